@@ -1,0 +1,135 @@
+"""The classifier contract: a chain may end with one, which uses the weights that arrive."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Protocol
+
+import attrs
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from fsframe.dataset import Dataset
+from fsframe.errors import DataError, PluginError, RequestError
+from fsframe.params import Parameterised
+from fsframe.run import Run, make_run
+from fsframe.selection import Selection
+from fsframe.selector import _localise_upstream
+
+__all__ = ["Classifier", "FittedClassifier", "FittedOnColumns"]
+
+
+class FittedClassifier(Protocol):
+    """What an author's `_fit` returns.
+
+    `predict` takes (n, n_features) and returns class codes (n,); `predict_scores` returns
+    (n, n_classes), larger is more likely. Authors may add ``arrays() -> dict[str, array]``, what is
+    needed to predict again.
+    """
+
+    def predict(self, X: NDArray[np.float64]) -> NDArray[np.int64]: ...
+    def predict_scores(self, X: NDArray[np.float64]) -> NDArray[np.float64]: ...
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class FittedOnColumns:
+    """A fitted classifier together with the columns of the original table that it was fitted on.
+
+    Parameters
+    ----------
+    columns : (n_in,) int
+        Columns of the original table.
+    n_features : int
+        Number of columns of that table.
+    classes : tuple
+        The labels behind the class codes.
+    inner : FittedClassifier
+        The author's part, which sees `columns` only.
+    """
+
+    columns: NDArray[np.intp]
+    n_features: int
+    classes: tuple[Any, ...]
+    inner: Any
+
+    def _taken(self, X: ArrayLike) -> NDArray[np.float64]:
+        table = np.asarray(X, dtype=np.float64)
+        if table.ndim != 2 or table.shape[1] != self.n_features:
+            raise DataError(
+                f"prediction needs the {self.n_features} columns of the training table, "
+                f"not an array of shape {table.shape}"
+            )
+        return np.ascontiguousarray(table[:, self.columns])
+
+    def predict(self, X: ArrayLike) -> NDArray[np.int64]:
+        """Class codes (n,) for rows (n, n_features) of a table like the training table."""
+        return np.asarray(self.inner.predict(self._taken(X)), dtype=np.int64)
+
+    def predict_scores(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Scores (n, n_classes), larger is more likely, for rows like those of the training table."""
+        return np.asarray(self.inner.predict_scores(self._taken(X)), dtype=np.float64)
+
+    def predict_labels(self, X: ArrayLike) -> list[Any]:
+        """Labels (n,) for rows like those of the training table."""
+        return [self.classes[code] for code in self.predict(X)]
+
+
+@attrs.frozen(kw_only=True)
+class Classifier(Parameterised):
+    """Base of all classifiers; authors declare parameters and write `_fit`.
+
+    Attributes
+    ----------
+    takes_missing : bool
+        Whether NaN in the features is allowed.
+    """
+
+    takes_missing: ClassVar[bool] = False
+
+    def _fit(self, data: Dataset, upstream: Selection | None, run: Run) -> FittedClassifier:
+        """The author's part: learn from the columns of `data`, numbered 0 … n_features-1."""
+        raise NotImplementedError
+
+    def fit(
+        self,
+        data: Dataset,
+        upstream: Selection | None = None,
+        run: Run | None = None,
+        seed: int | None = None,
+    ) -> FittedOnColumns:
+        """A fitted classifier that uses the columns and the weights of `upstream`.
+
+        Parameters
+        ----------
+        data : Dataset
+            The whole table, rows with count zero left out.
+        upstream : Selection, optional
+            What the chain kept; all columns by default.
+        run, seed
+            As in `Selector.select`.
+
+        Raises
+        ------
+        DataError
+            If the data are not for classification, or hold NaN where the method takes none.
+        RequestError
+            If the chain kept no column.
+        PluginError
+            If the author's part does not return a fitted classifier.
+        """
+        name = self.method_name()
+        if data.task != "classification":
+            raise DataError(f"{name} needs classes, not a numeric target ({data.label_name!r})")
+        columns = np.arange(data.n_features) if upstream is None else np.sort(upstream.selected)
+        if not columns.size:
+            raise RequestError(f"{name}: the chain kept no column to classify with")
+        rows = np.arange(data.n_samples) if data.counts is None else np.flatnonzero(data.counts)
+        local = data.take_columns(columns)
+        local = local if rows.size == data.n_samples else local.take_rows(rows)
+        if not self.takes_missing and np.isnan(local.X.sum()):
+            raise DataError(f"{name} does not take missing values; drop or fill them first")
+        fitted = self._fit(local, _localise_upstream(upstream, columns, rows), make_run(run, seed))
+        if not (hasattr(fitted, "predict") and hasattr(fitted, "predict_scores")):
+            raise PluginError(f"{name} returned {type(fitted).__name__}, not a fitted classifier")
+        return FittedOnColumns(
+            columns=columns, n_features=data.n_features, classes=data.classes, inner=fitted
+        )

@@ -1,0 +1,62 @@
+"""Compiled kernels: numba's `njit` with an on-disk cache, its first compilation said on stderr."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import numba
+from numba.core import event
+
+__all__ = ["njit"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class _Announcer(event.Listener):
+    """Says once per process that kernels are being compiled; cached kernels never raise the event."""
+
+    def __init__(self) -> None:
+        self.said = False
+
+    def on_start(self, event: Any) -> None:
+        if self.said:
+            return
+        self.said = True
+        print(
+            "fsframe: compiling numerical kernels (first use on this machine, kept for later runs) …",
+            file=sys.stderr,
+            flush=True,
+        )
+
+    def on_end(self, event: Any) -> None:
+        pass
+
+
+event.register("numba:compile", _Announcer())
+
+
+def njit(**options: Any) -> Callable[[F], F]:
+    """A decorator that compiles a function on its first call and keeps the machine code on disk.
+
+    Parameters
+    ----------
+    **options
+        Options of `numba.njit`; ``cache=True`` and ``nogil=True`` unless told otherwise.
+
+    Returns
+    -------
+    Callable
+        The decorator.
+
+    Examples
+    --------
+    >>> @njit(cache=False)
+    ... def double(x):
+    ...     return 2 * x
+    >>> double(2.0)
+    4.0
+    """
+    options = {"cache": True, "nogil": True, **options}
+    return numba.njit(**options)  # type: ignore[no-any-return]

@@ -1,0 +1,102 @@
+"""Entries: what a plugin says of each thing it offers, before anything of it is imported."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any, ClassVar
+
+import attrs
+
+from fsframe.hookspecs import API_VERSION
+
+__all__ = ["RESERVED_NAMES", "ClassifierEntry", "Entry", "SelectorEntry", "StabilityMetricEntry"]
+
+RESERVED_NAMES = frozenset({"on"})
+_NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
+_TARGET = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
+
+
+def _check_name(_: Any, __: Any, value: str) -> None:
+    if not isinstance(value, str) or not _NAME.fullmatch(value):
+        raise ValueError(
+            f"entry name {value!r} is not lower-case words joined by hyphens, such as 'my-selector'"
+        )
+    if value in RESERVED_NAMES:
+        raise ValueError(f"entry name {value!r} is reserved for the command line; choose another")
+
+
+def _check_target(_: Any, __: Any, value: str) -> None:
+    if not isinstance(value, str) or not _TARGET.fullmatch(value):
+        raise ValueError(f"entry target {value!r} is not of the form 'package.module:Class'")
+
+
+def _words(value: Iterable[str] | str) -> frozenset[str]:
+    return frozenset({value} if isinstance(value, str) else value)
+
+
+@attrs.frozen(kw_only=True)
+class Entry:
+    """One thing on offer: its name, where its class is, and what to say of it in a list.
+
+    Parameters
+    ----------
+    name : str
+        Lower-case words joined by hyphens; ``on`` is reserved.
+    target : str
+        ``"package.module:Class"``; imported when asked for.
+    summary : str
+        One line for lists.
+    reference : str
+        Where the method was published.
+    api : int
+        The smallest `fsframe.hookspecs.API_VERSION` that the class needs.
+
+    Raises
+    ------
+    ValueError
+        If the name or the target has another form.
+    """
+
+    kind: ClassVar[str] = "entry"
+
+    name: str = attrs.field(validator=_check_name)
+    target: str = attrs.field(validator=_check_target)
+    summary: str = ""
+    reference: str = ""
+    api: int = API_VERSION
+
+
+@attrs.frozen(kw_only=True)
+class SelectorEntry(Entry):
+    """A selector on offer.
+
+    `family` groups it in lists; `gives` names what its Selection carries besides the
+    kept columns: ``scores``, ``weights``, ``pair-weights``, ``instance-weights``.
+    `wraps` says that it resamples the stages on its left.
+
+    >>> SelectorEntry(name="variance", target="my_package.variance:Variance").kind
+    'selector'
+    """
+
+    kind: ClassVar[str] = "selector"
+
+    family: str = "other"
+    gives: frozenset[str] = attrs.field(default=frozenset({"scores"}), converter=_words)
+    wraps: bool = False
+
+
+@attrs.frozen(kw_only=True)
+class ClassifierEntry(Entry):
+    """A classifier on offer; `uses` names what it takes from the stage on its left."""
+
+    kind: ClassVar[str] = "classifier"
+
+    uses: frozenset[str] = attrs.field(default=frozenset(), converter=_words)
+
+
+@attrs.frozen(kw_only=True)
+class StabilityMetricEntry(Entry):
+    """A stability metric on offer."""
+
+    kind: ClassVar[str] = "stability metric"

@@ -1,0 +1,168 @@
+"""The text of a chain: what `Chain.parse` reads and `str(chain)` writes.
+
+::
+
+    chain     = stage { blank stage }
+    stage     = name [ ":" parameter { "," parameter } ]
+    name      = word | provider "/" word
+    parameter = key "=" value
+    value     = plain | quoted | "[" … "]" | "{" … "}" | "(" chain ")"
+
+Plain text runs to the next comma or blank. Brackets, braces and parentheses nest and may hold
+both. Nothing is looked up here: names and values are text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+import attrs
+
+from fsframe.errors import RequestError
+
+__all__ = ["StageText", "format_stages", "parse_stage", "parse_stages", "quote"]
+
+_NAME = re.compile(r"(?:[A-Za-z0-9][\w.-]*/)?[A-Za-z][\w-]*\Z")
+_KEY = re.compile(r"[A-Za-z][\w-]*\Z")
+_CLOSING = {"(": ")", "[": "]", "{": "}"}
+
+
+@attrs.frozen
+class StageText:
+    """One stage as text: its name and its parameters in the order given."""
+
+    name: str
+    params: dict[str, str] = attrs.field(factory=dict)
+
+
+def parse_stages(text: str) -> tuple[StageText, ...]:
+    """The stages of a chain's text, left to right.
+
+    Parameters
+    ----------
+    text : str
+        Such as ``"im4e:top=200 immigrate npfs:n=100"``.
+
+    Raises
+    ------
+    RequestError
+        If the text is empty or does not follow the grammar; the message shows where.
+
+    Examples
+    --------
+    >>> [s.name for s in parse_stages("im4e:top=200 npfs:base=(mim:top=5 jmi),n=50")]
+    ['im4e', 'npfs']
+    """
+    stages = tuple(parse_stage(part) for part in _split(text, blank=True))
+    if not stages:
+        raise RequestError("the chain is empty: name at least one selector, such as `immigrate`")
+    return stages
+
+
+def parse_stage(text: str) -> StageText:
+    """One stage from its text, such as ``npfs:n=100,alpha=0.05``.
+
+    Raises
+    ------
+    RequestError
+        If the text does not follow the grammar.
+    """
+    name, colon, rest = text.partition(":")
+    if not _NAME.match(name):
+        raise RequestError(
+            f"stage {text!r}: {name!r} is not a name; a stage is written name or name:key=value,…"
+        )
+    params: dict[str, str] = {}
+    if colon and not rest.strip():
+        raise RequestError(f"stage {text!r}: nothing follows the colon; write {name}:key=value")
+    for part in _split(rest, blank=False):
+        key, equals, value = part.partition("=")
+        key = key.strip().replace("-", "_")
+        if not equals or not _KEY.match(key):
+            raise RequestError(
+                f"stage {name!r}: {part!r} is not of the form key=value"
+                + _brace_hint(part)
+            )
+        if key in params:
+            raise RequestError(f"stage {name!r}: parameter {key!r} is given twice")
+        params[key] = _unquote(value.strip())
+    return StageText(name, params)
+
+
+def _brace_hint(part: str) -> str:
+    if part.strip("{}[]()").replace(".", "").isalnum():
+        return "; quote the stage if the shell has taken its brackets or braces apart"
+    return ""
+
+
+def _split(text: str, *, blank: bool) -> list[str]:
+    """The parts of `text` between blanks, or between commas, that stand outside brackets and quotes."""
+    parts: list[str] = []
+    current = ""
+    open_brackets: list[str] = []
+    quoted = ""
+    for position, character in enumerate(text):
+        if quoted:
+            quoted = "" if character == quoted else quoted
+        elif character in "'\"":
+            quoted = character
+        elif character in _CLOSING:
+            open_brackets.append(_CLOSING[character])
+        elif character in _CLOSING.values():
+            if not open_brackets or open_brackets.pop() != character:
+                raise RequestError(
+                    f"unexpected {character!r} at position {position + 1} of {text!r}"
+                )
+        elif not open_brackets and (character.isspace() if blank else character == ","):
+            parts.append(current)
+            current = ""
+            continue
+        current += character
+    if quoted or open_brackets:
+        missing = quoted or open_brackets[-1]
+        raise RequestError(f"{text!r} ends before its closing {missing!r}")
+    parts.append(current)
+    return [part for part in parts if part.strip()] if blank else [p for p in parts if p or len(parts) > 1]
+
+
+def _unquote(value: str) -> str:
+    if len(value) >= 2 and value[0] == value[-1] and value[0] in "'\"":
+        return value[1:-1]
+    if len(value) >= 2 and value[0] == "(" and value[-1] == ")":
+        return value[1:-1].strip()
+    return value
+
+
+def quote(value: str) -> str:
+    """`value` as it must stand in a stage's text.
+
+    >>> quote("0.5"), quote("a, b"), quote("mim:top=5 jmi")
+    ('0.5', "'a, b'", '(mim:top=5 jmi)')
+    """
+    if value and value[0] in "[{" and value[-1] == _CLOSING[value[0]]:
+        return value
+    if value and not re.search(r"[\s,'\"(){}\[\]]", value):
+        return value
+    try:
+        if re.search(r"\s|:", value) and format_stages(parse_stages(value)) == value:
+            return f"({value})"
+    except RequestError:
+        pass
+    mark = '"' if "'" in value else "'"
+    return f"{mark}{value}{mark}"
+
+
+def format_stages(stages: Iterable[StageText]) -> str:
+    """The canonical text of stages: single blanks, parameters in the order held.
+
+    >>> format_stages(parse_stages("  mim:top=5    npfs "))
+    'mim:top=5 npfs'
+    """
+    return " ".join(_format(stage) for stage in stages)
+
+
+def _format(stage: StageText) -> str:
+    if not stage.params:
+        return stage.name
+    return stage.name + ":" + ",".join(f"{k}={quote(v)}" for k, v in stage.params.items())

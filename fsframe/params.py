@@ -1,0 +1,606 @@
+"""Parameters declared once: for the constructor, the command line, the store, help and docs.
+
+A *kind* says which values a parameter takes, in words and in code. Conversion refuses loss
+(``3.9`` is not an integer) and non-finite numbers. Nothing here imports numpy.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import numbers
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Protocol, runtime_checkable
+
+import attrs
+
+from fsframe.errors import RequestError
+from fsframe.suggest import did_you_mean
+
+__all__ = [
+    "Kind",
+    "Parameter",
+    "Parameterised",
+    "choice",
+    "count_or_fraction",
+    "either",
+    "flag",
+    "integer",
+    "listing",
+    "optional",
+    "param",
+    "real",
+    "stages",
+    "text",
+]
+
+
+@runtime_checkable
+class Kind(Protocol):
+    """Which values a parameter takes.
+
+    `convert` turns a Python value into the stored one, `parse` does the same from text (both raise
+    ValueError with the rule that was broken), `describe` says the rule in a few words, and
+    `choices` lists words worth offering in shell completion.
+    """
+
+    def convert(self, value: Any) -> Any: ...
+    def parse(self, text: str) -> Any: ...
+    def describe(self) -> str: ...
+    def choices(self) -> tuple[str, ...]: ...
+
+
+@attrs.frozen
+class _Real:
+    least: float | None = None
+    most: float | None = None
+    above: float | None = None
+    below: float | None = None
+
+    def convert(self, value: Any) -> float:
+        if isinstance(value, bool) or not isinstance(value, numbers.Real):
+            raise ValueError(f"must be {self.describe()}")
+        number = float(value)
+        if not math.isfinite(number) or not _within(number, self):
+            raise ValueError(f"must be {self.describe()}")
+        return number
+
+    def parse(self, text: str) -> float:
+        try:
+            return self.convert(float(text))
+        except ValueError:
+            raise ValueError(f"must be {self.describe()}") from None
+
+    def describe(self) -> str:
+        return "a number" + _range(self)
+
+    def choices(self) -> tuple[str, ...]:
+        return ()
+
+
+@attrs.frozen
+class _Integer:
+    least: int | None = None
+    most: int | None = None
+    above: int | None = None
+    below: int | None = None
+
+    def convert(self, value: Any) -> int:
+        if isinstance(value, bool) or not isinstance(value, numbers.Real):
+            raise ValueError(f"must be {self.describe()}")
+        if not math.isfinite(value) or int(value) != value or not _within(int(value), self):
+            raise ValueError(f"must be {self.describe()}")
+        return int(value)
+
+    def parse(self, text: str) -> int:
+        try:
+            # Through int first: 2**60 + 1 must not pass through a double.
+            return self.convert(int(text) if text.strip().lstrip("+-").isdigit() else float(text))
+        except ValueError:
+            raise ValueError(f"must be {self.describe()}") from None
+
+    def describe(self) -> str:
+        return "a whole number" + _range(self)
+
+    def choices(self) -> tuple[str, ...]:
+        return ()
+
+
+def _within(number: float, bounds: Any) -> bool:
+    return (
+        (bounds.least is None or number >= bounds.least)
+        and (bounds.most is None or number <= bounds.most)
+        and (bounds.above is None or number > bounds.above)
+        and (bounds.below is None or number < bounds.below)
+    )
+
+
+def _range(bounds: Any) -> str:
+    parts = [
+        f"{sign} {bound:g}"
+        for sign, bound in (
+            ("≥", bounds.least),
+            (">", bounds.above),
+            ("≤", bounds.most),
+            ("<", bounds.below),
+        )
+        if bound is not None
+    ]
+    return " " + " and ".join(parts) if parts else ""
+
+
+@attrs.frozen
+class _Flag:
+    def convert(self, value: Any) -> bool:
+        # numpy.bool_ says `bool` by name only; it is not a subclass.
+        if isinstance(value, bool) or type(value).__name__ in ("bool", "bool_"):
+            return bool(value)
+        raise ValueError("must be true or false")
+
+    def parse(self, text: str) -> bool:
+        word = text.strip().lower()
+        if word in ("true", "yes", "on", "1"):
+            return True
+        if word in ("false", "no", "off", "0"):
+            return False
+        raise ValueError("must be true or false")
+
+    def describe(self) -> str:
+        return "true or false"
+
+    def choices(self) -> tuple[str, ...]:
+        return ("true", "false")
+
+
+@attrs.frozen
+class _Choice:
+    words: tuple[str, ...]
+
+    def convert(self, value: Any) -> str:
+        if isinstance(value, str) and value in self.words:
+            return value
+        hint = did_you_mean(value, self.words) if isinstance(value, str) else ""
+        raise ValueError(f"must be {self.describe()}{hint}")
+
+    def parse(self, text: str) -> str:
+        return self.convert(text)
+
+    def describe(self) -> str:
+        return " or ".join(self.words)
+
+    def choices(self) -> tuple[str, ...]:
+        return self.words
+
+
+@attrs.frozen
+class _Text:
+    what: str = "text"
+
+    def convert(self, value: Any) -> str:
+        if not isinstance(value, str):
+            raise ValueError(f"must be {self.what}")
+        return value
+
+    def parse(self, text: str) -> str:
+        return text
+
+    def describe(self) -> str:
+        return self.what
+
+    def choices(self) -> tuple[str, ...]:
+        return ()
+
+
+@attrs.frozen
+class _Optional:
+    kind: Kind
+
+    def convert(self, value: Any) -> Any:
+        return None if value is None else self.kind.convert(value)
+
+    def parse(self, text: str) -> Any:
+        return None if text.strip().lower() == "none" else self.kind.parse(text)
+
+    def describe(self) -> str:
+        return self.kind.describe() + ", or none"
+
+    def choices(self) -> tuple[str, ...]:
+        return self.kind.choices()
+
+
+@attrs.frozen
+class _Either:
+    kinds: tuple[Kind, ...]
+
+    def _first(self, method: str, value: Any) -> Any:
+        for kind in self.kinds:
+            try:
+                return getattr(kind, method)(value)
+            except ValueError:
+                continue
+        raise ValueError(f"must be {self.describe()}")
+
+    def convert(self, value: Any) -> Any:
+        return self._first("convert", value)
+
+    def parse(self, text: str) -> Any:
+        return self._first("parse", text)
+
+    def describe(self) -> str:
+        return " or ".join(kind.describe() for kind in self.kinds)
+
+    def choices(self) -> tuple[str, ...]:
+        return tuple(word for kind in self.kinds for word in kind.choices())
+
+
+@attrs.frozen
+class _Listing:
+    kind: Kind
+    least: int = 0
+
+    def convert(self, value: Any) -> tuple[Any, ...]:
+        if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
+            raise ValueError(f"must be {self.describe()}")
+        items = tuple(self.kind.convert(item) for item in value)
+        return self._enough(items)
+
+    def parse(self, text: str) -> tuple[Any, ...]:
+        inner = text.strip()
+        if inner.startswith("[") and inner.endswith("]"):
+            inner = inner[1:-1]
+        return self._enough(tuple(self.kind.parse(part.strip()) for part in _split(inner)))
+
+    def _enough(self, items: tuple[Any, ...]) -> tuple[Any, ...]:
+        if len(items) < self.least:
+            raise ValueError(f"must be {self.describe()}")
+        return items
+
+    def describe(self) -> str:
+        most = f" (at least {self.least})" if self.least else ""
+        return f"a list [a,b,…] of {self.kind.describe()}{most}"
+
+    def choices(self) -> tuple[str, ...]:
+        return ()
+
+
+def _split(text: str) -> list[str]:
+    """The parts of `text` between commas that stand outside quotes, quotes taken off."""
+    parts: list[str] = []
+    current, quote = "", ""
+    for character in text:
+        if quote:
+            if character == quote:
+                quote = ""
+            else:
+                current += character
+        elif character in "'\"":
+            quote = character
+        elif character == ",":
+            parts.append(current)
+            current = ""
+        else:
+            current += character
+    if current or parts:
+        parts.append(current)
+    return parts
+
+
+@attrs.frozen
+class _CountOrFraction:
+    def convert(self, value: Any) -> int | float:
+        if isinstance(value, bool) or not isinstance(value, numbers.Real):
+            raise ValueError(f"must be {self.describe()}")
+        if isinstance(value, numbers.Integral):
+            if value >= 1:
+                return int(value)
+        elif 0 < value <= 1:
+            return float(value)
+        elif math.isfinite(value) and value > 1 and int(value) == value:
+            return int(value)
+        raise ValueError(f"must be {self.describe()}")
+
+    def parse(self, text: str) -> int | float:
+        body = text.strip()
+        try:
+            if body.endswith("%"):
+                return self.convert(float(body[:-1]) / 100)
+            return self.convert(int(body) if body.lstrip("+").isdigit() else float(body))
+        except ValueError:
+            raise ValueError(f"must be {self.describe()}") from None
+
+    def describe(self) -> str:
+        return "a count ≥ 1 or a fraction in (0, 1], such as 10, 0.1 or 10%"
+
+    def choices(self) -> tuple[str, ...]:
+        return ()
+
+
+@attrs.frozen
+class _Stages:
+    """Text of a chain; what it names is looked up when the chain is resolved."""
+
+    def convert(self, value: Any) -> str:
+        from fsframe.grammar import format_stages, parse_stages
+
+        try:
+            return format_stages(parse_stages(value if isinstance(value, str) else str(value)))
+        except RequestError as error:
+            raise ValueError(f"must be {self.describe()}: {error}") from None
+
+    def parse(self, text: str) -> str:
+        return self.convert(text)
+
+    def describe(self) -> str:
+        return "a selector or a chain, such as jmi or (mim:top=50 jmi)"
+
+    def choices(self) -> tuple[str, ...]:
+        return ()
+
+
+def real(
+    least: float | None = None,
+    most: float | None = None,
+    *,
+    above: float | None = None,
+    below: float | None = None,
+) -> Kind:
+    """A finite number, with bounds that belong to the range (least, most) or do not (above, below).
+
+    >>> real(above=0).describe()
+    'a number > 0'
+    """
+    return _Real(least, most, above, below)
+
+
+def integer(
+    least: int | None = None,
+    most: int | None = None,
+    *,
+    above: int | None = None,
+    below: int | None = None,
+) -> Kind:
+    """A whole number; ``3.0`` is taken, ``3.9`` is not.
+
+    >>> integer(1).convert(3.0)
+    3
+    """
+    return _Integer(least, most, above, below)
+
+
+def flag() -> Kind:
+    """True or false."""
+    return _Flag()
+
+
+def choice(*words: str) -> Kind:
+    """One of some words."""
+    return _Choice(words)
+
+
+def text(what: str = "text") -> Kind:
+    """Any text; `what` says in a few words what it should be."""
+    return _Text(what)
+
+
+def either(*kinds: Kind) -> Kind:
+    """What the first of several kinds takes.
+
+    >>> either(real(above=0), choice("cv")).parse("cv")
+    'cv'
+    """
+    return _Either(kinds)
+
+
+def optional(kind: Kind) -> Kind:
+    """A kind, or None."""
+    return _Optional(kind)
+
+
+def listing(kind: Kind, least: int = 0) -> Kind:
+    """A tuple of one kind, written ``[a,b]``.
+
+    >>> listing(integer()).parse("[1,2]")
+    (1, 2)
+    """
+    return _Listing(kind, least)
+
+
+def count_or_fraction() -> Kind:
+    """A count from 1, or a fraction in (0, 1]: ``1`` is one, ``1.0`` is all.
+
+    >>> count_or_fraction().parse("25%")
+    0.25
+    """
+    return _CountOrFraction()
+
+
+def stages() -> Kind:
+    """The text of a chain, kept in its canonical form."""
+    return _Stages()
+
+
+@attrs.frozen
+class _Rejected:
+    """A value that its kind refused; kept until all of an object's values are known."""
+
+    value: Any
+    rule: str
+
+
+def param(
+    default: Any = attrs.NOTHING,
+    kind: Kind | None = None,
+    *,
+    help: str = "",
+    symbol: str = "",
+    source: str = "",
+) -> Any:
+    """An attrs field that knows its kind, its help and its source in the paper.
+
+    Parameters
+    ----------
+    default
+        The value without a request; none makes the parameter required.
+    kind : Kind
+        Which values are taken.
+    help : str
+        One sentence for people.
+    symbol : str
+        The paper's symbol, such as ``σ``.
+    source : str
+        Paper, equation or algorithm number.
+
+    Notes
+    -----
+    The converter never raises: a refused value is put aside so that *all* refused values of an
+    object can be reported in one message.
+    """
+    taken = kind if kind is not None else text()
+
+    def convert(value: Any) -> Any:
+        try:
+            return taken.convert(value)
+        except ValueError as error:
+            return _Rejected(value, str(error))
+
+    metadata = {"fsframe": {"kind": taken, "help": help, "symbol": symbol, "source": source}}
+    if default is attrs.NOTHING:
+        return attrs.field(converter=convert, metadata=metadata, kw_only=True)
+    return attrs.field(default=default, converter=convert, metadata=metadata, kw_only=True)
+
+
+@attrs.frozen(kw_only=True)
+class Parameter:
+    """One declared parameter of a class, as help, command line, store and docs see it."""
+
+    name: str
+    kind: Kind
+    default: Any
+    help: str
+    symbol: str
+    source: str
+
+    @property
+    def required(self) -> bool:
+        """Whether it has no default."""
+        return self.default is attrs.NOTHING
+
+    def format(self, value: Any) -> str:
+        """`value` as the text that `kind.parse` reads back."""
+        return format_value(value)
+
+
+def format_value(value: Any) -> str:
+    """A parameter's value as text for the chain grammar.
+
+    >>> format_value((1, 2.5)), format_value(True), format_value(None)
+    ('[1,2.5]', 'true', 'none')
+    """
+    if value is None:
+        return "none"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (tuple, list)):
+        return "[" + ",".join(format_value(item) for item in value) + "]"
+    if isinstance(value, float):
+        return repr(value)
+    return str(value)
+
+
+@attrs.frozen(kw_only=True)
+class Parameterised:
+    """Base of everything that has declared parameters.
+
+    Raises
+    ------
+    RequestError
+        From the constructor, naming every value that is out of its range.
+    """
+
+    def __attrs_post_init__(self) -> None:
+        problems = []
+        for parameter in self.parameters():
+            value = getattr(self, parameter.name)
+            if isinstance(value, _Rejected):
+                problems.append(f"{parameter.name} {value.rule}, not {value.value!r}")
+        if not problems:
+            problems.extend(self.check_parameters())
+        if problems:
+            raise RequestError(f"{self.method_name()}: " + "; ".join(problems))
+
+    def check_parameters(self) -> Iterator[str]:
+        """Problems that only show when parameters are seen together; authors override this."""
+        return iter(())
+
+    @classmethod
+    def method_name(cls) -> str:
+        """The class's name as a user would type it: ``WeightedKnn`` is ``weighted-knn``."""
+        name = cls.__name__
+        return "".join(
+            ("-" if i and c.isupper() else "") + c.lower() for i, c in enumerate(name)
+        )
+
+    @classmethod
+    def parameters(cls) -> tuple[Parameter, ...]:
+        """The declared parameters, the class's own before the common ones."""
+        found = []
+        for field in attrs.fields(cls):
+            declared = field.metadata.get("fsframe")
+            if declared is not None:
+                found.append((field.inherited, Parameter(name=field.name, default=field.default, **declared)))
+        return tuple(p for inherited, p in sorted(found, key=lambda pair: pair[0]))
+
+    @classmethod
+    def from_texts(cls, values: Mapping[str, str]) -> Any:
+        """An object from parameters given as text, as on the command line.
+
+        Raises
+        ------
+        RequestError
+            Naming every unknown parameter and every value that is refused.
+        """
+        known = {parameter.name: parameter for parameter in cls.parameters()}
+        problems: list[str] = []
+        taken: dict[str, Any] = {}
+        for name, value in values.items():
+            key = name.replace("-", "_")
+            if key not in known:
+                hint = did_you_mean(key, known) or (
+                    f"; it has {', '.join(known)}" if known else "; it has no parameters"
+                )
+                problems.append(f"no parameter {name!r}{hint}")
+                continue
+            try:
+                taken[key] = known[key].kind.parse(value)
+            except ValueError as error:
+                problems.append(f"{key} {error}, not {value!r}")
+        problems.extend(
+            f"{name} is required ({p.kind.describe()})"
+            for name, p in known.items()
+            if p.required and name not in taken and name not in values
+        )
+        if problems:
+            raise RequestError(f"{cls.method_name()}: " + "; ".join(problems))
+        return cls(**taken)
+
+    def values(self) -> dict[str, Any]:
+        """All parameters with their values, defaults included."""
+        return {p.name: getattr(self, p.name) for p in self.parameters()}
+
+    def changed(self) -> dict[str, Any]:
+        """The parameters whose values are not the defaults."""
+        return {
+            p.name: getattr(self, p.name)
+            for p in self.parameters()
+            if p.required or getattr(self, p.name) != p.default
+        }
+
+    def to_json(self) -> str:
+        """All parameters as one JSON object, keys in declared order."""
+        return json.dumps(self.values(), default=_plain, allow_nan=False)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Sequence):
+        return list(value)
+    raise TypeError(f"{value!r} cannot be stored as a parameter")

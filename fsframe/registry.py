@@ -1,0 +1,224 @@
+"""The registry: names to entries to classes; a class is imported when it is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from importlib import import_module
+from typing import Any
+
+import attrs
+
+from fsframe.entries import ClassifierEntry, Entry, SelectorEntry, StabilityMetricEntry
+from fsframe.errors import PluginError, RequestError
+from fsframe.manager import LoadedPlugin, PluginManager
+from fsframe.suggest import did_you_mean
+
+__all__ = [
+    "Offer",
+    "Registry",
+    "classifiers",
+    "default_manager",
+    "selectors",
+    "stability_metrics",
+]
+
+
+@attrs.frozen(kw_only=True)
+class Offer:
+    """An entry together with who offers it.
+
+    `name` is how to ask for it without doubt: the entry's name, or ``provider/name`` where two
+    plugins contest it.
+    """
+
+    name: str
+    entry: Entry
+    plugin: LoadedPlugin
+
+    @property
+    def provider(self) -> str:
+        """The name of the plugin that offers it."""
+        return self.plugin.name
+
+    @property
+    def version(self) -> str:
+        """The version of the distribution that the plugin came with."""
+        return self.plugin.source.version
+
+
+class Registry(Mapping[str, Any]):
+    """A mapping from names to classes of one kind, such as `fsframe.selectors`.
+
+    ``registry[name]`` is the class, ``registry.offer(name)`` says who offers it. Iteration gives the
+    names in alphabetical order, ``provider/name`` where a name is contested, and imports nothing.
+
+    Parameters
+    ----------
+    kind : type[Entry]
+        Which entries belong here.
+    base : str
+        ``"module:Class"`` that every class must derive from.
+    manager : callable
+        Returns the PluginManager; asked on first use.
+
+    Raises
+    ------
+    RequestError
+        From a look-up of a name that nobody offers.
+    PluginError
+        From a look-up of a name that is contested, or whose plugin is blocked, has failed, or whose
+        class cannot be imported.
+
+    Examples
+    --------
+    >>> import fsframe
+    >>> "immigrate" in fsframe.selectors
+    True
+    >>> fsframe.selectors.offer("immigrate").provider
+    'margin'
+    """
+
+    def __init__(
+        self, kind: type[Entry], base: str, manager: Callable[[], PluginManager]
+    ) -> None:
+        self._kind = kind
+        self._base = base
+        self._manager = manager
+        self._classes: dict[str, type] = {}
+
+    def offers(self) -> tuple[Offer, ...]:
+        """What usable plugins offer, sorted by name; nothing of it is imported."""
+        found: list[tuple[Entry, LoadedPlugin]] = [
+            (entry, plugin)
+            for plugin in self._manager().plugins()
+            if plugin.status == "loaded"
+            for entry in plugin.entries
+            if type(entry) is self._kind
+        ]
+        names = [entry.name for entry, _ in found]
+        offers = [
+            Offer(
+                name=e.name if names.count(e.name) == 1 else f"{p.name}/{e.name}", entry=e, plugin=p
+            )
+            for e, p in found
+        ]
+        return tuple(sorted(offers, key=lambda offer: offer.name))
+
+    def offer(self, name: str) -> Offer:
+        """Who offers `name`; ``provider/name`` settles a contest.
+
+        Raises
+        ------
+        RequestError, PluginError
+            As the class says.
+        """
+        offers = self.offers()
+        provider, slash, plain = name.rpartition("/")
+        matching = [
+            offer
+            for offer in offers
+            if offer.entry.name == plain and (not slash or offer.provider == provider)
+        ]
+        if len(matching) == 1:
+            return matching[0]
+        kind = self._kind.kind
+        if matching:
+            ways = " or ".join(sorted(f"{offer.provider}/{plain}" for offer in matching))
+            owners = " and ".join(
+                sorted(f"{o.provider} ({o.plugin.source.distribution} {o.version})" for o in matching)
+            )
+            raise PluginError(f"the {kind} {plain!r} is offered by {owners}; say which: {ways}")
+        self._raise_if_unusable(provider if slash else "", plain)
+        hint = did_you_mean(name, [offer.name for offer in offers])
+        if not hint and slash:
+            hint = did_you_mean(plain, [offer.name for offer in offers])
+        raise RequestError(
+            f"there is no {kind} {name!r}{hint or '. `fsframe methods` lists what there is'}"
+        )
+
+    def _raise_if_unusable(self, provider: str, name: str) -> None:
+        """Repeat the reason of a blocked or failed plugin that has, or may have, what is asked for."""
+        for plugin in self._manager().plugins():
+            if plugin.status == "loaded" or (provider and plugin.name != provider):
+                continue
+            offers_it = any(type(e) is self._kind and e.name == name for e in plugin.entries)
+            if offers_it or plugin.name == provider:
+                raise PluginError(
+                    f"the {self._kind.kind} {name!r} belongs to the plugin {plugin.name!r}, which is "
+                    f"{plugin.status}: {plugin.reason}. `fsframe plugins` shows the state of all"
+                )
+        unusable = [p for p in self._manager().plugins() if p.status != "loaded"]
+        known = [offer.name for offer in self.offers()]
+        if unusable and not did_you_mean(name, known):
+            reasons = "; ".join(f"{p.name} is {p.status}: {p.reason}" for p in unusable)
+            raise PluginError(
+                f"no usable plugin offers the {self._kind.kind} {name!r}, but some plugins are not "
+                f"loaded and may offer it ({reasons})"
+            )
+
+    def __getitem__(self, name: str) -> Any:
+        offer = self.offer(name)
+        key = f"{offer.provider}/{offer.entry.name}"
+        if key not in self._classes:
+            self._classes[key] = self._import(offer)
+        return self._classes[key]
+
+    def _import(self, offer: Offer) -> type:
+        where = f"{self._kind.kind} {offer.name!r} of plugin {offer.provider!r}"
+        module_name, _, class_name = offer.entry.target.partition(":")
+        base_module, _, base_name = self._base.partition(":")
+        base = getattr(import_module(base_module), base_name)
+        try:
+            found = getattr(import_module(module_name), class_name)
+        except KeyboardInterrupt:
+            raise
+        # The plugin boundary again: the class's module is a stranger's too.
+        except BaseException as error:
+            message = " ".join(str(error).split())
+            raise PluginError(
+                f"the {where} cannot be imported from {offer.entry.target}: "
+                f"{type(error).__name__}: {message}"
+            ) from error
+        if not (isinstance(found, type) and issubclass(found, base)):
+            raise PluginError(f"the {where}: {offer.entry.target} is not a {base_name}")
+        return found
+
+    def __contains__(self, name: object) -> bool:
+        if not isinstance(name, str):
+            return False
+        try:
+            self.offer(name)
+        except (PluginError, RequestError):
+            return False
+        return True
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """The class of that name, or `default` where nobody usable offers it."""
+        return self[name] if name in self else default
+
+    def __iter__(self) -> Iterator[str]:
+        return (offer.name for offer in self.offers())
+
+    def __len__(self) -> int:
+        return len(self.offers())
+
+    def __repr__(self) -> str:
+        return f"<{self._kind.kind}s: {', '.join(self)}>"
+
+
+_manager: PluginManager | None = None
+
+
+def default_manager() -> PluginManager:
+    """The program's plugin manager; the installed plugins are loaded on first use."""
+    global _manager
+    if _manager is None:
+        _manager = PluginManager()
+    return _manager
+
+
+selectors = Registry(SelectorEntry, "fsframe.selector:Selector", default_manager)
+classifiers = Registry(ClassifierEntry, "fsframe.classifier:Classifier", default_manager)
+stability_metrics = Registry(
+    StabilityMetricEntry, "fsframe.stability:StabilityMetric", default_manager
+)

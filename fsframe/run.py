@@ -1,0 +1,95 @@
+"""What a stage is handed besides data: random stream, bounds, progress; nothing global."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+import attrs
+import numpy as np
+
+__all__ = ["DEFAULT_MEMORY", "Progress", "Run"]
+
+DEFAULT_MEMORY = 2 * 1024**3
+"""Bound on a method's temporaries in bytes, unless told otherwise."""
+
+
+@attrs.frozen(kw_only=True)
+class Progress:
+    """How far some piece of work is: `done` of `total` units of `label`, at stage path `key`."""
+
+    label: str
+    done: int
+    total: int
+    key: tuple[int, ...] = ()
+
+
+def available_threads() -> int:
+    """Number of processors this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+@attrs.frozen(kw_only=True)
+class Run:
+    """The surroundings of one piece of work.
+
+    Parameters
+    ----------
+    entropy : int
+        The seed of the whole run.
+    key : tuple of int
+        Where in the run this piece of work is: stage, then unit, then inner stage, …
+    memory : int
+        Bound on temporaries in bytes.
+    threads : int
+        How many threads a method may use; results do not depend on it.
+    listener : callable, optional
+        Called with a Progress now and then.
+
+    Examples
+    --------
+    >>> a = Run(entropy=7).child(0, 3).generator().random()
+    >>> b = Run(entropy=7, key=(0, 3)).generator().random()
+    >>> a == b
+    True
+    """
+
+    entropy: int = 0
+    key: tuple[int, ...] = ()
+    memory: int = DEFAULT_MEMORY
+    threads: int = attrs.field(factory=available_threads)
+    listener: Callable[[Progress], None] | None = attrs.field(default=None, eq=False, repr=False)
+
+    def child(self, *key: int) -> Run:
+        """The surroundings of a part of this work; its stream does not depend on who runs it when."""
+        return attrs.evolve(self, key=self.key + key)
+
+    def quiet(self) -> Run:
+        """The same surroundings without progress reports, for work inside a reported unit."""
+        return attrs.evolve(self, listener=None)
+
+    def generator(self, *key: int) -> np.random.Generator:
+        """The random stream of this work, or of a part of it.
+
+        Notes
+        -----
+        ``SeedSequence(entropy, spawn_key=key)``: two keys give independent streams, and a stream is
+        the same on every worker and after every interruption.
+        """
+        sequence = np.random.SeedSequence(self.entropy, spawn_key=self.key + key)
+        return np.random.Generator(np.random.PCG64(sequence))
+
+    def progress(self, done: int, total: int, label: str) -> None:
+        """Report that `done` of `total` units are finished."""
+        if self.listener is not None:
+            self.listener(Progress(label=label, done=done, total=total, key=self.key))
+
+
+def make_run(run: Run | None, seed: int | None, **options: Any) -> Run:
+    """`run` itself, or a new one with that seed (0 where none is given)."""
+    if run is not None:
+        return run
+    return Run(entropy=0 if seed is None else int(seed), **options)

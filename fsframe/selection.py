@@ -1,0 +1,252 @@
+"""What a selector returns: the kept columns, scores, weights and tables; frozen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+import attrs
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+__all__ = ["Pair", "PairWeights", "Selection", "rank_by_score"]
+
+
+class Pair(NamedTuple):
+    """Two columns and the weight of their interaction."""
+
+    a: int
+    b: int
+    weight: float
+
+
+def _frozen(dtype: Any) -> Any:
+    def convert(value: ArrayLike | None) -> NDArray[Any] | None:
+        if value is None:
+            return None
+        array = np.array(value, dtype=dtype, copy=None)
+        if array.flags.writeable:
+            array = array.view()
+            array.setflags(write=False)
+        return array
+
+    return convert
+
+
+def _arrays(value: Mapping[str, ArrayLike]) -> Mapping[str, NDArray[Any]]:
+    freeze = _frozen(None)
+    return MappingProxyType({str(key): freeze(array) for key, array in value.items()})
+
+
+@attrs.frozen(eq=False)
+class PairWeights:
+    """Symmetric weights over pairs of columns, dense or as a list of pairs.
+
+    Parameters
+    ----------
+    columns : (m,) int
+        Which columns the rows and columns of the weights are.
+    matrix : (m, m) float64, symmetric, optional
+        The weights; the diagonal holds main effects.
+    i, j, weight : (n_pairs,) arrays, optional
+        In place of `matrix`: positions in `columns`, ``i < j``, where all weights would not fit;
+        what is not listed is unknown or negligible.
+    diagonal : (m,) float64, optional
+        Main effects beside a list of pairs.
+
+    Notes
+    -----
+    Memory is 8 m² bytes dense, 24 bytes per pair as a list.
+    """
+
+    columns: NDArray[np.intp] = attrs.field(converter=_frozen(np.intp))
+    matrix: NDArray[np.float64] | None = attrs.field(default=None, converter=_frozen(np.float64))
+    i: NDArray[np.intp] | None = attrs.field(default=None, converter=_frozen(np.intp))
+    j: NDArray[np.intp] | None = attrs.field(default=None, converter=_frozen(np.intp))
+    weight: NDArray[np.float64] | None = attrs.field(default=None, converter=_frozen(np.float64))
+    diagonal: NDArray[np.float64] | None = attrs.field(default=None, converter=_frozen(np.float64))
+
+    def __attrs_post_init__(self) -> None:
+        m = len(self.columns)
+        if self.matrix is not None:
+            if self.matrix.shape != (m, m):
+                raise ValueError(f"pair weights of shape {self.matrix.shape} over {m} columns")
+            if not np.allclose(self.matrix, self.matrix.T, rtol=1e-9, atol=1e-12, equal_nan=True):
+                raise ValueError("pair weights are not symmetric")
+        elif self.i is None or self.j is None or self.weight is None:
+            raise ValueError("pair weights need a matrix, or i, j and weight")
+        elif not (len(self.i) == len(self.j) == len(self.weight)) or np.any(self.i >= self.j):
+            raise ValueError("listed pairs need i < j and one weight each")
+
+    @classmethod
+    def from_triplets(
+        cls,
+        columns: ArrayLike,
+        i: ArrayLike,
+        j: ArrayLike,
+        weight: ArrayLike,
+        diagonal: ArrayLike | None = None,
+    ) -> PairWeights:
+        """Pair weights as a list of pairs; `i` and `j` are positions in `columns`, i < j."""
+        return cls(columns, None, i, j, weight, diagonal)
+
+    def triplets(self) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.float64]]:
+        """Positions i < j and weights of all pairs held."""
+        if self.matrix is None:
+            assert self.i is not None and self.j is not None and self.weight is not None
+            return self.i, self.j, self.weight
+        i, j = np.triu_indices(len(self.columns), k=1)
+        return i, j, self.matrix[i, j]
+
+    def main_effects(self) -> NDArray[np.float64] | None:
+        """The diagonal as (m,), or None where only pairs are known."""
+        return self.diagonal if self.matrix is None else np.diagonal(self.matrix)
+
+    def top(self, n: int | None = None) -> list[Pair]:
+        """The n pairs of the largest weights above zero, best first, ties by column.
+
+        >>> PairWeights([4, 7, 9], [[0, 1, 3], [1, 0, 2], [3, 2, 0]]).top(2)
+        [Pair(a=4, b=9, weight=3.0), Pair(a=7, b=9, weight=2.0)]
+        """
+        i, j, weight = self.triplets()
+        live = np.flatnonzero(weight > 0)
+        a, b, w = self.columns[i[live]], self.columns[j[live]], weight[live]
+        a, b = np.minimum(a, b), np.maximum(a, b)
+        order = np.lexsort((b, a, -w))[:n]
+        return [Pair(int(a[k]), int(b[k]), float(w[k])) for k in order]
+
+    def restrict(self, columns: NDArray[np.intp]) -> PairWeights:
+        """The weights among `columns` only, renumbered to positions in `columns`."""
+        place = {int(column): position for position, column in enumerate(columns)}
+        kept = np.array([p for p, c in enumerate(self.columns) if int(c) in place], dtype=np.intp)
+        names = np.array([place[int(self.columns[p])] for p in kept], dtype=np.intp)
+        if self.matrix is not None:
+            return PairWeights(names, self.matrix[np.ix_(kept, kept)])
+        assert self.i is not None and self.j is not None and self.weight is not None
+        inverse = np.full(len(self.columns), -1, dtype=np.intp)
+        inverse[kept] = np.arange(len(kept))
+        both = (inverse[self.i] >= 0) & (inverse[self.j] >= 0)
+        diagonal = None if self.diagonal is None else self.diagonal[kept]
+        return PairWeights.from_triplets(
+            names, inverse[self.i[both]], inverse[self.j[both]], self.weight[both], diagonal
+        )
+
+    def lift(self, columns: NDArray[np.intp]) -> PairWeights:
+        """The same weights, with position p renamed to ``columns[p]``."""
+        return attrs.evolve(self, columns=columns[self.columns])
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class Selection:
+    """What a selector found.
+
+    Parameters
+    ----------
+    selected : (n_selected,) int
+        Kept columns, best first.
+    scores : (n_features,) float64
+        Larger is better; NaN means not considered.
+    weights : (n_features,) float64, optional
+        Non-negative, for distances.
+    pair_weights : PairWeights, optional
+        Weights of interactions.
+    instance_weights : (n_samples,) float64, optional
+        Non-negative importance of rows.
+    model : mapping of str to array
+        What a classifier needs to predict as the method does; columns as in `features_in`.
+    tables : mapping of str to array
+        Named extra arrays, such as the cost per iteration.
+    warnings : tuple of str
+        What makes the result weak.
+    features_in : (n_in,) int, optional
+        The columns that the method saw; set by the core.
+    carried : frozenset of str
+        Which of the weights come from an earlier stage; set by the core.
+    """
+
+    selected: NDArray[np.intp] = attrs.field(converter=_frozen(np.intp))
+    scores: NDArray[np.float64] = attrs.field(converter=_frozen(np.float64))
+    weights: NDArray[np.float64] | None = attrs.field(default=None, converter=_frozen(np.float64))
+    pair_weights: PairWeights | None = None
+    instance_weights: NDArray[np.float64] | None = attrs.field(
+        default=None, converter=_frozen(np.float64)
+    )
+    model: Mapping[str, NDArray[Any]] = attrs.field(factory=dict, converter=_arrays)
+    tables: Mapping[str, NDArray[Any]] = attrs.field(factory=dict, converter=_arrays)
+    warnings: tuple[str, ...] = attrs.field(default=(), converter=tuple)
+    features_in: NDArray[np.intp] | None = attrs.field(default=None, converter=_frozen(np.intp))
+    carried: frozenset[str] = attrs.field(default=frozenset(), converter=frozenset)
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns of the table that the indices refer to."""
+        return len(self.scores)
+
+    def problems(self, n_features: int, n_samples: int) -> list[str]:
+        """What is wrong with this selection for a table of that shape; nothing if it is sound."""
+        found = []
+        if self.scores.shape != (n_features,):
+            found.append(f"scores have shape {self.scores.shape}, not ({n_features},)")
+        if self.selected.ndim != 1 or len(np.unique(self.selected)) != self.selected.size:
+            found.append("selected is not a list of different columns")
+        elif self.selected.size and (self.selected.min() < 0 or self.selected.max() >= n_features):
+            found.append(f"selected has columns outside 0 … {n_features - 1}")
+        if np.isinf(self.scores).any():
+            found.append("scores hold infinite values")
+        for name, array, length in (
+            ("weights", self.weights, n_features),
+            ("instance_weights", self.instance_weights, n_samples),
+        ):
+            if array is None:
+                continue
+            if array.shape != (length,):
+                found.append(f"{name} have shape {array.shape}, not ({length},)")
+            elif not np.isfinite(array).all() or (array < 0).any():
+                found.append(f"{name} hold negative or non-finite values")
+        if self.pair_weights is not None and self.pair_weights.columns.size:
+            columns = self.pair_weights.columns
+            if columns.min() < 0 or columns.max() >= n_features:
+                found.append(f"pair_weights name columns outside 0 … {n_features - 1}")
+        return found
+
+    def restrict(self, columns: NDArray[np.intp]) -> Selection:
+        """This selection as a stage sees it that has only `columns`, renumbered 0, 1, …
+
+        `model` stays as it is, in terms of `features_in`.
+        """
+        place = {int(column): position for position, column in enumerate(columns)}
+        return attrs.evolve(
+            self,
+            selected=[place[int(c)] for c in self.selected if int(c) in place],
+            scores=self.scores[columns],
+            weights=None if self.weights is None else self.weights[columns],
+            pair_weights=None if self.pair_weights is None else self.pair_weights.restrict(columns),
+        )
+
+    def lift(self, columns: NDArray[np.intp], n_features: int) -> Selection:
+        """This selection in the numbering of the original table, position p being ``columns[p]``."""
+        scores = np.full(n_features, np.nan)
+        scores[columns] = self.scores
+        weights = None
+        if self.weights is not None:
+            weights = np.zeros(n_features)
+            weights[columns] = self.weights
+        return attrs.evolve(
+            self,
+            selected=columns[self.selected],
+            scores=scores,
+            weights=weights,
+            pair_weights=None if self.pair_weights is None else self.pair_weights.lift(columns),
+            features_in=columns,
+        )
+
+
+def rank_by_score(scores: NDArray[np.float64]) -> NDArray[np.intp]:
+    """Columns from the best score to the worst, ties by column, NaN left out.
+
+    >>> rank_by_score(np.array([0.2, np.nan, 0.9, 0.2])).tolist()
+    [2, 0, 3]
+    """
+    order = np.argsort(-scores, kind="stable")
+    return order[~np.isnan(scores[order])]

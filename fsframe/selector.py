@@ -1,0 +1,349 @@
+"""The selector contract: the core checks, the author's part selects, the core checks again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, ClassVar, Protocol
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from fsframe.dataset import Dataset
+from fsframe.errors import DataError, PluginError, RequestError
+from fsframe.params import Parameterised, count_or_fraction, optional, param, stages
+from fsframe.run import Run, make_run
+from fsframe.selection import Selection
+
+__all__ = ["Base", "Selector", "WrappingSelector"]
+
+
+@attrs.frozen(kw_only=True)
+class Selector(Parameterised):
+    """Base of all selectors; authors declare parameters and write `_select`.
+
+    Class attributes say what the author's part can take; the core sees to the rest.
+
+    Attributes
+    ----------
+    tasks : frozenset of str
+        ``"classification"``, ``"regression"`` or both.
+    takes_missing : bool
+        Whether NaN in the features is allowed.
+    takes_counts : bool
+        Whether `data.counts` is honoured; otherwise drawn rows are copied, with a warning.
+    uses_upstream_weights : bool
+        Whether the weights that travel along the chain change the result.
+
+    Examples
+    --------
+    >>> import attrs, numpy as np
+    >>> from fsframe.selection import rank_by_score
+    >>> @attrs.frozen(kw_only=True)
+    ... class Variance(Selector):
+    ...     takes_counts = True
+    ...     def _select(self, data, upstream, run):
+    ...         scores = np.cov(data.X.T, fweights=data.counts).diagonal()
+    ...         kept = rank_by_score(scores)[: self.keep_count(data.n_features, 1)]
+    ...         return Selection(selected=kept, scores=scores)
+    >>> data = Dataset.from_arrays([[0, 5], [1, 9], [0, 1]], ["a", "b", "a"])
+    >>> Variance(top=1).select(data).selected
+    array([1])
+    """
+
+    tasks: ClassVar[frozenset[str]] = frozenset({"classification"})
+    takes_missing: ClassVar[bool] = False
+    takes_counts: ClassVar[bool] = False
+    uses_upstream_weights: ClassVar[bool] = False
+    wrapping: ClassVar[bool] = False
+
+    top: int | float | None = param(
+        None,
+        optional(count_or_fraction()),
+        help="How many columns to keep: a count, or a fraction of the columns at hand. "
+        "By default the method's own published rule.",
+    )
+
+    def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
+        """The author's part: select among the columns of `data`, numbered 0 … n_features-1."""
+        raise NotImplementedError
+
+    def keep_count(self, n_features: int, default: int) -> int:
+        """How many of `n_features` columns to keep: by `top` if it is set, else `default`.
+
+        A fraction is rounded up to a whole column; more than there are means all.
+        """
+        if self.top is None:
+            return min(default, n_features)
+        if isinstance(self.top, int):
+            return min(self.top, n_features)
+        # 1e-9 keeps 0.1 × 30 (3.0000000000000004) at three columns.
+        return min(n_features, int(np.ceil(self.top * n_features - 1e-9)))
+
+    def select(
+        self,
+        data: Dataset,
+        upstream: Selection | None = None,
+        run: Run | None = None,
+        seed: int | None = None,
+    ) -> Selection:
+        """Which columns of `data` this method keeps.
+
+        Parameters
+        ----------
+        data : Dataset
+            The whole table; `data.counts` makes it a bootstrap.
+        upstream : Selection, optional
+            What the stage on the left kept: only those columns are seen, and its weights travel.
+        run : Run, optional
+            Random stream and bounds; by default a new one with `seed`.
+        seed : int, optional
+            Seed where no run is given; 0 by default.
+
+        Returns
+        -------
+        Selection
+            In the column numbers of `data`.
+
+        Raises
+        ------
+        DataError
+            If the data hold what the method does not take.
+        PluginError
+            If the method returns something unsound.
+        """
+        surroundings = make_run(run, seed)
+        self.check_data(data)
+        columns = _columns(data, upstream)
+        if not columns.size:
+            return _nothing_left(data)
+        local, rows, notes = self._localise(data, columns)
+        local_upstream = _localise_upstream(upstream, columns, rows)
+        found = self._select(local, local_upstream, surroundings)
+        self._check(found, local)
+        return _globalise(found, data, columns, rows, upstream, notes)
+
+    def select_many(
+        self,
+        data: Dataset,
+        counts: NDArray[np.integer[Any]],
+        upstream: Selection | None = None,
+        run: Run | None = None,
+        seed: int | None = None,
+    ) -> list[Selection]:
+        """One Selection per row of `counts`, (n_resamples, n_samples): bootstraps of one table.
+
+        Equal to `select` on ``data.with_counts(counts[b])`` with ``run.child(b)``, one by one; a
+        method with a faster way through all of them together provides `_select_many`.
+        """
+        surroundings = make_run(run, seed)
+        many = getattr(self, "_select_many", None)
+        columns = _columns(data, upstream)
+        if many is None or not columns.size:
+            return [
+                self.select(data.with_counts(row), upstream, surroundings.child(b))
+                for b, row in enumerate(counts)
+            ]
+        self.check_data(data)
+        local = attrs.evolve(data.take_columns(columns), counts=None)
+        every = np.arange(data.n_samples)
+        local_upstream = _localise_upstream(upstream, columns, every)
+        found = many(local, np.asarray(counts, dtype=np.int64), local_upstream, surroundings)
+        results = []
+        for row, selection in zip(counts, found, strict=True):
+            self._check(selection, local)
+            resample = data.with_counts(row)
+            results.append(_globalise(selection, resample, columns, every, upstream, ()))
+        return results
+
+    def check_data(self, data: Dataset) -> None:
+        """Raise DataError if `data` holds what this method does not take."""
+        name = self.method_name()
+        if data.task not in self.tasks:
+            kind = "a numeric target" if data.task == "regression" else "classes"
+            raise DataError(
+                f"{name} does not take {kind} (label {data.label_name!r}); it is made for "
+                + " and ".join(sorted(self.tasks))
+            )
+        if not self.takes_missing:
+            missing = _first_missing(data)
+            if missing is not None:
+                row, column, total = missing
+                raise DataError(
+                    f"{name} does not take missing values: {total} in {data.name!r}, the first in "
+                    f"sample {row + 1}, feature {data.feature_names[column]!r}; drop or fill them, or "
+                    "use a method that takes them (`fsframe methods` tells)"
+                )
+
+    def _localise(
+        self, data: Dataset, columns: NDArray[np.intp]
+    ) -> tuple[Dataset, NDArray[np.intp], tuple[str, ...]]:
+        """`data` with only its live rows and columns, those rows, and what to warn of.
+
+        Where the method does not take counts, drawn rows are copied.
+        """
+        local = data.take_columns(columns)
+        if data.counts is None:
+            return local, np.arange(data.n_samples), ()
+        rows = np.flatnonzero(data.counts)
+        if self.takes_counts:
+            return (local if rows.size == data.n_samples else local.take_rows(rows)), rows, ()
+        copies = np.repeat(rows, data.counts[rows])
+        copied = local.with_counts(None).take_rows(copies)
+        if (data.counts <= 1).all():
+            return copied, copies, ()
+        note = f"{self.method_name()} does not take bootstrap counts: rows drawn twice were copied"
+        return copied, copies, (note,)
+
+    def _check(self, found: Selection, local: Dataset) -> None:
+        if not isinstance(found, Selection):
+            raise PluginError(
+                f"{self.method_name()} returned {type(found).__name__}, not a Selection"
+            )
+        problems = found.problems(local.n_features, local.n_samples)
+        if problems:
+            raise PluginError(f"{self.method_name()} returned an unsound result: " + "; ".join(problems))
+
+
+class Base(Protocol):
+    """What a wrapping stage resamples: the chain on its left, or the one that `base` names."""
+
+    def select(
+        self, data: Dataset, upstream: Selection | None = None, run: Run | None = None
+    ) -> Selection: ...
+
+    def select_many(
+        self,
+        data: Dataset,
+        counts: NDArray[np.integer[Any]],
+        upstream: Selection | None = None,
+        run: Run | None = None,
+    ) -> list[Selection]: ...
+
+
+@attrs.frozen(kw_only=True)
+class WrappingSelector(Selector):
+    """Base of stages that resample another selector; authors write `_select_wrapped`.
+
+    Without `base`, everything on the left in the chain is wrapped, screening included, so that
+    whatever learns from labels is inside the resample. With `base`, it is an ordinary stage.
+    """
+
+    wrapping: ClassVar[bool] = True
+    takes_counts: ClassVar[bool] = True
+
+    base: str | None = param(
+        None,
+        optional(stages()),
+        help="The selector or chain to resample; by default everything on the left.",
+    )
+
+    def _select_wrapped(
+        self, base: Base, data: Dataset, upstream: Selection | None, run: Run
+    ) -> Selection:
+        """The author's part: resample `base` on `data`, and select among the columns of `data`.
+
+        `upstream` is what the wrapped chain found on the whole table, or, with `base`, what the
+        stage on the left kept.
+        """
+        raise NotImplementedError
+
+    def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
+        if self.base is None:
+            raise RequestError(
+                f"{self.method_name()} resamples another selector: put one on its left "
+                f"(`immigrate {self.method_name()}`) or name it (`{self.method_name()}:base=mim`)"
+            )
+        from fsframe.chain import Chain
+
+        return self._select_wrapped(Chain.parse(self.base), data, upstream, run)
+
+    def select_wrapped(
+        self, base: Base, data: Dataset, upstream: Selection | None, run: Run
+    ) -> Selection:
+        """Which columns of the whole table `data` this stage keeps when it resamples `base`."""
+        every = np.arange(data.n_features)
+        local, rows, notes = self._localise(data, every)
+        local_upstream = _localise_upstream(upstream, every, rows)
+        found = self._select_wrapped(base, local, local_upstream, run)
+        self._check(found, local)
+        return _globalise(found, data, every, rows, upstream, notes)
+
+
+def _columns(data: Dataset, upstream: Selection | None) -> NDArray[np.intp]:
+    if upstream is None:
+        return np.arange(data.n_features)
+    return np.sort(upstream.selected)
+
+
+def _localise_upstream(
+    upstream: Selection | None, columns: NDArray[np.intp], rows: NDArray[np.intp]
+) -> Selection | None:
+    if upstream is None:
+        return None
+    local = upstream.restrict(columns)
+    if local.instance_weights is None:
+        return local
+    return attrs.evolve(local, instance_weights=local.instance_weights[rows])
+
+
+def _globalise(
+    found: Selection,
+    data: Dataset,
+    columns: NDArray[np.intp],
+    rows: NDArray[np.intp],
+    upstream: Selection | None,
+    notes: tuple[str, ...],
+) -> Selection:
+    """`found` in the numbering of `data`, with the weights that travel past this stage."""
+    lifted = found.lift(columns, data.n_features)
+    instance_weights = found.instance_weights
+    if instance_weights is not None and not np.array_equal(rows, np.arange(data.n_samples)):
+        # A row that stands in `rows` more than once was copied; its weight is the copies' sum.
+        instance_weights = np.bincount(rows, weights=instance_weights, minlength=data.n_samples)
+    carried = {}
+    for name, own in (
+        ("weights", found.weights),
+        ("pair_weights", found.pair_weights),
+        ("instance_weights", instance_weights),
+    ):
+        earlier = getattr(upstream, name) if upstream is not None else None
+        if own is None and earlier is not None:
+            carried[name] = earlier
+    return attrs.evolve(
+        lifted,
+        **{"instance_weights": instance_weights, **carried},
+        carried=frozenset(carried),
+        warnings=found.warnings + notes,
+    )
+
+
+def _nothing_left(data: Dataset) -> Selection:
+    return Selection(
+        selected=[],
+        scores=np.full(data.n_features, np.nan),
+        features_in=[],
+        warnings=("no column was left by the stage before; nothing was done",),
+    )
+
+
+def _first_missing(data: Dataset) -> tuple[int, int, int] | None:
+    """Row and column of the first missing value, and how many there are; None if there is none."""
+    total, first = 0, None
+    for start, stop in data.column_blocks():
+        block = data.columns(start, stop)
+        if block.dtype.kind != "f":
+            continue
+        # A sum is NaN if any term is: one pass without a temporary for the usual, complete table.
+        if not np.isnan(block.sum()):
+            continue
+        for row, column in _nan_places(block):
+            total += 1
+            if first is None or (row, start + column) < first:
+                first = (row, start + column)
+    return None if first is None else (first[0], first[1], total)
+
+
+def _nan_places(block: NDArray[Any]) -> Iterator[tuple[int, int]]:
+    for row, column in np.argwhere(np.isnan(block)):
+        yield int(row), int(column)

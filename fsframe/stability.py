@@ -1,0 +1,127 @@
+"""The stability-metric contract: how alike the features are that several runs kept."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import attrs
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from fsframe.errors import DataError, RequestError
+from fsframe.params import Parameterised
+
+__all__ = ["StabilityMetric", "StabilityValue"]
+
+
+@attrs.frozen(kw_only=True)
+class StabilityValue:
+    """A measured stability.
+
+    Parameters
+    ----------
+    value : float
+        NaN where the measure is not defined; then `undefined` says why.
+    variance : float, optional
+        Of the estimate, where the theory gives one.
+    interval : (float, float), optional
+        Confidence interval, where the theory gives one.
+    level : float, optional
+        Confidence level of the interval.
+    undefined : str
+        Why there is no value; empty if there is one.
+    """
+
+    value: float
+    variance: float | None = None
+    interval: tuple[float, float] | None = None
+    level: float | None = None
+    undefined: str = ""
+
+    def __float__(self) -> float:
+        return self.value
+
+
+@attrs.frozen(kw_only=True)
+class StabilityMetric(Parameterised):
+    """Base of all stability metrics; authors declare parameters and write `_measure`.
+
+    Attributes
+    ----------
+    input : str
+        ``"sets"``: a boolean (n_runs, n_features) matrix; ``"ranks"``: (n_runs, n_features) scores
+        or ranks.
+    unequal_sizes : bool
+        Whether runs may keep different numbers of features.
+    chance_corrected : bool
+        Whether random selection is 0 on average.
+    needs_similarity : bool
+        Whether a (n_features, n_features) similarity matrix is needed.
+    """
+
+    input: ClassVar[str] = "sets"
+    unequal_sizes: ClassVar[bool] = True
+    chance_corrected: ClassVar[bool] = False
+    needs_similarity: ClassVar[bool] = False
+
+    def _measure(
+        self, matrix: NDArray[Any], similarity: NDArray[np.float64] | None = None
+    ) -> StabilityValue:
+        """The author's part: the value for a checked matrix."""
+        raise NotImplementedError
+
+    def __call__(
+        self, matrix: ArrayLike, similarity: ArrayLike | None = None
+    ) -> StabilityValue:
+        """The stability of the runs in `matrix`.
+
+        Parameters
+        ----------
+        matrix : (n_runs, n_features)
+            Boolean (or 0/1) for measures of sets; scores or ranks for measures of rankings.
+        similarity : (n_features, n_features), optional
+            Symmetric, in [0, 1], ones on the diagonal; for measures that need it.
+
+        Raises
+        ------
+        DataError
+            If there are fewer than two runs, or the matrix is not what the measure takes.
+        RequestError
+            If a similarity is missing, or given to a measure without use for it.
+        """
+        checked = self._checked(np.asarray(matrix))
+        if self.needs_similarity and similarity is None:
+            raise RequestError(f"{self.method_name()} needs the similarity of the features")
+        if not self.needs_similarity and similarity is not None:
+            raise RequestError(f"{self.method_name()} takes no similarity of features")
+        if similarity is None:
+            return self._measure(checked)
+        alike = np.asarray(similarity, dtype=np.float64)
+        n_features = checked.shape[1]
+        if alike.shape != (n_features, n_features) or not np.allclose(alike, alike.T):
+            raise DataError(
+                f"the similarity must be a symmetric {n_features} × {n_features} matrix"
+            )
+        return self._measure(checked, alike)
+
+    def _checked(self, matrix: NDArray[Any]) -> NDArray[Any]:
+        name = self.method_name()
+        if matrix.ndim != 2 or matrix.shape[1] == 0:
+            raise DataError(f"{name} needs a matrix of runs × features, not shape {matrix.shape}")
+        if matrix.shape[0] < 2:
+            raise DataError(f"{name} compares runs: it needs at least two, not {matrix.shape[0]}")
+        if self.input == "ranks":
+            scores = matrix.astype(np.float64)
+            if not np.isfinite(scores).all():
+                raise DataError(f"{name} needs a finite score or rank for every feature and run")
+            return scores
+        if matrix.dtype != bool and not np.isin(matrix, (0, 1)).all():
+            raise DataError(f"{name} needs a matrix of 0 and 1 (kept or not)")
+        kept = matrix.astype(bool)
+        sizes = np.unique(kept.sum(axis=1))
+        if not self.unequal_sizes and sizes.size > 1:
+            raise DataError(
+                f"{name} is defined for runs that keep equally many features, not between "
+                f"{sizes[0]} and {sizes[-1]}; use one that allows it, such as `nogueira`"
+            )
+        return kept
