@@ -30,6 +30,8 @@ class StabilityValue:
         Confidence level of the interval.
     undefined : str
         Why there is no value; empty if there is one.
+    warnings : tuple of str
+        What to bear in mind when reading the value, such as too few runs for the interval.
     """
 
     value: float
@@ -37,6 +39,7 @@ class StabilityValue:
     interval: tuple[float, float] | None = None
     level: float | None = None
     undefined: str = ""
+    warnings: tuple[str, ...] = ()
 
     def __float__(self) -> float:
         return self.value
@@ -57,12 +60,18 @@ class StabilityMetric(Parameterised):
         Whether random selection is 0 on average.
     needs_similarity : bool
         Whether a (n_features, n_features) similarity matrix is needed.
+    larger_is_stabler : bool
+        False for a distance, which is 0 for identical runs.
+    undefined_when : str
+        Where the measure has no value, in words; empty if it always has one.
     """
 
     input: ClassVar[str] = "sets"
     unequal_sizes: ClassVar[bool] = True
     chance_corrected: ClassVar[bool] = False
     needs_similarity: ClassVar[bool] = False
+    larger_is_stabler: ClassVar[bool] = True
+    undefined_when: ClassVar[str] = ""
 
     def _measure(
         self, matrix: NDArray[Any], similarity: NDArray[np.float64] | None = None
