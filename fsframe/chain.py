@@ -255,6 +255,7 @@ class Chain:
         listener: Callable[[Progress], None] | None = None,
         memory: int | None = None,
         threads: int | None = None,
+        source: str = "",
         command: str = "",
     ) -> RunRecord:
         """The record of a whole run: what every stage did, and the answer.
@@ -273,8 +274,8 @@ class Chain:
             Called with a Progress now and then.
         memory, threads : int, optional
             Bounds, as in Run.
-        command : str
-            What was asked, for people who read the file.
+        source, command : str
+            Where the table was read from and what was asked, for people who read the file.
 
         Returns
         -------
@@ -296,7 +297,9 @@ class Chain:
             listener=listener,
             **{key: value for key, value in options.items() if value is not None},
         )
-        return record_run(self, data, surroundings, out, overwrite=overwrite, command=command)
+        return record_run(
+            self, data, surroundings, out, overwrite=overwrite, source=source, command=command
+        )
 
 
 def _last(results: Iterator[StageResult]) -> Selection:
@@ -339,6 +342,6 @@ def _order_problems(stages: tuple[Stage, ...]) -> Iterator[str]:
         )
 
 
-def registry_of(method: Selector | Classifier) -> Registry:
+def registry_of_class(method: type[Selector] | type[Classifier]) -> Registry:
     """The registry that a method's name is looked up in."""
-    return classifiers if isinstance(method, Classifier) else selectors
+    return classifiers if issubclass(method, Classifier) else selectors

@@ -25,7 +25,9 @@ __all__ = [
     "count_or_fraction",
     "either",
     "flag",
+    "format_value",
     "integer",
+    "is_flag",
     "listing",
     "optional",
     "param",
@@ -370,6 +372,11 @@ def integer(
 def flag() -> Kind:
     """True or false."""
     return _Flag()
+
+
+def is_flag(kind: Kind) -> bool:
+    """Whether a kind takes just true or false."""
+    return isinstance(kind, _Flag)
 
 
 def choice(*words: str) -> Kind:

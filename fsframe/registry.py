@@ -144,13 +144,13 @@ class Registry(Mapping[str, Any]):
             offers_it = any(type(e) is self._kind and e.name == name for e in plugin.entries)
             if offers_it or plugin.name == provider:
                 raise PluginError(
-                    f"the {self._kind.kind} {name!r} belongs to the plugin {plugin.name!r}, which is "
-                    f"{plugin.status}: {plugin.reason}. `fsframe plugins` shows the state of all"
+                    f"the {self._kind.kind} {name!r} belongs to the plugin {plugin.name!r}, "
+                    f"which is {plugin.status}: {plugin.reason}. `fsframe plugins` shows all"
                 )
         unusable = [p for p in self._manager().plugins() if p.status != "loaded"]
         known = [offer.name for offer in self.offers()]
         if unusable and not did_you_mean(name, known):
-            reasons = "; ".join(f"{p.name} is {p.status}: {p.reason}" for p in unusable)
+            reasons = "; ".join(f"{p.name}, {p.status}: {p.reason}" for p in unusable)
             raise PluginError(
                 f"no usable plugin offers the {self._kind.kind} {name!r}, but some plugins are not "
                 f"loaded and may offer it ({reasons})"

@@ -301,21 +301,30 @@ def _globalise(
     if instance_weights is not None and not np.array_equal(rows, np.arange(data.n_samples)):
         # A row that stands in `rows` more than once was copied; its weight is the copies' sum.
         instance_weights = np.bincount(rows, weights=instance_weights, minlength=data.n_samples)
-    carried = {}
-    for name, own in (
-        ("weights", found.weights),
-        ("pair_weights", found.pair_weights),
-        ("instance_weights", instance_weights),
-    ):
-        earlier = getattr(upstream, name) if upstream is not None else None
-        if own is None and earlier is not None:
-            carried[name] = earlier
+    carried = _carried(lifted, upstream)
     return attrs.evolve(
         lifted,
         **{"instance_weights": instance_weights, **carried},
         carried=frozenset(carried),
         warnings=found.warnings + notes,
     )
+
+
+def _carried(found: Selection, upstream: Selection | None) -> dict[str, Any]:
+    """The weights of earlier stages that travel past this one, as far as its columns were kept."""
+    if upstream is None:
+        return {}
+    carried: dict[str, Any] = {}
+    kept = np.sort(found.selected)
+    if found.weights is None and upstream.weights is not None:
+        weights = np.zeros_like(upstream.weights)
+        weights[kept] = upstream.weights[kept]
+        carried["weights"] = weights
+    if found.pair_weights is None and upstream.pair_weights is not None:
+        carried["pair_weights"] = upstream.pair_weights.restrict(kept).lift(kept)
+    if found.instance_weights is None and upstream.instance_weights is not None:
+        carried["instance_weights"] = upstream.instance_weights
+    return carried
 
 
 def _nothing_left(data: Dataset) -> Selection:

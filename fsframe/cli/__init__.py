@@ -1,0 +1,69 @@
+"""The command line: one command per module, each imported when it is called."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+import click
+
+from fsframe.cli.lazy import LazyGroup
+from fsframe.errors import FsframeError
+
+__all__ = ["cli", "main"]
+
+_COMMANDS = {
+    "apply": ("fsframe.cli.apply:apply", "Write a table reduced to the features a run kept."),
+    "chain": ("fsframe.cli.chain:chain", "Run selectors one after the other on a table."),
+    "info": ("fsframe.cli.info:info", "Say which versions, folders and limits are in use."),
+    "methods": ("fsframe.cli.methods:methods", "List the methods there are, or explain one."),
+    "plugins": ("fsframe.cli.plugins:plugins", "List the plugins and what became of each."),
+    "show": ("fsframe.cli.show:show", "Show what a run file holds."),
+    "verify": ("fsframe.cli.verify:verify", "Check that a run file is sound."),
+}
+
+_EPILOG = """\b
+Example:
+  fsframe chain immigrate npfs on examples/parkinsons.csv
+"""
+
+
+@click.group(
+    cls=LazyGroup, lazy=_COMMANDS, epilog=_EPILOG, context_settings={"help_option_names": ["-h", "--help"]}
+)
+@click.version_option(package_name="fsframe", message="fsframe %(version)s")
+def cli() -> None:
+    """Which features matter, which interact, how many to keep, and would it be the same next time?
+
+    fsframe runs chains of published feature-selection methods on a table.
+    """
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line and end the process with its exit code.
+
+    0 done; 2 the request is wrong; 3 a plugin is missing or broken; 4 the data cannot be used;
+    5 a file is unreadable or in the way; 130 interrupted.
+    """
+    sys.exit(_run(arguments))
+
+
+def _run(arguments: Sequence[str] | None) -> int:
+    try:
+        code = cli.main(args=arguments, prog_name="fsframe", standalone_mode=False)
+        sys.stdout.flush()
+        return code if isinstance(code, int) else 0
+    except FsframeError as error:
+        click.echo(f"fsframe: {error}", err=True)
+        return error.exit_code
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except (KeyboardInterrupt, click.Abort):
+        click.echo("fsframe: interrupted; nothing was written", err=True)
+        return 130
+    except BrokenPipeError:
+        # The reader of our output went away (`| head`); what follows must not complain again.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141

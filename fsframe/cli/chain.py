@@ -1,0 +1,162 @@
+"""``fsframe chain STAGES on DATA``: run a chain, show the answer, leave a run file."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from fsframe.cli.reading_options import read_data, reading_options
+from fsframe.cli.stages import StageGroup, last_command
+from fsframe.errors import RequestError
+from fsframe.grammar import StageText
+
+if TYPE_CHECKING:
+    from fsframe.chain import Chain
+
+__all__ = ["chain", "default_run_path"]
+
+
+class _Memory(click.ParamType):
+    name = "size"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> int:
+        if isinstance(value, int):
+            return value
+        units = {"": 1, "B": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+        text = str(value).strip().upper().removesuffix("B").removesuffix("I")
+        number, unit = (text[:-1], text[-1]) if text and text[-1] in "KMGT" else (text, "")
+        try:
+            amount = int(float(number) * units[unit])
+        except ValueError:
+            amount = 0
+        if amount < 1 << 24:
+            self.fail(f"{value!r} is not a size of at least 16 MB, such as 500MB or 2GB", param, ctx)
+        return amount
+
+
+@click.argument("data")
+@reading_options
+@click.option("-o", "--out", metavar="FILE", help="Where to leave the run file. "
+              "[default: DATA.STAGES.h5 beside the data]")
+@click.option("--no-out", is_flag=True, help="Leave no run file.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True,
+              help="Equal seed, equal bits.")
+@click.option("--overwrite", is_flag=True, help="Replace the run file if it is there.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.option("-q", "--quiet", is_flag=True, help="No progress and no remarks on stderr.")
+@click.option("--threads", type=click.IntRange(min=1), help="Threads to use; results do not "
+              "depend on it. [default: all]")
+@click.option("--memory", type=_Memory(), help="Bound on temporaries, such as 2GB. [default: 2 GiB]")
+@click.option("--dry-run", is_flag=True, help="Only check the request and print the chain.")
+def _on(data: str, **options: Any) -> dict[str, Any]:
+    """The table to run on: CSV, TSV (also .gz), NPZ or HDF5.
+
+    DATA is a path; its ending may be left out where only one known file matches. The label is the
+    last column unless `--label` says otherwise.
+
+    \b
+    Example:
+      fsframe chain immigrate npfs on examples/parkinsons.csv --label class --seed 7
+    """
+    return {"data": data, **options}
+
+
+_EPILOG = """\b
+A stage's parameters follow it as options, or behind a colon:
+  fsframe chain immigrate --sigma 0.5 npfs --alpha 0.05 on examples/parkinsons.csv
+  fsframe chain immigrate:sigma=0.5 npfs:alpha=0.05 on examples/parkinsons.csv
+`fsframe chain immigrate --help` explains the parameters of a stage.
+"""
+
+
+@click.group(
+    cls=StageGroup,
+    last=last_command("on", _on, help=_on.__doc__),
+    epilog=_EPILOG,
+    subcommand_metavar="STAGES",
+    no_args_is_help=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+@click.option("--dry-run", is_flag=True, help="Only check the request and print the chain.")
+def chain(dry_run: bool) -> None:
+    """Run selectors one after the other on a table.
+
+    Each stage sees the columns that the stage on its left kept, and the weights that travel with
+    them. A stage that resamples (npfs) wraps everything on its left.
+    """
+
+
+@chain.result_callback()
+def _run(results: list[StageText | dict[str, Any]], dry_run: bool) -> None:
+    from fsframe.chain import Chain
+
+    texts = tuple(result for result in results if isinstance(result, StageText))
+    requests = [result for result in results if isinstance(result, dict)]
+    if not texts:
+        raise RequestError("name at least one stage before `on`, such as `immigrate`")
+    if len(requests) > 1 or (requests and isinstance(results[-1], StageText)):
+        raise RequestError("`on DATA` comes once, after the last stage")
+    parsed = Chain.from_texts(texts)
+    options = requests[0] if requests else {}
+    if dry_run or options.get("dry_run"):
+        click.echo(str(parsed))
+        return
+    if not requests:
+        raise RequestError(
+            f"say which data to run on: fsframe chain {shlex.join(str(parsed).split())} on DATA"
+        )
+    _run_on(parsed, **options)
+
+
+def default_run_path(chain: Chain, data: Path) -> Path:
+    """Beside the data: ``parkinsons.csv`` and ``immigrate npfs`` give
+    ``parkinsons.immigrate-npfs.h5``; parameters do not enter the name."""
+    stem = data.name
+    for ending in reversed(data.suffixes[-2:]):
+        if ending.lower() in (".gz", ".csv", ".tsv", ".txt", ".npz", ".h5", ".hdf5"):
+            stem = stem.removesuffix(ending)
+    stages = "-".join(stage.name.rpartition("/")[2] for stage in chain.stages)
+    return data.with_name(f"{stem}.{stages}.h5")
+
+
+def _run_on(parsed: Chain, *, data: str, **options: Any) -> None:
+    from fsframe.cli.display import result_lines, result_object
+    from fsframe.cli.progress import ProgressLine
+    from fsframe.reading import find_table
+    from fsframe.store import check_destination
+
+    path = find_table(data)
+    out: Path | None = None
+    if not options["no_out"]:
+        out = Path(options["out"]) if options["out"] else default_run_path(parsed, path)
+        check_destination(out, overwrite=options["overwrite"])
+    table = read_data(str(path), **options)
+    quiet = options["quiet"]
+    if not quiet:
+        for warning in table.warnings:
+            click.echo(f"note: {warning}", err=True)
+    line = ProgressLine()
+    try:
+        record = parsed.run(
+            table,
+            options["seed"],
+            out,
+            overwrite=options["overwrite"],
+            listener=None if quiet else line,
+            memory=options["memory"],
+            threads=options["threads"],
+            source=data,
+            command=shlex.join(["fsframe", *sys.argv[1:]]),
+        )
+    finally:
+        line.close()
+    if options["as_json"]:
+        click.echo(json.dumps(result_object(record, out), ensure_ascii=False, allow_nan=False))
+        return
+    for text in result_lines(record, out):
+        click.echo(text)

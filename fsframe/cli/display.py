@@ -1,0 +1,178 @@
+"""A run as people read it, and as one JSON object."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from fsframe.cli.text_table import table_lines
+from fsframe.store import RunRecord, StageRecord, printable
+
+__all__ = ["all_warnings", "result_lines", "result_object"]
+
+_PAIRS_SHOWN = 10
+_FEATURES_SHOWN = 30
+_BAR = 16
+
+
+def result_object(record: RunRecord, path: Path | None) -> dict[str, Any]:
+    """The record as one object for ``--json``; NaN scores are null."""
+    names = record.feature_names
+    return {
+        "chain": record.chain,
+        "run_file": None if path is None else str(path),
+        "data": {
+            "name": record.data.name,
+            "sha256": record.data.sha256,
+            "label": record.data.label,
+            "n_samples": record.n_samples,
+            "n_features": record.n_features,
+            "classes": list(record.class_names),
+        },
+        "seed": record.seed,
+        "selected": list(record.selected_names),
+        "scores": {name: _number(value) for name, value in zip(names, record.scores, strict=True)},
+        "pairs": [[names[a], names[b], weight] for a, b, weight in record.pairs],
+        "warnings": list(all_warnings(record)),
+        "stages": [
+            {
+                "name": stage.name,
+                "provider": stage.provider,
+                "provider_version": stage.provider_version,
+                "params": dict(stage.params),
+                "n_features_in": int(stage.features_in.size),
+                "selected": None
+                if stage.selection is None
+                else [names[c] for c in stage.selection.selected],
+                "seconds": stage.seconds,
+            }
+            for stage in record.stages
+        ],
+        "digests": record.digests(),
+    }
+
+
+def _number(value: float) -> float | None:
+    return None if math.isnan(value) else float(value)
+
+
+def all_warnings(record: RunRecord) -> Iterator[str]:
+    """What was said about the data, then about each stage, the stage named."""
+    yield from record.warnings
+    for stage in record.stages:
+        for warning in stage.warnings:
+            yield f"{stage.name}: {warning}"
+
+
+def result_lines(record: RunRecord, path: Path | None) -> Iterator[str]:
+    """The record as lines for a terminal; the last says where the run file is."""
+    yield f"{record.chain} on {printable(record.data.name)}: {_table_facts(record)}"
+    yield ""
+    yield from _stage_lines(record)
+    yield ""
+    yield from _feature_lines(record)
+    pairs = record.pairs
+    if pairs:
+        yield ""
+        yield from _pair_lines(record)
+    warnings = list(all_warnings(record))
+    if warnings:
+        yield ""
+        yield from (f"warning: {printable(warning)}" for warning in warnings)
+    if path is not None:
+        yield ""
+        yield f"run file: {path}"
+
+
+def _table_facts(record: RunRecord) -> str:
+    facts = f"{record.n_samples} samples × {record.n_features} features"
+    if record.class_names:
+        labels = ", ".join(printable(label) for label in record.class_names[:6])
+        more = ", …" if len(record.class_names) > 6 else ""
+        facts += f", {len(record.class_names)} classes ({labels}{more})"
+    return facts
+
+
+def _stage_lines(record: RunRecord) -> Iterator[str]:
+    for stage in record.stages:
+        if stage.selection is None:
+            yield f"{stage.name}: fitted on {stage.features_in.size} features, {stage.seconds:.2f} s"
+        else:
+            kept, seen = stage.selection.selected.size, stage.features_in.size
+            yield f"{stage.name}: kept {kept} of {seen} features, {stage.seconds:.2f} s"
+
+
+def _feature_lines(record: RunRecord) -> Iterator[str]:
+    selected = record.selected
+    if not selected.size:
+        yield "No feature was kept."
+        return
+    last = _last_selecting(record)
+    own_scores = record.scores[selected]
+    largest = max((abs(score) for score in own_scores if not math.isnan(score)), default=0.0)
+    header = ["rank", "feature", "score", ""]
+    earlier = _earlier_scores(record, last)
+    header[3:3] = [f"{stage.name} score" for stage in earlier]
+    rows = []
+    for rank, column in enumerate(selected[:_FEATURES_SHOWN], start=1):
+        score = record.scores[column]
+        bar = "█" * round(_BAR * max(0.0, score) / largest) if largest > 0 else ""
+        rows.append(
+            [str(rank), printable(record.feature_names[column]), _short(score)]
+            + [_short(stage.selection.scores[column]) for stage in earlier if stage.selection]
+            + [bar]
+        )
+    yield from table_lines(header, rows, right={0, *range(2, 3 + len(earlier))})
+    if selected.size > _FEATURES_SHOWN:
+        yield f"… and {selected.size - _FEATURES_SHOWN} more (--json and `fsframe apply` have all)"
+
+
+def _last_selecting(record: RunRecord) -> StageRecord | None:
+    for stage in reversed(record.stages):
+        if stage.selection is not None:
+            return stage
+    return None
+
+
+def _earlier_scores(record: RunRecord, last: StageRecord | None) -> list[StageRecord]:
+    """The stage before the last selecting one, whose scores stand beside the answer's."""
+    selecting = [stage for stage in record.stages if stage.selection is not None]
+    return selecting[-2:-1]
+
+
+def _short(value: float) -> str:
+    return "—" if math.isnan(value) else f"{value:.4g}"
+
+
+def _pair_lines(record: RunRecord) -> Iterator[str]:
+    pairs = record.pairs
+    shown = pairs[:_PAIRS_SHOWN]
+    yield f"Pairs that matter together (the {len(shown)} strongest of {len(pairs)} by weight):"
+    names = record.feature_names
+    rows = [[printable(names[a]), printable(names[b]), _short(w)] for a, b, w in shown]
+    yield from table_lines(["feature", "with", "weight"], rows, right={2})
+
+
+def file_lines(record: RunRecord, path: Path) -> Iterator[str]:
+    """A run file as lines for a terminal: where it comes from, then the result."""
+    yield f"made      {record.created} by fsframe {record.fsframe_version}, seed {record.seed}"
+    if record.command:
+        yield f"command   {printable(record.command)}"
+    if record.data.source:
+        yield f"data      {printable(record.data.source)}, SHA-256 {record.data.sha256[:16]}…"
+    for stage in record.stages:
+        given = ", ".join(f"{key}={value}" for key, value in stage.params.items())
+        provider = f"{stage.provider} {stage.provider_version}{_absence(stage)}"
+        yield f"stage     {printable(stage.name)} ({provider}): {printable(given)}"
+    yield ""
+    yield from result_lines(record, path)
+
+
+def _absence(stage: StageRecord) -> str:
+    """What to say of a stage whose method is not installed here."""
+    from fsframe.registry import classifiers, selectors
+
+    registry = classifiers if stage.kind == "classifier" else selectors
+    return "" if stage.name in registry else ", not available here"

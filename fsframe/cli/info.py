@@ -1,0 +1,36 @@
+"""``fsframe info``: versions, folders and limits, for a bug report or a methods section."""
+
+from __future__ import annotations
+
+import json
+import os
+
+import click
+
+__all__ = ["info"]
+
+_VARIABLES = ("FSFRAME_PLUGINS", "FSFRAME_BLOCK", "FSFRAME_STRICT", "FSFRAME_TRACE")
+
+
+@click.command()
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def info(as_json: bool) -> None:
+    """Say which versions and limits are in use.
+
+    \b
+    Example:
+      fsframe info
+    """
+    from fsframe.recording import environment
+    from fsframe.run import DEFAULT_MEMORY, available_threads
+
+    facts: dict[str, object] = dict(environment())
+    facts["threads"] = available_threads()
+    facts["memory bound"] = f"{DEFAULT_MEMORY / 1024**3:g} GiB"
+    facts.update({name: os.environ[name] for name in _VARIABLES if name in os.environ})
+    if as_json:
+        click.echo(json.dumps(facts))
+        return
+    width = max(map(len, facts))
+    for name, value in facts.items():
+        click.echo(f"{name:<{width}}  {value}")

@@ -1,0 +1,148 @@
+"""``fsframe methods``: what there is to choose from; imports no numpy unless one is explained."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import click
+from click.shell_completion import CompletionItem
+
+from fsframe.cli.stages import stage_help
+from fsframe.cli.text_table import table_lines
+from fsframe.errors import RequestError
+from fsframe.registry import Offer, Registry, classifiers, selectors, stability_metrics
+from fsframe.suggest import did_you_mean
+
+__all__ = ["methods"]
+
+_REGISTRIES: dict[str, Registry] = {
+    "Selectors": selectors,
+    "Classifiers": classifiers,
+    "Stability metrics": stability_metrics,
+}
+
+
+class _MethodName(click.ParamType):
+    name = "method"
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        offers = [offer for registry in _REGISTRIES.values() for offer in registry.offers()]
+        return [
+            CompletionItem(offer.name, help=offer.entry.summary)
+            for offer in offers
+            if offer.name.startswith(incomplete)
+        ]
+
+
+@click.command()
+@click.argument("name", required=False, type=_MethodName())
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def methods(name: str | None, as_json: bool) -> None:
+    """List the methods there are, or explain one with its parameters.
+
+    \b
+    Example:
+      fsframe methods
+      fsframe methods immigrate
+    """
+    if name is not None:
+        offer, registry = _find(name)
+        lines = [json.dumps(_explained(offer, registry))] if as_json else _explain(offer, registry)
+    elif as_json:
+        every = [_object(offer) for registry in _REGISTRIES.values() for offer in registry.offers()]
+        lines = [json.dumps({"methods": every}, ensure_ascii=False)]
+    else:
+        lines = list(_listing())
+    for line in lines:
+        click.echo(line)
+
+
+def _object(offer: Offer) -> dict[str, Any]:
+    entry = offer.entry
+    return {
+        "name": offer.name,
+        "kind": entry.kind,
+        "family": getattr(entry, "family", None),
+        "summary": entry.summary,
+        "gives": sorted(getattr(entry, "gives", ())),
+        "reference": entry.reference,
+        "provider": offer.provider,
+        "version": offer.version,
+    }
+
+
+def _listing() -> Iterator[str]:
+    for title, registry in _REGISTRIES.items():
+        families: dict[str, list[Offer]] = {}
+        for offer in registry.offers():
+            families.setdefault(getattr(offer.entry, "family", ""), []).append(offer)
+        for family, offers in sorted(families.items()):
+            yield f"{title}: {family}" if family else title
+            rows = [[o.name, o.entry.summary, f"{o.provider} {o.version}"] for o in offers]
+            yield from (f"  {line}" for line in list(table_lines(["", "", ""], rows))[1:])
+            yield ""
+    yield "`fsframe methods NAME` explains one; `fsframe plugins` says where they come from."
+
+
+def _find(name: str) -> tuple[Offer, Registry]:
+    for registry in _REGISTRIES.values():
+        if name in registry:
+            return registry.offer(name), registry
+    every = [offer_name for registry in _REGISTRIES.values() for offer_name in registry]
+    hint = did_you_mean(name, every)
+    if not hint:
+        # A name of a plugin that is blocked or broken: the registry repeats the reason.
+        for registry in _REGISTRIES.values():
+            try:
+                registry.offer(name)
+            except RequestError:
+                continue
+    raise RequestError(f"there is no method {name!r}{hint or '. `fsframe methods` lists them'}")
+
+
+def _explained(offer: Offer, registry: Registry) -> dict[str, Any]:
+    method = registry[offer.name]
+    parameters = [
+        {
+            "name": p.name,
+            "help": p.help,
+            "values": p.kind.describe(),
+            "default": None if p.required else p.default,
+            "symbol": p.symbol,
+            "source": p.source,
+        }
+        for p in method.parameters()
+    ]
+    return {**_object(offer), "parameters": parameters, "doc": inspect.getdoc(method) or ""}
+
+
+def _explain(offer: Offer, registry: Registry) -> list[str]:
+    method = registry[offer.name]
+    entry = offer.entry
+    lines = [f"{offer.name}: {entry.summary}", ""]
+    lines.append(f"kind       {entry.kind}")
+    if entry.reference:
+        lines.append(f"source     {entry.reference}")
+    lines.append(f"plugin     {offer.provider} {offer.version} ({entry.target})")
+    gives = sorted(getattr(entry, "gives", ()))
+    if gives:
+        lines.append(f"gives      {', '.join(gives)}")
+    for label, attribute in (
+        ("missing", "takes_missing"),
+        ("counts", "takes_counts"),
+    ):
+        if hasattr(method, attribute):
+            lines.append(f"{label:<10} {'taken' if getattr(method, attribute) else 'not taken'}")
+    if hasattr(method, "tasks"):
+        lines.append(f"tasks      {', '.join(sorted(method.tasks))}")
+    lines += ["", "Parameters:"]
+    for parameter in method.parameters():
+        lines.append(f"  {parameter.name}")
+        lines.append(f"      {stage_help(parameter)}")
+    lines += ["", inspect.getdoc(method) or ""]
+    return lines

@@ -1,0 +1,57 @@
+"""``fsframe plugins``: every plugin, its state, and the reason where it is not loaded."""
+
+from __future__ import annotations
+
+import json
+
+import click
+
+from fsframe.cli.text_table import table_lines
+from fsframe.registry import default_manager
+
+__all__ = ["plugins"]
+
+
+@click.command()
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.option("--traceback", is_flag=True, help="Show the traceback of those that failed.")
+def plugins(as_json: bool, traceback: bool) -> None:
+    """List the plugins and what became of each.
+
+    FSFRAME_PLUGINS=a,b loads only these, FSFRAME_BLOCK=a,b all but these; FSFRAME_STRICT=1 stops at
+    the first that fails; FSFRAME_TRACE=1 tells each step.
+
+    \b
+    Example:
+      fsframe plugins
+    """
+    found = default_manager().plugins()
+    if as_json:
+        rows = [
+            {
+                "name": plugin.name,
+                "distribution": plugin.source.distribution,
+                "version": plugin.source.version,
+                "target": plugin.source.target,
+                "status": plugin.status,
+                "reason": plugin.reason,
+                "entries": [entry.name for entry in plugin.entries],
+            }
+            for plugin in found
+        ]
+        click.echo(json.dumps({"plugins": rows}, ensure_ascii=False))
+        return
+    table = [
+        [
+            plugin.name,
+            f"{plugin.source.distribution} {plugin.source.version}",
+            plugin.status,
+            plugin.reason or f"{len(plugin.entries)} methods",
+        ]
+        for plugin in found
+    ]
+    for line in table_lines(["plugin", "distribution", "status", ""], table):
+        click.echo(line)
+    for plugin in found:
+        if traceback and plugin.detail:
+            click.echo(f"\n{plugin.name}:\n{plugin.detail.rstrip()}")

@@ -1,0 +1,40 @@
+"""``fsframe show RUN.h5``: what a run file holds; works where a plugin is missing."""
+
+from __future__ import annotations
+
+import json
+
+import click
+
+from fsframe.cli.run_file import find_run
+
+__all__ = ["show"]
+
+
+@click.command()
+@click.argument("run")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def show(run: str, as_json: bool) -> None:
+    """Show what a run file holds: chain, data, stages, kept features, top pairs, warnings.
+
+    \b
+    Example:
+      fsframe show examples/parkinsons.immigrate-npfs.h5
+    """
+    from fsframe.cli.display import file_lines, result_object
+    from fsframe.store import load_run
+
+    path = find_run(run)
+    record = load_run(path)
+    if as_json:
+        found = {
+            **result_object(record, path),
+            "created": record.created,
+            "command": record.command,
+            "fsframe_version": record.fsframe_version,
+            "environment": dict(record.environment),
+        }
+        click.echo(json.dumps(found, ensure_ascii=False, allow_nan=False))
+        return
+    for line in file_lines(record, path):
+        click.echo(line)

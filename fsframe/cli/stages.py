@@ -1,0 +1,199 @@
+"""Stages on the command line: a chained click group whose sub-commands are selectors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import attrs
+import click
+from click.shell_completion import CompletionItem
+
+from fsframe.errors import FsframeError
+from fsframe.grammar import StageText, parse_stage
+from fsframe.params import Parameter, format_value, is_flag
+
+__all__ = ["LastCommand", "StageGroup", "stage_help"]
+
+
+class _Words(click.ParamType):
+    """Text that the parameter's own kind reads later, so that all mistakes are told at once."""
+
+    def __init__(self, parameter: Parameter) -> None:
+        self._parameter = parameter
+        self.name = "value"
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        words = self._parameter.kind.choices()
+        return [CompletionItem(word) for word in words if word.startswith(incomplete)]
+
+
+def stage_help(parameter: Parameter) -> str:
+    """One parameter's help: meaning, values, default, the paper's symbol and source."""
+    facts = [parameter.kind.describe()]
+    if parameter.required:
+        facts.append("required")
+    else:
+        facts.append(f"default {format_value(parameter.default)}")
+    facts.extend(fact for fact in (parameter.symbol, parameter.source) if fact)
+    return f"{parameter.help.rstrip('.')}. [{'; '.join(facts)}]"
+
+
+def _option(parameter: Parameter) -> click.Option:
+    name = parameter.name.replace("_", "-")
+    if is_flag(parameter.kind):
+        declaration = f"--{name}/--no-{name}"
+        return click.Option(
+            [declaration, parameter.name], default=None, help=stage_help(parameter)
+        )
+    return click.Option(
+        [f"--{name}", parameter.name], type=_Words(parameter), help=stage_help(parameter)
+    )
+
+
+@attrs.define
+class _StageCallback:
+    """Returns the stage as text: what stood behind the colon, and the options."""
+
+    preset: StageText
+
+    def __call__(self, **options: Any) -> StageText:
+        given = {
+            key: format_value(value) for key, value in options.items() if value is not None
+        }
+        twice = sorted(set(given) & set(self.preset.params))
+        if twice:
+            raise click.UsageError(
+                f"{self.preset.name}: {', '.join(twice)} is given both behind the colon and as an "
+                "option; give it once"
+            )
+        return StageText(self.preset.name, {**self.preset.params, **given})
+
+
+def _stage_command(token: str) -> click.Command:
+    """The command for a stage such as ``immigrate`` or ``immigrate:sigma=0.5``."""
+    from fsframe.chain import find_method, registry_of_class
+
+    text = parse_stage(token)
+    method = find_method(text.name)
+    offer = registry_of_class(method).offer(text.name)
+    entry = offer.entry
+    about = [entry.summary + "."] if entry.summary else []
+    if entry.reference:
+        about.append(f"Source: {entry.reference}.")
+    about.append(f"Provided by {offer.provider} {offer.version}.")
+    return click.Command(
+        name=token,
+        callback=_StageCallback(text),
+        params=[_option(parameter) for parameter in method.parameters()],
+        help="\n\n".join(about),
+        options_metavar="[PARAMETERS]",
+    )
+
+
+class LastCommand(click.Command):
+    """The command that ends the row of stages: its options may stand behind its argument."""
+
+    def make_context(
+        self,
+        info_name: str | None,
+        args: list[str],
+        parent: click.Context | None = None,
+        **extra: Any,
+    ) -> click.Context:
+        extra = {**extra, "allow_interspersed_args": True, "allow_extra_args": False}
+        return super().make_context(info_name, args, parent, **extra)
+
+
+class StageGroup(click.Group):
+    """A chained group whose sub-commands are all selectors and classifiers, and one last command.
+
+    Parameters
+    ----------
+    last : click.Command
+        The command that ends the row, such as ``on``.
+    """
+
+    def __init__(self, *args: Any, last: click.Command, **options: Any) -> None:
+        super().__init__(*args, chain=True, **options)
+        assert last.name is not None
+        self._last_name, self._last = last.name, last
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        from fsframe.registry import classifiers, selectors
+
+        return sorted({*selectors, *classifiers}) + [self._last_name]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name == self._last_name:
+            return self._last
+        try:
+            return _stage_command(cmd_name)
+        except FsframeError:
+            # While the shell completes a half-typed line, an unknown name is not an error.
+            if ctx.resilient_parsing:
+                return None
+            raise
+
+    def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
+        return ["[OPTIONS]", "STAGE [PARAMETERS] [STAGE [PARAMETERS]]...", "on DATA [OPTIONS]"]
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        from fsframe.registry import classifiers, selectors
+
+        families: dict[str, list[tuple[str, str]]] = {}
+        for offer in selectors.offers():
+            family = getattr(offer.entry, "family", "other")
+            families.setdefault(family, []).append((offer.name, offer.entry.summary))
+        for family, rows in sorted(families.items()):
+            with formatter.section(f"Stages: {family}"):
+                formatter.write_dl(rows)
+        rows = [(offer.name, offer.entry.summary) for offer in classifiers.offers()]
+        if rows:
+            with formatter.section("Classifiers, to end a chain"):
+                formatter.write_dl(rows)
+        with formatter.section("Last"):
+            formatter.write_dl([(f"{self._last_name} DATA", self._last.get_short_help_str(80))])
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        from fsframe.registry import classifiers, selectors
+
+        name, colon, rest = incomplete.partition(":")
+        if colon:
+            return _complete_compact(name, rest)
+        found = [
+            CompletionItem(offer.name, help=offer.entry.summary)
+            for registry in (selectors, classifiers)
+            for offer in registry.offers()
+            if offer.name.startswith(incomplete)
+        ]
+        if self._last_name.startswith(incomplete):
+            found.append(CompletionItem(self._last_name, help="the table to run on"))
+        return found + click.Command.shell_complete(self, ctx, incomplete)
+
+
+def _complete_compact(name: str, rest: str) -> list[CompletionItem]:
+    """Completions behind the colon of ``name:key=value,…``."""
+    from fsframe.chain import find_method
+
+    try:
+        parameters = {p.name: p for p in find_method(name).parameters()}
+    except FsframeError:
+        return []
+    before, comma, last = rest.rpartition(",")
+    prefix = f"{name}:{before}{comma}"
+    key, equals, value = last.partition("=")
+    if not equals:
+        return [
+            CompletionItem(f"{prefix}{known}=") for known in parameters if known.startswith(key)
+        ]
+    words = parameters[key].kind.choices() if key in parameters else ()
+    return [CompletionItem(f"{prefix}{key}={word}") for word in words if word.startswith(value)]
+
+
+def last_command(name: str, callback: Callable[..., Any], **options: Any) -> LastCommand:
+    """A LastCommand from a function decorated with click options."""
+    params = list(reversed(getattr(callback, "__click_params__", [])))
+    return LastCommand(name, callback=callback, params=params, **options)
