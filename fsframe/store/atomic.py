@@ -1,0 +1,151 @@
+"""A file put in its place whole: written beside, synced, checked, then moved."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+from collections.abc import Callable
+from pathlib import Path
+
+from fsframe.errors import StoreError
+
+__all__ = ["check_destination", "place_file"]
+
+
+def check_destination(path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
+    """The file that `path` means, if it may be written; ask before long work, not after.
+
+    Parameters
+    ----------
+    path : path
+        Where a file shall be; a symbolic link means the file it points to.
+    overwrite : bool
+        Whether an existing file may be replaced.
+
+    Returns
+    -------
+    Path
+        Absolute, without symbolic links.
+
+    Raises
+    ------
+    StoreError
+        If the folder is missing or cannot be written to, a folder is in the way, or a file is there
+        and `overwrite` is false.
+    """
+    target = Path(os.path.realpath(path))
+    folder = target.parent
+    if not folder.is_dir():
+        raise StoreError(f"cannot write {os.fspath(path)}: there is no folder {folder}")
+    if target.is_dir():
+        raise StoreError(f"cannot write {os.fspath(path)}: it is a folder; name a file")
+    if not overwrite and os.path.lexists(target):
+        raise _in_the_way(target)
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise StoreError(
+            f"cannot write {os.fspath(path)}: no permission to write in {folder}; "
+            "choose another folder"
+        )
+    return target
+
+
+def place_file(
+    path: str | os.PathLike[str],
+    content: bytes,
+    *,
+    overwrite: bool = False,
+    check: Callable[[Path], None] | None = None,
+) -> Path:
+    """The path of a file that now holds exactly `content`; at no moment does it hold less.
+
+    Parameters
+    ----------
+    path : path
+        Where the file shall be.
+    content : bytes
+        All of it.
+    overwrite : bool
+        Whether an existing file may be replaced. If not, a file that appears while this one
+        is being written is left alone too.
+    check : callable, optional
+        Called with the path of the written and synced sibling; what it raises stops the move.
+
+    Returns
+    -------
+    Path
+        Absolute, without symbolic links.
+
+    Raises
+    ------
+    StoreError
+        If the file cannot be written, or is in the way. The sibling is removed.
+
+    Notes
+    -----
+    Killed at any point, the old file is as it was, or the new one is whole; at most a sibling
+    ``.NAME.….partial`` is left.
+    """
+    target = check_destination(path, overwrite=overwrite)
+    sibling = target.with_name(f".{target.name[:200]}.{os.getpid()}-{secrets.token_hex(4)}.partial")
+    try:
+        try:
+            _write_synced(sibling, content)
+            if check is not None:
+                check(sibling)
+            if overwrite:
+                os.replace(sibling, target)
+            else:
+                _move_without_replacing(sibling, target)
+        finally:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(sibling)
+        _sync_folder(target.parent)
+    except FileExistsError:
+        raise _in_the_way(target) from None
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise StoreError(
+            f"cannot write {target}: {reason}; free space or choose another place, then try again"
+        ) from error
+    return target
+
+
+def _in_the_way(target: Path) -> StoreError:
+    return StoreError(
+        f"{target} is there already and was left as it is; choose another name, or say that it may "
+        "be replaced (overwrite=True, --overwrite)"
+    )
+
+
+def _write_synced(path: Path, content: bytes) -> None:
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+    try:
+        view = memoryview(content)
+        while view:
+            # One call moves at most 2 GiB on Linux.
+            view = view[os.write(descriptor, view) :]
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _move_without_replacing(sibling: Path, target: Path) -> None:
+    try:
+        os.link(sibling, target)
+    except FileExistsError:
+        raise
+    except OSError:
+        # File systems without hard links: claim the name first, then replace the claim.
+        os.close(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
+        os.replace(sibling, target)
+
+
+def _sync_folder(folder: Path) -> None:
+    # Some systems do not open folders, some network file systems do not sync them.
+    with contextlib.suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)

@@ -1,0 +1,269 @@
+"""HDF5 objects read with suspicion: hard links, plain types, known filters, bounded sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import h5py
+import numpy as np
+from numpy.typing import NDArray
+
+from fsframe.errors import StoreError
+from fsframe.store.printable import printable
+from fsframe.store.spec import NUMBER_TYPES, Limits
+
+__all__ = ["GuardedGroup", "open_image"]
+
+_FILTERS = frozenset({h5py.h5z.FILTER_DEFLATE, h5py.h5z.FILTER_SHUFFLE, h5py.h5z.FILTER_FLETCHER32})
+_HDF5_ERRORS = (OSError, RuntimeError, ValueError, KeyError, TypeError, OverflowError)
+
+
+class _Budget:
+    """Bytes that may still be read from one file, and the addresses of the objects met so far."""
+
+    def __init__(self, limits: Limits) -> None:
+        self.limits = limits
+        self.seen: set[int] = set()
+        self.left = limits.array_bytes
+
+    def take(self, size: int, where: str) -> None:
+        self.left -= size
+        if self.left < 0:
+            raise StoreError(
+                f"{where}: the arrays declare more than {self.limits.array_bytes} bytes in all"
+            )
+
+
+def open_image(content: bytes, limits: Limits, offset: int = 0) -> tuple[Any, GuardedGroup]:
+    """An open handle (to be closed by the caller) and the root group of an HDF5 file in memory.
+
+    Raises
+    ------
+    StoreError
+        If the HDF5 library does not take it.
+    """
+    access = h5py.h5p.create(h5py.h5p.FILE_ACCESS)
+    access.set_fapl_core(1 << 16, False)
+    access.set_file_image(content)
+    try:
+        handle = h5py.h5f.open(b"fsframe-run", h5py.h5f.ACC_RDONLY, access)
+        return handle, GuardedGroup(h5py.h5g.open(handle, b"/"), "", _Budget(limits))
+    except _HDF5_ERRORS as error:
+        raise StoreError(f"the HDF5 part cannot be opened: {error}") from error
+
+
+def _guarded(method: Callable[..., Any]) -> Callable[..., Any]:
+    def call(self: GuardedGroup, *arguments: Any, **options: Any) -> Any:
+        try:
+            return method(self, *arguments, **options)
+        except _HDF5_ERRORS as error:
+            raise StoreError(f"{self.path or '/'}: HDF5 cannot read it: {error}") from error
+
+    call.__doc__ = method.__doc__
+    return call
+
+
+class GuardedGroup:
+    """A group of which only what docs/file-format.md allows can be read.
+
+    Parameters
+    ----------
+    group : h5py.h5g.GroupID
+    path : str
+        Where it is, for messages; empty for the root.
+    budget : _Budget
+        Shared by all groups of a file.
+    """
+
+    def __init__(self, group: Any, path: str, budget: _Budget) -> None:
+        self._group = group
+        self.path = path
+        self._budget = budget
+        self._limits = budget.limits
+
+    @_guarded
+    def members(self) -> tuple[str, ...]:
+        """Names of the members, sorted; each is a hard link to an object nothing else links to."""
+        count = self._group.get_num_objs()
+        if count > self._limits.members:
+            raise self._refuse(f"has {count} members; {self._limits.members} may be")
+        raw: list[bytes] = []
+        self._group.links.iterate(lambda name: raw.append(name) if len(raw) < count else None)
+        names = []
+        for encoded in raw:
+            if len(encoded) > self._limits.name_bytes:
+                raise self._refuse(f"has a member whose name is {len(encoded)} bytes long")
+            try:
+                name = encoded.decode()
+            except UnicodeDecodeError:
+                raise self._refuse("has a member whose name is not UTF-8") from None
+            if self._group.links.get_info(encoded).type != h5py.h5l.TYPE_HARD:
+                raise self._refuse(f"has a link to elsewhere, {printable(name)!r}")
+            names.append(name)
+        return tuple(sorted(names))
+
+    def check_members(
+        self, required: Iterable[str], optional: Iterable[str] = ()
+    ) -> frozenset[str]:
+        """The names of the members, after it is clear that they are those of the format."""
+        names = frozenset(self.members())
+        needed = frozenset(required)
+        missing, strange = needed - names, names - needed - frozenset(optional)
+        if missing:
+            raise self._refuse(f"lacks {', '.join(sorted(missing))}")
+        if strange:
+            listed = ", ".join(map(printable, sorted(strange)))
+            raise self._refuse(f"has members the format does not know: {listed}")
+        return names
+
+    @_guarded
+    def attributes(self, expected: dict[str, type]) -> dict[str, Any]:
+        """The attributes by name, which are exactly those expected, of the types expected."""
+        count = h5py.h5a.get_num_attrs(self._group)
+        found: dict[str, Any] = {}
+        if count != len(expected):
+            raise self._refuse(f"has {count} attributes, not {len(expected)}")
+        for name, kind in expected.items():
+            if not h5py.h5a.exists(self._group, name.encode()):
+                raise self._refuse(f"lacks the attribute {name}")
+            found[name] = self._attribute(name, kind)
+        return found
+
+    def _attribute(self, name: str, kind: type) -> Any:
+        attribute = h5py.h5a.open(self._group, name.encode())
+        stored, space = attribute.get_type(), attribute.get_space()
+        if space.get_simple_extent_type() != h5py.h5s.SCALAR:
+            raise self._refuse(f"attribute {name} is not a single value")
+        if kind is str:
+            width = stored.get_size()
+            if not isinstance(stored, h5py.h5t.TypeStringID) or stored.is_variable_str():
+                raise self._refuse(f"attribute {name} is not text of fixed length")
+            if width > self._limits.attribute_bytes:
+                raise self._refuse(f"attribute {name} is {width} bytes long")
+            array = np.zeros((), dtype=f"S{width}")
+            attribute.read(array, mtype=stored)
+            return self._decode(array.item(), f"attribute {name}")
+        wanted = np.dtype("<i8" if kind is int else "<f8")
+        if not isinstance(stored, (h5py.h5t.TypeIntegerID, h5py.h5t.TypeFloatID)) or (
+            stored.dtype != wanted
+        ):
+            raise self._refuse(f"attribute {name} is not of type {wanted.name}")
+        array = np.zeros((), dtype=wanted)
+        attribute.read(array)
+        return array.item()
+
+    @_guarded
+    def group(self, name: str) -> GuardedGroup:
+        """The member group of that name."""
+        self._check_object(name, h5py.h5o.TYPE_GROUP, "group")
+        inner = h5py.h5g.open(self._group, name.encode())
+        return GuardedGroup(inner, f"{self.path}/{name}", self._budget)
+
+    @_guarded
+    def array(self, name: str, kind: str | None = None) -> NDArray[Any]:
+        """The member dataset of that name: numbers as stored, text as an array of bytes.
+
+        Parameters
+        ----------
+        name : str
+        kind : str, optional
+            The NumPy name of the type it must have, or ``"text"``; any allowed type by default.
+        """
+        self._check_object(name, h5py.h5o.TYPE_DATASET, "dataset")
+        dataset = h5py.h5d.open(self._group, name.encode())
+        where = f"{self.path}/{printable(name)}"
+        stored = dataset.get_type()
+        dtype = _plain_type(stored)
+        if dtype is None:
+            raise StoreError(f"{where} has a type that a run file may not hold")
+        found = "text" if dtype.kind == "S" else dtype.name
+        if kind is not None and found != kind:
+            raise StoreError(f"{where} holds {found}, not {kind}")
+        shape = self._sound_shape(dataset, dtype, where)
+        array = np.zeros(shape, dtype=dtype)
+        if array.size:
+            dataset.read(h5py.h5s.ALL, h5py.h5s.ALL, array, mtype=stored)
+        if dtype.kind == "b" and array.view(np.uint8).max(initial=0) > 1:
+            raise StoreError(f"{where} holds truth values other than 0 and 1")
+        return array
+
+    def texts(self, name: str) -> tuple[str, ...]:
+        """The member dataset of that name as texts, in order; it has one dimension."""
+        array = self.array(name, "text")
+        if array.ndim != 1:
+            raise StoreError(f"{self.path}/{name} is not a list of texts")
+        where = f"dataset {name}"
+        return tuple(self._decode(raw, where) for raw in array.tolist())
+
+    def decoded(self, name: str) -> NDArray[Any]:
+        """The member dataset of that name, text as str."""
+        array = self.array(name)
+        if array.dtype.kind != "S":
+            return array
+        texts = [self._decode(raw, f"dataset {printable(name)}") for raw in array.ravel().tolist()]
+        return np.array(texts, dtype=str if texts else "U1").reshape(array.shape)
+
+    def _sound_shape(self, dataset: Any, dtype: np.dtype[Any], where: str) -> tuple[int, ...]:
+        shape = tuple(dataset.shape)
+        plan = dataset.get_create_plist()
+        size = dtype.itemsize * int(np.prod([int(n) for n in shape], dtype=object))
+        if len(shape) > self._limits.dimensions or not shape:
+            raise StoreError(
+                f"{where} has {len(shape)} dimensions; 1 to {self._limits.dimensions} may be"
+            )
+        if plan.get_external_count():
+            raise StoreError(f"{where} keeps its values in another file")
+        if not size:
+            return shape
+        if plan.get_layout() != h5py.h5d.CHUNKED:
+            raise StoreError(
+                f"{where} is not stored in chunks with a checksum (or is a virtual dataset)"
+            )
+        if any(chunk > length for chunk, length in zip(plan.get_chunk(), shape, strict=True)):
+            raise StoreError(f"{where} has chunks larger than itself")
+        filters = {plan.get_filter(k)[0] for k in range(plan.get_nfilters())}
+        if h5py.h5z.FILTER_FLETCHER32 not in filters or filters - _FILTERS:
+            raise StoreError(
+                f"{where} must have the fletcher32 checksum and no filter besides shuffle and gzip"
+            )
+        stored = dataset.get_storage_size()
+        if size > self._limits.expansion * stored:
+            raise StoreError(f"{where} declares {size} bytes but stores {stored}")
+        self._budget.take(size, where)
+        return shape
+
+    def _check_object(self, name: str, wanted: int, word: str) -> None:
+        if self._group.links.get_info(name.encode()).type != h5py.h5l.TYPE_HARD:
+            raise self._refuse(f"member {printable(name)} is a link to elsewhere")
+        info = h5py.h5o.get_info(self._group, name.encode())
+        if info.type != wanted:
+            raise self._refuse(f"member {printable(name)} is not a {word}")
+        # A forged file may understate its reference counts, so addresses are remembered too.
+        if info.rc != 1 or info.addr in self._budget.seen:
+            raise self._refuse(f"member {printable(name)} is one object under several names")
+        self._budget.seen.add(info.addr)
+
+    def _decode(self, raw: bytes, what: str) -> str:
+        if b"\0" in raw:
+            raise self._refuse(f"{what} holds a NUL character")
+        try:
+            return raw.decode()
+        except UnicodeDecodeError:
+            raise self._refuse(f"{what} is not UTF-8") from None
+
+    def _refuse(self, problem: str) -> StoreError:
+        return StoreError(f"{self.path or '/'} {problem}")
+
+
+def _plain_type(stored: Any) -> np.dtype[Any] | None:
+    """The NumPy type of a stored one that the format allows, or None."""
+    if isinstance(stored, h5py.h5t.TypeStringID):
+        return None if stored.is_variable_str() else np.dtype(f"S{stored.get_size()}")
+    if not isinstance(stored, (h5py.h5t.TypeIntegerID, h5py.h5t.TypeFloatID, h5py.h5t.TypeEnumID)):
+        return None
+    dtype = stored.dtype
+    if isinstance(stored, h5py.h5t.TypeEnumID) and dtype != np.dtype(bool):
+        return None
+    little = dtype.newbyteorder("<") == dtype
+    return dtype if little and dtype.name in NUMBER_TYPES else None

@@ -1,0 +1,43 @@
+"""Names made safe to print: a file may hold names that would steer a terminal."""
+
+from __future__ import annotations
+
+import unicodedata
+
+__all__ = ["printable"]
+
+# Control, format (bidirectional overrides among them), surrogate, private, unassigned,
+# line and paragraph separators.
+_UNSAFE = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
+
+
+def printable(text: str, longest: int | None = None) -> str:
+    r"""The text with every character that is not plainly visible written as an escape.
+
+    Parameters
+    ----------
+    text : str
+        Any text, such as a feature name from a file.
+    longest : int, optional
+        Cut the result to so many characters, the last being an ellipsis.
+
+    Returns
+    -------
+    str
+        One line; backslashes are doubled only where an escape was needed.
+
+    Examples
+    --------
+    >>> printable("Jitter(%)"), printable("\x1b[2J"), printable("glucose", longest=5)
+    ('Jitter(%)', '\\x1b[2J', 'gluc…')
+    """
+    if not text.isprintable():
+        text = "".join(
+            character.encode("unicode_escape").decode("ascii")
+            if unicodedata.category(character) in _UNSAFE or character == "\\"
+            else character
+            for character in text
+        )
+    if longest is not None and len(text) > longest:
+        text = text[: longest - 1] + "…"
+    return text

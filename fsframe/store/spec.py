@@ -1,0 +1,108 @@
+"""The schema of a run file as code; docs/file-format.md says the same in words."""
+
+from __future__ import annotations
+
+import attrs
+
+__all__ = [
+    "DATA_ATTRIBUTES",
+    "ENCODING_TYPE",
+    "ENCODING_VERSION",
+    "NUMBER_TYPES",
+    "ROOT_ATTRIBUTES",
+    "SEAL_BYTES",
+    "STAGE_ARRAYS",
+    "STAGE_ATTRIBUTES",
+    "STAGE_DIGEST_ATTRIBUTES",
+    "STAGE_GROUPS",
+    "STAGE_KINDS",
+    "STATUS",
+    "TASKS",
+    "Limits",
+]
+
+ENCODING_TYPE = "fsframe-run"
+ENCODING_VERSION = 1
+SEAL_BYTES = 512
+STATUS = "complete"
+STAGE_KINDS = ("selector", "classifier")
+TASKS = ("classification", "regression")
+
+ROOT_ATTRIBUTES: dict[str, type] = {
+    "encoding-type": str,
+    "encoding-version": int,
+    "fsframe-version": str,
+    "chain": str,
+    "command": str,
+    "created": str,
+    "seed": str,
+    "status": str,
+}
+ROOT_MEMBERS = ("data", "environment", "result", "stages", "warnings")
+
+DATA_ATTRIBUTES: dict[str, type] = {
+    "name": str,
+    "source": str,
+    "sha256": str,
+    "label": str,
+    "task": str,
+    "n_samples": int,
+    "n_features": int,
+}
+DATA_MEMBERS = ("class_names", "feature_names")
+
+STAGE_ATTRIBUTES: dict[str, type] = {
+    "kind": str,
+    "name": str,
+    "provider": str,
+    "provider-version": str,
+    "seed": str,
+    "carried": str,
+    "seconds": float,
+    "digest": str,
+}
+STAGE_DIGEST_ATTRIBUTES = ("carried", "kind", "name", "provider", "seed")
+STAGE_ARRAYS: dict[str, str] = {
+    "features_in": "int64",
+    "selected": "int64",
+    "scores": "float64",
+    "weights": "float64",
+    "instance_weights": "float64",
+}
+STAGE_TEXTS = ("params", "warnings")
+STAGE_GROUPS = ("model", "pair_weights", "tables")
+STAGE_REQUIRED = ("features_in", "params", "warnings")
+PAIR_ARRAYS: dict[str, str] = {
+    "columns": "int64",
+    "matrix": "float64",
+    "i": "int64",
+    "j": "int64",
+    "weight": "float64",
+    "diagonal": "float64",
+}
+
+RESULT_ATTRIBUTES: dict[str, type] = {"digest": str}
+RESULT_ARRAYS: dict[str, str] = {"selected": "int64", "scores": "float64"}
+
+NUMBER_TYPES = frozenset(
+    {"bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"}
+    | {"float32", "float64"}
+)
+
+
+@attrs.frozen(kw_only=True)
+class Limits:
+    """How much a reader takes from a file before it refuses it (section 5 of the format).
+
+    `array_bytes` bounds the elements of all datasets together; `expansion` is declared bytes per
+    stored byte of one dataset, which gzip cannot bring above 1,032.
+    """
+
+    file_bytes: int = 4 * 1024**3
+    array_bytes: int = 8 * 1024**3
+    attribute_bytes: int = 60_000
+    name_bytes: int = 4_096
+    stages: int = 100
+    members: int = 1_000
+    dimensions: int = 8
+    expansion: int = 1_100

@@ -1,0 +1,218 @@
+"""Writing a run file: an image in memory, sealed, put in its place whole and read back first."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+from numpy.typing import NDArray
+
+from fsframe.errors import FsframeError, StoreError
+from fsframe.store.arrays import storable
+from fsframe.store.atomic import check_destination, place_file
+from fsframe.store.compare import first_difference
+from fsframe.store.digest import json_text, result_digest, stage_digest, stage_items, stage_texts
+from fsframe.store.read import load_run
+from fsframe.store.records import RunRecord, StageRecord
+from fsframe.store.seal import make_seal
+from fsframe.store.spec import ENCODING_TYPE, ENCODING_VERSION, SEAL_BYTES, Limits
+
+__all__ = ["run_image", "write_run"]
+
+_CHUNK_BYTES = 1 << 20
+_COMPRESS_FROM = 1 << 12
+
+
+def write_run(path: str | os.PathLike[str], record: RunRecord, *, overwrite: bool = False) -> Path:
+    """The path of the run file that now holds `record`.
+
+    Parameters
+    ----------
+    path : path
+        Where the file shall be.
+    record : RunRecord
+    overwrite : bool
+        Whether an existing file may be replaced.
+
+    Returns
+    -------
+    Path
+        Absolute.
+
+    Raises
+    ------
+    StoreError
+        If the file is in the way or cannot be written, if the record does not fit together, or if
+        the written file, read back from the disk, is not equal to the record.
+
+    Notes
+    -----
+    docs/file-format.md, section 6. Memory: the file's size twice, besides the record.
+    """
+    target = check_destination(path, overwrite=overwrite)
+    problems = record.problems()
+    if problems:
+        raise StoreError(f"cannot write {target}: {'; '.join(problems)}")
+    image = run_image(record)
+
+    def check(sibling: Path) -> None:
+        try:
+            difference = first_difference(record, load_run(sibling))
+        except StoreError as error:
+            raise StoreError(f"{target} was not written: read back, {error}") from error
+        if difference:
+            raise StoreError(f"{target} was not written: read back, it differs in {difference}")
+
+    return place_file(target, make_seal(image) + image, overwrite=overwrite, check=check)
+
+
+def run_image(record: RunRecord) -> bytes:
+    """The HDF5 part of a run file, as bytes that depend on the record alone.
+
+    Raises
+    ------
+    StoreError
+        If the record holds what the format has no place for.
+    """
+    access = h5py.h5p.create(h5py.h5p.FILE_ACCESS)
+    access.set_fapl_core(_CHUNK_BYTES, False)
+    # The layout of HDF5 1.10 (2016): its metadata carry checksums, and small chunked datasets are a
+    # tenth of the size they have in older layouts.
+    access.set_libver_bounds(h5py.h5f.LIBVER_V110, h5py.h5f.LIBVER_V110)
+    creation = h5py.h5p.create(h5py.h5p.FILE_CREATE)
+    creation.set_userblock(SEAL_BYTES)
+    creation.set_obj_track_times(False)
+    handle = h5py.h5f.create(b"fsframe-run", h5py.h5f.ACC_TRUNC, creation, access)
+    try:
+        _write_root(h5py.h5g.open(handle, b"/"), record)
+        h5py.h5f.flush(handle)
+        return bytes(handle.get_file_image())
+    except FsframeError:
+        raise
+    except (OSError, ValueError, TypeError, RuntimeError, OverflowError, UnicodeError) as error:
+        raise StoreError(f"cannot make a run file of this record: {error}") from error
+    finally:
+        handle.close()
+
+
+def _write_root(root: Any, record: RunRecord) -> None:
+    _data(root, record)
+    stages = _group(root, "stages")
+    for path, stage in zip(record.stage_paths(), record.stages, strict=True):
+        _stage(stages, path.rpartition("/")[2], stage)
+    result = _group(root, "result")
+    _array(result, "selected", record.selected)
+    _array(result, "scores", record.scores)
+    _attribute(result, "digest", result_digest(record.selected, record.scores))
+    _array(root, "warnings", record.warnings)
+    _array(root, "environment", (json_text(dict(record.environment), "the environment"),))
+    for name, value in (
+        ("encoding-type", ENCODING_TYPE),
+        ("encoding-version", ENCODING_VERSION),
+        ("fsframe-version", record.fsframe_version),
+        ("chain", record.chain),
+        ("command", record.command),
+        ("created", record.created),
+        ("seed", "" if record.seed is None else str(record.seed)),
+        ("status", record.status),
+    ):
+        _attribute(root, name, value)
+
+
+def _data(root: Any, record: RunRecord) -> None:
+    data = record.data
+    group = _group(root, "data")
+    _array(group, "feature_names", data.feature_names)
+    _array(group, "class_names", data.class_names)
+    for name in ("name", "source", "sha256", "label", "task", "n_samples", "n_features"):
+        _attribute(group, name, getattr(data, name))
+
+
+def _stage(stages: Any, member: str, stage: StageRecord) -> None:
+    group = _group(stages, member)
+    inner: dict[str, Any] = {}
+    for path, value in sorted(stage_items(stage).items()):
+        folder, slash, name = path.partition("/")
+        if slash and folder not in inner:
+            inner[folder] = _group(group, folder)
+        _array(inner[folder] if slash else group, name if slash else path, value)
+    for name, text in stage_texts(stage).items():
+        _attribute(group, name, text)
+    _attribute(group, "provider-version", stage.provider_version)
+    _attribute(group, "seconds", float(stage.seconds))
+    _attribute(group, "digest", stage_digest(stage))
+
+
+def _group(parent: Any, name: str) -> Any:
+    creation = h5py.h5p.create(h5py.h5p.GROUP_CREATE)
+    creation.set_obj_track_times(False)
+    return h5py.h5g.create(parent, _member_name(name), gcpl=creation)
+
+
+def _member_name(name: str) -> bytes:
+    encoded = name.encode()
+    if not name or "/" in name or "\0" in name or name == "." or len(encoded) > Limits().name_bytes:
+        raise StoreError(
+            f"cannot store an array named {name[:50]!r}: names are 1 to {Limits().name_bytes} "
+            "bytes of UTF-8 without slash and NUL"
+        )
+    return encoded
+
+
+def _attribute(owner: Any, name: str, value: str | int | float) -> None:
+    if isinstance(value, str):
+        encoded = value.encode()
+        if len(encoded) > Limits().attribute_bytes or "\0" in value:
+            raise StoreError(
+                f"cannot store {name!r}: a text of {len(encoded)} bytes; "
+                f"{Limits().attribute_bytes} bytes without NUL characters may be"
+            )
+        array = np.array(encoded, dtype=f"S{max(1, len(encoded))}")
+    else:
+        array = np.array(value, dtype="<f8" if isinstance(value, float) else "<i8")
+    kind = _type(array.dtype)
+    scalar = h5py.h5s.create(h5py.h5s.SCALAR)
+    h5py.h5a.create(owner, name.encode(), kind, scalar).write(array, mtype=kind)
+
+
+def _array(parent: Any, name: str, value: Any) -> None:
+    array = storable(value, name)
+    space = h5py.h5s.create_simple(array.shape)
+    creation = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+    creation.set_obj_track_times(False)
+    if array.size:
+        creation.set_chunk(_chunks(array))
+        if array.nbytes >= _COMPRESS_FROM:
+            creation.set_shuffle()
+            creation.set_deflate(1)
+        creation.set_fletcher32()
+    kind = _type(array.dtype)
+    dataset = h5py.h5d.create(parent, _member_name(name), kind, space, creation)
+    if array.size:
+        dataset.write(h5py.h5s.ALL, h5py.h5s.ALL, array, mtype=kind)
+
+
+def _type(dtype: np.dtype[Any]) -> Any:
+    if dtype.kind == "S":
+        kind = h5py.h5t.C_S1.copy()
+        kind.set_size(dtype.itemsize)
+        kind.set_strpad(h5py.h5t.STR_NULLPAD)
+        kind.set_cset(h5py.h5t.CSET_UTF8)
+        return kind
+    return h5py.h5t.py_create(dtype, logical=True)
+
+
+def _chunks(array: NDArray[Any]) -> tuple[int, ...]:
+    """Chunks of whole rows, at most 1 MiB, so that the shape alone decides them."""
+    chunks = list(array.shape)
+    size = array.nbytes
+    for axis in range(array.ndim):
+        if size <= _CHUNK_BYTES:
+            break
+        rest = size // chunks[axis]
+        chunks[axis] = max(1, _CHUNK_BYTES // rest)
+        size = rest * chunks[axis]
+    return tuple(chunks)
