@@ -1,0 +1,1 @@
+"""How alike the feature sets, or the rankings, of repeated runs are."""

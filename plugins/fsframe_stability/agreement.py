@@ -1,0 +1,191 @@
+"""Intersections beyond chance: Lustgarten, Wald, Kappa, Phi and Bommert's unadjusted measure.
+
+All five divide |S_i ∩ S_j| − n_i n_j / p, the intersection beyond what random sets of these sizes
+share, by different largest values. For sets of one size all but Lustgarten's are one and the same
+number, Kuncheva's. Numerators and denominators are multiplied by p, so that they are whole numbers
+and a denominator of zero is exactly zero.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from fsframe_stability.pairwise import PairwiseMetric
+
+__all__ = ["Kappa", "Lustgarten", "Phi", "Unadjusted", "Wald", "ratio"]
+
+Counts = NDArray[np.int64]
+
+
+def ratio(numerator: NDArray[Any], denominator: NDArray[Any]) -> NDArray[np.float64]:
+    """Numerator / denominator, NaN where the denominator is zero."""
+    defined = np.where(denominator == 0, np.nan, denominator)
+    return np.asarray(numerator / defined, dtype=np.float64)
+
+
+def _beyond_chance(shared: Counts, first: Counts, second: Counts, p: int) -> Counts:
+    return p * shared - first * second
+
+
+@attrs.frozen(kw_only=True)
+class Lustgarten(PairwiseMetric):
+    """Stability by Lustgarten's index: intersection beyond chance over its possible range.
+
+    Notes
+    -----
+    Mean over pairs of
+
+    .. math:: \\frac{|S_i ∩ S_j| - n_i n_j / p}{\\min(n_i, n_j) - \\max(0, n_i + n_j - p)}
+
+    Chance corrected (0 on average for random sets), but its largest value depends on the sizes:
+    identical sets of size k score (k − k²/p) / (k − max(0, 2k − p)), not 1. Undefined where a set
+    is empty or full. O(m²p).
+
+    References
+    ----------
+    Lustgarten, Gopalakrishnan, Visweswaran (2009), AMIA Annual Symposium Proceedings, 406–410.
+
+    Examples
+    --------
+    >>> Lustgarten()([[1, 1, 1, 0, 0], [1, 1, 1, 0, 0]]).value
+    0.6
+    """
+
+    chance_corrected: ClassVar[bool] = True
+    undefined_when: ClassVar[str] = "one of the sets is empty or holds every feature"
+
+    @staticmethod
+    def _score(shared: Counts, first: Counts, second: Counts, p: int) -> NDArray[np.float64]:
+        span = np.minimum(first, second) - np.maximum(0, first + second - p)
+        return ratio(_beyond_chance(shared, first, second, p), p * span)
+
+
+@attrs.frozen(kw_only=True)
+class Wald(PairwiseMetric):
+    """Stability by Wald's index: intersection beyond chance over the smaller set's.
+
+    Notes
+    -----
+    Mean over pairs of
+
+    .. math:: \\frac{|S_i ∩ S_j| - n_i n_j / p}{\\min(n_i, n_j) - n_i n_j / p}
+
+    One where the smaller set lies in the larger; as low as 1 − p where a set of one feature misses
+    a set of p − 1. Undefined where a set is empty or full. O(m²p).
+
+    References
+    ----------
+    Wald, Khoshgoftaar, Napolitano (2013), IEEE ICTAI, 374–380.
+
+    Examples
+    --------
+    >>> Wald()([[1, 0, 0, 0], [0, 1, 1, 1]]).value
+    -3.0
+    """
+
+    chance_corrected: ClassVar[bool] = True
+    undefined_when: ClassVar[str] = "one of the sets is empty or holds every feature"
+
+    @staticmethod
+    def _score(shared: Counts, first: Counts, second: Counts, p: int) -> NDArray[np.float64]:
+        most = p * np.minimum(first, second) - first * second
+        return ratio(_beyond_chance(shared, first, second, p), most)
+
+
+@attrs.frozen(kw_only=True)
+class Kappa(PairwiseMetric):
+    """Stability by Cohen's κ between runs that vote on every feature.
+
+    Notes
+    -----
+    Mean over pairs of
+
+    .. math:: \\frac{|S_i ∩ S_j| - n_i n_j / p}{(n_i + n_j) / 2 - n_i n_j / p}
+
+    Between −1 and 1. Undefined where both sets are empty or both are full. O(m²p).
+
+    References
+    ----------
+    Carletta (1996), Computational Linguistics 22(2), 249–254.
+
+    Examples
+    --------
+    >>> Kappa()([[1, 1, 0, 0], [0, 1, 1, 0]]).value
+    0.0
+    """
+
+    chance_corrected: ClassVar[bool] = True
+    undefined_when: ClassVar[str] = "both sets are empty, or both hold every feature"
+
+    @staticmethod
+    def _score(shared: Counts, first: Counts, second: Counts, p: int) -> NDArray[np.float64]:
+        most = p * (first + second) - 2 * first * second
+        return ratio(2 * _beyond_chance(shared, first, second, p), most)
+
+
+@attrs.frozen(kw_only=True)
+class Phi(PairwiseMetric):
+    """Stability by the φ coefficient, Pearson's correlation of two runs' decisions.
+
+    Notes
+    -----
+    Mean over pairs of
+
+    .. math:: \\frac{|S_i ∩ S_j| - n_i n_j / p}{\\sqrt{n_i (1 - n_i/p)\\, n_j (1 - n_j/p)}}
+
+    Between −1 and 1. Undefined where a set is empty or full. O(m²p).
+
+    References
+    ----------
+    Nogueira, Brown (2016), ECML PKDD, 442–457.
+
+    Examples
+    --------
+    >>> Phi()([[1, 1, 0, 0], [0, 0, 1, 1]]).value
+    -1.0
+    """
+
+    chance_corrected: ClassVar[bool] = True
+    undefined_when: ClassVar[str] = "one of the sets is empty or holds every feature"
+
+    @staticmethod
+    def _score(shared: Counts, first: Counts, second: Counts, p: int) -> NDArray[np.float64]:
+        # In double precision: the product of the two would pass 2⁶³ from p = 100,000 on.
+        spread = np.sqrt((first * (p - first)).astype(np.float64) * (second * (p - second)))
+        return ratio(_beyond_chance(shared, first, second, p), spread)
+
+
+@attrs.frozen(kw_only=True)
+class Unadjusted(PairwiseMetric):
+    """Stability by the intersection beyond chance over the geometric mean size's.
+
+    Notes
+    -----
+    Mean over pairs of
+
+    .. math:: \\frac{|S_i ∩ S_j| - n_i n_j / p}{\\sqrt{n_i n_j} - n_i n_j / p}
+
+    What the similarity-adjusted measures of the paper become where no two features are similar.
+    Undefined where a set is empty or both are full. O(m²p).
+
+    References
+    ----------
+    Bommert, Rahnenführer (2020), LOD, arXiv:2009.12075.
+
+    Examples
+    --------
+    >>> Unadjusted()([[1, 1, 0, 0], [1, 1, 0, 0]]).value
+    1.0
+    """
+
+    chance_corrected: ClassVar[bool] = True
+    undefined_when: ClassVar[str] = "one of the sets is empty, or both hold every feature"
+
+    @staticmethod
+    def _score(shared: Counts, first: Counts, second: Counts, p: int) -> NDArray[np.float64]:
+        product = first * second
+        return ratio(_beyond_chance(shared, first, second, p), p * np.sqrt(product) - product)

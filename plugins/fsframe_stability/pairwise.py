@@ -1,0 +1,108 @@
+"""Metrics that average a score over all pairs of runs."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from fsframe.params import optional, param, real
+from fsframe.stability import StabilityMetric, StabilityValue
+from fsframe_stability.overlap import Overlap
+
+__all__ = ["OverlapMetric", "PairwiseMetric", "mean_over_pairs", "undefined"]
+
+
+def undefined(reason: str) -> StabilityValue:
+    """No number (NaN), and the reason."""
+    return StabilityValue(value=float("nan"), undefined=reason)
+
+
+def mean_over_pairs(
+    scores: NDArray[np.float64],
+    pairs: tuple[NDArray[np.int64], NDArray[np.int64]],
+    why: str,
+    impute: float | None = None,
+) -> StabilityValue:
+    """The mean score, or what stands in its way.
+
+    Parameters
+    ----------
+    scores : (n_pairs,) float64
+        One score for each pair, NaN where it is undefined.
+    pairs : tuple of (n_pairs,) int arrays
+        Row numbers of the two runs.
+    why : str
+        When a pair has no score, in words.
+    impute : float, optional
+        Score to take for pairs that have none.
+
+    Returns
+    -------
+    StabilityValue
+        Without `impute`, one undefined pair leaves the whole collection undefined: a mean over the
+        remaining pairs would silently answer another question.
+    """
+    missing = np.isnan(scores)
+    if missing.any() and impute is None:
+        at = int(np.argmax(missing))
+        one, other = int(pairs[0][at]) + 1, int(pairs[1][at]) + 1
+        return undefined(
+            f"{int(missing.sum())} of {len(scores)} pairs of runs have no value ({why}), "
+            f"first runs {one} and {other}"
+        )
+    if impute is not None:
+        scores = np.where(missing, impute, scores)
+    return StabilityValue(value=float(np.mean(scores)))
+
+
+@attrs.frozen(kw_only=True)
+class OverlapMetric(StabilityMetric):
+    """Base of metrics that need set sizes, intersections and frequencies only.
+
+    Authors write `measure_overlap`; because the overlaps of growing sets are cheap
+    (`prefix_overlaps`), such a metric follows a ranking over all set sizes in one pass.
+    """
+
+    input: ClassVar[str] = "sets"
+
+    def _measure(self, matrix: NDArray[np.bool_], similarity: Any = None) -> StabilityValue:
+        return self.measure_overlap(Overlap.of(matrix))
+
+    def measure_overlap(self, overlap: Overlap) -> StabilityValue:
+        """The metric's value for sets that overlap like this."""
+        raise NotImplementedError
+
+
+@attrs.frozen(kw_only=True)
+class PairwiseMetric(OverlapMetric):
+    """Base of metrics that are the mean over pairs of a score of two sets; authors write `_score`.
+
+    Parameters
+    ----------
+    impute : float, optional
+        Score to take for pairs that have none. None, the default, leaves the collection undefined.
+    """
+
+    impute: float | None = param(
+        None,
+        optional(real()),
+        help="Score for pairs of runs that have none; by default one such pair leaves the whole "
+        "collection undefined.",
+    )
+
+    @staticmethod
+    def _score(
+        shared: NDArray[np.int64], first: NDArray[np.int64], second: NDArray[np.int64], p: int
+    ) -> NDArray[np.float64]:
+        """Scores (n_pairs,) from intersection sizes, both set sizes and the number of features."""
+        raise NotImplementedError
+
+    def measure_overlap(self, overlap: Overlap) -> StabilityValue:
+        """The mean score over all pairs."""
+        i, j = overlap.pairs()
+        sizes = overlap.sizes
+        scores = self._score(overlap.intersections[i, j], sizes[i], sizes[j], overlap.n_features)
+        return mean_over_pairs(scores, (i, j), self.undefined_when, self.impute)

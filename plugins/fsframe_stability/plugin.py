@@ -1,0 +1,126 @@
+"""The stability metrics on offer; imports no mathematics."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from fsframe.entries import StabilityMetricEntry
+from fsframe.hookspecs import hookimpl
+
+_BOMMERT_2017 = "Bommert, Rahnenführer, Lang 2017"
+
+# name: (module:Class, summary, reference)
+_OFFERED = {
+    "kuncheva": (
+        "kuncheva:Kuncheva",
+        "Kuncheva's index, for sets of one size",
+        "Kuncheva 2007; Prat, Belanche 2016",
+    ),
+    "nogueira": (
+        "nogueira:Nogueira",
+        "Nogueira's φ with confidence interval, for sets of any size",
+        "Nogueira, Sechidis, Brown 2018",
+    ),
+    "lustgarten": (
+        "agreement:Lustgarten",
+        "Intersection beyond chance over its possible range",
+        "Lustgarten, Gopalakrishnan, Visweswaran 2009",
+    ),
+    "wald": (
+        "agreement:Wald",
+        "Intersection beyond chance over the smaller set's",
+        "Wald, Khoshgoftaar, Napolitano 2013",
+    ),
+    "kappa": ("agreement:Kappa", "Cohen's κ between runs that vote on features", "Carletta 1996"),
+    "phi": ("agreement:Phi", "Correlation of two runs' decisions", "Nogueira, Brown 2016"),
+    "unadjusted": (
+        "agreement:Unadjusted",
+        "Intersection beyond chance over the geometric mean size's",
+        "Bommert, Rahnenführer 2020",
+    ),
+    "jaccard": ("coefficients:Jaccard", "Intersection over union", "Jaccard 1901"),
+    "dice": ("coefficients:Dice", "Intersection over mean size", "Dice 1945"),
+    "ochiai": ("coefficients:Ochiai", "Intersection over geometric mean size", "Ochiai 1957"),
+    "hamming": ("coefficients:Hamming", "Share of equal decisions", "Dunne et al. 2002"),
+    "jaccard-corrected": (
+        "coefficients:JaccardCorrected",
+        "Jaccard's index beyond chance",
+        _BOMMERT_2017,
+    ),
+    "dice-corrected": ("coefficients:DiceCorrected", "Dice's index beyond chance", _BOMMERT_2017),
+    "ochiai-corrected": (
+        "coefficients:OchiaiCorrected",
+        "Ochiai's index beyond chance",
+        _BOMMERT_2017,
+    ),
+    "hamming-corrected": (
+        "coefficients:HammingCorrected",
+        "Share of equal decisions beyond chance",
+        _BOMMERT_2017,
+    ),
+    "davis": (
+        "frequency:Davis",
+        "Mean share of runs, over features kept at all",
+        "Davis et al. 2006",
+    ),
+    "novovicova": (
+        "frequency:Novovicova",
+        "Entropy of the features' frequencies",
+        "Novovičová, Somol, Pudil 2009",
+    ),
+    "somol-cw": ("frequency:SomolCw", "Weighted consistency", "Somol, Novovičová 2010"),
+    "somol-cwrel": (
+        "frequency:SomolCwrel",
+        "Relative weighted consistency",
+        "Somol, Novovičová 2010",
+    ),
+    "krizek": (
+        "krizek:Krizek",
+        "Entropy of whole sets; 1 where the same set always comes back",
+        "Křížek, Kittler, Hlaváč 2007",
+    ),
+    "yu": (
+        "similar:Yu",
+        "Similar features stand in for each other; corrected for chance",
+        "Yu, Han, Berens 2012",
+    ),
+    "zucknick": (
+        "similar:Zucknick",
+        "Jaccard's index with similar features counted in part",
+        "Zucknick, Richardson, Stronach 2008",
+    ),
+    "zucknick-corrected": (
+        "similar:ZucknickCorrected",
+        "Zucknick's index beyond chance",
+        _BOMMERT_2017,
+    ),
+    "sechidis": (
+        "sechidis:Sechidis",
+        "Nogueira's φ with similar features counted as one another",
+        "Sechidis et al. 2020",
+    ),
+    "spearman": ("rankings:Spearman", "Correlation of rankings", "Spearman 1904"),
+    "kendall": ("rankings:Kendall", "Kendall's τ-b of rankings", "Kendall 1945"),
+    "weighted-tau": (
+        "rankings:WeightedTau",
+        "Kendall's τ with more weight at the top",
+        "Vigna 2015",
+    ),
+    "canberra": (
+        "canberra:Canberra",
+        "Top-weighted distance of rankings: 0 identical, 1 as random",
+        "Jurman et al. 2008",
+    ),
+}
+
+
+@hookimpl
+def fsframe_stability_metrics() -> Iterator[StabilityMetricEntry]:
+    """All metrics of this package."""
+    for name, (target, summary, reference) in _OFFERED.items():
+        yield StabilityMetricEntry(
+            name=name,
+            target=f"fsframe_stability.{target}",
+            summary=summary,
+            reference=reference,
+        )
