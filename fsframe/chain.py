@@ -210,14 +210,15 @@ class Chain:
         chain = self._selecting_chain()
         first = chain.stages[0].method
         assert isinstance(first, Selector)
-        found = first.select_many(data, counts, upstream, surroundings.child(0))
+        first_run = surroundings.stage(0)
+        found = first.select_many(data, counts, upstream, first_run)
         if len(chain.stages) == 1:
             return found
         return [
             _last(
                 chain._steps(
                     data.with_counts(row),
-                    lambda position, b=b: surroundings.child(position, b),
+                    lambda position, b=b: surroundings.stage(position).child(b),
                     found[b],
                     start=1,
                 )

@@ -46,6 +46,9 @@ class Run:
         Bound on temporaries in bytes.
     threads : int
         How many threads a method may use; results do not depend on it.
+    first : int
+        Number of the first part in a batch of parts: in a batch that starts at 40, `child(2)` is part
+        42, so that how work is cut into batches changes nothing.
     listener : callable, optional
         Called with a Progress now and then.
 
@@ -55,17 +58,34 @@ class Run:
     >>> b = Run(entropy=7, key=(0, 3)).generator().random()
     >>> a == b
     True
+    >>> Run(key=(0,)).batch(40).child(2).key
+    (0, 42)
     """
 
     entropy: int = 0
     key: tuple[int, ...] = ()
     memory: int = DEFAULT_MEMORY
     threads: int = attrs.field(factory=available_threads)
+    first: int = 0
     listener: Callable[[Progress], None] | None = attrs.field(default=None, eq=False, repr=False)
 
     def child(self, *key: int) -> Run:
-        """The surroundings of a part of this work; its stream does not depend on who runs it when."""
-        return attrs.evolve(self, key=self.key + key)
+        """The surroundings of a part; its stream does not depend on who runs it, or when."""
+        return attrs.evolve(self, key=self._path(key), first=0)
+
+    def batch(self, first: int) -> Run:
+        """The same surroundings for a batch of parts that starts at part `first`."""
+        return attrs.evolve(self, first=self.first + first)
+
+    def stage(self, position: int) -> Run:
+        """The surroundings of one stage of a chain that runs on a batch of parts.
+
+        The stage comes before the part in the key, the batch's start stays with the part.
+        """
+        return attrs.evolve(self, key=(*self.key, position))
+
+    def _path(self, key: tuple[int, ...]) -> tuple[int, ...]:
+        return self.key + (key[0] + self.first, *key[1:]) if key else self.key
 
     def quiet(self) -> Run:
         """The same surroundings without progress reports, for work inside a reported unit."""
@@ -79,7 +99,7 @@ class Run:
         ``SeedSequence(entropy, spawn_key=key)``: two keys give independent streams, and a stream is
         the same on every worker and after every interruption.
         """
-        sequence = np.random.SeedSequence(self.entropy, spawn_key=self.key + key)
+        sequence = np.random.SeedSequence(self.entropy, spawn_key=self._path(key))
         return np.random.Generator(np.random.PCG64(sequence))
 
     def progress(self, done: int, total: int, label: str) -> None:
