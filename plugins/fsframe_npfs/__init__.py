@@ -1,0 +1,1 @@
+"""Tests and aggregates over resamples of another selector: NPFS and ensembles."""

@@ -1,0 +1,22 @@
+"""What this plugin offers: the NPFS test and ensembles of rankings, both wrapping stages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from fsframe.entries import SelectorEntry
+from fsframe.hookspecs import hookimpl
+
+
+@hookimpl
+def fsframe_selectors() -> Iterator[SelectorEntry]:
+    yield SelectorEntry(
+        name="npfs",
+        target="fsframe_npfs.npfs:Npfs",
+        summary="which features (or pairs) a selector picks more often over bootstraps than by chance",
+        family="resampling",
+        gives=frozenset({"scores", "pair-weights"}),
+        wraps=True,
+        reference="Ditzler, Polikar, Rosen 2015, A bootstrap based Neyman-Pearson test for "
+        "identifying variable importance, IEEE Trans. Neural Netw. Learn. Syst. 26(4):880",
+    )

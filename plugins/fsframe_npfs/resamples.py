@@ -1,0 +1,227 @@
+"""Resamples of a table as counts per row: bootstraps, disjoint shards, complementary halves.
+
+A resample is an integer per row (zero: left out), never a copy of rows, so that a row drawn twice
+cannot become its own nearest neighbour.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fsframe.errors import DataError, RequestError
+
+__all__ = ["bootstrap_counts", "half_counts", "largest_shard_number", "shard_counts"]
+
+# Redraws of one resample before giving up. A class of two rows among many is complete in 40 % of
+# plain draws, so a thousand failures in a row mean that the request cannot be met.
+_MOST_REDRAWS = 1000
+
+
+def _groups(y: NDArray | None, n: int) -> list[NDArray[np.intp]]:
+    """Row numbers per class, or all rows as one group where there are no classes."""
+    if y is None:
+        return [np.arange(n)]
+    return [np.flatnonzero(y == code) for code in np.unique(y)]
+
+
+def _draw(
+    rows: NDArray[np.intp],
+    times: NDArray[np.int64],
+    size: int,
+    generator: np.random.Generator,
+    out: NDArray[np.int64],
+) -> None:
+    """Add `size` draws with replacement among `rows`, each present `times` times, to `out`."""
+    copies = np.repeat(rows, times[rows])
+    drawn = copies[generator.integers(0, copies.size, size)]
+    out += np.bincount(drawn, minlength=out.size)
+
+
+def bootstrap_counts(
+    n_rows: int,
+    generator: np.random.Generator,
+    *,
+    y: NDArray[np.int64] | None = None,
+    fraction: float = 1.0,
+    stratify: bool = True,
+    times: NDArray[np.int64] | None = None,
+) -> NDArray[np.int64]:
+    """How often each row is drawn in one bootstrap.
+
+    Parameters
+    ----------
+    n_rows : int, at least 2
+        Number of rows.
+    generator : numpy.random.Generator
+        Source of the draws.
+    y : (n_rows,) int, optional
+        Class codes; without them (a numeric target) all rows are one group.
+    fraction : float in (0, 1]
+        m/N, the share of rows that is drawn: ⌊fraction·N⌋, or per class ⌊fraction·N_c + ½⌋.
+    stratify : bool
+        Draw inside each class, so that every class keeps its size.
+    times : (n_rows,) int, optional
+        How often each row already counts (an outer resample); its copies are drawn from.
+
+    Returns
+    -------
+    (n_rows,) int64
+        Counts; their sum is the number of draws.
+
+    Raises
+    ------
+    DataError
+        If after 1000 redraws some class still has fewer than two different rows.
+
+    Notes
+    -----
+    A resample in which a class has lost all rows, or has one row only (several copies of it are
+    still one neighbour), makes every selector guess. Such draws are repeated: conditioned on at
+    least min(2, N_c) different rows per class. This departs from the published test, whose
+    plain draws lose a class of two among 200 rows 13 % of the time. Linear in the rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> bootstrap_counts(6, np.random.default_rng(0), y=np.array([0, 0, 0, 1, 1, 1])).sum()
+    np.int64(6)
+    """
+    times = np.ones(n_rows, dtype=np.int64) if times is None else times
+    groups = _groups(y, n_rows)
+    counts = np.zeros(n_rows, dtype=np.int64)
+    if stratify and y is not None:
+        for rows in groups:
+            size = max(int(fraction * times[rows].sum() + 0.5), min(2, rows.size))
+            counts += _redraw([rows], rows, times, size, generator)
+        return counts
+    size = max(int(fraction * times.sum()), 2)
+    return _redraw(groups, np.arange(n_rows), times, size, generator)
+
+
+def _redraw(
+    groups: list[NDArray[np.intp]],
+    rows: NDArray[np.intp],
+    times: NDArray[np.int64],
+    size: int,
+    generator: np.random.Generator,
+) -> NDArray[np.int64]:
+    for _ in range(_MOST_REDRAWS):
+        counts = np.zeros(times.size, dtype=np.int64)
+        _draw(rows, times, size, generator, counts)
+        if all(np.count_nonzero(counts[group]) >= min(2, group.size) for group in groups):
+            return counts
+    smallest = min(group.size for group in groups)
+    raise DataError(
+        f"npfs: {_MOST_REDRAWS} draws of {size} rows all left a class with fewer than two "
+        f"different rows (the smallest class has {smallest}); draw within the classes "
+        f"(stratify=true) or draw more rows (fraction)"
+    )
+
+
+def largest_shard_number(n_rows: int, y: NDArray[np.int64] | None) -> int:
+    """The largest number of disjoint shards with two rows of every class in each."""
+    return min(rows.size for rows in _groups(y, n_rows)) // 2
+
+
+def shard_counts(
+    n_rows: int,
+    n_shards: int,
+    generator: np.random.Generator,
+    *,
+    y: NDArray[np.int64] | None = None,
+    times: NDArray[np.int64] | None = None,
+) -> NDArray[np.int64]:
+    """Which rows belong to which of some disjoint shards of equal class shares.
+
+    Parameters
+    ----------
+    n_rows : int
+        Number of rows.
+    n_shards : int, at least 1
+        Number of shards.
+    generator : numpy.random.Generator
+        Shuffles the rows.
+    y : (n_rows,) int, optional
+        Class codes; every shard gets its part of every class, give or take one row.
+    times : (n_rows,) int, optional
+        How often each row counts; copies of a row stay in one shard.
+
+    Returns
+    -------
+    (n_shards, n_rows) int64
+        Counts; every row is in exactly one shard.
+
+    Raises
+    ------
+    RequestError
+        If a shard would have fewer than two rows of some class; names the largest possible number.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> shard_counts(6, 3, np.random.default_rng(0)).sum(axis=0)
+    array([1, 1, 1, 1, 1, 1])
+    """
+    most = largest_shard_number(n_rows, y)
+    if n_shards > most:
+        raise RequestError(
+            f"npfs: {n_shards} disjoint shards need two rows of every class in each, but the "
+            f"smallest class has {min(g.size for g in _groups(y, n_rows))} rows; ask for at most "
+            f"n={most} shards, or take null=permutation"
+        )
+    times = np.ones(n_rows, dtype=np.int64) if times is None else times
+    shards = np.zeros((n_shards, n_rows), dtype=np.int64)
+    first = 0
+    for rows in _groups(y, n_rows):
+        # Each class goes on where the one before stopped, so that the shards stay of one size.
+        place = (first + np.arange(rows.size)) % n_shards
+        rows = generator.permutation(rows)
+        shards[place, rows] = times[rows]
+        first += rows.size
+    return shards
+
+
+def half_counts(
+    n_rows: int,
+    generator: np.random.Generator,
+    *,
+    y: NDArray[np.int64] | None = None,
+    times: NDArray[np.int64] | None = None,
+) -> NDArray[np.int64]:
+    """A random half of the rows and the other half, class by class.
+
+    Parameters
+    ----------
+    n_rows : int, at least 4
+        Number of rows.
+    generator : numpy.random.Generator
+        Shuffles the rows.
+    y : (n_rows,) int, optional
+        Class codes; each half gets half of every class, give or take one row.
+    times : (n_rows,) int, optional
+        How often each row counts.
+
+    Returns
+    -------
+    (2, n_rows) int64
+        The two complementary halves.
+
+    References
+    ----------
+    Shah, Samworth 2013, Variable selection with error control, J. R. Statist. Soc. B 75:55,
+    section 2 (complementary pairs).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> half_counts(4, np.random.default_rng(0)).sum(axis=1)
+    array([2, 2])
+    """
+    if largest_shard_number(n_rows, y) < 2:
+        raise DataError(
+            "ensemble: halves need at least four rows of every class, the smallest has "
+            f"{min(g.size for g in _groups(y, n_rows))}; take an aggregate over bootstraps, "
+            "such as mean-rank"
+        )
+    return shard_counts(n_rows, 2, generator, y=y, times=times)

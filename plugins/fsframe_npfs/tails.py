@@ -1,0 +1,219 @@
+"""Upper tails of a count under "this feature is picked by chance", and what follows from them.
+
+A *tail* is an array of n + 2 numbers, ``tail[z] = P(Z ≥ z)`` for z = 0 … n and zero for n + 1.
+Every null of NPFS is such an array; critical values and p-values are read off it.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import betainc
+
+__all__ = [
+    "binomial_tail",
+    "critical_value",
+    "least_bootstraps",
+    "permutation_tail",
+    "poisson_binomial_tail",
+    "selection_tail",
+]
+
+# A tail that equals alpha in exact arithmetic (0.1² and 0.01) must count as reached.
+_ROUNDING = 1e-12
+
+
+def binomial_tail(n: int, p0: float) -> NDArray[np.float64]:
+    """P(Z ≥ z) for Z ~ Binomial(n, p0), z = 0 … n + 1.
+
+    Parameters
+    ----------
+    n : int, at least 1
+        Number of bootstraps.
+    p0 : float in [0, 1]
+        Chance that one bootstrap marks the feature.
+
+    Returns
+    -------
+    (n + 2,) float64
+        Non-increasing, from 1 to 0.
+
+    Notes
+    -----
+    The regularised incomplete beta function I_p0(z, n − z + 1), accurate far out in the tail,
+    where one minus the distribution function would be all rounding.
+
+    Examples
+    --------
+    >>> binomial_tail(2, 0.5)
+    array([1.  , 0.75, 0.25, 0.  ])
+    """
+    z = np.arange(1, n + 1)
+    return np.concatenate(([1.0], betainc(z, n - z + 1, p0), [0.0]))
+
+
+def poisson_binomial_tail(probabilities: ArrayLike) -> NDArray[np.float64]:
+    """P(Z ≥ z) where trial l succeeds with its own probability, z = 0 … n + 1.
+
+    Parameters
+    ----------
+    probabilities : (n,) float in [0, 1]
+        p0 of each bootstrap, k_l / K.
+
+    Returns
+    -------
+    (n + 2,) float64
+        Non-increasing, from 1 to 0.
+
+    Notes
+    -----
+    Convolution of the n two-point laws, O(n²): sums of positive terms only, so that small tails keep
+    their relative accuracy (scipy's ``poisson_binom.sf`` is one minus the distribution function).
+
+    Examples
+    --------
+    >>> poisson_binomial_tail([0.5, 0.5])
+    array([1.  , 0.75, 0.25, 0.  ])
+    """
+    mass = np.ones(1)
+    for p in np.asarray(probabilities, dtype=np.float64):
+        mass = np.convolve(mass, (1.0 - p, p))
+    tail = np.cumsum(mass[::-1])[::-1]
+    tail[0] = 1.0
+    return np.append(np.minimum(tail, 1.0), 0.0)
+
+
+def selection_tail(kept: ArrayLike, n_features: float, bias: float = 0.0) -> NDArray[np.float64]:
+    """The tail of a feature's count when every bootstrap marks `kept` of `n_features` at random.
+
+    Parameters
+    ----------
+    kept : (n,) int
+        k_l, how many features bootstrap l marked.
+    n_features : float
+        K, how many could have been marked.
+    bias : float ≥ 0
+        β, added to every p0 = k_l / K.
+
+    Returns
+    -------
+    (n + 2,) float64
+        Binomial where all k_l are equal, Poisson-binomial where they differ.
+
+    Raises
+    ------
+    ValueError
+        If some p0 is above one.
+
+    References
+    ----------
+    Ditzler, lecture notes of 2014, slides 24–25; the varying k_l are ours.
+    """
+    p0 = np.asarray(kept, dtype=np.float64) / n_features + bias
+    if p0.max(initial=0.0) > 1.0 + _ROUNDING:
+        raise ValueError(f"p0 = k/K + bias is {p0.max():.4g}, above one")
+    p0 = np.minimum(p0, 1.0)
+    if np.all(p0 == p0[0]):
+        return binomial_tail(p0.size, float(p0[0]))
+    return poisson_binomial_tail(p0)
+
+
+def permutation_tail(null_counts: NDArray[np.int64], n: int, cells: int) -> NDArray[np.float64]:
+    """The share of counts under permuted labels that reach z, z = 0 … n + 1.
+
+    Parameters
+    ----------
+    null_counts : (m,) int
+        Counts of all features of all label permutations, zeros may be left out.
+    n : int
+        Number of bootstraps behind each count.
+    cells : int, at least m
+        How many counts there are, zeros included: permutations × features.
+
+    Returns
+    -------
+    (n + 2,) float64
+        (1 + #{counts ≥ z}) / (1 + cells); one at z = 0, zero at n + 1.
+
+    Notes
+    -----
+    The one added on both sides is the observed count itself, which belongs to the pool under the
+    null hypothesis; without it a p-value could be zero.
+
+    References
+    ----------
+    Phipson, Smyth 2010, Permutation p-values should never be zero, Stat. Appl. Genet. Mol. Biol.
+    9(1):39, for the added one.
+
+    Examples
+    --------
+    >>> permutation_tail(np.array([2, 1]), n=2, cells=4)
+    array([1. , 0.6, 0.4, 0. ])
+    """
+    histogram = np.bincount(np.asarray(null_counts, dtype=np.int64), minlength=n + 1)
+    histogram[0] += cells - histogram.sum()
+    reached = np.cumsum(histogram[::-1])[::-1]
+    return np.append((1.0 + reached) / (1.0 + cells), 0.0)
+
+
+def critical_value(tail: NDArray[np.float64], alpha: float) -> int:
+    """The smallest c with P(Z > c) ≤ alpha: a count above c is relevant.
+
+    Parameters
+    ----------
+    tail : (n + 2,) float64
+        P(Z ≥ z).
+    alpha : float in (0, 1)
+        Level of one test.
+
+    Returns
+    -------
+    int in 0 … n
+        n says that no count can be relevant.
+
+    Notes
+    -----
+    The same number as the inverse distribution function at 1 − alpha, ζ_crit of the slides.
+
+    References
+    ----------
+    Ditzler, lecture notes of 2014, slide 25, equation 1.
+
+    Examples
+    --------
+    >>> critical_value(binomial_tail(100, 0.1), 0.01)
+    18
+    """
+    return int(np.argmax(tail[1:] <= alpha * (1.0 + _ROUNDING)))
+
+
+def least_bootstraps(p0: float, alpha: float) -> int | None:
+    """The smallest n at which a feature marked in all n bootstraps is relevant: p0ⁿ ≤ alpha.
+
+    Parameters
+    ----------
+    p0 : float in [0, 1]
+        Chance of one mark.
+    alpha : float in (0, 1)
+        Level of one test.
+
+    Returns
+    -------
+    int or None
+        None where p0 is one: no number is enough.
+
+    Examples
+    --------
+    >>> least_bootstraps(0.96, 0.01), least_bootstraps(0.1, 0.01), least_bootstraps(1.0, 0.01)
+    (113, 2, None)
+    """
+    if p0 >= 1.0:
+        return None
+    if p0 <= alpha:
+        return 1
+    n = max(1, math.ceil(math.log(alpha) / math.log(p0) - 1e-9))
+    while p0**n > alpha * (1.0 + _ROUNDING):
+        n += 1
+    return n
