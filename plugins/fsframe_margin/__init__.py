@@ -1,0 +1,1 @@
+"""Margin-based methods: IMMIGRATE, IM4E, BIM, Simba, G-flip, I-RELIEF, LFE, LOGO, SimbaMBIW."""

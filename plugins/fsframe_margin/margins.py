@@ -1,0 +1,232 @@
+"""Expected margins over all pairs of rows: the cost of eq. 3.5 after step 1, and its gradient.
+
+After step 1 (eq. 3.6) the cost is G(W) = σ Σ_n o_n [LSE_m(−q/σ) − LSE_h(−q/σ)], whose gradient
+is the Σ of Theorem 3.1. `PairSpace` holds what does not depend on W.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from fsframe.errors import DataError
+from fsframe_margin import pair_kernels, streamed_kernels
+
+__all__ = ["PairSpace", "Point", "upper_tiles"]
+
+Floats = NDArray[np.float64]
+
+STORED_ROWS = 4096
+"""Above this many rows measurements are formed again in every pass (3 N² doubles would be 400 MB)."""
+
+_CHUNK = 1 << 16
+"""Pairs per unit of work: reductions are split by it, never by the number of threads."""
+
+
+@attrs.define
+class Point:
+    """Where a descent stands: the weights, the cost G there, and the log-sums of every row.
+
+    `measured` holds q over all pairs, or None where it is formed again in every pass.
+    """
+
+    weights: Floats
+    measured: Floats | None
+    cost: float
+    log_hits: Floats
+    log_misses: Floats
+
+
+class PairSpace:
+    """All pairs of rows of one table, sorted by class, with what each row and neighbour counts.
+
+    Parameters
+    ----------
+    X : (n, A) float64
+        Rows in the scale that differences are taken in.
+    y : (n,) int
+        Class codes.
+    outer : (n,) float64, optional
+        Weight of each row in the outer sum, eq. 3.19's D times the bootstrap count; 1 by default.
+    count : (n,) float64, optional
+        Weight of each row as a neighbour, α ∝ count·exp(−q/σ); 1 by default.
+    threads : int
+        Threads within a pass; bits do not depend on it.
+    memory : int
+        Bound in bytes on what is held; decides whether q over all pairs is kept.
+    linear : bool
+        Weights are a vector w and q = wᵀ|x_i − x_j| (IM4E), not a matrix.
+
+    Raises
+    ------
+    DataError
+        If fewer than two classes are present, so that no row has a miss, or no row has a hit.
+
+    Notes
+    -----
+    One pass costs N²/2 pairs × A(A+1)/2 products for q and the same for Σ, and N² exponentials.
+    A row that is the only member of its class has no hit, hence no margin: it leaves the outer
+    sum and stays a neighbour of others. A row drawn twice is one row: it is never its own hit.
+    """
+
+    def __init__(
+        self,
+        X: Floats,
+        y: NDArray[np.integer],
+        outer: Floats | None = None,
+        count: Floats | None = None,
+        *,
+        threads: int = 1,
+        memory: int = 1 << 31,
+        linear: bool = False,
+    ) -> None:
+        n, features = X.shape
+        self.order = np.argsort(y, kind="stable")
+        labels = np.asarray(y)[self.order]
+        self.begin = np.searchsorted(labels, labels, side="left")
+        self.end = np.searchsorted(labels, labels, side="right")
+        self.labels = labels
+        present = np.unique(labels)
+        if present.size < 2:
+            raise DataError(
+                "only one class is present, so no row has a miss and there is no margin; "
+                "a margin-based method needs at least two classes"
+            )
+        ones = np.ones(n)
+        self.count = np.ascontiguousarray((ones if count is None else count)[self.order], float)
+        self.outer = np.ascontiguousarray((ones if outer is None else outer)[self.order], float)
+        self.alone = self.end - self.begin < 2
+        self.outer = np.where(self.alone, 0.0, self.outer)
+        if not self.outer.any():
+            raise DataError(
+                "no row has both a weight and another member of its class, so there is no margin"
+            )
+        self.total = float(self.outer.sum())
+        self.features = features
+        padded = features if linear else -(-features // 4) * 4
+        self.XT = np.zeros((padded, n))
+        self.XT[:features] = X[self.order].T
+        self.linear = linear
+        self.threads = max(1, threads)
+        self.stored = n <= STORED_ROWS and 24 * n * n <= memory
+        self.chunks = _row_chunks(n)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return self.XT.shape[1]
+
+    def _each_chunk(self, work: Callable[[int, int], object]) -> list[object]:
+        """What `work` returns for every chunk of rows, in their order."""
+        if self.threads == 1 or len(self.chunks) == 1:
+            return [work(start, stop) for start, stop in self.chunks]
+        with ThreadPoolExecutor(self.threads) as pool:
+            return list(pool.map(lambda chunk: work(*chunk), self.chunks))
+
+    def measure(self, weights: Floats) -> Floats:
+        """q over all pairs as (n, n), rows sorted by class; zero on the diagonal."""
+        q = np.zeros((self.n_rows, self.n_rows))
+        if self.linear:
+            self._each_chunk(lambda a, b: pair_kernels.pair_manhattan(self.XT, weights, q, a, b))
+        else:
+            tiles = self.tiles(weights)
+            self._each_chunk(lambda a, b: pair_kernels.pair_quadratics(self.XT, tiles, q, a, b))
+        return q
+
+    def point(self, weights: Floats, sigma: float) -> Point:
+        """The cost at `weights`, with what the gradient there needs."""
+        if self.stored:
+            return self.between(weights, self.measure(weights), None, 1.0, 0.0, sigma)
+        hits, misses = np.empty(self.n_rows), np.empty(self.n_rows)
+        tiles = self.tiles(weights)
+        self._each_chunk(
+            lambda a, b: streamed_kernels.streamed_log_sums(
+                self.XT, tiles, self.linear, 1.0 / sigma,
+                self.count, self.begin, self.end, hits, misses, a, b,
+            )
+        )  # fmt: skip
+        return Point(weights, None, self._cost(hits, misses, sigma), hits, misses)
+
+    def between(
+        self,
+        weights: Floats,
+        first: Floats,
+        second: Floats | None,
+        a: float,
+        b: float,
+        sigma: float,
+    ) -> Point:
+        """The point whose measurements are a·first + b·second, as q is linear in the weights."""
+        hits, misses = np.empty(self.n_rows), np.empty(self.n_rows)
+        other = first if second is None else second
+        self._each_chunk(
+            lambda i, j: pair_kernels.log_sums(
+                first, other, a / sigma, b / sigma,
+                self.count, self.begin, self.end, hits, misses, i, j,
+            )
+        )  # fmt: skip
+        measured = first if second is None else None
+        return Point(weights, measured, self._cost(hits, misses, sigma), hits, misses)
+
+    def _cost(self, hits: Floats, misses: Floats, sigma: float) -> float:
+        return sigma * float(np.dot(self.outer, misses - np.where(self.alone, 0.0, hits)))
+
+    def gradient(self, point: Point, sigma: float) -> Floats:
+        """Σ of Theorem 3.1 at `point`: (A, A) symmetric, or the vector u for linear weights."""
+        # a row without a hit has outer weight 0; any finite log-sum keeps 0 · exp finite
+        hits = np.where(self.alone, np.inf, point.log_hits)
+        common = (self.outer, self.count, hits, point.log_misses, self.end, 1.0 / sigma)
+        kernel = pair_kernels.pair_means if self.linear else pair_kernels.pair_scatter
+        shape = (1, self.features) if self.linear else (self.XT.shape[0],) * 2
+
+        def scatter(start: int, stop: int) -> Floats:
+            S = np.zeros(shape)
+            if point.measured is not None:
+                kernel(self.XT, point.measured, *common, S[0] if self.linear else S, start, stop)
+            else:
+                tiles = self.tiles(point.weights)
+                streamed_kernels.streamed_scatter(
+                    self.XT, tiles, self.linear, *common, S, start, stop
+                )
+            return S
+
+        total = np.zeros(shape)
+        for part in self._each_chunk(scatter):
+            total += part
+        if self.linear:
+            return total[0]
+        upper = np.triu(total)[: self.features, : self.features]
+        return upper + np.triu(upper, 1).T
+
+    def tiles(self, weights: Floats) -> Floats:
+        """The weights as the kernels take them."""
+        if self.linear:
+            return np.ascontiguousarray(weights)[None, :]
+        return upper_tiles(weights, self.XT.shape[0])
+
+
+def _row_chunks(n: int) -> list[tuple[int, int]]:
+    """Ranges of rows that hold about `_CHUNK` pairs (i, j > i) each."""
+    pairs_before = np.concatenate([[0], np.cumsum(np.arange(n - 1, -1, -1))])
+    pieces = max(1, round(pairs_before[-1] / _CHUNK))
+    cuts = np.searchsorted(pairs_before, pairs_before[-1] * np.arange(pieces + 1) / pieces)
+    cuts[0], cuts[-1] = 0, n
+    cuts = np.unique(cuts)
+    return [(int(a), int(b)) for a, b in zip(cuts[:-1], cuts[1:], strict=True)]
+
+
+def upper_tiles(W: Floats, padded: int) -> Floats:
+    """W padded to `padded`, tiles above the 4 × 4 diagonal tiles doubled, those below zero.
+
+    Then q = Σ over tiles a ≤ b, half the products of the full matrix.
+    """
+    full = np.zeros((padded, padded))
+    full[: W.shape[0], : W.shape[1]] = W
+    tile = np.arange(padded) // 4
+    full *= 2.0 - np.equal.outer(tile, tile)
+    full[np.greater.outer(tile, tile)] = 0.0
+    return full

@@ -1,0 +1,93 @@
+"""The minimiser of <Σ, W> that step 2 moves towards, under each reading of the constraint."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["RULES", "elementwise", "positive_semidefinite", "prune", "update"]
+
+Floats = NDArray[np.float64]
+
+RULES = ("elementwise", "psd", "psd-clip")
+
+
+def elementwise(gradient: Floats, penalty: float = 0.0) -> Floats | None:
+    """The exact minimiser of <Σ, W> + λ Σ W over W ≥ 0, ‖W‖_F = 1: (−Σ − λ)⁺ / ‖(−Σ − λ)⁺‖_F.
+
+    Parameters
+    ----------
+    gradient : (A, A) or (A,) float64
+        Σ, symmetric.
+    penalty : float
+        λ ≥ 0.
+
+    Returns
+    -------
+    ndarray or None
+        None where no entry of −Σ − λ is positive: nothing is gained by any weight.
+
+    Notes
+    -----
+    For fixed norm the linear form is least along its own negative gradient, cut to the cone
+    W ≥ 0; the same argument as eq. 3.17 entry by entry.
+
+    Examples
+    --------
+    >>> elementwise(np.array([[-3.0, 1.0], [1.0, -4.0]]))
+    array([[0.6, 0. ],
+           [0. , 0.8]])
+    """
+    gain = np.maximum(-gradient - penalty, 0.0)
+    norm = np.linalg.norm(gain)
+    return gain / norm if norm > 0 and np.isfinite(norm) else None
+
+
+def positive_semidefinite(gradient: Floats, clip: bool = False) -> Floats | None:
+    """W = ΦΦᵀ of Theorem 3.1 (eq. 3.8): the minimiser of <Σ, W> over W ⪰ 0, ‖W‖_F = 1.
+
+    Parameters
+    ----------
+    gradient : (A, A) float64
+        Σ, symmetric.
+    clip : bool
+        Set negative entries to zero and renormalise, as the authors' program does: ΦΦᵀ may have
+        negative entries, against W ≥ 0 of eq. 3.5. The result is then no minimiser of anything.
+
+    Returns
+    -------
+    (A, A) float64 or None
+        None where Σ has no negative eigenvalue.
+    """
+    values, vectors = np.linalg.eigh(gradient)
+    gain = np.maximum(-values, 0.0)
+    if not gain.any():
+        return None
+    W = (vectors * (gain / np.linalg.norm(gain))) @ vectors.T
+    W = (W + W.T) / 2
+    if not clip:
+        return W
+    W = np.maximum(W, 0.0)
+    return W / np.linalg.norm(W)
+
+
+def update(gradient: Floats, rule: str, penalty: float = 0.0) -> Floats | None:
+    """What step 2 moves towards under `rule`, or None where no weights lower the cost."""
+    if rule == "elementwise":
+        return elementwise(gradient, penalty)
+    return positive_semidefinite(gradient, clip=rule == "psd-clip")
+
+
+def prune(W: Floats, threshold: float) -> Floats:
+    """W with entries below `threshold` set to zero, renormalised (§3.4.3).
+
+    Where every entry is below it the largest are kept, so that some weight is left.
+
+    Examples
+    --------
+    >>> prune(np.array([[0.8, 0.1], [0.1, 0.583]]), 0.5).round(3)
+    array([[0.808, 0.   ],
+           [0.   , 0.589]])
+    """
+    kept = np.where(min(threshold, W.max()) > W, 0.0, W)
+    return kept / np.linalg.norm(kept)
