@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -39,9 +39,7 @@ class Stage:
     @property
     def text(self) -> StageText:
         """The stage as text, parameters at their defaults left out."""
-        return StageText(
-            self.name, {k: format_value(v) for k, v in self.method.changed().items()}
-        )
+        return StageText(self.name, {k: format_value(v) for k, v in self.method.changed().items()})
 
     def __str__(self) -> str:
         return format_stages([self.text])
@@ -58,13 +56,17 @@ class StageResult:
     fitted: FittedOnColumns | None = None
 
 
+def _tuple(stages: Iterable[Stage]) -> tuple[Stage, ...]:
+    return tuple(stages)
+
+
 @attrs.frozen
 class Chain:
     """An immutable row of stages, run from left to right.
 
     Each stage sees the columns that the stage on its left kept and the weights that travel with
-    them. A wrapping stage without a base resamples everything on its left, and sees the whole table.
-    A classifier may stand at the end.
+    them. A wrapping stage without a base resamples everything on its left and sees the whole
+    table. A classifier may stand at the end.
 
     Parameters
     ----------
@@ -83,11 +85,13 @@ class Chain:
     'mim:top=5 immigrate:sigma=0.5 npfs'
     """
 
-    stages: tuple[Stage, ...] = attrs.field(converter=tuple)
+    stages: tuple[Stage, ...] = attrs.field(converter=_tuple)
 
     def __attrs_post_init__(self) -> None:
         if not self.stages:
-            raise RequestError("the chain is empty: name at least one selector, such as `immigrate`")
+            raise RequestError(
+                "the chain is empty: name at least one selector, such as `immigrate`"
+            )
         problems = list(_order_problems(self.stages))
         if problems:
             raise RequestError("; ".join(problems))
@@ -218,7 +222,7 @@ class Chain:
             _last(
                 chain._steps(
                     data.with_counts(row),
-                    lambda position, b=b: surroundings.stage(position).child(b),
+                    _part_of(surroundings, b),
                     found[b],
                     start=1,
                 )
@@ -231,7 +235,9 @@ class Chain:
             raise RequestError(f"the chain `{self}` selects nothing")
         return Chain(self.selecting)
 
-    def fit(self, data: Dataset, run: Run | None = None, seed: int | None = None) -> FittedOnColumns:
+    def fit(
+        self, data: Dataset, run: Run | None = None, seed: int | None = None
+    ) -> FittedOnColumns:
         """The fitted classifier at the end of the chain, after the selectors have run on `data`.
 
         Raises
@@ -292,15 +298,17 @@ class Chain:
         """
         from fsframe.recording import record_run
 
-        options = {"memory": memory, "threads": threads}
-        surroundings = Run(
-            entropy=int(seed),
-            listener=listener,
-            **{key: value for key, value in options.items() if value is not None},
-        )
+        bounds: dict[str, Any] = {"memory": memory, "threads": threads}
+        given = {key: value for key, value in bounds.items() if value is not None}
+        surroundings = Run(entropy=int(seed), listener=listener, **given)
         return record_run(
             self, data, surroundings, out, overwrite=overwrite, source=source, command=command
         )
+
+
+def _part_of(run: Run, part: int) -> Callable[[int], Run]:
+    """For each stage of a chain, the surroundings of one part of it."""
+    return lambda position: run.stage(position).child(part)
 
 
 def _last(results: Iterator[StageResult]) -> Selection:

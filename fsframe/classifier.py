@@ -65,7 +65,7 @@ class FittedOnColumns:
         return np.asarray(self.inner.predict(self._taken(X)), dtype=np.int64)
 
     def predict_scores(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Scores (n, n_classes), larger is more likely, for rows like those of the training table."""
+        """Scores (n, n_classes), larger is more likely, for rows like the training table's."""
         return np.asarray(self.inner.predict_scores(self._taken(X)), dtype=np.float64)
 
     def predict_labels(self, X: ArrayLike) -> list[Any]:

@@ -15,7 +15,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class _Announcer(event.Listener):
-    """Says once per process that kernels are being compiled; cached kernels never raise the event."""
+    """Says once per process that kernels are being compiled; cached kernels raise no event."""
 
     def __init__(self) -> None:
         self.said = False
@@ -25,7 +25,7 @@ class _Announcer(event.Listener):
             return
         self.said = True
         print(
-            "fsframe: compiling numerical kernels (first use on this machine, kept for later runs) …",
+            "fsframe: compiling numerical kernels (first use here, kept for later runs) …",
             file=sys.stderr,
             flush=True,
         )

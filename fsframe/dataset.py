@@ -113,8 +113,8 @@ class Dataset:
         Raises
         ------
         DataError
-            If shapes disagree, names repeat, values are infinite or not numbers, a label is missing,
-            or there are fewer than two classes.
+            If shapes disagree, names repeat, values are infinite or not numbers, a label is
+            missing, or there are fewer than two classes.
 
         Examples
         --------
@@ -122,7 +122,7 @@ class Dataset:
         >>> data.n_samples, data.classes, data.feature_names
         (2, ('ill', 'well'), ('f1', 'f2'))
         """
-        matrix = X if hasattr(X, "read") else _matrix(X)
+        matrix: Any = X if hasattr(X, "read") else _matrix(X)  # type: ignore[arg-type]
         n_samples, n_features = matrix.shape
         names = _names(feature_names, n_features)
         codes, classes, kind = _labels(y, n_samples, label_name, task)
@@ -164,7 +164,7 @@ class Dataset:
 
     @cached_property
     def X(self) -> NDArray[np.float64]:
-        """The features as one (n_samples, n_features) float64 array; a table on disk is read whole."""
+        """The features as one (n_samples, n_features) float64 array; a file is read whole."""
         if self.in_memory:
             return self.matrix  # type: ignore[no-any-return]
         loaded = np.ascontiguousarray(self.matrix.read(0, self.n_features), dtype=np.float64)
@@ -271,8 +271,8 @@ def _matrix(X: ArrayLike) -> NDArray[np.float64]:
     if infinite.any():
         row, column = np.argwhere(infinite)[0]
         raise DataError(
-            f"{int(infinite.sum())} infinite values, the first in row {row + 1}, column {column + 1}; "
-            "replace them, or leave them empty to mark them missing"
+            f"{int(infinite.sum())} infinite values, the first in row {row + 1}, column "
+            f"{column + 1}; replace them, or leave them empty to mark them missing"
         )
     if matrix.flags.writeable:
         # A view: the caller's own array stays writable, ours is frozen.
@@ -298,7 +298,9 @@ def _labels(
 ) -> tuple[NDArray[Any], tuple[Any, ...], str]:
     labels = np.asarray(y)
     if labels.shape != (n_samples,):
-        raise DataError(f"label {label_name!r} has shape {labels.shape}, the table {n_samples} rows")
+        raise DataError(
+            f"label {label_name!r} has shape {labels.shape}, the table {n_samples} rows"
+        )
     if labels.dtype.kind == "O":
         labels = np.asarray([str(label) for label in labels])
     if labels.dtype.kind == "f" and not np.isfinite(labels).all():

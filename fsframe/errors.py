@@ -22,7 +22,7 @@ class FsframeError(Exception):
 
 
 class RequestError(FsframeError):
-    """The request is wrong: an unknown name, a parameter outside its range, a chain that makes no sense."""
+    """The request is wrong: an unknown name, a value out of range, a chain that makes no sense."""
 
     exit_code = 2
 

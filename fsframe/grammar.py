@@ -81,8 +81,7 @@ def parse_stage(text: str) -> StageText:
         key = key.strip().replace("-", "_")
         if not equals or not _KEY.match(key):
             raise RequestError(
-                f"stage {name!r}: {part!r} is not of the form key=value"
-                + _brace_hint(part)
+                f"stage {name!r}: {part!r} is not of the form key=value" + _brace_hint(part)
             )
         if key in params:
             raise RequestError(f"stage {name!r}: parameter {key!r} is given twice")
@@ -97,7 +96,7 @@ def _brace_hint(part: str) -> str:
 
 
 def _split(text: str, *, blank: bool) -> list[str]:
-    """The parts of `text` between blanks, or between commas, that stand outside brackets and quotes."""
+    """The parts of `text` between blanks (or commas) that stand outside brackets and quotes."""
     parts: list[str] = []
     current = ""
     open_brackets: list[str] = []
@@ -123,7 +122,11 @@ def _split(text: str, *, blank: bool) -> list[str]:
         missing = quoted or open_brackets[-1]
         raise RequestError(f"{text!r} ends before its closing {missing!r}")
     parts.append(current)
-    return [part for part in parts if part.strip()] if blank else [p for p in parts if p or len(parts) > 1]
+    return (
+        [part for part in parts if part.strip()]
+        if blank
+        else [p for p in parts if p or len(parts) > 1]
+    )
 
 
 def _unquote(value: str) -> str:

@@ -23,14 +23,14 @@ __all__ = [
 PROJECT = "fsframe"
 
 API_VERSION = 1
-"""One integer: optional hook arguments and entry fields come freely, removals only with a new one."""
+"""One integer: optional arguments and entry fields come freely, removals only with a new one."""
 
 hookspec = pluggy.HookspecMarker(PROJECT)
 hookimpl = pluggy.HookimplMarker(PROJECT)
 
 
 @hookspec
-def fsframe_selectors() -> Iterable[SelectorEntry]:
+def fsframe_selectors() -> Iterable[SelectorEntry]:  # type: ignore[empty-body]
     """Selectors that this plugin offers.
 
     In the module that the plugin's entry point names::
@@ -54,7 +54,7 @@ def fsframe_selectors() -> Iterable[SelectorEntry]:
 
 
 @hookspec
-def fsframe_classifiers() -> Iterable[ClassifierEntry]:
+def fsframe_classifiers() -> Iterable[ClassifierEntry]:  # type: ignore[empty-body]
     """Classifiers that this plugin offers, to end a chain.
 
     Example::
@@ -70,7 +70,7 @@ def fsframe_classifiers() -> Iterable[ClassifierEntry]:
 
 
 @hookspec
-def fsframe_stability_metrics() -> Iterable[StabilityMetricEntry]:
+def fsframe_stability_metrics() -> Iterable[StabilityMetricEntry]:  # type: ignore[empty-body]
     """Stability metrics that this plugin offers.
 
     Example::

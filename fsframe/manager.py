@@ -182,7 +182,9 @@ class PluginManager:
                 f"plugin {source.name!r} ({source.distribution} {source.version}): {reason}. "
                 "FSFRAME_STRICT is set; unset it to carry on without this plugin."
             ) from error
-        detail = "" if isinstance(error, PluginError) else "".join(traceback.format_exception(error))
+        detail = (
+            "" if isinstance(error, PluginError) else "".join(traceback.format_exception(error))
+        )
         return LoadedPlugin(
             source=source, status="failed", reason=reason, detail=detail, entries=tuple(offered)
         )
@@ -197,13 +199,18 @@ class PluginManager:
         return ""
 
     def _check_hooks(self, plugin: object) -> None:
-        """Raise PluginError on the quiet mistakes: a hook's name misspelled, its marker forgotten."""
+        """Raise PluginError on quiet mistakes: a hook's name misspelled, its marker forgotten."""
         for name, member in inspect.getmembers(plugin, callable):
             marked = hasattr(member, f"{hookspecs.PROJECT}_impl")
             if marked and name not in HOOKS:
                 raise PluginError(f"{name!r} is not a hook{did_you_mean(name, HOOKS)}")
             own = getattr(member, "__module__", "") != hookspecs.__name__
-            if name.startswith("fsframe_") and own and not marked and not isinstance(member, ModuleType):
+            if (
+                name.startswith("fsframe_")
+                and own
+                and not marked
+                and not isinstance(member, ModuleType)
+            ):
                 raise PluginError(
                     f"{name!r} looks like a hook but lacks its marker; put @hookimpl "
                     "(from fsframe.hookspecs import hookimpl) above it"
@@ -226,7 +233,7 @@ class PluginManager:
         if entry.api > hookspecs.API_VERSION:
             raise PluginError(
                 f"{entry.name!r} needs plugin API {entry.api}, this fsframe has "
-                f"{hookspecs.API_VERSION}; upgrade fsframe or install an older version of the plugin"
+                f"{hookspecs.API_VERSION}; upgrade fsframe or install an older plugin"
             )
         if any(type(other) is kind and other.name == entry.name for other in offered):
             raise PluginError(f"it offers the {kind.kind} {entry.name!r} twice")

@@ -90,9 +90,10 @@ class _Integer:
     def convert(self, value: Any) -> int:
         if isinstance(value, bool) or not isinstance(value, numbers.Real):
             raise ValueError(f"must be {self.describe()}")
-        if not math.isfinite(value) or int(value) != value or not _within(int(value), self):
+        number: Any = value
+        if not math.isfinite(number) or int(number) != number or not _within(int(number), self):
             raise ValueError(f"must be {self.describe()}")
-        return int(value)
+        return int(number)
 
     def parse(self, text: str) -> int:
         try:
@@ -292,13 +293,14 @@ class _CountOrFraction:
     def convert(self, value: Any) -> int | float:
         if isinstance(value, bool) or not isinstance(value, numbers.Real):
             raise ValueError(f"must be {self.describe()}")
+        number: Any = value
         if isinstance(value, numbers.Integral):
-            if value >= 1:
-                return int(value)
-        elif 0 < value <= 1:
-            return float(value)
-        elif math.isfinite(value) and value > 1 and int(value) == value:
-            return int(value)
+            if number >= 1:
+                return int(number)
+        elif 0 < number <= 1:
+            return float(number)
+        elif math.isfinite(number) and number > 1 and int(number) == number:
+            return int(number)
         raise ValueError(f"must be {self.describe()}")
 
     def parse(self, text: str) -> int | float:
@@ -543,9 +545,7 @@ class Parameterised:
     def method_name(cls) -> str:
         """The class's name as a user would type it: ``WeightedKnn`` is ``weighted-knn``."""
         name = cls.__name__
-        return "".join(
-            ("-" if i and c.isupper() else "") + c.lower() for i, c in enumerate(name)
-        )
+        return "".join(("-" if i and c.isupper() else "") + c.lower() for i, c in enumerate(name))
 
     @classmethod
     def parameters(cls) -> tuple[Parameter, ...]:
@@ -554,7 +554,9 @@ class Parameterised:
         for field in attrs.fields(cls):
             declared = field.metadata.get("fsframe")
             if declared is not None:
-                found.append((field.inherited, Parameter(name=field.name, default=field.default, **declared)))
+                found.append(
+                    (field.inherited, Parameter(name=field.name, default=field.default, **declared))
+                )
         return tuple(p for inherited, p in sorted(found, key=lambda pair: pair[0]))
 
     @classmethod

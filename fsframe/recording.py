@@ -77,10 +77,8 @@ def _stage_record(result: StageResult) -> StageRecord:
     if result.selection is not None:
         return StageRecord(kind="selector", selection=result.selection, **common)
     assert result.fitted is not None
-    arrays = getattr(result.fitted.inner, "arrays", dict)()
-    return StageRecord(
-        kind="classifier", features_in=result.fitted.columns, model=arrays, **common
-    )
+    arrays: dict[str, Any] = getattr(result.fitted.inner, "arrays", dict)()
+    return StageRecord(kind="classifier", features_in=result.fitted.columns, model=arrays, **common)
 
 
 def _plain(value: Any) -> Any:

@@ -49,8 +49,8 @@ class Offer:
 class Registry(Mapping[str, Any]):
     """A mapping from names to classes of one kind, such as `fsframe.selectors`.
 
-    ``registry[name]`` is the class, ``registry.offer(name)`` says who offers it. Iteration gives the
-    names in alphabetical order, ``provider/name`` where a name is contested, and imports nothing.
+    ``registry[name]`` is the class, ``registry.offer(name)`` says who offers it. Iteration gives
+    the names in alphabetical order, ``provider/name`` where contested, and imports nothing.
 
     Parameters
     ----------
@@ -78,9 +78,7 @@ class Registry(Mapping[str, Any]):
     'margin'
     """
 
-    def __init__(
-        self, kind: type[Entry], base: str, manager: Callable[[], PluginManager]
-    ) -> None:
+    def __init__(self, kind: type[Entry], base: str, manager: Callable[[], PluginManager]) -> None:
         self._kind = kind
         self._base = base
         self._manager = manager
@@ -125,7 +123,9 @@ class Registry(Mapping[str, Any]):
         if matching:
             ways = " or ".join(sorted(f"{offer.provider}/{plain}" for offer in matching))
             owners = " and ".join(
-                sorted(f"{o.provider} ({o.plugin.source.distribution} {o.version})" for o in matching)
+                sorted(
+                    f"{o.provider} ({o.plugin.source.distribution} {o.version})" for o in matching
+                )
             )
             raise PluginError(f"the {kind} {plain!r} is offered by {owners}; say which: {ways}")
         self._raise_if_unusable(provider if slash else "", plain)
@@ -137,7 +137,7 @@ class Registry(Mapping[str, Any]):
         )
 
     def _raise_if_unusable(self, provider: str, name: str) -> None:
-        """Repeat the reason of a blocked or failed plugin that has, or may have, what is asked for."""
+        """Repeat the reason of a blocked or failed plugin that has, or may have, the name."""
         for plugin in self._manager().plugins():
             if plugin.status == "loaded" or (provider and plugin.name != provider):
                 continue
@@ -194,7 +194,7 @@ class Registry(Mapping[str, Any]):
 
     def get(self, name: str, default: Any = None) -> Any:
         """The class of that name, or `default` where nobody usable offers it."""
-        return self[name] if name in self else default
+        return self[name] if name in self else default  # noqa: SIM401 - this is `get`
 
     def __iter__(self) -> Iterator[str]:
         return (offer.name for offer in self.offers())

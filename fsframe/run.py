@@ -47,8 +47,8 @@ class Run:
     threads : int
         How many threads a method may use; results do not depend on it.
     first : int
-        Number of the first part in a batch of parts: in a batch that starts at 40, `child(2)` is part
-        42, so that how work is cut into batches changes nothing.
+        Number of the first part in a batch of parts: in a batch that starts at 40, `child(2)` is
+        part 42, so that how work is cut into batches changes nothing.
     listener : callable, optional
         Called with a Progress now and then.
 
@@ -85,7 +85,7 @@ class Run:
         return attrs.evolve(self, key=(*self.key, position))
 
     def _path(self, key: tuple[int, ...]) -> tuple[int, ...]:
-        return self.key + (key[0] + self.first, *key[1:]) if key else self.key
+        return (*self.key, key[0] + self.first, *key[1:]) if key else self.key
 
     def quiet(self) -> Run:
         """The same surroundings without progress reports, for work inside a reported unit."""

@@ -21,22 +21,35 @@ class Pair(NamedTuple):
     weight: float
 
 
-def _frozen(dtype: Any) -> Any:
-    def convert(value: ArrayLike | None) -> NDArray[Any] | None:
-        if value is None:
-            return None
-        array = np.array(value, dtype=dtype, copy=None)
-        if array.flags.writeable:
-            array = array.view()
-            array.setflags(write=False)
-        return array
-
-    return convert
+def _freeze(value: Any, dtype: Any = None) -> Any:
+    """`value` as a read-only array, or None; the caller's own array stays writable."""
+    if value is None:
+        return None
+    array = np.array(value, dtype=dtype, copy=None)
+    if array.flags.writeable:
+        array = array.view()
+        array.setflags(write=False)
+    return array
 
 
-def _arrays(value: Mapping[str, ArrayLike]) -> Mapping[str, NDArray[Any]]:
-    freeze = _frozen(None)
-    return MappingProxyType({str(key): freeze(array) for key, array in value.items()})
+def _indices(value: Any) -> Any:
+    return _freeze(value, np.intp)
+
+
+def _floats(value: Any) -> Any:
+    return _freeze(value, np.float64)
+
+
+def _arrays(value: Any) -> Mapping[str, NDArray[Any]]:
+    return MappingProxyType({str(key): _freeze(array) for key, array in value.items()})
+
+
+def _texts(value: Any) -> tuple[str, ...]:
+    return tuple(value)
+
+
+def _words(value: Any) -> frozenset[str]:
+    return frozenset(value)
 
 
 @attrs.frozen(eq=False)
@@ -60,12 +73,12 @@ class PairWeights:
     Memory is 8 m² bytes dense, 24 bytes per pair as a list.
     """
 
-    columns: NDArray[np.intp] = attrs.field(converter=_frozen(np.intp))
-    matrix: NDArray[np.float64] | None = attrs.field(default=None, converter=_frozen(np.float64))
-    i: NDArray[np.intp] | None = attrs.field(default=None, converter=_frozen(np.intp))
-    j: NDArray[np.intp] | None = attrs.field(default=None, converter=_frozen(np.intp))
-    weight: NDArray[np.float64] | None = attrs.field(default=None, converter=_frozen(np.float64))
-    diagonal: NDArray[np.float64] | None = attrs.field(default=None, converter=_frozen(np.float64))
+    columns: NDArray[np.intp] = attrs.field(converter=_indices)
+    matrix: NDArray[np.float64] | None = attrs.field(default=None, converter=_floats)
+    i: NDArray[np.intp] | None = attrs.field(default=None, converter=_indices)
+    j: NDArray[np.intp] | None = attrs.field(default=None, converter=_indices)
+    weight: NDArray[np.float64] | None = attrs.field(default=None, converter=_floats)
+    diagonal: NDArray[np.float64] | None = attrs.field(default=None, converter=_floats)
 
     def __attrs_post_init__(self) -> None:
         m = len(self.columns)
@@ -165,18 +178,16 @@ class Selection:
         Which of the weights come from an earlier stage; set by the core.
     """
 
-    selected: NDArray[np.intp] = attrs.field(converter=_frozen(np.intp))
-    scores: NDArray[np.float64] = attrs.field(converter=_frozen(np.float64))
-    weights: NDArray[np.float64] | None = attrs.field(default=None, converter=_frozen(np.float64))
+    selected: NDArray[np.intp] = attrs.field(converter=_indices)
+    scores: NDArray[np.float64] = attrs.field(converter=_floats)
+    weights: NDArray[np.float64] | None = attrs.field(default=None, converter=_floats)
     pair_weights: PairWeights | None = None
-    instance_weights: NDArray[np.float64] | None = attrs.field(
-        default=None, converter=_frozen(np.float64)
-    )
+    instance_weights: NDArray[np.float64] | None = attrs.field(default=None, converter=_floats)
     model: Mapping[str, NDArray[Any]] = attrs.field(factory=dict, converter=_arrays)
     tables: Mapping[str, NDArray[Any]] = attrs.field(factory=dict, converter=_arrays)
-    warnings: tuple[str, ...] = attrs.field(default=(), converter=tuple)
-    features_in: NDArray[np.intp] | None = attrs.field(default=None, converter=_frozen(np.intp))
-    carried: frozenset[str] = attrs.field(default=frozenset(), converter=frozenset)
+    warnings: tuple[str, ...] = attrs.field(default=(), converter=_texts)
+    features_in: NDArray[np.intp] | None = attrs.field(default=None, converter=_indices)
+    carried: frozenset[str] = attrs.field(default=frozenset(), converter=_words)
 
     @property
     def n_features(self) -> int:
@@ -225,7 +236,7 @@ class Selection:
         )
 
     def lift(self, columns: NDArray[np.intp], n_features: int) -> Selection:
-        """This selection in the numbering of the original table, position p being ``columns[p]``."""
+        """This selection in the original table's numbering, position p being ``columns[p]``."""
         scores = np.full(n_features, np.nan)
         scores[columns] = self.scores
         weights = None

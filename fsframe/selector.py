@@ -171,8 +171,8 @@ class Selector(Parameterised):
                 row, column, total = missing
                 raise DataError(
                     f"{name} does not take missing values: {total} in {data.name!r}, the first in "
-                    f"sample {row + 1}, feature {data.feature_names[column]!r}; drop or fill them, or "
-                    "use a method that takes them (`fsframe methods` tells)"
+                    f"sample {row + 1}, feature {data.feature_names[column]!r}; drop or fill them, "
+                    "or use a method that takes them (`fsframe methods NAME` tells)"
                 )
 
     def _localise(
@@ -202,7 +202,9 @@ class Selector(Parameterised):
             )
         problems = found.problems(local.n_features, local.n_samples)
         if problems:
-            raise PluginError(f"{self.method_name()} returned an unsound result: " + "; ".join(problems))
+            raise PluginError(
+                f"{self.method_name()} returned an unsound result: " + "; ".join(problems)
+            )
 
 
 class Base(Protocol):
@@ -297,7 +299,7 @@ def _globalise(
 ) -> Selection:
     """`found` in the numbering of `data`, with the weights that travel past this stage."""
     lifted = found.lift(columns, data.n_features)
-    instance_weights = found.instance_weights
+    instance_weights: Any = found.instance_weights
     if instance_weights is not None and not np.array_equal(rows, np.arange(data.n_samples)):
         # A row that stands in `rows` more than once was copied; its weight is the copies' sum.
         instance_weights = np.bincount(rows, weights=instance_weights, minlength=data.n_samples)

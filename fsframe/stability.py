@@ -79,9 +79,7 @@ class StabilityMetric(Parameterised):
         """The author's part: the value for a checked matrix."""
         raise NotImplementedError
 
-    def __call__(
-        self, matrix: ArrayLike, similarity: ArrayLike | None = None
-    ) -> StabilityValue:
+    def __call__(self, matrix: ArrayLike, similarity: ArrayLike | None = None) -> StabilityValue:
         """The stability of the runs in `matrix`.
 
         Parameters

@@ -30,7 +30,10 @@ Example:
 
 
 @click.group(
-    cls=LazyGroup, lazy=_COMMANDS, epilog=_EPILOG, context_settings={"help_option_names": ["-h", "--help"]}
+    cls=LazyGroup,
+    lazy=_COMMANDS,
+    epilog=_EPILOG,
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
 @click.version_option(package_name="fsframe", message="fsframe %(version)s")
 def cli() -> None:

@@ -35,23 +35,39 @@ class _Memory(click.ParamType):
         except ValueError:
             amount = 0
         if amount < 1 << 24:
-            self.fail(f"{value!r} is not a size of at least 16 MB, such as 500MB or 2GB", param, ctx)
+            self.fail(
+                f"{value!r} is not a size of at least 16 MB, such as 500MB or 2GB", param, ctx
+            )
         return amount
 
 
 @click.argument("data")
 @reading_options
-@click.option("-o", "--out", metavar="FILE", help="Where to leave the run file. "
-              "[default: DATA.STAGES.h5 beside the data]")
+@click.option(
+    "-o",
+    "--out",
+    metavar="FILE",
+    help="Where to leave the run file. [default: DATA.STAGES.h5 beside the data]",
+)
 @click.option("--no-out", is_flag=True, help="Leave no run file.")
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True,
-              help="Equal seed, equal bits.")
+@click.option(
+    "--seed",
+    type=click.IntRange(min=0),
+    default=0,
+    show_default=True,
+    help="Equal seed, equal bits.",
+)
 @click.option("--overwrite", is_flag=True, help="Replace the run file if it is there.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.option("-q", "--quiet", is_flag=True, help="No progress and no remarks on stderr.")
-@click.option("--threads", type=click.IntRange(min=1), help="Threads to use; results do not "
-              "depend on it. [default: all]")
-@click.option("--memory", type=_Memory(), help="Bound on temporaries, such as 2GB. [default: 2 GiB]")
+@click.option(
+    "--threads",
+    type=click.IntRange(min=1),
+    help="Threads to use; results do not depend on it. [default: all]",
+)
+@click.option(
+    "--memory", type=_Memory(), help="Bound on temporaries, such as 2GB. [default: 2 GiB]"
+)
 @click.option("--dry-run", is_flag=True, help="Only check the request and print the chain.")
 def _on(data: str, **options: Any) -> dict[str, Any]:
     """The table to run on: CSV, TSV (also .gz), NPZ or HDF5.

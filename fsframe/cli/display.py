@@ -98,7 +98,8 @@ def _table_facts(record: RunRecord) -> str:
 def _stage_lines(record: RunRecord) -> Iterator[str]:
     for stage in record.stages:
         if stage.selection is None:
-            yield f"{stage.name}: fitted on {stage.features_in.size} features, {stage.seconds:.2f} s"
+            seen = stage.features_in.size
+            yield f"{stage.name}: fitted on {seen} features, {stage.seconds:.2f} s"
         else:
             kept, seen = stage.selection.selected.size, stage.features_in.size
             yield f"{stage.name}: kept {kept} of {seen} features, {stage.seconds:.2f} s"

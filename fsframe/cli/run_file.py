@@ -34,9 +34,8 @@ def find_run(text: str) -> Path:
             click.echo(f"note: reading {below[0]}", err=True)
             return below[0]
         if below:
-            raise StoreError(
-                f"there is no {text} here, but several below: {', '.join(map(str, below))}; say which"
-            )
+            several = ", ".join(map(str, below))
+            raise StoreError(f"there is no {text} here, but several below: {several}; say which")
     folder = path.parent
     near = [str(found) for found in folder.glob("*.h5")] if folder.is_dir() else []
     raise StoreError(f"there is no run file {text!r}{did_you_mean(text, near)}")

@@ -45,9 +45,7 @@ def _option(parameter: Parameter) -> click.Option:
     name = parameter.name.replace("_", "-")
     if is_flag(parameter.kind):
         declaration = f"--{name}/--no-{name}"
-        return click.Option(
-            [declaration, parameter.name], default=None, help=stage_help(parameter)
-        )
+        return click.Option([declaration, parameter.name], default=None, help=stage_help(parameter))
     return click.Option(
         [f"--{name}", parameter.name], type=_Words(parameter), help=stage_help(parameter)
     )
@@ -60,9 +58,7 @@ class _StageCallback:
     preset: StageText
 
     def __call__(self, **options: Any) -> StageText:
-        given = {
-            key: format_value(value) for key, value in options.items() if value is not None
-        }
+        given = {key: format_value(value) for key, value in options.items() if value is not None}
         twice = sorted(set(given) & set(self.preset.params))
         if twice:
             raise click.UsageError(
@@ -117,14 +113,14 @@ class StageGroup(click.Group):
     """
 
     def __init__(self, *args: Any, last: click.Command, **options: Any) -> None:
-        super().__init__(*args, chain=True, **options)
+        super().__init__(*args, **{**options, "chain": True})
         assert last.name is not None
         self._last_name, self._last = last.name, last
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         from fsframe.registry import classifiers, selectors
 
-        return sorted({*selectors, *classifiers}) + [self._last_name]
+        return [*sorted({*selectors, *classifiers}), self._last_name]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name == self._last_name:
