@@ -14,11 +14,22 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from fsframe_stability.chance import Counts
 from fsframe_stability.pairwise import PairwiseMetric
 
-__all__ = ["Kappa", "Lustgarten", "Phi", "Unadjusted", "Wald", "ratio"]
-
-Counts = NDArray[np.int64]
+__all__ = [
+    "Kappa",
+    "Lustgarten",
+    "Phi",
+    "Unadjusted",
+    "Wald",
+    "kappa",
+    "lustgarten",
+    "phi",
+    "ratio",
+    "unadjusted",
+    "wald",
+]
 
 
 def ratio(numerator: NDArray[Any], denominator: NDArray[Any]) -> NDArray[np.float64]:
@@ -29,6 +40,37 @@ def ratio(numerator: NDArray[Any], denominator: NDArray[Any]) -> NDArray[np.floa
 
 def _beyond_chance(shared: Counts, first: Counts, second: Counts, p: int) -> Counts:
     return p * shared - first * second
+
+
+def lustgarten(shared: Counts, first: Counts, second: Counts, p: int) -> NDArray[np.float64]:
+    """Intersection beyond chance over its possible range; NaN where a set is empty or full."""
+    span = np.minimum(first, second) - np.maximum(0, first + second - p)
+    return ratio(_beyond_chance(shared, first, second, p), p * span)
+
+
+def wald(shared: Counts, first: Counts, second: Counts, p: int) -> NDArray[np.float64]:
+    """Intersection beyond chance over the smaller set's; NaN where a set is empty or full."""
+    most = p * np.minimum(first, second) - first * second
+    return ratio(_beyond_chance(shared, first, second, p), most)
+
+
+def kappa(shared: Counts, first: Counts, second: Counts, p: int) -> NDArray[np.float64]:
+    """Cohen's κ of two runs' decisions; NaN where both sets are empty or both are full."""
+    most = p * (first + second) - 2 * first * second
+    return ratio(2 * _beyond_chance(shared, first, second, p), most)
+
+
+def phi(shared: Counts, first: Counts, second: Counts, p: int) -> NDArray[np.float64]:
+    """Correlation of two runs' decisions; NaN where a set is empty or full."""
+    # In double precision: the product of the two would pass 2⁶³ from p = 100,000 on.
+    spread = np.sqrt((first * (p - first)).astype(np.float64) * (second * (p - second)))
+    return ratio(_beyond_chance(shared, first, second, p), spread)
+
+
+def unadjusted(shared: Counts, first: Counts, second: Counts, p: int) -> NDArray[np.float64]:
+    """Intersection beyond chance over √(n₁n₂)'s; NaN where a set is empty or both are full."""
+    product = first * second
+    return ratio(_beyond_chance(shared, first, second, p), p * np.sqrt(product) - product)
 
 
 @attrs.frozen(kw_only=True)
@@ -58,10 +100,7 @@ class Lustgarten(PairwiseMetric):
     chance_corrected: ClassVar[bool] = True
     undefined_when: ClassVar[str] = "one of the sets is empty or holds every feature"
 
-    @staticmethod
-    def _score(shared: Counts, first: Counts, second: Counts, p: int) -> NDArray[np.float64]:
-        span = np.minimum(first, second) - np.maximum(0, first + second - p)
-        return ratio(_beyond_chance(shared, first, second, p), p * span)
+    _score = staticmethod(lustgarten)
 
 
 @attrs.frozen(kw_only=True)
@@ -90,10 +129,7 @@ class Wald(PairwiseMetric):
     chance_corrected: ClassVar[bool] = True
     undefined_when: ClassVar[str] = "one of the sets is empty or holds every feature"
 
-    @staticmethod
-    def _score(shared: Counts, first: Counts, second: Counts, p: int) -> NDArray[np.float64]:
-        most = p * np.minimum(first, second) - first * second
-        return ratio(_beyond_chance(shared, first, second, p), most)
+    _score = staticmethod(wald)
 
 
 @attrs.frozen(kw_only=True)
@@ -121,10 +157,7 @@ class Kappa(PairwiseMetric):
     chance_corrected: ClassVar[bool] = True
     undefined_when: ClassVar[str] = "both sets are empty, or both hold every feature"
 
-    @staticmethod
-    def _score(shared: Counts, first: Counts, second: Counts, p: int) -> NDArray[np.float64]:
-        most = p * (first + second) - 2 * first * second
-        return ratio(2 * _beyond_chance(shared, first, second, p), most)
+    _score = staticmethod(kappa)
 
 
 @attrs.frozen(kw_only=True)
@@ -152,11 +185,7 @@ class Phi(PairwiseMetric):
     chance_corrected: ClassVar[bool] = True
     undefined_when: ClassVar[str] = "one of the sets is empty or holds every feature"
 
-    @staticmethod
-    def _score(shared: Counts, first: Counts, second: Counts, p: int) -> NDArray[np.float64]:
-        # In double precision: the product of the two would pass 2⁶³ from p = 100,000 on.
-        spread = np.sqrt((first * (p - first)).astype(np.float64) * (second * (p - second)))
-        return ratio(_beyond_chance(shared, first, second, p), spread)
+    _score = staticmethod(phi)
 
 
 @attrs.frozen(kw_only=True)
@@ -185,7 +214,4 @@ class Unadjusted(PairwiseMetric):
     chance_corrected: ClassVar[bool] = True
     undefined_when: ClassVar[str] = "one of the sets is empty, or both hold every feature"
 
-    @staticmethod
-    def _score(shared: Counts, first: Counts, second: Counts, p: int) -> NDArray[np.float64]:
-        product = first * second
-        return ratio(_beyond_chance(shared, first, second, p), p * np.sqrt(product) - product)
+    _score = staticmethod(unadjusted)

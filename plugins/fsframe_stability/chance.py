@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["PairScore", "corrected_for_chance", "expected_score", "intersection_law"]
+__all__ = ["Counts", "PairScore", "corrected_for_chance", "expected_score", "intersection_law"]
 
-PairScore = Callable[
-    [NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], int], NDArray[np.float64]
-]
-"""(shared, first, second, p) → score: intersection sizes, both set sizes, number of features."""
+Counts = NDArray[np.int64]
+
+
+class PairScore(Protocol):
+    """A score of two sets that depends on their sizes and their intersection only.
+
+    Called with intersection sizes, first sizes, second sizes, all (n_pairs,), and the number of
+    features; returns (n_pairs,) scores, NaN where undefined.
+    """
+
+    def __call__(
+        self, shared: Counts, first: Counts, second: Counts, p: int, /
+    ) -> NDArray[np.float64]: ...
 
 
 def intersection_law(
@@ -90,9 +99,7 @@ def corrected_for_chance(score: PairScore) -> PairScore:
     One hypergeometric sum for each pair of different sizes that occurs, not for each pair of runs.
     """
 
-    def corrected(
-        shared: NDArray[np.int64], first: NDArray[np.int64], second: NDArray[np.int64], p: int
-    ) -> NDArray[np.float64]:
+    def corrected(shared: Counts, first: Counts, second: Counts, p: int) -> NDArray[np.float64]:
         raw = score(shared, first, second, p)
         sizes = np.column_stack([np.minimum(first, second), np.maximum(first, second)])
         different, which = np.unique(sizes, axis=0, return_inverse=True)

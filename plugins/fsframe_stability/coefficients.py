@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe_stability.agreement import ratio
-from fsframe_stability.chance import corrected_for_chance
+from fsframe_stability.chance import Counts, corrected_for_chance
 from fsframe_stability.pairwise import PairwiseMetric
 
 __all__ = [
@@ -22,8 +22,6 @@ __all__ = [
     "Ochiai",
     "OchiaiCorrected",
 ]
-
-Counts = NDArray[np.int64]
 
 
 def jaccard(shared: Counts, first: Counts, second: Counts, p: int) -> NDArray[np.float64]:

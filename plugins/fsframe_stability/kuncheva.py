@@ -5,11 +5,9 @@ from __future__ import annotations
 from typing import ClassVar
 
 import attrs
-import numpy as np
-from numpy.typing import NDArray
 
 from fsframe.stability import StabilityValue
-from fsframe_stability.agreement import Wald
+from fsframe_stability.agreement import wald
 from fsframe_stability.overlap import Overlap
 from fsframe_stability.pairwise import PairwiseMetric, undefined
 
@@ -45,12 +43,8 @@ class Kuncheva(PairwiseMetric):
     chance_corrected: ClassVar[bool] = True
     undefined_when: ClassVar[str] = "the sets are empty, or hold every feature"
 
-    @staticmethod
-    def _score(
-        shared: NDArray[np.int64], first: NDArray[np.int64], second: NDArray[np.int64], p: int
-    ) -> NDArray[np.float64]:
-        # With one size, Wald's formula is Kuncheva's, term by term.
-        return Wald._score(shared, first, second, p)
+    # With one size, Wald's formula is Kuncheva's, term by term.
+    _score = staticmethod(wald)
 
     def measure_overlap(self, overlap: Overlap) -> StabilityValue:
         """KI, or the reason why these sets have none."""

@@ -58,8 +58,8 @@ def phi_and_variance(overlap: Overlap) -> tuple[float, float]:
         \\qquad\\text{(Theorem 7)}
 
     The sign before φ/2 is plus, as in the authors' Python and MATLAB code; their R code has a
-    minus, which simulation refutes (interval coverage 0.98–0.999 instead of 0.95). Σ_f z_if p̂_f is the
-    mean of row i of Z Zᵀ, so the overlap is all that is needed: O(m² + p).
+    minus, which simulation refutes (it overstates the variance). Σ_f z_if p̂_f is the mean of row
+    i of Z Zᵀ, so the overlap is all that is needed: O(m² + p).
 
     References
     ----------

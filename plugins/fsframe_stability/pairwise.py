@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from fsframe.params import optional, param, real
 from fsframe.stability import StabilityMetric, StabilityValue
+from fsframe_stability.chance import PairScore
 from fsframe_stability.overlap import Overlap
 
 __all__ = ["OverlapMetric", "PairwiseMetric", "mean_over_pairs", "undefined"]
@@ -78,7 +79,9 @@ class OverlapMetric(StabilityMetric):
 
 @attrs.frozen(kw_only=True)
 class PairwiseMetric(OverlapMetric):
-    """Base of metrics that are the mean over pairs of a score of two sets; authors write `_score`.
+    """Base of metrics that are the mean over pairs of a score of two sets.
+
+    Authors set `_score`, a static `PairScore`.
 
     Parameters
     ----------
@@ -86,19 +89,14 @@ class PairwiseMetric(OverlapMetric):
         Score to take for pairs that have none. None, the default, leaves the collection undefined.
     """
 
+    _score: ClassVar[PairScore]
+
     impute: float | None = param(
         None,
         optional(real()),
         help="Score for pairs of runs that have none; by default one such pair leaves the whole "
         "collection undefined.",
     )
-
-    @staticmethod
-    def _score(
-        shared: NDArray[np.int64], first: NDArray[np.int64], second: NDArray[np.int64], p: int
-    ) -> NDArray[np.float64]:
-        """Scores (n_pairs,) from intersection sizes, both set sizes and the number of features."""
-        raise NotImplementedError
 
     def measure_overlap(self, overlap: Overlap) -> StabilityValue:
         """The mean score over all pairs."""

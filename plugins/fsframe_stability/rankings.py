@@ -72,7 +72,7 @@ def _whole_gram(rows: NDArray[np.float64], largest: int) -> NDArray[np.float64]:
 
 def _normalised(gram: NDArray[np.float64]) -> NDArray[np.float64]:
     length = gram.diagonal()
-    # One root of the product: exactly `length` for equal ones, so that a run agrees with itself 1.0.
+    # One root of the product: exactly `length` for equal ones, so equal runs agree exactly 1.
     return ratio(gram, np.sqrt(length[:, None] * length[None, :]))
 
 
@@ -192,7 +192,7 @@ class WeightedTau(RankMetric):
     τ over pairs of features with weights 1/(r + 1) + 1/(s + 1) for features on places r and s,
     counted from 0, and the mean over the places in either run; ties as in τ-b. Between −1 and 1, 0
     on average for random rankings. Undefined where a run gives all features the same score.
-    O(m²p log p) by scipy's `weightedtau`, pair by pair: about 2 ms for 1000 features.
+    O(m²p log p) by scipy's `weightedtau`, pair by pair.
 
     References
     ----------

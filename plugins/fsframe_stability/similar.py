@@ -12,7 +12,7 @@ from scipy import sparse
 from fsframe.params import optional, param, real
 from fsframe.stability import StabilityMetric, StabilityValue
 from fsframe_stability.agreement import ratio
-from fsframe_stability.chance import expected_score, intersection_law
+from fsframe_stability.chance import Counts, expected_score, intersection_law
 from fsframe_stability.overlap import Overlap
 from fsframe_stability.pairwise import mean_over_pairs
 from fsframe_stability.similarity import alike
@@ -293,7 +293,7 @@ class ZucknickCorrected(_SimilarityMetric):
         density = float(similar.sum()) / max(1, p * (p - 1))
 
         def given_shared(
-            shared: NDArray[np.int64], first: NDArray[np.int64], second: NDArray[np.int64], p: int
+            shared: Counts, first: Counts, second: Counts, p: int
         ) -> NDArray[np.float64]:
             one = first * (second - shared) / np.maximum(second, 1)
             other = second * (first - shared) / np.maximum(first, 1)
