@@ -85,7 +85,7 @@ class Immigrate(Selector):
     >>> data = Dataset.from_arrays(X, X[:, 1] * X[:, 3] > 0)
     >>> found = Immigrate().select(data)
     >>> found.selected.tolist(), found.pair_weights.top(1)[0][:2]
-    ([3, 1], (1, 3))
+    ([1, 3], (1, 3))
     """
 
     takes_counts: ClassVar[bool] = True

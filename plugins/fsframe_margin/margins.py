@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 
 import attrs
 import numpy as np
@@ -21,7 +22,7 @@ __all__ = ["PairSpace", "Point", "upper_tiles"]
 Floats = NDArray[np.float64]
 
 STORED_ROWS = 4096
-"""Above this many rows measurements are formed again in every pass (3 N² doubles would be 400 MB)."""
+"""Above this many rows measurements are formed again in every pass (3 N² doubles are 400 MB)."""
 
 _CHUNK = 1 << 16
 """Pairs per unit of work: reductions are split by it, never by the number of threads."""
@@ -216,7 +217,7 @@ def _row_chunks(n: int) -> list[tuple[int, int]]:
     cuts = np.searchsorted(pairs_before, pairs_before[-1] * np.arange(pieces + 1) / pieces)
     cuts[0], cuts[-1] = 0, n
     cuts = np.unique(cuts)
-    return [(int(a), int(b)) for a, b in zip(cuts[:-1], cuts[1:], strict=True)]
+    return [(int(a), int(b)) for a, b in pairwise(cuts)]
 
 
 def upper_tiles(W: Floats, padded: int) -> Floats:

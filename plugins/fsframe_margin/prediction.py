@@ -1,4 +1,4 @@
-"""Classes by expected distance (eq. 3.18): a row belongs to the class whose neighbours are nearest."""
+"""Classes by expected distance (eq. 3.18): a row is of the class whose neighbours are nearest."""
 
 from __future__ import annotations
 
