@@ -1,0 +1,236 @@
+"""What holds for the cost, its gradient and the descent on any data."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from fsframe_margin import margins
+from fsframe_margin.descent import descend
+from fsframe_margin.margins import PairSpace
+from fsframe_margin.updates import elementwise, positive_semidefinite, prune
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fsframe.errors import DataError
+
+
+def brute_force(X, y, W, sigma, outer, count):
+    """Cost and Σ by the definitions, row by row."""
+    cost, gradient = 0.0, np.zeros_like(W)
+    for n in range(len(X)):
+        difference = np.abs(X[n] - X)
+        q = np.einsum("ja,ab,jb->j", difference, W, difference)
+        hits = (y == y[n]) & (np.arange(len(y)) != n)
+        misses = y != y[n]
+        if not hits.any():
+            continue
+        for members, sign in ((hits, 1.0), (misses, -1.0)):
+            z = np.log(count[members]) - q[members] / sigma
+            top = z.max()
+            total = top + np.log(np.exp(z - top).sum())
+            share = np.exp(z - total)
+            d = difference[members]
+            cost -= sign * sigma * outer[n] * total
+            gradient += sign * outer[n] * np.einsum("j,ja,jb->ab", share, d, d)
+    return cost, gradient
+
+
+@st.composite
+def tables(draw):
+    n = draw(st.integers(4, 24))
+    features = draw(st.integers(1, 6))
+    classes = draw(st.integers(2, 3))
+    seed = draw(st.integers(0, 2**32 - 1))
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, features))
+    kind = draw(st.sampled_from(["plain", "ties", "duplicates", "far"]))
+    if kind == "ties":
+        X = np.round(X)
+    if kind == "duplicates":
+        X[n // 2 :] = X[: n - n // 2]
+    y = rng.integers(0, classes, n)
+    y[:4] = [0, 0, 1, 1]
+    if kind == "far":
+        X[:, 0] += 1e4 * y
+    W = rng.random((features, features)) + 0.01
+    W = W + W.T
+    return X, y, W / np.linalg.norm(W), rng
+
+
+SIGMAS = st.sampled_from([1e-4, 0.05, 1.0, 7.0, 1e4])
+
+
+@settings(max_examples=60, deadline=None)
+@given(tables(), SIGMAS, st.booleans())
+def test_cost_and_gradient_equal_their_definitions(table, sigma, weighted):
+    X, y, W, rng = table
+    outer = rng.random(len(y)) if weighted else np.ones(len(y))
+    count = rng.integers(1, 4, len(y)).astype(float) if weighted else np.ones(len(y))
+    space = PairSpace(X, y, outer, count)
+    point = space.point(W, sigma)
+    cost, gradient = brute_force(X, y, W, sigma, outer, count)
+    q_size = np.abs(space.measure(W)).max()
+    assert point.cost == pytest.approx(cost, rel=1e-9, abs=1e-10 * len(y) * (q_size + sigma))
+    # exponents of size q/σ carry an error of that size times the unit roundoff
+    slack = 1e-10 + 1e-15 * q_size / sigma
+    found = space.gradient(point, sigma)
+    assert np.abs(found - gradient).max() <= slack * (1 + (X.max() - X.min()) ** 2 * len(y))
+
+
+@settings(max_examples=60, deadline=None)
+@given(tables(), SIGMAS, st.sampled_from(["elementwise", "psd", "psd-clip"]))
+def test_cost_never_increases_with_the_line_search(table, sigma, rule):
+    X, y, W, _ = table
+    found = descend(PairSpace(X, y), W, sigma, rule=rule, max_iter=30, tol=0.0)
+    assert np.isfinite(found.weights).all()
+    assert np.all(np.diff(found.cost) < 0)
+    assert np.linalg.norm(found.weights) == pytest.approx(1.0, abs=1e-9)
+    if rule != "psd":
+        assert (found.weights >= 0).all()
+
+
+@settings(max_examples=30, deadline=None)
+@given(tables(), SIGMAS)
+def test_pruned_weights_are_zero_or_above_the_threshold(table, sigma):
+    X, y, W, _ = table
+    features = X.shape[1]
+    found = descend(PairSpace(X, y), W, sigma, max_iter=20, prune_below=1 / features, prune_from=0)
+    held = found.weights[found.weights > 0]
+    assert held.size
+    assert held.min() >= min(1 / features, held.max()) - 1e-12
+    assert np.linalg.norm(found.weights) == pytest.approx(1.0, abs=1e-9)
+
+
+@settings(max_examples=30, deadline=None)
+@given(tables(), st.sampled_from([0.2, 1.0, 5.0]))
+def test_row_order_does_not_matter(table, sigma):
+    X, y, W, rng = table
+    shuffled = rng.permutation(len(y))
+    one = PairSpace(X, y).point(W, sigma).cost
+    other = PairSpace(X[shuffled], y[shuffled]).point(W, sigma).cost
+    assert one == pytest.approx(other, rel=1e-11, abs=1e-9)
+
+
+@settings(max_examples=30, deadline=None)
+@given(tables(), st.sampled_from([0.2, 1.0, 5.0]))
+def test_streamed_passes_equal_stored_ones(table, sigma):
+    X, y, W, _ = table
+    stored, streamed = PairSpace(X, y), PairSpace(X, y)
+    streamed.stored = False
+    a, b = stored.point(W, sigma), streamed.point(W, sigma)
+    assert a.cost == pytest.approx(b.cost, rel=1e-12, abs=1e-12)
+    scale = 1 + np.abs(stored.gradient(a, sigma)).max()
+    np.testing.assert_allclose(
+        stored.gradient(a, sigma), streamed.gradient(b, sigma), atol=1e-9 * scale
+    )
+    vector = np.diag(W) / np.diag(W).sum()
+    stored, streamed = PairSpace(X, y, linear=True), PairSpace(X, y, linear=True)
+    streamed.stored = False
+    a, b = stored.point(vector, sigma), streamed.point(vector, sigma)
+    assert a.cost == pytest.approx(b.cost, rel=1e-12, abs=1e-12)
+    scale = 1 + np.abs(stored.gradient(a, sigma)).max()
+    np.testing.assert_allclose(
+        stored.gradient(a, sigma), streamed.gradient(b, sigma), atol=1e-9 * scale
+    )
+
+
+def test_bits_do_not_depend_on_the_number_of_threads(monkeypatch):
+    monkeypatch.setattr(margins, "_CHUNK", 500)
+    rng = np.random.default_rng(3)
+    X, y = rng.standard_normal((150, 7)), rng.integers(0, 3, 150)
+    W = np.eye(7) / np.sqrt(7)
+    found = [descend(PairSpace(X, y, threads=t), W, 1.0, max_iter=8, tol=0.0) for t in (1, 2, 5)]
+    assert len(margins._row_chunks(150)) > 10
+    for other in found[1:]:
+        np.testing.assert_array_equal(found[0].weights, other.weights)
+        np.testing.assert_array_equal(found[0].cost, other.cost)
+
+
+def test_outer_weight_of_a_row_is_its_share_of_the_sum():
+    rng = np.random.default_rng(5)
+    X, y = rng.standard_normal((12, 3)), np.repeat([0, 1], 6)
+    W = np.eye(3) / np.sqrt(3)
+    total = PairSpace(X, y).point(W, 1.0).cost
+    parts = [PairSpace(X, y, np.eye(12)[i]).point(W, 1.0).cost for i in range(12)]
+    assert sum(parts) == pytest.approx(total, rel=1e-12)
+
+
+def test_a_count_is_a_neighbour_drawn_so_often_but_never_of_itself():
+    rng = np.random.default_rng(6)
+    X, y = rng.standard_normal((10, 3)), np.repeat([0, 1], 5)
+    W = np.eye(3) / np.sqrt(3)
+    outer = np.ones(10)
+    outer[2] = 0  # rows 2 and its copy have no part of their own here
+    count = np.ones(10)
+    count[2] = 3
+    counted = PairSpace(X, y, outer, count).point(W, 0.7).cost
+    copied_X, copied_y = np.vstack([X, X[[2, 2]]]), np.r_[y, 0, 0]
+    copied = PairSpace(copied_X, copied_y, np.r_[outer, 0, 0]).point(W, 0.7).cost
+    assert counted == pytest.approx(copied, rel=1e-12)
+
+
+def test_elementwise_update_is_the_minimiser():
+    rng = np.random.default_rng(1)
+    gradient = rng.standard_normal((5, 5))
+    gradient = gradient + gradient.T
+    best = elementwise(gradient, 0.3)
+    others = rng.random((5000, 5, 5))
+    others /= np.linalg.norm(others, axis=(1, 2), keepdims=True)
+    values = ((gradient + 0.3) * others).sum(axis=(1, 2))
+    assert ((gradient + 0.3) * best).sum() < values.min()
+
+
+def test_psd_update_is_the_minimiser_over_positive_semidefinite_matrices():
+    rng = np.random.default_rng(2)
+    gradient = rng.standard_normal((4, 4))
+    gradient = gradient + gradient.T
+    best = positive_semidefinite(gradient)
+    assert np.linalg.eigvalsh(best).min() > -1e-12
+    factors = rng.standard_normal((5000, 4, 4))
+    others = factors @ factors.transpose(0, 2, 1)
+    others /= np.linalg.norm(others, axis=(1, 2), keepdims=True)
+    assert (gradient * best).sum() < (gradient * others).sum(axis=(1, 2)).min()
+
+
+def test_penalty_makes_weights_sparse_and_its_descent_is_monotone():
+    rng = np.random.default_rng(8)
+    X = rng.standard_normal((80, 6))
+    y = (X[:, 0] * X[:, 1] > 0).astype(int)
+    held = []
+    for penalty in (0.0, 0.2, 0.5):
+        found = descend(PairSpace(X, y), np.eye(6) / np.sqrt(6), 1.0, max_iter=200, penalty=penalty)
+        assert np.all(np.diff(found.cost) < 0)
+        held.append(int((found.weights > 1e-3).sum()))
+    assert held[0] > held[1] >= held[2] >= 1
+
+
+def test_no_descent_direction_leaves_the_start_and_says_so():
+    # hits are far and misses near in every feature: every entry of Σ is positive
+    X = np.array([[0.0], [10.0], [0.1], [10.1]])
+    y = np.array([0, 0, 1, 1])
+    found = descend(PairSpace(X, y), np.ones((1, 1)), 1.0)
+    assert found.iterations == 0
+    assert found.converged
+    assert found.stopped.startswith("no weights lower the cost")
+    np.testing.assert_array_equal(found.weights, [[1.0]])
+
+
+def test_all_hits_at_distance_zero_give_finite_weights():
+    X = np.array([[0.0, 1.0]] * 3 + [[5.0, 1.5]] * 3)
+    found = descend(PairSpace(X, np.repeat([0, 1], 3)), np.eye(2) / np.sqrt(2), 1.0)
+    assert np.isfinite(found.weights).all()
+    assert found.cost[-1] < found.cost[0]
+
+
+def test_one_class_only_is_an_error():
+    with pytest.raises(DataError, match="only one class is present"):
+        PairSpace(np.eye(3), np.zeros(3, dtype=int))
+
+
+def test_every_class_with_one_member_is_an_error():
+    with pytest.raises(DataError, match="another member of its class"):
+        PairSpace(np.eye(3), np.arange(3))
+
+
+def test_pruning_keeps_the_largest_weight_when_all_are_small():
+    np.testing.assert_array_equal(prune(np.array([[0.1, 0.0], [0.0, 0.05]]), 0.5), [[1, 0], [0, 0]])
