@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.dataset import Dataset
+from fsframe.resampling import select_resamples
 from fsframe.run import Run
 from fsframe.selection import Selection
 from fsframe.selector import Base
@@ -52,7 +53,7 @@ class Bootstraps:
     fraction, stratify
         As in `bootstrap_counts`.
     report : callable
-        Called with the number of bootstraps just finished.
+        Called now and then, when some are finished.
     """
 
     base: Base
@@ -63,7 +64,7 @@ class Bootstraps:
     labelling: int
     fraction: float
     stratify: bool
-    report: Callable[[int], None]
+    report: Callable[[], None]
     marks: list[NDArray[np.int64]] = attrs.field(factory=list)
     notes: dict[str, int] = attrs.field(factory=dict)
 
@@ -81,15 +82,18 @@ class Bootstraps:
 
     def take(self, counts: NDArray[np.int64], first: int = 0) -> None:
         """Run the base on these resamples, and keep what each marked."""
-        run = self.run.child(BASE, self.labelling, first)
-        plain = self.data.with_counts(None)
-        for row, found in zip(
-            counts, self.base.select_many(plain, counts, self.upstream, run), strict=True
-        ):
-            self.marks.append(self.marker.marks(found, row))
-            for note in found.warnings:
+        surroundings = self.run.child(BASE, self.labelling).batch(first)
+        found = select_resamples(
+            self.base,
+            self.data.with_counts(None),
+            counts,
+            attrs.evolve(surroundings, listener=lambda _: self.report()),
+            upstream=self.upstream,
+        )
+        for row, selection in zip(counts, found, strict=True):
+            self.marks.append(self.marker.marks(selection, row))
+            for note in selection.warnings:
                 self.notes[note] = self.notes.get(note, 0) + 1
-        self.report(len(counts))
 
     def _draw(self, b: int) -> NDArray[np.int64]:
         return bootstrap_counts(

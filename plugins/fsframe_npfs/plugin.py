@@ -13,7 +13,7 @@ def fsframe_selectors() -> Iterator[SelectorEntry]:
     yield SelectorEntry(
         name="npfs",
         target="fsframe_npfs.npfs:Npfs",
-        summary="which features (or pairs) a selector picks more often over bootstraps than by chance",
+        summary="Features or pairs that a selector picks more often over bootstraps than by chance",
         family="resampling",
         gives=frozenset({"scores", "pair-weights"}),
         wraps=True,

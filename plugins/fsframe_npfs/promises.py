@@ -20,8 +20,9 @@ PROMISES = {
     "published": (
         "The test as printed: binomial law with p0 = k/K over bootstraps of one table. It does not "
         "hold its level: bootstraps share the noise of the table they come from, and with a label "
-        "that means nothing it names many times alpha of the features, the more the more bootstraps. "
-        "Its answer is: picked more often than k/K when this table is perturbed."
+        "that means nothing it names many times alpha of the features, and more of them the more "
+        "bootstraps there are. Its answer is: picked more often than k/K when this table is "
+        "perturbed."
     ),
     "matlab": (
         "The test of the authors' MATLAB code: three quarters of the rows, relevant where "

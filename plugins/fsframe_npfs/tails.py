@@ -69,8 +69,8 @@ def poisson_binomial_tail(probabilities: ArrayLike) -> NDArray[np.float64]:
 
     Notes
     -----
-    Convolution of the n two-point laws, O(n²): sums of positive terms only, so that small tails keep
-    their relative accuracy (scipy's ``poisson_binom.sf`` is one minus the distribution function).
+    Convolution of the n two-point laws, O(n²): sums of positive terms only, so that small tails
+    keep their relative accuracy (scipy's ``poisson_binom.sf`` subtracts from one).
 
     Examples
     --------

@@ -1,0 +1,223 @@
+"""One carrying-out of the NPFS test: draw, count, decide, and say what makes the answer weak."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from fsframe.dataset import Dataset
+from fsframe.errors import RequestError
+from fsframe.run import Run
+from fsframe.selection import Selection
+from fsframe.selector import Base
+from fsframe_npfs.counting import DRAWS, LABELS, Bootstraps, class_codes, permuted
+from fsframe_npfs.marks import FeatureMarks, FragileColumns, Marker, equal_columns
+from fsframe_npfs.resamples import shard_counts
+from fsframe_npfs.settling import looks, settled
+from fsframe_npfs.tails import least_bootstraps, permutation_tail, selection_tail
+from fsframe_npfs.verdicts import Verdict, by_own_null, by_tail
+
+if TYPE_CHECKING:
+    from fsframe_npfs.npfs import Npfs
+
+__all__ = ["Trial", "column_names"]
+
+
+@attrs.define(eq=False)
+class Trial:
+    """One carrying-out of the test: bootstraps of the true label and of permuted ones."""
+
+    test: Npfs
+    base: Base
+    data: Dataset
+    start: Selection | None
+    marker: Marker
+    run: Run
+    n_permutations: int
+    observed: Bootstraps = attrs.field(init=False)
+    nulls: list[Bootstraps] = attrs.field(factory=list, init=False)
+    codes: NDArray[np.int64] = attrs.field(init=False)
+    z: NDArray[np.int64] = attrs.field(init=False)
+    verdict: Verdict = attrs.field(init=False)
+    all_settled: bool = False
+
+    @property
+    def drawn(self) -> int:
+        """Resamples behind each count."""
+        return len(self.observed.marks)
+
+    def carry_out(self) -> None:
+        """Draw and decide, at one look or at several."""
+        test = self.test
+        self.observed = self._bootstraps(self.data, 0)
+        self.nulls = [
+            self._bootstraps(permuted(self.data, self.run.generator(LABELS, j)), j)
+            for j in range(1, self.n_permutations + 1)
+        ]
+        if test.null == "shards":
+            counts = shard_counts(
+                self.data.n_samples,
+                test.n,
+                self.run.generator(DRAWS),
+                y=class_codes(self.data),
+                times=self.data.counts,
+            )
+            self.observed.take(counts)
+            self._decide()
+            return
+        plan = [test.n] if test.settle is None else looks(test.n)
+        for n in plan:
+            self.observed.extend(n)
+            self._check_choice()
+            for null in self.nulls:
+                null.extend(n)
+            self._decide()
+            if test.settle is not None and n < test.n:
+                sure = settled(self.z, n, self.verdict.critical, test.settle, len(plan))
+                if sure.all():
+                    self.all_settled = True
+                    return
+
+    def _bootstraps(self, data: Dataset, labelling: int) -> Bootstraps:
+        fraction = self.test.fraction
+        if fraction is None:
+            fraction = 0.75 if self.test.null == "matlab" else 1.0
+        return Bootstraps(
+            base=self.base,
+            data=data,
+            upstream=self.start,
+            marker=self.marker,
+            run=self.run,
+            labelling=labelling,
+            fraction=fraction,
+            stratify=self.test.stratify,
+            report=self._report,
+        )
+
+    def _report(self) -> None:
+        done = sum(len(bootstraps.marks) for bootstraps in (self.observed, *self.nulls))
+        self.run.progress(done, self.test.n * (self.n_permutations + 1), "resamples")
+
+    def _check_choice(self) -> None:
+        """Stop early where every resample marks everything: nothing can be told apart."""
+        if (self.observed.kept >= self.marker.cells).all():
+            raise RequestError(
+                f"npfs: the base keeps all {self.marker.cells} usable {self.test.of} in every "
+                "bootstrap, so nothing can be picked more often than anything else; tell it to "
+                "keep fewer (`top`)"
+            )
+
+    def _decide(self) -> None:
+        test = self.test
+        if test.of == "pairs":
+            self.codes, self.z = self.observed.tally()
+        else:
+            assert isinstance(self.marker, FeatureMarks)
+            self.codes = np.flatnonzero(self.marker.columns.usable).astype(np.int64)
+            self.z = self.observed.counts_of(self.codes)
+        if test.null == "permutation" and not test.pooled:
+            own = np.stack([null.counts_of(self.codes) for null in self.nulls])
+            self.verdict = by_own_null(
+                self.z,
+                own,
+                self.drawn,
+                alpha=test.alpha,
+                correction=test.correction,
+                tests=self.marker.cells,
+            )
+            return
+        tail = self._pooled_tail() if test.null == "permutation" else self._published_tail()
+        self.verdict = by_tail(
+            self.z,
+            tail,
+            alpha=test.alpha,
+            correction=test.correction,
+            tests=self.marker.cells,
+            at_least=test.null == "matlab",
+        )
+
+    def _pooled_tail(self) -> NDArray[np.float64]:
+        counts = np.concatenate([null.tally()[1] for null in self.nulls])
+        return permutation_tail(counts, self.drawn, len(self.nulls) * self.marker.cells)
+
+    def _published_tail(self) -> NDArray[np.float64]:
+        self._check_choice()
+        test, cells = self.test, self.marker.cells
+        kept = self.observed.kept
+        try:
+            tail = selection_tail(kept, cells, test.bias)
+        except ValueError as error:
+            raise RequestError(f"npfs: {error}; lower bias={test.bias:g}") from None
+        level = test.alpha if test.correction == "none" else test.alpha / cells
+        if test.correction == "bh":
+            # Benjamini and Hochberg's first step is easier where several features share it.
+            level *= max(1, int(kept.max()))
+        # z = n must be able to pass; "≥" needs no more than being marked at all.
+        last = self.drawn if test.null != "matlab" else self.drawn + 1
+        if self.drawn == test.n and tail[last] > level * (1 + 1e-12):
+            p0 = float(np.mean(kept) / cells + test.bias)
+            needed = least_bootstraps(p0, level)
+            way = f"ask for n={needed} or more, or" if needed else "no number is enough:"
+            raise RequestError(
+                f"npfs: with n={test.n} even a count of {test.n} has probability "
+                f"{tail[last]:.3g} by chance (the base keeps {np.mean(kept):.4g} of {cells} "
+                f"{test.of}), above {level:.3g}; {way} let the base keep fewer (`top`)"
+            )
+        return tail
+
+    def warnings(self, columns: FragileColumns, data: Dataset) -> Iterator[str]:
+        """What makes the result weak."""
+        test, verdict = self.test, self.verdict
+        constant = np.flatnonzero(~columns.usable)
+        if constant.size:
+            yield f"constant columns are not tested: {column_names(data, constant)}"
+        for note, times in self.observed.notes.items():
+            yield f"in {times} of {self.drawn} resamples: {note}"
+        if test.settle is not None and not self.all_settled:
+            yield f"not every decision was settled after n={test.n} bootstraps"
+        if not verdict.relevant.any():
+            yield f"no {test.of[:-1]} is relevant at alpha={test.alpha:g}"
+        if test.null == "permutation" and (verdict.critical >= self.drawn).any():
+            yield from self._unreachable(data)
+        if test.of == "features" and verdict.relevant.any():
+            yield from self._copies(data)
+
+    def _unreachable(self, data: Dataset) -> Iterator[str]:
+        """The base prefers some columns whatever the label: the threshold is out of reach."""
+        if not self.test.pooled or self.test.of == "pairs":
+            yield (
+                f"some {self.test.of} are marked in all {self.drawn} bootstraps under permuted "
+                "labels too: no count of theirs can be relevant"
+            )
+            return
+        null_rate = sum(null.counts_of(self.codes) for null in self.nulls) / (
+            self.drawn * len(self.nulls)
+        )
+        preferred = self.codes[null_rate > 0.8]
+        names = f" ({column_names(data, preferred)})" if preferred.size else ""
+        yield (
+            f"under permuted labels some features are picked in all {self.drawn} "
+            f"bootstraps{names}, so no count can be relevant: the base prefers them whatever the "
+            "label; pooled=false compares each feature with itself"
+        )
+
+    def _copies(self, data: Dataset) -> Iterator[str]:
+        relevant = set(self.codes[self.verdict.relevant].tolist())
+        for group in equal_columns(data, self.codes[self.verdict.relevant]):
+            left_out = [column for column in group if column not in relevant]
+            if left_out:
+                found = [column for column in group if column in relevant]
+                yield (
+                    f"{column_names(data, left_out)}: not relevant by the test, but an exact copy "
+                    f"of {column_names(data, found)}, which is; the base picks one of them"
+                )
+
+
+def column_names(data: Dataset, columns: NDArray[np.int64] | list[int], most: int = 5) -> str:
+    names = [data.feature_names[int(column)] for column in columns[:most]]
+    more = len(columns) - len(names)
+    return ", ".join(names) + (f" and {more} more" if more > 0 else "")

@@ -1,0 +1,87 @@
+"""Resamples as counts: sizes, classes, disjointness, and draws that must be repeated."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from fsframe_npfs.resamples import bootstrap_counts, half_counts, largest_shard_number, shard_counts
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fsframe.errors import DataError, RequestError
+
+
+def labels(*sizes: int) -> np.ndarray:
+    return np.repeat(np.arange(len(sizes)), sizes)
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.integers(2, 30), min_size=2, max_size=4), st.integers(0, 1000))
+def test_stratified_bootstrap_keeps_class_sizes_and_two_rows_of_each(
+    sizes: list[int], seed: int
+) -> None:
+    y = labels(*sizes)
+    counts = bootstrap_counts(y.size, np.random.default_rng(seed), y=y)
+    for code, size in enumerate(sizes):
+        assert counts[y == code].sum() == size
+        assert (counts[y == code] > 0).sum() >= 2
+
+
+def test_plain_bootstrap_draws_the_floor_of_the_fraction_and_is_uniform() -> None:
+    y = labels(30, 11)
+    draws = np.array(
+        [
+            bootstrap_counts(41, np.random.default_rng(s), y=y, fraction=0.75, stratify=False)
+            for s in range(3000)
+        ]
+    )
+    assert (draws.sum(axis=1) == 30).all()
+    # Each row is drawn 30/41 times on average; standard error 0.0155.
+    assert np.abs(draws.mean(axis=0) - 30 / 41).max() < 0.07
+
+
+def test_a_rare_class_is_never_lost() -> None:
+    y = labels(198, 2)
+    for seed in range(300):
+        counts = bootstrap_counts(200, np.random.default_rng(seed), y=y, stratify=False)
+        assert (counts[y == 1] > 0).all()
+
+
+def test_draws_that_cannot_hold_every_class_end_in_an_error() -> None:
+    y = labels(*[2] * 40)
+    with pytest.raises(DataError, match="stratify=true"):
+        bootstrap_counts(80, np.random.default_rng(0), y=y, fraction=0.2, stratify=False)
+
+
+def test_rows_that_count_twice_are_drawn_twice_as_often_and_absent_rows_never() -> None:
+    times = np.array([2, 1, 0, 1] * 5)
+    total = sum(bootstrap_counts(20, np.random.default_rng(s), times=times) for s in range(4000))
+    assert (total[times == 0] == 0).all()
+    np.testing.assert_allclose(total / 4000, times, atol=0.12)
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.integers(4, 30), min_size=1, max_size=4), st.data())
+def test_shards_are_disjoint_complete_and_alike(sizes: list[int], data: st.DataObject) -> None:
+    y = labels(*sizes)
+    most = largest_shard_number(y.size, y)
+    n = data.draw(st.integers(1, most))
+    shards = shard_counts(y.size, n, np.random.default_rng(0), y=y)
+    assert (shards.sum(axis=0) == 1).all()
+    for code in range(len(sizes)):
+        per_shard = shards[:, y == code].sum(axis=1)
+        assert per_shard.min() >= 2 and np.ptp(per_shard) <= 1
+    assert np.ptp(shards.sum(axis=1)) <= 1
+
+
+def test_too_many_shards_name_the_largest_possible_number() -> None:
+    with pytest.raises(RequestError, match="n=5"):
+        shard_counts(40, 6, np.random.default_rng(0), y=labels(30, 10))
+
+
+def test_halves_are_complementary() -> None:
+    y = labels(7, 12)
+    halves = half_counts(19, np.random.default_rng(3), y=y)
+    assert (halves.sum(axis=0) == 1).all()
+    with pytest.raises(DataError, match="four rows"):
+        half_counts(10, np.random.default_rng(0), y=labels(7, 3))

@@ -1,0 +1,100 @@
+"""Tails and critical values: against scipy, against the reference table, against law."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import numpy as np
+import pytest
+from fsframe_npfs.tails import (
+    binomial_tail,
+    critical_value,
+    least_bootstraps,
+    permutation_tail,
+    poisson_binomial_tail,
+    selection_tail,
+)
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+DATA = Path(__file__).parent / "data"
+
+
+@pytest.mark.parametrize("n", [1, 2, 17, 500])
+@pytest.mark.parametrize("p0", [0.0, 0.004, 0.1, 0.5, 0.96, 1.0])
+def test_binomial_tail_is_scipys_survival_function(n: int, p0: float) -> None:
+    z = np.arange(n + 2)
+    np.testing.assert_allclose(
+        binomial_tail(n, p0), stats.binom.sf(z - 1, n, p0), rtol=1e-9, atol=1e-300
+    )
+
+
+@pytest.mark.parametrize("alpha", [0.001, 0.01, 0.05, 0.2])
+def test_critical_value_is_the_inverse_binomial_distribution_function(alpha: float) -> None:
+    for n in (1, 2, 5, 10, 50, 100, 500):
+        for k in (1, 3, 10, 25, 49):
+            expected = stats.binom.ppf(1 - alpha, n, k / 50)
+            assert critical_value(binomial_tail(n, k / 50), alpha) == expected, (n, k)
+
+
+def test_critical_values_are_those_of_the_reference_table() -> None:
+    with (DATA / "curves_mim.csv").open() as lines:
+        rows = list(csv.DictReader(lines))
+    for row in rows:
+        tail = binomial_tail(int(row["n_bootstraps"]), int(row["k"]) / int(row["K_features"]))
+        assert critical_value(tail, 0.01) == float(row["z_crit"]), row
+    assert len(rows) == 900
+
+
+def test_a_tail_that_equals_alpha_exactly_counts_as_reached() -> None:
+    # 0.1 squared is 0.010000000000000002 in binary; on paper it is 0.01.
+    assert critical_value(binomial_tail(2, 0.1), 0.01) == 1
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=40))
+def test_poisson_binomial_tail_agrees_with_scipy_and_never_rises(p: list[float]) -> None:
+    tail = poisson_binomial_tail(p)
+    expected = stats.poisson_binom.sf(np.arange(-1, len(p)), np.array(p))
+    np.testing.assert_allclose(tail[:-1], expected, rtol=1e-9, atol=1e-12)
+    assert tail[0] == 1 and tail[-1] == 0 and (np.diff(tail) <= 1e-15).all()
+
+
+def test_poisson_binomial_of_equal_chances_is_binomial_far_into_the_tail() -> None:
+    np.testing.assert_allclose(
+        poisson_binomial_tail(np.full(300, 0.07)), binomial_tail(300, 0.07), rtol=1e-9, atol=1e-270
+    )
+
+
+def test_varying_numbers_kept_make_the_null_narrower_than_their_mean() -> None:
+    # The variance of a sum of Bernoulli trials is largest when all chances are equal.
+    mixed = selection_tail([2, 18] * 50, 20)
+    equal = selection_tail([10] * 100, 20)
+    assert critical_value(mixed, 0.01) < critical_value(equal, 0.01)
+    np.testing.assert_allclose(mixed, poisson_binomial_tail([0.1, 0.9] * 50))
+
+
+def test_bias_adds_to_p0_and_is_refused_above_one() -> None:
+    np.testing.assert_array_equal(selection_tail([5] * 10, 50, 0.1), binomial_tail(10, 0.2))
+    with pytest.raises(ValueError, match="above one"):
+        selection_tail([5, 45], 50, 0.2)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.floats(0.001, 0.999), st.floats(0.0001, 0.5))
+def test_least_bootstraps_is_the_first_number_that_can_be_relevant(p0: float, alpha: float) -> None:
+    n = least_bootstraps(p0, alpha)
+    assert n is not None
+    assert critical_value(binomial_tail(n, p0), alpha) < n
+    if n > 1:
+        assert critical_value(binomial_tail(n - 1, p0), alpha) == n - 1
+
+
+def test_permutation_tail_counts_the_observed_one_in() -> None:
+    # Six permuted counts, two of them zero and not listed; n = 3.
+    tail = permutation_tail(np.array([3, 1, 1, 2]), n=3, cells=6)
+    np.testing.assert_allclose(tail, [1, 5 / 7, 3 / 7, 2 / 7, 0])
+    assert critical_value(tail, 0.3) == 2
+    assert critical_value(tail, 0.1) == 3
