@@ -1,0 +1,268 @@
+"""Laws that hold for any collection of sets or rankings."""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+
+import numpy as np
+import pytest
+from fsframe_stability.overlap import Overlap, prefix_overlaps
+from fsframe_stability.pairwise import OverlapMetric
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from threadpoolctl import threadpool_limits
+
+import fsframe
+
+metrics = fsframe.stability_metrics
+NAMES = [
+    name for name in metrics if metrics.offer(name).entry.target.startswith("fsframe_stability.")
+]
+SETS = [name for name in NAMES if metrics[name].input == "sets"]
+PLAIN = [name for name in SETS if not metrics[name].needs_similarity]
+RANKS = [name for name in NAMES if metrics[name].input == "ranks"]
+EQUAL_TO_KUNCHEVA = [
+    "wald",
+    "kappa",
+    "phi",
+    "unadjusted",
+    "nogueira",
+    "dice-corrected",
+    "ochiai-corrected",
+    "hamming-corrected",
+]
+
+
+@st.composite
+def collections(draw, equal: bool = False):
+    """A boolean matrix of 2–8 runs and 2–15 features."""
+    p, m = draw(st.integers(2, 15)), draw(st.integers(2, 8))
+    seed = draw(st.integers(0, 2**32 - 1))
+    random = np.random.default_rng(seed)
+    order = random.random((m, p)).argsort(axis=1)
+    if equal:
+        sizes = np.full(m, draw(st.integers(1, p - 1)))
+    else:
+        sizes = random.integers(0, p + 1, size=m)
+    # Half the runs repeat an earlier one, so that identical sets occur as well.
+    order[m // 2 + 1 :] = order[0]
+    return order < sizes[:, None]
+
+
+def value(name: str, matrix: np.ndarray) -> float:
+    metric = metrics[name]()
+    if not metric.needs_similarity:
+        return metric(matrix).value
+    p = matrix.shape[1]
+    like = np.triu(np.random.default_rng(p).random((p, p)), k=1)
+    return metrics[name](threshold=0.5)(matrix, like + like.T + np.eye(p)).value
+
+
+@given(collections(equal=True))
+@settings(deadline=None)
+def test_for_equal_sizes_the_corrected_indices_are_all_kuncheva(matrix: np.ndarray) -> None:
+    index = metrics["kuncheva"]()(matrix).value
+    for name in EQUAL_TO_KUNCHEVA:
+        assert metrics[name]()(matrix).value == pytest.approx(index, abs=1e-12), name
+
+
+@given(collections())
+@settings(deadline=None)
+def test_without_similar_features_the_adjusted_metrics_are_the_plain_ones(
+    matrix: np.ndarray,
+) -> None:
+    nothing = np.eye(matrix.shape[1])
+    for adjusted, plain in (
+        ("yu", "kappa"),
+        ("zucknick", "jaccard"),
+        ("sechidis", "nogueira"),
+        ("zucknick-corrected", "jaccard-corrected"),
+    ):
+        assert metrics[adjusted]()(matrix, nothing).value == pytest.approx(
+            metrics[plain]()(matrix).value, abs=1e-11, nan_ok=True
+        ), adjusted
+
+
+@given(collections(), st.randoms(use_true_random=False))
+@settings(deadline=None, max_examples=40)
+def test_the_order_of_runs_changes_no_metric_of_sets(matrix: np.ndarray, random) -> None:
+    rows = list(range(len(matrix)))
+    random.shuffle(rows)
+    for name in SETS:
+        if metrics[name].unequal_sizes:
+            assert value(name, matrix[rows]) == pytest.approx(
+                value(name, matrix), abs=1e-11, nan_ok=True
+            ), name
+
+
+@given(collections(), st.randoms(use_true_random=False))
+@settings(deadline=None, max_examples=40)
+def test_the_order_of_features_changes_no_metric_of_sets(matrix: np.ndarray, random) -> None:
+    columns = list(range(matrix.shape[1]))
+    random.shuffle(columns)
+    for name in PLAIN:
+        if metrics[name].unequal_sizes:
+            assert value(name, matrix[:, columns]) == pytest.approx(
+                value(name, matrix), abs=1e-12, nan_ok=True
+            ), name
+
+
+@pytest.mark.parametrize("name", ["yu", "zucknick", "zucknick-corrected", "sechidis"])
+def test_the_order_of_features_changes_no_metric_with_similarity(name: str) -> None:
+    random = np.random.default_rng(5)
+    matrix = random.random((6, 9)) < 0.4
+    like = np.triu(random.random((9, 9)), k=1)
+    like = like + like.T + np.eye(9)
+    columns = random.permutation(9)
+    metric = metrics[name](threshold=0.6)
+    assert metric(matrix[:, columns], like[np.ix_(columns, columns)]).value == pytest.approx(
+        metric(matrix, like).value, abs=1e-12
+    )
+
+
+@given(collections(), st.integers(1, 40))
+@settings(deadline=None)
+def test_uncorrected_shares_ignore_features_that_nobody_keeps(
+    matrix: np.ndarray, more: int
+) -> None:
+    padded = np.pad(matrix, ((0, 0), (0, more)))
+    for name in ("jaccard", "dice", "ochiai", "davis", "novovicova", "somol-cw"):
+        assert value(name, padded) == pytest.approx(value(name, matrix), abs=1e-14, nan_ok=True), (
+            name
+        )
+
+
+@given(collections())
+@settings(deadline=None)
+def test_values_stay_within_their_bounds(matrix: np.ndarray) -> None:
+    p = matrix.shape[1]
+    bounds = {
+        "kappa": (-1, 1),
+        "phi": (-1, 1),
+        "lustgarten": (-1, 1),
+        "wald": (1 - p, 1),
+        "nogueira": (-1 / (len(matrix) - 1), 1),
+        "jaccard": (0, 1),
+        "dice": (0, 1),
+        "ochiai": (0, 1),
+        "hamming": (0, 1),
+        "davis": (0, 1),
+        "novovicova": (0, 1),
+        "somol-cw": (0, 1),
+        "somol-cwrel": (0, 1),
+        "krizek": (0, 1),
+    }
+    for name, (low, high) in bounds.items():
+        found = value(name, matrix)
+        assert np.isnan(found) or low - 1e-12 <= found <= high + 1e-12, name
+
+
+def all_sets(p: int, size: int) -> list[np.ndarray]:
+    rows = []
+    for features in itertools.combinations(range(p), size):
+        row = np.zeros(p, dtype=bool)
+        row[list(features)] = True
+        rows.append(row)
+    return rows
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_a_metric_of_sets_says_truly_whether_it_is_corrected_for_chance(name: str) -> None:
+    means = []
+    for size in (2, 3):
+        every = all_sets(5, size)
+        means.append(np.mean([value(name, np.stack([a, b])) for a in every for b in every]))
+    if metrics[name].chance_corrected:
+        np.testing.assert_allclose(means, 0.0, atol=1e-13)
+    else:
+        assert min(means) > 0.05
+
+
+@pytest.mark.parametrize("name", RANKS)
+def test_a_metric_of_rankings_says_truly_whether_it_is_corrected_for_chance(name: str) -> None:
+    every = list(itertools.permutations([1.0, 2.0, 3.0, 4.0]))
+    mean = np.mean([metrics[name]()([a, b]).value for a in every for b in every])
+    if metrics[name].chance_corrected:
+        assert mean == pytest.approx(0.0, abs=1e-13)
+    else:
+        assert mean == pytest.approx(1.0, abs=1e-13)  # Canberra, in units of chance
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_identical_runs_are_the_stablest_there_is(name: str) -> None:
+    random = np.random.default_rng(2)
+    metric = metrics[name]
+    if metric.input == "sets":
+        one = random.random(12).argsort() < 5
+        other = random.random(12).argsort() < 5
+    else:
+        one, other = random.random(12), random.random(12)
+    same, mixed = value(name, np.stack([one] * 3)), value(name, np.stack([one, one, other]))
+    assert same > mixed if metric.larger_is_stabler else same < mixed
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_metric_declares_itself_and_its_help(name: str) -> None:
+    metric = metrics[name]
+    assert metric.input in ("sets", "ranks")
+    for declared in ("unequal_sizes", "chance_corrected", "needs_similarity", "larger_is_stabler"):
+        assert isinstance(getattr(metric, declared), bool)
+    assert metric.undefined_when or name == "hamming"
+    assert metric.method_name() == name
+    assert all(parameter.help for parameter in metric.parameters())
+    doc = inspect.getdoc(metric)
+    assert doc is not None and "References" in doc and "Notes" in doc and "Examples" in doc
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_unequal_sizes_are_measured_or_refused_as_declared(name: str) -> None:
+    unequal = np.array([[1, 1, 0, 0, 0], [1, 1, 1, 0, 0], [0, 1, 0, 1, 0]], dtype=bool)
+    if metrics[name].unequal_sizes:
+        assert np.isfinite(value(name, unequal))
+    else:
+        with pytest.raises(fsframe.DataError, match="equally many"):
+            value(name, unequal)
+
+
+@given(st.integers(2, 6), st.integers(1, 12), st.data())
+@settings(deadline=None)
+def test_growing_sets_overlap_as_if_measured_one_size_at_a_time(
+    m: int, p: int, data: st.DataObject
+) -> None:
+    random = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1)))
+    orders = random.random((m, p)).argsort(axis=1)
+    largest = data.draw(st.integers(1, p))
+    grown = list(prefix_overlaps(orders, p, largest))
+    assert len(grown) == largest
+    for k, overlap in enumerate(grown, start=1):
+        matrix = np.zeros((m, p), dtype=bool)
+        np.put_along_axis(matrix, orders[:, :k], True, axis=1)
+        expected = Overlap.of(matrix)
+        np.testing.assert_array_equal(overlap.intersections, expected.intersections)
+        np.testing.assert_array_equal(overlap.frequencies, expected.frequencies)
+        for name in PLAIN:
+            metric = metrics[name]()
+            assert isinstance(metric, OverlapMetric)
+            # By text, because NaN is not equal to NaN.
+            assert repr(metric.measure_overlap(overlap)) == repr(metric(matrix))
+
+
+def test_intersections_are_counted_right_over_many_blocks_of_columns() -> None:
+    random = np.random.default_rng(0)
+    matrix = random.random((4, 20_001)) < 0.3
+    chosen = [set(np.flatnonzero(row)) for row in matrix]
+    found = Overlap.of(matrix).intersections
+    for i, j in itertools.product(range(4), repeat=2):
+        assert found[i, j] == len(chosen[i] & chosen[j])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_number_of_threads_changes_no_bit(name: str) -> None:
+    random = np.random.default_rng(1)
+    scores = random.normal(size=(40, 400))
+    matrix = scores if metrics[name].input == "ranks" else scores.argsort(axis=1) < 40
+    with threadpool_limits(1):
+        alone = value(name, matrix)
+    with threadpool_limits(4):
+        assert value(name, matrix) == alone

@@ -1,0 +1,196 @@
+"""Where a metric has no value: NaN with the reason, an imputed value, or an error; no number."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from fsframe_stability.overlap import Overlap, prefix_overlaps
+
+import fsframe
+
+metrics = fsframe.stability_metrics
+
+EMPTY, FULL = [0, 0, 0, 0], [1, 1, 1, 1]
+SOME, OTHER = [1, 1, 0, 0], [0, 1, 1, 0]
+
+# Which pairs have no value, by the denominators of the formulas; agrees with the list of
+# undefined pairs of the R package stabm 1.2.2.
+NO_VALUE = {
+    "jaccard": [(EMPTY, EMPTY)],
+    "dice": [(EMPTY, EMPTY)],
+    "ochiai": [(EMPTY, EMPTY), (EMPTY, SOME), (EMPTY, FULL)],
+    "hamming": [],
+    "wald": [(EMPTY, EMPTY), (EMPTY, SOME), (EMPTY, FULL), (FULL, SOME), (FULL, FULL)],
+    "lustgarten": [(EMPTY, EMPTY), (EMPTY, SOME), (EMPTY, FULL), (FULL, SOME), (FULL, FULL)],
+    "phi": [(EMPTY, EMPTY), (EMPTY, SOME), (EMPTY, FULL), (FULL, SOME), (FULL, FULL)],
+    "kappa": [(EMPTY, EMPTY), (FULL, FULL)],
+    "unadjusted": [(EMPTY, EMPTY), (EMPTY, SOME), (EMPTY, FULL), (FULL, FULL)],
+    "kuncheva": [(EMPTY, EMPTY), (FULL, FULL)],
+    "jaccard-corrected": [(EMPTY, EMPTY), (FULL, FULL)],
+    "dice-corrected": [(EMPTY, EMPTY), (FULL, FULL)],
+    "ochiai-corrected": [(EMPTY, EMPTY), (EMPTY, SOME), (EMPTY, FULL), (FULL, FULL)],
+    "hamming-corrected": [(EMPTY, EMPTY), (FULL, FULL)],
+    "nogueira": [(EMPTY, EMPTY), (FULL, FULL)],
+    "davis": [(EMPTY, EMPTY)],
+    "novovicova": [(EMPTY, EMPTY)],
+    "somol-cw": [(EMPTY, EMPTY)],
+    "somol-cwrel": [(EMPTY, EMPTY), (FULL, FULL)],
+    "krizek": [(EMPTY, EMPTY), (FULL, FULL)],
+    "yu": [(EMPTY, EMPTY), (FULL, FULL)],
+    "zucknick": [(EMPTY, EMPTY)],
+    "zucknick-corrected": [(EMPTY, EMPTY), (FULL, FULL)],
+    "sechidis": [(EMPTY, EMPTY), (FULL, FULL)],
+}
+ALL_PAIRS = [
+    (EMPTY, EMPTY),
+    (EMPTY, SOME),
+    (EMPTY, FULL),
+    (FULL, SOME),
+    (FULL, FULL),
+    (SOME, OTHER),
+]
+PAIRWISE = [name for name in NO_VALUE if "impute" in metrics[name]().values()]
+
+
+def measured(name: str, matrix, **parameters) -> fsframe.StabilityMetric:
+    metric = metrics[name](**parameters)
+    if metric.needs_similarity:
+        return metric(matrix, np.eye(len(matrix[0])))
+    return metric(matrix)
+
+
+def test_the_table_speaks_of_every_metric_of_sets() -> None:
+    offered = {
+        name
+        for name in metrics
+        if metrics[name].input == "sets"
+        and metrics.offer(name).entry.target.startswith("fsframe_stability.")
+    }
+    assert set(NO_VALUE) == offered
+
+
+@pytest.mark.parametrize("name", sorted(NO_VALUE))
+def test_a_pair_has_no_value_exactly_where_the_denominator_is_zero(name: str) -> None:
+    for pair in ALL_PAIRS:
+        if not metrics[name].unequal_sizes and sum(pair[0]) != sum(pair[1]):
+            continue
+        for matrix in (pair, pair[::-1]):
+            result = measured(name, matrix)
+            absent = pair in NO_VALUE[name]
+            assert math.isnan(result.value) == absent, (name, pair)
+            assert bool(result.undefined) == absent
+
+
+@pytest.mark.parametrize("name", PAIRWISE)
+def test_one_undefined_pair_leaves_the_collection_undefined_unless_imputed(name: str) -> None:
+    if name in ("hamming", "kuncheva"):  # always defined; sizes must be equal
+        return
+    matrix = [EMPTY, EMPTY, SOME, OTHER]
+    result = measured(name, matrix)
+    assert math.isnan(result.value)
+    assert "of 6 pairs" in result.undefined and "first runs 1 and 2" in result.undefined
+    zero, one = measured(name, matrix, impute=0.0).value, measured(name, matrix, impute=1.0).value
+    undefined_pairs = int(result.undefined.split(" of ")[0])
+    assert one - zero == pytest.approx(undefined_pairs / 6, abs=1e-12)
+
+
+def test_one_decision_in_all_leaves_weighted_consistency_no_room() -> None:
+    result = metrics["somol-cwrel"]()([EMPTY, [0, 1, 0, 0], EMPTY])
+    assert math.isnan(result.value) and "bounds" in result.undefined
+
+
+def test_kuncheva_says_which_sizes_it_found_and_names_its_extension() -> None:
+    overlap = Overlap.of([[1, 1, 0], [1, 0, 0]])
+    result = metrics["kuncheva"]().measure_overlap(overlap)
+    assert math.isnan(result.value)
+    assert "1 to 2" in result.undefined and "nogueira" in result.undefined
+    assert math.isnan(metrics["kuncheva"](impute=0.0).measure_overlap(overlap).value)
+
+
+@pytest.mark.parametrize("name", ["spearman", "kendall", "weighted-tau"])
+def test_a_run_that_ties_all_features_has_no_rank_correlation(name: str) -> None:
+    result = metrics[name]()([[1.0, 2.0, 3.0], [5.0, 5.0, 5.0], [3.0, 1.0, 2.0]])
+    assert math.isnan(result.value)
+    assert result.undefined.startswith("2 of 3 pairs") and "same score" in result.undefined
+
+
+@pytest.mark.parametrize("runs", [2, 200])
+def test_kendall_finds_tied_runs_by_signs_and_by_sorting(runs: int) -> None:
+    matrix = np.tile(np.arange(150.0), (runs, 1))
+    matrix[1] = 0.0
+    assert math.isnan(metrics["kendall"]()(matrix).value)
+
+
+def test_canberra_of_a_single_feature_is_undefined() -> None:
+    result = metrics["canberra"]()([[1.0], [2.0]])
+    assert math.isnan(result.value) and "one feature" in result.undefined
+
+
+@pytest.mark.parametrize("name", ["yu", "zucknick-corrected", "sechidis"])
+def test_features_that_are_all_alike_leave_nothing_to_measure(name: str) -> None:
+    result = metrics[name]()([SOME, OTHER, SOME], np.ones((4, 4)))
+    assert math.isnan(result.value) and result.undefined
+
+
+@pytest.mark.parametrize("name", ["yu", "zucknick", "zucknick-corrected", "sechidis"])
+def test_a_single_feature_divides_by_nothing(name: str) -> None:
+    result = metrics[name]()([[1], [0]], np.eye(1))
+    assert np.isfinite(result.value) or result.undefined
+
+
+@pytest.mark.parametrize(
+    ("entry", "message"),
+    [(-0.5, r"\[0, 1\]"), (1.5, r"\[0, 1\]"), (float("nan"), "symmetric|0, 1")],
+)
+def test_impossible_similarities_are_refused(entry: float, message: str) -> None:
+    like = np.eye(4)
+    like[0, 1] = like[1, 0] = entry
+    with pytest.raises(fsframe.DataError, match=message):
+        metrics["zucknick"]()([SOME, OTHER], like)
+
+
+def test_a_feature_unlike_itself_is_refused() -> None:
+    like = np.eye(4)
+    like[2, 2] = 0.5
+    with pytest.raises(fsframe.DataError, match="feature 2 has 0.5"):
+        metrics["yu"]()([SOME, OTHER], like)
+
+
+@pytest.mark.parametrize(
+    ("name", "bad"),
+    [
+        ("nogueira", {"level": 1.0}),
+        ("davis", {"penalty": -1}),
+        ("canberra", {"depth": 0}),
+        ("spearman", {"best": "first"}),
+        ("yu", {"threshold": 1.5}),
+        ("jaccard", {"impute": "x"}),
+    ],
+)
+def test_a_parameter_outside_its_range_is_refused_by_name(name: str, bad: dict) -> None:
+    with pytest.raises(fsframe.RequestError, match=next(iter(bad))):
+        metrics[name](**bad)
+
+
+@pytest.mark.parametrize(
+    ("orders", "features", "largest", "message"),
+    [
+        ([[0, 1, 2], [2, 1, 0]], 3, 4, "between 1 and 3"),
+        ([[0, 1, 2], [2, 1, 0]], 3, 0, "between 1 and 3"),
+        ([[0, 1, 1], [2, 1, 0]], 3, None, "at most once"),
+        ([[0, 1, 3], [2, 1, 0]], 3, None, "at most once"),
+        ([[0.0, 1.0], [1.0, 0.0]], 2, None, "whole-number"),
+        ([[0, 1, 2]], 3, None, "at least 2 runs"),
+    ],
+)
+def test_unusable_rankings_are_refused(orders, features, largest, message) -> None:
+    with pytest.raises(fsframe.RequestError, match=message):
+        list(prefix_overlaps(orders, features, largest))
+
+
+@pytest.mark.parametrize("matrix", [[[1, 0]], [1, 0], [[0.5, 1], [1, 0]], np.zeros((2, 0))])
+def test_an_unusable_matrix_of_sets_is_refused(matrix) -> None:
+    with pytest.raises(fsframe.RequestError, match="feature sets must come as a matrix"):
+        Overlap.of(matrix)
