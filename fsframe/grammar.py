@@ -7,9 +7,11 @@
     name      = word | provider "/" word
     parameter = key "=" value
     value     = plain | quoted | "[" … "]" | "{" … "}" | "(" chain ")"
+    quoted    = "'" text "'" | '"' text '"'
 
 Plain text runs to the next comma or blank. Brackets, braces and parentheses nest and may hold
-both. Nothing is looked up here: names and values are text.
+both. Inside a quoted text its own mark is written twice: ``'it''s'``. Nothing is looked up here:
+names and values are text.
 """
 
 from __future__ import annotations
@@ -21,11 +23,20 @@ import attrs
 
 from fsframe.errors import RequestError
 
-__all__ = ["StageText", "format_stages", "parse_stage", "parse_stages", "quote"]
+__all__ = [
+    "StageText",
+    "format_list",
+    "format_stages",
+    "parse_list",
+    "parse_stage",
+    "parse_stages",
+    "quote",
+]
 
 _NAME = re.compile(r"(?:[A-Za-z0-9][\w.-]*/)?[A-Za-z][\w-]*\Z")
 _KEY = re.compile(r"[A-Za-z][\w-]*\Z")
 _CLOSING = {"(": ")", "[": "]", "{": "}"}
+_QUOTED = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"", re.DOTALL)
 
 
 @attrs.frozen
@@ -96,9 +107,9 @@ def _brace_hint(part: str) -> str:
 
 
 def _split(text: str, *, blank: bool) -> list[str]:
-    """The parts of `text` between blanks (or commas) that stand outside brackets and quotes."""
+    """The parts of `text` between blanks, or commas, that stand outside brackets and quotes."""
     parts: list[str] = []
-    current = ""
+    start = 0
     open_brackets: list[str] = []
     quoted = ""
     for position, character in enumerate(text):
@@ -114,36 +125,61 @@ def _split(text: str, *, blank: bool) -> list[str]:
                     f"unexpected {character!r} at position {position + 1} of {text!r}"
                 )
         elif not open_brackets and (character.isspace() if blank else character == ","):
-            parts.append(current)
-            current = ""
-            continue
-        current += character
+            parts.append(text[start:position])
+            start = position + 1
     if quoted or open_brackets:
         missing = quoted or open_brackets[-1]
         raise RequestError(f"{text!r} ends before its closing {missing!r}")
-    parts.append(current)
-    return (
-        [part for part in parts if part.strip()]
-        if blank
-        else [p for p in parts if p or len(parts) > 1]
-    )
+    parts.append(text[start:])
+    if blank:
+        return [part for part in parts if part.strip()]
+    return parts if len(parts) > 1 or parts[0].strip() else []
+
+
+def _is_group(text: str, opening: str) -> bool:
+    """Whether `text` as a whole is one pair of brackets, opened by one of `opening`.
+
+    ``[a],[b]`` is not: it has brackets at both ends, but they belong to different pairs.
+    """
+    if len(text) < 2 or text[0] not in opening or text[-1] != _CLOSING[text[0]]:
+        return False
+    try:
+        _split(text, blank=True)
+        # Without its last bracket a single pair never closes; two pairs would close in between.
+        return not _reads(text[:-1]) and _reads(text[1:-1])
+    except RequestError:
+        return False
+
+
+def _reads(text: str) -> bool:
+    try:
+        _split(text, blank=True)
+    except RequestError:
+        return False
+    return True
 
 
 def _unquote(value: str) -> str:
-    if len(value) >= 2 and value[0] == value[-1] and value[0] in "'\"":
-        return value[1:-1]
-    if len(value) >= 2 and value[0] == "(" and value[-1] == ")":
+    if _QUOTED.fullmatch(value):
+        mark = value[0]
+        return value[1:-1].replace(mark * 2, mark)
+    if _is_group(value, "("):
         return value[1:-1].strip()
     return value
+
+
+def _in_quotes(value: str) -> str:
+    mark = '"' if "'" in value and '"' not in value else "'"
+    return mark + value.replace(mark, mark * 2) + mark
 
 
 def quote(value: str) -> str:
     """`value` as it must stand in a stage's text.
 
-    >>> quote("0.5"), quote("a, b"), quote("mim:top=5 jmi")
-    ('0.5', "'a, b'", '(mim:top=5 jmi)')
+    >>> quote("0.5"), quote("a, b"), quote("mim:top=5 jmi"), quote("it's")
+    ('0.5', "'a, b'", '(mim:top=5 jmi)', '"it\\'s"')
     """
-    if value and value[0] in "[{" and value[-1] == _CLOSING[value[0]]:
+    if _is_group(value, "[{"):
         return value
     if value and not re.search(r"[\s,'\"(){}\[\]]", value):
         return value
@@ -152,8 +188,42 @@ def quote(value: str) -> str:
             return f"({value})"
     except RequestError:
         pass
-    mark = '"' if "'" in value else "'"
-    return f"{mark}{value}{mark}"
+    return _in_quotes(value)
+
+
+def parse_list(text: str) -> list[str]:
+    """The items of ``[a,b]`` as text, quotes taken off; the outer brackets may be left out.
+
+    Raises
+    ------
+    RequestError
+        If a quote or a bracket is not closed.
+
+    Examples
+    --------
+    >>> parse_list("[a, 'b,c', [1,2]]")
+    ['a', 'b,c', '[1,2]']
+    """
+    inner = text.strip()
+    if _is_group(inner, "["):
+        inner = inner[1:-1]
+    parts = [part.strip() for part in _split(inner, blank=False)]
+    return [_unquote(part) if _QUOTED.fullmatch(part) else part for part in parts]
+
+
+def format_list(items: Iterable[str], *, nested: bool = False) -> str:
+    """Text that `parse_list` reads back; with `nested`, the items are lists themselves.
+
+    >>> format_list(["a", "b,c", ""])
+    "[a,'b,c','']"
+    """
+    return "[" + ",".join(item if nested else _item(item) for item in items) + "]"
+
+
+def _item(text: str) -> str:
+    if text and text == text.strip() and not re.search(r"[,'\"(){}\[\]]", text):
+        return text
+    return _in_quotes(text)
 
 
 def format_stages(stages: Iterable[StageText]) -> str:

@@ -15,6 +15,7 @@ from typing import Any, Protocol, runtime_checkable
 import attrs
 
 from fsframe.errors import RequestError
+from fsframe.grammar import format_list, format_stages, parse_list, parse_stages
 from fsframe.suggest import did_you_mean
 
 __all__ = [
@@ -62,7 +63,10 @@ class _Real:
     def convert(self, value: Any) -> float:
         if isinstance(value, bool) or not isinstance(value, numbers.Real):
             raise ValueError(f"must be {self.describe()}")
-        number = float(value)
+        try:
+            number = float(value)
+        except OverflowError:
+            raise ValueError(f"must be {self.describe()}") from None
         if not math.isfinite(number) or not _within(number, self):
             raise ValueError(f"must be {self.describe()}")
         return number
@@ -91,7 +95,11 @@ class _Integer:
         if isinstance(value, bool) or not isinstance(value, numbers.Real):
             raise ValueError(f"must be {self.describe()}")
         number: Any = value
-        if not math.isfinite(number) or int(number) != number or not _within(int(number), self):
+        # Only what is not whole already is asked whether it is finite: 10**400 has no float.
+        whole = isinstance(value, numbers.Integral) or (
+            math.isfinite(number) and int(number) == number
+        )
+        if not whole or not _within(int(number), self):
             raise ValueError(f"must be {self.describe()}")
         return int(number)
 
@@ -120,7 +128,7 @@ def _within(number: float, bounds: Any) -> bool:
 
 def _range(bounds: Any) -> str:
     parts = [
-        f"{sign} {bound:g}"
+        f"{sign} {bound:g}" if isinstance(bound, float) else f"{sign} {bound}"
         for sign, bound in (
             ("≥", bounds.least),
             (">", bounds.above),
@@ -161,7 +169,7 @@ class _Choice:
 
     def convert(self, value: Any) -> str:
         if isinstance(value, str) and value in self.words:
-            return value
+            return str(value)
         hint = did_you_mean(value, self.words) if isinstance(value, str) else ""
         raise ValueError(f"must be {self.describe()}{hint}")
 
@@ -182,7 +190,7 @@ class _Text:
     def convert(self, value: Any) -> str:
         if not isinstance(value, str):
             raise ValueError(f"must be {self.what}")
-        return value
+        return str(value)
 
     def parse(self, text: str) -> str:
         return text
@@ -199,16 +207,23 @@ class _Optional:
     kind: Kind
 
     def convert(self, value: Any) -> Any:
-        return None if value is None else self.kind.convert(value)
+        # The word says the same from a program as from the command line.
+        if value is None or (isinstance(value, str) and _is_none(value)):
+            return None
+        return self.kind.convert(value)
 
     def parse(self, text: str) -> Any:
-        return None if text.strip().lower() == "none" else self.kind.parse(text)
+        return None if _is_none(text) else self.kind.parse(text)
 
     def describe(self) -> str:
         return self.kind.describe() + ", or none"
 
     def choices(self) -> tuple[str, ...]:
         return self.kind.choices()
+
+
+def _is_none(text: str) -> bool:
+    return text.strip().lower() == "none"
 
 
 @attrs.frozen
@@ -248,10 +263,11 @@ class _Listing:
         return self._enough(items)
 
     def parse(self, text: str) -> tuple[Any, ...]:
-        inner = text.strip()
-        if inner.startswith("[") and inner.endswith("]"):
-            inner = inner[1:-1]
-        return self._enough(tuple(self.kind.parse(part.strip()) for part in _split(inner)))
+        try:
+            items = parse_list(text)
+        except RequestError as error:
+            raise ValueError(f"must be {self.describe()}: {error}") from None
+        return self._enough(tuple(self.kind.parse(item) for item in items))
 
     def _enough(self, items: tuple[Any, ...]) -> tuple[Any, ...]:
         if len(items) < self.least:
@@ -264,28 +280,6 @@ class _Listing:
 
     def choices(self) -> tuple[str, ...]:
         return ()
-
-
-def _split(text: str) -> list[str]:
-    """The parts of `text` between commas that stand outside quotes, quotes taken off."""
-    parts: list[str] = []
-    current, quote = "", ""
-    for character in text:
-        if quote:
-            if character == quote:
-                quote = ""
-            else:
-                current += character
-        elif character in "'\"":
-            quote = character
-        elif character == ",":
-            parts.append(current)
-            current = ""
-        else:
-            current += character
-    if current or parts:
-        parts.append(current)
-    return parts
 
 
 @attrs.frozen
@@ -324,8 +318,6 @@ class _Stages:
     """Text of a chain; what it names is looked up when the chain is resolved."""
 
     def convert(self, value: Any) -> str:
-        from fsframe.grammar import format_stages, parse_stages
-
         try:
             return format_stages(parse_stages(value if isinstance(value, str) else str(value)))
         except RequestError as error:
@@ -459,6 +451,11 @@ def param(
     source : str
         Paper, equation or algorithm number.
 
+    Raises
+    ------
+    ValueError
+        Where the class is defined, if `kind` does not take `default`.
+
     Notes
     -----
     The converter never raises: a refused value is put aside so that *all* refused values of an
@@ -475,6 +472,11 @@ def param(
     metadata = {"fsframe": {"kind": taken, "help": help, "symbol": symbol, "source": source}}
     if default is attrs.NOTHING:
         return attrs.field(converter=convert, metadata=metadata, kw_only=True)
+    try:
+        # Kept as it is stored, so that a value that equals the default is seen to do so.
+        default = taken.convert(default)
+    except ValueError as error:
+        raise ValueError(f"the default {default!r} {error}") from None
     return attrs.field(default=default, converter=convert, metadata=metadata, kw_only=True)
 
 
@@ -502,15 +504,16 @@ class Parameter:
 def format_value(value: Any) -> str:
     """A parameter's value as text for the chain grammar.
 
-    >>> format_value((1, 2.5)), format_value(True), format_value(None)
-    ('[1,2.5]', 'true', 'none')
+    >>> format_value((1, 2.5)), format_value(True), format_value(None), format_value(("a,b",))
+    ('[1,2.5]', 'true', 'none', "['a,b']")
     """
     if value is None:
         return "none"
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, (tuple, list)):
-        return "[" + ",".join(format_value(item) for item in value) + "]"
+        nested = any(isinstance(item, (tuple, list)) for item in value)
+        return format_list((format_value(item) for item in value), nested=nested)
     if isinstance(value, float):
         return repr(value)
     return str(value)
@@ -571,6 +574,7 @@ class Parameterised:
         known = {parameter.name: parameter for parameter in cls.parameters()}
         problems: list[str] = []
         taken: dict[str, Any] = {}
+        given = {name.replace("-", "_") for name in values}
         for name, value in values.items():
             key = name.replace("-", "_")
             if key not in known:
@@ -586,7 +590,7 @@ class Parameterised:
         problems.extend(
             f"{name} is required ({p.kind.describe()})"
             for name, p in known.items()
-            if p.required and name not in taken and name not in values
+            if p.required and name not in given
         )
         if problems:
             raise RequestError(f"{cls.method_name()}: " + "; ".join(problems))
@@ -601,12 +605,17 @@ class Parameterised:
         return {
             p.name: getattr(self, p.name)
             for p in self.parameters()
-            if p.required or getattr(self, p.name) != p.default
+            if p.required or not _same(getattr(self, p.name), p.default)
         }
 
     def to_json(self) -> str:
         """All parameters as one JSON object, keys in declared order."""
         return json.dumps(self.values(), default=_plain, allow_nan=False)
+
+
+def _same(value: Any, default: Any) -> bool:
+    # 1 == 1.0, but a count of one is not a fraction of one.
+    return type(value) is type(default) and bool(value == default)
 
 
 def _plain(value: Any) -> Any:
