@@ -1,0 +1,316 @@
+"""Parameters: one declaration read by constructor, command line, store and help."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Any
+
+import attrs
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fsframe.errors import RequestError
+from fsframe.params import (
+    Kind,
+    Parameterised,
+    choice,
+    count_or_fraction,
+    either,
+    flag,
+    format_value,
+    integer,
+    listing,
+    optional,
+    param,
+    real,
+    stages,
+    text,
+)
+
+finite = st.floats(allow_nan=False, allow_infinity=False)
+words = st.text(max_size=12)
+
+# Kinds with values they take, for the law that text reads back as the same value.
+KINDS: dict[str, tuple[Kind, st.SearchStrategy[Any]]] = {
+    "real": (real(), finite),
+    "positive": (real(above=0), st.floats(min_value=5e-324, max_value=1e308)),
+    "integer": (integer(), st.integers(-(10**40), 10**40)),
+    "flag": (flag(), st.booleans()),
+    "choice": (choice("a", "b-c", "none"), st.sampled_from(["a", "b-c", "none"])),
+    "text": (text(), words),
+    "optional": (optional(real()), st.none() | finite),
+    "either": (either(real(above=0), choice("cv")), st.just("cv") | st.floats(1e-9, 1e9)),
+    "count or fraction": (
+        count_or_fraction(),
+        st.integers(1, 10**12) | st.floats(min_value=1e-300, max_value=1.0, exclude_min=True),
+    ),
+    "texts": (listing(text()), st.lists(words).map(tuple)),
+    "numbers": (listing(real()), st.lists(finite).map(tuple)),
+    "lists of texts": (listing(listing(text())), st.lists(st.lists(words).map(tuple)).map(tuple)),
+    "optional texts": (listing(optional(text())), st.lists(st.none() | words).map(tuple)),
+}
+
+
+@pytest.mark.parametrize("name", KINDS)
+@given(data=st.data())
+def test_text_of_a_value_reads_back_as_the_value(name: str, data: st.DataObject) -> None:
+    kind, values = KINDS[name]
+    value = kind.convert(data.draw(values))
+    back = kind.parse(format_value(value))
+    assert back == value
+    assert type(back) is type(value)
+
+
+@pytest.mark.parametrize("name", KINDS)
+@given(data=st.data())
+def test_conversion_twice_is_conversion_once(name: str, data: st.DataObject) -> None:
+    kind, values = KINDS[name]
+    value = kind.convert(data.draw(values))
+    assert kind.convert(value) == value
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "expected"),
+    [
+        (integer(), 3.0, 3),
+        (integer(), np.int32(7), 7),
+        (integer(), np.float64(7), 7),
+        (integer(), 2**60 + 1, 2**60 + 1),
+        (integer(), 10**400, 10**400),
+        (real(), 3, 3.0),
+        (real(), Fraction(1, 4), 0.25),
+        (real(), np.float32(0.5), 0.5),
+        (real(0, 1), 1, 1.0),
+        (flag(), np.True_, True),
+        (text(), np.str_("a"), "a"),
+        (optional(integer()), None, None),
+        (optional(integer()), "none", None),
+        (listing(integer()), np.array([1, 2]), (1, 2)),
+        (listing(integer()), iter([1, 2]), (1, 2)),
+        (count_or_fraction(), 1, 1),
+        (count_or_fraction(), 1.0, 1.0),
+        (count_or_fraction(), 5.0, 5),
+        (stages(), "  mim:top=5    jmi ", "mim:top=5 jmi"),
+    ],
+)
+def test_values_without_loss_are_taken(kind: Kind, value: Any, expected: Any) -> None:
+    found = kind.convert(value)
+    assert found == expected
+    assert type(found) is type(expected)
+
+
+@pytest.mark.parametrize(
+    ("kind", "value"),
+    [
+        (integer(), 3.9),
+        (integer(), True),
+        (integer(), "3"),
+        (integer(), math.inf),
+        (integer(1), 0),
+        (integer(most=5), 6),
+        (integer(), 1 + 0j),
+        (real(), math.nan),
+        (real(), math.inf),
+        (real(), False),
+        (real(), 10**400),
+        (real(above=0), 0),
+        (real(below=1), 1.0),
+        (real(), None),
+        (flag(), 1),
+        (flag(), "true"),
+        (choice("a"), "A"),
+        (text(), 5),
+        (listing(integer()), "12"),
+        (listing(integer()), 12),
+        (listing(integer()), [1, 2.5]),
+        (listing(integer(), least=2), [1]),
+        (count_or_fraction(), 0),
+        (count_or_fraction(), 1.5),
+        (count_or_fraction(), -0.5),
+        (count_or_fraction(), math.nan),
+        (count_or_fraction(), True),
+        (stages(), "not a:chain"),
+        (either(integer(), flag()), "x"),
+    ],
+)
+def test_lossy_or_foreign_values_are_refused_with_the_rule(kind: Kind, value: Any) -> None:
+    with pytest.raises(ValueError, match="must be"):
+        kind.convert(value)
+
+
+@pytest.mark.parametrize(
+    ("kind", "written", "expected"),
+    [
+        (real(), " 1e-3 ", 0.001),
+        (integer(), "+4", 4),
+        (integer(), "1e3", 1000),
+        (integer(), str(2**60 + 1), 2**60 + 1),
+        (flag(), "Yes", True),
+        (flag(), "off", False),
+        (optional(real()), "None", None),
+        (count_or_fraction(), "25%", 0.25),
+        (count_or_fraction(), "100%", 1.0),
+        (count_or_fraction(), "3", 3),
+        (listing(text()), "a,b", ("a", "b")),
+        (listing(text()), "[a, b]", ("a", "b")),
+        (listing(text()), "['a,b',\"c]\"]", ("a,b", "c]")),
+        (listing(text()), "[' a']", (" a",)),
+        (listing(text()), "['it''s']", ("it's",)),
+        (listing(text()), "[]", ()),
+        (listing(text()), "['']", ("",)),
+        (listing(text()), "[a],[b]", ("[a]", "[b]")),
+        (listing(listing(integer())), "[[1,2],[]]", ((1, 2), ())),
+        (listing(text()), "[größe,βγ,脳]", ("größe", "βγ", "脳")),
+    ],
+)
+def test_text_is_read_as_people_write_it(kind: Kind, written: str, expected: Any) -> None:
+    found = kind.parse(written)
+    assert found == expected
+    assert type(found) is type(expected)
+
+
+@pytest.mark.parametrize(
+    ("kind", "written"),
+    [
+        (real(), "one"),
+        (real(), "nan"),
+        (real(), "1e999"),
+        (real(), ""),
+        (integer(), "3.9"),
+        (integer(), "--3"),
+        (integer(), "²"),
+        (integer(), "inf"),
+        (flag(), "maybe"),
+        (choice("a", "b"), "c"),
+        (count_or_fraction(), "0%"),
+        (count_or_fraction(), "150%"),
+        (count_or_fraction(), "1.5"),
+        (listing(integer()), "[1,x]"),
+        (listing(text()), "['a"),
+        (listing(text()), "[a"),
+    ],
+)
+def test_unreadable_text_is_refused_with_the_rule(kind: Kind, written: str) -> None:
+    with pytest.raises(ValueError, match="must be"):
+        kind.parse(written)
+
+
+def test_a_misspelled_choice_is_answered_with_a_suggestion() -> None:
+    with pytest.raises(ValueError, match="Did you mean `permutation`"):
+        choice("permutation", "shards").convert("permutaton")
+
+
+def test_bounds_are_said_in_plain_numbers() -> None:
+    assert integer(1, 1_000_000).describe() == "a whole number ≥ 1 and ≤ 1000000"
+    assert real(above=0, below=0.5).describe() == "a number > 0 and < 0.5"
+
+
+@attrs.frozen(kw_only=True)
+class Common(Parameterised):
+    top: int | None = param(None, optional(integer(1)), help="How many.")
+
+
+@attrs.frozen(kw_only=True)
+class TestedMethod(Common):
+    __test__ = False
+    sigma: float = param(1.0, real(above=0), help="Width.", symbol="σ", source="eq. 1")
+    low: int = param(0, integer(0))
+    high: int = param(10, integer(0))
+    names: tuple[str, ...] = param((), listing(text()))
+    share: int | float = param(1.0, count_or_fraction())
+
+    def check_parameters(self) -> Iterator[str]:
+        if self.low > self.high:
+            yield f"low={self.low} is above high={self.high}"
+
+
+@attrs.frozen(kw_only=True)
+class NeedsOne(Parameterised):
+    k_max: int = param(kind=integer(1))
+
+
+def test_all_refused_values_are_reported_at_once() -> None:
+    with pytest.raises(RequestError) as caught:
+        TestedMethod(sigma=-1, low=2.5, top=0)
+    message = str(caught.value)
+    assert message.startswith("tested-method: ")
+    for part in ("sigma must be a number > 0, not -1", "low must be", "not 2.5", "top must be"):
+        assert part in message
+
+
+def test_unknown_names_and_refused_texts_are_reported_at_once() -> None:
+    with pytest.raises(RequestError) as caught:
+        TestedMethod.from_texts({"sigm": "1", "low": "x", "high": "-3"})
+    message = str(caught.value)
+    assert "no parameter 'sigm'. Did you mean `sigma`?" in message
+    assert "low must be a whole number ≥ 0, not 'x'" in message
+    assert "high must be a whole number ≥ 0, not '-3'" in message
+
+
+def test_rules_across_parameters_are_checked_when_each_value_is_sound() -> None:
+    with pytest.raises(RequestError, match="low=5 is above high=1"):
+        TestedMethod(low=5, high=1)
+
+
+def test_hyphens_and_underscores_name_the_same_parameter() -> None:
+    assert NeedsOne.from_texts({"k-max": "3"}) == NeedsOne(k_max=3)
+
+
+def test_a_required_parameter_is_asked_for_once() -> None:
+    with pytest.raises(RequestError, match="k_max is required") as caught:
+        NeedsOne.from_texts({})
+    assert str(caught.value).count("k_max") == 1
+    with pytest.raises(RequestError) as refused:
+        NeedsOne.from_texts({"k-max": "0"})
+    assert "required" not in str(refused.value)
+
+
+def test_own_parameters_are_listed_before_the_common_ones() -> None:
+    names = [p.name for p in TestedMethod.parameters()]
+    assert names == ["sigma", "low", "high", "names", "share", "top"]
+
+
+def test_only_what_differs_from_the_default_is_a_change() -> None:
+    assert TestedMethod().changed() == {}
+    assert TestedMethod(sigma=1, names=[]).changed() == {}
+    assert TestedMethod(sigma=2, names=["a"]).changed() == {"sigma": 2.0, "names": ("a",)}
+
+
+def test_a_count_of_one_differs_from_a_fraction_of_one() -> None:
+    changed = TestedMethod(share=1).changed()
+    assert changed == {"share": 1}
+    assert type(changed["share"]) is int
+
+
+def test_a_default_outside_its_own_kind_is_refused_where_it_is_declared() -> None:
+    with pytest.raises(ValueError, match=r"the default 0 must be a number > 0"):
+        param(0, real(above=0))
+
+
+def test_objects_are_immutable_and_compare_by_value() -> None:
+    method = TestedMethod(sigma=2)
+    assert method == TestedMethod(sigma=2.0)
+    assert hash(method) == hash(TestedMethod(sigma=2.0))
+    with pytest.raises(attrs.exceptions.FrozenInstanceError):
+        method.sigma = 3.0  # type: ignore[misc]
+
+
+def test_parameters_become_one_json_object_in_declared_order() -> None:
+    found = json.loads(TestedMethod(names=["a"]).to_json())
+    assert list(found) == ["sigma", "low", "high", "names", "share", "top"]
+    assert found["names"] == ["a"]
+    assert found["top"] is None
+
+
+@given(st.floats(1e-9, 1e9), st.lists(words).map(tuple), st.none() | st.integers(1, 99))
+def test_an_object_is_rebuilt_from_its_changed_parameters_as_text(
+    sigma: float, names: tuple[str, ...], top: int | None
+) -> None:
+    method = TestedMethod(sigma=sigma, names=names, top=top)
+    texts = {name: format_value(value) for name, value in method.changed().items()}
+    assert TestedMethod.from_texts(texts) == method
