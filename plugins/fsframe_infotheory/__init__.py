@@ -1,0 +1,1 @@
+"""Information-theoretic filters: mutual information and the greedy criteria built on it."""

@@ -1,0 +1,387 @@
+"""Tables as packed codes: bit rows for features of few levels, short integers for the others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from fsframe.dataset import Dataset
+from fsframe.run import Run
+from fsframe_infotheory.columns import as_flat, write_codes
+from fsframe_infotheory.discretise import LONGEST_TABLE, Bins, Discretiser
+from fsframe_infotheory.grouped import grouped_sums, level_sums
+from fsframe_infotheory.layout import Layout
+from fsframe_infotheory.planes import margin_sums, pack_blocks, unpack_feature
+from fsframe_infotheory.popcount import LANES
+
+__all__ = ["Chunk", "Encoded", "encode", "in_threads"]
+
+PACKED_LEVELS = 16
+"""Most levels of a feature that is kept as bit rows; measured crossover with counting by table."""
+
+CHUNK_BYTES = 1 << 25
+"""Columns are encoded in groups of this size as float64."""
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+def in_threads(threads: int, work: Callable[[T], R], units: Iterable[T]) -> list[R]:
+    """`work` of every unit, in order; every unit owns what it writes, so threads change nothing."""
+    listed = list(units)
+    if threads <= 1 or len(listed) <= 1:
+        return [work(unit) for unit in listed]
+    with ThreadPoolExecutor(min(threads, len(listed))) as pool:
+        return list(pool.map(work, listed))
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class Chunk:
+    """Codes of some neighbouring columns.
+
+    Parameters
+    ----------
+    packed : (n_lanes,) int64
+        Column behind each lane of the bit rows; −1 where a block has fewer than 8 features.
+    planes, offsets, block_levels, margins, margin_offsets
+        Bit rows and counts, as `fsframe_infotheory.planes.joint_sums` takes them.
+    listed : (m,) int64
+        Columns kept as integers.
+    codes : (m, n_samples) uint16 or uint32
+        Their levels, samples sorted by class.
+    """
+
+    packed: NDArray[np.int64]
+    planes: NDArray[np.uint64]
+    offsets: NDArray[np.int64]
+    block_levels: NDArray[np.int64]
+    margins: NDArray[np.int64]
+    margin_offsets: NDArray[np.int64]
+    listed: NDArray[np.int64]
+    codes: NDArray[Any]
+
+    @property
+    def nbytes(self) -> int:
+        """Memory held."""
+        return self.planes.nbytes + self.margins.nbytes + self.codes.nbytes
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class Encoded:
+    """A table ready for counting.
+
+    Parameters
+    ----------
+    layout : Layout
+        Which samples count.
+    n_levels : (n_features,) int64
+        Levels of each feature, the one for missing values included.
+    dropped : (n_features,) int64
+        Level that stands for "missing" where such samples are left out pairwise; else −1.
+    bounds : sequence of (start, stop)
+        Columns of each chunk.
+    chunks : list of Chunk or None
+        Those that are held in memory; the others are encoded again when needed.
+    rebuild : callable
+        ``rebuild(k)`` encodes chunk k again.
+    totals, sum_y, sum_j, sum_jy : (n_features,) float64
+        Weight of the samples counted with each feature, and Σ c·log₂c over class, feature, both.
+    """
+
+    layout: Layout
+    n_levels: NDArray[np.int64]
+    dropped: NDArray[np.int64]
+    bounds: list[tuple[int, int]]
+    chunks: list[Chunk | None]
+    rebuild: Callable[[int], Chunk]
+    totals: NDArray[np.float64]
+    sum_y: NDArray[np.float64]
+    sum_j: NDArray[np.float64]
+    sum_jy: NDArray[np.float64]
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns."""
+        return len(self.n_levels)
+
+    @property
+    def weighted(self) -> bool:
+        """Whether counts need not be whole, or samples are left out pairwise."""
+        return self.layout.weights is not None or bool((self.dropped >= 0).any())
+
+    def chunk(self, k: int) -> Chunk:
+        """Chunk k, encoded again if it is not held."""
+        held = self.chunks[k]
+        return self.rebuild(k) if held is None else held
+
+    def codes_of(self, feature: int) -> NDArray[np.int64]:
+        """Levels of one feature, samples sorted by class, as (n,)."""
+        k = next(i for i, (start, stop) in enumerate(self.bounds) if start <= feature < stop)
+        return codes_in(self.chunk(k), feature, self.layout)
+
+    def relevance(self) -> NDArray[np.float64]:
+        """I(X_j; Y) in bits of every feature, as (n_features,); never below zero.
+
+        Notes
+        -----
+        I = log₂n + (Σ_jy − Σ_j − Σ_y) / n, with Σ the sums of c·log₂c.
+        """
+        safe = np.maximum(self.totals, 1e-300)
+        bits = np.log2(safe) + (self.sum_jy - self.sum_j - self.sum_y) / safe
+        return np.where(self.totals > 0, np.maximum(bits, 0.0), 0.0)
+
+
+def codes_in(chunk: Chunk, feature: int, layout: Layout) -> NDArray[np.int64]:
+    """Levels of one feature of a chunk, samples sorted by class."""
+    out = np.empty(layout.n, np.int64)
+    lane = np.flatnonzero(chunk.packed == feature)
+    if lane.size == 0:
+        out[:] = chunk.codes[int(np.flatnonzero(chunk.listed == feature)[0])]
+        return out
+    block, within = divmod(int(lane[0]), LANES)
+    levels = int(chunk.block_levels[block])
+    size = (levels - 1) * layout.n_words * LANES
+    planes = chunk.planes[chunk.offsets[block] : chunk.offsets[block] + size]
+    shaped = planes.reshape(levels - 1, layout.n_words, LANES)
+    unpack_feature(shaped, within, levels, layout.starts, layout.words, out)
+    return out
+
+
+def encode(
+    data: Dataset,
+    discretiser: Discretiser,
+    *,
+    counts: NDArray[np.int64] | None = None,
+    weights: NDArray[np.float64] | None = None,
+    pairwise: bool = False,
+    keep: bool = True,
+    run: Run | None = None,
+) -> tuple[Encoded, Bins]:
+    """A table as packed codes, and the bins that were learned on it.
+
+    Parameters
+    ----------
+    data : Dataset
+        Rows with count zero have been taken out.
+    discretiser : Discretiser
+        What turns columns into levels; learned on the rows of `data`.
+    counts : (n_samples,) int64, optional
+        Bootstrap counts; a row counts that often.
+    weights : (n_samples,) float64, optional
+        Importance of rows; counts are multiplied by it.
+    pairwise : bool
+        Whether samples with a missing value are left out of the counts it would enter; otherwise
+        "missing" is a level.
+    keep : bool
+        Whether codes are held for counting with partners; sums alone need none.
+    run : Run, optional
+        Threads and the bound on memory, of which codes take at most half.
+
+    Returns
+    -------
+    Encoded, Bins
+
+    Notes
+    -----
+    L − 1 bits per sample and feature up to 16 levels, two or four bytes above; chunks of columns
+    that would go beyond the bound are encoded again on every pass.
+    """
+    run = run or Run()
+    y, n_classes = discretiser.codes_of_target(data)
+    layout = Layout.of(y, n_classes, counts, weights)
+    bounds = list(data.column_blocks(CHUNK_BYTES))
+    budget = run.memory // 2 if keep else 0
+
+    def build(bound: tuple[int, int]) -> tuple[Bins, Chunk, NDArray[np.float64]]:
+        block = None if data.in_memory else data.columns(*bound)
+        bins = discretiser.learn_columns(data, *bound, block)
+        chunk = _chunk(data, bound, block, bins, layout, pairwise)
+        sums = _sums(chunk, bins, bound, layout, pairwise)
+        return bins, chunk if keep else _without_codes(chunk), sums
+
+    parts: list[Bins] = []
+    chunks: list[Chunk | None] = []
+    sums: list[NDArray[np.float64]] = []
+    held = 0
+    step = max(1, run.threads)
+    for first in range(0, len(bounds), step):
+        for bins, chunk, found in in_threads(run.threads, build, bounds[first : first + step]):
+            parts.append(bins)
+            sums.append(found)
+            fits = keep and held + chunk.nbytes <= budget
+            held += chunk.nbytes if fits else 0
+            chunks.append(chunk if fits else None)
+
+    def rebuild(k: int) -> Chunk:
+        block = None if data.in_memory else data.columns(*bounds[k])
+        return _chunk(data, bounds[k], block, parts[k], layout, pairwise)
+
+    bins = Bins.joined(parts)
+    totals, sum_y, sum_j, sum_jy = np.concatenate(sums, axis=1)
+    encoded = Encoded(
+        layout=layout,
+        n_levels=bins.n_levels,
+        dropped=np.where(bins.missing & pairwise, bins.n_values, -1),
+        bounds=bounds,
+        chunks=chunks,
+        rebuild=rebuild,
+        totals=totals,
+        sum_y=sum_y,
+        sum_j=sum_j,
+        sum_jy=sum_jy,
+    )
+    return encoded, bins
+
+
+def _without_codes(chunk: Chunk) -> Chunk:
+    return attrs.evolve(chunk, planes=chunk.planes[:0], codes=chunk.codes[:0])
+
+
+def _chunk(
+    data: Dataset,
+    bound: tuple[int, int],
+    block: NDArray[Any] | None,
+    bins: Bins,
+    layout: Layout,
+    pairwise: bool,
+) -> Chunk:
+    """Codes of the columns `bound`; packed by number of levels, so that blocks waste no rows."""
+    start = bound[0]
+    levels = bins.n_levels
+    whole_counts = layout.weights is None and not (pairwise and bins.missing.any())
+    few = (levels <= PACKED_LEVELS) & whole_counts
+    narrow = np.flatnonzero(few)
+    narrow = narrow[np.argsort(levels[narrow], kind="stable")]
+    wide = np.flatnonzero(~few)
+    source = data.matrix if block is None else block
+    first = start if block is None else 0
+
+    n_blocks = -(-len(narrow) // LANES)
+    packed = np.full(n_blocks * LANES, -1, np.int64)
+    packed[: len(narrow)] = narrow + start
+    block_levels = np.array(
+        [levels[narrow[b * LANES : (b + 1) * LANES]].max() for b in range(n_blocks)], np.int64
+    )
+    offsets = np.concatenate([[0], np.cumsum((block_levels - 1) * layout.n_words * LANES)])
+    margin_offsets = np.concatenate([[0], np.cumsum(block_levels * layout.n_classes * LANES)])
+    planes = np.zeros(int(offsets[-1]), np.uint64)
+    margins = np.zeros(int(margin_offsets[-1]), np.int64)
+    # 255 is no level of a packed feature, so the padding after each class is in no bit row.
+    width = max(LANES, (1 << 20) // max(1, layout.n_words * 64) // LANES * LANES)
+    buffer = np.full((min(width, len(narrow)), layout.n_words * 64), 255, np.uint8)
+    for at in range(0, len(narrow), width):
+        group = narrow[at : at + width]
+        _write(source, first, group, bins, layout.order, layout.places, buffer)
+        blocks = at // LANES, -(-(at + len(group)) // LANES)
+        pack_blocks(
+            buffer[: len(group)], layout.words, *blocks, block_levels, offsets, margin_offsets,
+            planes, margins,
+        )  # fmt: skip
+    kind = np.uint16 if not wide.size or levels[wide].max() <= 1 << 16 else np.uint32
+    codes = np.empty((len(wide), layout.n), kind)
+    if wide.size:
+        _write(source, first, wide, bins, layout.order, np.arange(layout.n), codes)
+    return Chunk(
+        packed=packed,
+        planes=planes,
+        offsets=offsets[:-1],
+        block_levels=block_levels,
+        margins=margins,
+        margin_offsets=margin_offsets[:-1],
+        listed=wide + start,
+        codes=codes,
+    )
+
+
+def _write(
+    source: NDArray[Any],
+    first: int,
+    columns: NDArray[np.intp],
+    bins: Bins,
+    order: NDArray[np.int64],
+    places: NDArray[np.int64],
+    codes: NDArray[Any],
+) -> None:
+    """Codes of some columns into the rows of `codes`."""
+    flat, by_row, by_column = as_flat(source)
+    sizes = np.diff(bins.offsets)[columns]
+    owner = np.repeat(np.arange(len(columns)), sizes)
+    position = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    thresholds = bins.thresholds[np.repeat(bins.offsets[columns], sizes) + position]
+    kept, some = bins.as_levels[columns], sizes > 0
+    low, high = np.zeros(len(columns)), np.zeros(len(columns))
+    ends = np.cumsum(sizes)[some]
+    low[some], high[some] = thresholds[ends - sizes[some]], thresholds[ends - 1]
+    broken = np.bincount(owner, weights=thresholds != np.floor(thresholds), minlength=len(columns))
+    looked_up = kept & some & (broken == 0) & (high / 2 - low / 2 < LONGEST_TABLE / 2)
+    lengths = np.zeros(len(columns), np.int64)
+    lengths[looked_up] = (high - low)[looked_up].astype(np.int64) + 1
+    table_starts = np.concatenate([[0], np.cumsum(lengths)])
+    table = np.zeros(table_starts[-1], np.int64)
+    entries = looked_up[owner]
+    table[table_starts[owner[entries]] + (thresholds - low[owner])[entries].astype(np.int64)] = (
+        position[entries]
+    )
+    # A level's code is the number of levels at or below it, less one.
+    cuts = ~entries & ~(kept[owner] & (position == 0))
+    cut_starts = np.concatenate(
+        [[0], np.cumsum(np.bincount(owner, weights=cuts, minlength=len(columns)))]
+    ).astype(np.int64)
+    write_codes(
+        flat,
+        by_row,
+        by_column,
+        columns.astype(np.int64) + first,
+        order,
+        places,
+        low,
+        table_starts,
+        table,
+        cut_starts,
+        thresholds[cuts],
+        bins.n_values[columns],
+        codes,
+    )
+
+
+def _sums(
+    chunk: Chunk, bins: Bins, bound: tuple[int, int], layout: Layout, pairwise: bool
+) -> NDArray[np.float64]:
+    """Total weight, Σ c·log₂c over y, j and (j, y) of a chunk's columns, as (4, n_columns)."""
+    start, stop = bound
+    found = np.empty((4, stop - start))
+    found[0], found[1] = layout.total, layout.sum_y
+    n_classes = layout.n_classes
+    if layout.weights is not None or (pairwise and bins.missing.any()):
+        sums = np.empty((8, stop - start))
+        grouped_sums(
+            chunk.codes,
+            bins.n_levels,
+            np.where(bins.missing & pairwise, bins.n_values, -1),
+            np.arange(layout.n),
+            np.array([0, layout.n]),
+            np.repeat(np.arange(n_classes), np.diff(layout.starts)),
+            n_classes,
+            np.ones(layout.n) if layout.weights is None else layout.weights,
+            0,
+            stop - start,
+            sums,
+        )
+        return sums[[0, 5, 1, 2]]
+    lanes = np.empty((2, len(chunk.packed)))
+    margin_sums(
+        chunk.block_levels, chunk.margins, chunk.margin_offsets, n_classes, layout.table, *lanes
+    )
+    live = chunk.packed >= 0
+    found[2:, chunk.packed[live] - start] = lanes[:, live]
+    if chunk.listed.size:
+        columns = chunk.listed - start
+        sums = np.empty((2, columns.size))
+        level_sums(chunk.codes, bins.n_levels[columns], layout.starts, layout.table, *sums)
+        found[2:, columns] = sums
+    return found

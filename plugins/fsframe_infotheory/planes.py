@@ -1,0 +1,237 @@
+"""Joint counts of few-levelled features, from bit rows: 64 samples per word, 8 features at a time.
+
+A feature with L levels is L−1 rows of bits, one per level but the last; samples are sorted by
+class and every class starts on a new word, so that a count within a class is a population count
+over a range of words. The last level of each row and column of a table follows by subtraction
+from the margins. All counts are exact integers.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fsframe.compiled import njit
+from fsframe_infotheory.popcount import (
+    LANES,
+    at,
+    count_common_1,
+    count_common_2,
+    count_common_4,
+    equal_bits,
+    popcount,
+)
+
+__all__ = ["joint_sums", "level_rows", "margin_sums", "pack_blocks", "unpack_feature"]
+
+
+@njit()
+def pack_blocks(  # type: ignore[no-untyped-def]
+    codes, words, start, stop, block_levels, offsets, margin_offsets, planes, margins
+):
+    """Write the bit rows and the margins of blocks ``start … stop−1`` of 8 features each.
+
+    Parameters
+    ----------
+    codes : (n_features, n_words · 64) uint8
+        Levels of the features from the first of block `start`, samples sorted by class, every
+        class from a new word; padding holds 255. The last block may be short of features.
+    words : (n_classes + 1,) int64
+        First word of each class.
+    block_levels, offsets, margin_offsets, planes, margins
+        As in `joint_sums`; planes and margins are given as zeros.
+    """
+    n_slots = codes.shape[1]
+    n_words = words[words.size - 1]
+    n_classes = words.size - 1
+    for block in range(start, stop):
+        levels = block_levels[block]
+        feature = (block - start) * LANES
+        for lane in range(min(LANES, codes.shape[0] - feature)):
+            base = (feature + lane) * n_slots
+            for level in range(levels):
+                at_plane = offsets[block] + level * n_words * LANES + lane
+                at_margin = margin_offsets[block] + level * n_classes * LANES + lane
+                for c in range(n_classes):
+                    size = np.int64(0)
+                    for word in range(words[c], words[c + 1]):
+                        bits = equal_bits(codes, base + word * 64, np.uint8(level))
+                        size += np.int64(popcount(bits))
+                        if level < levels - 1:
+                            planes[at_plane + word * LANES] = bits
+                    margins[at_margin + c * LANES] = size
+
+
+@njit()
+def margin_sums(  # type: ignore[no-untyped-def]
+    block_levels, margins, margin_offsets, n_classes, table, sums_j, sums_jy
+):
+    """Write Σ c·log₂c over the levels, and over levels and classes, of every lane."""
+    for block in range(block_levels.size):
+        for lane in range(LANES):
+            j = 0.0
+            jy = 0.0
+            for level in range(block_levels[block]):
+                total = np.int64(0)
+                base = margin_offsets[block] + level * n_classes * LANES + lane
+                for c in range(n_classes):
+                    size = margins[base + c * LANES]
+                    jy += table[size]
+                    total += size
+                j += table[total]
+            sums_j[block * LANES + lane] = j
+            sums_jy[block * LANES + lane] = jy
+
+
+@njit()
+def unpack_feature(planes, lane, levels, starts, words, out):  # type: ignore[no-untyped-def]
+    """Write the levels of one packed feature, samples sorted by class, into `out`."""
+    one = np.uint64(1)
+    out[:] = levels - 1
+    for level in range(levels - 1):
+        for c in range(starts.size - 1):
+            word = words[c]
+            for first in range(starts[c], starts[c + 1], 64):
+                bits = planes[level, word, lane]
+                if bits:
+                    last = min(first + 64, starts[c + 1])
+                    for sample in range(first, last):
+                        if bits & one:
+                            out[sample] = level
+                        bits >>= one
+                word += 1
+
+
+@njit()
+def level_rows(codes, starts, words, rows):  # type: ignore[no-untyped-def]
+    """Write bit rows of one feature's levels but the last into ``rows[(level, word)]``, zeros."""
+    one = np.uint64(1)
+    for c in range(starts.size - 1):
+        word = words[c]
+        for first in range(starts[c], starts[c + 1], 64):
+            last = min(first + 64, starts[c + 1])
+            bit = one
+            for sample in range(first, last):
+                level = codes[sample]
+                if level < rows.shape[0]:
+                    rows[level, word] |= bit
+                bit <<= one
+            word += 1
+
+
+@njit()
+def joint_sums(  # type: ignore[no-untyped-def]
+    planes,
+    offsets,
+    block_levels,
+    margins,
+    margin_offsets,
+    rows,
+    row_margins,
+    words,
+    table,
+    per_class,
+    start,
+    stop,
+    sums_js,
+    sums_jsy,
+):
+    """Write Σ c·log₂c over the joint counts with one partner, for blocks of 8 features.
+
+    Parameters
+    ----------
+    planes : (…,) uint64
+        Bit rows of all blocks; block k has (block_levels[k] − 1, n_words, 8) from `offsets[k]`.
+    margins : (…,) int64
+        Counts of all blocks; block k has (block_levels[k], n_classes, 8) from `margin_offsets[k]`.
+    rows : (partner levels − 1, n_words) uint64
+        Bit rows of the partner.
+    row_margins : (partner levels, n_classes) int64
+        Counts of the partner.
+    words : (n_classes + 1,) int64
+        First word of each class.
+    table : (n + 1,) float64
+        c·log₂c for c = 0 … n.
+    per_class : bool
+        Whether to count within classes too; if not, `sums_jsy` is left alone.
+    start, stop : int
+        Blocks to do.
+    sums_js, sums_jsy : (n_blocks · 8,) float64
+        Results: over (feature, partner) and over (feature, partner, class).
+
+    Notes
+    -----
+    (L_j − 1)(L_s − 1)·n/64 words per pair; every block writes its own results, in an order that
+    does not depend on who runs it.
+    """
+    n_words = words[words.size - 1]
+    n_classes = words.size - 1
+    partner_levels = row_margins.shape[0]
+    n_parts = n_classes if per_class else 1
+    most = 1
+    for block in range(start, stop):
+        most = max(most, block_levels[block])
+    total = np.empty(most * partner_levels * LANES, np.int64)
+    column = np.empty(partner_levels * LANES, np.int64)
+    rest = np.empty(LANES, np.int64)
+    cells = np.empty(max(4, partner_levels) * LANES, np.uint64)
+    for block in range(start, stop):
+        levels = block_levels[block]
+        base = offsets[block]
+        margin_base = margin_offsets[block]
+        js = sums_js[block * LANES : (block + 1) * LANES]
+        jsy = sums_jsy[block * LANES : (block + 1) * LANES]
+        js[:] = 0.0
+        if per_class:
+            jsy[:] = 0.0
+            total[: levels * partner_levels * LANES] = 0
+        for c in range(n_parts):
+            first = words[c] if per_class else 0
+            length = words[c + 1] - first if per_class else n_words
+            for b in range(partner_levels):
+                size = row_margins[b, c] if per_class else row_margins[b].sum()
+                for lane in range(LANES):
+                    column[b * LANES + lane] = size
+            target = jsy if per_class else js
+            for a in range(levels - 1):
+                for lane in range(LANES):
+                    size = np.int64(0)
+                    if per_class:
+                        size = margins[margin_base + (a * n_classes + c) * LANES + lane]
+                    else:
+                        for d in range(n_classes):
+                            size += margins[margin_base + (a * n_classes + d) * LANES + lane]
+                    rest[lane] = size
+                mine = at(planes, base + (a * n_words + first) * LANES)
+                b = 0
+                while b + 4 <= partner_levels - 1:
+                    theirs = at(rows, b * n_words + first)
+                    count_common_4(mine, theirs, n_words, length, at(cells, b * LANES))
+                    b += 4
+                if b + 2 <= partner_levels - 1:
+                    theirs = at(rows, b * n_words + first)
+                    count_common_2(mine, theirs, n_words, length, at(cells, b * LANES))
+                    b += 2
+                if b < partner_levels - 1:
+                    theirs = at(rows, b * n_words + first)
+                    count_common_1(mine, theirs, n_words, length, at(cells, b * LANES))
+                for b in range(partner_levels):
+                    for lane in range(LANES):
+                        if b < partner_levels - 1:
+                            size = np.int64(cells[b * LANES + lane])
+                            rest[lane] -= size
+                        else:
+                            size = rest[lane]
+                        column[b * LANES + lane] -= size
+                        target[lane] += table[size]
+                        if per_class:
+                            total[(a * partner_levels + b) * LANES + lane] += size
+            for b in range(partner_levels):
+                for lane in range(LANES):
+                    size = column[b * LANES + lane]
+                    target[lane] += table[size]
+                    if per_class:
+                        total[((levels - 1) * partner_levels + b) * LANES + lane] += size
+        if per_class:
+            for cell in range(levels * partner_levels):
+                for lane in range(LANES):
+                    js[lane] += table[total[cell * LANES + lane]]
