@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from fsframe.store.atomic import check_destination, place_file
-    from fsframe.store.printable import printable
+    from fsframe.store.escaping import printable
     from fsframe.store.read import load_run
     from fsframe.store.records import DataRecord, RunRecord, StageRecord
     from fsframe.store.verify import VerifyReport, verify_run
@@ -38,7 +38,7 @@ _HOMES = {
     "check_destination": "atomic",
     "load_run": "read",
     "place_file": "atomic",
-    "printable": "printable",
+    "printable": "escaping",
     "verify_run": "verify",
     "write_run": "write",
 }

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.errors import StoreError
-from fsframe.store.printable import printable
+from fsframe.store.escaping import printable
 from fsframe.store.spec import NUMBER_TYPES, Limits
 
 __all__ = ["GuardedGroup", "open_image"]

@@ -7,7 +7,7 @@ import os
 import attrs
 
 from fsframe.errors import StoreError
-from fsframe.store.printable import printable
+from fsframe.store.escaping import printable
 from fsframe.store.read import load_run
 from fsframe.store.spec import Limits
 
