@@ -1,0 +1,184 @@
+"""A Dataset from arrays that a file holds: features, label, names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from fsframe.dataset import Dataset
+from fsframe.errors import DataError
+from fsframe.reading.features import check_finite, feature_warnings
+from fsframe.reading.locate import table_name
+from fsframe.reading.names import as_keys, check_names, column_word, find_column
+from fsframe.reading.target import check_classes, label_values
+
+__all__ = ["ArrayTable", "dataset_from_arrays", "load_arrays"]
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class ArrayTable:
+    """What an NPZ or HDF5 file holds, before it is checked as a table.
+
+    Parameters
+    ----------
+    path : Path
+    X : (n_samples, n_features) numbers
+    y : (n_samples,) numbers or str, optional
+        None if the file has none.
+    names : tuple of str, optional
+        None if the file has none.
+    label_name : str
+        What the label array is called.
+    """
+
+    path: Path
+    X: NDArray[Any] = attrs.field(repr=False)
+    y: NDArray[Any] | None = attrs.field(repr=False)
+    names: tuple[str, ...] | None = attrs.field(repr=False)
+    label_name: str
+
+
+def load_arrays(path: Path, kind: str, *, x: str, y: str, names: str) -> ArrayTable:
+    """The arrays of an NPZ (``kind="npz"``) or HDF5 (``kind="hdf5"``) file.
+
+    Raises
+    ------
+    DataError
+        If the file is damaged, lacks the features, or holds what is not read: Python objects,
+        data kept in other files.
+    """
+    if kind == "npz":
+        from fsframe.reading.npz import NpzArrays as Arrays
+    else:
+        from fsframe.reading.hdf5 import Hdf5Arrays as Arrays  # type: ignore[assignment]
+    with Arrays(path) as file:
+        X = file.array(x)
+        if X is None:
+            raise DataError(
+                f"{path} has no features {x!r}; it holds {file.listing()}: say which (x=…, --x)"
+            )
+        if X.ndim != 2 or X.dtype.kind not in "fiub" or 0 in X.shape:
+            raise DataError(
+                f"{path}: features {x!r} must be a table of numbers, samples × features, not "
+                f"{X.dtype} of shape {X.shape}"
+            )
+        labels, texts = file.array(y), file.array(names)
+    given = None if texts is None else _names(texts, names, X.shape[1], path)
+    if labels is not None:
+        labels = _label(labels, y, X.shape, path)
+    return ArrayTable(
+        path=path, X=X, y=labels, names=given, label_name=y.strip("/").rpartition("/")[2]
+    )
+
+
+def _names(array: NDArray[Any], where: str, n_features: int, path: Path) -> tuple[str, ...]:
+    if array.ndim != 1 or len(array) != n_features:
+        raise DataError(
+            f"{path}: names {where!r} have shape {array.shape}, but there are {n_features} features"
+        )
+    return tuple(str(name).strip() for name in array.tolist())
+
+
+def _label(array: NDArray[Any], where: str, shape: tuple[int, ...], path: Path) -> NDArray[Any]:
+    if array.ndim == 2 and 1 in array.shape:
+        array = array.ravel()
+    if array.shape != shape[:1]:
+        hint = ""
+        if array.shape == shape[1:]:
+            hint = "; the features look transposed: fsframe wants samples × features"
+        raise DataError(
+            f"{path}: label {where!r} has shape {array.shape}, the features {shape[0]} rows{hint}"
+        )
+    if array.dtype.kind not in "fiubU":
+        raise DataError(f"{path}: label {where!r} holds {array.dtype}, neither numbers nor text")
+    return array
+
+
+def dataset_from_arrays(
+    table: ArrayTable,
+    label: str | int | None,
+    drop: tuple[str | int, ...],
+    categorical: Any,
+    task: str | None,
+) -> Dataset:
+    """The Dataset of arrays; `label` may name a feature in place of the label array.
+
+    Raises
+    ------
+    DataError
+        If the content cannot be used; the message names row and column, from 1.
+    """
+    path, p = table.path, table.X.shape[1]
+    names = table.names or tuple(f"f{k + 1}" for k in range(p))
+    dropped = {find_column(names, p, key, f"{path}, column to drop") for key in drop}
+    place = None
+    if label is not None and label != table.label_name:
+        place = find_column(names, p, label, f"{path}, label")
+    if place in dropped:
+        raise DataError(f"{path}: {column_word(place or 0, names[place or 0])} is the label")
+    if place is None and table.y is None:
+        raise DataError(
+            f"{path} has no label {table.label_name!r}; say where it is (y=…, --y), or which "
+            f"column of the "
+            "features it is (label=…, --label)"
+        )
+    columns = [column for column in range(p) if column not in dropped and column != place]
+    if not columns:
+        raise DataError(f"{path} has no feature left beside the label")
+    if table.names:
+        check_names(names, columns, path)
+    label_name = table.label_name if place is None else names[place]
+    raw = table.y if place is None else table.X[:, place]
+    assert raw is not None
+    labels, kind = label_values(
+        _texts(raw), lambda row: f"{path}, label {label_name!r}, row {row + 1}", task
+    )
+    warnings = check_classes(labels, label_name, lambda row: f"row {row + 1}", kind, path)
+    X = table.X if len(columns) == p else table.X[:, columns]
+    X = np.ascontiguousarray(X, dtype=np.float64)
+    kept = tuple(names[column] for column in columns)
+    check_finite(
+        X,
+        lambda row, column: f"{path}, row {row + 1}, {column_word(columns[column], kept[column])}",
+    )
+    return Dataset.from_arrays(
+        X,
+        labels,
+        kept,
+        categorical=_mask(names, columns, categorical, path),
+        name=table_name(path),
+        label_name=label_name,
+        task=kind,
+        warnings=(*warnings, *feature_warnings(X, kept)),
+    )
+
+
+def _texts(labels: NDArray[Any]) -> list[str]:
+    """Labels as the text a table would hold: whole numbers without a point."""
+    if labels.dtype.kind == "U":
+        return [text.strip() for text in labels.tolist()]
+    if labels.dtype.kind == "b":
+        return [str(int(value)) for value in labels.tolist()]
+    return [repr(value) if value == value else "NaN" for value in labels.tolist()]
+
+
+def _mask(
+    names: tuple[str, ...], columns: list[int], categorical: Any, path: Path
+) -> NDArray[np.bool_]:
+    mask = np.zeros(len(columns), dtype=bool)
+    if isinstance(categorical, bool) or categorical is None:
+        mask[:] = bool(categorical)
+        return mask
+    keys: Iterable[str | int] = as_keys(categorical)
+    for key in keys:
+        what = f"{path}, categorical column"
+        column = find_column(names, len(names), key, what)
+        if column not in columns:
+            raise DataError(f"{what}: {column_word(column, names[column])} is not a feature")
+        mask[columns.index(column)] = True
+    return mask

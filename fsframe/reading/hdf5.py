@@ -1,0 +1,106 @@
+"""Arrays of an HDF5 file, read from this file only: no links to others, no external storage."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import h5py
+import numpy as np
+from numpy.typing import NDArray
+
+from fsframe.errors import DataError
+
+__all__ = ["Hdf5Arrays"]
+
+
+class Hdf5Arrays:
+    """An HDF5 file as named arrays.
+
+    Parameters
+    ----------
+    path : Path
+
+    Raises
+    ------
+    DataError
+        If it is no HDF5 file, or is damaged.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        try:
+            self._file = h5py.File(path, "r")
+        except OSError as error:
+            if not h5py.is_hdf5(path):
+                raise DataError(
+                    f"{path} is not an HDF5 file, or its beginning is damaged"
+                ) from None
+            raise DataError(f"{path} is damaged, or in use by a writer: {error}") from None
+
+    def __enter__(self) -> Hdf5Arrays:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._file.close()
+
+    def listing(self) -> str:
+        """The members of the root group, for messages."""
+        names = sorted(self._file)
+        shown = ", ".join(f"/{name}" for name in names[:10]) or "nothing"
+        if "encoding-type" in self._file.attrs and "stages" in names:
+            return f"{shown} (a run file of fsframe, not a table)"
+        return shown
+
+    def array(self, name: str) -> NDArray[Any] | None:
+        """The dataset of that path, text as str; None if absent.
+
+        Raises
+        ------
+        DataError
+            If it is a link, keeps its values in another file, is neither numbers nor text, or
+            cannot be read.
+        """
+        try:
+            dataset = self._dataset(name)
+            return None if dataset is None else self._values(dataset, name)
+        except (OSError, RuntimeError, KeyError, ValueError, TypeError, MemoryError) as error:
+            raise DataError(f"{self._path}: {name!r} cannot be read: {error}") from None
+
+    def _dataset(self, name: str) -> h5py.Dataset | None:
+        node: Any = self._file
+        for part in name.strip("/").split("/"):
+            if not isinstance(node, h5py.Group) or part not in node.keys():  # noqa: SIM118
+                return None
+            if not isinstance(node.get(part, getlink=True), h5py.HardLink):
+                raise DataError(
+                    f"{self._path}: {name!r} is a link to elsewhere, which fsframe does not "
+                    f"follow; "
+                    "copy the data into the file"
+                )
+            node = node[part]
+        if not isinstance(node, h5py.Dataset):
+            raise DataError(f"{self._path}: {name!r} is a group, not an array")
+        if node.external or node.is_virtual:
+            raise DataError(
+                f"{self._path}: {name!r} keeps its values in other files, which fsframe does not "
+                f"open; "
+                "copy the data into the file"
+            )
+        return node
+
+    def _values(self, dataset: h5py.Dataset, name: str) -> NDArray[Any]:
+        if h5py.check_string_dtype(dataset.dtype) is not None:
+            texts = np.asarray(dataset.asstr()[()], dtype=object)
+            return texts.astype(str) if texts.size else np.zeros(texts.shape, dtype="U1")
+        if dataset.dtype.kind not in "fiub":
+            raise DataError(
+                f"{self._path}: {name!r} holds {dataset.dtype}, neither numbers nor text"
+            )
+        return np.asarray(dataset[()])

@@ -1,0 +1,51 @@
+"""Whether the first line of a table holds names or is a row already."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from fsframe.reading.fields import unquote
+from fsframe.reading.numbers import is_missing, is_number
+
+__all__ = ["is_header"]
+
+
+def is_header(
+    first: Sequence[str],
+    rest: Sequence[str],
+    split: Callable[[str], list[str]],
+    label: str | int | None,
+) -> bool:
+    """Whether the first record holds names.
+
+    Parameters
+    ----------
+    first : sequence of str
+        Its fields, quotes off.
+    rest : sequence of str
+        The other records.
+    split : callable
+        From a record to its fields.
+    label : str or int, optional
+        The label as asked for.
+
+    Notes
+    -----
+    It does if the label's name is in it, or if any of its fields outside the label column is
+    neither a number nor missing. If all others are numbers, it does only if its label field is text
+    that labels no other row: ``1,2,3,class`` over numbered columns is a line of names,
+    ``5.1,3.5,1.4,setosa`` is a flower.
+    """
+    if isinstance(label, str) and label in first:
+        return True
+    words = [j for j, cell in enumerate(first) if not is_number(cell) and not is_missing(cell)]
+    if not words:
+        return False
+    place = label if isinstance(label, int) else -1
+    if not -len(first) <= place < len(first):
+        return True
+    place %= len(first)
+    if words != [place]:
+        return True
+    rows = (split(record) for record in rest)
+    return first[place] not in {unquote(row[place]) for row in rows if len(row) > place}

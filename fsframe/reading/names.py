@@ -1,0 +1,105 @@
+"""Columns by name or number, and what is wrong with names."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from fsframe.errors import DataError
+from fsframe.suggest import did_you_mean
+
+__all__ = ["MAX_NAME_BYTES", "as_keys", "check_names", "column_word", "find_column"]
+
+MAX_NAME_BYTES = 4_096
+"""As in docs/file-format.md: a longer name could not be stored."""
+
+
+def column_word(column: int, name: str = "") -> str:
+    """A column for messages: its number from 1, and its name.
+
+    >>> column_word(2, "glucose")
+    'column 3 (glucose)'
+    """
+    return f"column {column + 1} ({name})" if name else f"column {column + 1}"
+
+
+def as_keys(value: str | int | Iterable[str | int] | None) -> tuple[str | int, ...]:
+    """One column or several, as a tuple of names and numbers."""
+    if value is None:
+        return ()
+    if isinstance(value, (str, int)):
+        return (value,)
+    return tuple(value)
+
+
+def find_column(names: Sequence[str] | None, n_columns: int, key: str | int, what: str) -> int:
+    """The position of a column.
+
+    Parameters
+    ----------
+    names : sequence of str, optional
+        None where the table has no line of names.
+    n_columns : int
+    key : str or int
+        A name, or a position from 0, from the end if negative.
+    what : str
+        What it is wanted for, with the file, for the message.
+
+    Raises
+    ------
+    DataError
+        If there is no such column, or several have the name.
+    """
+    if not isinstance(key, str):
+        if not -n_columns <= key < n_columns:
+            raise DataError(f"{what}: there is no column number {key}; the table has {n_columns}")
+        return int(key) % n_columns
+    if names is None:
+        raise DataError(
+            f"{what}: there is no column {key!r}: the first line of the table holds no names; say "
+            "which column by its number"
+        )
+    places = [place for place, name in enumerate(names) if name == key]
+    if len(places) == 1:
+        return places[0]
+    if places:
+        numbers = ", ".join(str(place + 1) for place in places)
+        raise DataError(f"{what}: several columns are named {key!r}: numbers {numbers}")
+    hint = did_you_mean(key, [name for name in names if name])
+    if not hint:
+        shown = ", ".join([name for name in names if name][-6:])
+        hint = f"; the last columns are {shown}"
+    raise DataError(f"{what}: there is no column {key!r}{hint}")
+
+
+def check_names(names: Sequence[str], columns: Sequence[int], path: object) -> None:
+    """Nothing, if the columns have different names of a sound length.
+
+    Raises
+    ------
+    DataError
+        Listing names given twice with their columns, or columns without a name.
+    """
+    wanted = [names[column] for column in columns]
+    nameless = [column + 1 for column in columns if not names[column]]
+    if nameless:
+        shown = ", ".join(map(str, nameless[:8])) + (", …" if len(nameless) > 8 else "")
+        raise DataError(
+            f"{path}, line of names: no name for column {shown}; name every column (a delimiter at "
+            "the end of the line makes one too many)"
+        )
+    twice = [name for name, count in Counter(wanted).items() if count > 1]
+    if twice:
+        places = ", ".join(
+            f"{name!r} (columns {', '.join(str(c + 1) for c in columns if names[c] == name)})"
+            for name in twice[:5]
+        )
+        more = f" and {len(twice) - 5} more" if len(twice) > 5 else ""
+        raise DataError(
+            f"{path}, line of names: used more than once: {places}{more}; rename the columns, or, "
+            f"if "
+            "the first line is a row and not names, say so (header=False)"
+        )
+    long = next((name for name in wanted if len(name.encode()) > MAX_NAME_BYTES), None)
+    if long is not None:
+        raise DataError(f"{path}: the name {long[:30]!r}… is longer than {MAX_NAME_BYTES} bytes")

@@ -1,0 +1,100 @@
+"""A table written with fewer columns, everything else as it was."""
+
+from __future__ import annotations
+
+import gzip
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from fsframe.errors import RequestError
+from fsframe.reading.fields import unquote
+from fsframe.reading.table import Table, quoted
+from fsframe.store.atomic import check_destination, place_file
+
+__all__ = ["write_reduced"]
+
+_SIGNS = {".csv": ",", ".tsv": "\t", ".tab": "\t", ".txt": None}
+
+
+def write_reduced(
+    path: str | os.PathLike[str],
+    table: Table,
+    features: Sequence[str],
+    *,
+    label: str | None = None,
+    keep: Sequence[str] = (),
+    overwrite: bool = False,
+) -> Path:
+    """The path of a text table that holds some columns of `table`, its rows and columns in order.
+
+    Parameters
+    ----------
+    path : path
+        Ending in .csv, .tsv, .tab or .txt, also with .gz.
+    table : Table
+    features : sequence of str
+        Columns that must be there.
+    label : str, optional
+        Name of the label column, kept if it is there.
+    keep : sequence of str
+        Further columns that must be there, such as an identifier.
+    overwrite : bool
+        Whether an existing file may be replaced.
+
+    Returns
+    -------
+    Path
+        Absolute.
+
+    Raises
+    ------
+    DataError
+        If `table` lacks a column that must be there; all are named.
+    RequestError
+        If the ending of `path` is not one of those above, or no column would be written.
+    StoreError
+        If the file is in the way, or cannot be written.
+
+    Notes
+    -----
+    Cells are written as they were spelled. Only where the new file needs another delimiter (a table
+    read from .csv and written to .tsv) are they quoted anew.
+    """
+    sign, packed = _output_form(Path(path), table)
+    check_destination(path, overwrite=overwrite)
+    places = set(table.places([*features, *keep]))
+    if label and label in table.names:
+        places |= set(table.places([label]))
+    if not places:
+        raise RequestError("nothing to write: the run kept no feature")
+    text = "".join(_lines(table, sorted(places), sign))
+    content = text.encode()
+    # Without a time stamp equal tables give equal bytes.
+    return place_file(
+        path, gzip.compress(content, mtime=0) if packed else content, overwrite=overwrite
+    )
+
+
+def _output_form(path: Path, table: Table) -> tuple[str, bool]:
+    packed = path.suffix.lower() == ".gz"
+    ending = (Path(path.stem) if packed else path).suffix.lower()
+    if ending not in _SIGNS:
+        raise RequestError(
+            f"{path}: a reduced table is written as text; end its name in .csv or .tsv (also .gz)"
+        )
+    same = ending in {suffix.lower() for suffix in table.path.suffixes[-2:]}
+    return (table.delimiter if same else _SIGNS[ending] or table.delimiter), packed
+
+
+def _lines(table: Table, columns: list[int], sign: str) -> Iterator[str]:
+    if table.spelled_names is not None:
+        yield _line([table.spelled_names[column] for column in columns], table.delimiter, sign)
+    for cells in table.rows(columns):
+        yield _line(cells, table.delimiter, sign)
+
+
+def _line(cells: list[str], delimiter: str, sign: str) -> str:
+    if sign != delimiter:
+        cells = [quoted(unquote(cell), sign) for cell in cells]
+    return sign.join(cells) + "\n"

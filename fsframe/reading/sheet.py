@@ -1,0 +1,199 @@
+"""A delimited text file as named columns, its fields still text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from pathlib import Path
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from fsframe.errors import DataError
+from fsframe.reading.fields import (
+    choose_delimiter,
+    delimiter_name,
+    field_splitter,
+    split_records,
+    unquote,
+)
+from fsframe.reading.header import is_header
+from fsframe.reading.names import column_word
+from fsframe.reading.numbers import BadCell, is_missing, is_number, parse_lines
+from fsframe.reading.text_file import load_text
+
+__all__ = ["Sheet", "load_sheet"]
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class Sheet:
+    """Lines of a text table and how to take them apart.
+
+    Parameters
+    ----------
+    path : Path
+    delimiter : str
+    names : tuple of str or None
+        The line of names; None if there is none. An unnamed column has an empty name.
+    spelled_names : tuple of str or None
+        The same with quotes and blanks, as in the file.
+    records : list of str
+        The rows, without the line of names, as spelled in the file.
+    line_numbers : sequence of int
+        The line of the file in which each record begins, from 1.
+    n_fields : int
+        Fields of each record.
+    """
+
+    path: Path
+    delimiter: str
+    names: tuple[str, ...] | None
+    spelled_names: tuple[str, ...] | None = attrs.field(repr=False)
+    records: list[str] = attrs.field(repr=False)
+    line_numbers: Sequence[int] = attrs.field(repr=False)
+    n_fields: int
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return len(self.records)
+
+    def split(self, record: str) -> list[str]:
+        """The fields of a record as spelled."""
+        return field_splitter(self.delimiter)(record)
+
+    def column(self, column: int) -> list[str]:
+        """What the fields of a column mean: without quotes and outer blanks."""
+        if column == self.n_fields - 1 and not self._quoted:
+            return [record.rpartition(self.delimiter)[2].strip() for record in self.records]
+        return [unquote(self.split(record)[column]) for record in self.records]
+
+    def rows(self, columns: Sequence[int]) -> Iterator[list[str]]:
+        """The fields of some columns as spelled, row by row; each record is split once."""
+        for record in self.records:
+            fields = self.split(record)
+            yield [fields[column] for column in columns]
+
+    @cached_property
+    def _quoted(self) -> bool:
+        return any('"' in record for record in self.records)
+
+    def numbers(self, columns: Sequence[int]) -> NDArray[np.float64]:
+        """Columns (ascending) as (n_rows, n_columns) float64, NaN where missing.
+
+        Raises
+        ------
+        DataError
+            Naming line and column of the first cell that is no number.
+        """
+        lines, delimiter = self.records, self.delimiter
+        if self._quoted:
+            lines, delimiter = self._without_quotes()
+        try:
+            return parse_lines(lines, delimiter, self.n_fields, columns, field_splitter(delimiter))
+        except BadCell as bad:
+            raise self._not_a_number(bad.row, columns[bad.position], bad.text) from None
+
+    def _without_quotes(self) -> tuple[list[str], str]:
+        """The records with quotes taken off, joined by a character that occurs nowhere."""
+        used = set().union(*map(set, self.records))
+        sign = next(c for c in map(chr, range(0xE000, 0xF900)) if c not in used)
+        return [
+            sign.join(unquote(field).replace("\n", " ") for field in self.split(record))
+            for record in self.records
+        ], sign
+
+    def where(self, row: int, column: int) -> str:
+        """Line and column of a cell, for messages."""
+        name = self.names[column] if self.names else ""
+        return f"{self.path}, line {self.line_numbers[row]}, {column_word(column, name)}"
+
+    def _not_a_number(self, row: int, column: int, text: str) -> DataError:
+        cells = self.column(column)
+        wrong = sum(not is_number(cell) and not is_missing(cell) for cell in cells)
+        shown = text if len(text) <= 40 else text[:39] + "…"
+        advice = "correct it, or leave the field empty if the value is missing"
+        if re.fullmatch(r"[+-]?[0-9]*(?:,[0-9]+)+", text):
+            advice = "write decimals with a point and no thousands separators: 1234.5"
+        elif 2 * wrong > len(cells):
+            advice = (
+                f"{wrong} of {len(cells)} cells of this column are text: drop the column, make it "
+                f"the "
+                "label, or declare it categorical"
+            )
+        elif wrong > 1:
+            advice = f"so are {wrong - 1} more cells of this column; {advice}"
+        return DataError(f"{self.where(row, column)}: {shown!r} is not a number; {advice}")
+
+
+def load_sheet(
+    path: Path,
+    *,
+    delimiter: str | None = None,
+    label: str | int | None = None,
+    header: bool | None = None,
+) -> Sheet:
+    """The table in a text file.
+
+    Parameters
+    ----------
+    path : Path
+    delimiter : str, optional
+        Chosen by ending and first line if not given.
+    label : str or int, optional
+        Helps to tell whether the first line holds names.
+    header : bool, optional
+        Whether it does; found out if not given.
+
+    Raises
+    ------
+    DataError
+        If the file cannot be read, holds no rows, or rows differ in length.
+    """
+    records, numbers = split_records(load_text(path), path)
+    sign = choose_delimiter(records[0], path, delimiter)
+    split = field_splitter(sign)
+    spelled = split(records[0])
+    first = [unquote(field) for field in spelled]
+    if header is None:
+        header = is_header(first, records[1:], split, label)
+    names: tuple[str, ...] | None = None
+    if header:
+        names = tuple(first)
+        records, numbers = records[1:], numbers[1:]
+        if not records:
+            raise DataError(f"{path} holds a line of names and no rows")
+        if len(split(records[0])) == len(names) + 1:
+            # R leaves out the name of the column of row names.
+            names, spelled = ("", *names), ["", *spelled]
+    sheet = Sheet(
+        path=path,
+        delimiter=sign,
+        names=names,
+        spelled_names=tuple(spelled) if header else None,
+        records=records,
+        line_numbers=numbers,
+        n_fields=len(names) if names else len(first),
+    )
+    _check_lengths(sheet)
+    return sheet
+
+
+def _check_lengths(sheet: Sheet) -> None:
+    sign, expected = sheet.delimiter, sheet.n_fields
+    for record, line in zip(sheet.records, sheet.line_numbers, strict=True):
+        found = len(sheet.split(record)) if '"' in record else record.count(sign) + 1
+        if found == expected:
+            continue
+        model = "the line of names" if sheet.names else "the first line"
+        hint = ""
+        if found > expected and sign == ",":
+            hint = "; if its numbers have decimal commas, save them with decimal points"
+        elif found == expected + 1 and record.rstrip(" ").endswith(sign):
+            hint = f"; it ends in a {delimiter_name(sign)}"
+        raise DataError(
+            f"{sheet.path}, line {line} has {found} fields, {model} has {expected} "
+            f"(delimiter: {delimiter_name(sign)}){hint}"
+        )

@@ -1,0 +1,195 @@
+"""A table with its cells as spelled; it may lack the label. Finished runs are applied to these."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from fsframe.errors import DataError
+from fsframe.reading.locate import file_kind, find_table
+from fsframe.reading.sheet import Sheet, load_sheet
+from fsframe.suggest import did_you_mean
+
+__all__ = ["Table", "read_table"]
+
+
+class _Cells(Protocol):
+    """Where cells come from: a text file or arrays."""
+
+    def rows(self, columns: Sequence[int]) -> Iterator[list[str]]: ...
+    def numbers(self, columns: Sequence[int]) -> NDArray[np.float64]: ...
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class Table:
+    """A table whose cells are still what the file says.
+
+    Parameters
+    ----------
+    path : Path
+    names : tuple of str
+        One per column, the label's and those of extra columns too.
+    spelled_names : tuple of str or None
+        The line of names as spelled; None if the file has none.
+    delimiter : str
+        Between fields of the file; a comma for arrays.
+    n_rows : int
+    """
+
+    path: Path
+    names: tuple[str, ...]
+    spelled_names: tuple[str, ...] | None = attrs.field(repr=False)
+    delimiter: str
+    n_rows: int
+    _cells: _Cells = attrs.field(repr=False)
+
+    def rows(self, columns: Sequence[int]) -> Iterator[list[str]]:
+        """The cells of some columns as spelled, quotes and blanks included, row by row."""
+        return self._cells.rows(columns)
+
+    def places(self, features: Sequence[str]) -> list[int]:
+        """Where the named columns are.
+
+        Raises
+        ------
+        DataError
+            Naming all that are not there, or are there twice.
+        """
+        place: dict[str, int] = {}
+        twice = set()
+        for column, name in enumerate(self.names):
+            if place.setdefault(name, column) != column:
+                twice.add(name)
+        missing = [name for name in features if name not in place]
+        if missing:
+            raise DataError(self._lacking(missing, len(features)))
+        double = [name for name in features if name in twice]
+        if double:
+            raise DataError(f"{self.path}: several columns are named {double[0]!r}; rename them")
+        return [place[name] for name in features]
+
+    def numbers(self, features: Sequence[str]) -> NDArray[np.float64]:
+        """The named columns in that order as (n_rows, n_features) float64, NaN where missing.
+
+        Raises
+        ------
+        DataError
+            If a column is not there or holds text; with line and column.
+        """
+        places = self.places(features)
+        ascending = sorted(set(places))
+        X = self._cells.numbers(ascending)
+        return np.ascontiguousarray(X[:, np.searchsorted(ascending, places)])
+
+    def _lacking(self, missing: list[str], needed: int) -> str:
+        shown = []
+        for name in missing[:5]:
+            hint = did_you_mean(name, self.names).removeprefix(". ")
+            shown.append(repr(name) + (f" ({hint})" if hint else ""))
+        more = f" and {len(missing) - 5} more" if len(missing) > 5 else ""
+        return (
+            f"{self.path} lacks {len(missing)} of the {needed} columns that are needed: "
+            f"{', '.join(shown)}{more}; it has {len(self.names)} columns"
+        )
+
+
+@attrs.frozen
+class _SheetCells:
+    sheet: Sheet
+
+    def rows(self, columns: Sequence[int]) -> Iterator[list[str]]:
+        return self.sheet.rows(columns)
+
+    def numbers(self, columns: Sequence[int]) -> NDArray[np.float64]:
+        return self.sheet.numbers(columns)
+
+
+@attrs.frozen
+class _ArrayCells:
+    X: NDArray[Any]
+    y: NDArray[Any] | None
+
+    def rows(self, columns: Sequence[int]) -> Iterator[list[str]]:
+        p = self.X.shape[1]
+        features = [column for column in columns if column < p]
+        for row, values in enumerate(self.X[:, features]):
+            # str of a NumPy number is the shortest that reads back as the same number.
+            cells = {c: "" if v != v else str(v) for c, v in zip(features, values, strict=True)}
+            if self.y is not None:
+                cells[p] = quoted(str(self.y[row]), ",")
+            yield [cells[column] for column in columns]
+
+    def numbers(self, columns: Sequence[int]) -> NDArray[np.float64]:
+        return np.asarray(self.X[:, columns], dtype=np.float64)
+
+
+def quoted(text: str, delimiter: str) -> str:
+    r"""A text as a field: in quotes only where it must be.
+
+    >>> quoted("a,b", ","), quoted("a b", ","), quoted('6" pipe', "\t")
+    ('"a,b"', 'a b', '"6"" pipe"')
+    """
+    if text == text.strip() and not any(sign in text for sign in (delimiter, '"', "\n")):
+        return text
+    return '"' + text.replace('"', '""') + '"'
+
+
+def read_table(
+    path: str | os.PathLike[str],
+    *,
+    delimiter: str | None = None,
+    header: bool | None = None,
+    x: str = "/X",
+    y: str = "/y",
+    names: str = "/feature_names",
+) -> Table:
+    """The table in a file, with or without a label, its cells untouched.
+
+    Parameters
+    ----------
+    path, delimiter, header, x, y, names
+        As in `read`.
+
+    Returns
+    -------
+    Table
+        Columns of a text file without a line of names are called ``f1, f2, …``.
+
+    Raises
+    ------
+    DataError
+        If the file is missing, damaged, of another kind, or its rows differ in length.
+    """
+    found = find_table(path)
+    kind = file_kind(found)
+    if kind != "text":
+        from fsframe.reading.arrays import load_arrays
+
+        arrays = load_arrays(found, kind, x=x, y=y, names=names)
+        n_rows, n_features = arrays.X.shape
+        called = arrays.names or tuple(f"f{k + 1}" for k in range(n_features))
+        if arrays.y is not None:
+            called = (*called, arrays.label_name)
+        return Table(
+            path=found,
+            names=called,
+            spelled_names=tuple(quoted(name, ",") for name in called),
+            delimiter=",",
+            n_rows=n_rows,
+            cells=_ArrayCells(arrays.X, arrays.y),
+        )
+    sheet = load_sheet(found, delimiter=delimiter, header=header)
+    return Table(
+        path=found,
+        names=sheet.names or tuple(f"f{k + 1}" for k in range(sheet.n_fields)),
+        spelled_names=sheet.spelled_names,
+        delimiter=sheet.delimiter,
+        n_rows=sheet.n_rows,
+        cells=_SheetCells(sheet),
+    )
