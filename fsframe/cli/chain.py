@@ -130,14 +130,15 @@ def _run(results: list[StageText | dict[str, Any]], dry_run: bool) -> None:
 
 
 def default_run_path(chain: Chain, data: Path) -> Path:
-    """Beside the data: ``parkinsons.csv`` and ``immigrate npfs`` give
-    ``parkinsons.immigrate-npfs.h5``; parameters do not enter the name."""
-    stem = data.name
-    for ending in reversed(data.suffixes[-2:]):
-        if ending.lower() in (".gz", ".csv", ".tsv", ".txt", ".npz", ".h5", ".hdf5"):
-            stem = stem.removesuffix(ending)
+    """Where a run file goes by itself: beside the data, named for data and stages.
+
+    ``parkinsons.csv`` and ``immigrate npfs`` give ``parkinsons.immigrate-npfs.h5``; parameters do not
+    enter the name.
+    """
+    from fsframe.reading.locate import table_name
+
     stages = "-".join(stage.name.rpartition("/")[2] for stage in chain.stages)
-    return data.with_name(f"{stem}.{stages}.h5")
+    return data.with_name(f"{table_name(data)}.{stages}.h5")
 
 
 def _run_on(parsed: Chain, *, data: str, **options: Any) -> None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from fsframe.cli.text_table import table_lines
+from fsframe.params import format_value
 from fsframe.store import RunRecord, StageRecord, printable
 
 __all__ = ["all_warnings", "result_lines", "result_object"]
@@ -164,9 +166,16 @@ def file_lines(record: RunRecord, path: Path) -> Iterator[str]:
     if record.data.source:
         yield f"data      {printable(record.data.source)}, SHA-256 {record.data.sha256[:16]}…"
     for stage in record.stages:
-        given = ", ".join(f"{key}={value}" for key, value in stage.params.items())
         provider = f"{stage.provider} {stage.provider_version}{_absence(stage)}"
-        yield f"stage     {printable(stage.name)} ({provider}): {printable(given)}"
+        yield f"stage     {printable(stage.name)}, from {printable(provider)}"
+        given = ", ".join(
+            f"{key}={format_value(value)}"
+            for key, value in stage.params.items()
+            if value is not None
+        )
+        yield from textwrap.wrap(
+            printable(given), 96, initial_indent=" " * 10, subsequent_indent=" " * 10
+        )
     yield ""
     yield from result_lines(record, path)
 

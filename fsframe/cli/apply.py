@@ -1,0 +1,62 @@
+"""``fsframe apply RUN.h5 on NEW.csv -o OUT.csv``: the reduced table, cell for cell."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from fsframe.cli.run_file import find_run
+from fsframe.errors import RequestError
+
+__all__ = ["apply"]
+
+
+@click.command()
+@click.argument("run")
+@click.argument("words", nargs=-1, required=True, metavar="on DATA")
+@click.option("-o", "--out", metavar="FILE", required=True, help="Where to write the table.")
+@click.option(
+    "--top", type=click.IntRange(min=1), help="Only the best so many of the kept features."
+)
+@click.option("--keep", metavar="NAME,…", help="Further columns to keep, such as an identifier.")
+@click.option("--overwrite", is_flag=True, help="Replace the file if it is there.")
+@click.option("-q", "--quiet", is_flag=True, help="Say nothing.")
+def apply(
+    run: str,
+    words: tuple[str, ...],
+    out: str,
+    top: int | None,
+    keep: str | None,
+    overwrite: bool,
+    quiet: bool,
+) -> None:
+    """Write a table reduced to the features a run kept, and its label if it has one.
+
+    Rows and columns stay in the order of DATA, cells as they are spelled there. A table that lacks
+    a needed column is refused.
+
+    \b
+    Example:
+      fsframe apply examples/parkinsons.immigrate-npfs.h5 on examples/parkinsons.csv -o reduced.csv
+    """
+    from fsframe.reading import read_table, write_reduced
+    from fsframe.store import load_run
+
+    if len(words) != 2 or words[0] != "on":
+        raise RequestError("say which table: fsframe apply RUN.h5 on DATA -o OUT.csv")
+    record = load_run(find_run(run))
+    names = record.selected_names[:top]
+    if not names:
+        raise RequestError(f"{run} kept no feature; there is nothing to reduce a table to")
+    table = read_table(words[1])
+    further = [part.strip() for part in keep.split(",") if part.strip()] if keep else []
+    written = write_reduced(
+        Path(out), table, names, label=record.data.label or None, keep=further, overwrite=overwrite
+    )
+    if not quiet:
+        click.echo(
+            f"{table.n_rows} rows × {len(names)} features of {words[1]}: {', '.join(names[:8])}"
+            + (", …" if len(names) > 8 else "")
+        )
+        click.echo(f"table: {written}")
