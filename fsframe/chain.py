@@ -15,11 +15,10 @@ from fsframe.dataset import Dataset
 from fsframe.errors import FsframeError, PluginError, RequestError
 from fsframe.grammar import StageText, format_stages, parse_stages
 from fsframe.params import format_value
-from fsframe.registry import Registry, classifiers, selectors
+from fsframe.registry import Registry, classifiers, find_offer, selectors
 from fsframe.run import Progress, Run, make_run
 from fsframe.selection import Selection
 from fsframe.selector import Selector, WrappingSelector
-from fsframe.suggest import did_you_mean
 
 if TYPE_CHECKING:
     import os
@@ -325,18 +324,10 @@ def find_method(name: str) -> type[Selector] | type[Classifier]:
     Raises
     ------
     RequestError, PluginError
-        As `fsframe.registry.Registry` says; a suggestion is drawn from both registries.
+        As `fsframe.registry.find_offer` says.
     """
-    if name in classifiers and name not in selectors:
-        return classifiers[name]  # type: ignore[no-any-return]
-    try:
-        return selectors[name]  # type: ignore[no-any-return]
-    except RequestError:
-        hint = did_you_mean(name, [*selectors, *classifiers])
-        raise RequestError(
-            f"there is no selector or classifier {name!r}"
-            + (hint or ". `fsframe methods` lists what there is")
-        ) from None
+    registry, offer = find_offer(name, selectors, classifiers)
+    return registry[offer.name]  # type: ignore[no-any-return]
 
 
 def _order_problems(stages: tuple[Stage, ...]) -> Iterator[str]:

@@ -31,6 +31,22 @@ def _check_target(_: Any, __: Any, value: str) -> None:
         raise ValueError(f"entry target {value!r} is not of the form 'package.module:Class'")
 
 
+def _check_line(_: Any, attribute: attrs.Attribute[Any], value: str) -> None:
+    # Lists print these as they are: a line break or an escape sequence would spoil the terminal.
+    if not isinstance(value, str) or not (value.isprintable() or not value):
+        raise ValueError(f"entry {attribute.name} must be one line of text, not {value!r}")
+
+
+def _check_words(_: Any, attribute: attrs.Attribute[Any], value: frozenset[str]) -> None:
+    if not all(isinstance(word, str) and word.isprintable() for word in value):
+        raise ValueError(f"entry {attribute.name} must be words, not {sorted(map(repr, value))}")
+
+
+def _check_api(_: Any, __: Any, value: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise ValueError(f"entry api must be a whole number from 1, not {value!r}")
+
+
 def _words(value: Iterable[str] | str) -> frozenset[str]:
     return frozenset({value} if isinstance(value, str) else value)
 
@@ -55,16 +71,16 @@ class Entry:
     Raises
     ------
     ValueError
-        If the name or the target has another form.
+        If a field has another form.
     """
 
     kind: ClassVar[str] = "entry"
 
     name: str = attrs.field(validator=_check_name)
     target: str = attrs.field(validator=_check_target)
-    summary: str = ""
-    reference: str = ""
-    api: int = API_VERSION
+    summary: str = attrs.field(default="", validator=_check_line)
+    reference: str = attrs.field(default="", validator=_check_line)
+    api: int = attrs.field(default=API_VERSION, validator=_check_api)
 
 
 @attrs.frozen(kw_only=True)
@@ -81,8 +97,10 @@ class SelectorEntry(Entry):
 
     kind: ClassVar[str] = "selector"
 
-    family: str = "other"
-    gives: frozenset[str] = attrs.field(default=frozenset({"scores"}), converter=_words)
+    family: str = attrs.field(default="other", validator=_check_line)
+    gives: frozenset[str] = attrs.field(
+        default=frozenset({"scores"}), converter=_words, validator=_check_words
+    )
     wraps: bool = False
 
 
@@ -92,7 +110,9 @@ class ClassifierEntry(Entry):
 
     kind: ClassVar[str] = "classifier"
 
-    uses: frozenset[str] = attrs.field(default=frozenset(), converter=_words)
+    uses: frozenset[str] = attrs.field(
+        default=frozenset(), converter=_words, validator=_check_words
+    )
 
 
 @attrs.frozen(kw_only=True)

@@ -8,7 +8,22 @@ __all__ = [
     "PluginError",
     "RequestError",
     "StoreError",
+    "one_line",
 ]
+
+
+def one_line(error: BaseException) -> str:
+    """A stranger's exception as one line that is safe on a terminal: its type and its message.
+
+    >>> one_line(ValueError("two\\nlines\\x1b[2J"))
+    'ValueError: two lines?[2J'
+    """
+    try:
+        message = " ".join(str(error).split())
+    except Exception:  # An exception whose own __str__ is broken still has a type.
+        message = ""
+    kept = "".join(c if c.isprintable() else "?" for c in message)
+    return f"{type(error).__name__}: {kept}" if kept else type(error).__name__
 
 
 class FsframeError(Exception):

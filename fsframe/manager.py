@@ -3,7 +3,8 @@
 Environment, read before anything of a plugin is imported:
 
 ``FSFRAME_PLUGINS``
-    Comma-separated names of the only plugins to load.
+    Comma-separated names (of plugins or distributions) of the only plugins to load; set but empty,
+    none.
 ``FSFRAME_BLOCK``
     Comma-separated names of plugins not to load.
 ``FSFRAME_STRICT``
@@ -14,12 +15,13 @@ Environment, read before anything of a plugin is imported:
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import os
 import re
 import sys
 import traceback
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from importlib import metadata
 from types import ModuleType
 from typing import Any
@@ -29,7 +31,7 @@ import pluggy
 
 from fsframe import hookspecs
 from fsframe.entries import ClassifierEntry, Entry, SelectorEntry, StabilityMetricEntry
-from fsframe.errors import PluginError
+from fsframe.errors import PluginError, one_line
 from fsframe.suggest import did_you_mean
 
 __all__ = ["HOOKS", "LoadedPlugin", "PluginManager", "PluginSource", "installed_plugins"]
@@ -82,32 +84,90 @@ def _normal(name: str) -> str:
 
 
 def installed_plugins() -> tuple[PluginSource, ...]:
-    """The plugins of the entry-point group ``fsframe``, by name; none of them is imported."""
-    found: dict[tuple[str, str], metadata.EntryPoint] = {}
-    for point in metadata.entry_points(group=hookspecs.PROJECT):
-        owner = point.dist.name if point.dist is not None else "unknown"
+    """The plugins of the entry-point group ``fsframe``, by name; none of them is imported.
+
+    A distribution whose own description cannot be read becomes a plugin that fails to load.
+    """
+    found: dict[tuple[str, str], PluginSource] = {}
+    seen: set[str] = set()
+    for distribution in metadata.distributions():
+        owner = _distribution_name(distribution)
         # The first of two copies of one distribution is the one that Python itself would import.
-        found.setdefault((point.name, _normal(owner)), point)
+        if _normal(owner) in seen:
+            continue
+        seen.add(_normal(owner))
+        for source in _sources_of(distribution, owner):
+            found.setdefault((source.name, _normal(owner)), source)
     names = [name for name, _ in found]
-    sources = []
-    for (name, owner), point in sorted(found.items()):
-        sources.append(
-            PluginSource(
-                name=name if names.count(name) == 1 else f"{owner}.{name}",
-                distribution=point.dist.name if point.dist is not None else "unknown",
-                version=point.dist.version if point.dist is not None else "unknown",
-                target=point.value,
-                load=point.load,
-            )
+    return tuple(
+        source if names.count(name) == 1 else attrs.evolve(source, name=f"{owner}.{name}")
+        for (name, owner), source in sorted(found.items())
+    )
+
+
+def _distribution_name(distribution: metadata.Distribution) -> str:
+    """The distribution's name; that of its folder where its metadata do not say."""
+    try:
+        name = distribution.metadata["Name"]
+    except Exception:  # Unreadable metadata of a stranger.
+        name = None
+    folder = getattr(distribution, "_path", None)
+    return str(name or getattr(folder, "stem", "unknown").partition("-")[0] or "unknown")
+
+
+def _sources_of(distribution: metadata.Distribution, owner: str) -> Iterator[PluginSource]:
+    """The plugins of one distribution."""
+    try:
+        # Cheap for the many distributions that have no plugin: their points are not parsed.
+        if hookspecs.PROJECT not in (distribution.read_text("entry_points.txt") or ""):
+            return
+        points = [p for p in distribution.entry_points if p.group == hookspecs.PROJECT]
+    except Exception as error:
+        yield PluginSource(
+            name=owner,
+            distribution=owner,
+            version=_version(distribution),
+            target="",
+            load=_raiser(f"its entry_points.txt cannot be read: {one_line(error)}"),
         )
-    return tuple(sources)
+        return
+    for point in points:
+        sound = point.pattern.match(point.value) is not None
+        yield PluginSource(
+            name=point.name,
+            distribution=owner,
+            version=_version(distribution),
+            target=point.value,
+            load=point.load
+            if sound
+            else _raiser(f"its entry point names {point.value!r}, which is no module"),
+        )
+
+
+def _version(distribution: metadata.Distribution) -> str:
+    try:
+        return str(distribution.metadata["Version"] or "unknown")
+    except Exception:  # Unreadable metadata of a stranger.
+        return "unknown"
+
+
+def _raiser(reason: str) -> Callable[[], object]:
+    def load() -> object:
+        raise PluginError(reason)
+
+    return load
 
 
 def _words(variable: str, environ: Mapping[str, str]) -> frozenset[str] | None:
     value = environ.get(variable)
     if value is None:
         return None
-    return frozenset(word.strip() for word in value.split(",") if word.strip())
+    return frozenset(_normal(word.strip()) for word in value.split(",") if word.strip())
+
+
+def _names(source: PluginSource) -> frozenset[str]:
+    """What the environment may call a plugin: its name, or that of its distribution."""
+    return frozenset({_normal(source.name), _normal(source.distribution)})
 
 
 def _set(variable: str, environ: Mapping[str, str]) -> bool:
@@ -157,10 +217,12 @@ class PluginManager:
         offered: list[Entry] = []
         try:
             self._trace(f"{source.name}: importing {source.target}")
-            plugin = source.load()
-            self._check_hooks(plugin)
-            self._pluggy.register(plugin, name=source.name)
-            self._collect(plugin, offered)
+            # Results go to stdout; what a plugin prints while it is loaded must not mix with them.
+            with contextlib.redirect_stdout(sys.stderr):
+                plugin = source.load()
+                self._check_hooks(plugin)
+                self._pluggy.register(plugin, name=source.name)
+                self._collect(plugin, offered)
         except KeyboardInterrupt:
             raise
         # The plugin boundary: whatever a stranger's module raises, even SystemExit, is kept as its
@@ -175,7 +237,7 @@ class PluginManager:
     ) -> LoadedPlugin:
         if self._pluggy.has_plugin(source.name):
             self._pluggy.unregister(name=source.name)
-        reason = str(error) if isinstance(error, PluginError) else _one_line(error)
+        reason = str(error) if isinstance(error, PluginError) else one_line(error)
         self._trace(f"{source.name}: failed: {reason}")
         if _set("FSFRAME_STRICT", self._environ):
             raise PluginError(
@@ -190,13 +252,25 @@ class PluginManager:
         )
 
     def _blocked(self, source: PluginSource) -> str:
-        names = {source.name, source.distribution}
+        names = _names(source)
         chosen = _words("FSFRAME_PLUGINS", self._environ)
         if chosen is not None and not names & chosen:
             return "not among FSFRAME_PLUGINS"
         if names & (_words("FSFRAME_BLOCK", self._environ) or frozenset()):
             return "blocked by FSFRAME_BLOCK"
         return ""
+
+    def remarks(self) -> tuple[str, ...]:
+        """What to say of the environment: names in its variables that belong to no plugin."""
+        sources = [plugin.source for plugin in self.plugins()]
+        known = frozenset().union(*(_names(source) for source in sources))
+        return tuple(
+            f"{variable} names {word!r}, which is no plugin"
+            + did_you_mean(word, [source.name for source in sources])
+            for variable in ("FSFRAME_PLUGINS", "FSFRAME_BLOCK")
+            for word in sorted(_words(variable, self._environ) or ())
+            if word not in known
+        )
 
     def _check_hooks(self, plugin: object) -> None:
         """Raise PluginError on quiet mistakes: a hook's name misspelled, its marker forgotten."""
@@ -211,9 +285,10 @@ class PluginManager:
                 and not marked
                 and not isinstance(member, ModuleType)
             ):
+                hint = "" if name in HOOKS else did_you_mean(name, HOOKS)
                 raise PluginError(
                     f"{name!r} looks like a hook but lacks its marker; put @hookimpl "
-                    "(from fsframe.hookspecs import hookimpl) above it"
+                    f"(from fsframe.hookspecs import hookimpl) above it{hint}"
                 )
 
     def _collect(self, plugin: object, offered: list[Entry]) -> None:
@@ -221,7 +296,15 @@ class PluginManager:
             implementation = getattr(plugin, hook, None)
             if implementation is None or not hasattr(implementation, f"{hookspecs.PROJECT}_impl"):
                 continue
-            for entry in implementation() or ():
+            offers = implementation()
+            if offers is not None and (
+                isinstance(offers, Entry) or not isinstance(offers, Iterable)
+            ):
+                raise PluginError(
+                    f"{hook} returned {type(offers).__name__}; it must yield "
+                    f"{kind.__name__} objects"
+                )
+            for entry in offers or ():
                 self._check_entry(hook, kind, entry, offered)
                 offered.append(entry)
         if not offered:
@@ -235,14 +318,16 @@ class PluginManager:
                 f"{entry.name!r} needs plugin API {entry.api}, this fsframe has "
                 f"{hookspecs.API_VERSION}; upgrade fsframe or install an older plugin"
             )
-        if any(type(other) is kind and other.name == entry.name for other in offered):
-            raise PluginError(f"it offers the {kind.kind} {entry.name!r} twice")
+        for other in offered:
+            # Selectors and classifiers stand in the same chain: a name there means one of them.
+            if other.name == entry.name and (other.kind == kind.kind or _in_chains(other, entry)):
+                kinds = " and ".join(sorted({other.kind, kind.kind}))
+                raise PluginError(f"it offers the {kinds} {entry.name!r} twice")
 
     def _trace(self, message: str) -> None:
         if _set("FSFRAME_TRACE", self._environ):
             print(f"fsframe plugins: {message}", file=sys.stderr, flush=True)
 
 
-def _one_line(error: BaseException) -> str:
-    message = " ".join(str(error).split())
-    return f"{type(error).__name__}: {message}" if message else type(error).__name__
+def _in_chains(*entries: Entry) -> bool:
+    return all(isinstance(entry, (SelectorEntry, ClassifierEntry)) for entry in entries)

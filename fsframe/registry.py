@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+import contextlib
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
 import attrs
 
 from fsframe.entries import ClassifierEntry, Entry, SelectorEntry, StabilityMetricEntry
-from fsframe.errors import PluginError, RequestError
+from fsframe.errors import PluginError, RequestError, one_line
 from fsframe.manager import LoadedPlugin, PluginManager
 from fsframe.suggest import did_you_mean
 
@@ -18,6 +20,7 @@ __all__ = [
     "Registry",
     "classifiers",
     "default_manager",
+    "find_offer",
     "selectors",
     "stability_metrics",
 ]
@@ -84,6 +87,11 @@ class Registry(Mapping[str, Any]):
         self._manager = manager
         self._classes: dict[str, type] = {}
 
+    @property
+    def kind(self) -> str:
+        """What is registered here, in words, such as ``"selector"``."""
+        return self._kind.kind
+
     def offers(self) -> tuple[Offer, ...]:
         """What usable plugins offer, sorted by name; nothing of it is imported."""
         found: list[tuple[Entry, LoadedPlugin]] = [
@@ -91,7 +99,7 @@ class Registry(Mapping[str, Any]):
             for plugin in self._manager().plugins()
             if plugin.status == "loaded"
             for entry in plugin.entries
-            if type(entry) is self._kind
+            if isinstance(entry, self._kind)
         ]
         names = [entry.name for entry, _ in found]
         offers = [
@@ -102,6 +110,15 @@ class Registry(Mapping[str, Any]):
         ]
         return tuple(sorted(offers, key=lambda offer: offer.name))
 
+    def matching(self, name: str) -> tuple[Offer, ...]:
+        """The offers that `name` may mean: one, several where it is contested, or none."""
+        provider, slash, plain = name.rpartition("/")
+        return tuple(
+            offer
+            for offer in self.offers()
+            if offer.entry.name == plain and (not slash or offer.provider == provider)
+        )
+
     def offer(self, name: str) -> Offer:
         """Who offers `name`; ``provider/name`` settles a contest.
 
@@ -110,51 +127,25 @@ class Registry(Mapping[str, Any]):
         RequestError, PluginError
             As the class says.
         """
-        offers = self.offers()
-        provider, slash, plain = name.rpartition("/")
-        matching = [
-            offer
-            for offer in offers
-            if offer.entry.name == plain and (not slash or offer.provider == provider)
-        ]
-        if len(matching) == 1:
-            return matching[0]
-        kind = self._kind.kind
-        if matching:
-            ways = " or ".join(sorted(f"{offer.provider}/{plain}" for offer in matching))
-            owners = " and ".join(
-                sorted(
-                    f"{o.provider} ({o.plugin.source.distribution} {o.version})" for o in matching
-                )
-            )
-            raise PluginError(f"the {kind} {plain!r} is offered by {owners}; say which: {ways}")
-        self._raise_if_unusable(provider if slash else "", plain)
-        hint = did_you_mean(name, [offer.name for offer in offers])
-        if not hint and slash:
-            hint = did_you_mean(plain, [offer.name for offer in offers])
-        raise RequestError(
-            f"there is no {kind} {name!r}{hint or '. `fsframe methods` lists what there is'}"
-        )
+        return find_offer(name, self)[1]
 
-    def _raise_if_unusable(self, provider: str, name: str) -> None:
-        """Repeat the reason of a blocked or failed plugin that has, or may have, the name."""
+    def claim(self, name: str) -> PluginError | None:
+        """Why `name` cannot be used, where a plugin that is not loaded is known to own it."""
+        provider, slash, plain = name.rpartition("/")
         for plugin in self._manager().plugins():
-            if plugin.status == "loaded" or (provider and plugin.name != provider):
+            if plugin.status == "loaded" or (slash and plugin.name != provider):
                 continue
-            offers_it = any(type(e) is self._kind and e.name == name for e in plugin.entries)
+            offers_it = any(isinstance(e, self._kind) and e.name == plain for e in plugin.entries)
             if offers_it or plugin.name == provider:
-                raise PluginError(
-                    f"the {self._kind.kind} {name!r} belongs to the plugin {plugin.name!r}, "
+                return PluginError(
+                    f"the {self._kind.kind} {plain!r} belongs to the plugin {plugin.name!r}, "
                     f"which is {plugin.status}: {plugin.reason}. `fsframe plugins` shows all"
                 )
-        unusable = [p for p in self._manager().plugins() if p.status != "loaded"]
-        known = [offer.name for offer in self.offers()]
-        if unusable and not did_you_mean(name, known):
-            reasons = "; ".join(f"{p.name}, {p.status}: {p.reason}" for p in unusable)
-            raise PluginError(
-                f"no usable plugin offers the {self._kind.kind} {name!r}, but some plugins are not "
-                f"loaded and may offer it ({reasons})"
-            )
+        return None
+
+    def unusable(self) -> tuple[LoadedPlugin, ...]:
+        """The plugins that are blocked or have failed."""
+        return tuple(p for p in self._manager().plugins() if p.status != "loaded")
 
     def __getitem__(self, name: str) -> Any:
         offer = self.offer(name)
@@ -169,15 +160,15 @@ class Registry(Mapping[str, Any]):
         base_module, _, base_name = self._base.partition(":")
         base = getattr(import_module(base_module), base_name)
         try:
-            found = getattr(import_module(module_name), class_name)
+            # Results go to stdout; what a module prints at import must not mix with them.
+            with contextlib.redirect_stdout(sys.stderr):
+                found = getattr(import_module(module_name), class_name)
         except KeyboardInterrupt:
             raise
         # The plugin boundary again: the class's module is a stranger's too.
         except BaseException as error:
-            message = " ".join(str(error).split())
             raise PluginError(
-                f"the {where} cannot be imported from {offer.entry.target}: "
-                f"{type(error).__name__}: {message}"
+                f"the {where} cannot be imported from {offer.entry.target}: {one_line(error)}"
             ) from error
         if not (isinstance(found, type) and issubclass(found, base)):
             raise PluginError(f"the {where}: {offer.entry.target} is not a {base_name}")
@@ -204,6 +195,51 @@ class Registry(Mapping[str, Any]):
 
     def __repr__(self) -> str:
         return f"<{self._kind.kind}s: {', '.join(self)}>"
+
+
+def find_offer(name: str, *registries: Registry) -> tuple[Registry, Offer]:
+    """Who offers `name`, and in which of the registries it stands.
+
+    Raises
+    ------
+    RequestError
+        If nobody offers it.
+    PluginError
+        If several plugins offer it, or one that is blocked or has failed does, or may.
+    """
+    found = [(registry, offer) for registry in registries for offer in registry.matching(name)]
+    if len(found) == 1:
+        return found[0]
+    plain = name.rpartition("/")[2]
+    if found:
+        raise _contested(plain, [offer for _, offer in found])
+    for registry in registries:
+        claim = registry.claim(name)
+        if claim is not None:
+            raise claim
+    kinds = " or ".join(registry.kind for registry in registries[-2:])
+    kinds = ", ".join([*(registry.kind for registry in registries[:-2]), kinds])
+    known = [known for registry in registries for known in registry]
+    hint = did_you_mean(name, known) or (did_you_mean(plain, known) if plain != name else "")
+    unusable = {plugin.name: plugin for registry in registries for plugin in registry.unusable()}
+    if unusable and not hint:
+        reasons = "; ".join(f"{p.name}, {p.status}: {p.reason}" for p in unusable.values())
+        raise PluginError(
+            f"no usable plugin offers the {kinds} {name!r}, but some plugins are not loaded and "
+            f"may offer it ({reasons})"
+        )
+    raise RequestError(
+        f"there is no {kinds} {name!r}{hint or '. `fsframe methods` lists what there is'}"
+    )
+
+
+def _contested(name: str, offers: Sequence[Offer]) -> PluginError:
+    kinds = " or ".join(sorted({offer.entry.kind for offer in offers}))
+    ways = " or ".join(sorted(f"{offer.provider}/{name}" for offer in offers))
+    owners = " and ".join(
+        sorted(f"{o.provider} ({o.plugin.source.distribution} {o.version})" for o in offers)
+    )
+    return PluginError(f"the {kinds} {name!r} is offered by {owners}; say which: {ways}")
 
 
 _manager: PluginManager | None = None

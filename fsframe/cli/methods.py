@@ -12,9 +12,7 @@ from click.shell_completion import CompletionItem
 
 from fsframe.cli.stages import stage_help
 from fsframe.cli.text_table import table_lines
-from fsframe.errors import RequestError
-from fsframe.registry import Offer, Registry, classifiers, selectors, stability_metrics
-from fsframe.suggest import did_you_mean
+from fsframe.registry import Offer, Registry, classifiers, find_offer, selectors, stability_metrics
 
 __all__ = ["methods"]
 
@@ -90,19 +88,12 @@ def _listing() -> Iterator[str]:
 
 
 def _find(name: str) -> tuple[Offer, Registry]:
-    for registry in _REGISTRIES.values():
-        if name in registry:
-            return registry.offer(name), registry
-    every = [offer_name for registry in _REGISTRIES.values() for offer_name in registry]
-    hint = did_you_mean(name, every)
-    if not hint:
-        # A name of a plugin that is blocked or broken: the registry repeats the reason.
-        for registry in _REGISTRIES.values():
-            try:
-                registry.offer(name)
-            except RequestError:
-                continue
-    raise RequestError(f"there is no method {name!r}{hint or '. `fsframe methods` lists them'}")
+    in_chains = (selectors, classifiers)
+    if any(registry.matching(name) for registry in in_chains):
+        registry, offer = find_offer(name, *in_chains)
+    else:
+        registry, offer = find_offer(name, *_REGISTRIES.values())
+    return offer, registry
 
 
 def _explained(offer: Offer, registry: Registry) -> dict[str, Any]:

@@ -7,9 +7,14 @@ import json
 import click
 
 from fsframe.cli.text_table import table_lines
+from fsframe.entries import Entry
 from fsframe.registry import default_manager
 
 __all__ = ["plugins"]
+
+
+def _number_of(entries: tuple[Entry, ...]) -> str:
+    return f"{len(entries)} method" + ("s" if len(entries) != 1 else "")
 
 
 @click.command()
@@ -26,6 +31,8 @@ def plugins(as_json: bool, traceback: bool) -> None:
       fsframe plugins
     """
     found = default_manager().plugins()
+    for remark in default_manager().remarks():
+        click.echo(f"note: {remark}", err=True)
     if as_json:
         rows = [
             {
@@ -46,7 +53,7 @@ def plugins(as_json: bool, traceback: bool) -> None:
             plugin.name,
             f"{plugin.source.distribution} {plugin.source.version}",
             plugin.status,
-            plugin.reason or f"{len(plugin.entries)} methods",
+            plugin.reason or _number_of(plugin.entries),
         ]
         for plugin in found
     ]
