@@ -19,8 +19,8 @@ __all__ = [
     "critical_difference",
     "holm",
     "paired_t_test",
-    "win_tie_loss",
     "wilcoxon_holm",
+    "win_tie_loss",
 ]
 
 Floats = NDArray[np.float64]
@@ -138,7 +138,7 @@ def win_tie_loss(test: PairedTest, rule: str = "two-step") -> str:
     rule : {"two-step", "strict"}
         ``"two-step"`` (IMMIGRATE, §4.2): a tie unless the two-sided p is below 0.05; then the
         one-sided p of the better direction must be below 0.05 too. ``"strict"`` (IM4E): p < 0.01
-        and means that differ by more than 0.5 %.
+        and means that differ by at least 0.5 %.
 
     Notes
     -----
@@ -146,7 +146,8 @@ def win_tie_loss(test: PairedTest, rule: str = "two-step") -> str:
     below 0.05 has a one-sided p below 0.025. It is carried out as printed all the same.
     """
     if rule == "strict":
-        decided = test.p_value < 0.01 and abs(test.difference) > 0.005
+        # 1e-12: a difference of exactly 0.005 must not fail by rounding.
+        decided = test.p_value < 0.01 and abs(test.difference) >= 0.005 - 1e-12
     else:
         decided = test.p_value < 0.05 and test.p_value / 2.0 < 0.05
     if not decided:
@@ -179,8 +180,8 @@ def wilcoxon_holm(results: Floats) -> Floats:
     Returns
     -------
     (n_methods, n_methods) float
-        Wilcoxon's signed-rank test for each pair (Pratt's zeros), adjusted by Holm over all pairs; ones on
-        the diagonal.
+        Wilcoxon's signed-rank test for each pair (Pratt's zeros), adjusted by Holm over all pairs;
+        ones on the diagonal.
 
     References
     ----------
@@ -260,7 +261,7 @@ def critical_difference(results: Floats, level: float = 0.05) -> CriticalDiffere
 
 
 def _alike(mean_ranks: Floats, p: Floats, level: float) -> tuple[tuple[int, ...], ...]:
-    """Runs of methods in order of rank of which no two differ; runs inside a longer one left out."""
+    """Runs of methods in order of rank of which no two differ, none inside a longer one."""
     order = np.argsort(mean_ranks, kind="stable")
     groups: list[tuple[int, ...]] = []
     reach = -1
