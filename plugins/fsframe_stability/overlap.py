@@ -9,11 +9,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fsframe.errors import RequestError
+from fsframe_stability.products import whole_gram
 
 __all__ = ["Overlap", "prefix_overlaps"]
 
 _COLUMNS = 8192
-"""Columns per block: the float32 copy of a block of 1000 runs stays at 32 MB."""
+"""Columns per block: its copy in single precision takes 32 MB for 1000 runs."""
 
 
 @attrs.frozen(eq=False)
@@ -48,9 +49,8 @@ class Overlap:
 
         Notes
         -----
-        Z Zᵀ as a sum over blocks of columns: O(m²p) time, O(m² + p) memory besides the input.
-        Every partial sum is a whole number below 2²⁴, exact in single precision, so the result
-        does not depend on the order in which a threaded product adds.
+        Z Zᵀ over the u ≤ p columns that some run keeps, in blocks: O(mp + m²u) time, O(mu + m²)
+        memory besides the input.
 
         Examples
         --------
@@ -71,12 +71,10 @@ class Overlap:
                     "for scores or ranks choose a metric over ranks"
                 )
             sets = sets.astype(np.bool_)
-        m, p = sets.shape
-        intersections = np.zeros((m, m), dtype=np.int64)
-        for start in range(0, p, _COLUMNS):
-            block = sets[:, start : start + _COLUMNS].astype(np.float32)
-            intersections += (block @ block.T).astype(np.int64)
-        return cls(intersections, np.count_nonzero(sets, axis=0).astype(np.int64))
+        frequencies = np.count_nonzero(sets, axis=0).astype(np.int64)
+        kept = sets[:, frequencies > 0]
+        intersections = whole_gram(kept, _COLUMNS, np.float32).astype(np.int64)
+        return cls(intersections, frequencies)
 
     @property
     def n_runs(self) -> int:

@@ -41,11 +41,10 @@ def collections(draw, equal: bool = False):
     seed = draw(st.integers(0, 2**32 - 1))
     random = np.random.default_rng(seed)
     order = random.random((m, p)).argsort(axis=1)
+    sizes = random.integers(0, p + 1, size=m)
     if equal:
-        sizes = np.full(m, draw(st.integers(1, p - 1)))
-    else:
-        sizes = random.integers(0, p + 1, size=m)
-    # Half the runs repeat an earlier one, so that identical sets occur as well.
+        sizes[:] = draw(st.integers(1, p - 1))
+    # The later half follows the first run's order, so that sets are often nested or identical.
     order[m // 2 + 1 :] = order[0]
     return order < sizes[:, None]
 

@@ -46,6 +46,16 @@ def test_kendall_by_signs_and_by_sorting_agree() -> None:
     assert metrics["kendall"]()(matrix).value == pytest.approx(expected, abs=1e-13)
 
 
+def test_weighted_tau_by_signs_and_by_scipy_agree_with_and_without_ties_between() -> None:
+    matrix = scores(24, 900, ties=False)  # many blocks of signs
+    matrix[3] = np.round(matrix[3], 1)
+    matrix[20] = matrix[3] + np.round(matrix[20], 1)
+    tau = metrics["weighted-tau"]()._correlations(rankdata(-matrix, axis=1))
+    for i, j in ((0, 1), (0, 3), (2, 20), (3, 20), (20, 23), (22, 23)):
+        expected = weightedtau(matrix[i], matrix[j]).statistic
+        assert tau[i, j] == pytest.approx(expected, abs=1e-12), (i, j)
+
+
 def test_kendall_over_many_blocks_of_signs_agrees_with_scipy() -> None:
     matrix = scores(40, 900, ties=True)
     expected = np.mean([kendalltau(a, b).statistic for a, b in pairs(matrix[:5])])

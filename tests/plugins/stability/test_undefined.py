@@ -154,7 +154,7 @@ def test_impossible_similarities_are_refused(entry: float, message: str) -> None
 def test_a_feature_unlike_itself_is_refused() -> None:
     like = np.eye(4)
     like[2, 2] = 0.5
-    with pytest.raises(fsframe.DataError, match="feature 2 has 0.5"):
+    with pytest.raises(fsframe.DataError, match=r"feature 2 has 0\.5"):
         metrics["yu"]()([SOME, OTHER], like)
 
 
