@@ -47,14 +47,14 @@ def feature_warnings(X: NDArray[np.float64], names: Sequence[str]) -> list[str]:
     lowest, highest = np.fmin.reduce(X, axis=0), np.fmax.reduce(X, axis=0)
     empty = np.isnan(lowest)
     constant = lowest == highest
-    rows = len(X)
-    ends = np.flatnonzero((np.abs(X[-1] - X[0]) == rows - 1) & np.isin(X[0], (0.0, 1.0)))
-    counting = [int(c) for c in ends if rows > 2 and np.all(np.diff(X[:, c]) == 1)]
+    rows = np.arange(len(X), dtype=np.float64)
+    starts = np.isin(X[0], (0.0, 1.0)) & (X[-1] == X[0] + rows[-1]) & (len(X) > 2)
+    counting = [c for c in np.flatnonzero(starts).tolist() if np.all(X[:, c] == X[0, c] + rows)]
     found = []
     for columns, what in (
         (np.flatnonzero(empty).tolist(), "without any value: {}; they carry no information"),
         (np.flatnonzero(constant).tolist(), "with one value only: {}; they carry no information"),
-        (counting, "that count the rows: {}; drop what is an identifier"),
+        (counting, "counting the rows: {}; drop what is an identifier"),
     ):
         if columns:
             which = listed([names[c] for c in columns])

@@ -21,7 +21,7 @@ from fsframe.reading.fields import (
 )
 from fsframe.reading.header import is_header
 from fsframe.reading.names import column_word
-from fsframe.reading.numbers import BadCell, is_missing, is_number, parse_lines
+from fsframe.reading.numbers import BadCell, is_missing, is_number, parse_lines, parse_texts
 from fsframe.reading.text_file import load_text
 
 __all__ = ["Sheet", "load_sheet"]
@@ -79,6 +79,21 @@ class Sheet:
     @cached_property
     def _quoted(self) -> bool:
         return any('"' in record for record in self.records)
+
+    @cached_property
+    def has_row_names(self) -> bool:
+        """Whether the first column is what spreadsheets and data frames add: without a name,
+        different in each row, and text or a count of the rows."""
+        if not self.names or self.names[0] or self.n_fields < 3:
+            return False
+        cells = self.column(0)
+        if len(set(cells)) != len(cells):
+            return False
+        try:
+            numbers = parse_texts(cells)
+        except BadCell:
+            return True
+        return bool(numbers[0] in (0.0, 1.0) and np.all(np.diff(numbers) == 1))
 
     def numbers(self, columns: Sequence[int]) -> NDArray[np.float64]:
         """Columns (ascending) as (n_rows, n_columns) float64, NaN where missing.
@@ -159,24 +174,24 @@ def load_sheet(
     first = [unquote(field) for field in spelled]
     if header is None:
         header = is_header(first, records[1:], split, label)
-    names: tuple[str, ...] | None = None
-    if header:
-        names = tuple(first)
-        records, numbers = records[1:], numbers[1:]
-        if not records:
-            raise DataError(f"{path} holds a line of names and no rows")
-        if len(split(records[0])) == len(names) + 1:
-            # R leaves out the name of the column of row names.
-            names, spelled = ("", *names), ["", *spelled]
+    if header and len(records) == 1:
+        raise DataError(f"{path} holds a line of names and no rows")
     sheet = Sheet(
         path=path,
         delimiter=sign,
-        names=names,
+        names=tuple(first) if header else None,
         spelled_names=tuple(spelled) if header else None,
-        records=records,
-        line_numbers=numbers,
-        n_fields=len(names) if names else len(first),
+        records=records[1:] if header else records,
+        line_numbers=numbers[1:] if header else numbers,
+        n_fields=len(first),
     )
+    if header and len(split(records[1])) == len(first) + 1:
+        named = attrs.evolve(
+            sheet, names=("", *first), spelled_names=("", *spelled), n_fields=len(first) + 1
+        )
+        if named.has_row_names:
+            # R leaves out the name of the column of row names.
+            sheet = named
     _check_lengths(sheet)
     return sheet
 
@@ -189,10 +204,10 @@ def _check_lengths(sheet: Sheet) -> None:
             continue
         model = "the line of names" if sheet.names else "the first line"
         hint = ""
-        if found > expected and sign == ",":
-            hint = "; if its numbers have decimal commas, save them with decimal points"
-        elif found == expected + 1 and record.rstrip(" ").endswith(sign):
+        if found == expected + 1 and record.rstrip(" ").endswith(sign):
             hint = f"; it ends in a {delimiter_name(sign)}"
+        elif found > expected and sign == ",":
+            hint = "; if its numbers have decimal commas, save them with decimal points"
         raise DataError(
             f"{sheet.path}, line {line} has {found} fields, {model} has {expected} "
             f"(delimiter: {delimiter_name(sign)}){hint}"

@@ -20,7 +20,7 @@ from fsframe.reading.features import (
 from fsframe.reading.fields import unquote
 from fsframe.reading.locate import file_kind, find_table, table_name
 from fsframe.reading.names import as_keys, check_names, column_word, find_column
-from fsframe.reading.numbers import BadCell, is_missing, is_number, parse_texts
+from fsframe.reading.numbers import is_missing, is_number
 from fsframe.reading.sheet import Sheet, load_sheet
 from fsframe.reading.target import check_classes, label_values
 
@@ -115,7 +115,7 @@ def _from_sheet(
     path, n = sheet.path, sheet.n_fields
     warnings: list[str] = []
     dropped = {find_column(sheet.names, n, key, f"{path}, column to drop") for key in drop}
-    if _has_row_names(sheet) and 0 not in dropped and label != 0:
+    if sheet.has_row_names and 0 not in dropped and label != 0:
         dropped.add(0)
         warnings.append("the first column has no name and holds row names or numbers: left out")
     left = [column for column in range(n) if column not in dropped]
@@ -131,12 +131,12 @@ def _from_sheet(
     if label is None:
         warnings += _other_label(names, label_name)
     labels, kind = label_values(sheet.column(place), lambda row: sheet.where(row, place), task)
-    warnings += check_classes(
-        labels, label_name, lambda row: f"line {sheet.line_numbers[row]}", kind, path
-    )
     mask = _category_mask(sheet, columns, categorical)
     X, notes = _values(sheet, columns, mask, names)
     check_finite(X, lambda row, column: sheet.where(row, columns[column]))
+    warnings += check_classes(
+        labels, label_name, lambda row: f"line {sheet.line_numbers[row]}", kind, path
+    )
     return Dataset.from_arrays(
         X,
         labels,
@@ -151,21 +151,6 @@ def _from_sheet(
 
 def _word(sheet: Sheet, column: int) -> str:
     return column_word(column, sheet.names[column] if sheet.names else "")
-
-
-def _has_row_names(sheet: Sheet) -> bool:
-    """Whether the first column is what spreadsheets and data frames add: unnamed, different in each
-    row, and text or a count of the rows."""
-    if not sheet.names or sheet.names[0] or sheet.n_fields < 3:
-        return False
-    cells = sheet.column(0)
-    if len(set(cells)) != len(cells):
-        return False
-    try:
-        numbers = parse_texts(cells)
-    except BadCell:
-        return True
-    return bool(numbers[0] in (0.0, 1.0) and np.all(np.diff(numbers) == 1))
 
 
 def _names(sheet: Sheet, columns: list[int], place: int) -> tuple[tuple[str, ...], str]:
