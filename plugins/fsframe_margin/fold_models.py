@@ -44,7 +44,7 @@ def fold_jobs(
         standardize,
     )
     space = PairSpace(
-        inner.X, inner.y, inner.outer, inner.count, memory=run.memory // max(1, run.threads),
+        inner.X, inner.y, inner.outer, inner.count, memory=run.memory,
         linear=linear,
     )  # fmt: skip
     rows = inner.rows(training.X[held])

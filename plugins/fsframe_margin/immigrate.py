@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from typing import ClassVar
 
 import attrs
@@ -17,7 +16,7 @@ from fsframe.selection import PairWeights, Selection, rank_by_score
 from fsframe.selector import Selector
 from fsframe_margin.training import Training, row_notes, training_of
 
-__all__ = ["Immigrate"]
+__all__ = ["Immigrate", "matrix_of"]
 
 Floats = NDArray[np.float64]
 
@@ -176,20 +175,9 @@ class Immigrate(Selector):
     def _select_many(
         self, data: Dataset, counts: NDArray[np.int64], upstream: Selection | None, run: Run
     ) -> list[Selection]:
-        """Resamples side by side, one thread each."""
+        from fsframe_margin.resamples import select_each
 
-        def one(b: int) -> Selection:
-            rows = np.flatnonzero(counts[b])
-            local = attrs.evolve(data, counts=counts[b]).take_rows(rows)
-            own = upstream
-            if own is not None and own.instance_weights is not None:
-                own = attrs.evolve(own, instance_weights=own.instance_weights[rows])
-            return self._select(local, own, attrs.evolve(run.child(b).quiet(), threads=1))
-
-        if run.threads == 1:
-            return [one(b) for b in range(len(counts))]
-        with ThreadPoolExecutor(run.threads) as pool:
-            return list(pool.map(one, range(len(counts))))
+        return select_each(self._select, data, counts, upstream, run)
 
     def _start(self, training: Training, upstream: Selection | None, run: Run) -> Floats:
         size = training.varying.size
@@ -225,6 +213,7 @@ class Immigrate(Selector):
         self, training: Training, start: Floats, settings: list[tuple[float, bool]], run: Run
     ):  # type: ignore[no-untyped-def]
         from fsframe_margin.fold_models import fold_jobs
+        from fsframe_margin.resamples import workers_within
         from fsframe_margin.tuning import stratified_folds, tune
 
         folds = stratified_folds(training.y, self.folds, run.generator(1))
@@ -235,7 +224,8 @@ class Immigrate(Selector):
         def jobs(train, held):  # type: ignore[no-untyped-def]
             return fold_jobs(training, start, train, held, settings, fit, self.standardize, run)
 
-        return tune(training.y, training.outer, folds, len(settings), jobs, run.threads)
+        workers = workers_within(run, *training.X.shape)
+        return tune(training.y, training.outer, folds, len(settings), jobs, workers)
 
     def _descend(self, space, start: Floats, sigma: float, pruned: bool):  # type: ignore[no-untyped-def]
         from fsframe_margin.descent import descend
@@ -310,21 +300,29 @@ def _space(training: Training, run: Run):  # type: ignore[no-untyped-def]
     )
 
 
+def matrix_of(pairs: PairWeights, size: int) -> Floats:
+    """Pair weights as a (size, size) matrix, zero where nothing is known."""
+    W = np.zeros((size, size))
+    i, j, weight = pairs.triplets()
+    columns = pairs.columns
+    W[columns[i], columns[j]] = W[columns[j], columns[i]] = weight
+    main = pairs.main_effects()
+    if main is not None:
+        W[columns, columns] = main
+    return W
+
+
 def _upstream_matrix(upstream: Selection, training: Training) -> Floats | None:
-    """W from the pair weights that arrive, else diag(w) of the weights, else None; norm one."""
-    n = training.n_features
-    W = None
-    if upstream.pair_weights is not None and "pair_weights" not in upstream.carried:
-        W = np.zeros((n, n))
-        i, j, weight = upstream.pair_weights.triplets()
-        columns = upstream.pair_weights.columns
-        W[columns[i], columns[j]] = W[columns[j], columns[i]] = weight
-        main = upstream.pair_weights.main_effects()
-        if main is not None:
-            W[columns, columns] = main
+    """W from the pair weights that arrive, else diag(w) of the weights, else None; norm one.
+
+    Of the two the newer one counts, see `Selection.carried`.
+    """
+    older = "pair_weights" in upstream.carried and "weights" not in upstream.carried
+    if upstream.pair_weights is not None and not (older and upstream.weights is not None):
+        W = matrix_of(upstream.pair_weights, training.n_features)
     elif upstream.weights is not None:
         W = np.diag(upstream.weights)
-    if W is None:
+    else:
         return None
     W = np.maximum(W[np.ix_(training.varying, training.varying)], 0.0)
     norm = np.linalg.norm(W)

@@ -176,11 +176,15 @@ class PairSpace:
     def _cost(self, hits: Floats, misses: Floats, sigma: float) -> float:
         return sigma * float(np.dot(self.outer, misses - np.where(self.alone, 0.0, hits)))
 
-    def gradient(self, point: Point, sigma: float) -> Floats:
-        """Σ of Theorem 3.1 at `point`: (A, A) symmetric, or the vector u for linear weights."""
+    def gradient(self, point: Point, sigma: float, outer: Floats | None = None) -> Floats:
+        """Σ of Theorem 3.1 at `point`: (A, A) symmetric, or the vector u for linear weights.
+
+        `outer` (rows sorted by class) takes the place of the space's own outer weights.
+        """
+        outer = self.outer if outer is None else outer
         # a row without a hit has outer weight 0; any finite log-sum keeps 0 · exp finite
         hits = np.where(self.alone, np.inf, point.log_hits)
-        common = (self.outer, self.count, hits, point.log_misses, self.end, 1.0 / sigma)
+        common = (outer, self.count, hits, point.log_misses, self.end, 1.0 / sigma)
         kernel = pair_kernels.pair_means if self.linear else pair_kernels.pair_scatter
         shape = (1, self.features) if self.linear else (self.XT.shape[0],) * 2
 

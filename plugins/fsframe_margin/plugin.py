@@ -10,20 +10,135 @@ from fsframe.hookspecs import hookimpl
 _IMMIGRATE = (
     "Zhao, Hong, Liu: IMMIGRATE, a margin-based feature selection method with interaction terms"
 )
+_ESANN = "Prat, Belanche: Instance and feature weighted k-nearest-neighbours algorithm, ESANN 2016"
+_SIMBA = "Gilad-Bachrach, Navot, Tishby: Margin based feature selection, ICML 2004"
+
+# name, class, summary, what it gives, reference
+_SELECTORS = (
+    (
+        "immigrate",
+        "immigrate:Immigrate",
+        "Weights of features and of pairs of features that maximise stable margins",
+        {"scores", "weights", "pair-weights"},
+        f"{_IMMIGRATE}, Algorithm 2",
+    ),
+    (
+        "im4e",
+        "im4e:Im4e",
+        "Feature weights that maximise margins and their stability; a pre-screen for immigrate",
+        {"scores", "weights"},
+        "Bei, Hong: Maximizing margin quality and quantity, MLSP 2015",
+    ),
+    (
+        "bim",
+        "bim:Bim",
+        "Weights of features and pairs from boosted immigrate",
+        {"scores", "weights", "pair-weights"},
+        f"{_IMMIGRATE}, Algorithm 3",
+    ),
+    (
+        "simba",
+        "simba:Simba",
+        "Feature weights by stochastic ascent on nearest-neighbour margins",
+        {"scores", "weights"},
+        f"{_SIMBA}, Algorithm 2",
+    ),
+    (
+        "gflip",
+        "gflip:Gflip",
+        "A feature set by greedy flips that raise all margins",
+        {"scores", "weights"},
+        f"{_SIMBA}, Algorithm 1",
+    ),
+    (
+        "irelief",
+        "irelief:Irelief",
+        "Feature weights from expected margins of the likely inliers",
+        {"scores", "weights"},
+        "Sun: Iterative RELIEF for feature weighting, IEEE TPAMI 29(6), 2007",
+    ),
+    (
+        "lfe",
+        "lfe:Lfe",
+        "A positive semi-definite W from scatter of nearest misses less that of nearest hits",
+        {"scores", "weights", "pair-weights"},
+        "Sun, Wu: A RELIEF based feature extraction algorithm, SDM 2008",
+    ),
+    (
+        "logo",
+        "logo:Logo",
+        "Sparse feature weights by logistic regression on expected margins",
+        {"scores", "weights"},
+        "Sun, Todorovic, Goodison: Local-learning-based feature selection, IEEE TPAMI 32(9), 2010",
+    ),
+    (
+        "mbiw",
+        "mbiw:Mbiw",
+        "Weights of rows from how their margin profiles agree",
+        {"scores", "instance-weights"},
+        f"{_ESANN}, eq. 2",
+    ),
+    (
+        "simba-mbiw",
+        "simba_mbiw:SimbaMbiw",
+        "Simba with steps scaled by instance weights, for stability",
+        {"scores", "weights", "instance-weights"},
+        f"{_ESANN}, Algorithm 1",
+    ),
+)
+
+_CLASSIFIERS = (
+    (
+        "margin",
+        "margin_classifier:Margin",
+        "The class with the smallest expected distance under the weights that arrive",
+        {"weights", "pair-weights", "instance-weights"},
+        f"{_IMMIGRATE}, eq. 3.18",
+    ),
+    (
+        "weighted-knn",
+        "weighted_knn:WeightedKnn",
+        "Nearest neighbours with weighted distance and weighted votes",
+        {"weights", "instance-weights"},
+        f"{_ESANN}, Algorithm 2",
+    ),
+    (
+        "bim",
+        "bim_classifier:Bim",
+        "The vote of boosted immigrate rounds",
+        {"weights", "pair-weights", "instance-weights"},
+        f"{_IMMIGRATE}, Algorithm 3",
+    ),
+    (
+        "bim-vote",
+        "bim_classifier:BimVote",
+        "The classifier bim under a name that a chain cannot mistake for the selector",
+        {"weights", "pair-weights", "instance-weights"},
+        f"{_IMMIGRATE}, Algorithm 3",
+    ),
+)
 
 
 @hookimpl
 def fsframe_selectors() -> Iterator[SelectorEntry]:
-    yield SelectorEntry(
-        name="immigrate",
-        target="fsframe_margin.immigrate:Immigrate",
-        summary="Weights of features and of pairs of features that maximise stable margins",
-        family="margin",
-        gives={"scores", "weights", "pair-weights"},
-        reference=_IMMIGRATE + ", Algorithm 2",
-    )
+    for name, target, summary, gives, reference in _SELECTORS:
+        yield SelectorEntry(
+            name=name,
+            target=f"fsframe_margin.{target}",
+            summary=summary,
+            family="margin",
+            gives=gives,
+            reference=reference,
+        )
 
 
 @hookimpl
 def fsframe_classifiers() -> Iterator[ClassifierEntry]:
-    yield from ()
+    for name, target, summary, uses, reference in _CLASSIFIERS:
+        yield ClassifierEntry(
+            name=name,
+            target=f"fsframe_margin.{target}",
+            summary=summary,
+            uses=uses,
+            reference=reference,
+        )

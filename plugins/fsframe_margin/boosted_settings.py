@@ -1,0 +1,116 @@
+"""The parameters that BIM has as a selector and as a classifier, and the rounds they lead to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from fsframe.errors import DataError
+from fsframe.params import Parameterised, choice, flag, integer, param, real
+from fsframe.run import Run
+from fsframe.selection import Selection
+from fsframe_margin.training import Training
+
+__all__ = ["BoostedSettings"]
+
+Floats = NDArray[np.float64]
+
+_PAPER = "Zhao, Hong, Liu"
+
+
+# without slots, or it could not stand beside Selector or Classifier among the bases
+@attrs.frozen(kw_only=True, slots=False)
+class BoostedSettings(Parameterised):
+    """Parameters of Algorithm 3."""
+
+    rounds: int = param(
+        100, integer(1), help="Boosting rounds.", symbol="T", source=f"{_PAPER}, §4.2"
+    )
+    sigma_max: float = param(
+        4.0, real(above=0), help="σ of the first round.", symbol="σ_max", source=f"{_PAPER}, §4.2"
+    )
+    sigma_min: float = param(
+        0.2,
+        real(above=0),
+        help="σ that the rounds approach.",
+        symbol="σ_min",
+        source=f"{_PAPER}, §4.2",
+    )
+    max_iter: int = param(
+        5,
+        integer(1),
+        help="Most updates within a round, so that learners stay weak.",
+        source=f"{_PAPER}, Algorithm 3",
+    )
+    update: str = param(
+        "elementwise",
+        choice("elementwise", "psd", "psd-clip"),
+        help="What step 2 moves towards, as for immigrate.",
+    )
+    line_search: bool = param(True, flag(), help="Search the step, as for immigrate.")
+    start: str = param(
+        "random",
+        choice("random", "upstream", "identity"),
+        help="Where W starts in every round: drawn anew, from the weights that arrive, or I/√A.",
+        source=f"{_PAPER}, Algorithm 3",
+    )
+    standardize: bool = param(
+        True, flag(), help="Columns to mean 0 and standard deviation 1, learned from these rows."
+    )
+
+    def check_parameters(self) -> Iterator[str]:
+        if self.sigma_min > self.sigma_max:
+            yield "sigma_min must not be larger than sigma_max"
+
+    def boosted(self, training: Training, upstream: Selection | None, run: Run) -> tuple[Any, Any]:
+        """The space of pairs, and the rounds on it."""
+        from fsframe_margin.boosting import boost, sigma_path
+        from fsframe_margin.margins import PairSpace
+
+        size = training.varying.size
+        held = 16 * self.rounds * size * size
+        if held > run.memory:
+            raise DataError(
+                f"bim: {self.rounds} rounds over {size} columns hold {held / 2**30:.1f} GiB of "
+                f"weights, more than the {run.memory / 2**30:.1f} GiB allowed; screen first "
+                "(`im4e bim`), lower rounds, or raise the memory bound"
+            )
+        space = PairSpace(
+            training.X, training.y, training.outer, training.count,
+            threads=run.threads, memory=run.memory,
+        )  # fmt: skip
+        rounds = boost(
+            space,
+            sigma_path(self.sigma_max, self.sigma_min, self.rounds),
+            training.n_classes,
+            self._starts(training, upstream, run),
+            lambda done: run.progress(done, self.rounds, "boosting rounds"),
+            rule=self.update,
+            line_search=self.line_search,
+            max_iter=self.max_iter,
+            tol=1e-5 if self.line_search else 0.0,
+            keep_best=self.line_search,
+        )
+        return space, rounds
+
+    def _starts(self, training: Training, upstream: Selection | None, run: Run) -> Any:
+        from fsframe_margin.immigrate import _upstream_matrix
+
+        size = training.varying.size
+        fixed = np.eye(size) / np.sqrt(size)
+        if self.start == "upstream" and upstream is not None:
+            arrived = _upstream_matrix(upstream, training)
+            fixed = fixed if arrived is None else arrived
+
+        def start(t: int) -> Floats:
+            if self.start != "random":
+                return fixed
+            W = run.generator(t).random((size, size))
+            W = W + W.T
+            return W / np.linalg.norm(W)
+
+        return start
