@@ -52,8 +52,8 @@ class StabilityMetric(Parameterised):
     Attributes
     ----------
     input : str
-        ``"sets"``: a boolean (n_runs, n_features) matrix; ``"ranks"``: (n_runs, n_features) scores
-        or ranks.
+        ``"sets"``: a boolean (n_runs, n_features) matrix; ``"ranks"``: (n_runs, n_features) scores,
+        larger better, or ranks where a parameter of the measure says so.
     unequal_sizes : bool
         Whether runs may keep different numbers of features.
     chance_corrected : bool
@@ -110,6 +110,76 @@ class StabilityMetric(Parameterised):
                 f"the similarity must be a symmetric {n_features} × {n_features} matrix"
             )
         return self._measure(checked, alike)
+
+    def along_rankings(
+        self,
+        orders: ArrayLike,
+        n_features: int,
+        largest: int | None = None,
+        similarity: ArrayLike | None = None,
+    ) -> tuple[StabilityValue, ...]:
+        """The stability of the best 1, 2, … features of every run.
+
+        Parameters
+        ----------
+        orders : (n_runs, L) int
+            Feature numbers, best first, each at most once in a row.
+        n_features : int
+            How many features were ranked.
+        largest : int, optional
+            The largest set size K ≤ L; default L.
+        similarity : (n_features, n_features), optional
+            For measures that need it.
+
+        Returns
+        -------
+        tuple of StabilityValue
+            For set sizes 1 … K.
+
+        Raises
+        ------
+        RequestError
+            If the measure is one of rankings, or the orders are no such rankings.
+
+        Notes
+        -----
+        Measures every size anew; authors override it where one pass over the rankings is enough.
+        """
+        ranked = self._checked_orders(orders, n_features, largest)
+        kept = np.zeros((len(ranked), n_features), dtype=bool)
+        values = []
+        for newcomers in ranked.T:
+            kept[np.arange(len(ranked)), newcomers] = True
+            values.append(self(kept, similarity))
+        return tuple(values)
+
+    def _checked_orders(
+        self, orders: ArrayLike, n_features: int, largest: int | None
+    ) -> NDArray[np.integer[Any]]:
+        name = self.method_name()
+        if self.input != "sets":
+            raise RequestError(f"{name} measures whole rankings, not the best features of them")
+        ranked = np.asarray(orders)
+        if ranked.ndim != 2 or ranked.shape[0] < 2 or ranked.dtype.kind not in "iu":
+            raise RequestError(
+                f"{name} needs rankings as a whole-number matrix of at least two runs, best "
+                f"feature first, not of shape {ranked.shape} and type {ranked.dtype}"
+            )
+        length = ranked.shape[1]
+        stop = length if largest is None else largest
+        if not 1 <= stop <= length:
+            raise RequestError(f"{name}: set sizes lie between 1 and {length}, not up to {stop}")
+        ranked = ranked[:, :stop]
+        ordered = np.sort(ranked, axis=1)
+        if (
+            ranked.min() < 0
+            or ranked.max() >= n_features
+            or (ordered[:, 1:] == ordered[:, :-1]).any()
+        ):
+            raise RequestError(
+                f"{name}: every ranking must name features 0 … {n_features - 1}, each at most once"
+            )
+        return ranked
 
     def _checked(self, matrix: NDArray[Any]) -> NDArray[Any]:
         name = self.method_name()
