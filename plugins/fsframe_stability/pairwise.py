@@ -6,12 +6,13 @@ from typing import Any, ClassVar
 
 import attrs
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from fsframe.errors import RequestError
 from fsframe.params import optional, param, real
 from fsframe.stability import StabilityMetric, StabilityValue
 from fsframe_stability.chance import PairScore
-from fsframe_stability.overlap import Overlap
+from fsframe_stability.overlap import Overlap, prefix_overlaps
 
 __all__ = ["OverlapMetric", "PairwiseMetric", "mean_over_pairs", "undefined"]
 
@@ -71,6 +72,30 @@ class OverlapMetric(StabilityMetric):
 
     def _measure(self, matrix: NDArray[np.bool_], similarity: Any = None) -> StabilityValue:
         return self.measure_overlap(Overlap.of(matrix))
+
+    def along_rankings(
+        self,
+        orders: ArrayLike,
+        n_features: int,
+        largest: int | None = None,
+        similarity: ArrayLike | None = None,
+    ) -> tuple[StabilityValue, ...]:
+        """The stability of the best 1, 2, … features of every run, in one pass over the rankings.
+
+        Arguments, values and errors as in `StabilityMetric.along_rankings`.
+
+        Examples
+        --------
+        >>> from fsframe_stability.coefficients import Jaccard
+        >>> [value.value for value in Jaccard().along_rankings([[0, 1, 2], [2, 1, 0]], 4)]
+        [0.0, 0.3333333333333333, 1.0]
+        """
+        if similarity is not None:
+            raise RequestError(f"{self.method_name()} takes no similarity of features")
+        ranked = self._checked_orders(orders, n_features, largest)
+        return tuple(
+            self.measure_overlap(overlap) for overlap in prefix_overlaps(ranked, n_features)
+        )
 
     def measure_overlap(self, overlap: Overlap) -> StabilityValue:
         """The metric's value for sets that overlap like this."""

@@ -7,13 +7,13 @@ import itertools
 
 import numpy as np
 import pytest
-from fsframe_stability.overlap import Overlap, prefix_overlaps
-from fsframe_stability.pairwise import OverlapMetric
+from fsframe_stability.overlap import Overlap
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from threadpoolctl import threadpool_limits
 
 import fsframe
+from fsframe.stability import StabilityMetric
 
 metrics = fsframe.stability_metrics
 NAMES = [
@@ -225,26 +225,30 @@ def test_unequal_sizes_are_measured_or_refused_as_declared(name: str) -> None:
 
 
 @given(st.integers(2, 6), st.integers(1, 12), st.data())
-@settings(deadline=None)
-def test_growing_sets_overlap_as_if_measured_one_size_at_a_time(
+@settings(deadline=None, max_examples=40)
+def test_growing_sets_are_measured_as_if_one_size_at_a_time(
     m: int, p: int, data: st.DataObject
 ) -> None:
     random = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1)))
     orders = random.random((m, p)).argsort(axis=1)
     largest = data.draw(st.integers(1, p))
-    grown = list(prefix_overlaps(orders, p, largest))
-    assert len(grown) == largest
-    for k, overlap in enumerate(grown, start=1):
-        matrix = np.zeros((m, p), dtype=bool)
-        np.put_along_axis(matrix, orders[:, :k], True, axis=1)
-        expected = Overlap.of(matrix)
-        np.testing.assert_array_equal(overlap.intersections, expected.intersections)
-        np.testing.assert_array_equal(overlap.frequencies, expected.frequencies)
-        for name in PLAIN:
-            metric = metrics[name]()
-            assert isinstance(metric, OverlapMetric)
-            # By text, because NaN is not equal to NaN.
-            assert repr(metric.measure_overlap(overlap)) == repr(metric(matrix))
+    for name in PLAIN:
+        metric = metrics[name]()
+        in_one_pass = metric.along_rankings(orders, p, largest)
+        size_by_size = StabilityMetric.along_rankings(metric, orders, p, largest)
+        # By text, because NaN is not equal to NaN.
+        assert repr(in_one_pass) == repr(size_by_size), name
+        assert len(in_one_pass) == largest
+
+
+@pytest.mark.parametrize("name", ["yu", "sechidis"])
+def test_growing_sets_are_measured_with_similarity_too(name: str) -> None:
+    random = np.random.default_rng(0)
+    orders = random.random((4, 6)).argsort(axis=1)
+    values = metrics[name]().along_rankings(orders, 6, 3, similarity=np.eye(6))
+    matrix = np.zeros((4, 6), dtype=bool)
+    np.put_along_axis(matrix, orders[:, :3], True, axis=1)
+    assert values[2] == metrics[name]()(matrix, np.eye(6))
 
 
 def test_intersections_are_counted_right_over_many_blocks_of_columns() -> None:

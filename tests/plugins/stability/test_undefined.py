@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from fsframe_stability.overlap import Overlap, prefix_overlaps
+from fsframe_stability.overlap import Overlap
 
 import fsframe
 
@@ -182,12 +182,22 @@ def test_a_parameter_outside_its_range_is_refused_by_name(name: str, bad: dict) 
         ([[0, 1, 1], [2, 1, 0]], 3, None, "at most once"),
         ([[0, 1, 3], [2, 1, 0]], 3, None, "at most once"),
         ([[0.0, 1.0], [1.0, 0.0]], 2, None, "whole-number"),
-        ([[0, 1, 2]], 3, None, "at least 2 runs"),
+        ([[0, 1, 2]], 3, None, "at least two runs"),
     ],
 )
 def test_unusable_rankings_are_refused(orders, features, largest, message) -> None:
     with pytest.raises(fsframe.RequestError, match=message):
-        list(prefix_overlaps(orders, features, largest))
+        metrics["kuncheva"]().along_rankings(orders, features, largest)
+
+
+def test_only_metrics_of_sets_follow_rankings_and_only_with_what_they_need() -> None:
+    orders = [[0, 1, 2], [2, 1, 0]]
+    with pytest.raises(fsframe.RequestError, match="whole rankings"):
+        metrics["spearman"]().along_rankings(orders, 3)
+    with pytest.raises(fsframe.RequestError, match="takes no similarity"):
+        metrics["jaccard"]().along_rankings(orders, 3, similarity=np.eye(3))
+    with pytest.raises(fsframe.RequestError, match="needs the similarity"):
+        metrics["yu"]().along_rankings(orders, 3)
 
 
 @pytest.mark.parametrize("matrix", [[[1, 0]], [1, 0], [[0.5, 1], [1, 0]], np.zeros((2, 0))])
