@@ -37,7 +37,7 @@ class Bim(BoostedSettings, Selector):
     -----
     Algorithm 3 with the cost of eq. 3.19; `fsframe_margin.boosting.boost` states every rule. W̄ is
     Σ_t α_t W_t scaled to norm one; scores are Σ_b W̄_ab², kept above 1/A as for `immigrate`. The
-    classifier of the same name votes with the same rounds.
+    classifier `bim-vote` votes with the same rounds.
 
     Time T times a short descent and one leave-one-out prediction; memory 16 T A² bytes for the
     weights and starts of the rounds, plus that of `immigrate`.

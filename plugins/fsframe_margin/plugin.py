@@ -103,16 +103,9 @@ _CLASSIFIERS = (
         f"{_ESANN}, Algorithm 2",
     ),
     (
-        "bim",
-        "bim_classifier:Bim",
-        "The vote of boosted immigrate rounds",
-        {"weights", "pair-weights", "instance-weights"},
-        f"{_IMMIGRATE}, Algorithm 3",
-    ),
-    (
         "bim-vote",
-        "bim_classifier:BimVote",
-        "The classifier bim under a name that a chain cannot mistake for the selector",
+        "bim_vote:BimVote",
+        "The vote of boosted immigrate rounds",
         {"weights", "pair-weights", "instance-weights"},
         f"{_IMMIGRATE}, Algorithm 3",
     ),

@@ -15,7 +15,7 @@ from fsframe.selection import Selection
 from fsframe_margin.boosted_settings import BoostedSettings
 from fsframe_margin.training import Training, training_of
 
-__all__ = ["Bim", "BimVote", "FittedBim"]
+__all__ = ["BimVote", "FittedBim"]
 
 Floats = NDArray[np.float64]
 
@@ -45,7 +45,7 @@ class FittedBim:
 
 
 @attrs.frozen(kw_only=True)
-class Bim(BoostedSettings, Classifier):
+class BimVote(BoostedSettings, Classifier):
     """The hard vote of boosted IMMIGRATE rounds (Algorithm 3).
 
     Parameters
@@ -67,7 +67,7 @@ class Bim(BoostedSettings, Classifier):
     >>> from fsframe.dataset import Dataset
     >>> X = np.random.default_rng(0).standard_normal((90, 4))
     >>> data = Dataset.from_arrays(X, X[:, 1] * X[:, 3] > 0)
-    >>> fitted = Bim(rounds=10).fit(data)
+    >>> fitted = BimVote(rounds=10).fit(data)
     >>> float((fitted.predict(X) == data.y).mean()) > 0.95
     True
     """
@@ -76,11 +76,3 @@ class Bim(BoostedSettings, Classifier):
         training = training_of(self.method_name(), data, upstream, self.standardize)
         space, rounds = self.boosted(training, upstream, run)
         return FittedBim(training=training, space=space, rounds=rounds)
-
-
-@attrs.frozen(kw_only=True)
-class BimVote(Bim):
-    """`bim` as a classifier under a name of its own, for the end of a chain.
-
-    A chain's text finds the selector under ``bim``; ``im4e bim-vote`` ends in the classifier.
-    """
