@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from fsframe.errors import StoreError
 from fsframe.selection import PairWeights, Selection
 from fsframe.store import spec
-from fsframe.store.guard import GuardedGroup, open_image
 from fsframe.store.escaping import printable
+from fsframe.store.guard import GuardedGroup, open_image
 from fsframe.store.records import DataRecord, RunRecord, StageRecord
 from fsframe.store.seal import check_seal
 from fsframe.store.spec import SEAL_BYTES, Limits

@@ -15,6 +15,7 @@ from fsframe.store.arrays import storable
 from fsframe.store.atomic import check_destination, place_file
 from fsframe.store.compare import first_difference
 from fsframe.store.digest import json_text, result_digest, stage_digest, stage_items, stage_texts
+from fsframe.store.guard import memory_access, unique_name
 from fsframe.store.read import load_run
 from fsframe.store.records import RunRecord, StageRecord
 from fsframe.store.seal import make_seal
@@ -77,15 +78,14 @@ def run_image(record: RunRecord) -> bytes:
     StoreError
         If the record holds what the format has no place for.
     """
-    access = h5py.h5p.create(h5py.h5p.FILE_ACCESS)
-    access.set_fapl_core(_CHUNK_BYTES, False)
+    access = memory_access(_CHUNK_BYTES)
     # The layout of HDF5 1.10 (2016): its metadata carry checksums, and small chunked datasets are a
     # tenth of the size they have in older layouts.
     access.set_libver_bounds(h5py.h5f.LIBVER_V110, h5py.h5f.LIBVER_V110)
     creation = h5py.h5p.create(h5py.h5p.FILE_CREATE)
     creation.set_userblock(SEAL_BYTES)
     creation.set_obj_track_times(False)
-    handle = h5py.h5f.create(b"fsframe-run", h5py.h5f.ACC_TRUNC, creation, access)
+    handle = h5py.h5f.create(unique_name(), h5py.h5f.ACC_TRUNC, creation, access)
     try:
         _write_root(h5py.h5g.open(handle, b"/"), record)
         h5py.h5f.flush(handle)
