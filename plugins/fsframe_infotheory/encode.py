@@ -79,6 +79,9 @@ class Encoded:
     ----------
     layout : Layout
         Which samples count.
+    weighted : bool
+        Whether counts need not be whole, or samples are left out pairwise: all columns are then
+        listed, none packed.
     n_levels : (n_features,) int64
         Levels of each feature, the one for missing values included.
     dropped : (n_features,) int64
@@ -94,6 +97,7 @@ class Encoded:
     """
 
     layout: Layout
+    weighted: bool
     n_levels: NDArray[np.int64]
     dropped: NDArray[np.int64]
     bounds: list[tuple[int, int]]
@@ -108,11 +112,6 @@ class Encoded:
     def n_features(self) -> int:
         """Number of columns."""
         return len(self.n_levels)
-
-    @property
-    def weighted(self) -> bool:
-        """Whether counts need not be whole, or samples are left out pairwise."""
-        return self.layout.weights is not None or bool((self.dropped >= 0).any())
 
     def chunk(self, k: int) -> Chunk:
         """Chunk k, encoded again if it is not held."""
@@ -225,6 +224,7 @@ def encode(
     totals, sum_y, sum_j, sum_jy = np.concatenate(sums, axis=1)
     encoded = Encoded(
         layout=layout,
+        weighted=layout.weights is not None or pairwise,
         n_levels=bins.n_levels,
         dropped=np.where(bins.missing & pairwise, bins.n_values, -1),
         bounds=bounds,
@@ -253,7 +253,7 @@ def _chunk(
     """Codes of the columns `bound`; packed by number of levels, so that blocks waste no rows."""
     start = bound[0]
     levels = bins.n_levels
-    whole_counts = layout.weights is None and not (pairwise and bins.missing.any())
+    whole_counts = layout.weights is None and not pairwise
     few = (levels <= PACKED_LEVELS) & whole_counts
     narrow = np.flatnonzero(few)
     narrow = narrow[np.argsort(levels[narrow], kind="stable")]
@@ -357,7 +357,7 @@ def _sums(
     found = np.empty((4, stop - start))
     found[0], found[1] = layout.total, layout.sum_y
     n_classes = layout.n_classes
-    if layout.weights is not None or (pairwise and bins.missing.any()):
+    if layout.weights is not None or pairwise:
         sums = np.empty((8, stop - start))
         grouped_sums(
             chunk.codes,

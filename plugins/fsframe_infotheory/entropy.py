@@ -39,7 +39,7 @@ def clogc(counts: ArrayLike) -> NDArray[np.float64]:
 
 def sum_clogc(counts: ArrayLike) -> float:
     """Σ c·log₂c, rounded once, so that the order of the counts does not matter."""
-    return math.fsum(clogc(counts))
+    return math.fsum(clogc(counts).ravel())
 
 
 def entropy_of_counts(counts: ArrayLike) -> float:

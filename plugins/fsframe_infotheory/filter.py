@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import attrs
 import numpy as np
@@ -97,7 +97,8 @@ class InformationFilter(Selector):
             self.discretiser(),
             counts=data.counts,
             weights=None if upstream is None else upstream.instance_weights,
-            pairwise=self.missing == "pairwise",
+            # Without holes nothing is left out, and whole counts are much faster.
+            pairwise=self.missing == "pairwise" and _first_hole(data) is not None,
             keep=keep,
             run=run,
         )
@@ -105,23 +106,14 @@ class InformationFilter(Selector):
     def check_data(self, data: Dataset) -> None:
         """Raise what the core raises, and DataError for missing values that are refused."""
         super().check_data(data)
-        if self.missing == "refuse":
-            self._refuse_missing(data)
-
-    def _refuse_missing(self, data: Dataset) -> None:
-        for start, stop in data.column_blocks():
-            block = data.columns(start, stop)
-            if block.dtype.kind != "f" or not np.isnan(block.sum()):
-                continue
-            holes = np.argwhere(np.isnan(block))
-            if holes.size:
-                row, column = holes[0]
-                raise DataError(
-                    f"{self.method_name()}: missing values in feature "
-                    f"{data.feature_names[start + column]!r}, the first in sample {row + 1}; say "
-                    "missing=level (a level of their own) or missing=pairwise (left out of each "
-                    "count), or fill them"
-                )
+        hole = _first_hole(data) if self.missing == "refuse" else None
+        if hole is not None:
+            row, column = hole
+            raise DataError(
+                f"{self.method_name()}: missing values in feature {data.feature_names[column]!r}, "
+                f"the first in sample {row + 1}; say missing=level (a level of their own) or "
+                "missing=pairwise (left out of each count), or fill them"
+            )
 
     def columns_named(self, names: tuple[str, ...], data: Dataset) -> NDArray[np.intp]:
         """Columns of the features in `names`, in that order."""
@@ -159,6 +151,15 @@ class InformationFilter(Selector):
             found.append("only one class is present: nothing can be learned, all scores are zero")
         return tuple(found)
 
-    def stored_tables(self, bins: Bins) -> dict[str, NDArray[Any]]:
-        """The bins, so that a run's levels can be applied to new data."""
-        return bins.tables()
+
+def _first_hole(data: Dataset) -> tuple[int, int] | None:
+    """Row and column of a missing value, the first of the first block that has one; or None."""
+    for start, stop in data.column_blocks():
+        block = data.columns(start, stop)
+        # A sum is NaN if any term is: one pass for the usual, complete table.
+        if block.dtype.kind == "f" and np.isnan(block.sum()):
+            holes = np.argwhere(np.isnan(block))
+            if holes.size:
+                row, column = holes[np.lexsort((holes[:, 0], holes[:, 1]))[0]]
+                return int(row), start + int(column)
+    return None

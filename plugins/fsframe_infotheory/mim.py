@@ -16,13 +16,14 @@ from fsframe_infotheory.discretise import Bins, Discretiser
 from fsframe_infotheory.encode import in_threads
 from fsframe_infotheory.entropy import clogc_table, sum_clogc
 from fsframe_infotheory.filter import DEFAULT_COUNT, InformationFilter
+from fsframe_infotheory.pairs import PairParameters
 from fsframe_infotheory.ranking import ranked
 
 __all__ = ["Mim"]
 
 
 @attrs.frozen(kw_only=True)
-class Mim(InformationFilter):
+class Mim(PairParameters, InformationFilter):
     """Features ranked by their mutual information with the class, I(Xⱼ; Y).
 
     Without `top`, 10 features are kept.
@@ -46,9 +47,12 @@ class Mim(InformationFilter):
     """
 
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
-        encoded, bins = self.encode(data, upstream, run, keep=False)
-        scores = encoded.relevance()
-        return self._selection(scores, data, bins.tables(), self.notes(data, bins, encoded))
+        encoded, bins = self.encode(data, upstream, run, keep=self.pairs != "none")
+        notes = self.notes(data, bins, encoded)
+        found = self._selection(encoded.relevance(), data, bins.tables(), notes)
+        unit = np.log(2) if self.unit == "nats" else 1.0
+        pairs = self.weigh_pairs(encoded, found.selected, run, unit)
+        return attrs.evolve(found, pair_weights=pairs)
 
     def _selection(
         self,
@@ -72,7 +76,8 @@ class Mim(InformationFilter):
     ) -> list[Selection]:
         """One Selection per bootstrap, all counted in one pass over the table."""
         weighted = upstream is not None and upstream.instance_weights is not None
-        if weighted or data.task == "regression" or self.missing == "pairwise":
+        alone = weighted or data.task == "regression" or self.missing == "pairwise"
+        if alone or self.pairs != "none":
             return [
                 self._select_one(data, row, upstream, run.child(b)) for b, row in enumerate(counts)
             ]

@@ -9,14 +9,32 @@ from fsframe.hookspecs import hookimpl
 
 _BROWN = "Brown, Pocock, Zhao, Luján 2012, J. Mach. Learn. Res. 13:27"
 
+_OFFERS = (
+    ("mim", "features of the largest mutual information with the class, each alone", _BROWN),
+    ("mifs", "relevance less β times the summed redundancy with selected features", "Battiti 1994"),
+    ("mrmr", "relevance less the mean redundancy with selected features", "Peng, Long, Ding 2005"),
+    ("jmi", "what a feature tells together with each selected one", "Yang, Moody 1999"),
+    ("cmim", "the least a feature tells beyond any one selected", "Fleuret 2004"),
+    ("disr", "joint relevance relative to joint entropy", "Meyer, Bontempi 2006"),
+    ("icap", "relevance less uncompensated redundancy", "Jakulin 2005"),
+    ("cife", "relevance less redundancy plus redundancy given the class", "Lin, Tang 2006"),
+    ("condred", "relevance plus redundancy given the class", _BROWN),
+    ("betagamma", "any linear mixture of relevance and the two redundancies", _BROWN + ", eq. 17"),
+    ("jmim", "the least a feature tells together with any one selected", "Bennasar et al. 2015"),
+    ("njmim", "as jmim, relative to joint entropy", "Bennasar, Hicks, Setchi 2015"),
+    ("cmi", "what a feature tells beyond all selected together", _BROWN + ", eq. 8"),
+    ("jmi3", "what a feature tells together with each pair selected", "Sechidis et al. 2019"),
+)
+
 
 @hookimpl
 def fsframe_selectors() -> Iterator[SelectorEntry]:
-    yield SelectorEntry(
-        name="mim",
-        target="fsframe_infotheory.mim:Mim",
-        summary="features of the largest mutual information with the class, each alone",
-        family="information theory",
-        gives={"scores"},
-        reference=_BROWN + ", eq. 12; Lewis 1992",
-    )
+    for name, summary, reference in _OFFERS:
+        yield SelectorEntry(
+            name=name,
+            target=f"fsframe_infotheory.{name}:{name.capitalize()}",
+            summary=summary,
+            family="information theory",
+            gives={"scores", "pair-weights"} if name in ("mim", "jmi") else {"scores"},
+            reference=reference,
+        )

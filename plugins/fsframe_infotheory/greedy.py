@@ -1,0 +1,178 @@
+"""The one engine behind all greedy criteria: select, count with the new feature, score, repeat."""
+
+from __future__ import annotations
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from fsframe.run import Run
+from fsframe_infotheory.counting import Counter
+from fsframe_infotheory.criterion import Criterion
+from fsframe_infotheory.encode import Encoded
+from fsframe_infotheory.lazy import LazyMinimum
+from fsframe_infotheory.partner import Partner, joint, partner_of
+from fsframe_infotheory.ranking import TIE, first_best
+from fsframe_infotheory.stopping import Stopping
+
+__all__ = ["Ranking", "select_greedily"]
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class Ranking:
+    """What the engine found.
+
+    Parameters
+    ----------
+    selected : (k,) int
+        Columns in the order of selection, those given left out.
+    scores : (k,) float64
+        Criterion in bits when each was selected; the first one's is its relevance.
+    tests : (m, 3) float64
+        Where a test decides on stopping: gain in bits, degrees of freedom (NaN for permutations)
+        and p-value of each feature tested.
+    stopped : str
+        Why it ended before the count asked for; empty if it did not.
+    """
+
+    selected: NDArray[np.intp]
+    scores: NDArray[np.float64]
+    tests: NDArray[np.float64]
+    stopped: str = ""
+
+
+def select_greedily(
+    encoded: Encoded,
+    criterion: Criterion,
+    count: int,
+    *,
+    given: NDArray[np.intp] | None = None,
+    exclude: NDArray[np.intp] | None = None,
+    constants_last: bool = False,
+    stopping: Stopping | None = None,
+    run: Run | None = None,
+) -> Ranking:
+    """At most `count` features, each the best by `criterion` beside those already selected.
+
+    Parameters
+    ----------
+    encoded : Encoded
+        The table; codes are kept.
+    criterion : Criterion
+    count : int
+        How many features to add to those given.
+    given, exclude : (…,) int, optional
+        Columns taken as selected, and columns never selected.
+    constants_last : bool
+        Whether features of one level wait, with score 0, until no other is left.
+    stopping : Stopping, optional
+        When to end before `count`.
+    run : Run, optional
+        Threads and random stream.
+
+    Returns
+    -------
+    Ranking
+
+    Notes
+    -----
+    The first feature is argmax I(X_j; Y), whatever the criterion; ties within 1e-10 bit go to the
+    lowest column. One pass over all features per partner, so O(k p n) for criteria over single
+    features, and O(k² p n) for those over pairs.
+    """
+    run = run or Run()
+    relevance = encoded.relevance()
+    open_ = np.ones(encoded.n_features, dtype=bool)
+    for columns in (given, exclude):
+        if columns is not None:
+            open_[columns] = False
+    waiting = open_ & constant(encoded) & constants_last
+    open_ &= ~waiting
+    selected: list[int] = []
+    scores: list[float] = []
+    stopped = ""
+    with Counter(encoded, run.threads) as counter:
+        engine = _lazily(counter, criterion, relevance) or _Engine(counter, criterion, relevance)
+        for feature in () if given is None else given:
+            engine.absorb(int(feature))
+        while len(selected) < count:
+            if not open_.any():
+                constants = np.flatnonzero(waiting)[: count - len(selected)]
+                selected += constants.tolist()
+                scores += [0.0] * constants.size
+                stopped = "" if len(selected) == count else "no candidate is left"
+                break
+            best, score = engine.best(open_)
+            if stopping is not None:
+                stopped = stopping.verdict(best, score, open_, counter, engine.partners, run)
+                if stopped:
+                    break
+            selected.append(best)
+            scores.append(score)
+            open_[best] = False
+            if len(selected) < count:
+                engine.absorb(best)
+            run.progress(len(selected), count, "features")
+    tests = np.empty((0, 3)) if stopping is None else stopping.table()
+    return Ranking(
+        selected=np.array(selected, dtype=np.intp),
+        scores=np.array(scores),
+        tests=tests,
+        stopped=stopped,
+    )
+
+
+def constant(encoded: Encoded) -> NDArray[np.bool_]:
+    """Features that have one level among the counted samples, as (n_features,)."""
+    whole = encoded.totals * np.log2(np.maximum(encoded.totals, 1e-300))
+    return np.abs(encoded.sum_j - whole) <= TIE * np.maximum(1.0, encoded.totals)
+
+
+def _lazily(
+    counter: Counter, criterion: Criterion, relevance: NDArray[np.float64]
+) -> LazyMinimum | None:
+    """The engine that counts no more than it must, where the criterion and the table allow it."""
+    if criterion.lazy and LazyMinimum.fits(counter.encoded):
+        return LazyMinimum(counter, relevance)
+    return None
+
+
+class _Engine:
+    """All candidates counted with every partner."""
+
+    def __init__(
+        self, counter: Counter, criterion: Criterion, relevance: NDArray[np.float64]
+    ) -> None:
+        self.counter = counter
+        self.criterion = criterion
+        self.relevance = relevance
+        self.folded = criterion.start(len(relevance))
+        self.partners: list[Partner] = []
+        self.together: Partner | None = None
+
+    def best(self, open_: NDArray[np.bool_]) -> tuple[int, float]:
+        """The best of the open candidates, and its score."""
+        scores = self.relevance
+        if self.partners:
+            scores = self.criterion.score(self.relevance, self.folded, len(self.partners))
+        feature = first_best(np.where(open_, scores, -np.inf))
+        return feature, float(scores[feature])
+
+    def absorb(self, feature: int) -> None:
+        """Count all features with what `feature` adds to the partners."""
+        new = partner_of(self.counter.encoded, feature)
+        for partner in self._added(new):
+            terms = self.counter.terms(partner, self.criterion.per_class)
+            self.folded = self.criterion.absorb(self.folded, self.criterion.term(terms))
+        self.partners.append(new)
+
+    def _added(self, new: Partner) -> list[Partner]:
+        if self.criterion.partners == "each":
+            return [new]
+        if self.criterion.partners == "all":
+            self.together = new if self.together is None else joint(self.together, new)
+            return [self.together]
+        if len(self.partners) == 1:
+            # The single feature stood in while there was no pair; now there is one.
+            self.folded = self.criterion.start(len(self.relevance))
+        return [joint(earlier, new) for earlier in self.partners] or [new]
