@@ -1,0 +1,179 @@
+"""Which instances are a target's neighbours, and with what weight."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Nearest", "Radius", "Rule", "Sigmoid", "Target"]
+
+WEIGHTINGS = ("equal", "rank", "distance")
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class Target:
+    """What the neighbours are judged by, rows in the order of the columns.
+
+    Attributes
+    ----------
+    y : (n,) int64
+        Class codes in ascending order; zeros in regression.
+    prior : (n_classes,) float64
+        P(c); one class in regression.
+    counts : (n,) float64
+        Multiplicities: places a row takes as a neighbour.
+    omega : (n,) float64
+        Weight of each row as a target; the sum over the targets used is one.
+    value : (n,) float64 or None
+        Numeric target divided by its range.
+    ramp : (equal, different)
+        Differences of the target up to `equal` count as 0, from `different` on as 1.
+    """
+
+    y: NDArray[np.int64]
+    prior: NDArray[np.float64]
+    counts: NDArray[np.float64]
+    omega: NDArray[np.float64]
+    value: NDArray[np.float64] | None = None
+    ramp: tuple[float, float] = (0.0, 1.0)
+    bounds: NDArray[np.int64] = attrs.field(init=False)
+
+    @bounds.default
+    def _bounds(self) -> NDArray[np.int64]:
+        if (np.diff(self.y) < 0).any():
+            raise ValueError("rows must be sorted by class")
+        return np.searchsorted(self.y, np.arange(len(self.prior) + 1)).astype(np.int64)
+
+    def unlike(self, a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
+        """How different two target values are, 0 to 1, as for a continuous feature."""
+        equal, different = self.ramp
+        return np.clip((np.abs(a - b) - equal) / (different - equal), 0.0, 1.0)
+
+    @property
+    def signed(self) -> bool:
+        """Whether hits and misses have opposite signs (classification)."""
+        return self.value is None
+
+
+class Rule(Protocol):
+    """A way to turn rows of distances into rows of weights.
+
+    `uniform` says that all neighbours of a target in one class weigh the same (counts apart);
+    `needs_mean` that the mean over all pairs is wanted first; `local` that few instances are
+    neighbours.
+    """
+
+    uniform: bool
+    needs_mean: bool
+
+    def weigh(
+        self, D: NDArray[np.float64], rows: NDArray[np.int64], target: Target, mean: float
+    ) -> None: ...
+
+
+@attrs.frozen(kw_only=True)
+class Nearest:
+    """The k nearest instances of each class (of all, in regression).
+
+    Parameters
+    ----------
+    k : int
+        Neighbours per class; more than there are means all.
+    weighting : {"equal", "rank", "distance"}
+        1, exp(-(r / decay)^2) with r from 0, or 1 / distance; scaled to sum one.
+    ties : {"share", "index"}
+        What happens at the k-th distance: equal instances share the places left, or are taken in
+        row order.
+    pooled : bool
+        All other classes count as one.
+    """
+
+    k: int = 10
+    weighting: str = "equal"
+    decay: float = 20.0
+    ties: str = "share"
+    pooled: bool = False
+    needs_mean = False
+    uniform = False
+
+    def weigh(
+        self, D: NDArray[np.float64], rows: NDArray[np.int64], target: Target, mean: float = 0.0
+    ) -> None:
+        """Overwrite distances by weights."""
+        from fsframe_relief.neighbour_kernels import nearest_weights
+
+        prior = np.array([0.5, 0.5]) if self.pooled else target.prior
+        nearest_weights(
+            D, rows, target.y, target.bounds, target.counts, min(self.k, D.shape[1]),
+            WEIGHTINGS.index(self.weighting), self.decay, self.ties == "index", self.pooled,
+            target.signed, prior, target.omega[rows],
+        )  # fmt: skip
+
+
+@attrs.frozen(kw_only=True)
+class Radius:
+    """All instances nearer than a bound; for the star forms less those beyond a second one.
+
+    `own` false (SURF): both bounds are the mean T over all pairs. `own` true (MultiSURF): the
+    target's mean distance less, or plus, half its standard deviation.
+    """
+
+    own: bool = False
+    star: bool = False
+    needs_mean: bool = attrs.field(init=False)
+    uniform = True
+
+    @needs_mean.default
+    def _needs_mean(self) -> bool:
+        return not self.own
+
+    def weigh(
+        self, D: NDArray[np.float64], rows: NDArray[np.int64], target: Target, mean: float = 0.0
+    ) -> None:
+        """Overwrite distances by weights."""
+        from fsframe_relief.neighbour_kernels import radius_weights
+
+        if self.own:
+            middle, spread = _moments(D, rows, target)
+            near, far = middle - spread / 2, middle + spread / 2
+        else:
+            near = far = np.full(len(rows), mean)
+        radius_weights(
+            D, rows, target.y, target.bounds, target.counts, near, far, self.star, target.signed,
+            target.prior, target.omega[rows],
+        )  # fmt: skip
+
+
+@attrs.frozen(kw_only=True)
+class Sigmoid:
+    """All instances, by a sigmoid in the distance: near ones count, far ones are taken off."""
+
+    needs_mean = False
+    uniform = False
+
+    def weigh(
+        self, D: NDArray[np.float64], rows: NDArray[np.int64], target: Target, mean: float = 0.0
+    ) -> None:
+        """Overwrite distances by weights."""
+        from fsframe_relief.neighbour_kernels import sigmoid_weights
+
+        middle, spread = _moments(D, rows, target)
+        sigmoid_weights(
+            D, rows, target.y, target.bounds, target.counts, middle, spread, target.signed,
+            target.prior, target.omega[rows],
+        )  # fmt: skip
+
+
+def _moments(
+    D: NDArray[np.float64], rows: NDArray[np.int64], target: Target
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Mean and population deviation of each row's distances to the others."""
+    from fsframe_relief.neighbour_kernels import row_moments
+
+    total, weight = np.empty(len(rows)), np.empty(len(rows))
+    mean, spread = np.empty(len(rows)), np.empty(len(rows))
+    row_moments(D, rows, target.counts, total, mean, spread, weight)
+    return mean, spread

@@ -1,0 +1,78 @@
+"""The Relief family: what it offers; the mathematics is imported when it is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from fsframe.entries import SelectorEntry
+from fsframe.hookspecs import hookimpl
+
+_METHODS = (
+    (
+        "relief",
+        "relief:Relief",
+        "Nearest hit against nearest miss of every instance",
+        "Kira & Rendell 1992, ICML, Figure 1",
+    ),
+    (
+        "relieff",
+        "relieff:Relieff",
+        "k nearest hits against k nearest misses of every other class",
+        "Kononenko 1994, ECML; Robnik-Šikonja & Kononenko 2003, Machine Learning 53:23",
+    ),
+    (
+        "rrelieff",
+        "rrelieff:Rrelieff",
+        "ReliefF for a numeric target",
+        "Robnik-Šikonja & Kononenko 1997, ICML; 2003, Machine Learning 53:23, Figure 3",
+    ),
+    (
+        "surf",
+        "surf:Surf",
+        "All hits and misses nearer than the mean distance",
+        "Greene, Penrod, Kiralis & Moore 2009, BioData Mining 2:5",
+    ),
+    (
+        "surfstar",
+        "surfstar:Surfstar",
+        "SURF less the same score on far instances: pure interactions",
+        "Greene, Himmelstein, Kiralis & Moore 2010, LNCS 6023:182",
+    ),
+    (
+        "multisurf",
+        "multisurf:Multisurf",
+        "Hits and misses within a radius of each instance's own; nothing to tune",
+        "Urbanowicz, Olson, Schmitt, Meeker & Moore 2018, J. Biomed. Inform. 85:168",
+    ),
+    (
+        "multisurfstar",
+        "multisurfstar:Multisurfstar",
+        "MultiSURF less the same score on far instances",
+        "Granizo-Mackenzie & Moore 2013, LNCS 7833:1",
+    ),
+    (
+        "swrfstar",
+        "swrfstar:Swrfstar",
+        "All instances by a sigmoid of their distance, far ones taken off",
+        "Stokes & Visweswaran 2012, BioData Mining 5:20",
+    ),
+    (
+        "relieved-f",
+        "relieved_f:RelievedF",
+        "All nearest hits and misses of every instance, without chance",
+        "John, Kohavi & Pfleger 1994, ICML; Kohavi & John 1997, Artif. Intell. 97:273",
+    ),
+)
+
+
+@hookimpl
+def fsframe_selectors() -> Iterator[SelectorEntry]:
+    for name, target, summary, reference in _METHODS:
+        yield SelectorEntry(
+            name=name,
+            target=f"fsframe_relief.{target}",
+            summary=summary,
+            family="relief",
+            gives={"scores", "weights"},
+            reference=reference,
+        )

@@ -1,0 +1,71 @@
+"""An order of the rows that depends on their content only."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["content_order"]
+
+
+def content_order(X: NDArray[np.float64], *labels: NDArray[np.generic]) -> NDArray[np.intp]:
+    """Row numbers in an order that is the same however the rows of the table were shuffled.
+
+    Parameters
+    ----------
+    X : (n_samples, n_features) float64
+        NaN allowed.
+    *labels : (n_samples,) arrays
+        What else tells rows apart: target, counts, weights.
+
+    Returns
+    -------
+    (n_samples,) int
+        Rows that are equal in every column and label keep their order; they are interchangeable.
+
+    Notes
+    -----
+    Sums of floating-point numbers depend on their order, so a method that wants the same bits for
+    shuffled rows has to fix one. Rows are compared byte by byte on 16 columns; those that tie on
+    four
+    times as many, and so on: O(n log n) comparisons, and a copy of the tied rows' columns only.
+
+    Examples
+    --------
+    >>> content_order(np.array([[2.0, 0.0], [1.0, 0.0], [2.0, -1.0]])).tolist()
+    [2, 0, 1]
+    """
+    n, p = X.shape
+    order = np.arange(n)
+    group = np.zeros(n, dtype=np.intp)
+    start, width = 0, 16
+    parts: list[NDArray[np.generic]] = list(labels)
+    while start < p or parts:
+        # Only rows that still share their group with another one need a further look.
+        tied = np.flatnonzero(np.bincount(group)[group] > 1)
+        if not tied.size:
+            break
+        rows = order[tied]
+        if start < p:
+            block = np.array(X[rows, start : start + width], dtype=np.float64)
+            block += 0.0  # -0.0 becomes 0.0
+            block[np.isnan(block)] = np.nan
+            start += width
+            width *= 4
+        else:
+            block = np.array(parts.pop(0)[rows], dtype=np.float64)[:, None] + 0.0
+        block = np.ascontiguousarray(block).byteswap()
+        key = block.view(np.dtype((np.void, block.shape[1] * 8)))[:, 0]
+        distinct, rank = np.unique(key, return_inverse=True)
+        combined = group[tied] * np.intp(distinct.size) + rank
+        local = np.argsort(combined, kind="stable")
+        order[tied] = rows[local]
+        sorted_keys = combined[local]
+        fresh = np.ones(tied.size, dtype=bool)
+        fresh[1:] = sorted_keys[1:] != sorted_keys[:-1]
+        refined = np.zeros(n, dtype=bool)
+        refined[tied] = fresh
+        singles = np.ones(n, dtype=bool)
+        singles[tied] = False
+        group = np.cumsum(refined | singles) - 1
+    return order

@@ -1,0 +1,364 @@
+"""What all methods of the family share: parameters, preparation of the table, and the result."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from fsframe.dataset import Dataset
+from fsframe.errors import DataError, RequestError
+from fsframe.params import choice, either, integer, listing, optional, param, real, text
+from fsframe.run import Run
+from fsframe.selection import Selection, rank_by_score
+from fsframe.selector import Selector
+from fsframe_relief.columns import Columns, prepare_columns
+from fsframe_relief.levels import few_levels
+from fsframe_relief.neighbours import Rule, Target
+from fsframe_relief.permutations import adjusted, permutation_p_values
+from fsframe_relief.row_order import content_order
+from fsframe_relief.sums import feature_scores
+
+__all__ = ["Problem", "ReliefSelector", "make_problem"]
+
+FEW_LEVELS = 10
+SMALL = 3e7
+"""Pairs times columns below which starting threads costs more than they save."""
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class Problem:
+    """A prepared table with what its rows are judged by.
+
+    `order` are the rows of the dataset in the order used, `drawn` the targets as positions in it
+    (None: all), `notes` what to warn of.
+    """
+
+    columns: Columns
+    target: Target
+    order: NDArray[np.intp]
+    drawn: NDArray[np.int64] | None
+    threads: int
+    notes: tuple[str, ...]
+
+
+@attrs.frozen(kw_only=True)
+class ReliefSelector(Selector):
+    """Base of the family; a method gives its neighbourhood as `rule`.
+
+    Notes
+    -----
+    diff(a, i, j) is 0 or 1 for a discrete feature and |x - x'| / range for a continuous one;
+    distance is its sum over the features, the mean over shared features times their number where
+    values are missing. The score is W_a = sum_i omega_i (mean miss diff - mean hit diff), with
+    misses of class c weighted by P(c) / (1 - P(class of i)), and N_CA / N_C - (N_A - N_CA) / (m -
+    N_C) for a numeric target. Rows are put in an order that depends on their content only, so
+    shuffled rows give the same bits.
+    """
+
+    takes_missing: ClassVar[bool] = True
+    takes_counts: ClassVar[bool] = True
+    tasks: ClassVar[frozenset[str]] = frozenset({"classification", "regression"})
+
+    threshold: float = param(
+        0.0,
+        real(),
+        help="Without top, columns with a score above this are kept, the best one at least.",
+        symbol="τ",
+        source="Kira & Rendell 1992",
+    )
+    discrete_features: str | tuple[int | str, ...] = param(
+        "auto",
+        either(choice("auto", "all", "none"), listing(either(integer(0), text("a feature name")))),
+        help="Columns with diff 0 or 1: all, none, or a list of names or numbers from 0. "
+        "auto: those the data mark as categorical or, if none is marked, those with at most "
+        "10 distinct values, "
+        "which is then said.",
+    )
+    task: str = param(
+        "data",
+        choice("data", "classification", "regression"),
+        help="Whether the label names classes or is a number; data: as the data say.",
+    )
+    m: int | None = param(
+        None,
+        optional(integer(1)),
+        help="Number of target instances drawn without replacement; by default all.",
+        symbol="m",
+        source="Kira & Rendell 1992",
+    )
+    missing: str = param(
+        "skip",
+        choice("skip", "probability"),
+        help="Missing values are left out of distance and score, or differ with probability "
+        "1 - P(value | class).",
+        source="Kononenko 1994",
+    )
+    ramp: tuple[float, ...] | None = param(
+        None,
+        optional(listing(real(0, 1), 2)),
+        help="[equal,different]: fractions of the range up to which values count as equal and from "
+        "which as different, linear between; by default |difference| / range.",
+        source="Hong 1997; Robnik-Šikonja & Kononenko 2003, eq. 15",
+    )
+    permutations: int = param(
+        0,
+        integer(0),
+        help="Label permutations for p-values per feature; 0 computes none.",
+    )
+    level: float | None = param(
+        None,
+        optional(real(above=0, most=1)),
+        help="Keep the features whose adjusted p-value is at most this (needs permutations).",
+    )
+    correction: str = param(
+        "benjamini-hochberg",
+        choice("benjamini-hochberg", "none"),
+        help="Adjustment of the p-values for many features.",
+    )
+
+    def rule(self, regression: bool) -> Rule:
+        """Neighbours and their weights."""
+        raise NotImplementedError
+
+    def check_parameters(self) -> Iterator[str]:
+        if self.ramp is not None and (len(self.ramp) != 2 or not self.ramp[0] < self.ramp[1]):
+            yield f"ramp must be [equal,different] with equal < different, not {list(self.ramp)}"
+        if self.permutations and self.missing == "probability":
+            yield "permutations need missing=skip: P(value | class) changes with the labels"
+        if self.level is not None and not self.permutations:
+            yield "level needs permutations, such as permutations=999"
+        elif self.level is not None and 1 / (self.permutations + 1) > self.level:
+            yield (
+                f"level={self.level:g} cannot be reached with permutations={self.permutations}; "
+                f"at least {int(np.ceil(1 / self.level)) - 1} are needed"
+            )
+
+    def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
+        problem = make_problem(self, data, upstream, run)
+        scores = self.score(problem, run)
+        return self.finish(problem, scores, run)
+
+    def score(self, problem: Problem, run: Run) -> NDArray[np.float64]:
+        """The score of every feature."""
+        return feature_scores(
+            problem.columns,
+            self.rule(not problem.target.signed),
+            problem.target,
+            rows=problem.drawn,
+            memory=run.memory,
+            threads=problem.threads,
+        )
+
+    def finish(self, problem: Problem, scores: NDArray[np.float64], run: Run) -> Selection:
+        """The Selection of some scores: what is kept, p-values if asked for, warnings."""
+        notes = [*problem.notes, *_neighbour_notes(problem, self.rule(not problem.target.signed))]
+        tables: dict[str, NDArray[Any]] = {}
+        ranked = rank_by_score(scores)
+        above = ranked[scores[ranked] > self.threshold]
+        if self.permutations:
+            p_values = permutation_p_values(
+                problem.columns,
+                self.rule(not problem.target.signed),
+                problem.target,
+                self.permutations,
+                run.generator(1),
+                rows=problem.drawn,
+                memory=run.memory,
+                threads=problem.threads,
+                progress=run.progress,
+            )
+            tables["p_values"] = p_values
+            tables["p_adjusted"] = adjusted(p_values, self.correction)
+        if self.level is not None and self.top is None:
+            kept = ranked[tables["p_adjusted"][ranked] <= self.level]
+            if not kept.size:
+                notes.append(f"no feature has an adjusted p-value of at most {self.level:g}")
+        else:
+            kept = ranked[: self.keep_count(len(scores), max(1, above.size))]
+            if not above.size and self.top is None:
+                notes.append(
+                    f"no score is above {self.threshold:g}; the best column was kept all the same"
+                )
+        return Selection(
+            selected=kept,
+            scores=scores,
+            weights=np.maximum(np.nan_to_num(scores), 0.0),
+            tables=tables,
+            warnings=tuple(notes),
+        )
+
+
+def make_problem(
+    method: ReliefSelector,
+    data: Dataset,
+    upstream: Selection | None,
+    run: Run,
+    *,
+    weight: NDArray[np.float64] | None = None,
+    columns: NDArray[np.intp] | None = None,
+    discrete: tuple[NDArray[np.bool_], tuple[str, ...]] | None = None,
+    draw: tuple[int, ...] = (0,),
+) -> Problem:
+    """The table of `data` (or some `columns` of it) prepared for `method`.
+
+    `weight` weighs features in the distance; `discrete` saves a second look at which are discrete;
+    `draw` is the key of the random stream that draws the targets.
+    """
+    X = data.X if columns is None else np.ascontiguousarray(data.X[:, columns])
+    mask, notes = discrete if discrete is not None else _discrete(method, data)
+    if columns is not None:
+        mask = mask[columns]
+    y, value = _label(method, data)
+    n = len(y)
+    counts = np.ones(n) if data.counts is None else data.counts.astype(np.float64)
+    importance = np.ones(n)
+    if upstream is not None and upstream.instance_weights is not None:
+        importance = upstream.instance_weights
+        if not (counts * importance).sum() > 0:
+            raise DataError("the instance weights that arrive from the stage before are all zero")
+    if getattr(method, "ties", "share") == "index":
+        order = np.arange(n)
+    else:
+        label = y if value is None else value
+        order = content_order(X, label, counts, importance)
+    # Classes lie side by side, so that loops over one class need no look at the labels.
+    order = order[np.argsort(y[order], kind="stable")]
+    sizes = np.bincount(y, weights=counts)
+    omega = (counts * importance)[order]
+    drawn = None
+    if method.m is not None and method.m < counts.sum():
+        copies = counts[order].astype(np.int64)
+        times = run.generator(*draw).multivariate_hypergeometric(
+            copies, method.m, method="marginals"
+        )
+        drawn = np.flatnonzero(times).astype(np.int64)
+        omega = times * importance[order]
+    elif method.m is not None and method.m > counts.sum():
+        notes = (
+            *notes,
+            f"m={method.m} is more than the {int(counts.sum())} instances: all were used",
+        )
+    if not omega.sum() > 0:
+        raise DataError("all target instances that were drawn have weight zero; draw more (m)")
+    prepared = prepare_columns(
+        X,
+        mask,
+        order=order,
+        ramp=None if method.ramp is None else (method.ramp[0], method.ramp[1]),
+        weight=weight,
+        classes=y if method.missing == "probability" else None,
+        counts=counts,
+        names=data.feature_names if columns is None else None,
+    )
+    blank = prepared.blank
+    if blank.size:
+        first = data.feature_names[blank[0] if columns is None else columns[blank[0]]]
+        notes = (*notes, f"{blank.size} columns have no value at all and no score, first {first!r}")
+    work = n * n * X.shape[1]
+    return Problem(
+        columns=prepared,
+        target=Target(
+            y=y[order],
+            prior=sizes / sizes.sum(),
+            counts=counts[order],
+            omega=omega / omega.sum(),
+            value=None if value is None else value[order],
+            ramp=(0.0, 1.0) if method.ramp is None else (method.ramp[0], method.ramp[1]),
+        ),
+        order=order,
+        drawn=drawn,
+        threads=1 if work < SMALL else run.threads,
+        notes=notes,
+    )
+
+
+def _label(
+    method: ReliefSelector, data: Dataset
+) -> tuple[NDArray[np.int64], NDArray[np.float64] | None]:
+    """Class codes, and the numeric target divided by its range (None in classification)."""
+    task = data.task if method.task == "data" else method.task
+    if task not in method.tasks:
+        raise RequestError(
+            f"{method.method_name()}: task={task} is not what it is made for "
+            f"({' and '.join(sorted(method.tasks))})"
+        )
+    if task == "classification":
+        codes = np.unique(data.y, return_inverse=True)[1].astype(np.int64)
+        if codes.max(initial=0) < 1:
+            raise DataError(f"label {data.label_name!r} has one class only; two are needed")
+        return codes, None
+    value = data.y.astype(np.float64)
+    if data.task == "classification":
+        try:
+            value = np.asarray(data.classes, dtype=np.float64)[data.y]
+        except (TypeError, ValueError):
+            raise RequestError(
+                f"{method.method_name()}: task=regression needs numbers, and label "
+                f"{data.label_name!r} has classes such as {data.classes[0]!r}"
+            ) from None
+    spread = float(np.ptp(value))
+    if not spread > 0:
+        raise DataError(f"label {data.label_name!r} has the same value everywhere")
+    return np.zeros(len(value), dtype=np.int64), value / spread
+
+
+def _discrete(method: ReliefSelector, data: Dataset) -> tuple[NDArray[np.bool_], tuple[str, ...]]:
+    """Which columns are discrete, and what to say of that choice."""
+    wish = method.discrete_features
+    p = data.n_features
+    if wish == "all":
+        return np.ones(p, dtype=bool), ()
+    if wish == "none":
+        return np.zeros(p, dtype=bool), ()
+    if wish == "auto":
+        if data.categorical.any():
+            return np.asarray(data.categorical), ()
+        mask = few_levels(data.X, FEW_LEVELS)
+        if not mask.any():
+            return mask, ()
+        note = (
+            f"{int(mask.sum())} of {p} columns have at most {FEW_LEVELS} distinct values and were "
+            "taken as discrete, the others as continuous; discrete_features says it for certain"
+        )
+        return mask, (note,)
+    mask, absent = np.zeros(p, dtype=bool), []
+    place = {name: k for k, name in enumerate(data.feature_names)}
+    for item in wish:
+        if isinstance(item, int) and item < p:
+            mask[item] = True
+        elif str(item) in place:
+            mask[place[str(item)]] = True
+        elif isinstance(item, int):
+            raise RequestError(
+                f"{method.method_name()}: discrete_features names column {item}, and there are "
+                f"{p}, numbered from 0"
+            )
+        else:
+            absent.append(str(item))
+    if absent:
+        # A stage before may have dropped the column, so this is no error.
+        return mask, (f"discrete_features names columns that are not here: {', '.join(absent)}",)
+    return mask, ()
+
+
+def _neighbour_notes(problem: Problem, rule: Rule) -> Iterator[str]:
+    """What to say of classes too small to have the neighbours asked for."""
+    target = problem.target
+    sizes = np.bincount(target.y, weights=target.counts, minlength=len(target.prior))
+    if target.signed and (sizes < 2).any():
+        yield f"{int((sizes < 2).sum())} classes have one member, which has no hit"
+    k = getattr(rule, "k", None)
+    if k is None:
+        return
+    least = sizes.min() - 1 if target.signed else sizes.sum() - 1
+    if k > least:
+        yield (
+            f"k={k} is more than the {int(least)} other members of the smallest class; "
+            "there, all of them were used"
+            if target.signed
+            else f"k={k} is more than the {int(least)} other instances; all of them were used"
+        )

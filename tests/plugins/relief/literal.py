@@ -1,0 +1,121 @@
+"""The definitions of the family written out as loops: slow, and nothing else."""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+def diffs(X, discrete):
+    """(n, n, p) differences, NaN where a value is missing."""
+    n, p = X.shape
+    out = np.empty((n, n, p))
+    for a in range(p):
+        x = X[:, a]
+        known = x[~np.isnan(x)]
+        if not known.size:
+            out[:, :, a] = np.nan
+            continue
+        span = known.max() - known.min()
+        d = np.abs(x[:, None] - x[None, :])
+        if discrete[a]:
+            out[:, :, a] = np.where(np.isnan(d), np.nan, (d > 0).astype(float))
+        else:
+            out[:, :, a] = d / span if span > 0 else np.where(np.isnan(d), np.nan, 0.0)
+    return out
+
+
+def distances(delta, same):
+    """Mean over shared features times their number; NaN for a row's own copies."""
+    p = delta.shape[2]
+    known = ~np.isnan(delta)
+    shared = known.sum(axis=2)
+    with np.errstate(invalid="ignore"):
+        D = np.where(known, delta, 0).sum(axis=2) / shared * p
+    D[same] = np.nan
+    return D
+
+
+def near_weights(d, members, rule, T, k):
+    """{instance: weight} near, and far, of one target among `members`."""
+    members = [j for j in members if not np.isnan(d[j])]
+    if rule == "nearest":
+        order = sorted(members, key=lambda j: d[j])
+        if len(order) <= k:
+            return dict.fromkeys(order, 1.0), {}
+        edge = d[order[k - 1]]
+        tied = [j for j in members if abs(d[j] - edge) <= 1e-12 * edge]
+        inner = [j for j in members if d[j] < edge and j not in tied]
+        near = dict.fromkeys(inner, 1.0)
+        near.update({j: (k - len(inner)) / len(tied) for j in tied})
+        return near, {}
+    if rule in ("surf", "surfstar"):
+        low = high = T
+    else:
+        mean, sd = np.nanmean(d), np.nanstd(d)
+        low, high = mean - sd / 2, mean + sd / 2
+    near = {j: 1.0 for j in members if d[j] < low * (1 - 1e-12)}
+    far = {j: 1.0 for j in members if d[j] > high * (1 + 1e-12)}
+    return near, far if rule.endswith("star") else {}
+
+
+def mean_diff(delta_i, weights, a):
+    known = [j for j in weights if not np.isnan(delta_i[j, a])]
+    total = sum(weights[j] for j in known)
+    if not total:
+        return None
+    return sum(weights[j] * delta_i[j, a] for j in known) / total
+
+
+def scores(X, y, discrete, rule, k=10, row=None, omega=None):
+    """Scores in classification; rows with equal `row` are copies of one another."""
+    n, p = X.shape
+    row = np.arange(n) if row is None else row
+    omega = np.ones(n) if omega is None else omega
+    delta = diffs(X, discrete)
+    D = distances(delta, row[:, None] == row[None, :])
+    T = np.nanmean(D)
+    prior = np.bincount(y) / n
+    W = np.zeros(p)
+    for i in range(n):
+        sides = {}
+        for c in range(len(prior)):
+            members = [j for j in range(n) if y[j] == c and row[j] != row[i]]
+            sides[c] = near_weights(D[i], members, rule, T, k)
+        for a in range(p):
+            if np.isnan(X[i, a]):
+                continue
+            for side, sign in ((0, 1.0), (1, -1.0)):
+                hit = mean_diff(delta[i], sides[y[i]][side], a)
+                misses = {c: mean_diff(delta[i], sides[c][side], a) for c in sides if c != y[i]}
+                misses = {c: m for c, m in misses.items() if m is not None}
+                part = -hit if hit is not None else 0.0
+                if misses:
+                    whole = sum(prior[c] for c in misses)
+                    part += sum(prior[c] / whole * m for c, m in misses.items())
+                W[a] += sign * omega[i] * part
+    return W / omega.sum()
+
+
+def regression_scores(X, y, discrete, k, decay=None):
+    """RReliefF with rank weights exp(-(r / decay)^2), or equal ones; ties shared."""
+    n, p = X.shape
+    delta = diffs(X, discrete)
+    D = distances(delta, np.eye(n, dtype=bool))
+    dy = np.abs(y[:, None] - y[None, :]) / np.ptp(y)
+    c, ca, a_sum, m = np.zeros(p), np.zeros(p), np.zeros(p), np.zeros(p)
+    for i in range(n):
+        near, _ = near_weights(D[i], [j for j in range(n) if j != i], "nearest", None, k)
+        if decay is not None:
+            for j in near:
+                rank = sum(1 for q in near if D[i, q] < D[i, j] * (1 - 1e-12))
+                near[j] *= np.exp(-((rank / decay) ** 2))
+        for a in range(p):
+            known = [j for j in near if not np.isnan(delta[i, j, a])]
+            total = sum(near[j] for j in known)
+            for j in known:
+                w = near[j] / total / n
+                c[a] += w * dy[i, j]
+                ca[a] += w * dy[i, j] * delta[i, j, a]
+                a_sum[a] += w * delta[i, j, a]
+                m[a] += w
+    return ca / c - (a_sum - ca) / (m - c)
