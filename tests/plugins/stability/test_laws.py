@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import inspect
 import itertools
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -269,3 +271,13 @@ def test_the_number_of_threads_changes_no_bit(name: str) -> None:
         alone = value(name, matrix)
     with threadpool_limits(4):
         assert value(name, matrix) == alone
+
+
+def test_listing_the_metrics_imports_no_mathematics() -> None:
+    code = (
+        "import sys, fsframe_stability.plugin as plugin; "
+        "print(len(list(plugin.fsframe_stability_metrics()))); "
+        "sys.exit('numpy' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout.strip()) == (0, str(len(NAMES))), done.stderr

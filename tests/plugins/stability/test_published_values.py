@@ -136,6 +136,42 @@ def test_similarity_adjusted_metrics_agree_with_hand_computation() -> None:
     assert metrics["sechidis"]()(matrix, like).value == pytest.approx(expected, abs=1e-14)
 
 
+def test_sechidis_is_the_ratio_of_traces_of_dense_matrices() -> None:
+    random = np.random.default_rng(4)
+    m, p = 7, 9
+    matrix = random.random((m, p)) < 0.4
+    like = np.triu(random.random((p, p)), k=1)
+    like = like + like.T + np.eye(p)
+    c = np.where(like >= 0.6, like, 0.0)
+    s = np.cov(matrix.astype(float), rowvar=False)
+    sizes = matrix.sum(axis=1)
+    share = sizes.mean() / p
+    sigma = np.full((p, p), (np.mean(sizes**2) - sizes.mean()) / (p * p - p) - share**2)
+    np.fill_diagonal(sigma, share * (1 - share))
+    expected = 1 - np.trace(c @ s) / np.trace(c @ sigma)
+    value = metrics["sechidis"](threshold=0.6)(matrix, like).value
+    assert value == pytest.approx(expected, abs=1e-12)
+
+
+def test_zucknick_is_its_double_sum_over_pairs_of_features() -> None:
+    random = np.random.default_rng(6)
+    p = 9
+    matrix = random.random((4, p)) < 0.5
+    like = np.triu(random.random((p, p)), k=1)
+    like = like + like.T + np.eye(p)
+
+    def reach(a: set[int], b: set[int]) -> float:
+        return sum(like[x, y] for x in a for y in b - a if like[x, y] >= 0.6) / len(b)
+
+    chosen = [set(np.flatnonzero(row).tolist()) for row in matrix]
+    expected = [
+        (len(a & b) + reach(a, b) + reach(b, a)) / len(a | b)
+        for a, b in itertools.combinations(chosen, 2)
+    ]
+    value = metrics["zucknick"](threshold=0.6)(matrix, like).value
+    assert value == pytest.approx(np.mean(expected), abs=1e-12)
+
+
 def test_similarities_count_from_the_threshold_on_and_not_below() -> None:
     like = np.eye(4)
     like[0, 1] = like[1, 0] = 0.85
