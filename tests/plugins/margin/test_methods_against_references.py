@@ -1,0 +1,134 @@
+"""IM4E, BIM, I-RELIEF, LFE, Simba, MBIW and weighted kNN against the R package and a prototype."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from fsframe_margin.boosting import boost, sigma_path, vote
+from fsframe_margin.instance_weighting import instance_weights, margin_profiles
+from fsframe_margin.lfe import Lfe
+from fsframe_margin.linear_descent import descend_im4e, iterate_irelief
+from fsframe_margin.margins import PairSpace
+from fsframe_margin.prediction import class_distances, nearest_class, relative_scores
+from fsframe_margin.simba import Simba
+from fsframe_margin.simba_mbiw import SimbaMbiw
+from fsframe_margin.weighted_knn import neighbour_votes
+
+from fsframe.dataset import Dataset
+
+TABLES = ("park", "syn_xor")
+
+
+@pytest.fixture(params=TABLES)
+def table(request, reference):
+    return request.param, *reference.table(request.param)
+
+
+def test_im4e_weights_equal_the_r_package_after_1_2_and_10_updates(reference, table):
+    name, X, y = table
+    space, A = PairSpace(X, y, linear=True), X.shape[1]
+    cases = reference.under(name, "im4e")
+    assert len(cases) == 9
+    for sigma, updates in cases:
+        found = descend_im4e(
+            space,
+            np.full(A, 1 / A),
+            float(sigma),
+            max_iter=int(updates),
+            tol=0.0,
+            keep_best=False,
+        )
+        wanted = reference[f"{name}/im4e/{sigma}/{updates}"]
+        assert np.abs(found.weights - wanted).max() < 1e-10
+
+
+def test_im4e_predictions_of_rows_among_themselves_equal_the_r_package(reference, table):
+    name, X, y = table
+    space = PairSpace(X, y, linear=True)
+    for sigma, protocol in reference.under(name, "im4e-prediction"):
+        w = reference[f"{name}/im4e-final/{sigma}"]
+        wanted = reference[f"{name}/im4e-prediction/{sigma}/{protocol}"]
+        distances = class_distances(space, w, float(sigma), X, 2)
+        np.testing.assert_array_equal(nearest_class(distances), wanted[:, 1])
+        np.testing.assert_allclose(-relative_scores(distances), wanted[:, 2:], atol=1e-10)
+
+
+def test_irelief_weights_equal_the_prototype_also_where_they_never_settle(reference, table):
+    name, X, y = table
+    A = X.shape[1]
+    for (sigma,) in reference.under(name, "irelief"):
+        found = iterate_irelief(
+            PairSpace(X, y, linear=True),
+            np.full(A, 1 / np.sqrt(A)),
+            float(sigma),
+            max_iter=100,
+            tol=1e-10,
+        )
+        np.testing.assert_allclose(found.weights, reference[f"{name}/irelief/{sigma}"], atol=1e-9)
+        assert found.converged == (name == "park")
+
+
+def test_mbiw_instance_weights_equal_the_prototype(reference, table):
+    name, X, y = table
+    profiles = margin_profiles(np.ascontiguousarray(X.T), y, np.ones(X.shape[1]))
+    omega = instance_weights(profiles, np.ones(len(y)))
+    np.testing.assert_allclose(omega, reference[f"{name}/mbiw"], rtol=1e-10)
+
+
+def test_simba_weights_equal_the_prototype(reference, table):
+    name, X, y = table
+    found = Simba(order="given", standardize=False).select(Dataset.from_arrays(X, y))
+    wanted = reference[f"{name}/simba/simba_natural_order"]
+    np.testing.assert_allclose(found.tables["raw-weights"], wanted, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("scale", "variant"), [("sum", "simbambiw_order"), ("mean", "simbambiw_order_timesN")]
+)
+def test_simba_mbiw_weights_equal_the_prototype(reference, table, scale, variant):
+    name, X, y = table
+    method = SimbaMbiw(strategy="order", instance_scale=scale, standardize=False)
+    found = method.select(Dataset.from_arrays(X, y))
+    wanted = reference[f"{name}/simba/{variant}"]
+    np.testing.assert_allclose(found.tables["raw-weights"], wanted, rtol=1e-9, atol=1e-9)
+
+
+def test_weighted_knn_leave_one_out_equals_the_prototype(reference, table):
+    name, X, y = table
+    raw = reference[f"{name}/simba/simbambiw_order"]
+    w = raw**2 / (raw**2).max()
+    omega = reference[f"{name}/mbiw"]
+    for (k,) in reference.under(name, "wknn"):
+        votes = neighbour_votes(X, X, y, w * w, omega, int(k), 2, skip_self=True)
+        np.testing.assert_array_equal(np.argmax(votes, axis=1), reference[f"{name}/wknn/{k}"])
+
+
+def test_lfe_matrix_equals_the_prototype(reference, table):
+    name, X, y = table
+    found = Lfe(standardize=False).select(Dataset.from_arrays(X, y))
+    np.testing.assert_allclose(found.model["W"], reference[f"{name}/lfe"], atol=1e-10)
+
+
+def test_bim_rounds_and_votes_equal_the_prototype(reference, table):
+    name, X, y = table
+    space, A = PairSpace(X, y), X.shape[1]
+    start = np.eye(A) / np.sqrt(A)
+    found = boost(
+        space,
+        sigma_path(4.0, 0.2, 8),
+        2,
+        lambda t: start,
+        rule="psd-clip",
+        line_search=False,
+        max_iter=5,
+        tol=0.0,
+        keep_best=False,
+    )
+    wanted = reference[f"{name}/bim-rounds"]
+    np.testing.assert_allclose(found.every_sigma, wanted[:, 0], rtol=1e-12)
+    np.testing.assert_allclose(found.every_error, wanted[:, 1], rtol=1e-10)
+    np.testing.assert_allclose(found.alpha, wanted[:, 2], rtol=1e-10)
+    for t in range(8):
+        np.testing.assert_allclose(found.weights[t], reference[f"{name}/bim/{t}"], atol=1e-10)
+    votes = vote(space, found, None, 2)
+    np.testing.assert_array_equal(np.argmax(votes, axis=1), reference[f"{name}/bim-votes"][:, 0])
