@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from types import MappingProxyType
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 import attrs
@@ -33,6 +32,9 @@ def _freeze(value: Any, dtype: Any = None) -> Any:
 
 
 def _indices(value: Any) -> Any:
+    if value is not None and np.size(value) and np.asarray(value).dtype.kind not in "iu":
+        # Rounding a column number would silently name another column.
+        raise ValueError("column numbers must be whole numbers")
     return _freeze(value, np.intp)
 
 
@@ -40,8 +42,31 @@ def _floats(value: Any) -> Any:
     return _freeze(value, np.float64)
 
 
+class _Arrays(Mapping[str, NDArray[Any]]):
+    """Read-only arrays by name; unlike a mapping proxy it travels between processes."""
+
+    def __init__(self, arrays: Mapping[str, ArrayLike]) -> None:
+        self._arrays = {str(key): _freeze(array) for key, array in arrays.items()}
+
+    def __getitem__(self, key: str) -> NDArray[Any]:
+        return self._arrays[key]  # type: ignore[no-any-return]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._arrays)
+
+    def __len__(self) -> int:
+        return len(self._arrays)
+
+    def __repr__(self) -> str:
+        return repr(self._arrays)
+
+    def __reduce__(self) -> tuple[type[_Arrays], tuple[dict[str, NDArray[Any]]]]:
+        # Through the constructor: unpickled arrays are writable until they are frozen again.
+        return _Arrays, (self._arrays,)
+
+
 def _arrays(value: Any) -> Mapping[str, NDArray[Any]]:
-    return MappingProxyType({str(key): _freeze(array) for key, array in value.items()})
+    return value if isinstance(value, _Arrays) else _Arrays(value)
 
 
 def _texts(value: Any) -> tuple[str, ...]:
@@ -91,6 +116,12 @@ class PairWeights:
             raise ValueError("pair weights need a matrix, or i, j and weight")
         elif not (len(self.i) == len(self.j) == len(self.weight)) or np.any(self.i >= self.j):
             raise ValueError("listed pairs need i < j and one weight each")
+        elif len(self.i) and (self.i.min() < 0 or self.j.max() >= m):
+            raise ValueError(f"listed pairs name positions outside 0 … {m - 1}")
+        elif self.diagonal is not None and self.diagonal.shape != (m,):
+            raise ValueError(f"a diagonal of shape {self.diagonal.shape} over {m} columns")
+        if len(np.unique(self.columns)) != m:
+            raise ValueError("pair weights name a column twice")
 
     @classmethod
     def from_triplets(
@@ -219,6 +250,8 @@ class Selection:
             columns = self.pair_weights.columns
             if columns.min() < 0 or columns.max() >= n_features:
                 found.append(f"pair_weights name columns outside 0 … {n_features - 1}")
+            if not np.isfinite(self.pair_weights.triplets()[2]).all():
+                found.append("pair_weights hold non-finite values")
         return found
 
     def restrict(self, columns: NDArray[np.intp]) -> Selection:
