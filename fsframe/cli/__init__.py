@@ -16,6 +16,10 @@ __all__ = ["cli", "main"]
 _COMMANDS = {
     "apply": ("fsframe.cli.apply:apply", "Write a table reduced to the features a run kept."),
     "chain": ("fsframe.cli.chain:chain", "Run selectors one after the other on a table."),
+    "evaluate": (
+        "fsframe.cli.evaluate:evaluate",
+        "Say how well a chain predicts, and how stable its choice is.",
+    ),
     "info": ("fsframe.cli.info:info", "Say which versions, folders and limits are in use."),
     "methods": ("fsframe.cli.methods:methods", "List the methods there are, or explain one."),
     "plugins": ("fsframe.cli.plugins:plugins", "List the plugins and what became of each."),

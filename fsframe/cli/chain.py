@@ -132,8 +132,8 @@ def _run(results: list[StageText | dict[str, Any]], dry_run: bool) -> None:
 def default_run_path(chain: Chain, data: Path) -> Path:
     """Where a run file goes by itself: beside the data, named for data and stages.
 
-    ``parkinsons.csv`` and ``immigrate npfs`` give ``parkinsons.immigrate-npfs.h5``; parameters do not
-    enter the name.
+    ``parkinsons.csv`` and ``immigrate npfs`` give ``parkinsons.immigrate-npfs.h5``; parameters do
+    not enter the name.
     """
     from fsframe.reading.locate import table_name
 

@@ -1,4 +1,4 @@
-"""Cross-validation as a wrapping stage, so that runs, checkpoints and files work as for any other."""
+"""Cross-validation as a wrapping stage: runs, checkpoints and files work as for any other."""
 
 from __future__ import annotations
 
@@ -12,7 +12,13 @@ from numpy.typing import NDArray
 from fsframe.dataset import Dataset
 from fsframe.errors import DataError, FsframeError, RequestError
 from fsframe.evaluation.fold_task import FoldTask, full_ranking
-from fsframe.evaluation.folds import Split, five_by_two, grouped_folds, leave_one_out, repeated_folds
+from fsframe.evaluation.folds import (
+    Split,
+    five_by_two,
+    grouped_folds,
+    leave_one_out,
+    repeated_folds,
+)
 from fsframe.evaluation.grid import ChainGrid
 from fsframe.params import choice, either, integer, listing, optional, param, text
 from fsframe.resampling import select_resamples
@@ -53,8 +59,8 @@ class CrossValidation(WrappingSelector):
 
     Tables: ``fold`` (repeats, n_samples), ``predicted`` (repeats, n_samples) class codes,
     ``class-scores`` (repeats, n_samples, n_classes), ``kept`` (n_splits, n_features), ``chosen``
-    (n_splits,), ``tuning`` (n_splits, n_chains), with a curve ``sizes``, ``curve`` (n_sizes, repeats,
-    n_samples) and ``place`` (n_splits, n_features), the rank of each feature from 0.
+    (n_splits,), ``tuning`` (n_splits, n_chains); with a curve ``sizes``, ``curve`` (n_sizes,
+    repeats, n_samples) and ``place`` (n_splits, n_features), the rank of each feature from 0.
 
     Cost: repeats × folds fits of the chain, times inner folds × combinations where it is tuned.
 
@@ -119,9 +125,7 @@ class CrossValidation(WrappingSelector):
         counts = np.ones((len(splits), data.n_samples), dtype=np.int64)
         for row, split in zip(counts, splits, strict=True):
             row[split.test] = 0
-        found = select_resamples(
-            task, data, counts, run.child(1), upstream=upstream, label="folds"
-        )
+        found = select_resamples(task, data, counts, run.child(1), upstream=upstream, label="folds")
         return _gathered(data, splits, list(found), task)
 
     def _group_column(self, data: Dataset) -> tuple[NDArray[np.intp], NDArray[np.float64] | None]:
@@ -139,9 +143,7 @@ class CrossValidation(WrappingSelector):
             raise DataError(f"column {self.groups!r} has missing values; every row needs its group")
         return np.delete(every, column), groups
 
-    def _splits(
-        self, data: Dataset, groups: NDArray[np.float64] | None, run: Run
-    ) -> list[Split]:
+    def _splits(self, data: Dataset, groups: NDArray[np.float64] | None, run: Run) -> list[Split]:
         if self.scheme == "leave-one-out":
             return leave_one_out(data.n_samples)
         if self.scheme == "five-by-two":

@@ -53,9 +53,9 @@ class FoldTask:
     ) -> Selection:
         """What one fold gives: the kept features, and tables with the predictions.
 
-        Tables: ``predicted`` (n_test,) class codes, ``class-scores`` (n_test, n_classes), ``chosen``
-        (1,) which chain of the grid, ``tuning`` (n_chains,) inner accuracies, ``curve`` (n_sizes,
-        n_test) predictions by number of features.
+        Tables: ``predicted`` (n_test,) class codes, ``class-scores`` (n_test, n_classes),
+        ``chosen`` (1,) which chain of the grid, ``tuning`` (n_chains,) inner accuracies, ``curve``
+        (n_sizes, n_test) predictions by number of features.
         """
         surroundings = Run() if run is None else run
         assert data.counts is not None
@@ -74,9 +74,7 @@ class FoldTask:
         if self.sizes:
             classifier = grid.chains[chosen].classifier
             assert classifier is not None
-            tables["curve"] = self._curve(
-                classifier, train, selection, X, surroundings.child(2)
-            )
+            tables["curve"] = self._curve(classifier, train, selection, X, surroundings.child(2))
         return Selection(
             selected=selection.selected,
             scores=selection.scores,

@@ -46,7 +46,7 @@ class ChainGrid:
         Raises
         ------
         RequestError
-            Naming every value of every set that is refused, or that there are too many combinations.
+            Naming every value that is refused, or that there are too many combinations.
         PluginError
             As `Chain.parse`.
 

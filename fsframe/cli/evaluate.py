@@ -1,0 +1,308 @@
+"""``fsframe evaluate STAGES on DATA``: honest accuracy and stability."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from fsframe.cli.reading_options import read_data, reading_options
+from fsframe.cli.stages import StageGroup, last_command
+from fsframe.cli.text_table import table_lines
+from fsframe.errors import RequestError
+from fsframe.grammar import StageText, format_stages
+
+if TYPE_CHECKING:
+    from fsframe.evaluation.cross_validation import CrossValidation
+    from fsframe.evaluation.summary import Evaluation
+    from fsframe.store import RunRecord
+
+__all__ = ["evaluate"]
+
+_PROTOCOL = "cross-validation"
+
+
+@click.argument("data")
+@reading_options
+@click.option("--folds", metavar="N", help="Folds. [default: 10]")
+@click.option("--repeats", metavar="N", help="Repetitions. [default: 10]")
+@click.option("--scheme", metavar="folds|five-by-two|leave-one-out", help="[default: folds]")
+@click.option("--groups", metavar="NAME", help="Column whose groups are never separated.")
+@click.option("--classifier", metavar="STAGE", help="For a chain that does not end with one.")
+@click.option("--inner-folds", metavar="N", help="Folds for tuning sets. [default: 5]")
+@click.option("--curve", metavar="auto|[N,…]", help="Numbers of features to try as well.")
+@click.option(
+    "-o",
+    "--out",
+    metavar="FILE",
+    help="Where to leave the run file. [default: DATA.evaluate-STAGES.h5 beside the data]",
+)
+@click.option("--no-out", is_flag=True, help="Leave no run file.")
+@click.option("--csv", "csv_out", metavar="FILE", help="Also write one line per fold.")
+@click.option(
+    "--seed",
+    type=click.IntRange(min=0),
+    default=0,
+    show_default=True,
+    help="Equal seed, equal folds and bits.",
+)
+@click.option("--overwrite", is_flag=True, help="Replace files that are there.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.option("-q", "--quiet", is_flag=True, help="No progress and no remarks on stderr.")
+@click.option("--dry-run", is_flag=True, help="Only check the request and print the chain.")
+def _on(data: str, **options: Any) -> dict[str, Any]:
+    """The table to evaluate on.
+
+    \b
+    Example:
+      fsframe evaluate immigrate margin on examples/parkinsons.csv --folds 5 --repeats 1
+    """
+    return {"data": data, **options}
+
+
+_EPILOG = """\b
+A parameter given as a set is tuned inside the training rows of each fold; quote it for the shell:
+  fsframe evaluate 'immigrate:sigma={2,1,0.5}' margin on examples/parkinsons.csv --repeats 1
+A chain without a classifier is given one:
+  fsframe evaluate mim:top=5 on examples/parkinsons.csv --classifier weighted-knn --repeats 1
+"""
+
+
+@click.group(
+    cls=StageGroup,
+    last=last_command("on", _on, help=_on.__doc__),
+    epilog=_EPILOG,
+    subcommand_metavar="STAGES",
+    no_args_is_help=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+def evaluate() -> None:
+    """How well a chain predicts rows it has not seen, and how stable its choice is.
+
+    Repeated stratified cross-validation, 10 × 10 by default. Everything that learns, tuning
+    included, learns from the training rows of the fold.
+    """
+
+
+@evaluate.result_callback()
+def _run(results: list[StageText | dict[str, Any]]) -> None:
+    from fsframe.chain import Chain, Stage
+    from fsframe.evaluation.cross_validation import CrossValidation
+
+    texts = tuple(result for result in results if isinstance(result, StageText))
+    requests = [result for result in results if isinstance(result, dict)]
+    if not texts:
+        raise RequestError("name at least one stage before `on`, such as `immigrate margin`")
+    if len(requests) != 1 or isinstance(results[-1], StageText):
+        raise RequestError("say once, after the last stage, which data to evaluate on: on DATA")
+    options = requests[0]
+    names = ("folds", "repeats", "scheme", "groups", "classifier", "inner_folds", "curve")
+    given = {name: options.pop(name) for name in names}
+    base = format_stages(texts)
+    method = CrossValidation.from_texts(
+        {"base": base, **{key: value for key, value in given.items() if value is not None}}
+    )
+    chain = Chain((Stage(_PROTOCOL, method),))
+    if options["dry_run"]:
+        click.echo(str(chain))
+        return
+    _run_on(chain, method, texts, **options)
+
+
+def _run_on(
+    chain: Any, method: CrossValidation, texts: tuple[StageText, ...], *, data: str, **options: Any
+) -> None:
+    from fsframe.cli.progress import ProgressLine
+    from fsframe.evaluation.summary import summarise
+    from fsframe.reading import find_table
+    from fsframe.reading.locate import table_name
+    from fsframe.store import check_destination
+
+    path = find_table(data)
+    stages = "-".join(text.name.rpartition("/")[2] for text in texts)
+    out: Path | None = None
+    if not options["no_out"]:
+        named = options["out"]
+        out = Path(named) if named else path.with_name(f"{table_name(path)}.evaluate-{stages}.h5")
+        check_destination(out, overwrite=options["overwrite"])
+    if options["csv_out"]:
+        check_destination(options["csv_out"], overwrite=options["overwrite"])
+    table = read_data(str(path), **options)
+    if not options["quiet"]:
+        for warning in table.warnings:
+            click.echo(f"note: {warning}", err=True)
+    line = ProgressLine()
+    try:
+        record = chain.run(
+            table,
+            options["seed"],
+            out,
+            overwrite=options["overwrite"],
+            listener=None if options["quiet"] else line,
+            source=data,
+            command=shlex.join(["fsframe", *sys.argv[1:]]),
+        )
+    finally:
+        line.close()
+    found = summarise(record.stages[-1].selection)
+    if options["csv_out"]:
+        _write_csv(Path(options["csv_out"]), found, options["overwrite"])
+    if options["as_json"]:
+        click.echo(json.dumps(evaluation_object(record, found, method, out), ensure_ascii=False))
+        return
+    for text in evaluation_lines(record, found, method, out):
+        click.echo(text)
+
+
+def evaluation_object(
+    record: RunRecord, found: Evaluation, method: CrossValidation, out: Path | None
+) -> dict[str, Any]:
+    """An evaluation as one object for ``--json``; what is undefined is null."""
+    from fsframe.cli.display import result_object
+    from fsframe.evaluation.cross_validation import grid_of
+
+    grid = grid_of(method)
+    return {
+        **result_object(record, out),
+        "evaluated": method.base,
+        "n_splits": found.n_splits,
+        "measures": {
+            name: {
+                "mean": _number(measure.mean),
+                "standard_error": _number(measure.standard_error),
+                "values": [_number(value) for value in measure.values],
+            }
+            for name, measure in found.measures.items()
+        },
+        "kept": [int(k) for k in found.kept],
+        "stability": {
+            "metric": "nogueira",
+            "value": _number(found.stability.value),
+            "interval": None
+            if found.stability.interval is None
+            else [_number(bound) for bound in found.stability.interval],
+            "undefined": found.stability.undefined,
+        },
+        "chosen": [str(grid.chains[c]) for c in found.chosen],
+        "curve": [
+            [p.size, _number(p.accuracy), _number(p.standard_error), _number(p.stability)]
+            for p in found.curve
+        ],
+        "one_standard_error": found.one_standard_error,
+    }
+
+
+def _number(value: float) -> float | None:
+    return None if value != value else float(value)
+
+
+def evaluation_lines(
+    record: RunRecord, found: Evaluation, method: CrossValidation, out: Path | None
+) -> Iterator[str]:
+    """An evaluation as lines for a terminal."""
+    from fsframe.cli.display import all_warnings
+    from fsframe.store import printable
+
+    yield (
+        f"{method.base} on {printable(record.data.name)}: {record.n_samples} samples × "
+        f"{record.n_features} features, {found.n_splits} splits"
+    )
+    yield ""
+    rows = []
+    for name, measure in found.measures.items():
+        if measure.mean == measure.mean:
+            rows.append([name, f"{measure.mean:.4f}", f"± {measure.standard_error:.4f}"])
+        else:
+            rows.append([name, "—", "undefined: the scores are no probabilities"])
+    rows.append(["features kept", f"{found.kept.mean():.1f}", _span(found.kept)])
+    rows.append(_stability_row(found))
+    seconds = record.stages[-1].seconds
+    rows.append(["seconds per split", f"{seconds / found.n_splits:.3g}", ""])
+    yield from list(table_lines(["", "", ""], rows, right={1}))[1:]
+    yield "± is the standard error corrected for overlapping training sets (Nadeau, Bengio 2003)."
+    yield from _choice_lines(found, method)
+    yield from _curve_lines(found)
+    yield ""
+    yield from _frequency_lines(record)
+    warnings = list(all_warnings(record))
+    if warnings:
+        yield ""
+        yield from (f"warning: {printable(warning)}" for warning in warnings)
+    if out is not None:
+        yield ""
+        yield f"run file: {out}"
+
+
+def _span(kept: Any) -> str:
+    return f"from {kept.min()} to {kept.max()}" if kept.min() != kept.max() else "always"
+
+
+def _stability_row(found: Evaluation) -> list[str]:
+    value = found.stability
+    if value.undefined:
+        return ["stability φ", "—", value.undefined]
+    interval = (
+        "" if value.interval is None else "95 % from {:.3f} to {:.3f}".format(*value.interval)
+    )
+    return ["stability φ", f"{value.value:.3f}", interval]
+
+
+def _choice_lines(found: Evaluation, method: CrossValidation) -> Iterator[str]:
+    from fsframe.evaluation.cross_validation import grid_of
+
+    grid = grid_of(method)
+    if len(grid) == 1:
+        return
+    yield ""
+    yield "Chosen inside the folds:"
+    times = [int((found.chosen == c).sum()) for c in range(len(grid))]
+    rows = [[str(n), str(chain)] for n, chain in zip(times, grid.chains, strict=True) if n]
+    rows.sort(key=lambda row: -int(row[0]))
+    yield from table_lines(["times", "chain"], rows, right={0})
+
+
+def _curve_lines(found: Evaluation) -> Iterator[str]:
+    if not found.curve:
+        return
+    yield ""
+    yield "By number of features (the best of every fold's own ranking):"
+    rows = []
+    for point in found.curve:
+        mark = (
+            "← smallest within one standard error of the best"
+            if (point.size == found.one_standard_error)
+            else ""
+        )
+        stable = "—" if point.stability != point.stability else f"{point.stability:.3f}"
+        rows.append(
+            [str(point.size), f"{point.accuracy:.4f}", f"{point.standard_error:.4f}", stable, mark]
+        )
+    yield from table_lines(
+        ["features", "accuracy", "±", "stability φ", ""], rows, right={0, 1, 2, 3}
+    )
+
+
+def _frequency_lines(record: RunRecord) -> Iterator[str]:
+    from fsframe.selection import rank_by_score
+    from fsframe.store import printable
+
+    ranked = [c for c in rank_by_score(record.scores) if record.scores[c] > 0][:15]
+    rows = [[printable(record.feature_names[c]), f"{100 * record.scores[c]:.0f} %"] for c in ranked]
+    yield from table_lines(["feature", "kept in"], rows, right={1})
+
+
+def _write_csv(path: Path, found: Evaluation, overwrite: bool) -> None:
+    from fsframe.store import place_file
+
+    names = [name for name, measure in found.measures.items() if measure.mean == measure.mean]
+    names = [name for name in names if len(found.measures[name].values) == found.n_splits]
+    lines = [",".join(["split", "features_kept", *names])]
+    for split in range(found.n_splits):
+        values = [repr(float(found.measures[name].values[split])) for name in names]
+        lines.append(",".join([str(split), str(int(found.kept[split])), *values]))
+    place_file(path, ("\n".join(lines) + "\n").encode(), overwrite=overwrite)

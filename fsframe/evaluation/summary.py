@@ -1,0 +1,186 @@
+"""What a cross-validation says: measures with corrected standard errors, stability, curves."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from fsframe.evaluation.comparing import corrected_standard_error
+from fsframe.evaluation.measures import accuracy, auc, balanced_accuracy, log_loss
+from fsframe.registry import stability_metrics
+from fsframe.selection import Selection
+from fsframe.stability import StabilityValue
+
+__all__ = ["CurvePoint", "Evaluation", "Measure", "summarise"]
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class Measure:
+    """One measure over the folds.
+
+    Parameters
+    ----------
+    name : str
+    values : (n_splits,) float
+        One value per fold; one per repetition where a fold alone does not define it.
+    mean : float
+        NaN where nothing defines it.
+    standard_error : float
+        Corrected for overlapping training sets (Nadeau and Bengio); NaN for fewer than two values.
+    """
+
+    name: str
+    values: NDArray[np.float64]
+    mean: float
+    standard_error: float
+
+
+@attrs.frozen(kw_only=True)
+class CurvePoint:
+    """Accuracy and stability when the best `size` features of every fold are used."""
+
+    size: int
+    accuracy: float
+    standard_error: float
+    stability: float
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class Evaluation:
+    """What a cross-validation says.
+
+    Parameters
+    ----------
+    measures : mapping of str to Measure
+        accuracy, balanced accuracy, auc, log-loss.
+    n_splits : int
+    kept : (n_splits,) int
+        How many features each fold keeps.
+    stability : StabilityValue
+        Nogueira's φ of the kept sets, with a 95 % interval.
+    curve : tuple of CurvePoint
+    one_standard_error : int, optional
+        The smallest size whose accuracy is within one standard error of the best.
+    chosen : (n_splits,) int
+        Which chain of the grid each fold chose.
+    """
+
+    measures: dict[str, Measure]
+    n_splits: int
+    kept: NDArray[np.int64]
+    stability: StabilityValue
+    curve: tuple[CurvePoint, ...]
+    one_standard_error: int | None
+    chosen: NDArray[np.int64]
+
+
+def summarise(selection: Selection) -> Evaluation:
+    """The measures of a finished `cross-validation` stage.
+
+    Parameters
+    ----------
+    selection : Selection
+        With the tables of `CrossValidation`.
+
+    Notes
+    -----
+    A measure is taken in every fold; where a fold leaves it undefined (leave-one-out has no AUC),
+    it is taken over each repetition's predictions together.
+    """
+    tables = selection.tables
+    truth, fold = tables["truth"], tables["fold"]
+    predicted, scores = tables["predicted"], tables["class-scores"]
+    parts = _parts(fold)
+    ratio = _test_to_train(parts, truth.size)
+    of_part: dict[str, Any] = {
+        "accuracy": lambda r, rows: accuracy(truth[rows], predicted[r, rows]),
+        "balanced accuracy": lambda r, rows: balanced_accuracy(truth[rows], predicted[r, rows]),
+        "auc": lambda r, rows: auc(truth[rows], scores[r, rows]),
+        "log-loss": lambda r, rows: log_loss(truth[rows], scores[r, rows]),
+    }
+    measures = {name: _measure(name, parts, fold, ratio, of) for name, of in of_part.items()}
+    kept = tables["kept"].astype(bool)
+    curve = _curve(tables, parts, ratio)
+    return Evaluation(
+        measures=measures,
+        n_splits=len(parts),
+        kept=kept.sum(axis=1),
+        stability=_stability(kept),
+        curve=curve,
+        one_standard_error=_one_standard_error(curve),
+        chosen=tables["chosen"],
+    )
+
+
+def _parts(fold: NDArray[np.int64]) -> list[tuple[int, NDArray[np.intp]]]:
+    """(repetition, tested rows) of every split, in order."""
+    return [
+        (repeat, np.flatnonzero(fold[repeat] == number))
+        for repeat in range(len(fold))
+        for number in range(int(fold[repeat].max()) + 1)
+    ]
+
+
+def _test_to_train(parts: list[tuple[int, NDArray[np.intp]]], n: int) -> float:
+    tested = float(np.mean([rows.size for _, rows in parts]))
+    return tested / (n - tested)
+
+
+def _measure(
+    name: str, parts: list[tuple[int, NDArray[np.intp]]], fold: Any, ratio: float, of: Any
+) -> Measure:
+    values = np.array([of(repeat, rows) for repeat, rows in parts])
+    if np.isnan(values).any():
+        values = np.array([of(r, np.flatnonzero(fold[r] >= 0)) for r in range(len(fold))])
+    if np.isnan(values).any():
+        return Measure(name=name, values=values, mean=float("nan"), standard_error=float("nan"))
+    return Measure(
+        name=name,
+        values=values,
+        mean=float(values.mean()),
+        standard_error=corrected_standard_error(values, ratio),
+    )
+
+
+def _stability(kept: NDArray[np.bool_]) -> StabilityValue:
+    if len(kept) < 2:
+        return StabilityValue(value=float("nan"), undefined="one fold has nothing to agree with")
+    if "nogueira" not in stability_metrics:
+        return StabilityValue(value=float("nan"), undefined="the metric nogueira is not installed")
+    metric = stability_metrics["nogueira"]()
+    found: StabilityValue = metric(kept)
+    return found
+
+
+def _curve(
+    tables: Any, parts: list[tuple[int, NDArray[np.intp]]], ratio: float
+) -> tuple[CurvePoint, ...]:
+    if "sizes" not in tables:
+        return ()
+    truth, place = tables["truth"], tables["place"]
+    points = []
+    for row, size in enumerate(tables["sizes"]):
+        predicted = tables["curve"][row]
+        values = np.array([accuracy(truth[rows], predicted[r, rows]) for r, rows in parts])
+        kept = (place >= 0) & (place < size)
+        points.append(
+            CurvePoint(
+                size=int(size),
+                accuracy=float(values.mean()),
+                standard_error=corrected_standard_error(values, ratio),
+                stability=_stability(kept).value,
+            )
+        )
+    return tuple(points)
+
+
+def _one_standard_error(curve: tuple[CurvePoint, ...]) -> int | None:
+    """The smallest size that is within one standard error of the most accurate (Breiman's rule)."""
+    if not curve:
+        return None
+    best = max(curve, key=lambda point: (point.accuracy, -point.size))
+    floor = best.accuracy - (0.0 if np.isnan(best.standard_error) else best.standard_error)
+    return min(point.size for point in curve if point.accuracy >= floor)

@@ -1,0 +1,27 @@
+"""What this plugin offers; imports no mathematics."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from fsframe.entries import ClassifierEntry
+from fsframe.hookspecs import hookimpl
+
+__all__ = ["fsframe_classifiers"]
+
+
+@hookimpl
+def fsframe_classifiers() -> Iterator[ClassifierEntry]:
+    """Classifiers that take no weights."""
+    yield ClassifierEntry(
+        name="knn",
+        target="fsframe_classify.knn:Knn",
+        summary="The majority of the k nearest rows, columns standardised",
+        reference="Fix, Hodges 1951; Aha, Kibler, Albert 1991",
+    )
+    yield ClassifierEntry(
+        name="sklearn",
+        target="fsframe_classify.sklearn_estimator:Sklearn",
+        summary="Any scikit-learn classifier by its import path",
+        reference="Pedregosa et al. 2011, JMLR 12",
+    )

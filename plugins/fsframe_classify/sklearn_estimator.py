@@ -1,0 +1,146 @@
+"""A scikit-learn classifier at the end of a chain, by its import path."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from importlib import import_module
+from typing import Any, ClassVar
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from fsframe.classifier import Classifier
+from fsframe.dataset import Dataset
+from fsframe.errors import PluginError, RequestError
+from fsframe.params import flag, param, text
+from fsframe.run import Run
+from fsframe.selection import Selection
+
+__all__ = ["Sklearn"]
+
+
+@attrs.frozen(kw_only=True)
+class Sklearn(Classifier):
+    """What a scikit-learn classifier predicts from the columns that were kept.
+
+    Parameters
+    ----------
+    estimator : str
+        Import path of the class, such as ``sklearn.naive_bayes.GaussianNB``.
+    options : str
+        Its parameters as a JSON object, such as ``{"max_depth": 3}``.
+    standardize : bool
+        Columns to mean 0 and standard deviation 1 first, learned from the training rows.
+
+    Raises
+    ------
+    RequestError
+        If the class is not there, is no classifier, or refuses its options.
+    PluginError
+        If scikit-learn is not installed.
+
+    Notes
+    -----
+    A parameter ``random_state`` is set from the run's stream unless `options` gives it. Rows that a
+    bootstrap drew twice are copied.
+
+    References
+    ----------
+    Pedregosa et al. 2011, Scikit-learn: machine learning in Python, JMLR 12.
+    """
+
+    takes_missing: ClassVar[bool] = True
+
+    estimator: str = param(
+        kind=text("an import path"),
+        help="Import path of the class, such as sklearn.naive_bayes.GaussianNB.",
+    )
+    options: str = param(
+        "{}", text("a JSON object"), help='Its parameters as JSON, such as {"max_depth": 3}.'
+    )
+    standardize: bool = param(
+        False, flag(), help="Columns to mean 0 and standard deviation 1, learned from these rows."
+    )
+
+    def check_parameters(self) -> Iterator[str]:
+        try:
+            options = json.loads(self.options)
+        except json.JSONDecodeError as error:
+            yield f"options {self.options!r} is not JSON: {error}"
+            return
+        if not isinstance(options, dict):
+            yield f"options must be a JSON object, not {self.options!r}"
+            return
+        try:
+            self._made(0)
+        except RequestError as error:
+            yield str(error)
+
+    def _made(self, random_state: int) -> Any:
+        path, _, name = self.estimator.replace(":", ".").rpartition(".")
+        try:
+            found = getattr(import_module(path), name) if path else None
+        except ImportError as error:
+            if path.split(".")[0] == "sklearn" and "No module named 'sklearn'" in str(error):
+                raise PluginError(
+                    "scikit-learn is not installed; install fsframe[sklearn] to use its classifiers"
+                ) from None
+            raise RequestError(f"cannot import {self.estimator!r}: {error}") from None
+        except AttributeError:
+            found = None
+        if not isinstance(found, type) or not hasattr(found, "predict"):
+            raise RequestError(
+                f"{self.estimator!r} is not the import path of a classifier, such as "
+                "sklearn.naive_bayes.GaussianNB"
+            )
+        options = json.loads(self.options)
+        try:
+            made = found(**options)
+        except TypeError as error:
+            raise RequestError(f"{self.estimator} refuses its options: {error}") from None
+        if "random_state" not in options and "random_state" in made.get_params():
+            made.set_params(random_state=random_state)
+        return made
+
+    def _fit(self, data: Dataset, upstream: Selection | None, run: Run) -> _Fitted:
+        made = self._made(int(run.generator().integers(2**31 - 1)))
+        X, y = data.X, data.y
+        if data.counts is not None:
+            X, y = np.repeat(X, data.counts, axis=0), np.repeat(y, data.counts)
+        centre, scale = np.zeros(data.n_features), np.ones(data.n_features)
+        if self.standardize:
+            centre, spread = np.nanmean(X, axis=0), np.nanstd(X, axis=0)
+            scale = np.where(spread > 0, spread, 1.0)
+        made.fit((X - centre) / scale, y)
+        return _Fitted(made=made, n_classes=data.n_classes, centre=centre, scale=scale)
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class _Fitted:
+    made: Any
+    n_classes: int
+    centre: NDArray[np.float64]
+    scale: NDArray[np.float64]
+
+    def predict(self, X: NDArray[np.float64]) -> NDArray[np.int64]:
+        return np.asarray(self.made.predict((X - self.centre) / self.scale), dtype=np.int64)
+
+    def predict_scores(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Probabilities where the estimator gives them, else its decisions, else 0 and 1."""
+        scaled = (X - self.centre) / self.scale
+        known = np.asarray(self.made.classes_, dtype=np.int64)
+        scores = np.zeros((len(X), self.n_classes))
+        if hasattr(self.made, "predict_proba"):
+            scores[:, known] = self.made.predict_proba(scaled)
+        elif hasattr(self.made, "decision_function"):
+            decided = np.asarray(self.made.decision_function(scaled))
+            if decided.ndim == 1:
+                decided = np.column_stack([-decided, decided])
+            # A class without training rows is never likelier than one with some.
+            scores[:] = decided.min() - 1.0
+            scores[:, known] = decided
+        else:
+            scores[np.arange(len(X)), self.predict(X)] = 1.0
+        return scores
