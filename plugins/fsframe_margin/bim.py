@@ -12,6 +12,7 @@ from fsframe.dataset import Dataset
 from fsframe.run import Run
 from fsframe.selection import PairWeights, Selection, rank_by_score
 from fsframe.selector import Selector
+from fsframe_margin.blas import one_blas_thread
 from fsframe_margin.boosted_settings import BoostedSettings
 from fsframe_margin.training import row_notes, training_of
 
@@ -61,6 +62,7 @@ class Bim(BoostedSettings, Selector):
     takes_counts: ClassVar[bool] = True
     uses_upstream_weights: ClassVar[bool] = True
 
+    @one_blas_thread
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
         training = training_of("bim", data, upstream, self.standardize)
         _, rounds = self.boosted(training, upstream, run)

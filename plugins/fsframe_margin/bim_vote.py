@@ -12,6 +12,7 @@ from fsframe.classifier import Classifier
 from fsframe.dataset import Dataset
 from fsframe.run import Run
 from fsframe.selection import Selection
+from fsframe_margin.blas import one_blas_thread
 from fsframe_margin.boosted_settings import BoostedSettings
 from fsframe_margin.training import Training, training_of
 
@@ -32,6 +33,7 @@ class FittedBim:
     space: Any
     rounds: Any
 
+    @one_blas_thread
     def predict_scores(self, X: Floats) -> Floats:
         """Share of the votes, (m, n_classes)."""
         from fsframe_margin.boosting import vote
@@ -72,6 +74,7 @@ class BimVote(BoostedSettings, Classifier):
     True
     """
 
+    @one_blas_thread
     def _fit(self, data: Dataset, upstream: Selection | None, run: Run) -> FittedBim:
         training = training_of(self.method_name(), data, upstream, self.standardize)
         space, rounds = self.boosted(training, upstream, run)

@@ -13,6 +13,7 @@ from fsframe.params import choice, either, flag, integer, param, real
 from fsframe.run import Run
 from fsframe.selection import Selection, rank_by_score
 from fsframe.selector import Selector
+from fsframe_margin.blas import one_blas_thread
 from fsframe_margin.training import Training, row_notes, training_of
 
 __all__ = ["Im4e"]
@@ -98,6 +99,7 @@ class Im4e(Selector):
     )
     folds: int = param(5, integer(2), help="Inner folds for sigma=cv.")
 
+    @one_blas_thread
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
         from fsframe_margin.margins import PairSpace
 

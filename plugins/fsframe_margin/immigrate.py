@@ -14,6 +14,7 @@ from fsframe.params import choice, either, flag, integer, optional, param, real
 from fsframe.run import Run
 from fsframe.selection import PairWeights, Selection, rank_by_score
 from fsframe.selector import Selector
+from fsframe_margin.blas import one_blas_thread
 from fsframe_margin.training import Training, row_notes, training_of
 
 __all__ = ["Immigrate", "matrix_of"]
@@ -164,6 +165,7 @@ class Immigrate(Selector):
         if self.l1 > 0 and self.prune is True:
             yield "l1 takes the place of pruning: set one of l1 and prune"
 
+    @one_blas_thread
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
         training = training_of("immigrate", data, upstream, self.standardize)
         start = self._start(training, upstream, run)

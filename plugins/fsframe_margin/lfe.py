@@ -14,6 +14,7 @@ from fsframe.params import flag, param
 from fsframe.run import Run
 from fsframe.selection import PairWeights, Selection, rank_by_score
 from fsframe.selector import Selector
+from fsframe_margin.blas import one_blas_thread
 from fsframe_margin.training import row_notes, training_of
 
 __all__ = ["Lfe"]
@@ -57,6 +58,7 @@ class Lfe(Selector):
         True, flag(), help="Columns to mean 0 and standard deviation 1, learned from these rows."
     )
 
+    @one_blas_thread
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
         from fsframe_margin.updates import positive_semidefinite
 

@@ -13,6 +13,7 @@ from fsframe.params import flag, integer, param, real
 from fsframe.run import Run
 from fsframe.selection import Selection, rank_by_score
 from fsframe.selector import Selector
+from fsframe_margin.blas import one_blas_thread
 from fsframe_margin.training import row_notes, training_of
 
 __all__ = ["Logo"]
@@ -76,6 +77,7 @@ class Logo(Selector):
         True, flag(), help="Columns to mean 0 and standard deviation 1, learned from these rows."
     )
 
+    @one_blas_thread
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
         from fsframe_margin.logistic_margins import fit_logo
 

@@ -14,6 +14,7 @@ from fsframe.errors import RequestError
 from fsframe.params import choice, flag, optional, param, real
 from fsframe.run import Run
 from fsframe.selection import Selection
+from fsframe_margin.blas import one_blas_thread
 from fsframe_margin.training import Training, training_of
 
 __all__ = ["FittedMargin", "Margin"]
@@ -30,6 +31,7 @@ class FittedMargin:
     weights: Floats
     sigma: float
 
+    @one_blas_thread
     def distances(self, X: Floats) -> Floats:
         """Ψ_c of eq. 3.18, (m, n_classes); smaller is nearer."""
         from fsframe_margin.prediction import class_distances
@@ -43,6 +45,7 @@ class FittedMargin:
 
         return nearest_class(self.distances(X))
 
+    @one_blas_thread
     def predict_scores(self, X: Floats) -> Floats:
         """Minus each class's share of a row's distances, (m, n_classes)."""
         from fsframe_margin.prediction import relative_scores
@@ -108,6 +111,7 @@ class Margin(Classifier):
         True, flag(), help="Columns to mean 0 and standard deviation 1, learned from these rows."
     )
 
+    @one_blas_thread
     def _fit(self, data: Dataset, upstream: Selection | None, run: Run) -> FittedMargin:
         from fsframe_margin.margins import PairSpace
 

@@ -13,6 +13,7 @@ from fsframe.params import flag, param
 from fsframe.run import Run
 from fsframe.selection import Selection, rank_by_score
 from fsframe.selector import Selector
+from fsframe_margin.blas import one_blas_thread
 from fsframe_margin.training import row_notes, training_of
 
 __all__ = ["Mbiw"]
@@ -58,6 +59,7 @@ class Mbiw(Selector):
         True, flag(), help="Columns to mean 0 and standard deviation 1, learned from these rows."
     )
 
+    @one_blas_thread
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
         from fsframe_margin.instance_weighting import instance_weights, margin_profiles
 

@@ -13,6 +13,7 @@ from fsframe.params import choice, flag, integer, param, real
 from fsframe.run import Run
 from fsframe.selection import Selection, rank_by_score
 from fsframe.selector import Selector
+from fsframe_margin.blas import one_blas_thread
 from fsframe_margin.training import Training, row_notes, training_of
 
 __all__ = ["Simba", "simba_selection"]
@@ -78,6 +79,7 @@ class Simba(Selector):
         True, flag(), help="Columns to mean 0 and standard deviation 1, learned from these rows."
     )
 
+    @one_blas_thread
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
         from fsframe_margin.nearest_kernels import simba_visits
 

@@ -13,6 +13,7 @@ from fsframe.params import choice, flag, integer, param
 from fsframe.run import Run
 from fsframe.selection import Selection
 from fsframe.selector import Selector
+from fsframe_margin.blas import one_blas_thread
 from fsframe_margin.simba import simba_selection
 from fsframe_margin.training import training_of
 
@@ -87,6 +88,7 @@ class SimbaMbiw(Selector):
         True, flag(), help="Columns to mean 0 and standard deviation 1, learned from these rows."
     )
 
+    @one_blas_thread
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
         from fsframe_margin.instance_weighting import instance_weights, margin_profiles
         from fsframe_margin.nearest_kernels import simba_visits

@@ -11,6 +11,7 @@ from fsframe.dataset import Dataset
 from fsframe.params import flag, integer, param
 from fsframe.run import Run
 from fsframe.selection import Selection
+from fsframe_margin.blas import one_blas_thread
 from fsframe_margin.training import Training, take_training
 
 __all__ = ["FittedKnn", "WeightedKnn", "neighbour_votes"]
@@ -76,6 +77,7 @@ class FittedKnn:
     ballots: Floats
     k: int
 
+    @one_blas_thread
     def predict_scores(self, X: Floats) -> Floats:
         """Share of the votes of the k nearest rows, (m, n_classes)."""
         t = self.training
@@ -127,6 +129,7 @@ class WeightedKnn(Classifier):
         True, flag(), help="Columns to mean 0 and standard deviation 1, learned from these rows."
     )
 
+    @one_blas_thread
     def _fit(self, data: Dataset, upstream: Selection | None, run: Run) -> FittedKnn:
         training = take_training(
             "weighted-knn", data.X, data.y, data.n_classes, data.counts, None, self.standardize
