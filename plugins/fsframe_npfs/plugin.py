@@ -20,3 +20,13 @@ def fsframe_selectors() -> Iterator[SelectorEntry]:
         reference="Ditzler, Polikar, Rosen 2015, A bootstrap based Neyman-Pearson test for "
         "identifying variable importance, IEEE Trans. Neural Netw. Learn. Syst. 26(4):880",
     )
+    yield SelectorEntry(
+        name="ensemble",
+        target="fsframe_npfs.ensemble:Ensemble",
+        summary="Rankings over many resamples of a selector brought together into one",
+        family="resampling",
+        gives=frozenset({"scores"}),
+        wraps=True,
+        reference="Saeys, Abeel, Van de Peer 2008, Robust feature selection using ensemble feature "
+        "selection techniques, ECML PKDD; Meinshausen, Bühlmann 2010, Stability selection",
+    )

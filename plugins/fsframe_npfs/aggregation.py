@@ -1,0 +1,139 @@
+"""Many rankings into one: positions per resample, their mean, and the stability-selection bound."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = [
+    "complete_ranks",
+    "false_selections_bound",
+    "linear_scores",
+    "list_ranks",
+    "threshold_for",
+]
+
+
+def list_ranks(selected: NDArray[np.intp], n_features: int) -> NDArray[np.float64]:
+    """The rank of every feature when only a list of the best is known.
+
+    Parameters
+    ----------
+    selected : (k,) int
+        Best first.
+    n_features : int
+        K.
+
+    Returns
+    -------
+    (n_features,) float64
+        1 … k in the list; the rest share the mean of the ranks that are left, (k + 1 + K) / 2.
+
+    Examples
+    --------
+    >>> list_ranks(np.array([2, 0]), 4)
+    array([2. , 3.5, 1. , 3.5])
+    """
+    ranks = np.full(n_features, (selected.size + 1 + n_features) / 2.0)
+    ranks[selected] = np.arange(1, selected.size + 1)
+    return ranks
+
+
+def complete_ranks(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The rank of every feature by its score, 1 the best; equal scores share their mean rank.
+
+    Parameters
+    ----------
+    scores : (n_features,) float64
+        Larger is better; features with NaN share the mean of the last ranks.
+
+    Returns
+    -------
+    (n_features,) float64
+        Ranks, their sum K(K + 1)/2.
+
+    Examples
+    --------
+    >>> complete_ranks(np.array([0.5, np.nan, 0.9, 0.5]))
+    array([2.5, 4. , 1. , 2.5])
+    """
+    losses = np.where(np.isnan(scores), np.inf, -scores)
+    values, place = np.unique(losses, return_inverse=True)
+    sizes = np.bincount(place, minlength=values.size)
+    last = np.cumsum(sizes)
+    return (last - (sizes - 1) / 2.0)[place]
+
+
+def linear_scores(ranks: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The mean over resamples of points that fall linearly with the rank, from 1 to 0.
+
+    Parameters
+    ----------
+    ranks : (n_resamples, n_features) float64
+        1 is best.
+
+    Returns
+    -------
+    (n_features,) float64
+        Σ_l (K − r_il) / (n (K − 1)).
+
+    References
+    ----------
+    Abeel, Helleputte, Van de Peer, Dupont, Saeys 2010, Robust biomarker identification for cancer
+    diagnosis with ensemble feature selection methods, Bioinformatics 26:392, section 2.2 (complete
+    linear aggregation: all resamples weigh the same).
+
+    Examples
+    --------
+    >>> linear_scores(np.array([[1.0, 2.0, 3.0], [2.0, 1.0, 3.0]]))
+    array([0.75, 0.75, 0.  ])
+    """
+    n_features = ranks.shape[1]
+    return (n_features - ranks.mean(axis=0)) / max(n_features - 1, 1)
+
+
+def false_selections_bound(kept: float, n_features: int, threshold: float) -> float:
+    """Bound on the expected number of noise features picked in `threshold` of all halves or more.
+
+    Parameters
+    ----------
+    kept : float
+        q, the mean number of features kept per half.
+    n_features : int
+        K.
+    threshold : float in (0.5, 1]
+        π.
+
+    Returns
+    -------
+    float
+        q² / ((2π − 1) K).
+
+    Notes
+    -----
+    Shown for a base that picks noise features no more often than at random and treats them alike;
+    without that assumption, for complementary halves, it bounds the expected number of features
+    whose chance of being picked from a half is at most q/K.
+
+    References
+    ----------
+    Meinshausen, Bühlmann 2010, Stability selection, J. R. Statist. Soc. B 72:417, theorem 1; Shah,
+    Samworth 2013, J. R. Statist. Soc. B 75:55, theorem 1.
+
+    Examples
+    --------
+    >>> false_selections_bound(10, 1000, 0.75)
+    0.2
+    """
+    return kept**2 / ((2.0 * threshold - 1.0) * n_features)
+
+
+def threshold_for(kept: float, n_features: int, false_selections: float) -> float:
+    """The threshold π at which the bound equals `false_selections`; above 1 it cannot be reached.
+
+    Examples
+    --------
+    >>> threshold_for(10, 1000, 0.2)
+    0.75
+    """
+    return (1.0 + kept**2 / (n_features * false_selections)) / 2.0
