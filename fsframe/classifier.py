@@ -44,12 +44,18 @@ class FittedOnColumns:
         The labels behind the class codes.
     inner : FittedClassifier
         The author's part, which sees `columns` only.
+    takes_missing : bool
+        Whether NaN among those columns is allowed.
+    name : str
+        What messages call it.
     """
 
     columns: NDArray[np.intp]
     n_features: int
     classes: tuple[Any, ...]
     inner: Any
+    takes_missing: bool = False
+    name: str = "the classifier"
 
     def _taken(self, X: ArrayLike) -> NDArray[np.float64]:
         table = np.asarray(X, dtype=np.float64)
@@ -58,15 +64,38 @@ class FittedOnColumns:
                 f"prediction needs the {self.n_features} columns of the training table, "
                 f"not an array of shape {table.shape}"
             )
-        return np.ascontiguousarray(table[:, self.columns])
+        taken = np.ascontiguousarray(table[:, self.columns])
+        if not self.takes_missing and not np.isfinite(taken).all():
+            row, position = np.argwhere(~np.isfinite(taken))[0]
+            raise DataError(
+                f"{self.name} cannot predict from missing or infinite values; the first is in row "
+                f"{row + 1}, column {self.columns[position] + 1}; drop or fill them first"
+            )
+        return taken
 
     def predict(self, X: ArrayLike) -> NDArray[np.int64]:
         """Class codes (n,) for rows (n, n_features) of a table like the training table."""
-        return np.asarray(self.inner.predict(self._taken(X)), dtype=np.int64)
+        taken = self._taken(X)
+        codes = np.asarray(self.inner.predict(taken), dtype=np.int64)
+        if codes.shape != (len(taken),) or (
+            codes.size and not 0 <= codes.min() <= codes.max() < len(self.classes)
+        ):
+            raise PluginError(
+                f"{self.name} predicted codes of shape {codes.shape}; they must be {len(taken)} "
+                f"codes in 0 … {len(self.classes) - 1}"
+            )
+        return codes
 
     def predict_scores(self, X: ArrayLike) -> NDArray[np.float64]:
         """Scores (n, n_classes), larger is more likely, for rows like the training table's."""
-        return np.asarray(self.inner.predict_scores(self._taken(X)), dtype=np.float64)
+        taken = self._taken(X)
+        scores = np.asarray(self.inner.predict_scores(taken), dtype=np.float64)
+        if scores.shape != (len(taken), len(self.classes)):
+            raise PluginError(
+                f"{self.name} returned scores of shape {scores.shape}, "
+                f"not ({len(taken)}, {len(self.classes)})"
+            )
+        return scores
 
     def predict_labels(self, X: ArrayLike) -> list[Any]:
         """Labels (n,) for rows like those of the training table."""
@@ -131,5 +160,10 @@ class Classifier(Parameterised):
         if not (hasattr(fitted, "predict") and hasattr(fitted, "predict_scores")):
             raise PluginError(f"{name} returned {type(fitted).__name__}, not a fitted classifier")
         return FittedOnColumns(
-            columns=columns, n_features=data.n_features, classes=data.classes, inner=fitted
+            columns=columns,
+            n_features=data.n_features,
+            classes=data.classes,
+            inner=fitted,
+            takes_missing=self.takes_missing,
+            name=name,
         )
