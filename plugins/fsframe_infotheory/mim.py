@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import attrs
 import numpy as np
 from numpy.typing import NDArray
@@ -15,15 +13,14 @@ from fsframe_infotheory.bootstrap import draws_by_class, relevance_sums
 from fsframe_infotheory.discretise import Bins, Discretiser
 from fsframe_infotheory.encode import in_threads
 from fsframe_infotheory.entropy import clogc_table, sum_clogc
-from fsframe_infotheory.filter import DEFAULT_COUNT, InformationFilter
 from fsframe_infotheory.pairs import PairParameters
-from fsframe_infotheory.ranking import ranked
+from fsframe_infotheory.scored_filter import ScoredFilter
 
 __all__ = ["Mim"]
 
 
 @attrs.frozen(kw_only=True)
-class Mim(PairParameters, InformationFilter):
+class Mim(PairParameters, ScoredFilter):
     """Features ranked by their mutual information with the class, I(Xⱼ; Y).
 
     Without `top`, 10 features are kept.
@@ -49,27 +46,10 @@ class Mim(PairParameters, InformationFilter):
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
         encoded, bins = self.encode(data, upstream, run, keep=self.pairs != "none")
         notes = self.notes(data, bins, encoded)
-        found = self._selection(encoded.relevance(), data, bins.tables(), notes)
+        found = self.ranking(self.in_unit(encoded.relevance()), data, bins.tables(), notes)
         unit = np.log(2) if self.unit == "nats" else 1.0
         pairs = self.weigh_pairs(encoded, found.selected, run, unit)
         return attrs.evolve(found, pair_weights=pairs)
-
-    def _selection(
-        self,
-        bits: NDArray[np.float64],
-        data: Dataset,
-        tables: dict[str, NDArray[Any]],
-        notes: tuple[str, ...],
-    ) -> Selection:
-        first = self.columns_named(self.given, data)
-        candidates = bits.copy()
-        candidates[self.columns_named(self.exclude, data)] = np.nan
-        scores = self.in_unit(candidates.copy())
-        candidates[first] = np.nan
-        kept = ranked(candidates, self.keep_count(data.n_features, DEFAULT_COUNT))
-        return Selection(
-            selected=np.concatenate([first, kept]), scores=scores, tables=tables, warnings=notes
-        )
 
     def _select_many(
         self, data: Dataset, counts: NDArray[np.int64], upstream: Selection | None, run: Run
@@ -82,7 +62,7 @@ class Mim(PairParameters, InformationFilter):
                 self._select_one(data, row, upstream, run.child(b)) for b, row in enumerate(counts)
             ]
         bits = _bootstrap_relevance(data, counts, self.discretiser(), run)
-        return [self._selection(row, data, {}, ()) for row in bits]
+        return [self.ranking(self.in_unit(row), data, {}, ()) for row in bits]
 
     def _select_one(
         self, data: Dataset, counts: NDArray[np.int64], upstream: Selection | None, run: Run

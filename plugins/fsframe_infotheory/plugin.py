@@ -26,6 +26,18 @@ _OFFERS = (
     ("jmi3", "what a feature tells together with each pair selected", "Sechidis et al. 2019"),
 )
 
+_OTHERS = (
+    (
+        "symmetric-uncertainty",
+        "symmetric_uncertainty:SymmetricUncertainty",
+        "mutual information relative to the mean of both entropies",
+        "Yu, Liu 2004, eq. 3",
+    ),
+    ("fcbf", "fcbf:Fcbf", "features that no better one makes redundant", "Yu, Liu 2003"),
+    ("chi2", "chi2:Chi2", "the chi-squared test of levels against the class", "Pearson 1900"),
+    ("anova-f", "anova_f:AnovaF", "class means beside the spread within classes", "Fisher 1925"),
+)
+
 
 @hookimpl
 def fsframe_selectors() -> Iterator[SelectorEntry]:
@@ -36,5 +48,14 @@ def fsframe_selectors() -> Iterator[SelectorEntry]:
             summary=summary,
             family="information theory",
             gives={"scores", "pair-weights"} if name in ("mim", "jmi") else {"scores"},
+            reference=reference,
+        )
+    for name, target, summary, reference in _OTHERS:
+        yield SelectorEntry(
+            name=name,
+            target="fsframe_infotheory." + target,
+            summary=summary,
+            family="information theory",
+            gives={"scores"},
             reference=reference,
         )
