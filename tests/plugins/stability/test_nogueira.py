@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -45,6 +46,31 @@ def test_phi_and_variance_follow_the_paper_term_by_term(seed: int, m: int, p: in
     expected_phi, expected_variance = by_definition(matrix)
     assert phi == pytest.approx(expected_phi, abs=1e-12)
     assert variance == pytest.approx(expected_variance, rel=1e-9, abs=1e-15)
+
+
+def test_the_variance_is_exactly_zero_wherever_fractions_say_so() -> None:
+    random = np.random.default_rng(9)
+    zeros = 0
+    for _ in range(1500):
+        m, p = int(random.integers(2, 5)), int(random.integers(2, 7))
+        matrix = (random.random((m, p)) < 0.5).astype(int)
+        q = int(matrix.sum())
+        if q in (0, m * p):
+            continue
+        share = [Fraction(int(h), m) for h in matrix.sum(axis=0)]
+        mean = sum(share)
+        c = mean / p * (1 - mean / p)
+        phi = 1 - sum(Fraction(m, m - 1) * s * (1 - s) for s in share) / p / c
+        single = set()
+        for row in matrix.tolist():
+            k = sum(row)
+            joint = sum(s for kept, s in zip(row, share, strict=True) if kept) / p
+            bracket = 2 * k * mean / p**2 - Fraction(k, p) - mean / p + 1
+            single.add((joint - k * mean / p**2 + phi / 2 * bracket) / c)
+        exactly_zero = len(single) == 1
+        assert (phi_and_variance(Overlap.of(matrix))[1] == 0.0) == exactly_zero
+        zeros += exactly_zero and len(set(matrix.sum(axis=1))) > 1
+    assert zeros > 50  # sets of different sizes whose parts cancel but for rounding
 
 
 def test_the_variance_is_that_of_repeated_experiments_with_plus_and_not_with_minus() -> None:
