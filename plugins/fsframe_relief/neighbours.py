@@ -8,7 +8,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Nearest", "Radius", "Rule", "Sigmoid", "Target"]
+__all__ = ["Ball", "Nearest", "Radius", "Rule", "Sigmoid", "Target"]
 
 WEIGHTINGS = ("equal", "rank", "distance")
 
@@ -165,6 +165,60 @@ class Sigmoid:
             D, rows, target.y, target.bounds, target.counts, middle, spread, target.signed,
             target.prior, target.omega[rows],
         )  # fmt: skip
+
+
+@attrs.frozen(kw_only=True)
+class Ball:
+    """All instances within a ball that holds `least` hits and `least` misses, nearer ones more.
+
+    The radius r_i is the larger of the distances to the `least`-th nearest hit and miss; the
+    weight is max(0, 1 - (d / (r_i))^2), and at r_i = 0 all instances at distance zero count
+    equally.
+    """
+
+    least: int = 10
+    needs_mean = False
+    uniform = False
+
+    def weigh(
+        self, D: NDArray[np.float64], rows: NDArray[np.int64], target: Target, mean: float = 0.0
+    ) -> None:
+        """Overwrite distances by weights."""
+        n_classes = len(target.prior)
+        D[np.arange(len(rows)), rows] = np.nan
+        for r, i in enumerate(rows):
+            d, own = D[r], target.y[i]
+            lo, hi = target.bounds[own], target.bounds[own + 1]
+            radius = max(
+                self._reach(d[lo:hi], target.counts[lo:hi]),
+                self._reach(
+                    np.concatenate([d[:lo], d[hi:]]),
+                    np.concatenate([target.counts[:lo], target.counts[hi:]]),
+                ),
+            )
+            with np.errstate(invalid="ignore"):
+                if radius > 0:
+                    # a little over the radius, so that the farthest of the `least` still counts
+                    w = np.maximum(1.0 - (d / (radius * (1 + 1e-9))) ** 2, 0.0)
+                else:
+                    w = (d <= 0).astype(np.float64)
+            w = np.where(np.isnan(d), 0.0, w * target.counts)
+            sizes = np.add.reduceat(np.append(w, 0.0), target.bounds[:-1])
+            usable = np.where((np.arange(n_classes) == own) | (sizes <= 0), 0.0, target.prior)
+            whole = usable.sum()
+            worth = usable / whole if whole > 0 else usable
+            worth[own] = -1.0
+            factor = np.divide(worth, sizes, out=np.zeros(n_classes), where=sizes > 0)
+            D[r] = w * np.repeat(factor, np.diff(target.bounds)) * target.omega[i]
+
+    def _reach(self, d: NDArray[np.float64], counts: NDArray[np.float64]) -> float:
+        """Distance to the `least`-th nearest, copies counted, or to the farthest there is."""
+        order = np.argsort(d, kind="stable")
+        known = order[~np.isnan(d[order])]
+        if not known.size:
+            return 0.0
+        place = int(np.searchsorted(np.cumsum(counts[known]), self.least))
+        return float(d[known[min(place, known.size - 1)]])
 
 
 def _moments(

@@ -62,6 +62,18 @@ _METHODS = (
         "All nearest hits and misses of every instance, without chance",
         "John, Kohavi & Pfleger 1994, ICML; Kohavi & John 1997, Artif. Intell. 97:273",
     ),
+    (
+        "iterative-relief",
+        "iterative_relief:IterativeRelief",
+        "Scores of one round weigh the features in the distance of the next",
+        "Draper, Kaito & Bins 2003, CVPR Workshops",
+    ),
+    (
+        "vls",
+        "vls:Vls",
+        "Relief on many small random subsets of very many features",
+        "Eppstein & Haake 2008, IEEE CIBCB",
+    ),
 )
 
 
@@ -76,3 +88,12 @@ def fsframe_selectors() -> Iterator[SelectorEntry]:
             gives={"scores", "weights"},
             reference=reference,
         )
+    yield SelectorEntry(
+        name="turf",
+        target="fsframe_relief.turf:Turf",
+        summary="Rounds of scoring with the stages on the left and dropping the worst columns",
+        family="relief",
+        gives={"scores", "weights"},
+        reference="Moore & White 2007, LNCS 4447:166",
+        wraps=True,
+    )

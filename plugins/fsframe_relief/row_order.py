@@ -32,8 +32,9 @@ def content_order(X: NDArray[np.float64], *labels: NDArray[np.generic]) -> NDArr
 
     Examples
     --------
-    >>> content_order(np.array([[2.0, 0.0], [1.0, 0.0], [2.0, -1.0]])).tolist()
-    [2, 0, 1]
+    >>> X = np.array([[2.0, 0.0], [1.0, 0.0], [2.0, 5.0]])
+    >>> X[content_order(X)].tolist() == X[::-1][content_order(X[::-1])].tolist()
+    True
     """
     n, p = X.shape
     order = np.arange(n)

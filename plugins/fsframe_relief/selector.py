@@ -22,7 +22,7 @@ from fsframe_relief.permutations import adjusted, permutation_p_values
 from fsframe_relief.row_order import content_order
 from fsframe_relief.sums import feature_scores
 
-__all__ = ["Problem", "ReliefSelector", "make_problem"]
+__all__ = ["Problem", "ReliefSelector", "discrete_columns", "make_problem"]
 
 FEW_LEVELS = 10
 SMALL = 3e7
@@ -34,7 +34,7 @@ class Problem:
     """A prepared table with what its rows are judged by.
 
     `order` are the rows of the dataset in the order used, `drawn` the targets as positions in it
-    (None: all), `notes` what to warn of.
+    (None: all), `discrete` the columns with diff 0 or 1, `notes` what to warn of.
     """
 
     columns: Columns
@@ -42,6 +42,7 @@ class Problem:
     order: NDArray[np.intp]
     drawn: NDArray[np.int64] | None
     threads: int
+    discrete: NDArray[np.bool_]
     notes: tuple[str, ...]
 
 
@@ -61,6 +62,7 @@ class ReliefSelector(Selector):
 
     takes_missing: ClassVar[bool] = True
     takes_counts: ClassVar[bool] = True
+    uses_upstream_weights: ClassVar[bool] = True
     tasks: ClassVar[frozenset[str]] = frozenset({"classification", "regression"})
 
     threshold: float = param(
@@ -209,7 +211,7 @@ def make_problem(
     `draw` is the key of the random stream that draws the targets.
     """
     X = data.X if columns is None else np.ascontiguousarray(data.X[:, columns])
-    mask, notes = discrete if discrete is not None else _discrete(method, data)
+    mask, notes = discrete if discrete is not None else discrete_columns(method, data)
     if columns is not None:
         mask = mask[columns]
     y, value = _label(method, data)
@@ -272,6 +274,7 @@ def make_problem(
         order=order,
         drawn=drawn,
         threads=1 if work < SMALL else run.threads,
+        discrete=mask,
         notes=notes,
     )
 
@@ -306,7 +309,9 @@ def _label(
     return np.zeros(len(value), dtype=np.int64), value / spread
 
 
-def _discrete(method: ReliefSelector, data: Dataset) -> tuple[NDArray[np.bool_], tuple[str, ...]]:
+def discrete_columns(
+    method: ReliefSelector, data: Dataset
+) -> tuple[NDArray[np.bool_], tuple[str, ...]]:
     """Which columns are discrete, and what to say of that choice."""
     wish = method.discrete_features
     p = data.n_features

@@ -35,6 +35,7 @@ def feature_scores(
     memory: int = 1 << 31,
     threads: int = 1,
     distances: NDArray[np.float64] | None = None,
+    metric: Columns | None = None,
 ) -> NDArray[np.float64]:
     """The score of every feature, larger for more relevant.
 
@@ -54,6 +55,8 @@ def feature_scores(
         The result does not depend on it.
     distances : (n, n) float64, optional
         The matrix of distances where it is at hand; it is overwritten.
+    metric : Columns, optional
+        The columns that distances are taken over, where they are not those that are scored.
 
     Returns
     -------
@@ -69,11 +72,12 @@ def feature_scores(
     away. O(n^2 p) time; the sums are split by blocks of targets and added in order.
     """
     n = columns.n
+    metric = columns if metric is None else metric
     every = rows is None
     targets = np.arange(n) if rows is None else rows
     full = distances is not None or (every and 8 * n * n <= memory // 2)
     if full:
-        D = full_distances(columns, threads) if distances is None else distances
+        D = full_distances(metric, threads) if distances is None else distances
         mean = mean_of(D, target) if rule.needs_mean else 0.0
         width = ROW_BLOCK
 
@@ -88,7 +92,7 @@ def feature_scores(
         # A block holds distances, shared weights, and lists of neighbours: about 32 bytes a pair.
         width = int(np.clip(memory // (8 * 32 * n), 1, ROW_BLOCK))
         threads = int(np.clip(memory // (32 * width * n), 1, threads))
-        mean = mean_distance(columns, target, width, threads) if rule.needs_mean else 0.0
+        mean = mean_distance(metric, target, width, threads) if rule.needs_mean else 0.0
 
     sums = _Sums(columns, target, rule)
 
@@ -97,7 +101,7 @@ def feature_scores(
         if D is not None:
             return sums.of_block(D[start : start + width], block, whole=D)
         C = np.empty((len(block), n))
-        distance_rows(columns, block, C)
+        distance_rows(metric, block, C)
         rule.weigh(C, block, target, mean)
         return sums.of_block(C, block, whole=None)
 
@@ -170,7 +174,7 @@ class _Sums:
     def of_block(
         self, C: NDArray[np.float64], rows: NDArray[np.int64], whole: NDArray[np.float64] | None
     ) -> NDArray[np.float64]:
-        """The part of the targets `rows` with weights `C`; `whole`, all weights, lets pairs fold."""
+        """The part of the targets `rows`, weights `C`; `whole`, all weights, lets pairs fold."""
         columns = self.columns
         out = self.empty()
         listed = columns.plain.size or columns.probability is not None

@@ -1,0 +1,34 @@
+"""Laws of `fsframe.testing` that methods of this family break, each with its reason."""
+
+from __future__ import annotations
+
+_COPIES = {
+    "counts_equal_copies": "copies of a row are never its own neighbours; design: a row drawn twice "
+    "must not become its own nearest hit"
+}
+_FILLED = {
+    "equal_counts_change_nothing": "the k nearest are filled by multiplicity, so that three-fold "
+    "counts reach a third as many different neighbours"
+}
+_FAR = {
+    "a_column_that_separates_the_classes_comes_first": "published: far misses are subtracted, and "
+    "with a column that separates the classes all misses are far",
+    "three_classes_are_taken": "published: far misses are subtracted, which costs strong main "
+    "effects their first place",
+}
+
+EXCEPTIONS = {
+    "relief": _COPIES,
+    "relieff": _COPIES | _FILLED,
+    "relieved-f": _COPIES,
+    "rrelieff": _COPIES | _FILLED,
+    "surf": _COPIES,
+    "surfstar": _COPIES | _FAR,
+    "multisurf": _COPIES,
+    "multisurfstar": _COPIES | _FAR,
+    "swrfstar": _COPIES | _FAR,
+    "iterative-relief": _COPIES | _FILLED,
+    "vls": _COPIES | _FILLED,
+    "turf": {},
+}
+TRIED_AS = {"turf": "turf:base=relieff"}

@@ -1,0 +1,266 @@
+"""What must not change a score, and what must: order, scale, threads, odd columns, small classes."""
+
+from __future__ import annotations
+
+import attrs
+import numpy as np
+import pytest
+
+from fsframe.dataset import Dataset
+from fsframe.errors import DataError, RequestError
+from fsframe.run import Run
+from fsframe_relief.columns import prepare_columns
+from fsframe_relief.iterative_relief import IterativeRelief
+from fsframe_relief.multisurf import Multisurf
+from fsframe_relief.multisurfstar import Multisurfstar
+from fsframe_relief.relief import Relief
+from fsframe_relief.relieff import Relieff
+from fsframe_relief.relieved_f import RelievedF
+from fsframe_relief.rrelieff import Rrelieff
+from fsframe_relief.surf import Surf
+from fsframe_relief.surfstar import Surfstar
+from fsframe_relief.swrfstar import Swrfstar
+from fsframe_relief.vls import Vls
+
+from .test_definitions import make_table
+
+CLASSIFIERS = [
+    Relief(),
+    Relieff(k=5),
+    Relieff(weighting="rank", k=9),
+    Relieff(weighting="distance", k=9),
+    Relieff(k=5, m=20),
+    Surf(),
+    Surfstar(),
+    Multisurf(),
+    Multisurfstar(),
+    Swrfstar(),
+    RelievedF(),
+    IterativeRelief(least=3, rounds=4),
+    Relieff(k=5, missing="probability"),
+    Relieff(k=5, ramp=[0.05, 0.2]),
+]
+TASKS = [(method, False) for method in CLASSIFIERS] + [
+    (Rrelieff(k=7), True),
+    (Relieff(k=5), True),
+    (Multisurf(), True),
+    (Surf(m=20), True),
+]
+
+
+def make_data(regression=False, n=150, gaps=0.05, seed=0):
+    X, y, discrete = make_table("mixed", n=n, gaps=gaps, seed=seed)
+    if regression:
+        y = np.random.default_rng(seed).normal(size=n) + np.nan_to_num(X[:, 4])
+    return Dataset.from_arrays(X, y, categorical=discrete)
+
+
+def shuffled_rows(data, seed=1):
+    order = np.random.default_rng(seed).permutation(data.n_samples)
+    counts = None if data.counts is None else data.counts[order]
+    return attrs.evolve(data, matrix=data.X[order].copy(), y=data.y[order], counts=counts)
+
+
+@pytest.mark.parametrize(("method", "regression"), TASKS)
+def test_shuffled_rows_give_the_same_bits(method, regression):
+    data = make_data(regression)
+    expected = method.select(data, seed=4).scores
+    np.testing.assert_array_equal(method.select(shuffled_rows(data), seed=4).scores, expected)
+
+
+def test_shuffled_rows_of_a_bootstrap_give_the_same_bits():
+    data = make_data()
+    data = data.with_counts(np.random.default_rng(2).integers(0, 3, data.n_samples))
+    for method in (Relieff(k=5), Multisurf(), Relieff(m=30)):
+        expected = method.select(data, seed=4).scores
+        np.testing.assert_array_equal(method.select(shuffled_rows(data), seed=4).scores, expected)
+
+
+@pytest.mark.parametrize(("method", "regression"), TASKS)
+def test_shuffled_columns_move_their_scores_along(method, regression):
+    data = make_data(regression)
+    order = np.random.default_rng(3).permutation(data.n_features)
+    moved = method.select(data.take_columns(order), seed=4).scores
+    if method.m is None:
+        np.testing.assert_allclose(moved, method.select(data, seed=4).scores[order], atol=1e-12)
+
+
+@pytest.mark.parametrize(("method", "regression"), TASKS)
+def test_threads_do_not_change_the_bits(method, regression, monkeypatch):
+    monkeypatch.setattr("fsframe_relief.selector.SMALL", 0)
+    data = make_data(regression, n=300)
+    one = method.select(data, run=Run(threads=1)).scores
+    for threads, memory in ((2, Run().memory), (5, Run().memory)):
+        many = method.select(data, run=Run(threads=threads, memory=memory)).scores
+        np.testing.assert_array_equal(many, one)
+
+
+@pytest.mark.parametrize("method", CLASSIFIERS)
+def test_label_codes_and_class_order_do_not_matter(method):
+    if method.m is not None:
+        pytest.skip("which targets are drawn follows the order of rows")
+    data = make_data()
+    renamed = attrs.evolve(data, y=np.array([2, 0, 1])[data.y])
+    np.testing.assert_allclose(
+        method.select(renamed).scores, method.select(data).scores, rtol=0, atol=1e-13
+    )
+
+
+@pytest.mark.parametrize("method", CLASSIFIERS)
+def test_scale_and_offset_of_continuous_columns_do_not_matter(method):
+    X, y, discrete = make_table("continuous", n=80)
+    X[:, 1] = np.exp(X[:, 1])
+    base = method.select(Dataset.from_arrays(X, y, categorical=discrete), seed=1)
+    other = X * np.array([1e-200, 1e200, 3, 1, 7e5, 1, 1])
+    scaled = method.select(Dataset.from_arrays(other, y, categorical=discrete), seed=1)
+    np.testing.assert_allclose(scaled.scores, base.scores, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("method", CLASSIFIERS)
+def test_constant_and_empty_columns_score_nothing_and_change_nothing(method):
+    X, y, discrete = make_table("mixed", n=80)
+    X = X[:, :-1]
+    base = method.select(Dataset.from_arrays(X, y, categorical=discrete[:-1]), seed=1)
+    n = len(y)
+    wide = np.column_stack([np.full(n, 3.0), X, np.full(n, np.nan), np.full(n, -1.0)])
+    mask = np.concatenate([[True], discrete[:-1], [False, False]])
+    found = method.select(Dataset.from_arrays(wide, y, categorical=mask), seed=1)
+    assert found.scores[0] == 0
+    assert found.scores[-1] == 0
+    assert np.isnan(found.scores[-2])
+    assert any("no value at all" in note for note in found.warnings)
+    assert X.shape[1] + 1 not in found.selected
+    if not isinstance(method, IterativeRelief) and method.m is None:
+        np.testing.assert_allclose(found.scores[1:-2], base.scores, rtol=0, atol=1e-12)
+
+
+def test_values_at_the_end_of_the_double_range_are_scaled_without_overflow():
+    X = np.array([[-1.7e308, 0.0], [1.7e308, 1.0], [0.0, 0.4], [1e308, 0.2]])
+    found = Surf(discrete_features="none").select(Dataset.from_arrays(X, [0, 1, 0, 1]))
+    assert np.isfinite(found.scores).all()
+
+
+def test_infinite_values_are_refused_by_name():
+    X = np.array([[0.0, np.inf], [1.0, 2.0]])
+    with pytest.raises(DataError, match=r"infinite.*'dose'"):
+        prepare_columns(X, np.zeros(2, bool), names=("age", "dose"))
+
+
+@pytest.mark.parametrize("method", [Relieff(k=10), Surf(), Multisurf(), Swrfstar(), Surfstar()])
+def test_one_missing_value_anywhere_changes_little(method, table):
+    data = table("mixed3class_complete.csv")
+    base = method.select(data).scores
+    rng = np.random.default_rng(0)
+    for _ in range(8):
+        X = data.X.copy()
+        X[rng.integers(X.shape[0]), rng.integers(X.shape[1])] = np.nan
+        found = method.select(attrs.evolve(data, matrix=X)).scores
+        assert np.abs(found - base).max() < 0.01
+
+
+def test_k_beyond_the_class_takes_all_and_says_so():
+    X, y, discrete = make_table("mixed", n=40)
+    data = Dataset.from_arrays(X, y, categorical=discrete)
+    least = int(np.bincount(y).min())
+    enough = Relieff(k=40).select(data)
+    more = Relieff(k=4000).select(data)
+    np.testing.assert_array_equal(enough.scores, more.scores)
+    assert any(f"the {least - 1} other members of the smallest class" in w for w in more.warnings)
+    assert not any("smallest class" in w for w in Relieff(k=least - 1).select(data).warnings)
+
+
+def test_a_class_of_one_member_has_no_hit_and_is_told():
+    X, y, discrete = make_table("mixed", n=40, classes=2)
+    y = np.append(y[:-1], 2)
+    found = Relieff(k=3).select(Dataset.from_arrays(X, y, categorical=discrete))
+    assert np.isfinite(found.scores).all()
+    assert any("one member" in note for note in found.warnings)
+
+
+def test_ties_by_index_follow_row_order_and_shared_ties_do_not():
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 2, (60, 6)).astype(float)
+    data = Dataset.from_arrays(X, rng.integers(0, 2, 60), categorical=np.ones(6, bool))
+    other = shuffled_rows(data)
+    by_index = Relieff(k=3, ties="index")
+    assert not np.allclose(by_index.select(data).scores, by_index.select(other).scores)
+    shared = Relieff(k=3)
+    np.testing.assert_array_equal(shared.select(data).scores, shared.select(other).scores)
+
+
+def test_drawing_all_targets_is_no_drawing():
+    data = make_data()
+    full = Relieff(k=5).select(data).scores
+    all_drawn = Relieff(k=5, m=data.n_samples).select(data, seed=9).scores
+    np.testing.assert_array_equal(all_drawn, full)
+    few = [Relieff(k=5, m=30).select(data, seed=s).scores for s in (1, 1, 2)]
+    np.testing.assert_array_equal(few[0], few[1])
+    assert not np.array_equal(few[0], few[2])
+    many = np.mean([Relieff(k=5, m=30).select(data, seed=s).scores for s in range(200)], axis=0)
+    np.testing.assert_allclose(many, full, atol=0.02)
+
+
+def test_few_levels_are_discrete_when_nobody_says_and_it_is_said():
+    X, y, discrete = make_table("mixed", n=60)
+    said = Relieff(k=3).select(Dataset.from_arrays(X, y, categorical=discrete))
+    guessed = Relieff(k=3).select(Dataset.from_arrays(X, y))
+    np.testing.assert_array_equal(said.scores, guessed.scores)
+    assert any("taken as discrete" in note for note in guessed.warnings)
+    assert not any("taken as discrete" in note for note in said.warnings)
+    named = Relieff(k=3, discrete_features=["f1", 1, "f3"]).select(Dataset.from_arrays(X, y))
+    np.testing.assert_array_equal(named.scores, said.scores)
+    none = Relieff(k=3, discrete_features="none").select(Dataset.from_arrays(X, y))
+    assert not np.allclose(none.scores, said.scores)
+
+
+def test_discrete_codes_may_be_any_numbers():
+    X, y, _ = make_table("discrete", n=80)
+    odd = np.array([-7.5, 1e12, 0.25])[np.nan_to_num(X).astype(int)]
+    odd[:, -1] = 2.0
+    every = np.ones(X.shape[1], bool)
+    for method in (Relieff(k=5), Multisurf()):
+        plain = method.select(Dataset.from_arrays(X, y, categorical=every)).scores
+        other = method.select(Dataset.from_arrays(odd, y, categorical=every)).scores
+        np.testing.assert_allclose(other, plain, rtol=0, atol=1e-14)
+
+
+def test_columns_of_hundreds_of_levels_are_compared_exactly():
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.integers(0, 400, 500), rng.integers(0, 3, 500)]).astype(float)
+    y = rng.integers(0, 2, 500)
+    y[:300] = X[:300, 0] > 200
+    found = Surf().select(Dataset.from_arrays(X, y, categorical=[True, True])).scores
+    names = np.random.default_rng(1).permutation(1000)[:400].astype(float)
+    renamed = np.column_stack([names[X[:, 0].astype(int)], X[:, 1]])
+    other = Surf().select(Dataset.from_arrays(renamed, y, categorical=[True, True])).scores
+    np.testing.assert_allclose(other, found, rtol=0, atol=1e-14)
+
+
+def test_the_task_can_be_said():
+    data = make_data(gaps=0)
+    as_numbers = Dataset.from_arrays(data.X, data.y.astype(float), task="regression")
+    asked = Relieff(k=5, task="regression", discrete_features="none").select(data).scores
+    given = Relieff(k=5, discrete_features="none").select(as_numbers).scores
+    np.testing.assert_array_equal(asked, given)
+    with pytest.raises(RequestError, match="classification"):
+        Surfstar(task="regression").select(data)
+    words = Dataset.from_arrays(data.X, np.array(["a", "b", "c"])[data.y])
+    with pytest.raises(RequestError, match="needs numbers"):
+        Relieff(task="regression").select(words)
+
+
+def test_bad_parameters_are_all_named_at_once():
+    with pytest.raises(RequestError) as raised:
+        Relieff(k=0, weighting="near", m=-1, ramp=[0.5])
+    for word in ("k must", "weighting must", "m must", "ramp must"):
+        assert word in str(raised.value)
+    with pytest.raises(RequestError, match="equal < different"):
+        Surf(ramp=[0.3, 0.1])
+
+
+def test_vls_gives_every_feature_a_score_and_one_subset_is_the_plain_method():
+    data = make_data(gaps=0)
+    found = Vls(subset=3, rounds=2, k=5).select(data, seed=1)
+    assert not np.isnan(found.scores).any()
+    whole = Vls(subset=100, rounds=3, k=5).select(data).scores
+    np.testing.assert_array_equal(whole, Relieff(k=5).select(data).scores)
