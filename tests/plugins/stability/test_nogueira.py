@@ -64,7 +64,8 @@ def test_the_variance_is_exactly_zero_wherever_fractions_say_so() -> None:
         single = set()
         for row in matrix.tolist():
             k = sum(row)
-            joint = sum(s for kept, s in zip(row, share, strict=True) if kept) / p
+            kept_shares = (s for kept, s in zip(row, share, strict=True) if kept)
+            joint = sum(kept_shares, start=Fraction(0)) / p
             bracket = 2 * k * mean / p**2 - Fraction(k, p) - mean / p + 1
             single.add((joint - k * mean / p**2 + phi / 2 * bracket) / c)
         exactly_zero = len(single) == 1
