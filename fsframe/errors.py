@@ -4,6 +4,7 @@ from __future__ import annotations
 
 __all__ = [
     "DataError",
+    "EngineError",
     "FsframeError",
     "PluginError",
     "RequestError",
@@ -58,3 +59,9 @@ class StoreError(FsframeError):
     """A run file cannot be read, is damaged, or stands in the way."""
 
     exit_code = 5
+
+
+class EngineError(FsframeError):
+    """The workers that a run was computed by are lost: they died again and again, or the cluster is gone."""
+
+    exit_code = 6

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Generator, Iterator
 from typing import Any
 
+import attrs
 import numpy as np
 from numpy.typing import NDArray
 
@@ -16,7 +17,8 @@ from fsframe.selector import Base
 
 __all__ = ["select_resamples"]
 
-_BATCH_SECONDS = 0.5
+# Finished out of turn and not yet asked for: beyond this many bytes, later work waits.
+_AHEAD_BYTES = 1 << 28
 
 
 def select_resamples(
@@ -27,43 +29,219 @@ def select_resamples(
     *,
     upstream: Selection | None = None,
     label: str = "resamples",
+    parts: Collection[str] = ("scores", "weights", "pair_weights", "instance_weights", "tables"),
 ) -> Iterator[Selection]:
     """What `base` keeps on each resample of `data`, in order.
 
     Parameters
     ----------
     base : Base
-        A chain or a selector.
+        A chain, a selector, or anything with their `select_many`.
     data : Dataset
-        The table that the counts refer to.
+        The table that the counts refer to; its own counts are not looked at.
     counts : (n_resamples, n_samples) int
         How often each resample draws each row.
     run : Run
-        Resample b draws from part b of `run`, however the work is cut into batches.
+        Resample b draws from part b of `run`, however the work is cut into batches. With
+        `run.executor` resamples are computed there; with `run.checkpoint` finished ones are kept,
+        and those kept by an earlier attempt are not computed again.
     upstream : Selection, optional
         What the stage on the left of `base` kept.
     label : str
         What progress calls the resamples.
+    parts : collection of str
+        Which parts of each Selection are wanted besides the kept columns and the warnings: of
+        "scores", "weights", "pair_weights", "instance_weights", "tables" and "model". The others
+        come back empty (scores: NaN). Ask for little: it travels, and is kept on disk.
 
     Yields
     ------
     Selection
         One for each row of `counts`.
 
+    Raises
+    ------
+    EngineError
+        If the workers are lost.
+    StoreError
+        If a finished unit cannot be kept.
+    RequestError
+        If `base` cannot be told to other processes.
+
     Notes
     -----
-    Batches grow until one takes about half a second, so that progress moves and a method with a
-    fast way through many resamples can use it. The result does not depend on the batches.
+    Batches grow until one takes about half a second, so that progress moves, sending a task costs
+    little beside doing it, and a method with a fast way through many resamples can use it. Results
+    do not depend on the batches, on who computed them, or on interruptions. Results that are
+    finished out of turn wait in memory, at most 256 MB of them.
     """
-    total, start, size = len(counts), 0, 1
+    resampling = _Resampling(base, data, counts, run, upstream, label, frozenset(parts))
+    total, done = len(counts), 0
     run.progress(0, total, label)
-    while start < total:
-        stop = min(start + size, total)
-        began = time.perf_counter()
-        found = base.select_many(data, counts[start:stop], upstream, run.batch(start).quiet())
-        seconds = time.perf_counter() - began
+    for found in resampling.batches():
         yield from found
-        start = stop
-        run.progress(start, total, label)
-        # Timing moves only the batch borders, never a result.
-        size = max(1, min(4 * size, int(size * _BATCH_SECONDS / max(seconds, 1e-6))))
+        done += len(found)
+        run.progress(done, total, label)
+
+
+@attrs.frozen(eq=False)
+class _Resampling:
+    """One call of `select_resamples`."""
+
+    base: Base
+    data: Dataset
+    counts: NDArray[np.integer[Any]]
+    run: Run
+    upstream: Selection | None
+    label: str
+    parts: frozenset[str]
+
+    def batches(self) -> Iterator[list[Selection]]:
+        """The results in order, some at a time, found or computed."""
+        from fsframe.executors.batches import Batches
+
+        batches = Batches(
+            self.run.pace, f"{self.base} {self.data.n_samples}x{self.data.n_features}"
+        )
+        # Where nothing is kept and nothing is sent, results need not become bytes.
+        if self.run.checkpoint is None and self.run.executor is None:
+            return self._plainly(batches)
+        return self._by_units(batches)
+
+    def _plainly(self, batches: Any) -> Iterator[list[Selection]]:
+        start, total = 0, len(self.counts)
+        while start < total:
+            stop = start + batches.size(total - start)
+            yield self._here(start, stop, batches)
+            start = stop
+
+    def _here(self, start: int, stop: int, batches: Any) -> list[Selection]:
+        from fsframe.executors.work import compute
+
+        began = time.perf_counter()
+        run = self.run.batch(start)
+        rows = self.counts[start:stop]
+        found = compute(self.base, self.data, rows, self.upstream, run, self.parts)
+        batches.saw(stop - start, time.perf_counter() - began)
+        return found
+
+    def _by_units(self, batches: Any) -> Iterator[list[Selection]]:
+        """As `_plainly`, with finished units taken from the checkpoint and new ones given to it."""
+        from fsframe.checkpoints.selections import unpack_selections
+
+        call, known = self._known()
+        total = len(self.counts)
+        shape = (self.data.n_features, self.data.n_samples)
+        ready: dict[int, tuple[int, bytes]] = {}
+        place = 0
+
+        def room(start: int) -> bool:
+            held = sum(len(content) for _, content in ready.values())
+            return start == place or held < _AHEAD_BYTES
+
+        fresh = self._fresh(_gaps(known, total), batches, room)
+        try:
+            while place < total:
+                if place in known:
+                    unit = known[place]
+                    content, stop = self._load(unit), unit.stop
+                elif place in ready:
+                    stop, content = ready.pop(place)
+                else:
+                    start, stop, content = next(fresh)
+                    self._keep(call, start, stop, content)
+                    ready[start] = (stop, content)
+                    continue
+                found, _ = unpack_selections(content, shape)
+                place = stop
+                yield found
+        finally:
+            fresh.close()
+
+    def _known(self) -> tuple[str, dict[int, Any]]:
+        """What units of this call are filed under, and those there are, by where they start."""
+        checkpoint = self.run.checkpoint
+        if checkpoint is None:
+            return "", {}
+        from fsframe.checkpoints.fingerprints import call_name
+
+        call = call_name(
+            checkpoint,
+            "select",
+            str(self.base),
+            self.data.with_counts(None),
+            self.run,
+            upstream=self.upstream,
+            counts=self.counts,
+            parts=self.parts,
+        )
+        units = checkpoint.units(call)
+        return call, {unit.start: unit for unit in units if unit.stop <= len(self.counts)}
+
+    def _load(self, unit: Any) -> bytes:
+        assert self.run.checkpoint is not None
+        return self.run.checkpoint.load(unit)
+
+    def _keep(self, call: str, start: int, stop: int, content: bytes) -> None:
+        if self.run.checkpoint is not None:
+            from fsframe.checkpoints import Unit
+
+            self.run.checkpoint.commit(Unit(call, start, stop), content)
+
+    def _fresh(
+        self, gaps: list[tuple[int, int]], batches: Any, room: Any
+    ) -> Generator[tuple[int, int, bytes], None, None]:
+        """Start, stop and packed results of what has to be computed, as it is finished."""
+        if self.run.executor is not None:
+            yield from self._dispatched(gaps, batches, room)
+            return
+        from fsframe.checkpoints.selections import pack_selections
+
+        for start, end in gaps:
+            while start < end:
+                stop = start + batches.size(end - start)
+                yield start, stop, pack_selections(self._here(start, stop, batches))
+                start = stop
+
+    def _dispatched(
+        self, gaps: list[tuple[int, int]], batches: Any, room: Any
+    ) -> Iterator[tuple[int, int, bytes]]:
+        from fsframe.checkpoints.selections import pack_selections
+        from fsframe.executors import as_engine
+        from fsframe.executors.dispatch import Dispatcher
+        from fsframe.executors.work import Call, portable
+
+        data, run = self.data, self.run
+        call = Call(
+            base=portable(self.base),
+            y=data.y,
+            classes=data.classes,
+            name=data.name,
+            label_name=data.label_name,
+            task=data.task,
+            entropy=run.entropy,
+            key=run.key,
+            first=run.first,
+            memory=run.memory,
+            parts=self.parts,
+            upstream=None if self.upstream is None else pack_selections([self.upstream]),
+        )
+        assert run.executor is not None
+        engine = as_engine(run.executor)
+        try:
+            yield from Dispatcher(engine, data, call, self.counts, batches).results(gaps, room)
+        finally:
+            if engine is not run.executor:
+                engine.close()
+
+
+def _gaps(known: dict[int, Any], total: int) -> list[tuple[int, int]]:
+    """The stretches of 0 … total - 1 that no known unit covers."""
+    found, place = [], 0
+    for start in sorted(known):
+        if place < start:
+            found.append((place, start))
+        place = known[start].stop
+    if place < total:
+        found.append((place, total))
+    return found

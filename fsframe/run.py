@@ -1,13 +1,19 @@
-"""What a stage is handed besides data: random stream, bounds, progress; nothing global."""
+"""What a stage is handed besides data: random stream, bounds, progress, executor, checkpoint."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 import numpy as np
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
+    from fsframe.checkpoints import Checkpoint
+    from fsframe.executors import Engine
 
 __all__ = ["DEFAULT_MEMORY", "Progress", "Run"]
 
@@ -51,6 +57,14 @@ class Run:
         part 42, so that how work is cut into batches changes nothing.
     listener : callable, optional
         Called with a Progress now and then.
+    executor : Engine or concurrent.futures.Executor, optional
+        Where resamples are computed; here, one after the other, by default. Results do not depend
+        on it.
+    checkpoint : Checkpoint, optional
+        Where finished units are kept, so that a killed run can go on.
+    pace : dict
+        Seconds per resample seen so far, by what was resampled; shared by all parts of a run. It
+        moves only the borders of batches.
 
     Examples
     --------
@@ -68,6 +82,9 @@ class Run:
     threads: int = attrs.field(factory=available_threads)
     first: int = 0
     listener: Callable[[Progress], None] | None = attrs.field(default=None, eq=False, repr=False)
+    executor: Engine | Executor | None = attrs.field(default=None, eq=False, repr=False)
+    checkpoint: Checkpoint | None = attrs.field(default=None, eq=False, repr=False)
+    pace: dict[str, float] = attrs.field(factory=dict, eq=False, repr=False)
 
     def child(self, *key: int) -> Run:
         """The surroundings of a part; its stream does not depend on who runs it, or when."""
@@ -88,8 +105,8 @@ class Run:
         return (*self.key, key[0] + self.first, *key[1:]) if key else self.key
 
     def quiet(self) -> Run:
-        """The same surroundings without progress reports, for work inside a reported unit."""
-        return attrs.evolve(self, listener=None)
+        """The same surroundings for work inside a unit: no reports, executor and checkpoint."""
+        return attrs.evolve(self, listener=None, executor=None, checkpoint=None)
 
     def generator(self, *key: int) -> np.random.Generator:
         """The random stream of this work, or of a part of it.

@@ -1,0 +1,170 @@
+"""The manifest of an unfinished run: what must be equal for its units to be of use."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import platform
+import re
+from collections.abc import Iterator, Mapping
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from fsframe.errors import StoreError
+from fsframe.grammar import parse_stages
+from fsframe.registry import classifiers, find_offer, selectors
+from fsframe.store import place_file, printable
+
+if TYPE_CHECKING:
+    from fsframe.chain import Chain
+    from fsframe.dataset import Dataset
+
+__all__ = ["Manifest", "software"]
+
+_HEAD = re.compile(rb"fsframe-unfinished 1\nsha256 ([0-9a-f]{64})\n")
+_MOST_BYTES = 1 << 24
+# Libraries whose releases may change the last bits of a result.
+_LIBRARIES = ("fsframe", "numpy", "scipy", "numba")
+
+
+def _mapping(value: Mapping[str, str]) -> Mapping[str, str]:
+    return MappingProxyType({str(name): str(text) for name, text in value.items()})
+
+
+@attrs.frozen(kw_only=True)
+class Manifest:
+    """What an unfinished run is a run of.
+
+    Parameters
+    ----------
+    chain : str
+        Canonical text.
+    seed : int
+    sha256 : str
+        `Dataset.sha256` of the table.
+    software : mapping of str to str
+        Version of everything that may change a bit of the result.
+    request : mapping of str to str
+        How the run was asked for: where the table was read from and how, the memory bound, the
+        command. Enough to go on without being told again; none of it changes the result.
+    """
+
+    chain: str
+    seed: int
+    sha256: str
+    software: Mapping[str, str] = attrs.field(converter=_mapping)
+    request: Mapping[str, str] = attrs.field(factory=dict, converter=_mapping)
+
+    @classmethod
+    def of(
+        cls, chain: Chain, data: Dataset, seed: int, request: Mapping[str, str] | None = None
+    ) -> Manifest:
+        """The manifest of a run that is about to begin."""
+        return cls(
+            chain=str(chain),
+            seed=seed,
+            sha256=data.sha256,
+            software=software(chain),
+            request=request or {},
+        )
+
+    def differences(self, other: Manifest) -> list[str]:
+        """Why units of this run cannot serve the `other` one; nothing if they can.
+
+        >>> a = Manifest(chain="mim", seed=0, sha256="ab", software={"numpy": "2.1"})
+        >>> a.differences(attrs.evolve(a, seed=7, request={"command": "again"}))
+        ['its seed is 0, not 7']
+        """
+        found = []
+        if self.chain != other.chain:
+            found.append(f"its chain is `{printable(self.chain)}`, not `{other.chain}`")
+        if self.sha256 != other.sha256:
+            found.append(
+                f"its data have SHA-256 {printable(self.sha256[:12])}…, these {other.sha256[:12]}…"
+            )
+        if self.seed != other.seed:
+            found.append(f"its seed is {self.seed}, not {other.seed}")
+        for name in sorted({*self.software, *other.software}):
+            mine, theirs = (m.software.get(name, "absent") for m in (self, other))
+            # Plugins that only one of two different chains uses tell nothing new.
+            if mine != theirs and not (self.chain != other.chain and "absent" in (mine, theirs)):
+                found.append(f"it was begun with {printable(name)} {printable(mine)}, not {theirs}")
+        return found
+
+    def write(self, path: Path) -> None:
+        """Leave the manifest at `path`, whole or not at all; StoreError if that cannot be."""
+        body = json.dumps(
+            {
+                "chain": self.chain,
+                "seed": self.seed,
+                "sha256": self.sha256,
+                "software": dict(self.software),
+                "request": dict(self.request),
+            },
+            indent=1,
+            ensure_ascii=False,
+        ).encode()
+        digest = hashlib.sha256(body).hexdigest()
+        place_file(path, f"fsframe-unfinished 1\nsha256 {digest}\n".encode() + body)
+
+    @classmethod
+    def read(cls, path: Path) -> Manifest:
+        """The manifest at `path`, which may come from anywhere.
+
+        Raises
+        ------
+        StoreError
+            If it cannot be read, has changed since it was written, or is none.
+        """
+        try:
+            with open(path, "rb") as file:
+                content = file.read(_MOST_BYTES)
+        except OSError as error:
+            raise StoreError(f"cannot read {path}: {error.strerror or error}") from error
+        head = _HEAD.match(content)
+        body = content[head.end() :] if head else b""
+        if head is None or hashlib.sha256(body).hexdigest().encode() != head[1]:
+            raise StoreError(f"{path} is damaged, or not the manifest of a run")
+        try:
+            return cls._from_json(json.loads(body))
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+            raise StoreError(f"{path} is not the manifest of a run: {error}") from None
+
+    @classmethod
+    def _from_json(cls, found: Any) -> Manifest:
+        if type(found["seed"]) is not int or found["seed"] < 0:
+            raise ValueError("its seed is not a whole number")
+        if not all(isinstance(found[name], str) for name in ("chain", "sha256")):
+            raise ValueError("its chain or its digest is not text")
+        return cls(**{field.name: found[field.name] for field in attrs.fields(cls)})
+
+
+def software(chain: Chain) -> dict[str, str]:
+    """Versions of everything that may change a bit of what `chain` gives.
+
+    Interpreter (major and minor), numerical libraries, and the plugins of every stage, those within
+    a `base` too.
+    """
+    found = {"python": ".".join(platform.python_version_tuple()[:2])}
+    for name in _LIBRARIES:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            found[name] = "absent"
+    for name, release in _providers(str(chain)):
+        found[f"plugin {name}"] = release
+    return found
+
+
+def _providers(text: str) -> Iterator[tuple[str, str]]:
+    """Name and version of each stage's plugin; by text, since a base may hold sets to tune."""
+    for stage in parse_stages(text):
+        _, offer = find_offer(stage.name, selectors, classifiers)
+        yield offer.provider, offer.version
+        for key in ("base", "classifier"):
+            if stage.params.get(key):
+                yield from _providers(stage.params[key])

@@ -1,0 +1,153 @@
+"""Selections as bytes and back, every bit kept; what workers send and checkpoints hold."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from fsframe.checkpoints.packing import pack, unpack
+from fsframe.errors import StoreError
+from fsframe.selection import PairWeights, Selection
+
+__all__ = ["PARTS", "pack_selections", "reduced", "unpack_selections"]
+
+PARTS = frozenset({"scores", "weights", "pair_weights", "instance_weights", "model", "tables"})
+"""What a Selection holds besides the kept columns and the warnings, which always travel."""
+
+_ARRAYS = ("selected", "scores", "weights", "instance_weights", "features_in")
+_PAIRS = ("columns", "matrix", "i", "j", "weight", "diagonal")
+_FREE = ("model", "tables")
+
+
+def reduced(selection: Selection, parts: Collection[str]) -> Selection:
+    """`selection` without the parts that nobody asked for; scores left out are all NaN.
+
+    >>> found = Selection(selected=[1], scores=[0.1, 0.9], tables={"cost": [3.0]})
+    >>> reduced(found, {"scores"}).tables, reduced(found, ()).scores
+    (mappingproxy({}), array([nan, nan]))
+    """
+    changes: dict[str, Any] = {}
+    for name in PARTS - set(parts):
+        if name == "scores":
+            changes[name] = np.full(selection.scores.shape, np.nan)
+        elif name in _FREE:
+            if getattr(selection, name):
+                changes[name] = {}
+        elif getattr(selection, name) is not None:
+            changes[name] = None
+    left_out = frozenset(changes) & selection.carried
+    if left_out:
+        changes["carried"] = selection.carried - left_out
+    return attrs.evolve(selection, **changes) if changes else selection
+
+
+def pack_selections(selections: Sequence[Selection], meta: Any = None) -> bytes:
+    """Some Selections, and a JSON value beside them, as bytes.
+
+    Raises
+    ------
+    StoreError
+        If a table or a model holds an array that no run file could hold.
+
+    Examples
+    --------
+    >>> found = Selection(selected=[1], scores=[0.1, 0.9], warnings=["weak"])
+    >>> [copy], meta = unpack_selections(pack_selections([found]))
+    >>> copy.selected, copy.warnings
+    (array([1]), ('weak',))
+    """
+    arrays: dict[str, NDArray[Any]] = {}
+    heads = []
+    for place, selection in enumerate(selections):
+        for name, array in _arrays(selection).items():
+            arrays[f"{place}/{name}"] = array
+        heads.append([list(selection.warnings), sorted(selection.carried)])
+    return pack(arrays, {"selections": heads, "meta": meta})
+
+
+def unpack_selections(
+    content: bytes | memoryview, shape: tuple[int, int] | None = None
+) -> tuple[list[Selection], Any]:
+    """The Selections in `content`, which may come from anywhere, and the value beside them.
+
+    Parameters
+    ----------
+    content : bytes
+    shape : (n_features, n_samples), optional
+        Of the table they are about; a Selection that does not fit it is refused.
+
+    Raises
+    ------
+    StoreError
+        If the bytes are not those of `pack_selections`, or hold something unsound.
+    """
+    arrays, outer = unpack(content)
+    if not isinstance(outer, dict) or set(outer) != {"selections", "meta"}:
+        raise StoreError("it does not hold selections")
+    heads = outer["selections"]
+    if not isinstance(heads, list):
+        raise StoreError("it has no list of selections")
+    grouped: list[dict[str, NDArray[Any]]] = [{} for _ in heads]
+    for name, array in arrays.items():
+        number, _, inner = name.partition("/")
+        if not number.isascii() or not number.isdigit() or int(number) >= len(heads):
+            raise StoreError(f"it holds an array that belongs to no selection: {name[:40]!r}")
+        grouped[int(number)][inner] = array
+    found = [_selection(head, group) for head, group in zip(heads, grouped, strict=True)]
+    for selection in found if shape is not None else ():
+        problems = selection.problems(*shape)  # type: ignore[misc]
+        if problems:
+            raise StoreError("it holds an unsound selection: " + "; ".join(problems))
+    return found, outer["meta"]
+
+
+def _arrays(selection: Selection) -> dict[str, NDArray[Any]]:
+    found = {name: getattr(selection, name) for name in _ARRAYS}
+    if selection.pair_weights is not None:
+        pairs = selection.pair_weights
+        found |= {f"pair_weights/{name}": getattr(pairs, name) for name in _PAIRS}
+    for group in _FREE:
+        members: Mapping[str, NDArray[Any]] = getattr(selection, group)
+        found |= {f"{group}/{name}": array for name, array in members.items()}
+    return {name: array for name, array in found.items() if array is not None}
+
+
+def _selection(head: Any, arrays: dict[str, NDArray[Any]]) -> Selection:
+    if not (isinstance(head, list) and len(head) == 2 and all(map(_is_texts, head))):
+        raise StoreError("its warnings are not lists of texts")
+    groups: dict[str, dict[str, NDArray[Any]]] = {"pair_weights": {}, "model": {}, "tables": {}}
+    plain: dict[str, NDArray[Any]] = {}
+    for name, array in arrays.items():
+        group, slash, inner = name.partition("/")
+        if slash and group in groups:
+            groups[group][inner] = array
+        elif name in _ARRAYS:
+            plain[name] = array
+        else:
+            raise StoreError(f"it holds a part that no selection has: {name[:40]!r}")
+    pairs = groups.pop("pair_weights")
+    if not set(pairs) <= set(_PAIRS):
+        raise StoreError("it holds pair weights of another form")
+    m = pairs["columns"].size if "columns" in pairs else 0
+    for name in ("i", "j"):
+        place = pairs.get(name, np.zeros(0))
+        if place.size and not 0 <= place.min() <= place.max() < m:
+            raise StoreError(f"it holds pair weights whose {name} points outside {m} columns")
+    try:
+        return Selection(
+            **plain,
+            **groups,
+            pair_weights=PairWeights(**pairs) if pairs else None,
+            warnings=tuple(head[0]),
+            carried=frozenset(head[1]),
+        )
+    except (TypeError, ValueError, IndexError) as error:
+        raise StoreError(f"it holds an unsound selection: {error}") from None
+
+
+def _is_texts(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(text, str) for text in value)

@@ -1,0 +1,156 @@
+"""Unit files: some finished units in one small immutable file that shows any damage.
+
+::
+
+    fsframe-units 1\\n
+    sha256 H\\n            of everything after the third line, in hexadecimal
+    bytes N\\n             how many bytes that is
+    length, 8 bytes       of the index, little-endian
+    index                 JSON: [[unit, bytes], …]
+    the units' bytes      one after the other
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import stat
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import attrs
+
+from fsframe.errors import StoreError
+
+__all__ = ["Place", "Unit", "read_index", "read_unit", "unit_file"]
+
+_HEAD = re.compile(rb"fsframe-units 1\nsha256 ([0-9a-f]{64})\nbytes ([0-9]{1,19})\n")
+_UNIT = re.compile(r"(?P<call>[0-9a-z.~-]{1,4000})/(?P<start>[0-9]{1,15})-(?P<stop>[0-9]{1,15})")
+_MOST_UNITS = 1_000_000
+
+
+@attrs.frozen
+class Unit:
+    """A piece of finished work: parts `start` … `stop` - 1 of what `call` stands for."""
+
+    call: str
+    start: int
+    stop: int
+
+    def __str__(self) -> str:
+        return f"{self.call}/{self.start}-{self.stop}"
+
+    @classmethod
+    def parse(cls, text: object) -> Unit:
+        """The unit of that name; StoreError if it is none.
+
+        >>> Unit.parse("0.2~ab/10-14").stop
+        14
+        """
+        match = _UNIT.fullmatch(text) if isinstance(text, str) else None
+        if match is None or int(match["start"]) >= int(match["stop"]):
+            raise StoreError(f"it holds a unit of a name that may not be: {str(text)[:60]!r}")
+        return cls(match["call"], int(match["start"]), int(match["stop"]))
+
+
+@attrs.frozen
+class Place:
+    """Where a unit's bytes are, and their SHA-256."""
+
+    path: Path
+    offset: int
+    length: int
+    sha256: bytes
+
+
+def unit_file(units: Sequence[tuple[Unit, bytes]]) -> bytes:
+    """The content of a file that holds these units."""
+    index = json.dumps([[str(unit), len(content)] for unit, content in units]).encode()
+    body = b"".join([len(index).to_bytes(8, "little"), index, *(content for _, content in units)])
+    digest = hashlib.sha256(body).hexdigest()
+    return f"fsframe-units 1\nsha256 {digest}\nbytes {len(body)}\n".encode() + body
+
+
+def read_index(path: Path) -> Mapping[Unit, Place]:
+    """Where each unit of a file is, after it is clear that no byte of the file has changed.
+
+    Raises
+    ------
+    StoreError
+        Saying what is wrong with the file.
+    """
+    content = _content(path)
+    head = _HEAD.match(content)
+    if head is None:
+        raise StoreError("it is not a unit file")
+    body = memoryview(content)[head.end() :]
+    if len(body) != int(head[2]):
+        raise StoreError(f"it is {'cut short' if len(body) < int(head[2]) else 'too long'}")
+    if hashlib.sha256(body).hexdigest().encode() != head[1]:
+        raise StoreError("it was changed after it was written: its SHA-256 is another")
+    length = int.from_bytes(body[:8], "little")
+    if len(body) < 8 or length > len(body) - 8:
+        raise StoreError("its index is cut short")
+    offset = 8 + length
+    places: dict[Unit, Place] = {}
+    for unit, size in _entries(bytes(body[8:offset])):
+        if unit in places:
+            raise StoreError("it holds one unit twice")
+        if size > len(body) - offset:
+            raise StoreError("its units are cut short")
+        digest = hashlib.sha256(body[offset : offset + size]).digest()
+        places[unit] = Place(path, head.end() + offset, size, digest)
+        offset += size
+    if offset != len(body):
+        raise StoreError("it is too long for its index")
+    return places
+
+
+def read_unit(place: Place) -> bytes:
+    """The bytes of a unit, checked once more against the SHA-256 of its index.
+
+    Raises
+    ------
+    StoreError
+        If they cannot be read, or have changed since.
+    """
+    try:
+        with open(place.path, "rb") as file:
+            file.seek(place.offset)
+            content = file.read(place.length)
+    except OSError as error:
+        raise StoreError(f"cannot read {place.path}: {error.strerror or error}") from error
+    if hashlib.sha256(content).digest() != place.sha256:
+        raise StoreError(f"{place.path} has changed while it was in use")
+    return content
+
+
+def _content(path: Path) -> bytes:
+    try:
+        # A named pipe would block for ever otherwise; a symbolic link would lead elsewhere.
+        flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0)
+        with open(os.open(path, flags | getattr(os, "O_CLOEXEC", 0)), "rb") as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                raise StoreError("it is not a file")
+            return file.read()
+    except OSError as error:
+        raise StoreError(f"it cannot be read: {error.strerror or error}") from error
+
+
+def _entries(raw: bytes) -> list[tuple[Unit, int]]:
+    try:
+        index = json.loads(raw)
+    except (ValueError, RecursionError) as error:
+        raise StoreError(f"its index is not JSON: {error}") from None
+    if not isinstance(index, list) or len(index) > _MOST_UNITS:
+        raise StoreError("its index is no list of units")
+    found = []
+    for entry in index:
+        if not isinstance(entry, list) or len(entry) != 2:
+            raise StoreError("its index has an entry of another form")
+        if type(entry[1]) is not int or entry[1] < 0:
+            raise StoreError("its index has a length that is not a whole number")
+        found.append((Unit.parse(entry[0]), entry[1]))
+    return found

@@ -1,0 +1,59 @@
+"""How many resamples make a task: enough to be worth sending, few enough to share out evenly."""
+
+from __future__ import annotations
+
+import math
+
+__all__ = ["Batches"]
+
+_LEAST_SECONDS = 0.2
+_AIM_SECONDS = 0.5
+_GROWTH = 4
+
+
+class Batches:
+    """The sizes of the next batches, from the seconds that the last ones took.
+
+    Parameters
+    ----------
+    pace : dict
+        Seconds per resample, by what is resampled; what is learned stays in it.
+    what : str
+        What is resampled here.
+
+    Notes
+    -----
+    Time moves the borders of batches, never a result. A size grows at most fourfold at a time,
+    since the first resamples may be untypical, and a method with a fast way through many gets
+    faster.
+
+    Examples
+    --------
+    >>> batches = Batches({}, "mim")
+    >>> batches.size(100)
+    1
+    >>> batches.saw(1, 0.01); batches.size(100)
+    4
+    >>> batches.saw(4, 0.04); batches.saw(16, 0.16); batches.size(100), batches.size(100, workers=2)
+    (50, 25)
+    """
+
+    def __init__(self, pace: dict[str, float], what: str) -> None:
+        self._pace, self._what = pace, what
+        self._largest = 1 if what not in pace else 1 << 30
+
+    def size(self, left: int, workers: int = 1) -> int:
+        """How many of the `left` resamples the next batch takes, one of `workers` at work."""
+        seconds = self._pace.get(self._what)
+        if seconds is None:
+            return 1
+        size = min(_AIM_SECONDS / seconds, _GROWTH * self._largest)
+        if workers > 1:
+            # Towards the end batches become smaller, so that no worker waits long for the last.
+            size = min(size, max(left / (2 * workers), _LEAST_SECONDS / seconds))
+        return max(1, min(left, math.floor(size)))
+
+    def saw(self, resamples: int, seconds: float) -> None:
+        """Learn that so many resamples took so long."""
+        self._pace[self._what] = max(seconds, 1e-9) / resamples
+        self._largest = max(self._largest, resamples)

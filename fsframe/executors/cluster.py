@@ -1,0 +1,126 @@
+"""A cluster of machines through dask.distributed."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import math
+import time
+from typing import Any
+
+from fsframe.errors import EngineError, RequestError
+from fsframe.executors.engine import Engine
+from fsframe.executors.sharing import Scattered, hold
+
+__all__ = ["ClusterEngine", "connect"]
+
+_CONNECT_SECONDS = 10
+_COUNT_SECONDS = 3
+
+
+def connect(scheduler: str) -> ClusterEngine:
+    """The engine of the cluster whose scheduler is at that address, such as ``tcp://10.0.0.1:8786``.
+
+    Raises
+    ------
+    RequestError
+        If dask.distributed is not installed.
+    EngineError
+        If nobody answers.
+    """
+    try:
+        from distributed import Client
+    except ImportError:
+        raise RequestError(
+            "the engine dask needs dask.distributed: pip install 'fsframe[dask]'"
+        ) from None
+    # A lost scheduler is told in one sentence of ours, not in tracebacks of its own.
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)
+    try:
+        client = Client(scheduler, timeout=_CONNECT_SECONDS, set_as_default=False)
+    except (OSError, ValueError) as error:
+        reason = " ".join(str(error).split()) or type(error).__name__
+        raise EngineError(f"cannot reach a dask scheduler at {scheduler}: {reason}") from error
+    return ClusterEngine(client, owned=True)
+
+
+class ClusterEngine(Engine):
+    """The workers of a dask cluster; tables are scattered to each of them once.
+
+    Parameters
+    ----------
+    client : distributed.Client
+    owned : bool
+        Whether `close` closes the client.
+
+    Notes
+    -----
+    The scheduler gives the tasks of a dead worker to another by itself. A scheduler that dies takes
+    the results that were not yet fetched with it; the run ends with EngineError, and what was
+    committed is gone on from.
+    """
+
+    mappable = False
+
+    def __init__(self, client: Any, *, owned: bool) -> None:
+        super().__init__(client.get_executor(pure=False))
+        self._client = client
+        self._owned = owned
+        self._scattered: dict[str, Any] = {}
+        self._threads = 1
+        self._counted = -math.inf
+
+    @property
+    def workers(self) -> int:
+        """Threads of all workers that there are now."""
+        self.check()
+        # Asking takes a round trip; workers come and go seldom.
+        if time.monotonic() - self._counted > _COUNT_SECONDS:
+            try:
+                self._threads = sum(self._client.nthreads().values())
+            except (OSError, RuntimeError) as error:
+                raise _lost() from error
+            self._counted = time.monotonic()
+        return max(1, self._threads)
+
+    def reference(self, held: hold, *, whole: bool) -> Any:
+        """The value as the cluster keeps it; kept anew where it was lost with its workers."""
+        token = held.shared.token
+        future = self._scattered.get(token)
+        if future is None or future.status in ("lost", "cancelled", "error"):
+            value = Scattered(token, held.value)
+            future = self._client.scatter(value, broadcast=True, hash=False)
+            self._scattered[token] = future
+        # The cluster forgets a value when the last future of it goes.
+        for gone in [known for known in self._scattered if not hold.holds(known)]:
+            del self._scattered[gone]
+        return future
+
+    def died(self, error: BaseException) -> bool:
+        """As for any engine; the scheduler also gives up tasks whose workers died several times."""
+        from distributed.comm import CommClosedError
+        from distributed.scheduler import KilledWorker
+
+        return super().died(error) or isinstance(error, (KilledWorker, CommClosedError))
+
+    def check(self) -> None:
+        """Raise EngineError if the scheduler is gone."""
+        if self._client.status != "running":
+            raise _lost()
+
+    def kill(self) -> None:
+        """Have the cluster drop what it was asked for."""
+        with contextlib.suppress(Exception):
+            self.executor.shutdown(wait=False)
+
+    def close(self) -> None:
+        """Let go of what was scattered, and of the client if it is ours."""
+        super().close()
+        self._scattered.clear()
+        if self._owned:
+            with contextlib.suppress(Exception):
+                self._client.close(timeout=2)
+
+
+def _lost() -> EngineError:
+    return EngineError("the connection to the dask scheduler is lost; what was finished is kept")

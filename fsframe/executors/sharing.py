@@ -1,0 +1,176 @@
+"""Large values that many tasks need: sent to each worker once, or not sent at all.
+
+A task names a value by its token. A worker looks in what it has, then maps the parent's memory
+where that is possible (Linux, one machine), and otherwise answers that it lacks the value, which
+is then sent along with the task again.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import pickle
+import uuid
+from collections import OrderedDict
+from typing import Any
+
+import attrs
+
+__all__ = ["Lacking", "Parcel", "Scattered", "Shared", "fetch", "hold"]
+
+_ALIGNMENT = 64
+_KEPT = 8
+
+# In the process that shares: what its tokens stand for, for as long as they are held.
+_held: dict[str, Any] = {}
+# In a worker: the values it has fetched, the latest last.
+_fetched: OrderedDict[str, Any] = OrderedDict()
+
+
+class Lacking(Exception):
+    """A worker does not have, and cannot get, the value of this token."""
+
+    def __init__(self, token: str) -> None:
+        super().__init__(token)
+        self.token = token
+
+
+@attrs.frozen
+class Shared:
+    """The name of a value, and where on this machine its bytes can be mapped.
+
+    `sizes` are the bytes of the pickle and of each buffer; `descriptor` is None where the value is
+    not in mappable memory.
+    """
+
+    token: str
+    pid: int
+    machine: str
+    descriptor: int | None = None
+    sizes: tuple[int, ...] = ()
+
+
+@attrs.frozen
+class Parcel:
+    """A value under its name, to be sent as it is."""
+
+    token: str
+    value: Any
+
+
+@attrs.frozen
+class Scattered(Parcel):
+    """A value that a cluster keeps on each worker; it need not be kept a second time."""
+
+
+class hold:
+    """Holds a value, so that tasks can name it, until `release`.
+
+    Parameters
+    ----------
+    value
+        What can be pickled.
+    mappable : bool
+        Whether other processes of this machine shall be able to map it.
+    """
+
+    def __init__(self, value: Any, *, mappable: bool) -> None:
+        self.value = value
+        token = uuid.uuid4().hex
+        self._memory: int | None = None
+        sizes: tuple[int, ...] = ()
+        if mappable and hasattr(os, "memfd_create"):
+            self._memory, sizes = _in_memory(token, value)
+        self.shared = Shared(token, os.getpid(), machine(), self._memory, sizes)
+        _held[token] = value
+
+    @staticmethod
+    def holds(token: str) -> bool:
+        """Whether the value of that token is held in this process."""
+        return token in _held
+
+    @property
+    def parcel(self) -> Parcel:
+        """The value itself, to be sent."""
+        return Parcel(self.shared.token, self.value)
+
+    def release(self) -> None:
+        """Let go of it; workers that have mapped it keep it as long as they need."""
+        _held.pop(self.shared.token, None)
+        if self._memory is not None:
+            os.close(self._memory)
+            self._memory = None
+
+
+def fetch(reference: Shared | Parcel) -> Any:
+    """The value that `reference` stands for; Lacking if it is out of reach."""
+    token = reference.token
+    if isinstance(reference, Scattered):
+        return reference.value
+    if token in _held:
+        return _held[token]
+    if token in _fetched:
+        _fetched.move_to_end(token)
+        return _fetched[token]
+    value = reference.value if isinstance(reference, Parcel) else _mapped(reference)
+    _fetched[token] = value
+    while len(_fetched) > _KEPT:
+        _fetched.popitem(last=False)
+    return value
+
+
+def machine() -> str:
+    """Which start of which machine this is; empty where that cannot be found out."""
+    try:
+        with open("/proc/sys/kernel/random/boot_id") as file:
+            return file.read().strip()
+    except OSError:
+        return ""
+
+
+def _aligned(size: int) -> int:
+    return -size % _ALIGNMENT
+
+
+def _in_memory(token: str, value: Any) -> tuple[int, tuple[int, ...]]:
+    """A descriptor of memory that holds the token, the pickle and each buffer, aligned."""
+    buffers: list[pickle.PickleBuffer] = []
+    head = pickle.dumps(value, protocol=5, buffer_callback=buffers.append)
+    pieces: list[memoryview] = [memoryview(token.encode()), memoryview(head)]
+    pieces += [buffer.raw() for buffer in buffers]
+    descriptor = os.memfd_create("fsframe", getattr(os, "MFD_CLOEXEC", 0))
+    try:
+        for piece in pieces:
+            view = piece
+            while view:
+                view = view[os.write(descriptor, view) :]
+            os.write(descriptor, bytes(_aligned(len(piece))))
+    except BaseException:
+        os.close(descriptor)
+        raise
+    return descriptor, tuple(map(len, pieces))
+
+
+def _mapped(shared: Shared) -> Any:
+    """The value, its arrays lying in the parent's memory, read-only."""
+    if shared.descriptor is None or shared.machine != machine():
+        raise Lacking(shared.token)
+    try:
+        path = f"/proc/{shared.pid}/fd/{shared.descriptor}"
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    except OSError:
+        raise Lacking(shared.token) from None
+    try:
+        memory = memoryview(mmap.mmap(descriptor, 0, access=mmap.ACCESS_READ))
+    except (OSError, ValueError):
+        raise Lacking(shared.token) from None
+    finally:
+        os.close(descriptor)
+    pieces, place = [], 0
+    for size in shared.sizes:
+        pieces.append(memory[place : place + size])
+        place += size + _aligned(size)
+    # Within another container the number may mean another process: the token must be there.
+    if bytes(pieces[0]) != shared.token.encode():
+        raise Lacking(shared.token)
+    return pickle.loads(pieces[1], buffers=pieces[2:])

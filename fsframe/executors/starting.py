@@ -1,0 +1,42 @@
+"""What a worker process does before anything else; imports no numerical library."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import threading
+from multiprocessing import connection, parent_process
+
+__all__ = ["start_worker"]
+
+_THREAD_VARIABLES = (
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "BLIS_NUM_THREADS",
+    "VECLIB_MAXIMUM_THREADS",
+    "NUMEXPR_NUM_THREADS",
+    "NUMBA_NUM_THREADS",
+)
+
+
+def start_worker() -> None:
+    """Make this process a worker: one thread, deaf to Ctrl-C, gone when its parent is.
+
+    Ctrl-C at a terminal reaches every process of the group; it is the parent's to handle. A parent
+    that was killed cannot tell its workers, so each watches the pipe that ends with it.
+    """
+    for name in _THREAD_VARIABLES:
+        os.environ[name] = "1"
+    with contextlib.suppress(ValueError):  # not in the main thread
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    parent = parent_process()
+    if parent is not None:
+        threading.Thread(target=_leave_with, args=(parent.sentinel,), daemon=True).start()
+
+
+def _leave_with(sentinel: int) -> None:
+    connection.wait([sentinel])
+    os._exit(1)
