@@ -16,6 +16,7 @@ __all__ = ["cli", "main"]
 _COMMANDS = {
     "apply": ("fsframe.cli.apply:apply", "Write a table reduced to the features a run kept."),
     "chain": ("fsframe.cli.chain:chain", "Run selectors one after the other on a table."),
+    "compare": ("fsframe.cli.compare:compare", "Say which of several chains predicts better."),
     "evaluate": (
         "fsframe.cli.evaluate:evaluate",
         "Say how well a chain predicts, and how stable its choice is.",
@@ -23,6 +24,10 @@ _COMMANDS = {
     "info": ("fsframe.cli.info:info", "Say which versions, folders and limits are in use."),
     "methods": ("fsframe.cli.methods:methods", "List the methods there are, or explain one."),
     "plugins": ("fsframe.cli.plugins:plugins", "List the plugins and what became of each."),
+    "stability": (
+        "fsframe.cli.stability:stability",
+        "Say how alike the features are that a chain keeps on resamples.",
+    ),
     "show": ("fsframe.cli.show:show", "Show what a run file holds."),
     "verify": ("fsframe.cli.verify:verify", "Check that a run file is sound."),
 }

@@ -10,9 +10,10 @@ from typing import Any
 
 from fsframe.cli.text_table import table_lines
 from fsframe.params import format_value
+from fsframe.selection import rank_by_score
 from fsframe.store import RunRecord, StageRecord, printable
 
-__all__ = ["all_warnings", "result_lines", "result_object"]
+__all__ = ["all_warnings", "file_lines", "frequency_lines", "result_lines", "result_object"]
 
 _PAIRS_SHOWN = 10
 _FEATURES_SHOWN = 30
@@ -156,6 +157,18 @@ def _pair_lines(record: RunRecord) -> Iterator[str]:
     names = record.feature_names
     rows = [[printable(names[a]), printable(names[b]), _short(w)] for a, b, w in shown]
     yield from table_lines(["feature", "with", "weight"], rows, right={2})
+
+
+def frequency_lines(record: RunRecord, most: int = 15) -> Iterator[str]:
+    """How often each feature was kept, for a result whose scores are shares of resamples."""
+    ranked = [column for column in rank_by_score(record.scores) if record.scores[column] > 0]
+    rows = [
+        [printable(record.feature_names[c]), f"{100 * record.scores[c]:.0f} %"]
+        for c in ranked[:most]
+    ]
+    yield from table_lines(["feature", "kept in"], rows, right={1})
+    if len(ranked) > most:
+        yield f"… and {len(ranked) - most} more"
 
 
 def file_lines(record: RunRecord, path: Path) -> Iterator[str]:

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import json
-import shlex
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from fsframe.cli.reading_options import read_data, reading_options
+from fsframe.cli.protocol_run import output_options, protocol_request, run_protocol
+from fsframe.cli.reading_options import reading_options
 from fsframe.cli.stages import StageGroup, last_command
 from fsframe.cli.text_table import table_lines
-from fsframe.errors import RequestError
 from fsframe.grammar import StageText, format_stages
 
 if TYPE_CHECKING:
@@ -36,25 +34,8 @@ _PROTOCOL = "cross-validation"
 @click.option("--classifier", metavar="STAGE", help="For a chain that does not end with one.")
 @click.option("--inner-folds", metavar="N", help="Folds for tuning sets. [default: 5]")
 @click.option("--curve", metavar="auto|[N,…]", help="Numbers of features to try as well.")
-@click.option(
-    "-o",
-    "--out",
-    metavar="FILE",
-    help="Where to leave the run file. [default: DATA.evaluate-STAGES.h5 beside the data]",
-)
-@click.option("--no-out", is_flag=True, help="Leave no run file.")
 @click.option("--csv", "csv_out", metavar="FILE", help="Also write one line per fold.")
-@click.option(
-    "--seed",
-    type=click.IntRange(min=0),
-    default=0,
-    show_default=True,
-    help="Equal seed, equal folds and bits.",
-)
-@click.option("--overwrite", is_flag=True, help="Replace files that are there.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-@click.option("-q", "--quiet", is_flag=True, help="No progress and no remarks on stderr.")
-@click.option("--dry-run", is_flag=True, help="Only check the request and print the chain.")
+@output_options
 def _on(data: str, **options: Any) -> dict[str, Any]:
     """The table to evaluate on.
 
@@ -93,14 +74,9 @@ def evaluate() -> None:
 def _run(results: list[StageText | dict[str, Any]]) -> None:
     from fsframe.chain import Chain, Stage
     from fsframe.evaluation.cross_validation import CrossValidation
+    from fsframe.evaluation.summary import summarise
 
-    texts = tuple(result for result in results if isinstance(result, StageText))
-    requests = [result for result in results if isinstance(result, dict)]
-    if not texts:
-        raise RequestError("name at least one stage before `on`, such as `immigrate margin`")
-    if len(requests) != 1 or isinstance(results[-1], StageText):
-        raise RequestError("say once, after the last stage, which data to evaluate on: on DATA")
-    options = requests[0]
+    texts, options = protocol_request(results, "immigrate margin")
     names = ("folds", "repeats", "scheme", "groups", "classifier", "inner_folds", "curve")
     given = {name: options.pop(name) for name in names}
     base = format_stages(texts)
@@ -111,52 +87,18 @@ def _run(results: list[StageText | dict[str, Any]]) -> None:
     if options["dry_run"]:
         click.echo(str(chain))
         return
-    _run_on(chain, method, texts, **options)
-
-
-def _run_on(
-    chain: Any, method: CrossValidation, texts: tuple[StageText, ...], *, data: str, **options: Any
-) -> None:
-    from fsframe.cli.progress import ProgressLine
-    from fsframe.evaluation.summary import summarise
-    from fsframe.reading import find_table
-    from fsframe.reading.locate import table_name
-    from fsframe.store import check_destination
-
-    path = find_table(data)
-    stages = "-".join(text.name.rpartition("/")[2] for text in texts)
-    out: Path | None = None
-    if not options["no_out"]:
-        named = options["out"]
-        out = Path(named) if named else path.with_name(f"{table_name(path)}.evaluate-{stages}.h5")
-        check_destination(out, overwrite=options["overwrite"])
-    if options["csv_out"]:
-        check_destination(options["csv_out"], overwrite=options["overwrite"])
-    table = read_data(str(path), **options)
-    if not options["quiet"]:
-        for warning in table.warnings:
-            click.echo(f"note: {warning}", err=True)
-    line = ProgressLine()
-    try:
-        record = chain.run(
-            table,
-            options["seed"],
-            out,
-            overwrite=options["overwrite"],
-            listener=None if options["quiet"] else line,
-            source=data,
-            command=shlex.join(["fsframe", *sys.argv[1:]]),
-        )
-    finally:
-        line.close()
-    found = summarise(record.stages[-1].selection)
-    if options["csv_out"]:
-        _write_csv(Path(options["csv_out"]), found, options["overwrite"])
+    csv_out = options.pop("csv_out")
+    record, out = run_protocol(chain, "evaluate", texts, also_written=[csv_out], **options)
+    selection = record.stages[-1].selection
+    assert selection is not None
+    found = summarise(selection)
+    if csv_out:
+        _write_csv(Path(csv_out), found, options["overwrite"])
     if options["as_json"]:
         click.echo(json.dumps(evaluation_object(record, found, method, out), ensure_ascii=False))
         return
-    for text in evaluation_lines(record, found, method, out):
-        click.echo(text)
+    for line in evaluation_lines(record, found, method, out):
+        click.echo(line)
 
 
 def evaluation_object(
@@ -205,7 +147,7 @@ def evaluation_lines(
     record: RunRecord, found: Evaluation, method: CrossValidation, out: Path | None
 ) -> Iterator[str]:
     """An evaluation as lines for a terminal."""
-    from fsframe.cli.display import all_warnings
+    from fsframe.cli.display import all_warnings, frequency_lines
     from fsframe.store import printable
 
     yield (
@@ -228,7 +170,7 @@ def evaluation_lines(
     yield from _choice_lines(found, method)
     yield from _curve_lines(found)
     yield ""
-    yield from _frequency_lines(record)
+    yield from frequency_lines(record)
     warnings = list(all_warnings(record))
     if warnings:
         yield ""
@@ -285,15 +227,6 @@ def _curve_lines(found: Evaluation) -> Iterator[str]:
     yield from table_lines(
         ["features", "accuracy", "±", "stability φ", ""], rows, right={0, 1, 2, 3}
     )
-
-
-def _frequency_lines(record: RunRecord) -> Iterator[str]:
-    from fsframe.selection import rank_by_score
-    from fsframe.store import printable
-
-    ranked = [c for c in rank_by_score(record.scores) if record.scores[c] > 0][:15]
-    rows = [[printable(record.feature_names[c]), f"{100 * record.scores[c]:.0f} %"] for c in ranked]
-    yield from table_lines(["feature", "kept in"], rows, right={1})
 
 
 def _write_csv(path: Path, found: Evaluation, overwrite: bool) -> None:

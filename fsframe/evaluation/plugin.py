@@ -22,3 +22,12 @@ def fsframe_selectors() -> Iterator[SelectorEntry]:
         reference="Ambroise, McLachlan 2002, PNAS 99(10), external cross-validation",
         wraps=True,
     )
+    yield SelectorEntry(
+        name="stability-study",
+        target="fsframe.evaluation.stability_study:StabilityStudy",
+        summary="How alike the features are that a chain keeps when the rows are drawn again",
+        family="protocol",
+        gives=frozenset({"scores"}),
+        reference="Kalousis, Prados, Hilario 2007; Nogueira, Sechidis, Brown 2018",
+        wraps=True,
+    )

@@ -1,0 +1,315 @@
+"""``fsframe compare CHAIN CHAIN … on DATA…``: which chain is better, on identical folds."""
+
+from __future__ import annotations
+
+import io
+import json
+import shlex
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from fsframe.cli.reading_options import read_data, reading_options
+from fsframe.cli.text_table import table_lines
+from fsframe.errors import RequestError, StoreError
+
+if TYPE_CHECKING:
+    from fsframe.dataset import Dataset
+    from fsframe.evaluation.comparison import Cell, Comparison
+    from fsframe.evaluation.cross_validation import CrossValidation
+
+__all__ = ["compare"]
+
+
+@click.command()
+@click.argument("words", nargs=-1, required=True, metavar="CHAIN CHAIN... on DATA...")
+@reading_options
+@click.option("--folds", metavar="N", help="Folds. [default: 10]")
+@click.option("--repeats", metavar="N", help="Repetitions. [default: 10]")
+@click.option("--scheme", metavar="folds|five-by-two|leave-one-out", help="[default: folds]")
+@click.option("--classifier", metavar="STAGE", help="For chains that do not end with one.")
+@click.option("--inner-folds", metavar="N", help="Folds for tuning sets. [default: 5]")
+@click.option(
+    "-o",
+    "--out",
+    metavar="FOLDER",
+    help="Keep every chain on every table as a run file there, and results.csv and results.h5. "
+    "Called again, what is there is verified and not computed twice.",
+)
+@click.option("--csv", "csv_out", metavar="FILE", help="Write the table of results.")
+@click.option(
+    "--seed",
+    type=click.IntRange(min=0),
+    default=0,
+    show_default=True,
+    help="Equal seed, equal folds and bits.",
+)
+@click.option("--overwrite", is_flag=True, help="Replace --csv if it is there.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.option("-q", "--quiet", is_flag=True, help="No progress and no remarks on stderr.")
+def compare(words: tuple[str, ...], **options: Any) -> None:
+    """Which chain predicts better, on identical folds of one table or several.
+
+    Each CHAIN is one argument in quotes. Reported are the papers' win/tie/loss by the paired
+    t-test, the corrected resampled t-test, which holds its level, and over several tables
+    Wilcoxon's test with Holm's adjustment and the mean ranks.
+
+    \b
+    Example:
+      fsframe compare "immigrate margin" "mim:top=5 knn" on examples/parkinsons.csv --repeats 1
+    """
+    from fsframe.evaluation.comparison import compared, methods_of, tested_share
+    from fsframe.reading import find_table
+    from fsframe.store import check_destination
+
+    chains, paths = _split(words)
+    names = ("folds", "repeats", "scheme", "classifier", "inner_folds")
+    protocol = {name: options.pop(name) for name in names}
+    methods = methods_of(chains, **{k: v for k, v in protocol.items() if v is not None})
+    found_paths = [find_table(path) for path in paths]
+    if options["csv_out"]:
+        check_destination(options["csv_out"], overwrite=options["overwrite"])
+    folder = Path(options["out"]) if options["out"] else None
+    if folder is not None:
+        folder.mkdir(parents=True, exist_ok=True)
+    tables = [read_data(str(path), **options) for path in found_paths]
+    _check_names(tables)
+    cells = [
+        [_cell(method, table, source, folder, options) for method in methods]
+        for table, source in zip(tables, paths, strict=True)
+    ]
+    result = compared(cells, [tested_share(table, methods[0]) for table in tables])
+    _write(result, cells, folder, options)
+    if options["as_json"]:
+        click.echo(json.dumps(comparison_object(result), ensure_ascii=False))
+        return
+    for line in comparison_lines(result):
+        click.echo(line)
+    if folder is not None:
+        click.echo(f"\nfolder: {folder}")
+
+
+def _split(words: Sequence[str]) -> tuple[list[str], list[str]]:
+    if "on" not in words:
+        raise RequestError("say which tables: fsframe compare CHAIN CHAIN … on DATA …")
+    place = list(words).index("on")
+    chains, paths = list(words[:place]), list(words[place + 1 :])
+    if not paths:
+        raise RequestError("name at least one table behind `on`")
+    return chains, paths
+
+
+def _check_names(tables: Sequence[Dataset]) -> None:
+    names = [table.name for table in tables]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise RequestError(f"two tables are called {twice[0]!r}; give their files different names")
+
+
+def _cell(
+    method: CrossValidation,
+    table: Dataset,
+    source: str,
+    folder: Path | None,
+    options: dict[str, Any],
+) -> Cell:
+    from fsframe.chain import Chain, Stage
+    from fsframe.cli.progress import ProgressLine
+    from fsframe.evaluation.comparison import Cell
+    from fsframe.evaluation.summary import summarise
+
+    chain = Chain((Stage("cross-validation", method),))
+    path = None if folder is None else folder / f"{table.name}.{_slug(str(method.base))}.h5"
+    record = None if path is None else _finished(path, chain, table, options["seed"])
+    if record is None:
+        line = ProgressLine()
+        try:
+            record = chain.run(
+                table,
+                options["seed"],
+                path,
+                listener=None if options["quiet"] else line,
+                source=source,
+                command=shlex.join(["fsframe", *sys.argv[1:]]),
+            )
+        finally:
+            line.close()
+    stage = record.stages[-1]
+    assert stage.selection is not None and method.base is not None
+    return Cell(
+        chain=method.base,
+        data=table.name,
+        evaluation=summarise(stage.selection),
+        seconds=stage.seconds,
+    )
+
+
+def _slug(text: str) -> str:
+    """A chain's text as part of a file name, different for different chains."""
+    import hashlib
+
+    plain = "".join(c if c.isalnum() else "-" for c in text).strip("-")[:60]
+    return f"{plain}.{hashlib.sha256(text.encode()).hexdigest()[:8]}"
+
+
+def _finished(path: Path, chain: Any, table: Dataset, seed: int) -> Any:
+    """The finished run at `path` if it is of this chain, table and seed; None if there is none."""
+    from fsframe.store import load_run
+
+    if not path.exists():
+        return None
+    record = load_run(path)
+    for what, there, asked in (
+        ("chain", record.chain, str(chain)),
+        ("data", record.data.sha256, table.sha256),
+        ("seed", record.seed, seed),
+    ):
+        if there != asked:
+            raise StoreError(
+                f"{path} holds a run with another {what} ({there}, not {asked}); "
+                "choose another folder with --out"
+            )
+    return record
+
+
+def _write(
+    result: Comparison,
+    cells: Sequence[Sequence[Cell]],
+    folder: Path | None,
+    options: dict[str, Any],
+) -> None:
+    from fsframe.store import place_file
+
+    text = "\n".join(csv_lines(result)) + "\n"
+    if options["csv_out"]:
+        place_file(options["csv_out"], text.encode(), overwrite=options["overwrite"])
+    if folder is not None:
+        # These two are made from the run files beside them, anew at every call.
+        place_file(folder / "results.csv", text.encode(), overwrite=True)
+        place_file(folder / "results.h5", _hdf5(result, cells), overwrite=True)
+
+
+def csv_lines(result: Comparison) -> Iterator[str]:
+    """The table of results, one line per table and chain."""
+    yield "data,chain,accuracy,standard_error,features_kept,stability,seconds"
+    for d, data in enumerate(result.data):
+        for c, chain in enumerate(result.chains):
+            values = [
+                result.accuracy[d, c],
+                result.standard_error[d, c],
+                result.kept[d, c],
+                result.stability[d, c],
+                result.seconds[d, c],
+            ]
+            quoted = '"' + chain.replace('"', '""') + '"'
+            yield ",".join([data, quoted, *(repr(float(value)) for value in values)])
+
+
+def _hdf5(result: Comparison, cells: Sequence[Sequence[Cell]]) -> bytes:
+    """The results as an HDF5 image: means, and the accuracy of every split of every table."""
+    import h5py
+    import numpy as np
+
+    memory = io.BytesIO()
+    with h5py.File(memory, "w") as file:
+        file.attrs["encoding-type"] = "fsframe-comparison"
+        file.attrs["encoding-version"] = 1
+        file["chains"] = np.array([chain.encode() for chain in result.chains])
+        file["data"] = np.array([name.encode() for name in result.data])
+        for name in ("accuracy", "standard_error", "kept", "stability", "seconds"):
+            file.create_dataset(name, data=getattr(result, name), fletcher32=True)
+        for name, row in zip(result.data, cells, strict=True):
+            values = np.array([cell.accuracies for cell in row])
+            file.create_dataset(f"splits/{name}", data=values, fletcher32=True)
+    return memory.getvalue()
+
+
+def comparison_object(result: Comparison) -> dict[str, Any]:
+    """A comparison as one object for ``--json``."""
+    pairs = [
+        {
+            "data": result.data[d],
+            "a": result.chains[i],
+            "b": result.chains[j],
+            "difference": test.difference,
+            "p_paired": test.p_value,
+            "p_corrected": result.corrected[d, i, j].p_value,
+            "two_step": str(result.outcome["two-step"][d, i, j]),
+            "strict": str(result.outcome["strict"][d, i, j]),
+            "corrected": str(result.outcome["corrected"][d, i, j]),
+        }
+        for (d, i, j), test in result.papers.items()
+    ]
+    ranks = result.ranks
+    return {
+        "chains": list(result.chains),
+        "data": list(result.data),
+        "accuracy": result.accuracy.tolist(),
+        "standard_error": result.standard_error.tolist(),
+        "features_kept": result.kept.tolist(),
+        "stability": [[None if v != v else v for v in row] for row in result.stability.tolist()],
+        "seconds": result.seconds.tolist(),
+        "pairs": pairs,
+        "wilcoxon_holm": None if result.adjusted_p is None else result.adjusted_p.tolist(),
+        "mean_ranks": None if ranks is None else ranks.mean_ranks.tolist(),
+        "critical_difference": None if ranks is None else ranks.difference,
+    }
+
+
+def comparison_lines(result: Comparison) -> Iterator[str]:
+    """A comparison as lines for a terminal."""
+    letters = [chr(ord("A") + c) if c < 26 else f"C{c}" for c in range(len(result.chains))]
+    for letter, chain in zip(letters, result.chains, strict=True):
+        yield f"{letter}  {chain}"
+    yield ""
+    rows = []
+    for d, data in enumerate(result.data):
+        best = result.accuracy[d].max()
+        cells = [
+            f"{100 * mean:.1f} ± {100 * error:.1f}{'*' if mean == best else ' '}"
+            for mean, error in zip(result.accuracy[d], result.standard_error[d], strict=True)
+        ]
+        rows.append([data, *cells])
+    yield from table_lines(["accuracy, %", *letters], rows, right=set(range(1, len(letters) + 1)))
+    yield "± is the corrected standard error; * the best mean."
+    yield ""
+    yield "Wins, ties, losses of the row against the column, over the tables:"
+    for rule, words in (
+        ("two-step", "paired t-test, p < 0.05 (IMMIGRATE's rule)"),
+        ("strict", "paired t-test, p < 0.01 and ≥ 0.5 % (IM4E's rule)"),
+        ("corrected", "corrected resampled t-test, p < 0.05 (holds its level)"),
+    ):
+        yield f"  {words}"
+        rows = [
+            [letter]
+            + [
+                "" if i == j else "{},{},{}".format(*result.tally(rule, i, j))
+                for j in range(len(letters))
+            ]
+            for i, letter in enumerate(letters)
+        ]
+        yield from (f"  {line}" for line in table_lines(["", *letters], rows))
+    yield from _rank_lines(result, letters)
+
+
+def _rank_lines(result: Comparison, letters: Sequence[str]) -> Iterator[str]:
+    ranks, p = result.ranks, result.adjusted_p
+    if ranks is None or p is None:
+        return
+    yield ""
+    yield f"Over {len(result.data)} tables (Friedman p = {ranks.friedman_p:.3g}):"
+    order = sorted(range(len(letters)), key=lambda c: (ranks.mean_ranks[c], c))
+    rows = [[letters[c], f"{ranks.mean_ranks[c]:.2f}"] for c in order]
+    yield from table_lines(["", "mean rank"], rows, right={1})
+    yield f"Nemenyi's critical difference at {ranks.level:g}: {ranks.difference:.2f} ranks"
+    for group in ranks.groups:
+        yield "not told apart by Wilcoxon–Holm: " + " ".join(letters[c] for c in group)
+    yield "Wilcoxon–Holm p-values:"
+    rows = [
+        [letters[i], *("" if i == j else f"{p[i, j]:.3g}" for j in range(len(letters)))]
+        for i in range(len(letters))
+    ]
+    yield from table_lines(["", *letters], rows, right=set(range(1, len(letters) + 1)))

@@ -1,0 +1,127 @@
+"""What protocol commands share: a stage that wraps a chain, run on a table, left in a file."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from fsframe.cli.reading_options import read_data
+from fsframe.errors import RequestError
+from fsframe.grammar import StageText
+
+if TYPE_CHECKING:
+    from fsframe.chain import Chain
+    from fsframe.store import RunRecord
+
+__all__ = ["output_options", "protocol_request", "run_protocol"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_OPTIONS = (
+    click.option("-o", "--out", metavar="FILE", help="Where to leave the run file."),
+    click.option("--no-out", is_flag=True, help="Leave no run file."),
+    click.option(
+        "--seed",
+        type=click.IntRange(min=0),
+        default=0,
+        show_default=True,
+        help="Equal seed, equal resamples and bits.",
+    ),
+    click.option("--overwrite", is_flag=True, help="Replace files that are there."),
+    click.option("--json", "as_json", is_flag=True, help="Print one JSON object."),
+    click.option("-q", "--quiet", is_flag=True, help="No progress and no remarks on stderr."),
+    click.option("--dry-run", is_flag=True, help="Only check the request and print the chain."),
+)
+
+
+def output_options(function: F) -> F:
+    """`function` with the options that `run_protocol` takes."""
+    for option in reversed(_OPTIONS):
+        function = option(function)
+    return function
+
+
+def protocol_request(
+    results: Sequence[StageText | dict[str, Any]], example: str
+) -> tuple[tuple[StageText, ...], dict[str, Any]]:
+    """The stages and the options of ``COMMAND STAGES on DATA``.
+
+    Raises
+    ------
+    RequestError
+        If there are no stages, or `on DATA` does not come once at the end.
+    """
+    texts = tuple(result for result in results if isinstance(result, StageText))
+    requests = [result for result in results if isinstance(result, dict)]
+    if not texts:
+        raise RequestError(f"name at least one stage before `on`, such as `{example}`")
+    if len(requests) != 1 or isinstance(results[-1], StageText):
+        raise RequestError("say once, after the last stage, which data to use: on DATA")
+    return texts, requests[0]
+
+
+def run_protocol(
+    chain: Chain,
+    name: str,
+    texts: tuple[StageText, ...],
+    data: str,
+    *,
+    also_written: Sequence[str | None] = (),
+    **options: Any,
+) -> tuple[RunRecord, Path | None]:
+    """The record of `chain` on the table `data`, and where it was left.
+
+    Parameters
+    ----------
+    chain : Chain
+        One protocol stage with its base.
+    name : str
+        The command, for the default name ``DATA.NAME-STAGES.h5``.
+    texts : tuple of StageText
+        The stages that are studied.
+    also_written : paths
+        Other files that will be written, checked before any work starts.
+
+    Raises
+    ------
+    FsframeError
+        As reading and running say.
+    """
+    from fsframe.cli.progress import ProgressLine
+    from fsframe.reading import find_table
+    from fsframe.reading.locate import table_name
+    from fsframe.store import check_destination
+
+    path = find_table(data)
+    out: Path | None = None
+    if not options["no_out"]:
+        stages = "-".join(text.name.rpartition("/")[2] for text in texts)
+        named = options["out"]
+        out = Path(named) if named else path.with_name(f"{table_name(path)}.{name}-{stages}.h5")
+    for written in (out, *also_written):
+        if written is not None:
+            check_destination(written, overwrite=options["overwrite"])
+    table = read_data(str(path), **options)
+    quiet = options["quiet"]
+    if not quiet:
+        for warning in table.warnings:
+            click.echo(f"note: {warning}", err=True)
+    line = ProgressLine()
+    try:
+        record = chain.run(
+            table,
+            options["seed"],
+            out,
+            overwrite=options["overwrite"],
+            listener=None if quiet else line,
+            source=data,
+            command=shlex.join(["fsframe", *sys.argv[1:]]),
+        )
+    finally:
+        line.close()
+    return record, out

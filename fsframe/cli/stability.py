@@ -1,0 +1,169 @@
+"""``fsframe stability STAGES on DATA``: would I get the same features next time?"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from fsframe.cli.protocol_run import output_options, protocol_request, run_protocol
+from fsframe.cli.reading_options import reading_options
+from fsframe.cli.stages import StageGroup, last_command
+from fsframe.cli.text_table import table_lines
+from fsframe.grammar import StageText, format_stages
+
+if TYPE_CHECKING:
+    from fsframe.store import RunRecord
+
+__all__ = ["stability"]
+
+_SIZES_SHOWN = 20
+
+
+@click.argument("data")
+@reading_options
+@click.option(
+    "--metric",
+    multiple=True,
+    metavar="NAME",
+    help="Stability metric; may be given more than once. [default: nogueira, kuncheva]",
+)
+@click.option("--resample", metavar="subsample|bootstrap|folds", help="[default: subsample]")
+@click.option("--n", metavar="N", help="Number of resamples. [default: 30]")
+@click.option("--fraction", metavar="F", help="Share of the rows in a subsample. [default: 0.8]")
+@click.option("--sizes", metavar="K|all", help="Largest set size to compare. [default: all]")
+@output_options
+def _on(data: str, **options: Any) -> dict[str, Any]:
+    """The table to resample.
+
+    \b
+    Example:
+      fsframe stability mim on examples/parkinsons.csv --metric kuncheva --n 10
+    """
+    return {"data": data, **options}
+
+
+@click.group(
+    cls=StageGroup,
+    last=last_command("on", _on, help=_on.__doc__),
+    subcommand_metavar="STAGES",
+    no_args_is_help=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+def stability() -> None:
+    """Would I get the same features next time?
+
+    Runs a chain on resamples of the rows, and measures how alike the kept features are: as the
+    chain keeps them, and for the best 1, 2, … K of its rankings.
+
+    \b
+    Example:
+      fsframe stability immigrate:top=5 on examples/parkinsons.csv --metric kuncheva --n 10
+    """
+
+
+@stability.result_callback()
+def _run(results: list[StageText | dict[str, Any]]) -> None:
+    from fsframe.chain import Chain, Stage
+    from fsframe.evaluation.stability_study import StabilityStudy
+    from fsframe.grammar import format_list
+
+    texts, options = protocol_request(results, "immigrate")
+    metrics = options.pop("metric")
+    given = {name: options.pop(name) for name in ("resample", "n", "fraction", "sizes")}
+    given = {key: value for key, value in given.items() if value is not None}
+    if metrics:
+        given["metric"] = format_list(metrics)
+    method = StabilityStudy.from_texts({"base": format_stages(texts), **given})
+    chain = Chain((Stage("stability-study", method),))
+    if options["dry_run"]:
+        click.echo(str(chain))
+        return
+    record, out = run_protocol(chain, "stability", texts, **options)
+    if options["as_json"]:
+        click.echo(json.dumps(stability_object(record, method, out), ensure_ascii=False))
+        return
+    for line in stability_lines(record, method, out):
+        click.echo(line)
+
+
+def _tables(record: RunRecord) -> Any:
+    return record.stages[-1].tables
+
+
+def stability_object(record: RunRecord, method: Any, out: Path | None) -> dict[str, Any]:
+    """A stability study as one object for ``--json``; what is undefined is null."""
+    from fsframe.cli.display import result_object
+
+    tables = _tables(record)
+    found = {}
+    for name in method.metric:
+        interval = tables.get(f"interval-{name}")
+        sizes = tables.get(f"sizes-{name}")
+        found[name] = {
+            "value": _number(tables[f"stability-{name}"][0]),
+            "interval": None if interval is None else [_number(bound) for bound in interval],
+            "by_size": None if sizes is None else [_number(value) for value in sizes],
+        }
+    return {**result_object(record, out), "studied": method.base, "stability": found}
+
+
+def _number(value: float) -> float | None:
+    return None if value != value else float(value)
+
+
+def stability_lines(record: RunRecord, method: Any, out: Path | None) -> Iterator[str]:
+    """A stability study as lines for a terminal."""
+    from fsframe.cli.display import all_warnings, frequency_lines
+    from fsframe.store import printable
+
+    tables = _tables(record)
+    kept = tables["kept"].sum(axis=1)
+    yield (
+        f"{method.base} on {printable(record.data.name)}: {record.n_samples} samples × "
+        f"{record.n_features} features, {len(kept)} resamples ({method.resample})"
+    )
+    span = f"{kept.min()} to {kept.max()}" if kept.min() != kept.max() else f"{kept.min()}"
+    yield f"features kept per resample: {span}"
+    yield ""
+    rows = []
+    for name in method.metric:
+        interval = tables.get(f"interval-{name}")
+        bounds = "" if interval is None else f"95 % from {interval[0]:.3f} to {interval[1]:.3f}"
+        rows.append([name, _shown(tables[f"stability-{name}"][0]), bounds])
+    yield from table_lines(["metric", "stability", ""], rows, right={1})
+    sized = [name for name in method.metric if f"sizes-{name}" in tables]
+    if sized:
+        yield ""
+        yield "The best k features of every resample's ranking:"
+        length = len(tables[f"sizes-{sized[0]}"])
+        shown = _spread(length)
+        yield from table_lines(
+            ["k", *sized],
+            [[str(k), *(_shown(tables[f"sizes-{name}"][k - 1]) for name in sized)] for k in shown],
+            right=set(range(len(sized) + 1)),
+        )
+    yield ""
+    yield from frequency_lines(record)
+    warnings = list(all_warnings(record))
+    if warnings:
+        yield ""
+        yield from (f"warning: {printable(warning)}" for warning in warnings)
+    if out is not None:
+        yield ""
+        yield f"run file: {out}"
+
+
+def _shown(value: float) -> str:
+    return "—" if value != value else f"{value:.3f}"
+
+
+def _spread(length: int) -> list[int]:
+    """At most twenty sizes: all where they are few, else ever wider apart."""
+    if length <= _SIZES_SHOWN:
+        return list(range(1, length + 1))
+    ratio = length ** (1.0 / (_SIZES_SHOWN - 1))
+    return sorted({min(length, max(1, round(ratio**step))) for step in range(_SIZES_SHOWN)})

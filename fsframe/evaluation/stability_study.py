@@ -1,0 +1,181 @@
+"""Stability as a wrapping stage: what a chain keeps on many resamples, and how alike that is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from fsframe.dataset import Dataset
+from fsframe.errors import FsframeError
+from fsframe.evaluation.fold_task import full_ranking
+from fsframe.evaluation.folds import deal
+from fsframe.params import choice, either, flag, integer, listing, param, real, text
+from fsframe.registry import stability_metrics
+from fsframe.resampling import select_resamples
+from fsframe.run import Run
+from fsframe.selection import Selection, rank_by_score
+from fsframe.selector import Base, WrappingSelector
+from fsframe.stability import StabilityMetric, StabilityValue
+
+__all__ = ["StabilityStudy"]
+
+
+@attrs.frozen(kw_only=True)
+class StabilityStudy(WrappingSelector):
+    """How alike the features are that a chain keeps when the rows are drawn again.
+
+    Parameters
+    ----------
+    base : str
+        The chain; by default everything on the left.
+    metric : tuple of str
+        Names of stability metrics.
+    resample : {"subsample", "bootstrap", "folds"}
+        Parts of the rows without replacement, as many rows with replacement, or the training parts
+        of n-fold cross-validation.
+    n : int ≥ 2
+        Number of resamples.
+    fraction : float in (0, 1]
+        Rows drawn by a subsample.
+    stratify : bool
+        Draw within the classes.
+    sizes : int ≥ 1 or "all"
+        Largest set size for which the best-ranked features are compared as well.
+
+    Notes
+    -----
+    Score of a feature: the share of resamples that keep it; kept are those above one half. Tables:
+    ``kept`` (n, n_features), ``orders`` (n, L) columns best first, for each metric of sets
+    ``stability-NAME`` (1,) for the sets as the chain keeps them and ``sizes-NAME`` (L,) for the
+    best 1, 2, … L, for metrics of rankings ``stability-NAME`` alone; NaN where undefined.
+
+    A metric that needs the similarity of features is given the absolute correlations on the whole
+    table; they know nothing of the label.
+
+    References
+    ----------
+    Kalousis, Prados, Hilario 2007, Stability of feature selection algorithms, Knowledge and
+    Information Systems 12; Nogueira, Sechidis, Brown 2018, JMLR 18(174).
+    """
+
+    tasks: ClassVar[frozenset[str]] = frozenset({"classification", "regression"})
+    takes_missing: ClassVar[bool] = True
+
+    metric: tuple[str, ...] = param(
+        ("nogueira", "kuncheva"),
+        listing(text("the name of a stability metric"), least=1),
+        help="Stability metrics, such as [nogueira,kuncheva].",
+    )
+    resample: str = param(
+        "subsample",
+        choice("subsample", "bootstrap", "folds"),
+        help="How rows are drawn again.",
+    )
+    n: int = param(30, integer(2), help="Number of resamples.", symbol="M")
+    fraction: float = param(0.8, real(above=0, most=1), help="Share of the rows in a subsample.")
+    stratify: bool = param(True, flag(), help="Draw within the classes.")
+    sizes: int | str = param(
+        "all",
+        either(integer(1), choice("all")),
+        help="Largest set size for which the best-ranked features are compared as well.",
+        symbol="K",
+    )
+
+    def check_parameters(self) -> Iterator[str]:
+        for name in self.metric:
+            try:
+                stability_metrics[name]
+            except FsframeError as error:
+                yield str(error)
+
+    def _select_wrapped(
+        self, base: Base, data: Dataset, upstream: Selection | None, run: Run
+    ) -> Selection:
+        counts = self._counts(data, run.child(0))
+        start = upstream if self.base is not None else None
+        found = list(
+            select_resamples(base, data, counts, run.child(1), upstream=start, label="resamples")
+        )
+        kept = np.zeros((self.n, data.n_features), dtype=bool)
+        for row, selection in zip(kept, found, strict=True):
+            row[selection.selected] = True
+        orders = [full_ranking(selection) for selection in found]
+        length = min(order.size for order in orders)
+        ranked = np.array([order[:length] for order in orders]).reshape(self.n, length)
+        largest = length if self.sizes == "all" else min(int(self.sizes), length)
+        scores = np.array([_filled(selection.scores) for selection in found])
+        tables: dict[str, Any] = {"kept": kept, "orders": ranked}
+        warnings: list[str] = []
+        for name in self.metric:
+            measure: StabilityMetric = stability_metrics[name]()
+            alike = _similarity(data) if measure.needs_similarity else None
+            value = _value(measure, scores if measure.input == "ranks" else kept, alike)
+            tables[f"stability-{name}"] = np.array([value.value])
+            if value.interval is not None:
+                tables[f"interval-{name}"] = np.array(value.interval)
+            if value.undefined:
+                warnings.append(f"{name} is not defined here: {value.undefined}")
+            warnings += [f"{name}: {warning}" for warning in value.warnings]
+            if measure.input == "sets" and largest:
+                values = measure.along_rankings(ranked[:, :largest], data.n_features, None, alike)
+                tables[f"sizes-{name}"] = np.array([float(v) for v in values])
+        share = kept.mean(axis=0)
+        order = rank_by_score(share)
+        return Selection(
+            selected=order[share[order] > 0.5], scores=share, tables=tables, warnings=warnings
+        )
+
+    def _counts(self, data: Dataset, run: Run) -> NDArray[np.int64]:
+        """How often each resample draws each row, (n, n_samples)."""
+        n_samples = data.n_samples
+        strata = data.y if self.stratify and data.task == "classification" else np.zeros(n_samples)
+        counts = np.zeros((self.n, n_samples), dtype=np.int64)
+        if self.resample == "folds":
+            place = deal(strata, self.n, run.generator(0))
+            return (place[None, :] != np.arange(self.n)[:, None]).astype(np.int64)
+        for b, row in enumerate(counts):
+            generator = run.generator(b)
+            for code in np.unique(strata):
+                members = np.flatnonzero(strata == code)
+                if self.resample == "bootstrap":
+                    drawn = generator.integers(members.size, size=members.size)
+                    row[members] = np.bincount(drawn, minlength=members.size)
+                else:
+                    size = max(1, round(self.fraction * members.size))
+                    row[generator.permutation(members)[:size]] = 1
+        return counts
+
+
+def _filled(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Scores with what was not considered below everything that was, so that it ranks last."""
+    known = scores[~np.isnan(scores)]
+    return np.where(np.isnan(scores), known.min() - 1.0 if known.size else 0.0, scores)
+
+
+def _similarity(data: Dataset) -> NDArray[np.float64]:
+    """Absolute correlations of the columns; a constant column is like none but itself."""
+    spread = np.nanstd(data.X, axis=0)
+    centred = data.X - np.nanmean(data.X, axis=0)
+    scaled = np.where(spread > 0, centred / np.where(spread > 0, spread, 1.0), 0.0)
+    alike = np.abs(np.nan_to_num(scaled).T @ np.nan_to_num(scaled)) / data.n_samples
+    alike = np.minimum((alike + alike.T) / 2.0, 1.0)
+    np.fill_diagonal(alike, 1.0)
+    return alike
+
+
+def _value(
+    measure: StabilityMetric, matrix: NDArray[Any], alike: NDArray[np.float64] | None
+) -> StabilityValue:
+    """The measure, or why it has no value for the sets at hand."""
+    sizes = matrix.sum(axis=1) if measure.input == "sets" else np.zeros(1)
+    if not measure.unequal_sizes and np.unique(sizes).size > 1:
+        return StabilityValue(
+            value=float("nan"),
+            undefined=f"the resamples keep between {int(sizes.min())} and {int(sizes.max())} "
+            "features, and it compares sets of one size (see the table by set size, or set top)",
+        )
+    return measure(matrix, alike)
