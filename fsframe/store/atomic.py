@@ -42,7 +42,8 @@ def check_destination(path: str | os.PathLike[str], *, overwrite: bool = False) 
         raise StoreError(f"cannot write {os.fspath(path)}: it is a folder; name a file")
     if not overwrite and os.path.lexists(target):
         raise _in_the_way(target)
-    if not os.access(folder, os.W_OK | os.X_OK):
+    effective = os.access in os.supports_effective_ids
+    if not os.access(folder, os.W_OK | os.X_OK, effective_ids=effective):
         raise StoreError(
             f"cannot write {os.fspath(path)}: no permission to write in {folder}; "
             "choose another folder"
