@@ -22,7 +22,10 @@ from fsframe.selector import Selector, WrappingSelector
 
 if TYPE_CHECKING:
     import os
+    from concurrent.futures import Executor
 
+    from fsframe.checkpoints import Checkpoint
+    from fsframe.executors import Engine
     from fsframe.store import RunRecord
 
 __all__ = ["Chain", "Stage", "StageResult"]
@@ -141,14 +144,14 @@ class Chain:
         return last if isinstance(last, Classifier) else None
 
     def steps(
-        self, data: Dataset, run: Run, upstream: Selection | None = None
+        self, data: Dataset, run: Run, upstream: Selection | None = None, start: int = 0
     ) -> Iterator[StageResult]:
-        """What the stages do on `data`, one after the other.
+        """What the stages from `start` on do on `data`, one after the other.
 
         Stage i draws from ``run.child(i)``. The stages that a later stage wraps run on the whole
         table too: their weights and pairs are what the wrapping stage's answer is read with.
         """
-        return self._steps(data, run.child, upstream)
+        return self._steps(data, run.child, upstream, start)
 
     def _steps(
         self,
@@ -261,6 +264,9 @@ class Chain:
         listener: Callable[[Progress], None] | None = None,
         memory: int | None = None,
         threads: int | None = None,
+        executor: Engine | Executor | None = None,
+        checkpoint: Checkpoint | None = None,
+        restart: bool = False,
         source: str = "",
         command: str = "",
     ) -> RunRecord:
@@ -280,6 +286,14 @@ class Chain:
             Called with a Progress now and then.
         memory, threads : int, optional
             Bounds, as in Run.
+        executor : Engine or concurrent.futures.Executor, optional
+            Where resamples are computed, such as a process pool or a dask client's executor; here,
+            one after the other, by default. Results do not depend on it.
+        checkpoint : Checkpoint, optional
+            An open one; by default one beside `out`. What an interrupted attempt of the same run
+            left there is not computed again.
+        restart : bool
+            Whether to throw that away.
         source, command : str
             Where the table was read from and what was asked, for people who read the file.
 
@@ -291,7 +305,10 @@ class Chain:
         Raises
         ------
         StoreError
-            Before any work starts if `out` stands in the way; later if it cannot be written.
+            Before any work starts if `out` stands in the way, or an unfinished run of something
+            else or of another process does; later if something cannot be written.
+        EngineError
+            If the workers are lost.
         DataError, PluginError, RequestError
             As the stages say.
         """
@@ -299,9 +316,18 @@ class Chain:
 
         bounds: dict[str, Any] = {"memory": memory, "threads": threads}
         given = {key: value for key, value in bounds.items() if value is not None}
-        surroundings = Run(entropy=int(seed), listener=listener, **given)
+        surroundings = Run(
+            entropy=int(seed), listener=listener, executor=executor, checkpoint=checkpoint, **given
+        )
         return record_run(
-            self, data, surroundings, out, overwrite=overwrite, source=source, command=command
+            self,
+            data,
+            surroundings,
+            out,
+            overwrite=overwrite,
+            restart=restart,
+            source=source,
+            command=command,
         )
 
 

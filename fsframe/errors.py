@@ -62,6 +62,6 @@ class StoreError(FsframeError):
 
 
 class EngineError(FsframeError):
-    """The workers that a run was computed by are lost: they died again and again, or the cluster is gone."""
+    """The workers of a run are lost: they died again and again, or their cluster is gone."""
 
     exit_code = 6

@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import os
 import platform
+from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
+import attrs
 import numpy as np
 
 from fsframe.chain import Chain, StageResult, registry_of_class
+from fsframe.checkpoints import Checkpoint, Manifest, Unit
+from fsframe.checkpoints.fingerprints import call_name
+from fsframe.checkpoints.selections import pack_selections, unpack_selections
 from fsframe.dataset import Dataset
 from fsframe.run import Run
+from fsframe.selection import Selection
 from fsframe.store import DataRecord, RunRecord, StageRecord, check_destination, write_run
 
-__all__ = ["environment", "record_run"]
+__all__ = ["environment", "open_checkpoint", "record_run"]
 
 _LIBRARIES = ("fsframe", "numpy", "scipy", "numba", "h5py", "attrs", "click", "pluggy")
 
@@ -26,27 +32,74 @@ def record_run(
     out: str | os.PathLike[str] | None = None,
     *,
     overwrite: bool = False,
+    restart: bool = False,
     source: str = "",
     command: str = "",
 ) -> RunRecord:
     """The record of `chain` run on `data`, also left at `out` if that is given.
 
+    With `out`, finished stages and resamples are kept beside it until it is there; those of an
+    interrupted attempt are taken over, or thrown away with `restart`. `run.checkpoint` is used, and
+    closed, if there is one.
+
     Raises
     ------
     StoreError
-        Before any work starts if `out` stands in the way.
-    DataError, PluginError, RequestError
+        Before any work starts if `out` stands in the way, or an unfinished run of something else or
+        of another process does.
+    DataError, PluginError, RequestError, EngineError
         As the stages say.
     """
-    if out is not None:
-        check_destination(out, overwrite=overwrite)
+    if out is None:
+        return _recorded(chain, data, run, source, command)
+    check_destination(out, overwrite=overwrite)
+    checkpoint = run.checkpoint or open_checkpoint(
+        chain, data, run.entropy, out, overwrite=overwrite, restart=restart, command=command
+    )
+    with checkpoint:
+        surroundings = attrs.evolve(run, checkpoint=checkpoint)
+        record = _recorded(chain, data, surroundings, source, command)
+        write_run(out, record, overwrite=overwrite)
+        checkpoint.finish()
+    return record
+
+
+def open_checkpoint(
+    chain: Chain,
+    data: Dataset,
+    seed: int,
+    out: str | os.PathLike[str],
+    *,
+    overwrite: bool = False,
+    restart: bool = False,
+    **request: str,
+) -> Checkpoint:
+    """The open checkpoint of the run that shall end in `out`.
+
+    Parameters
+    ----------
+    request : str
+        What `fsframe resume` needs to go on without being told again.
+
+    Raises
+    ------
+    StoreError
+        As `Checkpoint.open` says.
+    """
+    if overwrite:
+        request["overwrite"] = "yes"
+    manifest = Manifest.of(chain, data, seed, request)
+    return Checkpoint.open(out, manifest, restart=restart, overwrite=overwrite)
+
+
+def _recorded(chain: Chain, data: Dataset, run: Run, source: str, command: str) -> RunRecord:
     stages: list[StageRecord] = []
     selected, scores = np.arange(data.n_features), np.full(data.n_features, np.nan)
-    for result in chain.steps(data, run):
+    for result in _results(chain, data, run):
         stages.append(_stage_record(result))
         if result.selection is not None:
             selected, scores = result.selection.selected, result.selection.scores
-    record = RunRecord(
+    return RunRecord(
         chain=str(chain),
         data=DataRecord.from_dataset(data, source),
         stages=tuple(stages),
@@ -58,9 +111,41 @@ def record_run(
         warnings=data.warnings,
         environment=environment(),
     )
-    if out is not None:
-        write_run(out, record, overwrite=overwrite)
-    return record
+
+
+def _results(chain: Chain, data: Dataset, run: Run) -> Iterator[StageResult]:
+    """What each stage did: the finished ones at the front from the checkpoint, then the rest."""
+    if run.checkpoint is None:
+        yield from chain.steps(data, run)
+        return
+    upstream: Selection | None = None
+    start = 0
+    for start, stage in enumerate(chain.stages):
+        known = run.checkpoint.units(_stage_call(chain, data, run, start, upstream))
+        if not known:
+            break
+        shape = (data.n_features, data.n_samples)
+        (upstream,), seconds = unpack_selections(run.checkpoint.load(known[0]), shape)
+        key = run.child(start).key
+        yield StageResult(stage=stage, key=key, seconds=float(seconds), selection=upstream)
+    else:
+        return
+    for position, result in enumerate(chain.steps(data, run, upstream, start), start):
+        if result.selection is not None:
+            call = _stage_call(chain, data, run, position, upstream)
+            run.checkpoint.commit(
+                Unit(call, 0, 1), pack_selections([result.selection], result.seconds)
+            )
+            upstream = result.selection
+        yield result
+
+
+def _stage_call(
+    chain: Chain, data: Dataset, run: Run, position: int, upstream: Selection | None
+) -> str:
+    assert run.checkpoint is not None
+    text = str(Chain(chain.stages[: position + 1]))
+    return call_name(run.checkpoint, "stage", text, data, run.child(position), upstream=upstream)
 
 
 def _stage_record(result: StageResult) -> StageRecord:

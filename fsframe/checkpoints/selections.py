@@ -27,8 +27,8 @@ def reduced(selection: Selection, parts: Collection[str]) -> Selection:
     """`selection` without the parts that nobody asked for; scores left out are all NaN.
 
     >>> found = Selection(selected=[1], scores=[0.1, 0.9], tables={"cost": [3.0]})
-    >>> reduced(found, {"scores"}).tables, reduced(found, ()).scores
-    (mappingproxy({}), array([nan, nan]))
+    >>> len(reduced(found, {"scores"}).tables), reduced(found, ()).scores
+    (0, array([nan, nan]))
     """
     changes: dict[str, Any] = {}
     for name in PARTS - set(parts):
