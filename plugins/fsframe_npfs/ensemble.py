@@ -71,6 +71,7 @@ class Ensemble(WrappingSelector):
     tasks: ClassVar[frozenset[str]] = frozenset({"classification", "regression"})
     takes_missing: ClassVar[bool] = True
     takes_counts: ClassVar[bool] = True
+    uses_upstream_weights: ClassVar[bool] = True
 
     n: int = param(50, integer(1), help="Number of resamples.", symbol="t")
     aggregate: str = param(

@@ -78,6 +78,7 @@ class Npfs(WrappingSelector):
     tasks: ClassVar[frozenset[str]] = frozenset({"classification", "regression"})
     takes_missing: ClassVar[bool] = True
     takes_counts: ClassVar[bool] = True
+    uses_upstream_weights: ClassVar[bool] = True
 
     n: int = param(
         100, integer(1), help="Number of bootstraps (or of shards).", symbol="n", source="slide 24"
@@ -208,11 +209,17 @@ class Npfs(WrappingSelector):
         """How many label permutations to make; zero where the null needs none."""
         if self.null != "permutation":
             return 0
-        level = self.alpha if self.correction == "none" else self.alpha / cells
         pool = cells if self.pooled else 1
-        needed = max(1, math.ceil((1.0 / level - 1.0) / pool - 1e-9))
+
+        def needed_for(level: float) -> int:
+            return max(1, math.ceil((1.0 / level - 1.0) / pool - 1e-9))
+
         if self.permutations is None:
-            return max(_DEFAULT_PERMUTATIONS, needed)
+            # With "bh" a lone relevant feature has to reach the level of "bonferroni".
+            lone = self.alpha if self.correction == "none" else self.alpha / cells
+            return max(_DEFAULT_PERMUTATIONS, needed_for(lone))
+        level = self.alpha / cells if self.correction == "bonferroni" else self.alpha
+        needed = needed_for(level)
         if self.permutations < needed:
             raise RequestError(
                 f"npfs: with {self.permutations} permutations of {cells} {self.of} no p-value can "

@@ -187,22 +187,29 @@ class Trial:
             yield from self._copies(data)
 
     def _unreachable(self, data: Dataset) -> Iterator[str]:
-        """The base prefers some columns whatever the label: the threshold is out of reach."""
+        """Even a count of n is too common under permuted labels: say why and what helps."""
+        everything = f"all {self.drawn} bootstraps"
         if not self.test.pooled or self.test.of == "pairs":
             yield (
-                f"some {self.test.of} are marked in all {self.drawn} bootstraps under permuted "
-                "labels too: no count of theirs can be relevant"
+                f"some {self.test.of} are marked in {everything} under permuted labels too: no "
+                "count of theirs can be relevant"
             )
             return
         null_rate = sum(null.counts_of(self.codes) for null in self.nulls) / (
             self.drawn * len(self.nulls)
         )
         preferred = self.codes[null_rate > 0.8]
-        names = f" ({column_names(data, preferred)})" if preferred.size else ""
+        if preferred.size:
+            yield (
+                f"no count can be relevant: the base picks {column_names(data, preferred)} in "
+                f"nearly {everything} whatever the label; pooled=false compares each feature with "
+                "itself"
+            )
+            return
         yield (
-            f"under permuted labels some features are picked in all {self.drawn} "
-            f"bootstraps{names}, so no count can be relevant: the base prefers them whatever the "
-            "label; pooled=false compares each feature with itself"
+            f"no count can be relevant: at {self.verdict.level:.3g} per feature, being picked in "
+            f"{everything} is not rare enough under permuted labels; let the base keep fewer "
+            "(`top`), or test at a milder level"
         )
 
     def _copies(self, data: Dataset) -> Iterator[str]:

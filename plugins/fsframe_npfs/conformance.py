@@ -1,0 +1,31 @@
+"""Laws of `fsframe.testing` that methods of this family break, each with its reason."""
+
+from __future__ import annotations
+
+_DRAWN = "bootstraps are drawn by the place of a row, so that other places are other bootstraps"
+
+_BOOTSTRAPS = {
+    "equal_counts_change_nothing": "bootstraps of a larger table are other bootstraps",
+    "order_of_rows_does_not_matter": _DRAWN,
+    "order_of_classes_does_not_matter": "bootstraps are drawn class by class",
+}
+
+_BROKEN_TIES = {
+    "a_duplicated_column_scores_as_its_original": "a base that keeps a few columns breaks ties "
+    "between equal ones"
+}
+
+EXCEPTIONS = {
+    "npfs": _BOOTSTRAPS
+    | _BROKEN_TIES
+    | {
+        "what_the_entry_promises_is_given": "pair weights come with of=pairs",
+    },
+    "ensemble": _BOOTSTRAPS
+    | _BROKEN_TIES
+    | {"counts_equal_copies": "bootstraps of copied rows are other bootstraps"},
+}
+TRIED_AS = {
+    "npfs": "npfs:base=mrmr:top=2,n=9,null=published,alpha=0.3",
+    "ensemble": "ensemble:base=relieff:top=3,n=9",
+}

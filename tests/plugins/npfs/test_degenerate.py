@@ -1,0 +1,178 @@
+"""Degenerate requests and tables: a clear error, or an answer that is still true."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import attrs
+import numpy as np
+import pytest
+from fsframe_npfs.npfs import Npfs
+
+from fsframe.dataset import Dataset
+from fsframe.errors import RequestError
+from fsframe.run import Run
+from fsframe.selection import Selection
+
+
+def outcome(test: Npfs, base: Any, data: Dataset, upstream: Selection | None = None) -> Selection:
+    return test.select_wrapped(base, data, upstream, Run())
+
+
+def with_columns(data: Dataset, *extra: np.ndarray) -> Dataset:
+    return Dataset.from_arrays(np.column_stack((data.X, *extra)), data.y)
+
+
+def test_share_near_one_says_how_many_bootstraps_are_needed(mim: Any, slides: Any) -> None:
+    # K=25, k=24: (24/25)^n first falls to 0.01 at n = 113.
+    data = slides(0, 300, 25, 5)
+    with pytest.raises(RequestError, match="n=113 or more"):
+        outcome(Npfs(null="published", n=100), mim(k=24), data)
+    assert outcome(Npfs(null="published", n=113), mim(k=24), data).tables["z"].max() == 113
+
+
+def test_too_few_bootstraps_say_how_many_are_needed(mim: Any, slides: Any) -> None:
+    with pytest.raises(RequestError, match="n=2 or more"):
+        outcome(Npfs(null="published", n=1), mim(k=5), slides(0))
+    with pytest.raises(RequestError, match="n=4 or more"):
+        outcome(Npfs(null="published", n=3, correction="bonferroni"), mim(k=5), slides(0))
+
+
+def test_at_least_rule_with_one_bootstrap_does_not_name_what_was_never_picked(
+    mim: Any, slides: Any
+) -> None:
+    # k/K = 0.004 < alpha: zeta is 0, and z >= 0 holds for every feature.
+    data = slides(0, 300, 250, 5)
+    found = outcome(Npfs(null="matlab", n=1), mim(k=2), data)
+    assert found.tables["critical-value"][0] == 0 and found.selected.size == 2
+
+
+@pytest.mark.parametrize("null", ["published", "permutation", "shards"])
+def test_a_base_that_keeps_everything_is_refused(mim: Any, slides: Any, null: str) -> None:
+    with pytest.raises(RequestError, match="keeps all 20 usable features"):
+        outcome(Npfs(null=null, n=10), mim(k=20), slides(0, 300, 20, 5))
+
+
+def test_constant_columns_are_never_relevant_and_are_named(mim: Any, slides: Any) -> None:
+    # 10 relevant, 30 noise, 60 empty columns *before* them that win every tie at MI 0.
+    live = slides(0, 500, 40, 10)
+    data = Dataset.from_arrays(np.column_stack((np.zeros((500, 60)), live.X)), live.y)
+    found = outcome(Npfs(null="published"), mim(k=30), data)
+    assert (found.selected >= 60).all() and np.isnan(found.scores[:60]).all()
+    assert any("constant columns" in w and "f1, f2" in w for w in found.warnings)
+    np.testing.assert_allclose(found.tables["p0"], found.tables["kept"] / 40)
+
+
+def test_a_base_that_fills_up_with_constant_columns_is_refused(mim: Any, slides: Any) -> None:
+    data = with_columns(slides(0, 300, 40, 10), np.zeros((300, 160)))
+    with pytest.raises(RequestError, match="keeps all 40 usable features"):
+        outcome(Npfs(null="published"), mim(k=60), data)
+
+
+def test_columns_that_go_constant_in_a_bootstrap_are_not_marked_there(
+    mim: Any, slides: Any
+) -> None:
+    rare = np.zeros((200, 3))
+    rare[7, :] = 1.0  # one row only: absent from a bootstrap 37 % of the time
+    live = slides(0, 200, 6, 2)
+    data = Dataset.from_arrays(np.column_stack((rare, live.X)), live.y)
+    found = outcome(Npfs(null="published", n=400, alpha=0.4), mim(k=8), data)
+    share = found.tables["bootstrap-matrix"][:, 0].mean()
+    assert 0.4 < share <= 0.66  # without the guard it is in every list
+    assert found.tables["kept"].min() < 8
+
+
+def test_exact_copies_that_a_redundancy_shy_base_leaves_out_are_pointed_at(slides: Any) -> None:
+    from fsframe.selector import Selector
+
+    @attrs.frozen(kw_only=True)
+    class FirstOfCopies(Selector):
+        def _select(self, data: Any, upstream: Any, run: Any) -> Selection:
+            scores = np.abs(np.corrcoef(data.X.T, data.y)[-1, :-1])
+            order = [c for c in np.argsort(-scores, kind="stable") if c != 5][:3]
+            return Selection(selected=order, scores=scores)
+
+    base = slides(0, 400, 5, 3)
+    data = with_columns(base, base.X[:, 0])
+    found = outcome(Npfs(null="published", n=60, alpha=0.05), FirstOfCopies(), data)
+    assert 0 in found.selected and 5 not in found.selected
+    assert any(w.startswith("f6: not relevant") and "copy of f1" in w for w in found.warnings)
+
+
+def test_a_class_of_two_rows_stays_in_every_bootstrap(mim: Any) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 11, size=(100, 10))
+    y = np.zeros(100, int)
+    y[:2] = 1
+    seen = []
+
+    class Watching(mim):  # type: ignore[misc]
+        def _select_many(self, data: Any, counts: Any, upstream: Any, run: Any) -> Any:
+            seen.append((counts[:, data.y == 1] > 0).all())
+            return super()._select_many(data, counts, upstream, run)
+
+    for stratify in (True, False):
+        outcome(
+            Npfs(null="published", n=50, stratify=stratify),
+            Watching(k=3),
+            Dataset.from_arrays(X, y),
+        )
+    assert seen and all(seen)
+
+
+def test_bias_that_lifts_p0_above_one_is_refused(mim: Any, slides: Any) -> None:
+    with pytest.raises(RequestError, match=r"lower bias=0\.6"):
+        outcome(Npfs(null="published", bias=0.6), mim(k=10), slides(0, 200, 20, 5))
+
+
+def test_a_table_without_two_usable_columns_is_refused(mim: Any) -> None:
+    X = np.column_stack((np.arange(20) % 11, np.zeros(20)))
+    with pytest.raises(RequestError, match="two at least"):
+        outcome(Npfs(), mim(k=1), Dataset.from_arrays(X, np.arange(20) % 2))
+
+
+def test_pairs_of_a_base_without_pair_weights_are_refused(mim: Any, slides: Any) -> None:
+    with pytest.raises(RequestError, match="weighs pairs"):
+        outcome(Npfs(of="pairs"), mim(), slides(0, 200))
+
+
+@pytest.mark.parametrize(
+    ("options", "word"),
+    [
+        ({"null": "published", "permutations": 5}, "permutations is for"),
+        ({"null": "published", "pooled": False}, "pooled is for"),
+        ({"bias": 0.1}, "bias"),
+        ({"null": "shards", "fraction": 0.5}, "fraction is for bootstraps"),
+        ({"null": "shards", "stratify": False}, "stratify is for bootstraps"),
+        ({"null": "shards", "settle": 0.01}, "settle is for bootstraps"),
+        ({"pairs": 3}, "of=pairs"),
+    ],
+)
+def test_parameters_that_would_be_ignored_are_refused(options: dict[str, Any], word: str) -> None:
+    with pytest.raises(RequestError, match=word):
+        Npfs(**options)
+
+
+def test_columns_preferred_whatever_the_label_are_named(slides: Any) -> None:
+    from fsframe.selector import Selector
+
+    @attrs.frozen(kw_only=True)
+    class AlwaysFirst(Selector):
+        def _select(self, data: Any, upstream: Any, run: Any) -> Selection:
+            scores = np.abs(np.corrcoef(data.X.T, data.y)[-1, :-1])
+            order = [0, *(c for c in np.argsort(-scores) if c != 0)][:3]
+            return Selection(selected=order, scores=scores)
+
+    found = outcome(Npfs(n=30, permutations=30), AlwaysFirst(), slides(0, 300, 12, 3))
+    assert not found.selected.size
+    assert any("picks f1 in nearly all 30 bootstraps" in w for w in found.warnings)
+    own = outcome(Npfs(n=30, pooled=False), AlwaysFirst(), slides(0, 300, 12, 3))
+    assert 0 not in own.selected and own.selected.size
+
+
+def test_top_keeps_the_most_frequent_and_says_what_is_not_relevant(mim: Any, slides: Any) -> None:
+    data = slides(0, 500, 20, 3)
+    found = outcome(Npfs(n=30, top=6), mim(k=4), data)
+    assert found.selected.size == 6
+    assert any("top=6 keeps 6 features, of which only" in w for w in found.warnings)
+    assert outcome(Npfs(n=30, top=2), mim(k=4), data).selected.size == 2

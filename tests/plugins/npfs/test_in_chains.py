@@ -1,0 +1,126 @@
+"""Wrapping stages in chains: the grammar, determinism, fast paths, inner and outer resamples."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from fsframe_npfs.npfs import Npfs
+from fsframe_npfs.promises import NULLS, PROMISES
+
+import fsframe
+from fsframe.chain import Chain
+from fsframe.dataset import Dataset
+from fsframe.run import Run
+
+
+def test_both_stages_are_in_the_registry_and_say_what_they_wrap() -> None:
+    for name in ("npfs", "ensemble"):
+        assert fsframe.selectors[name].wrapping
+
+
+@pytest.mark.parametrize("stage", ["npfs:n=20", "ensemble:n=10", "npfs:n=20,null=published"])
+def test_a_stage_without_base_wraps_everything_on_its_left(slides: Any, stage: str) -> None:
+    data = slides(0, 300, 20, 3)
+    found = Chain.parse(f"mim:top=10 mim:top=4 {stage}").select(data, seed=0)
+    # Columns that the first screening kept in no bootstrap still belong to the answer's universe.
+    assert np.isfinite(found.scores).sum() == 20
+    assert set(found.selected[:2]) <= {0, 1, 2}
+
+
+def test_a_named_base_sees_only_what_was_left_and_is_warned_of(slides: Any) -> None:
+    data = slides(0, 300, 20, 3)
+    found = Chain.parse("mim:top=6 npfs:base=mim:top=3,n=20").select(data, seed=0)
+    assert np.isfinite(found.scores).sum() == 6
+    assert any("have seen all labels" in w for w in found.warnings)
+
+
+def test_equal_seeds_give_equal_bits_and_other_seeds_other_bootstraps(slides: Any) -> None:
+    data = slides(0, 300, 20, 3)
+    chain = Chain.parse("mim:top=4 npfs:n=20")
+    one, same, other = (chain.select(data, seed=s) for s in (3, 3, 4))
+    for name, table in one.tables.items():
+        np.testing.assert_array_equal(table, same.tables[name])
+    assert (one.tables["bootstrap-matrix"] != other.tables["bootstrap-matrix"]).any()
+
+
+@pytest.mark.parametrize(
+    "stage", ["npfs:n=12", "ensemble:n=12", "ensemble:n=12,aggregate=stability"]
+)
+def test_the_fast_path_gives_what_one_by_one_gives(slides: Any, stage: str, mim: Any) -> None:
+    data = slides(1, 300, 20, 3)
+    wrap = Chain.parse(f"mim {stage}").stages[1].method
+
+    class OneByOne(mim):  # type: ignore[misc]
+        _select_many = None
+
+        def _select(self, data: Any, upstream: Any, run: Any) -> Any:
+            counts = np.ones(data.n_samples, np.int64) if data.counts is None else data.counts
+            return mim._select_many(self, data, counts[None, :], upstream, run)[0]
+
+    fast, slow = (
+        wrap.select_wrapped(base, data, None, Run(entropy=2)) for base in (mim(k=4), OneByOne(k=4))
+    )
+    np.testing.assert_array_equal(fast.selected, slow.selected)
+    for name, table in fast.tables.items():
+        np.testing.assert_array_equal(table, slow.tables[name])
+
+
+def test_an_outer_resample_is_drawn_from_not_ignored(mim: Any, slides: Any) -> None:
+    data = slides(0, 200, 20, 3)
+    counts = np.zeros(200, np.int64)
+    counts[:100] = 2
+    seen: list[np.ndarray] = []
+
+    class Watching(mim):  # type: ignore[misc]
+        def _select_many(self, data: Any, counts: Any, upstream: Any, run: Any) -> Any:
+            seen.append(counts)
+            return super()._select_many(data, counts, upstream, run)
+
+    Npfs(n=10, null="published").select_wrapped(
+        Watching(k=4), data.with_counts(counts), None, Run()
+    )
+    drawn = np.concatenate(seen)
+    # The hundred rows left out are gone, and the rest stand for two hundred draws.
+    assert drawn.shape == (10, 100)
+    np.testing.assert_array_equal(drawn.sum(axis=1), 200)
+
+
+def test_stratified_draws_keep_class_sizes_under_permuted_labels_too(mim: Any, slides: Any) -> None:
+    data = slides(0, 150, 12, 3)
+    sizes = np.bincount(data.y)
+
+    class Watching(mim):  # type: ignore[misc]
+        def _select_many(self, data: Any, counts: Any, upstream: Any, run: Any) -> Any:
+            for row in counts:
+                np.testing.assert_array_equal(np.bincount(data.y, weights=row), sizes)
+            return super()._select_many(data, counts, upstream, run)
+
+    Npfs(n=10).select_wrapped(Watching(k=4), data, None, Run())
+
+
+def test_progress_counts_all_resamples_of_the_test(mim: Any, slides: Any) -> None:
+    seen = []
+    run = Run(listener=seen.append)
+    Npfs(n=10, permutations=9).select_wrapped(mim(k=4), slides(0, 150, 12, 3), None, run)
+    assert {p.total for p in seen} == {100}
+    done = [p.done for p in seen]
+    assert done == sorted(done) and done[-1] == 100
+
+
+def test_every_null_has_its_promise_and_the_help_says_which_hold_their_level() -> None:
+    (parameter,) = (p for p in Npfs.parameters() if p.name == "null")
+    assert set(parameter.kind.choices()) == set(NULLS) == set(PROMISES)
+    for null in ("published", "matlab"):
+        assert "does not hold its level" in PROMISES[null]
+    assert "not hold" in parameter.help.replace("does not hold", "not hold")
+
+
+def test_immigrate_under_the_default_test_on_a_small_table_with_two_relevant_columns() -> None:
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(60, 8))
+    data = Dataset.from_arrays(X, (X[:, 0] + X[:, 3] > 0).astype(int))
+    found = Chain.parse("immigrate:top=2 npfs:n=30,permutations=15").select(data, seed=0)
+    assert set(found.selected) == {0, 3}
+    assert found.pair_weights is not None and "pair_weights" in found.carried

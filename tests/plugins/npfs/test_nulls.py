@@ -1,0 +1,141 @@
+"""Nulls that hold their level: label permutations and disjoint shards."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from fsframe_npfs.npfs import Npfs
+
+from fsframe.dataset import Dataset
+from fsframe.errors import RequestError
+from fsframe.run import Run
+
+
+def named(test: Npfs, base: Any, data: Dataset, seed: int = 0) -> np.ndarray:
+    return test.select_wrapped(base, data, None, Run(entropy=seed)).selected
+
+
+def test_permutation_null_holds_its_level_where_nothing_is_relevant(mim: Any, slides: Any) -> None:
+    # 60 tables of 60 features: 36 false ones are allowed in all, and the published form names
+    # hundreds. Three standard deviations of a count of 36 are 18.
+    test = Npfs(n=50)
+    false = sum(named(test, mim(k=6), slides(s, 200, 60, 0), s).size for s in range(60))
+    assert false <= 36 + 18
+    published = Npfs(n=50, null="published")
+    assert sum(named(published, mim(k=6), slides(s, 200, 60, 0), s).size for s in range(5)) > 25
+
+
+def test_permutation_null_finds_what_is_there(mim: Any, slides: Any) -> None:
+    # Smaller than K=250, k=25, k*=15, N=1000 of the benchmark; there 14.7 true and 0.4 false.
+    test = Npfs(n=50)
+    true, false = [], []
+    for seed in range(20):
+        found = named(test, mim(k=12), slides(seed, 1000, 60, 6), seed)
+        true.append((found < 6).sum())
+        false.append((found >= 6).sum())
+    assert np.mean(true) >= 5.8 and np.mean(false) <= 0.5
+
+
+def test_shards_hold_their_level_and_find_what_is_there(mim: Any, slides: Any) -> None:
+    test = Npfs(null="shards", n=20)
+    false = sum(named(test, mim(k=5), slides(s, 2000, 50, 0), s).size for s in range(60))
+    assert false <= 30 + 3 * np.sqrt(30)
+    found = named(Npfs(null="shards", n=50), mim(k=10), slides(0, 20000, 100, 10))
+    assert set(found) == set(range(10))
+
+
+def test_shards_partition_the_rows_and_p0_is_k_over_K(mim: Any, slides: Any) -> None:
+    tables = Npfs(null="shards", n=8).select_wrapped(mim(k=5), slides(0), None, Run()).tables
+    assert tables["bootstrap-matrix"].shape == (8, 50)
+    np.testing.assert_allclose(tables["p0"], 0.1)
+
+
+def test_a_table_too_small_for_its_shards_names_the_largest_number(mim: Any, slides: Any) -> None:
+    with pytest.raises(RequestError, match=r"at most n=\d+ shards"):
+        named(Npfs(null="shards", n=100), mim(), slides(0, n=90))
+
+
+def test_own_null_compares_each_feature_with_itself(mim: Any, slides: Any) -> None:
+    data = slides(0, 500, 20, 3)
+    found = Npfs(n=30, alpha=0.05, pooled=False).select_wrapped(mim(k=4), data, None, Run())
+    null, z = found.tables["null-z"], found.tables["z"]
+    assert null.shape == (19, 20)
+    np.testing.assert_allclose(found.tables["p-values"], (1 + (null >= z).sum(axis=0)) / 20)
+    assert set(found.selected) == set(np.flatnonzero(found.tables["p-values"] <= 0.05))
+
+
+def test_pooled_p_values_count_all_permuted_counts(mim: Any, slides: Any) -> None:
+    found = Npfs(n=30, permutations=6).select_wrapped(mim(k=4), slides(0, 500, 20, 3), None, Run())
+    null, z = found.tables["null-z"].ravel(), found.tables["z"]
+    assert null.size == 120
+    expected = (1 + (null[:, None] >= z).sum(axis=0)) / 121
+    np.testing.assert_allclose(found.tables["p-values"], expected)
+    np.testing.assert_array_equal(found.tables["relevant"], found.tables["p-values"] <= 0.01)
+
+
+@pytest.mark.parametrize(
+    ("test", "needed"),
+    [
+        (Npfs(permutations=4), 5),
+        (Npfs(permutations=50, correction="bonferroni"), 100),
+        (Npfs(permutations=98, pooled=False), 99),
+    ],
+)
+def test_too_few_permutations_are_refused_with_the_number_needed(
+    mim: Any, slides: Any, test: Npfs, needed: int
+) -> None:
+    with pytest.raises(RequestError, match=f"permutations={needed} or more"):
+        named(test, mim(), slides(0, 200, 22))
+    # Left out, the number is what alpha needs.
+    assert test.null == "permutation"
+
+
+def test_number_of_permutations_follows_from_alpha_where_it_is_left_out(
+    mim: Any, slides: Any
+) -> None:
+    found = Npfs(n=5, alpha=0.002).select_wrapped(mim(), slides(0, 100, 22), None, Run())
+    assert found.tables["null-z"].shape[0] == 23  # the first P with 1 / (1 + 22 P) <= 0.002
+
+
+def test_permuted_counts_do_not_depend_on_the_true_label(mim: Any, slides: Any) -> None:
+    # Relevant features must not leak into the null: its mean is k/K for each of them.
+    found = Npfs(n=50, permutations=40).select_wrapped(
+        mim(k=10), slides(0, 600, 50, 5), None, Run()
+    )
+    mean = found.tables["null-z"].mean(axis=0) / 50
+    assert abs(mean[:5].mean() - 0.2) < 0.08 and abs(mean[5:].mean() - 0.2) < 0.03
+
+
+def test_what_the_left_stage_found_on_the_whole_table_does_not_reach_the_bootstraps(
+    mim: Any, slides: Any
+) -> None:
+    data = slides(0, 500, 30, 3)
+    upstream = mim(k=4).select(data)
+    plain, after = (Npfs(n=30).select_wrapped(mim(k=4), data, u, Run()) for u in (None, upstream))
+    np.testing.assert_array_equal(plain.tables["z"], after.tables["z"])
+    assert plain.tables["z"].size == 30
+
+
+def test_regression_targets_are_tested_too(slides: Any) -> None:
+    import attrs
+
+    from fsframe.selection import Selection
+    from fsframe.selector import Selector
+
+    @attrs.frozen(kw_only=True)
+    class Correlation(Selector):
+        tasks = frozenset({"regression"})
+        takes_counts = True
+
+        def _select(self, data: Any, upstream: Any, run: Any) -> Selection:
+            both = np.column_stack((data.X, data.y))
+            cov = np.cov(both.T, fweights=data.counts)
+            scores = cov[-1, :-1] ** 2 / np.diag(cov)[:-1]
+            return Selection(selected=np.argsort(-scores)[:4], scores=scores)
+
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(150, 20))
+    data = Dataset.from_arrays(X, X[:, 0] - X[:, 1] + rng.normal(size=150))
+    assert set(named(Npfs(n=40), Correlation(), data)) == {0, 1}

@@ -1,0 +1,133 @@
+"""Pairs: which interactions recur, with the same nulls as features."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import attrs
+import numpy as np
+import pytest
+from fsframe_npfs.marks import FragileColumns, PairMarks
+from fsframe_npfs.npfs import Npfs
+
+from fsframe.chain import Chain
+from fsframe.dataset import Dataset
+from fsframe.run import Run
+from fsframe.selection import PairWeights, Selection
+from fsframe.selector import Selector
+
+
+@attrs.frozen(kw_only=True)
+class Products(Selector):
+    """Weighs the pair (a, b) by |cov(x_a x_b, y)| of standardised columns."""
+
+    takes_counts = True
+    sparse: bool = False
+
+    def _select(self, data: Any, upstream: Any, run: Any) -> Selection:
+        counts = np.ones(data.n_samples) if data.counts is None else data.counts
+        X = data.X - np.average(data.X, axis=0, weights=counts)
+        y = (data.y - np.average(data.y, weights=counts)) * counts
+        matrix = np.abs(np.einsum("na,nb,n->ab", X, X, y))
+        columns = np.arange(data.n_features)
+        weights = PairWeights(columns, matrix)
+        if self.sparse:
+            i, j, weight = weights.triplets()
+            weights = PairWeights.from_triplets(columns, i, j, weight)
+        return Selection(
+            selected=columns[:2], scores=np.zeros(data.n_features), pair_weights=weights
+        )
+
+
+def xor_table(seed: int, n: int = 200, noise: int = 8) -> Dataset:
+    """Two columns whose signs' product is the class, among noise."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 2 + noise))
+    return Dataset.from_arrays(X, (X[:, 0] * X[:, 1] > 0).astype(int))
+
+
+def relevant_pairs(found: Selection) -> set[tuple[int, int]]:
+    return {(int(a), int(b)) for a, b in found.tables["pairs"][found.tables["relevant"]]}
+
+
+def test_the_xor_pair_recurs_and_is_all_that_is_kept() -> None:
+    hits, false = 0, 0
+    for seed in range(8):
+        found = Npfs(of="pairs", n=40, pairs=3).select_wrapped(
+            Products(), xor_table(seed), None, Run(entropy=seed)
+        )
+        pairs = relevant_pairs(found)
+        hits += (0, 1) in pairs
+        false += len(pairs - {(0, 1)})
+        assert found.pair_weights.top(1)[0][:2] == (0, 1)
+        assert found.scores[0] == found.scores[1] == found.pair_weights.top(1)[0].weight
+        assert {0, 1} <= set(found.selected[:2])
+    # Of 44 other pairs one per cent may be named: 3.5 in eight tables.
+    assert hits == 8 and false <= 8
+
+
+def test_pairs_keep_the_false_positive_rate_where_the_label_is_dealt_out_anew() -> None:
+    false = 0
+    for seed in range(25):
+        data = xor_table(seed)
+        shuffled = data.with_labels(np.random.default_rng(seed).permutation(data.y))
+        found = Npfs(of="pairs", n=20, pairs=3).select_wrapped(
+            Products(), shuffled, None, Run(entropy=seed)
+        )
+        false += len(relevant_pairs(found))
+    # 45 pairs at one per cent: 11 in 25 tables.
+    assert false <= 11 + 3 * np.sqrt(11)
+
+
+def test_published_form_of_pairs_uses_the_share_of_pairs_marked() -> None:
+    found = Npfs(of="pairs", n=20, pairs=3, null="published").select_wrapped(
+        Products(), xor_table(0), None, Run()
+    )
+    np.testing.assert_allclose(found.tables["p0"], 3 / 45)
+    np.testing.assert_array_equal(found.tables["bootstrap-matrix"].sum(axis=1), 3)
+    assert (0, 1) in relevant_pairs(found)
+
+
+def test_listed_pair_weights_give_what_the_matrix_gives() -> None:
+    dense, listed = (
+        Npfs(of="pairs", n=15, pairs=5).select_wrapped(
+            Products(sparse=sparse), xor_table(1), None, Run()
+        )
+        for sparse in (False, True)
+    )
+    for name in dense.tables:
+        np.testing.assert_array_equal(dense.tables[name], listed.tables[name])
+
+
+def test_marks_are_the_largest_weights_above_zero_ties_by_column() -> None:
+    data = Dataset.from_arrays(np.random.default_rng(0).normal(size=(60, 4)), np.arange(60) % 2)
+    columns = FragileColumns.find(data)
+    weights = PairWeights([3, 0, 2, 1], [[9, 1, 1, 0], [1, 9, 1, 2], [1, 1, 9, -3], [0, 2, -3, 9]])
+    found = Selection(selected=[0], scores=np.zeros(4), pair_weights=weights)
+    counts = np.ones(60, np.int64)
+
+    def marked(n: int) -> list[tuple[int, int]]:
+        codes = PairMarks(columns, n).marks(found, counts)
+        return [divmod(int(code), 4) for code in codes]
+
+    assert marked(1) == [(0, 1)]
+    assert marked(2) == [(0, 1), (0, 2)]
+    assert marked(9) == [(0, 1), (0, 2), (0, 3), (2, 3)]
+
+
+def test_synergy_of_mutual_information_finds_a_pure_interaction_of_genotypes() -> None:
+    # Three genotypes each, penetrance in the heterozygotes of one locus only: no main effects.
+    rng = np.random.default_rng(5)
+    X = rng.choice(3, p=[0.25, 0.5, 0.25], size=(300, 8))
+    risk = (X[:, 2] == 1) ^ (X[:, 6] == 1)
+    y = (rng.random(300) < np.where(risk, 0.85, 0.15)).astype(int)
+    found = Chain.parse("mim:pairs=synergy npfs:of=pairs,n=30").select(
+        Dataset.from_arrays(X, y), seed=1
+    )
+    assert (2, 6) in relevant_pairs(found) and set(found.selected[:2]) == {2, 6}
+
+
+@pytest.mark.parametrize("top", [2, 5])
+def test_top_counts_features_in_the_order_of_their_best_pair(top: int) -> None:
+    found = Npfs(of="pairs", n=30, top=top).select_wrapped(Products(), xor_table(0), None, Run())
+    assert found.selected.size == top and set(found.selected[:2]) == {0, 1}

@@ -1,0 +1,164 @@
+"""The published test: the reference's numbers, its variants, its known failure."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from fsframe_npfs.npfs import Npfs
+from fsframe_npfs.tails import binomial_tail, critical_value
+from scipy import stats
+
+from fsframe.run import Run
+
+DATA = Path(__file__).parent / "data"
+
+
+def table(name: str) -> list[dict[str, str]]:
+    with (DATA / name).open() as lines:
+        return list(csv.DictReader(lines))
+
+
+def reference_matrix(mim: Any, slides: Any, seed: int, features: int, fraction: float) -> Any:
+    """Ranks of the first 25 of every bootstrap, drawn from the reference's own random streams."""
+    data = slides(seed, features=features)
+    rows = np.random.default_rng(10000 + seed)
+    size = int(1000 * fraction)
+    counts = np.stack(
+        [np.bincount(rows.integers(0, 1000, size), minlength=1000) for _ in range(500)]
+    )
+    return np.array([s.selected for s in mim(k=25).select_many(data, counts)])
+
+
+@pytest.mark.parametrize("features", [50, 100, 250])
+@pytest.mark.parametrize("fraction", [1.0, 0.75])
+def test_every_seed_gives_the_reference_selection_at_500_bootstraps(
+    mim: Any, slides: Any, features: int, fraction: float
+) -> None:
+    rows = {
+        (r["seed"], r["k"], r["inequality"]): r
+        for r in table("at_n500_mim.csv")
+        if r["K_features"] == str(features) and float(r["bootstrap_fraction"]) == fraction
+    }
+    assert len(rows) == 100
+    for seed in range(3):
+        ranked = reference_matrix(mim, slides, seed, features, fraction)
+        for k in (3, 5, 10, 15, 25):
+            z = np.bincount(ranked[:, :k].ravel(), minlength=features)
+            critical = critical_value(binomial_tail(500, k / features), 0.01)
+            for name, relevant in (("gt", z > critical), ("ge", z >= critical)):
+                row = rows[str(seed), str(k), name]
+                found = (critical, relevant.sum(), relevant[:15].sum())
+                expected = (float(row["zcrit"]), int(row["selected"]), int(row["true_pos"]))
+                assert found == expected, (seed, k, name)
+
+
+@pytest.mark.parametrize(("k", "n"), [(3, 100), (10, 100), (25, 100), (15, 300)])
+@pytest.mark.parametrize("variant", ["published", "matlab"])
+def test_selector_reproduces_the_size_curves_within_their_spread(
+    mim: Any, slides: Any, k: int, n: int, variant: str
+) -> None:
+    fraction, inequality = {"published": (1.0, "gt"), "matlab": (0.75, "ge")}[variant]
+    (row,) = (
+        r
+        for r in table("curves_mim.csv")
+        if (r["K_features"], r["k"], r["n_bootstraps"]) == ("50", str(k), str(n))
+        and (float(r["bootstrap_fraction"]), r["inequality"]) == (fraction, inequality)
+    )
+    test = Npfs(null=variant, n=n, stratify=False)
+    sizes, true = [], []
+    for seed in range(10):
+        found = test.select_wrapped(mim(k=k), slides(seed), None, Run(entropy=seed))
+        sizes.append(found.selected.size)
+        true.append((found.selected < 15).sum())
+        assert found.tables["critical-value"][0] == float(row["z_crit"])
+    # Same tables, other bootstraps: the means differ by less than the spread over tables allows.
+    allowed = 3 * max(float(row["selected_sd"]), 0.5) / np.sqrt(10)
+    assert abs(np.mean(sizes) - float(row["selected_mean"])) <= allowed
+    assert abs(np.mean(true) - float(row["true_mean"])) <= allowed
+
+
+@pytest.mark.parametrize("bias", ["0.05", "0.2", "k/K"])
+def test_bias_term_shrinks_the_set_as_in_the_reference(mim: Any, slides: Any, bias: str) -> None:
+    (row,) = (
+        r
+        for r in table("bias_mim.csv")
+        if (r["K_features"], r["k"], r["n_bootstraps"], r["beta"]) == ("50", "10", "100", bias)
+    )
+    beta = 10 / 50 if bias == "k/K" else float(bias)
+    test = Npfs(null="published", bias=beta, stratify=False)
+    sizes = [
+        test.select_wrapped(mim(k=10), slides(seed), None, Run()).selected.size for seed in range(5)
+    ]
+    assert abs(np.mean(sizes) - float(row["selected"])) <= 1.0
+
+
+def test_tables_hold_what_the_test_is_made_of(mim: Any, slides: Any) -> None:
+    found = Npfs(null="published", n=40).select_wrapped(mim(k=5), slides(0), None, Run())
+    tables = found.tables
+    assert tables["bootstrap-matrix"].shape == (40, 50)
+    np.testing.assert_array_equal(tables["bootstrap-matrix"].sum(axis=0), tables["z"])
+    np.testing.assert_array_equal(tables["kept"], 5)
+    np.testing.assert_allclose(tables["p0"], 0.1)
+    np.testing.assert_allclose(
+        tables["p-values"],
+        [stats.binomtest(int(z), 40, 0.1, "greater").pvalue for z in tables["z"]],
+    )
+    np.testing.assert_array_equal(tables["relevant"], tables["z"] > tables["critical-value"])
+    np.testing.assert_array_equal(tables["relevant"], tables["p-values"] <= 0.01)
+    assert set(found.selected) == set(np.flatnonzero(tables["relevant"]))
+    assert (np.diff(tables["z"][found.selected]) <= 0).all()
+    np.testing.assert_allclose(found.scores, tables["z"] / 40)
+    half = np.sqrt(np.log(2 / 0.01) / 80)
+    np.testing.assert_allclose(tables["upper"], np.minimum(found.scores + half, 1))
+    assert "does not hold its level" in found.warnings[0]
+
+
+def test_published_form_names_noise_and_more_bootstraps_make_it_worse(
+    mim: Any, slides: Any
+) -> None:
+    # Reference (global_null.csv, K=100, k=10, N=1000): 16.2 at n=100, 25.6 at n=500; nominal 1.
+    named = {
+        n: np.mean(
+            [
+                Npfs(null="published", n=n, stratify=False)
+                .select_wrapped(mim(k=10), slides(seed, features=100, relevant=0), None, Run())
+                .selected.size
+                for seed in range(6)
+            ]
+        )
+        for n in (100, 500)
+    }
+    assert abs(named[100] - 16.2) < 3 and abs(named[500] - 25.6) < 3
+
+
+def test_bonferroni_is_stricter_and_still_not_enough(mim: Any, slides: Any) -> None:
+    data = slides(1, features=100, relevant=0)
+    plain, strict = (
+        Npfs(null="published", correction=c).select_wrapped(mim(k=10), data, None, Run())
+        for c in ("none", "bonferroni")
+    )
+    assert set(strict.selected) < set(plain.selected)
+    assert strict.selected.size >= 5  # 0.01 expected; the reference has 11.1 on average
+
+
+def test_bases_that_keep_varying_numbers_get_the_poisson_binomial_null(
+    mim: Any, slides: Any
+) -> None:
+    class Varying(mim):  # type: ignore[misc]
+        def _select_many(self, data: Any, counts: Any, upstream: Any, run: Any) -> Any:
+            found = super()._select_many(data, counts, upstream, run)
+            sizes = 2 + counts[:, 0] % 3
+            return [
+                type(s)(selected=s.selected[:size], scores=s.scores)
+                for s, size in zip(found, sizes, strict=True)
+            ]
+
+    tables = Npfs(null="published").select_wrapped(Varying(k=10), slides(0), None, Run()).tables
+    p0 = tables["kept"] / 50
+    assert set(tables["kept"]) == {2, 3, 4}
+    expected = stats.poisson_binom.sf(tables["z"] - 1, p0)
+    np.testing.assert_allclose(tables["p-values"], expected, rtol=1e-9, atol=1e-12)

@@ -1,0 +1,77 @@
+"""The sequential form: same decisions, fewer bootstraps, the critical value of what was drawn."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from fsframe_npfs.npfs import Npfs
+from fsframe_npfs.settling import looks, settled
+from fsframe_npfs.tails import binomial_tail, critical_value
+
+from fsframe.run import Run
+
+
+def test_stopping_early_uses_the_critical_value_for_the_number_drawn(mim: Any, slides: Any) -> None:
+    # Every feature is clear: 4 relevant ones always win, k = 4.
+    data = slides(0, 3000, 12, 4)
+    test = Npfs(null="published", n=500, settle=0.01)
+    tables = test.select_wrapped(mim(k=4), data, None, Run()).tables
+    drawn = tables["kept"].size
+    assert drawn in looks(500) and drawn < 100
+    assert tables["critical-value"][0] == critical_value(binomial_tail(drawn, 4 / 12), 0.01)
+    assert set(np.flatnonzero(tables["relevant"])) == {0, 1, 2, 3}
+
+
+def test_decisions_are_those_of_all_bootstraps(mim: Any, slides: Any) -> None:
+    saved = 0
+    for seed in range(4):
+        data = slides(seed, 1000, 20, 4)
+        for null in ("published", "permutation"):
+            full, short = (
+                Npfs(null=null, n=200, settle=settle).select_wrapped(
+                    mim(k=4), data, None, Run(entropy=seed)
+                )
+                for settle in (None, 0.02)
+            )
+            drawn = short.tables["kept"].size
+            saved += 200 - drawn
+            unsettled = any("not every decision" in w for w in short.warnings)
+            assert unsettled == (drawn == 200)
+            np.testing.assert_array_equal(full.tables["relevant"], short.tables["relevant"])
+    assert saved > 0
+
+
+def test_first_bootstraps_of_a_longer_run_are_those_of_a_shorter_one(mim: Any, slides: Any) -> None:
+    data = slides(3, 300, 20, 4)
+    short, long = (
+        Npfs(null="published", n=n).select_wrapped(mim(k=4), data, None, Run()).tables
+        for n in (30, 70)
+    )
+    np.testing.assert_array_equal(short["bootstrap-matrix"], long["bootstrap-matrix"][:30])
+
+
+def test_size_stays_within_alpha_plus_the_error_of_settling() -> None:
+    # Independent Bernoulli counts at p0 itself, looked at again and again.
+    rng = np.random.default_rng(0)
+    plan, p0, alpha, error, runs = looks(300), 0.2, 0.05, 0.02, 4000
+    draws = np.cumsum(rng.random((runs, 300)) < p0, axis=1)
+    relevant = np.zeros(runs, dtype=bool)
+    open_runs = np.ones(runs, dtype=bool)
+    for n in plan:
+        critical = np.full(runs, critical_value(binomial_tail(n, p0), alpha))
+        z = draws[:, n - 1]
+        stop = open_runs & (settled(z, n, critical, error, len(plan)) | (n == plan[-1]))
+        relevant[stop] = z[stop] > critical[stop]
+        open_runs &= ~stop
+    assert relevant.mean() <= alpha + error
+    # Looking without the interval, as published code does, would name far more.
+    naive = np.zeros(runs, dtype=bool)
+    for n in plan:
+        naive |= draws[:, n - 1] > critical_value(binomial_tail(n, p0), alpha)
+    assert naive.mean() > alpha + error
+
+
+def test_looks_end_at_n_and_grow() -> None:
+    assert looks(20) == [20] and looks(21) == [20, 21]
+    assert looks(1000)[-1] == 1000 and len(looks(1000)) < 13
