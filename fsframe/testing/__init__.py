@@ -1,0 +1,39 @@
+"""The conformance suite: inherit one class, and a method is held to everything the core promises.
+
+In a plugin's own tests::
+
+    from fsframe.testing import SelectorConformance
+    from my_package.variance import Variance
+
+    class TestVariance(SelectorConformance):
+        @staticmethod
+        def make():
+            return Variance()
+
+Each law is one test. A law that a method breaks for a good reason is declared with that reason,
+in the test class::
+
+        exceptions = {"scale_changes_nothing": "the variance depends on the unit"}
+
+A declared exception that is not needed fails, so that declarations stay true. Nothing here imports
+pytest; ``fsframe check NAME`` runs the same laws from the command line, with the exceptions that a
+module ``conformance`` beside the method's module declares (`fsframe.testing.declared`).
+"""
+
+from __future__ import annotations
+
+from fsframe.testing.classifiers import ClassifierConformance
+from fsframe.testing.conformance import Conformance, Outcome, run_checks
+from fsframe.testing.declared import suite_for
+from fsframe.testing.metrics import StabilityMetricConformance
+from fsframe.testing.selectors import SelectorConformance
+
+__all__ = [
+    "ClassifierConformance",
+    "Conformance",
+    "Outcome",
+    "SelectorConformance",
+    "StabilityMetricConformance",
+    "run_checks",
+    "suite_for",
+]

@@ -1,0 +1,179 @@
+"""The laws of classifiers."""
+
+from __future__ import annotations
+
+import contextlib
+import pickle
+import warnings
+from typing import ClassVar
+
+import numpy as np
+
+from fsframe.classifier import Classifier
+from fsframe.dataset import Dataset
+from fsframe.errors import DataError, FsframeError
+from fsframe.params import format_value
+from fsframe.run import Run
+from fsframe.selection import Selection
+from fsframe.testing import tables
+from fsframe.testing.comparing import frozen_bytes
+from fsframe.testing.conformance import Conformance, check_declarations, law
+from fsframe.testing.selectors import _upstream
+
+__all__ = ["ClassifierConformance"]
+
+
+class ClassifierConformance(Conformance):
+    """Everything the core promises of a classifier; inherit it and write `make`.
+
+    Attributes
+    ----------
+    name : str, optional
+        The name it is registered under, if it is.
+    """
+
+    name: ClassVar[str | None] = None
+
+    @staticmethod
+    def make() -> Classifier:
+        raise NotImplementedError("write make() so that it returns the classifier to test")
+
+    def table(self) -> Dataset:
+        """The table that most laws are tried on."""
+        return tables.classes()
+
+    def _scores(self, data: Dataset, X: object = None, **options: object) -> np.ndarray:
+        fitted = self.make().fit(data, **options)  # type: ignore[arg-type]
+        return fitted.predict_scores(data.X if X is None else X)  # type: ignore[arg-type]
+
+    @law
+    def test_declarations_are_complete(self) -> None:
+        method = self.make()
+        assert isinstance(method, Classifier), f"make() returned {type(method).__name__}"
+        check_declarations(method, self.name)
+
+    @law
+    def test_parameters_read_back_from_text(self) -> None:
+        method = self.make()
+        every = {name: format_value(value) for name, value in method.values().items()}
+        assert type(method).from_texts(every) == method
+
+    @law
+    def test_pickles(self) -> None:
+        method, data = self.make(), self.table()
+        assert pickle.loads(pickle.dumps(method)) == method
+        fitted = method.fit(data)
+        again = pickle.loads(pickle.dumps(fitted))
+        assert again.predict_scores(data.X).tobytes() == fitted.predict_scores(data.X).tobytes()
+
+    @law
+    def test_predictions_have_the_promised_shape(self) -> None:
+        data = tables.classes(45, n_classes=3)
+        fitted = self.make().fit(data)
+        codes, scores = fitted.predict(data.X[:7]), fitted.predict_scores(data.X[:7])
+        assert codes.shape == (7,) and codes.dtype == np.int64
+        assert set(codes.tolist()) <= {0, 1, 2}
+        assert scores.shape == (7, 3) and not np.isnan(scores).any()
+
+    @law
+    def test_the_predicted_class_has_the_largest_score(self) -> None:
+        data = tables.classes(45, n_classes=3)
+        fitted = self.make().fit(data)
+        codes, scores = fitted.predict(data.X), fitted.predict_scores(data.X)
+        assert (scores[np.arange(45), codes] == scores.max(axis=1)).all()
+
+    @law
+    def test_a_separable_table_is_learned(self) -> None:
+        data = tables.planted(4)
+        fitted = self.make().fit(data.take_rows(np.arange(40)))
+        right = np.mean(fitted.predict(data.X[40:]) == data.y[40:])
+        assert right >= 0.8, f"{right:.0%} of new rows of a separable table are right"
+
+    @law
+    def test_labels_come_back_as_they_were_given(self) -> None:
+        data = self.table()
+        named = Dataset.from_arrays(data.X, np.array(["well", "ill"])[data.y])
+        labels = self.make().fit(named).predict_labels(data.X)
+        assert set(labels) <= {"well", "ill"}
+
+    @law
+    def test_each_row_is_predicted_by_itself(self) -> None:
+        data = self.table()
+        fitted = self.make().fit(data)
+        together = fitted.predict_scores(data.X[:5])
+        alone = np.vstack([fitted.predict_scores(data.X[i : i + 1]) for i in range(5)])
+        assert np.allclose(together, alone, rtol=1e-9, atol=1e-12)
+
+    @law
+    def test_equal_seeds_give_equal_bits(self) -> None:
+        data = self.table()
+        assert self._scores(data, seed=7).tobytes() == self._scores(data, seed=7).tobytes()
+
+    @law
+    def test_number_of_threads_changes_no_bit(self) -> None:
+        data = tables.classes(150, 12)
+        one = self._scores(data, run=Run(threads=1))
+        assert self._scores(data, run=Run(threads=2)).tobytes() == one.tobytes()
+
+    @law
+    def test_order_of_training_rows_does_not_matter(self) -> None:
+        data = self.table()
+        order = np.random.Generator(np.random.PCG64(2)).permutation(data.n_samples)
+        found = self._scores(data.take_rows(order), data.X)
+        assert np.allclose(found, self._scores(data), rtol=self.rtol, atol=1e-12)
+
+    @law
+    def test_order_of_columns_does_not_matter(self) -> None:
+        data = self.table()
+        order = np.random.Generator(np.random.PCG64(1)).permutation(data.n_features)
+        found = self._scores(data.take_columns(order))
+        assert np.allclose(found, self._scores(data), rtol=self.rtol, atol=1e-12)
+
+    @law
+    def test_inputs_are_not_modified(self) -> None:
+        data = self.table()
+        X, y = data.X.copy(), data.y.copy()
+        mine, upstream = Dataset.from_arrays(X, y), _upstream(data)
+        before = frozen_bytes(X, y, upstream)
+        self.make().fit(mine, upstream).predict_scores(X)
+        assert frozen_bytes(X, y, upstream) == before
+
+    @law
+    def test_only_columns_left_upstream_are_used(self) -> None:
+        data = self.table()
+        upstream = Selection(selected=[3, 1], scores=np.ones(data.n_features))
+        fitted = self.make().fit(data, upstream)
+        other = data.X.copy()
+        other[:, [0, 2, 4, 5]] = 1e6
+        found = fitted.predict_scores(other)
+        assert found.tobytes() == fitted.predict_scores(data.X).tobytes()
+
+    @law
+    def test_missing_values_are_taken_or_refused_as_declared(self) -> None:
+        data = self.table()
+        X = data.X.copy()
+        X[3, 1] = np.nan
+        table = Dataset.from_arrays(X, data.y)
+        if self.make().takes_missing:
+            # What it wraps may refuse them all the same, in words.
+            with contextlib.suppress(DataError):
+                assert not np.isnan(self._scores(table)).any()
+            return
+        for refused in (lambda: self._scores(table), lambda: self._scores(data, X)):
+            try:
+                refused()
+            except DataError:
+                continue
+            raise AssertionError("missing values are neither taken nor refused")
+
+    @law
+    def test_a_class_without_rows_in_a_resample_is_borne(self) -> None:
+        data = tables.classes(45, n_classes=3)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", RuntimeWarning)
+            try:
+                fitted = self.make().fit(data.with_counts((data.y != 1) * 1))
+            except FsframeError as error:
+                assert isinstance(error, DataError), f"the data are at fault: {error}"
+                return
+            assert 1 not in fitted.predict(data.X), "a class that was never seen is predicted"

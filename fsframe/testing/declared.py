@@ -1,0 +1,83 @@
+"""A conformance class for something registered, with what its plugin declares about it.
+
+A plugin may have a module ``conformance`` beside the module of its methods::
+
+    EXCEPTIONS = {"variance": {"scale_changes_nothing": "the variance depends on the unit"}}
+    TRIED_AS = {"my-ensemble": "my-ensemble:base=mim,n=10"}
+
+`TRIED_AS` is the stage to try where the defaults will not do: a wrapping stage needs a base.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+from fsframe.errors import PluginError, RequestError
+from fsframe.grammar import StageText, parse_stages
+from fsframe.registry import Offer, classifiers, find_offer, selectors, stability_metrics
+from fsframe.testing.classifiers import ClassifierConformance
+from fsframe.testing.conformance import Conformance
+from fsframe.testing.metrics import StabilityMetricConformance
+from fsframe.testing.selectors import SelectorConformance
+
+__all__ = ["declared", "suite_for"]
+
+_SUITES: Mapping[str, type[Conformance]] = {
+    "selector": SelectorConformance,
+    "classifier": ClassifierConformance,
+    "stability metric": StabilityMetricConformance,
+}
+
+
+def suite_for(text: str) -> type[Conformance]:
+    """The conformance class for what `text` names, such as ``relieff`` or ``relieff:k=5``.
+
+    Raises
+    ------
+    RequestError, PluginError
+        If nobody offers it, its plugin is broken, or its parameters are refused.
+    """
+    stages = parse_stages(text)
+    if len(stages) != 1:
+        raise RequestError(f"one method is checked at a time, not the chain {text!r}")
+    (stage,) = stages
+    in_chains = (selectors, classifiers)
+    among = in_chains if any(r.matching(stage.name) for r in in_chains) else None
+    registry, offer = find_offer(stage.name, *(among or (*in_chains, stability_metrics)))
+    cls = registry[offer.name]
+    name = offer.entry.name
+    if not stage.params:
+        stage = _tried_as(offer)
+    cls.from_texts(stage.params)  # Refused parameters are told before any law is tried.
+    body: dict[str, Any] = {
+        "make": staticmethod(lambda: cls.from_texts(stage.params)),
+        "name": name,
+        "exceptions": dict(declared(offer, "EXCEPTIONS").get(name, {})),
+        "__doc__": f"The laws for {name}.",
+    }
+    if offer.entry.kind == "selector":
+        body["gives"] = offer.entry.gives  # type: ignore[attr-defined]
+    base = _SUITES[offer.entry.kind]
+    title = "".join(part.capitalize() for part in name.split("-"))
+    return type(f"Test{title}", (base,), body)
+
+
+def declared(offer: Offer, what: str) -> Mapping[str, Any]:
+    """The mapping `what` of the module ``conformance`` beside the method's module; {} without."""
+    module = offer.entry.target.partition(":")[0]
+    package = module.rpartition(".")[0] or module
+    path = f"{package}.conformance"
+    if find_spec(path) is None:
+        return {}
+    found = getattr(import_module(path), what, {})
+    if not isinstance(found, Mapping):
+        raise PluginError(f"{path}.{what} must be a mapping from method names")
+    return found
+
+
+def _tried_as(offer: Offer) -> StageText:
+    text = declared(offer, "TRIED_AS").get(offer.entry.name)
+    return StageText(offer.name) if text is None else parse_stages(text)[0]

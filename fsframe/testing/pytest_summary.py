@@ -1,0 +1,28 @@
+"""A hook for ``conftest.py`` that says how many laws were checked.
+
+In the ``conftest.py`` of a plugin's tests::
+
+    from fsframe.testing.pytest_summary import pytest_terminal_summary
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from fsframe.testing.conformance import TALLY
+
+__all__ = ["pytest_terminal_summary", "tally_line"]
+
+
+def tally_line() -> str:
+    """How many laws were checked on how many methods, and what became of them."""
+    outcomes = Counter(outcome.status for found in TALLY.values() for outcome in found)
+    parts = ", ".join(f"{number} {status}" for status, number in sorted(outcomes.items()))
+    return f"fsframe.testing: {outcomes.total()} laws checked on {len(TALLY)} methods: {parts}"
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """Write the tally at the end of a run that checked any law."""
+    if TALLY:
+        terminalreporter.write_line(tally_line())

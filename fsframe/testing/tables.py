@@ -1,0 +1,58 @@
+"""Small tables for the laws, made by a formula that no release may change silently."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fsframe.dataset import Dataset
+
+__all__ = ["categories", "classes", "planted", "target", "ties"]
+
+
+def _normal(n_samples: int, n_features: int, seed: int) -> NDArray[np.float64]:
+    return np.random.Generator(np.random.PCG64(seed)).standard_normal((n_samples, n_features))
+
+
+def classes(n_samples: int = 96, n_features: int = 6, n_classes: int = 2, seed: int = 3) -> Dataset:
+    """Classes told apart by columns 1 (strongly) and 3 (weakly); the rest is noise; no ties."""
+    X = _normal(n_samples, n_features, seed)
+    y = np.arange(n_samples) % n_classes
+    X[:, 1 % n_features] += 2.5 * y
+    X[:, 3 % n_features] += 1.0 * y
+    return Dataset.from_arrays(X, y, name=f"{n_classes} classes")
+
+
+def planted(column: int = 4, n_samples: int = 60, n_features: int = 7) -> Dataset:
+    """Two classes that one column separates without error; the rest is noise."""
+    X = _normal(n_samples, n_features, 11)
+    y = np.arange(n_samples) % 2
+    X[:, column] = 4.0 * y + 0.5 * X[:, column]
+    return Dataset.from_arrays(X, y, name="planted")
+
+
+def target(n_samples: int = 96, n_features: int = 6) -> Dataset:
+    """A numeric target that follows columns 1 and 3."""
+    X = _normal(n_samples, n_features, 5)
+    y = 2.0 * X[:, 1] + 0.7 * X[:, 3] + 0.1 * _normal(n_samples, 1, 6)[:, 0]
+    return Dataset.from_arrays(X, y, name="target", task="regression")
+
+
+def ties(n_samples: int = 40, n_features: int = 6) -> Dataset:
+    """Whole numbers with many ties, equal rows, and equal rows of different classes."""
+    generator = np.random.Generator(np.random.PCG64(8))
+    X = generator.integers(0, 3, (n_samples, n_features)).astype(np.float64)
+    y = (X[:, 2] + generator.integers(0, 2, n_samples) > 1).astype(np.int64)
+    X[1], X[2], X[3] = X[0], X[0], X[0]
+    y[:4] = [0, 1, 0, 1]
+    return Dataset.from_arrays(X, y, name="ties")
+
+
+def categories(n_samples: int = 60) -> Dataset:
+    """Two columns of category codes beside four of numbers."""
+    data = classes(n_samples)
+    X = data.X.copy()
+    generator = np.random.Generator(np.random.PCG64(9))
+    X[:, 0] = generator.integers(0, 4, n_samples)
+    X[:, 5] = (data.y + generator.integers(0, 2, n_samples)) % 3
+    return Dataset.from_arrays(X, data.y, categorical=[0, 5], name="categories")
