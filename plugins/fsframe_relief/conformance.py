@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 _COPIES = {
-    "counts_equal_copies": "copies of a row are never its own neighbours; design: a row drawn twice "
-    "must not become its own nearest hit"
+    "counts_equal_copies": "a row drawn twice must not become its own nearest hit, so copies of a "
+    "row are never its neighbours"
 }
 _FILLED = {
     "equal_counts_change_nothing": "the k nearest are filled by multiplicity, so that three-fold "
@@ -29,6 +29,11 @@ EXCEPTIONS = {
     "swrfstar": _COPIES | _FAR,
     "iterative-relief": _COPIES | _FILLED,
     "vls": _COPIES | _FILLED,
-    "turf": {},
+    "turf": _COPIES
+    | _FILLED
+    | {
+        "a_duplicated_column_scores_as_its_original": "columns are dropped in rounds, and of two "
+        "equal ones one may go a round earlier"
+    },
 }
 TRIED_AS = {"turf": "turf:base=relieff"}

@@ -1,0 +1,41 @@
+"""Laws of `fsframe.testing` that methods of this family break, each with its reason."""
+
+from __future__ import annotations
+
+_COPIES = {
+    "counts_equal_copies": "a row drawn twice must not become its own nearest hit, so copies of a "
+    "row are never its neighbours"
+}
+_DEVIATION = {
+    "equal_counts_change_nothing": "columns are divided by a standard deviation with Σ count - 1, "
+    "so that a table counted three times has another unit"
+}
+_STEPS = {
+    "equal_counts_change_nothing": "a row counted three times is visited three times, each visit "
+    "a step of its own"
+}
+
+EXCEPTIONS = {
+    "bim": _COPIES
+    | _DEVIATION
+    | {"order_of_columns_does_not_matter": "starting weights are drawn for the columns in order"},
+    "gflip": _COPIES | _DEVIATION,
+    "im4e": _COPIES | _DEVIATION,
+    "immigrate": _COPIES | _DEVIATION,
+    "irelief": _COPIES | _DEVIATION,
+    "lfe": _COPIES,
+    "logo": _COPIES
+    | {
+        "equal_counts_change_nothing": "the penalty stands beside a sum over rows, which grows "
+        "with their counts"
+    },
+    "mbiw": _COPIES | _DEVIATION,
+    "simba": _COPIES
+    | _STEPS
+    | {"order_of_rows_does_not_matter": "rows are drawn by their place, one after the other"},
+    "simba-mbiw": _COPIES | _STEPS,
+    "bim-vote": {
+        "order_of_columns_does_not_matter": "starting weights are drawn for the columns in order"
+    },
+}
+TRIED_AS: dict[str, str] = {}

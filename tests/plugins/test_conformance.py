@@ -1,0 +1,81 @@
+"""Every selector, classifier and stability metric in the registry is held to the laws of its kind.
+
+Exceptions stand in the `conformance` module of each plugin, by name and reason.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+import fsframe
+from fsframe.testing import suite_for
+from fsframe.testing.declared import declared
+
+REGISTRIES = (fsframe.selectors, fsframe.classifiers, fsframe.stability_metrics)
+BUNDLED = [
+    (registry, offer)
+    for registry in REGISTRIES
+    for offer in registry.offers()
+    if offer.plugin.source.distribution == "fsframe"
+]
+
+for _, _offer in BUNDLED:
+    _suite = suite_for(_offer.name)
+    # One test class for each method, so that pytest names the method and the law.
+    globals()[_suite.__name__ + _offer.entry.kind.title().replace(" ", "")] = _suite
+del _suite
+
+
+def test_the_registry_is_full() -> None:
+    kinds = [offer.entry.kind for _, offer in BUNDLED]
+    assert kinds.count("selector") >= 20
+    assert kinds.count("classifier") >= 3
+    assert kinds.count("stability metric") >= 20
+
+
+@pytest.mark.parametrize("what", ["EXCEPTIONS", "TRIED_AS"])
+def test_declarations_are_about_methods_that_exist(what: str) -> None:
+    names = {offer.entry.name for _, offer in BUNDLED}
+    for _, offer in BUNDLED:
+        unknown = set(declared(offer, what)) - names
+        assert not unknown, f"{offer.entry.target}: {what} names {unknown}"
+
+
+def test_every_plugin_says_where_its_methods_were_published() -> None:
+    silent = [offer.name for _, offer in BUNDLED if not offer.entry.reference]
+    # Protocols and the bridge to another library are no published methods.
+    assert set(silent) <= {"cross-validation", "stability-study", "sklearn", "knn"}
+
+
+_DIGESTS = """
+import json, sys
+import fsframe
+from fsframe.testing import suite_for, tables
+found = {}
+for name in json.loads(sys.argv[1]):
+    method = suite_for(name)().make()
+    data = tables.classes() if "classification" in method.tasks else tables.target()
+    selection = method.select(data, seed=3)
+    found[name] = selection.selected.tobytes().hex() + selection.scores.tobytes().hex()
+print(json.dumps(found))
+"""
+
+
+def test_another_process_with_another_hash_seed_gives_the_same_bits() -> None:
+    names = json.dumps([offer.name for offer in fsframe.selectors.offers()])
+    found = []
+    for hash_seed in ("0", "4711"):
+        done = subprocess.run(
+            [sys.executable, "-c", _DIGESTS, names],
+            env={**os.environ, "PYTHONHASHSEED": hash_seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        found.append(json.loads(done.stdout))
+    assert found[0] == found[1]
