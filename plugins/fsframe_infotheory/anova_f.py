@@ -96,37 +96,40 @@ def _f_statistics(
     weights: NDArray[np.float64],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """F and log p of some columns, as (m,) each."""
-    w = present * weights[:, None]
-    n = w.sum(axis=0)
+    # Samples along the last axis: each row is summed alone, whatever the width of the block.
+    values, known = np.ascontiguousarray(block.T), np.ascontiguousarray(present.T)
+    m = len(values)
+    w = known * weights
+    n = w.sum(axis=1)
     safe = np.maximum(n, 1e-300)
-    filled = np.where(present, block, 0.0)
-    centred = np.where(present, filled - (w * filled).sum(axis=0) / safe, 0.0)
-    spread = (w * centred**2).sum(axis=0)
+    filled = np.where(known, values, 0.0)
+    mean = (w * filled).sum(axis=1) / safe
+    centred = np.where(known, filled - mean[:, None], 0.0)
+    spread = (w * centred**2).sum(axis=1)
+    between, freedom = np.zeros(m), np.ones(m)
     if data.task == "classification":
-        between, groups = np.zeros(block.shape[1]), np.zeros(block.shape[1])
         for c in range(data.n_classes):
             of_class = data.y == c
-            size = w[of_class].sum(axis=0)
-            total = (w[of_class] * centred[of_class]).sum(axis=0)
-            between += np.divide(total**2, size, out=np.zeros_like(total), where=size > 0)
-            groups += size > 0
-        freedom = groups - 1
+            size = (w * of_class).sum(axis=1)
+            total = (w * centred * of_class).sum(axis=1)
+            between += np.divide(total**2, size, out=np.zeros(m), where=size > 0)
+            freedom += size > 0
+        freedom -= 2
     else:
-        target = data.y[:, None] - (w * data.y[:, None]).sum(axis=0) / safe
-        moment = (w * centred * target).sum(axis=0)
-        square = (w * target**2).sum(axis=0)
-        between = np.divide(moment**2, square, out=np.zeros_like(moment), where=square > 0)
-        freedom = np.ones(block.shape[1])
+        target = data.y - ((w * data.y).sum(axis=1) / safe)[:, None]
+        moment = (w * centred * target).sum(axis=1)
+        square = (w * target**2).sum(axis=1)
+        np.divide(moment**2, square, out=between, where=square > 0)
     rest = n - 1 - freedom
     # What rounding leaves of no spread at all is no spread.
-    flat = spread <= 1e-28 * safe * np.maximum(1e-300, (np.abs(filled).max(axis=0)) ** 2)
+    flat = spread <= 1e-28 * safe * np.maximum(1e-300, np.abs(filled).max(axis=1) ** 2)
     within = np.maximum(spread - between, 0.0)
     exact = within <= 1e-14 * spread
     usable = ~flat & (freedom > 0) & (rest > 0)
-    scores, log_p = np.zeros(block.shape[1]), np.zeros(block.shape[1])
+    scores, log_p = np.zeros(m), np.zeros(m)
     scores[usable & exact] = np.finfo(float).max
     log_p[usable & exact] = -np.inf
     plain = usable & ~exact
-    scores[plain] = (between / np.maximum(freedom, 1))[plain] / (within[plain] / rest[plain])
+    scores[plain] = (between[plain] / freedom[plain]) / (within[plain] / rest[plain])
     log_p[plain] = stats.f.logsf(scores[plain], freedom[plain], rest[plain])
     return scores, log_p

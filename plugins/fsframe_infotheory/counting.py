@@ -71,7 +71,7 @@ class Counter:
         if encoded.weighted:
             return self._weighted(partner)
         js = np.empty(encoded.n_features)
-        jsy = np.empty(encoded.n_features) if per_class else js
+        jsy = np.full(encoded.n_features, np.nan)
         for k in range(len(encoded.bounds)):
             self._whole(encoded.chunk(k), partner, per_class, js, jsy)
         return Terms(

@@ -60,8 +60,9 @@ def equal_width_edges(
     """
     largest = np.finfo(np.float64).max
     # Halves first: high − low overflows where the column spans more than the largest double.
-    low = np.maximum(low - (high / 2 - low / 2) / 500, -largest)
-    high = np.minimum(high + (high / 2 - low / 2) / 500, largest)
+    with np.errstate(over="ignore"):
+        low = np.maximum(low - (high / 2 - low / 2) / 500, -largest)
+        high = np.minimum(high + (high / 2 - low / 2) / 500, largest)
     share = np.arange(1, bins) / bins
     return low[:, None] * (1 - share) + high[:, None] * share
 

@@ -148,7 +148,7 @@ class InformationFilter(Selector):
         if data.task == "regression":
             found.append("the numeric target was cut into bins by the rule of the features")
         if int((encoded.layout.class_sizes > 0).sum()) < 2:
-            found.append("only one class is present: nothing can be learned, all scores are zero")
+            found.append("only one class is present: no feature tells anything of it")
         return tuple(found)
 
 

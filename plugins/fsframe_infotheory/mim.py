@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import attrs
 import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.dataset import Dataset
+from fsframe.params import choice, integer, param
 from fsframe.run import Run
 from fsframe.selection import Selection
 from fsframe_infotheory.bootstrap import draws_by_class, relevance_sums
 from fsframe_infotheory.discretise import Bins, Discretiser
 from fsframe_infotheory.encode import in_threads
 from fsframe_infotheory.entropy import clogc_table, sum_clogc
+from fsframe_infotheory.estimated import estimated_relevance
 from fsframe_infotheory.pairs import PairParameters
 from fsframe_infotheory.scored_filter import ScoredFilter
 
@@ -27,8 +31,10 @@ class Mim(PairParameters, ScoredFilter):
 
     Notes
     -----
-    I(X; Y) = Σ p(x, y) log₂ p(x, y) / (p(x) p(y)) with p = counts / n, no bias correction. O(n p)
-    time; codes need not be kept, so memory is one group of columns at a time.
+    Plug-in: I(X; Y) = Σ p(x, y) log₂ p(x, y) / (p(x) p(y)) with p = counts / n, no bias correction.
+    O(n p) time; codes need not be kept, so memory is one group of columns at a time. With
+    ``estimator=knn`` columns that would be binned are not: see `fsframe_infotheory.nearest`; then
+    bootstrap counts and importance weight the mean over samples, and neighbours count once each.
 
     References
     ----------
@@ -43,7 +49,27 @@ class Mim(PairParameters, ScoredFilter):
     array([1., 0.])
     """
 
+    estimator: str = param(
+        "plug-in",
+        choice("plug-in", "knn"),
+        help="Information of continuous columns: from counts after binning, or estimated from "
+        "nearest neighbours without binning (may be negative).",
+        source="Ross 2014; Kraskov, Stögbauer, Grassberger 2004",
+    )
+    neighbours: int = param(
+        3, integer(1), help="Nearest neighbours for estimator=knn.", symbol="k"
+    )
+
+    def check_parameters(self) -> Iterator[str]:
+        yield from super().check_parameters()
+        if self.estimator == "knn" and self.missing == "level":
+            yield "missing=level has no distances for estimator=knn; say missing=pairwise"
+        if self.estimator == "knn" and self.pairs != "none":
+            yield "pairs are counted, so they need estimator=plug-in"
+
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
+        if self.estimator == "knn":
+            return self._estimate(data, upstream, run)
         encoded, bins = self.encode(data, upstream, run, keep=self.pairs != "none")
         notes = self.notes(data, bins, encoded)
         found = self.ranking(self.in_unit(encoded.relevance()), data, bins.tables(), notes)
@@ -51,13 +77,25 @@ class Mim(PairParameters, ScoredFilter):
         pairs = self.weigh_pairs(encoded, found.selected, run, unit)
         return attrs.evolve(found, pair_weights=pairs)
 
+    def _estimate(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
+        weights = None if upstream is None else upstream.instance_weights
+        if data.counts is not None:
+            weights = data.counts * (1.0 if weights is None else weights)
+        bits = estimated_relevance(
+            data, self.discretiser(), weights, self.neighbours, run.threads
+        )
+        note = "informations of continuous columns are nearest-neighbour estimates"
+        if (bits < 0).any():
+            note += f"; {int((bits < 0).sum())} are below zero, which means none was found"
+        return self.ranking(self.in_unit(bits), data, {}, (note,))
+
     def _select_many(
         self, data: Dataset, counts: NDArray[np.int64], upstream: Selection | None, run: Run
     ) -> list[Selection]:
         """One Selection per bootstrap, all counted in one pass over the table."""
         weighted = upstream is not None and upstream.instance_weights is not None
         alone = weighted or data.task == "regression" or self.missing == "pairwise"
-        if alone or self.pairs != "none":
+        if alone or self.pairs != "none" or self.estimator == "knn":
             return [
                 self._select_one(data, row, upstream, run.child(b)) for b, row in enumerate(counts)
             ]

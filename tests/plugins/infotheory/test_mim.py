@@ -6,13 +6,13 @@ import csv
 
 import numpy as np
 import pytest
-from fsframe_infotheory.mim import Mim
 from numpy.testing import assert_allclose, assert_array_equal
 
 import fsframe
 from fsframe.dataset import Dataset
 from fsframe.errors import DataError, RequestError
 from fsframe.run import Run
+from fsframe_infotheory.mim import Mim
 
 
 @pytest.mark.parametrize("name", ["tiny", "m1"])

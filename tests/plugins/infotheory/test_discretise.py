@@ -1,0 +1,173 @@
+"""Bins: each rule by hand or against another program, training rows only, and reuse on new rows."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+
+from fsframe.dataset import Dataset
+from fsframe.errors import DataError, RequestError
+from fsframe_infotheory.discretise import RULES, Bins, Discretiser
+from fsframe_infotheory.edges import (
+    default_bins,
+    equal_frequency_edges,
+    equal_width_edges,
+    freedman_diaconis_edges,
+)
+from fsframe_infotheory.encode import encode
+from fsframe_infotheory.mdl import mdl_edges
+from fsframe_infotheory.mim import Mim
+
+
+def continuous(n=200, p=4, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, p))
+    return Dataset.from_arrays(X, (X[:, 0] + rng.normal(size=n) > 0).astype(int))
+
+
+def test_default_number_of_bins_is_praznik_s():
+    assert [default_bins(n) for n in (1, 5, 6, 15, 30, 31, 9999)] == [2, 2, 2, 5, 10, 10, 10]
+
+
+def test_equal_width_by_hand():
+    edges = equal_width_edges(np.array([0.0]), np.array([1000.0]), 4)[0]
+    low, high = -1.0, 1001.001
+    assert_allclose(edges, low + (high - low) * np.array([0.25, 0.5, 0.75]))
+
+
+def test_equal_width_survives_the_largest_doubles():
+    big = np.finfo(float).max
+    edges = equal_width_edges(np.array([-big]), np.array([big]), 4)
+    assert np.isfinite(edges).all() and (np.diff(edges) > 0).all()
+
+
+def test_equal_frequency_by_hand():
+    values = np.array([1.0, 2, 3, 4, 5, 6, 100, 200])
+    assert equal_frequency_edges(values, None, 4).tolist() == [2.5, 4.5, 53.0]
+    tied = np.array([1.0, 1, 1, 1, 1, 2, 3])
+    assert equal_frequency_edges(tied, None, 3).tolist() == [1.5]
+
+
+def test_freedman_diaconis_has_numpy_s_number_of_bins():
+    values = np.random.default_rng(1).normal(size=500)
+    ours = freedman_diaconis_edges(values, None).size + 1
+    assert ours == len(np.histogram_bin_edges(values, "fd")) - 1
+
+
+def test_freedman_diaconis_is_bounded_for_one_far_value():
+    values = np.r_[np.linspace(0, 1, 100), 1e12]
+    assert freedman_diaconis_edges(values, None).size <= 254
+
+
+def test_mdl_cuts_where_the_class_changes_and_nowhere_else():
+    values = np.arange(90.0)
+    assert mdl_edges(values, np.repeat([0, 1, 0], 30)).tolist() == [29.5, 59.5]
+    assert mdl_edges(values, np.tile([0, 1, 2], 30)).size == 0
+
+
+def test_mdl_follows_the_published_inequality():
+    # 8 of class 0, then 2 of 0 among 10: gain and threshold written out.
+    y = np.r_[np.zeros(8, int), 1, 1, 1, 1, 1, 1, 1, 1, 0, 0]
+    h = lambda *c: -sum(v / sum(c) * np.log2(v / sum(c)) for v in c if v)  # noqa: E731
+    n, whole, right = 18, h(10, 8), h(2, 8)
+    gain = whole - 10 / 18 * right
+    delta = np.log2(3**2 - 2) - (2 * whole - 1 * 0 - 2 * right)
+    accepted = gain > (np.log2(n - 1) + delta) / n
+    assert accepted and mdl_edges(np.arange(18.0), y)[0] == 7.5
+
+
+def test_mdl_of_a_handful_by_hand():
+    # Gain 1 bit; needed (log₂ 3 + log₂ 7 − 2)/4 = 0.6 would allow it, so the cut is made.
+    assert (np.log2(3) + np.log2(7) - 2) / 4 < 1
+    assert mdl_edges(np.arange(4.0), np.array([0, 0, 1, 1])).tolist() == [1.5]
+    # Alternating classes: every cut leaves nearly all of the bit.
+    assert mdl_edges(np.arange(4.0), np.array([0, 1, 0, 1])).size == 0
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_bins_applied_to_the_training_rows_are_the_codes_that_are_counted(rule):
+    data = continuous()
+    rule = Discretiser(rule=rule, edges=(-0.5, 0.5) if rule == "edges" else ())
+    encoded, bins = encode(data, rule)
+    codes = bins.apply(data.X)
+    order = encoded.layout.order
+    for j in range(data.n_features):
+        assert_array_equal(encoded.codes_of(j), codes[order, j])
+        assert codes[:, j].max() + 1 <= encoded.n_levels[j]
+
+
+def test_bins_come_from_the_training_rows_alone():
+    data = continuous()
+    half = data.take_rows(np.arange(100))
+    bins = Discretiser().learn(half)
+    far = np.full((1, 4), 1e9)
+    assert bins.apply(far).tolist() == [[9, 9, 9, 9]] and bins.apply(-far).tolist() == [[0] * 4]
+    counted = Discretiser().learn(data.with_counts(np.r_[np.ones(100, int), np.zeros(100, int)])
+                                  .take_rows(np.arange(100)))
+    assert_array_equal(bins.thresholds, counted.thresholds)
+
+
+def test_bins_are_stored_with_the_result_and_read_back():
+    data = continuous()
+    found = Mim().select(data)
+    again = Bins.from_tables(found.tables)
+    assert_array_equal(again.apply(data.X), Discretiser().learn(data).apply(data.X))
+
+
+def test_new_rows_meet_missing_and_unseen_levels():
+    data = Dataset.from_arrays([[1, 0.5], [3, 0.25], [3, np.nan]], [0, 1, 1])
+    bins = Discretiser(bins=2).learn(data)
+    codes = bins.apply([[3, 0.3], [2, np.nan], [np.nan, 9]])
+    assert codes.tolist() == [[1, 0], [3, 2], [2, 1]]
+
+
+def test_bins_of_another_width_are_refused():
+    bins = Discretiser().learn(continuous())
+    with pytest.raises(DataError, match="4 columns"):
+        bins.apply(np.zeros((2, 3)))
+
+
+def test_whole_numbers_are_levels_up_to_a_limit():
+    X = np.c_[np.arange(100) % 32, np.arange(100) % 33, np.arange(100) % 3 + 0.5]
+    bins = Discretiser().learn(Dataset.from_arrays(X, np.arange(100) % 2))
+    assert bins.as_levels.tolist() == [True, False, False]
+    assert bins.binned_by_default == (1, 2)
+    all_binned = Discretiser(max_levels=0).learn(Dataset.from_arrays(X, np.arange(100) % 2))
+    assert not all_binned.as_levels.any()
+
+
+def test_signed_zeros_are_one_level():
+    data = Dataset.from_arrays([[0.0], [-0.0], [1.5]], [0, 1, 1])
+    assert Discretiser(rule="none").learn(data).n_levels.tolist() == [2]
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"discretise": "edges"}, "needs edges"),
+        ({"edges": [1.0]}, "edges are used with discretise=edges only"),
+        ({"discretise": "edges", "edges": [2.0, 1.0]}, "ascend"),
+        ({"bins": 1}, "bins must be"),
+        ({"discretise": "quantile"}, "discretise must be"),
+        ({"given": ["a"], "exclude": ["a"]}, "cannot be given and excluded"),
+        ({"estimator": "knn", "missing": "level"}, "no distances"),
+    ],
+)
+def test_parameters_that_make_no_sense_are_refused_with_the_reason(parameters, message):
+    with pytest.raises(RequestError, match=message):
+        Mim(**parameters)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 10**6), st.sampled_from(["equal-width", "equal-frequency", "mdl"]))
+def test_codes_rise_with_the_values(seed, rule):
+    rng = np.random.default_rng(seed)
+    X = np.round(rng.normal(size=(60, 2)) * 10 ** float(rng.integers(-3, 9)), 1)
+    data = Dataset.from_arrays(X, rng.integers(0, 2, 60))
+    codes = Discretiser(rule=rule, max_levels=0).learn(data).apply(X)
+    for x, c in zip(X.T, codes.T, strict=True):
+        order = np.argsort(x, kind="stable")
+        assert (np.diff(c[order]) >= 0).all()

@@ -1,0 +1,295 @@
+"""What must hold for every filter of the family, whatever the data."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+import fsframe
+from fsframe.dataset import Dataset
+from fsframe.errors import DataError
+from fsframe.run import Run
+
+GREEDY = (
+    "mifs", "mrmr", "jmi", "cmim", "disr", "icap", "cife", "condred", "betagamma", "jmim", "njmim",
+    "cmi", "jmi3",
+)  # fmt: skip
+COUNTED = (*GREEDY, "mim", "symmetric-uncertainty", "fcbf", "chi2")
+EVERY = (*COUNTED, "anova-f")
+
+
+def some_table(n=240, p=14, seed=4, dtype=float):
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 3, n)
+    X = rng.integers(0, 4, (n, p))
+    for j, noise in enumerate((0.3, 0.5, 0.6, 0.7)):
+        X[:, j] = np.where(rng.random(n) < noise, X[:, j], y)
+    X[:, 5] = (X[:, 6] + y) % 3
+    return X.astype(dtype), y
+
+
+def select(name, X, y, run=None, **parameters):
+    data = X if isinstance(X, Dataset) else Dataset.from_arrays(X, y)
+    return fsframe.selectors[name](**parameters).select(data, run=run)
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_permuting_rows_changes_nothing(name):
+    X, y = some_table()
+    order = np.random.default_rng(0).permutation(len(y))
+    a, b = select(name, X, y, top=6), select(name, X[order], y[order], top=6)
+    assert_array_equal(a.selected, b.selected)
+    assert_allclose(a.scores, b.scores, atol=1e-10)
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_permuting_columns_permutes_the_answer(name):
+    X, y = some_table()
+    order = np.random.default_rng(1).permutation(X.shape[1])
+    # After four features every sample is alone for cmi, and ties go by column.
+    top = 4 if name == "cmi" else 6
+    a, b = select(name, X, y, top=top), select(name, X[:, order], y, top=top)
+    assert_array_equal(a.selected, order[b.selected])
+    assert_allclose(a.scores[order], b.scores, atol=1e-10)
+
+
+@pytest.mark.parametrize("name", COUNTED)
+def test_levels_and_classes_may_be_called_anything(name):
+    X, y = some_table()
+    rng = np.random.default_rng(2)
+    names = [rng.permutation([-7.0, 0.0, 3.0, 900.0]) for _ in X.T]
+    renamed = np.column_stack([n[c.astype(int)] for n, c in zip(names, X.T, strict=True)])
+    a = select(name, X, y, top=6)
+    b = select(name, renamed, np.array(["z", "a", "m"])[y], top=6)
+    assert_array_equal(a.selected, b.selected)
+    assert_allclose(a.scores, b.scores, atol=1e-10)
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_every_row_twice_is_the_same_table(name):
+    X, y = some_table()
+    a, b = select(name, X, y, top=6), select(name, np.vstack([X, X]), np.r_[y, y], top=6)
+    assert_array_equal(a.selected, b.selected)
+    if name not in ("chi2", "anova-f"):
+        assert_allclose(a.scores, b.scores, atol=1e-10)
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_bootstrap_counts_equal_copied_rows(name):
+    X, y = some_table()
+    data = Dataset.from_arrays(X, y)
+    counts = np.bincount(np.random.default_rng(3).integers(0, len(y), len(y)), minlength=len(y))
+    copied = data.take_rows(np.repeat(np.arange(len(y)), counts))
+    a, b = select(name, data.with_counts(counts), None, top=6), select(name, copied, None, top=6)
+    assert_array_equal(a.selected, b.selected)
+    assert_allclose(a.scores, b.scores, atol=1e-9 if name == "anova-f" else 0)
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_threads_change_no_bit(name):
+    X, y = some_table(n=3000, p=200)
+    a, b = (select(name, X, y, top=5, run=Run(threads=t)) for t in (1, 2))
+    assert a.scores.tobytes() == b.scores.tobytes()
+    assert_array_equal(a.selected, b.selected)
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_memory_bound_changes_no_bit(name):
+    X, y = some_table(n=400, p=60)
+    a, b = (select(name, X, y, top=5, run=Run(memory=m)) for m in (1 << 30, 1 << 10))
+    assert a.scores.tobytes() == b.scores.tobytes()
+    assert_array_equal(a.selected, b.selected)
+
+
+@pytest.mark.parametrize("name", COUNTED)
+def test_bits_and_nats_differ_by_a_factor_only(name):
+    X, y = some_table()
+    a, b = (select(name, X, y, top=5, unit=unit) for unit in ("bits", "nats"))
+    assert_array_equal(a.selected, b.selected)
+    factor = b.scores[a.selected] / a.scores[a.selected]
+    expected = np.full(5, np.log(2))
+    if name in ("disr", "njmim"):
+        expected[1:] = 1
+    elif name in ("symmetric-uncertainty", "fcbf", "chi2"):
+        expected[:] = 1
+    assert_allclose(factor, expected[: len(factor)])
+
+
+@pytest.mark.parametrize("name", [*GREEDY, "mim"])
+def test_constant_column_has_no_relevance_and_comes_last_when_told_so(name):
+    X, y = some_table()
+    X = np.c_[np.full(len(y), 5.0), X, np.zeros(len(y))]
+    more = {} if name == "mim" else {"constants": "last"}
+    found = select(name, X, y, top=X.shape[1], **more)
+    assert found.selected.tolist()[-2:] == [0, X.shape[1] - 1]
+    assert_allclose(found.scores[[0, -1]], 0, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["mim", "jmi", "cmim", "condred", "jmim"])
+def test_constant_column_is_never_chosen_before_a_live_one_by_formula(name):
+    X, y = some_table()
+    X = np.c_[np.full(len(y), 5.0), X]
+    assert select(name, X, y, top=X.shape[1]).selected[-1] == 0
+
+
+@pytest.mark.parametrize("name", GREEDY)
+def test_given_features_are_conditioned_on_and_excluded_ones_never_chosen(name):
+    X, y = some_table()
+    free = select(name, X, y, top=4)
+    first, second, *_ = free.selected.tolist()
+    names = Dataset.from_arrays(X, y).feature_names
+    after = select(name, X, y, top=3, given=[names[first]])
+    assert after.selected.tolist() == free.selected.tolist()
+    without = select(name, X, y, top=4, exclude=[names[second]])
+    assert second not in without.selected and np.isnan(without.scores[second])
+
+
+@pytest.mark.parametrize("name", COUNTED)
+def test_more_features_than_there_are_gives_all_of_them(name):
+    X, y = some_table(p=14)
+    found = select(name, X, y, top=1000)
+    assert len(found.selected) <= 14 and len(set(found.selected.tolist())) == len(found.selected)
+    if name != "fcbf":
+        assert len(found.selected) == 14
+
+
+def test_excluding_leaves_too_few_and_says_so():
+    X, y = some_table(p=14)
+    names = Dataset.from_arrays(X, y).feature_names
+    found = select("jmi", X, y, top=14, exclude=names[:4])
+    assert len(found.selected) == 10
+    assert "10 of 14 features: no candidate is left" in found.warnings
+
+
+@pytest.mark.parametrize("name", COUNTED)
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda X: X - 300,
+        lambda X: X * 1_000_003 + 5e8,
+        lambda X: X * 1e15,
+        lambda X: X * 3e8 - 2**52,
+    ],
+    ids=["negative", "huge", "huger", "near 2**52"],
+)
+def test_codes_of_any_size_are_levels(name, change):
+    X, y = some_table()
+    a, b = select(name, X, y, top=5), select(name, change(X), y, top=5)
+    assert_array_equal(a.selected, b.selected)
+    assert_allclose(a.scores, b.scores, atol=1e-10)
+    assert not b.warnings
+
+
+@pytest.mark.parametrize("name", ["mim", "jmi", "cmim", "cmi", "mrmr", "chi2"])
+def test_more_levels_than_a_byte_holds(name):
+    rng = np.random.default_rng(5)
+    X = rng.integers(0, 700, (2000, 6)).astype(float)
+    y = (X[:, 2] > 350).astype(int)
+    found = select(name, X, y, top=3, discretise="none")
+    assert found.selected[0] == 2
+    if name == "mim":
+        p = y.mean()
+        assert_allclose(found.scores[2], -p * np.log2(p) - (1 - p) * np.log2(1 - p))
+
+
+def test_more_levels_than_two_bytes_hold():
+    n = 70_000
+    X = np.c_[np.arange(n), np.arange(n) // 2].astype(float)
+    y = np.arange(n) % 2
+    found = select("jmi", X, y, top=2, discretise="none")
+    assert_allclose(found.tables["relevance"], [1.0, 0.0], atol=1e-9)
+
+
+def test_a_class_that_a_resample_loses_counts_nothing():
+    X, y = some_table()
+    data = Dataset.from_arrays(X, y)
+    two = data.with_counts((y != 2).astype(int))
+    alone = Dataset.from_arrays(X[y != 2], y[y != 2])
+    assert_allclose(select("jmi", two, None).scores, select("jmi", alone, None).scores)
+
+
+@pytest.mark.parametrize("name", COUNTED)
+def test_one_class_left_tells_nothing_with_a_warning(name):
+    X, y = some_table()
+    found = select(name, Dataset.from_arrays(X, y).with_counts((y == 1).astype(int)), None, top=3)
+    assert any("only one class" in text for text in found.warnings)
+    relevance = found.tables.get("relevance", found.scores)
+    assert_allclose(relevance, 0, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_missing_values_are_refused_with_the_choices_named(name):
+    X, y = some_table()
+    X[3, 2] = np.nan
+    with pytest.raises(DataError, match="missing=pairwise"):
+        select(name, X, y)
+
+
+@pytest.mark.parametrize("name", COUNTED)
+def test_missing_as_a_level_equals_a_level_of_that_name(name):
+    X, y = some_table()
+    holes = np.random.default_rng(6).random(X.shape) < 0.1
+    a = select(name, np.where(holes, np.nan, X), y, top=5, missing="level")
+    b = select(name, np.where(holes, 99.0, X), y, top=5)
+    assert_array_equal(a.selected, b.selected)
+    assert_allclose(a.scores, b.scores, atol=1e-12)
+    assert any("a level of their own" in text for text in a.warnings)
+
+
+def test_features_without_any_common_row_tell_nothing_of_each_other():
+    X, y = some_table(p=8)
+    X[::2, 0] = np.nan
+    X[1::2, 1] = np.nan
+    found = select("jmi", X, y, top=8, missing="pairwise")
+    assert len(found.selected) == 8 and np.isfinite(found.scores).all()
+
+
+def test_column_without_any_value_tells_nothing():
+    X, y = some_table(p=8)
+    X[:, 3] = np.nan
+    for missing in ("level", "pairwise"):
+        assert select("mim", X, y, missing=missing).scores[3] == 0
+        assert select("jmi", X, y, top=6, missing=missing).tables["relevance"][3] == 0
+
+
+def test_categorical_columns_stay_as_they_are():
+    rng = np.random.default_rng(7)
+    X = rng.integers(0, 90, (500, 2)).astype(float)
+    y = (X[:, 0] % 2).astype(int)
+    plain = Dataset.from_arrays(X, y)
+    named = Dataset.from_arrays(X, y, categorical=[0, 1])
+    assert select("mim", plain, None).warnings and not select("mim", named, None).warnings
+    p = y.mean()
+    expected = -p * np.log2(p) - (1 - p) * np.log2(1 - p)
+    assert_allclose(select("mim", named, None).scores[0], expected)
+
+
+def test_numeric_target_is_binned_and_said_to_be():
+    X, y = some_table()
+    target = y + np.random.default_rng(8).normal(0, 0.1, len(y))
+    data = Dataset.from_arrays(X, target)
+    found = select("jmi", data, None, top=4)
+    classes = np.digitize(
+        target, np.linspace(*_widened(target), 11)[1:-1]
+    )
+    assert_array_equal(found.selected, select("jmi", X, classes, top=4).selected)
+    assert any("target was cut into bins" in text for text in found.warnings)
+
+
+def _widened(values):
+    low, high = values.min(), values.max()
+    low -= (high - low) / 1000
+    return low, high + (high - low) / 1000
+
+
+def test_tiny_memory_bound_encodes_again_instead_of_holding():
+    X, y = some_table(n=300, p=40)
+    from fsframe_infotheory.discretise import Discretiser
+    from fsframe_infotheory.encode import encode
+
+    data = Dataset.from_arrays(X, y)
+    held, _ = encode(data, Discretiser(), run=Run(memory=1 << 30))
+    bare, _ = encode(data, Discretiser(), run=Run(memory=1 << 10))
+    assert held.chunks[0] is not None and bare.chunks[0] is None
+    assert_array_equal(held.codes_of(7), bare.codes_of(7))

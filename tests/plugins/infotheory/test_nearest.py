@@ -1,0 +1,96 @@
+"""Nearest-neighbour estimators: known answers, ties, and another program."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from sklearn.feature_selection import mutual_info_classif, mutual_info_regression
+
+from fsframe.dataset import Dataset
+from fsframe_infotheory.mim import Mim
+from fsframe_infotheory.nearest import continuous_information, discrete_continuous_information
+
+
+@pytest.mark.parametrize("rho", [0.0, 0.3, 0.6, 0.9])
+def test_gaussian_pairs_come_out_at_their_information(rho):
+    found = []
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        x = rng.normal(size=1500)
+        y = rho * x + np.sqrt(1 - rho**2) * rng.normal(size=1500)
+        found.append(continuous_information(x, y))
+    # The spread of one estimate is about 0.05 bit, of the mean of eight about 0.02.
+    assert_allclose(np.mean(found), -0.5 * np.log2(1 - rho**2), atol=0.06)
+
+
+def test_two_separated_gaussians_tell_the_class_entirely():
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1], 500)
+    found = discrete_continuous_information(rng.normal(size=1000) + 100 * y, y)
+    assert_allclose(found, 1.0, atol=0.01)
+
+
+@pytest.mark.parametrize("classes", [2, 3, 7])
+@pytest.mark.parametrize("k", [1, 3, 10])
+def test_information_stays_below_the_entropy_of_the_class(classes, k):
+    rng = np.random.default_rng(classes)
+    y = rng.integers(0, classes, 600)
+    x = y + rng.normal(0, 1e-3, 600)
+    p = np.bincount(y) / 600
+    # Stated error: about 1/√n nats.
+    limit = -(p * np.log2(p)).sum() + 1 / np.sqrt(600) / np.log(2)
+    assert discrete_continuous_information(x, y, k) <= limit
+
+
+def test_constant_columns_tell_exactly_nothing():
+    y = np.arange(50) % 3
+    assert discrete_continuous_information(np.full(50, 2.5), y) == 0
+    assert continuous_information(np.full(50, 2.5), y.astype(float)) == 0
+    assert discrete_continuous_information(np.arange(50.0), np.zeros(50, int)) == 0
+
+
+def test_estimates_equal_scikit_learn_where_nothing_is_tied():
+    rng = np.random.default_rng(1)
+    x = rng.normal(size=(400, 3))
+    y = (x[:, 0] + rng.normal(size=400) > 0).astype(int)
+    target = x[:, 1] + rng.normal(size=400)
+    ours = [discrete_continuous_information(c, y) for c in x.T]
+    theirs = mutual_info_classif(x, y, random_state=0) / np.log(2)
+    assert_allclose(np.maximum(ours, 0), theirs, atol=1e-6)
+    ours = [continuous_information(c, target) for c in x.T]
+    theirs = mutual_info_regression(x, target, random_state=0) / np.log(2)
+    assert_allclose(np.maximum(ours, 0), theirs, atol=1e-6)
+
+
+def test_tied_values_come_out_near_the_plug_in_value():
+    rng = np.random.default_rng(2)
+    x = rng.integers(0, 3, 3000).astype(float)
+    y = (rng.random(3000) < x / 3).astype(int)
+    table = np.array([[np.sum((x == a) & (y == c)) for c in (0, 1)] for a in (0, 1, 2)]) / 3000
+    expected = sum(
+        p * np.log2(p / table[a].sum() / table[:, c].sum()) if p else 0
+        for (a, c), p in np.ndenumerate(table)
+    )
+    assert_allclose(discrete_continuous_information(x, y), expected, atol=0.01)
+    assert_allclose(continuous_information(x, y.astype(float)), expected, atol=0.01)
+
+
+def test_scaling_and_shifting_change_nothing():
+    rng = np.random.default_rng(3)
+    x, y = rng.normal(size=200), rng.normal(size=200)
+    assert_allclose(
+        continuous_information(x, y), continuous_information(4 * x - 1, -0.5 * y + 8), atol=1e-12
+    )
+
+
+def test_mim_estimates_without_bins_and_says_that_they_are_estimates():
+    rng = np.random.default_rng(4)
+    X = np.c_[rng.normal(size=(500, 2)), rng.integers(0, 3, 500)]
+    y = (X[:, 1] > 0).astype(int)
+    found = Mim(estimator="knn", top=1).select(Dataset.from_arrays(X, y))
+    assert found.selected.tolist() == [1]
+    assert_allclose(found.scores[1], 1.0, atol=0.05)
+    assert "nearest-neighbour estimates" in found.warnings[0]
+    target = Dataset.from_arrays(X, X[:, 0] + 0.1 * rng.normal(size=500))
+    assert Mim(estimator="knn", top=1).select(target).selected.tolist() == [0]

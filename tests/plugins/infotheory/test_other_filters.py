@@ -1,0 +1,153 @@
+"""Chi-squared, F, symmetric uncertainty, the fast correlation-based filter, and pair weights."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.stats import chi2_contingency
+from sklearn.feature_selection import f_classif, f_regression
+
+import fsframe
+from fsframe.dataset import Dataset
+from fsframe.errors import RequestError
+from fsframe.run import Run
+
+
+def numbers(seed=0, n=150):
+    rng = np.random.default_rng(seed)
+    X = np.c_[rng.normal(size=(n, 4)) + 1e6, rng.integers(0, 4, (n, 4))]
+    y = rng.integers(0, 3, n)
+    X[:, 1] += y
+    return Dataset.from_arrays(X, y)
+
+
+def test_anova_equals_scikit_learn():
+    data = numbers()
+    found = fsframe.selectors["anova-f"]().select(data)
+    statistic, p = f_classif(data.X - 1e6, data.y)
+    assert_allclose(found.scores[:4], statistic[:4], rtol=1e-6)
+    assert_allclose(found.tables["p_values"][:4], p[:4], rtol=1e-6)
+
+
+def test_anova_of_a_numeric_target_equals_scikit_learn():
+    data = numbers()
+    target = data.X[:, 0] - 1e6 + np.random.default_rng(1).normal(size=150)
+    found = fsframe.selectors["anova-f"]().select(Dataset.from_arrays(data.X, target))
+    # scikit-learn loses digits of a large mean.
+    centred = data.X - data.X.mean(axis=0)
+    assert_allclose(found.scores, f_regression(centred, target)[0], rtol=1e-6, atol=1e-9)
+
+
+def test_anova_has_no_opinion_on_constants_and_a_bound_on_perfection():
+    X = np.c_[np.full(6, 0.1), [1, 1, 1, 2, 2, 2], [1, 2, 3, 1, 2, 3]]
+    found = fsframe.selectors["anova-f"](top=3).select(Dataset.from_arrays(X, [0, 0, 0, 1, 1, 1]))
+    assert found.selected.tolist() == [1, 0, 2]
+    assert found.scores.tolist() == [0, np.finfo(float).max, 0]
+    assert "separate the classes perfectly" in found.warnings[0]
+
+
+def test_anova_leaves_missing_values_out_feature_by_feature():
+    data = numbers()
+    X = data.X - 1e6
+    holed = X.copy()
+    holed[::7, 1] = np.nan
+    part = Dataset.from_arrays(holed, data.y)
+    found = fsframe.selectors["anova-f"](missing="pairwise").select(part)
+    present = ~np.isnan(holed[:, 1])
+    assert_allclose(found.scores[1], f_classif(X[present][:, [1]], data.y[present])[0])
+
+
+def cross(x, y):
+    return np.array([[np.sum((x == a) & (y == c)) for c in np.unique(y)] for a in np.unique(x)])
+
+
+def test_chi2_equals_scipy():
+    data = numbers()
+    found = fsframe.selectors["chi2"]().select(data)
+    for j in range(4, 8):
+        expected = chi2_contingency(cross(data.X[:, j], data.y), correction=False)
+        assert_allclose(found.scores[j], expected.statistic)
+        assert_allclose(found.tables["p_values"][j], expected.pvalue)
+
+
+def test_chi2_by_p_value_does_not_reward_many_levels():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 400)
+    weak = np.where(rng.random(400) < 0.25, y, rng.integers(0, 2, 400))
+    X = np.c_[rng.integers(0, 60, 400), weak]
+    data = Dataset.from_arrays(X, y, categorical=[0, 1])
+    assert fsframe.selectors["chi2"](top=1).select(data).selected.tolist() == [0]
+    assert fsframe.selectors["chi2"](top=1, rank_by="p-value").select(data).selected.tolist() == [1]
+
+
+def test_symmetric_uncertainty_by_hand(table):
+    found = fsframe.selectors["symmetric-uncertainty"]().select(table("tiny"))
+    # H(x0) = H(y) = 1, so that their symmetric uncertainty is their information.
+    assert_allclose(found.scores[0], 0.4564355568004036, atol=1e-12)
+    assert found.scores[5] == 0
+
+
+def literal_fcbf(X, y, delta):
+    def h(*columns):
+        _, sizes = np.unique(np.column_stack(columns), axis=0, return_counts=True)
+        p = sizes / sizes.sum()
+        return -(p * np.log2(p)).sum()
+
+    def su(a, b):
+        total = h(a) + h(b)
+        return 2 * (total - h(a, b)) / total if total > 0 else 0.0
+
+    with_class = [su(x, y) for x in X.T]
+    order = [j for j in np.argsort(-np.array(with_class), kind="stable") if with_class[j] > delta]
+    kept = []
+    while order:
+        best = order.pop(0)
+        kept.append(int(best))
+        order = [j for j in order if su(X[:, best], X[:, j]) < with_class[j]]
+    return kept
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("delta", [0.0, 0.02])
+def test_fcbf_equals_the_published_loop(seed, delta):
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 3, 200)
+    X = rng.integers(0, 4, (200, 12))
+    for j in range(6):
+        X[:, j] = np.where(rng.random(200) < 0.2 + 0.1 * j, y, X[:, j])
+    X[:, 7] = np.where(rng.random(200) < 0.9, X[:, 5], X[:, 7])
+    found = fsframe.selectors["fcbf"](delta=delta).select(Dataset.from_arrays(X, y))
+    assert found.selected.tolist() == literal_fcbf(X, y, delta)
+
+
+def test_pair_weights_by_hand(table):
+    found = fsframe.selectors["mim"](pairs="synergy").select(table("tiny"))
+    pairs = found.pair_weights
+    # y = x3 xor x4: nothing alone, one bit together; x0 and its copy tell the same twice.
+    assert_allclose(pairs.matrix[3, 4], 1.0, atol=1e-12)
+    assert_allclose(pairs.matrix[0, 1], -0.4564355568004036, atol=1e-12)
+    assert_allclose(np.diagonal(pairs.matrix), found.scores, atol=1e-12)
+    assert pairs.top(1)[0][:2] == (3, 4)
+
+
+def test_joint_pair_weights_are_joint_information(table):
+    joint = fsframe.selectors["jmi"](pairs="joint").select(table("tiny")).pair_weights.matrix
+    synergy = fsframe.selectors["jmi"](pairs="synergy").select(table("tiny")).pair_weights.matrix
+    relevance = np.diagonal(joint)
+    assert_allclose(joint[3, 4], 1.0, atol=1e-12)
+    expected = relevance[:, None] + relevance[None, :] + synergy
+    off = ~np.eye(8, dtype=bool)
+    assert_allclose(joint[off], expected[off], atol=1e-12)
+    assert_array_equal(joint, joint.T)
+
+
+def test_pairs_of_the_selected_only(table):
+    found = fsframe.selectors["jmi"](pairs="joint", pair_columns="selected", top=3)
+    found = found.select(table("m1"))
+    assert_array_equal(found.pair_weights.columns, np.sort(found.selected))
+
+
+def test_pairs_that_do_not_fit_say_what_to_do(table):
+    with pytest.raises(RequestError, match="pair_columns=selected"):
+        fsframe.selectors["mim"](pairs="joint").select(table("m1"), run=Run(memory=10_000))
