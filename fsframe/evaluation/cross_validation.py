@@ -95,6 +95,8 @@ class CrossValidation(WrappingSelector):
     )
 
     def check_parameters(self) -> Iterator[str]:
+        if self.top is not None:
+            yield "top is for the chain under study (base), which decides what is kept"
         if self.base is None:
             return
         if self.groups is not None and self.scheme != "folds":

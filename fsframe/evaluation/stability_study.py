@@ -86,6 +86,8 @@ class StabilityStudy(WrappingSelector):
     )
 
     def check_parameters(self) -> Iterator[str]:
+        if self.top is not None:
+            yield "top is for the chain under study (base), which decides what is kept"
         for name in self.metric:
             try:
                 stability_metrics[name]

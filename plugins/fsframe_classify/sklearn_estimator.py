@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from fsframe.classifier import Classifier
 from fsframe.dataset import Dataset
-from fsframe.errors import PluginError, RequestError
+from fsframe.errors import DataError, PluginError, RequestError, one_line
 from fsframe.params import flag, param, text
 from fsframe.run import Run
 from fsframe.selection import Selection
@@ -113,7 +113,11 @@ class Sklearn(Classifier):
         if self.standardize:
             centre, spread = np.nanmean(X, axis=0), np.nanstd(X, axis=0)
             scale = np.where(spread > 0, spread, 1.0)
-        made.fit((X - centre) / scale, y)
+        try:
+            made.fit((X - centre) / scale, y)
+        except ValueError as error:
+            # Scikit-learn says so of missing values, single classes and the like.
+            raise DataError(f"{self.estimator} cannot be fitted: {one_line(error)}") from error
         return _Fitted(made=made, n_classes=data.n_classes, centre=centre, scale=scale)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import attrs
 import numpy as np
 from numpy.typing import NDArray
@@ -46,6 +48,8 @@ class Turf(WrappingSelector):
     >>> sorted(Turf(base="multisurf", drop=0.2, top=2).select(data).selected.tolist())
     [1, 4]
     """
+
+    uses_upstream_weights: ClassVar[bool] = True
 
     drop: int | float = param(
         0.1,
