@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import attrs
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_limits
 
 from fsframe.dataset import Dataset
 from fsframe.params import integer, param
@@ -70,3 +72,10 @@ def mim() -> type[TinyMim]:
 @pytest.fixture
 def slides() -> Any:
     return slides_table
+
+
+@pytest.fixture(autouse=True)
+def one_thread() -> Iterator[None]:
+    """Many small matrix products: more threads only wait for each other."""
+    with threadpool_limits(1):
+        yield

@@ -7,12 +7,12 @@ from typing import Any
 import attrs
 import numpy as np
 import pytest
-from fsframe_npfs.npfs import Npfs
 
 from fsframe.dataset import Dataset
 from fsframe.errors import RequestError
 from fsframe.run import Run
 from fsframe.selection import Selection
+from fsframe_npfs.npfs import Npfs
 
 
 def outcome(test: Npfs, base: Any, data: Dataset, upstream: Selection | None = None) -> Selection:

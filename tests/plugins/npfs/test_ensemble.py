@@ -6,6 +6,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import rankdata
+
+from fsframe.errors import RequestError
+from fsframe.run import Run
 from fsframe_npfs.aggregation import (
     complete_ranks,
     false_selections_bound,
@@ -14,12 +20,6 @@ from fsframe_npfs.aggregation import (
     threshold_for,
 )
 from fsframe_npfs.ensemble import Ensemble
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from scipy.stats import rankdata
-
-from fsframe.errors import RequestError
-from fsframe.run import Run
 
 
 @settings(max_examples=60, deadline=None)

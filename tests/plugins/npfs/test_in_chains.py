@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from fsframe_npfs.npfs import Npfs
-from fsframe_npfs.promises import NULLS, PROMISES
 
 import fsframe
 from fsframe.chain import Chain
 from fsframe.dataset import Dataset
 from fsframe.run import Run
+from fsframe_npfs.npfs import Npfs
+from fsframe_npfs.promises import NULLS, PROMISES
 
 
 def test_both_stages_are_in_the_registry_and_say_what_they_wrap() -> None:

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from fsframe_npfs.npfs import Npfs
 
 from fsframe.dataset import Dataset
 from fsframe.errors import RequestError
 from fsframe.run import Run
+from fsframe_npfs.npfs import Npfs
 
 
 def named(test: Npfs, base: Any, data: Dataset, seed: int = 0) -> np.ndarray:

@@ -7,14 +7,14 @@ from typing import Any
 import attrs
 import numpy as np
 import pytest
-from fsframe_npfs.marks import FragileColumns, PairMarks
-from fsframe_npfs.npfs import Npfs
 
 from fsframe.chain import Chain
 from fsframe.dataset import Dataset
 from fsframe.run import Run
 from fsframe.selection import PairWeights, Selection
 from fsframe.selector import Selector
+from fsframe_npfs.marks import FragileColumns, PairMarks
+from fsframe_npfs.npfs import Npfs
 
 
 @attrs.frozen(kw_only=True)

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from fsframe_npfs.npfs import Npfs
-from fsframe_npfs.tails import binomial_tail, critical_value
 from scipy import stats
 
 from fsframe.run import Run
+from fsframe_npfs.npfs import Npfs
+from fsframe_npfs.tails import binomial_tail, critical_value
 
 DATA = Path(__file__).parent / "data"
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from fsframe_npfs.resamples import bootstrap_counts, half_counts, largest_shard_number, shard_counts
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fsframe.errors import DataError, RequestError
+from fsframe_npfs.resamples import bootstrap_counts, half_counts, largest_shard_number, shard_counts
 
 
 def labels(*sizes: int) -> np.ndarray:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+
+from fsframe.run import Run
 from fsframe_npfs.npfs import Npfs
 from fsframe_npfs.settling import looks, settled
 from fsframe_npfs.tails import binomial_tail, critical_value
-
-from fsframe.run import Run
 
 
 def test_stopping_early_uses_the_critical_value_for_the_number_drawn(mim: Any, slides: Any) -> None:

@@ -7,6 +7,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
 from fsframe_npfs.tails import (
     binomial_tail,
     critical_value,
@@ -15,9 +19,6 @@ from fsframe_npfs.tails import (
     poisson_binomial_tail,
     selection_tail,
 )
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from scipy import stats
 
 DATA = Path(__file__).parent / "data"
 
