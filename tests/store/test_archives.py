@@ -75,7 +75,7 @@ def test_version_1_keeps_its_stages_for_ever():
         0.06838553450636833,
         1.0617780292035146,
         1.9716066948424764,
-        0.17007138647647863,
+        0.17007137648647863,
     ]
     assert {name: (t.dtype.str, t.shape) for name, t in found.tables.items()} == {
         "bootstrap": ("|b1", (50, 7)),
