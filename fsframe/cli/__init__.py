@@ -28,6 +28,7 @@ _COMMANDS = {
         "fsframe.cli.stability:stability",
         "Say how alike the features are that a chain keeps on resamples.",
     ),
+    "resume": ("fsframe.cli.resume:resume", "Go on with a run that was interrupted."),
     "show": ("fsframe.cli.show:show", "Show what a run file holds."),
     "verify": ("fsframe.cli.verify:verify", "Check that a run file is sound."),
 }
@@ -56,7 +57,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and end the process with its exit code.
 
     0 done; 2 the request is wrong; 3 a plugin is missing or broken; 4 the data cannot be used;
-    5 a file is unreadable or in the way; 130 interrupted.
+    5 a file is unreadable or in the way; 6 the workers are lost; 130 interrupted, 143 told to stop.
     """
     sys.exit(_run(arguments))
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import shlex
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from fsframe.cli.reading_options import read_data, reading_options
+from fsframe.cli.running import Talk, engine_options, run_chain
 from fsframe.cli.stages import StageGroup, last_command
 from fsframe.errors import RequestError
 from fsframe.grammar import StageText
@@ -68,6 +68,7 @@ class _Memory(click.ParamType):
 @click.option(
     "--memory", type=_Memory(), help="Bound on temporaries, such as 2GB. [default: 2 GiB]"
 )
+@engine_options
 @click.option("--dry-run", is_flag=True, help="Only check the request and print the chain.")
 def _on(data: str, **options: Any) -> dict[str, Any]:
     """The table to run on: CSV, TSV (also .gz), NPZ or HDF5.
@@ -143,7 +144,6 @@ def default_run_path(chain: Chain, data: Path) -> Path:
 
 def _run_on(parsed: Chain, *, data: str, **options: Any) -> None:
     from fsframe.cli.display import result_lines, result_object
-    from fsframe.cli.progress import ProgressLine
     from fsframe.reading import find_table
     from fsframe.store import check_destination
 
@@ -152,26 +152,11 @@ def _run_on(parsed: Chain, *, data: str, **options: Any) -> None:
     if not options["no_out"]:
         out = Path(options["out"]) if options["out"] else default_run_path(parsed, path)
         check_destination(out, overwrite=options["overwrite"])
+    talk = Talk(quiet=options["quiet"], events=options["events"] == "json")
     table = read_data(str(path), **options)
-    quiet = options["quiet"]
-    if not quiet:
-        for warning in table.warnings:
-            click.echo(f"note: {warning}", err=True)
-    line = ProgressLine()
-    try:
-        record = parsed.run(
-            table,
-            options["seed"],
-            out,
-            overwrite=options["overwrite"],
-            listener=None if quiet else line,
-            memory=options["memory"],
-            threads=options["threads"],
-            source=data,
-            command=shlex.join(["fsframe", *sys.argv[1:]]),
-        )
-    finally:
-        line.close()
+    for warning in table.warnings:
+        talk.note(warning)
+    record = run_chain(parsed, table, out, options, talk=talk, path=path, source=data)
     if options["as_json"]:
         click.echo(json.dumps(result_object(record, out), ensure_ascii=False, allow_nan=False))
         return

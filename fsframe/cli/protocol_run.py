@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
-import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -11,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from fsframe.cli.reading_options import read_data
+from fsframe.cli.running import Talk, engine_options, run_chain
 from fsframe.errors import RequestError
 from fsframe.grammar import StageText
 
@@ -41,6 +40,7 @@ _OPTIONS = (
 
 def output_options(function: F) -> F:
     """`function` with the options that `run_protocol` takes."""
+    function = engine_options(function)
     for option in reversed(_OPTIONS):
         function = option(function)
     return function
@@ -92,7 +92,6 @@ def run_protocol(
     FsframeError
         As reading and running say.
     """
-    from fsframe.cli.progress import ProgressLine
     from fsframe.reading import find_table
     from fsframe.reading.locate import table_name
     from fsframe.store import check_destination
@@ -106,22 +105,9 @@ def run_protocol(
     for written in (out, *also_written):
         if written is not None:
             check_destination(written, overwrite=options["overwrite"])
+    talk = Talk(quiet=options["quiet"], events=options["events"] == "json")
     table = read_data(str(path), **options)
-    quiet = options["quiet"]
-    if not quiet:
-        for warning in table.warnings:
-            click.echo(f"note: {warning}", err=True)
-    line = ProgressLine()
-    try:
-        record = chain.run(
-            table,
-            options["seed"],
-            out,
-            overwrite=options["overwrite"],
-            listener=None if quiet else line,
-            source=data,
-            command=shlex.join(["fsframe", *sys.argv[1:]]),
-        )
-    finally:
-        line.close()
+    for warning in table.warnings:
+        talk.note(warning)
+    record = run_chain(chain, table, out, options, talk=talk, path=path, source=data)
     return record, out

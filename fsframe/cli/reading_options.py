@@ -32,6 +32,12 @@ _OPTIONS = (
         metavar="NAME,…",
         help="Columns whose numbers are names of categories.",
     ),
+    click.option("--delimiter", metavar="SIGN", help="Between fields. [default: found out]"),
+    click.option(
+        "--header/--no-header",
+        default=None,
+        help="Whether the first line holds names. [default: found out]",
+    ),
     click.option("--x", "x_path", metavar="PATH", help="HDF5, NPZ: features. [default: X]"),
     click.option("--y", "y_path", metavar="PATH", help="HDF5, NPZ: label. [default: y]"),
     click.option(
@@ -59,6 +65,8 @@ def read_data(path: str, **options: Any) -> Dataset:
         "drop": _list(options.get("drop")),
         "categorical": _list(options.get("categorical")) or None,
         "task": options.get("task"),
+        "delimiter": (options.get("delimiter") or "").replace("\\t", "\t") or None,
+        "header": options.get("header"),
     }
     for key, name in (("x", "x_path"), ("y", "y_path"), ("names", "names_path")):
         if options.get(name):

@@ -35,10 +35,11 @@ def check_finite(X: NDArray[np.float64], where: Callable[[int, int], str]) -> No
     infinite = np.isinf(X)
     if infinite.any():
         row, column = np.unravel_index(int(np.argmax(infinite)), X.shape)
+        more = int(infinite.sum()) - 1
+        others = f" ({more} more like it)" if more else ""
         raise DataError(
-            f"{where(int(row), int(column))}: infinite (or too large for a 64-bit number), as are "
-            f"{int(infinite.sum()) - 1} more values; correct it, or leave the field empty if "
-            f"missing"
+            f"{where(int(row), int(column))}: infinite, or too large for a 64-bit number{others}; "
+            "correct it, or leave the field empty if missing"
         )
 
 
