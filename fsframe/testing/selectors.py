@@ -187,6 +187,7 @@ class SelectorConformance(Conformance):
         counts = _resamples(mine, 2)
         resample, upstream = mine.with_counts(counts[0]), _upstream(mine)
         before = frozen_bytes(X, y, counts, upstream, resample.counts)
+        self.make().select(mine)
         self.make().select(mine, upstream)
         self.make().select(resample)
         self.make().select_many(mine, counts)
