@@ -24,6 +24,7 @@ _COMMANDS = {
     "info": ("fsframe.cli.info:info", "Say which versions, folders and limits are in use."),
     "methods": ("fsframe.cli.methods:methods", "List the methods there are, or explain one."),
     "plugins": ("fsframe.cli.plugins:plugins", "List the plugins and what became of each."),
+    "predict": ("fsframe.cli.predict:predict", "Predict the rows of a table with a run."),
     "stability": (
         "fsframe.cli.stability:stability",
         "Say how alike the features are that a chain keeps on resamples.",

@@ -1,0 +1,75 @@
+"""``fsframe predict RUN.h5 on NEW.csv``: classes for rows that have none."""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+
+import click
+
+from fsframe.cli.reading_options import read_data
+from fsframe.cli.run_file import find_run
+from fsframe.errors import DataError, RequestError
+
+__all__ = ["predict"]
+
+
+@click.command()
+@click.argument("run")
+@click.argument("words", nargs=-1, required=True, metavar="on DATA")
+@click.option(
+    "--train", metavar="DATA", help="The table the run was made on. [default: where it was then]"
+)
+@click.option("--label", metavar="NAME|NUMBER", help="Label column of that table, as in the run.")
+@click.option("--classifier", metavar="STAGE", default="", help="For a run without one.")
+@click.option("-o", "--out", metavar="FILE", help="Where to write. [default: the screen]")
+@click.option("--overwrite", is_flag=True, help="Replace the file if it is there.")
+def predict(
+    run: str,
+    words: tuple[str, ...],
+    train: str | None,
+    label: str | None,
+    classifier: str,
+    out: str | None,
+    overwrite: bool,
+) -> None:
+    """Predict the class of every row of a table with a finished run.
+
+    Written is a CSV with the row's number, the class, and a score for every class (larger is more
+    likely). The classifier is fitted again on the table the run was made on, which must be at hand.
+
+    \b
+    Example:
+      fsframe predict examples/parkinsons.immigrate-npfs.h5 on examples/parkinsons.csv \\
+        --classifier margin
+    """
+    from fsframe.prediction import refit
+    from fsframe.reading import read_table
+    from fsframe.store import check_destination, load_run, place_file
+
+    if len(words) != 2 or words[0] != "on":
+        raise RequestError("say which table: fsframe predict RUN.h5 on DATA")
+    if out:
+        check_destination(out, overwrite=overwrite)
+    record = load_run(find_run(run))
+    source = train or record.data.source
+    if not train and not (source and Path(source).exists()):
+        raise DataError(
+            f"the table the run was made on ({source or 'of unknown place'}) is not there; say "
+            "where it is: --train DATA"
+        )
+    fitted = refit(record, read_data(source, label=label or record.data.label), classifier)
+    table = read_table(words[1])
+    X = table.numbers(record.feature_names)
+    scores, codes = fitted.predict_scores(X), fitted.predict(X)
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["row", "class", *(f"score {name}" for name in fitted.classes)])
+    for row, (code, values) in enumerate(zip(codes, scores, strict=True), start=1):
+        writer.writerow([row, fitted.classes[code], *(repr(float(value)) for value in values)])
+    if out is None:
+        click.echo(text.getvalue(), nl=False)
+        return
+    written = place_file(out, text.getvalue().encode(), overwrite=overwrite)
+    click.echo(f"predictions: {written}")
