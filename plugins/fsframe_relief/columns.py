@@ -253,6 +253,8 @@ def _codes(
     order: NDArray[np.intp],
 ) -> tuple[NDArray[Any], NDArray[np.int64]]:
     """Codes 0 … of discrete columns (the type's largest value: missing), and levels per column."""
+    from fsframe_relief.packing_kernels import short_codes
+
     n = X.shape[0]
     with np.errstate(over="ignore", invalid="ignore"):
         span = high[columns] - low[columns]
@@ -271,17 +273,12 @@ def _codes(
     kind: Any = np.uint8 if n_levels.max(initial=0) < 256 else np.uint32
     gap = np.iinfo(kind).max
     codes = np.empty((n, columns.size), dtype=kind)
-    width = max(1, SLICE // max(1, n))
-    for start in range(0, columns.size, width):
-        part = slice(start, start + width)
-        block = X[:, columns[part]] - low[columns[part]]
-        block = block[order]
-        block[np.isnan(block)] = gap
-        short = direct[part]
-        if short.all():
-            codes[:, part] = block
-        else:
-            codes[:, np.arange(start, start + short.size)[short]] = block[:, short]
+    if direct.all():
+        short_codes(X, order, columns, low, gap, codes)
+    elif direct.any():
+        part = np.empty((n, int(direct.sum())), dtype=kind)
+        short_codes(X, order, columns[direct], low, gap, part)
+        codes[:, direct] = part
     for k, coded in looked_up.items():
         codes[:, k] = np.where(coded < 0, gap, coded)
     return codes, n_levels
@@ -295,45 +292,24 @@ def _planes(
     Returns planes (n, words), known (n, words or 0), and segments (bits, first word, words, first
     word of known) as rows.
     """
+    from fsframe_relief.packing_kernels import pack_planes
+
     n = codes.shape[0]
     bits = np.array([max(1, int(m - 1).bit_length()) for m in n_levels], dtype=np.int64)
-    segments, planes, known = [], [], []
+    segments = []
     first = at = 0
     for width in np.unique(bits):
-        members = np.flatnonzero(bits == width)
-        words = -(-members.size // 64)
-        for b in range(int(width)):
-            planes.append(_packed(codes, members, words, lambda block, b=b: (block >> b) & 1 != 0))
-        gap = np.iinfo(codes.dtype).max
-        if gaps:
-            known.append(_packed(codes, members, words, lambda block, gap=gap: block != gap))
+        words = -(-int((bits == width).sum()) // 64)
         segments.append((int(width), first, words, at))
         first += int(width) * words
         at += words if gaps else 0
-    empty = np.zeros((n, 0), dtype=np.uint64)
-    return (
-        np.ascontiguousarray(np.concatenate([empty, *planes], axis=1)),
-        np.ascontiguousarray(np.concatenate([empty, *known], axis=1)),
-        np.array(segments, dtype=np.int64).reshape(-1, 4),
-    )
-
-
-def _packed(
-    codes: NDArray[Any],
-    members: NDArray[np.intp],
-    words: int,
-    test: Callable[[NDArray[Any]], NDArray[np.bool_]],
-) -> NDArray[np.uint64]:
-    """``test(codes)`` of some columns as bits, 64 to a word, zeros at the end."""
-    n = codes.shape[0]
-    packed = np.zeros((n, words * 8), dtype=np.uint8)
-    every = members.size == codes.shape[1]
-    step = max(1, SLICE // max(1, members.size))
-    for r in range(0, n, step):
-        block = codes[r : r + step] if every else codes[r : r + step, members]
-        bits = np.packbits(test(block), axis=1, bitorder="little")
-        packed[r : r + step, : bits.shape[1]] = bits
-    return packed.view(np.uint64)
+    planes = np.empty((n, first), dtype=np.uint64)
+    known = np.empty((n, at), dtype=np.uint64)
+    gap = np.iinfo(codes.dtype).max
+    for width, begin, words, place in segments:
+        members = np.flatnonzero(bits == width)
+        pack_planes(codes, members, width, gap, planes, begin, words, known, place)
+    return planes, known, np.array(segments, dtype=np.int64).reshape(-1, 4)
 
 
 def _probability(

@@ -29,14 +29,15 @@ class IterativeRelief(ReliefSelector):
     -----
     Round t: d_ij = sum_a w_a diff(a, i, j); r_i is the smallest radius with at least `least` hits
     and misses; neighbours count with max(0, 1 - (d_ij / r_i)^2); W is the usual score with these
-    weights. Then v = max(W, 0), scaled to mean 1, and w becomes (1 - step) w + step v. The first
-    round has all w = 1. Iteration stops when no weight changes by more than `tol` times the
-    largest one.
+    weights. Scores add up over the rounds; w is their sum where it is positive, scaled to mean 1,
+    and 1 everywhere in the first round. Iteration stops when no weight changes by more than `tol`
+    times the largest one; the result is the mean score over the rounds.
 
-    The idea, the ball and the quadratic weight are those of Draper, Kaito & Bins 2003; departures:
-    the radius is each target's own (a common one is set by the most remote instance), negative
-    scores weigh nothing, weights keep their sum, and steps are damped, without which they may
-    swing between two states. O(rounds n^2 p) time.
+    The idea, the ball, the quadratic weight and the sum over rounds are those of Draper, Kaito &
+    Bins 2003; departures: the radius is each target's own (a common one is set by the most remote
+    instance), and negative sums weigh nothing. Without the sum, a feature that weighs much in the
+    distance is equal among neighbours, loses its score, and rounds swing between two states.
+    O(rounds n^2 p) time.
 
     References
     ----------
@@ -63,9 +64,6 @@ class IterativeRelief(ReliefSelector):
         source="Draper, Kaito & Bins 2003",
     )
     rounds: int = param(20, integer(1), help="Largest number of rounds.")
-    step: float = param(
-        0.5, real(above=0, most=1), help="Share of the new weights in the next distance."
-    )
     tol: float = param(0.01, real(above=0), help="Change of weights at which iteration stops.")
 
     def check_parameters(self) -> Iterator[str]:
@@ -98,6 +96,7 @@ class IterativeRelief(ReliefSelector):
         """Scores of the last round, its distance weights, and the change of weights per round."""
         p = data.n_features
         w, changes = np.ones(p), []
+        total = np.zeros(p)
         for t in range(self.rounds):
             metric = prepare_columns(
                 data.X,
@@ -106,7 +105,7 @@ class IterativeRelief(ReliefSelector):
                 ramp=None if self.ramp is None else (self.ramp[0], self.ramp[1]),
                 weight=w,
             )
-            scores = feature_scores(
+            total += feature_scores(
                 problem.columns,
                 self.rule(False),
                 problem.target,
@@ -116,15 +115,14 @@ class IterativeRelief(ReliefSelector):
                 metric=metric,
             )
             run.progress(t + 1, self.rounds, "rounds")
-            fresh = np.maximum(np.nan_to_num(scores), 0.0)
-            if not fresh.any():
+            following = np.maximum(np.nan_to_num(total), 0.0)
+            if not following.any():
                 # nothing separates the classes: there is no direction to go
                 changes.append(0.0)
                 break
-            fresh *= p / fresh.sum()
-            following = (1 - self.step) * w + self.step * fresh
+            following *= p / following.sum()
             changes.append(float(np.abs(following - w).max() / following.max()))
+            w = following
             if changes[-1] <= self.tol:
                 break
-            w = following
-        return scores, w, np.array(changes)
+        return total / len(changes), w, np.array(changes)

@@ -25,7 +25,7 @@ from fsframe_relief.sums import feature_scores
 __all__ = ["Problem", "ReliefSelector", "discrete_columns", "make_problem"]
 
 FEW_LEVELS = 10
-SMALL = 3e7
+SMALL = 1.5e8
 """Pairs times columns below which starting threads costs more than they save."""
 
 

@@ -313,30 +313,13 @@ class _Sums:
 
 def _level_masks(columns: Columns) -> _Masks:
     """Bit masks over the instances of every code of every discrete column."""
+    from fsframe_relief.packing_kernels import level_masks
+
     n, p = columns.codes.shape
     words = -(-n // 64)
     start = np.concatenate([[0], np.cumsum(columns.n_levels)])[:-1].astype(np.int64)
     levels = np.zeros((int(columns.n_levels.sum()), words), dtype=np.uint64)
     n_whole = int((~columns.gaps).sum())
     known = np.zeros((p - n_whole, words), dtype=np.uint64)
-    step = max(1, (1 << 22) // max(1, n))
-    for a0 in range(0, p, step):
-        block = columns.codes[:, a0 : a0 + step]
-        depth = columns.n_levels[a0 : a0 + step]
-        for v in range(int(depth.max(initial=0))):
-            has = np.flatnonzero(depth > v)
-            levels[start[a0 + has] + v] = _bits(block[:, has] == v, words)
-        first = max(n_whole - a0, 0)
-        if first < block.shape[1]:
-            at = a0 + first - n_whole
-            bits = _bits(block[:, first:] != columns.gap, words)
-            known[at : at + len(bits)] = bits
+    level_masks(columns.codes, columns.gap, start, levels, n_whole, known)
     return _Masks(levels=levels, start=start, known=known)
-
-
-def _bits(table: NDArray[np.bool_], words: int) -> NDArray[np.uint64]:
-    """The columns of a (n, p) table of truths as (p, words) bits."""
-    packed = np.packbits(table, axis=0, bitorder="little")
-    out = np.zeros((table.shape[1], words * 8), dtype=np.uint8)
-    out[:, : packed.shape[0]] = packed.T
-    return out.view(np.uint64)

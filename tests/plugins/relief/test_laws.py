@@ -1,4 +1,4 @@
-"""What must not change a score, and what must: order, scale, threads, odd columns, small classes."""
+"""What must not change a score, and what must: order, scale, threads, odd columns, few members."""
 
 from __future__ import annotations
 
@@ -101,9 +101,10 @@ def test_label_codes_and_class_order_do_not_matter(method):
         pytest.skip("which targets are drawn follows the order of rows")
     data = make_data()
     renamed = attrs.evolve(data, y=np.array([2, 0, 1])[data.y])
-    np.testing.assert_allclose(
-        method.select(renamed).scores, method.select(data).scores, rtol=0, atol=1e-13
-    )
+    # rounds of iteration carry rounding on
+    atol = 1e-9 if isinstance(method, IterativeRelief) else 1e-13
+    found, base = method.select(renamed).scores, method.select(data).scores
+    np.testing.assert_allclose(found, base, rtol=0, atol=atol)
 
 
 @pytest.mark.parametrize("method", CLASSIFIERS)

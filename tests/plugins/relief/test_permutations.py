@@ -153,8 +153,10 @@ def test_p_values_do_not_depend_on_threads_or_row_order(monkeypatch):
 def test_adjustment_follows_benjamini_and_hochberg_and_leaves_gaps_out():
     # Table 1 of Benjamini & Hochberg 1995 has 15 p-values; the first four are kept at 0.05.
     p = np.array(
-        [0.0001, 0.0004, 0.0019, 0.0095, 0.0201, 0.0278, 0.0298, 0.0344, 0.0459, 0.3240, 0.4262]
-        + [0.5719, 0.6528, 0.7590, 1.0]
+        [
+            *(0.0001, 0.0004, 0.0019, 0.0095, 0.0201, 0.0278, 0.0298, 0.0344),
+            *(0.0459, 0.3240, 0.4262, 0.5719, 0.6528, 0.7590, 1.0),
+        ]
     )
     q = adjusted(np.append(p, np.nan), "benjamini-hochberg")
     assert (q[:15] <= 0.05).sum() == 4

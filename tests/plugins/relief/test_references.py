@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+
+from fsframe.run import Run
 from fsframe_relief.multisurf import Multisurf
 from fsframe_relief.multisurfstar import Multisurfstar
 from fsframe_relief.relief import Relief
@@ -11,8 +13,6 @@ from fsframe_relief.relieff import Relieff
 from fsframe_relief.rrelieff import Rrelieff
 from fsframe_relief.surf import Surf
 from fsframe_relief.surfstar import Surfstar
-
-from fsframe.run import Run
 
 from .conftest import read_scores
 

@@ -1,0 +1,115 @@
+"""One measurement in a process of its own: a program scores one simulated table, as JSON on stdout.
+
+    python worker.py PROGRAM METHOD N A THREADS REPEATS [KIND]
+
+PROGRAM is fsframe, fast-select, skrebate or orange; METHOD relieff (k = 10) or multisurf; KIND is
+``normal`` (default) or ``genotypes``. Data are drawn from a fixed seed, so that all programs score
+the same table. `first` is the first call in the process (compiled code is loaded in it), `best`
+the fastest of the calls after it, both without imports and making the data; `imports` is the time
+to import.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import sys
+import time
+import warnings
+
+
+def scorer(program: str, method: str, threads: int):
+    """A function of (X, y) that scores all features, and the program's version."""
+    if program == "fsframe":
+        import fsframe
+        from fsframe.dataset import Dataset
+        from fsframe.run import Run
+        from fsframe_relief.multisurf import Multisurf
+        from fsframe_relief.relieff import Relieff
+
+        selector = Relieff(k=10) if method == "relieff" else Multisurf()
+        run = Run(threads=threads)
+        version = getattr(fsframe, "__version__", "")
+        return lambda X, y: selector.select(Dataset.from_arrays(X, y), run=run).scores, version
+    if program == "fast-select":
+        import fast_select
+        from fast_select import MultiSURF, ReliefF
+
+        options = {"backend": "cpu", "n_jobs": threads}
+        if method == "relieff":
+            return (
+                lambda X, y: ReliefF(n_neighbors=10, **options).fit(X, y).feature_importances_,
+                getattr(fast_select, "__version__", ""),
+            )
+        return (
+            lambda X, y: MultiSURF(**options).fit(X, y).feature_importances_,
+            getattr(fast_select, "__version__", ""),
+        )
+    if program == "skrebate":
+        import skrebate
+        from skrebate import MultiSURF, ReliefF
+
+        if method == "relieff":
+            return (
+                lambda X, y: ReliefF(n_neighbors=10, n_jobs=threads).fit(X, y).feature_importances_,
+                skrebate.__version__,
+            )
+        return (
+            lambda X, y: MultiSURF(n_jobs=threads).fit(X, y).feature_importances_,
+            skrebate.__version__,
+        )
+    import numpy as np
+    import Orange
+    from Orange.preprocess._relieff import relieff
+
+    if method != "relieff" or threads != 1:
+        raise ImportError("Orange has ReliefF on one thread only")
+
+    def score(X, y):
+        # its scorer's own core; it draws N targets with replacement
+        discrete = np.array([len(np.unique(X[:, 0])) <= 10] * X.shape[1], dtype=np.int8)
+        return relieff(X, y.astype(float), len(y), 10, discrete, np.random.RandomState(0))
+
+    return score, Orange.__version__
+
+
+def main() -> None:
+    program, method, n, p, threads, repeats, *kind = sys.argv[1:]
+    os.environ["NUMBA_NUM_THREADS"] = threads
+    os.environ["OMP_NUM_THREADS"] = threads
+    warnings.simplefilter("ignore")
+    import numpy as np
+
+    rng = np.random.default_rng(0)
+    shape = (int(n), int(p))
+    if kind == ["genotypes"]:
+        X = rng.binomial(2, 0.3, shape).astype(float)
+    else:
+        X = rng.normal(size=shape)
+    y = rng.integers(0, 2, int(n))
+    try:
+        start = time.perf_counter()
+        score, version = scorer(program, method, int(threads))
+        imports = time.perf_counter() - start
+    except ImportError as error:
+        print(json.dumps({"missing": str(error)}))
+        return
+    seconds = []
+    for _ in range(int(repeats) + 1):
+        start = time.perf_counter()
+        score(X, y)
+        seconds.append(time.perf_counter() - start)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    answer = {
+        "version": version,
+        "imports": imports,
+        "first": seconds[0],
+        "best": min(seconds[1:] or seconds),
+        "peak_mb": peak,
+    }
+    print(json.dumps(answer))
+
+
+if __name__ == "__main__":
+    main()
