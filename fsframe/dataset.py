@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import numbers
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Any, Protocol
@@ -126,10 +128,7 @@ class Dataset:
         n_samples, n_features = matrix.shape
         names = _names(feature_names, n_features)
         codes, classes, kind = _labels(y, n_samples, label_name, task)
-        mask = np.zeros(n_features, dtype=bool)
-        if categorical is not None:
-            mask[np.asarray(categorical)] = True
-        mask.setflags(write=False)
+        mask = _categorical(categorical, n_features)
         return cls(
             matrix=matrix,
             y=codes,
@@ -240,7 +239,10 @@ class Dataset:
         """
         if counts is None:
             return attrs.evolve(self, counts=None)
-        taken = np.asarray(counts, dtype=np.int64)
+        given = np.asarray(counts)
+        if given.dtype.kind not in "iu" and not np.array_equal(given, np.round(given)):
+            raise DataError("counts must be whole numbers: how often each row was drawn")
+        taken = given.astype(np.int64)
         if taken.shape != (self.n_samples,) or taken.min() < 0 or not taken.any():
             raise DataError(
                 f"counts must be {self.n_samples} numbers ≥ 0, not all zero, one per row"
@@ -260,6 +262,8 @@ class Dataset:
 
 def _matrix(X: ArrayLike) -> NDArray[np.float64]:
     try:
+        if np.asarray(X).dtype.kind in "cmM":
+            raise TypeError(f"values of {np.asarray(X).dtype} are no real numbers")
         matrix = np.array(X, dtype=np.float64, order="C", copy=None)
     except (TypeError, ValueError) as error:
         raise DataError(f"the features must be a table of numbers: {error}") from None
@@ -281,6 +285,26 @@ def _matrix(X: ArrayLike) -> NDArray[np.float64]:
     return matrix
 
 
+def _categorical(given: Any, n_features: int) -> NDArray[np.bool_]:
+    """The columns meant, as (n_features,) bool; `given` is such a mask, or column numbers."""
+    mask = np.zeros(n_features, dtype=bool)
+    if given is not None and np.size(given):
+        columns = np.asarray(given)
+        if columns.dtype == bool and columns.shape != (n_features,):
+            raise DataError(
+                f"the mask of categorical columns has shape {columns.shape}, not ({n_features},)"
+            )
+        if columns.dtype.kind not in "bui":
+            raise DataError(f"categorical columns are given by number or mask, not {given!r}")
+        if columns.dtype != bool and not (0 <= columns.min() <= columns.max() < n_features):
+            raise DataError(
+                f"categorical columns {columns.tolist()} are not all in 0 … {n_features - 1}"
+            )
+        mask[columns] = True
+    mask.setflags(write=False)
+    return mask
+
+
 def _names(given: Sequence[str] | None, n_features: int) -> tuple[str, ...]:
     if given is None:
         return tuple(f"f{i + 1}" for i in range(n_features))
@@ -288,21 +312,33 @@ def _names(given: Sequence[str] | None, n_features: int) -> tuple[str, ...]:
     if len(names) != n_features:
         raise DataError(f"{len(names)} feature names for {n_features} features")
     if len(set(names)) != len(names):
-        twice = sorted({name for name in names if names.count(name) > 1})
+        twice = sorted(name for name, times in Counter(names).items() if times > 1)
         raise DataError(f"feature names must differ; given more than once: {', '.join(twice[:5])}")
     return names
+
+
+def _plain_labels(labels: NDArray[Any], label_name: str) -> NDArray[Any]:
+    """Labels of Python objects as numbers where all are numbers, else as text."""
+    if labels.dtype.kind != "O" or labels.ndim != 1:
+        return labels
+    found = labels.tolist()
+    for row, label in enumerate(found, start=1):
+        # NaN is the one value that differs from itself.
+        if label is None or label != label:
+            raise DataError(f"label {label_name!r} is missing in row {row}")
+    if all(isinstance(label, numbers.Real) for label in found):
+        return np.array(found)
+    return np.array([str(label) for label in found])
 
 
 def _labels(
     y: ArrayLike, n_samples: int, label_name: str, task: str | None
 ) -> tuple[NDArray[Any], tuple[Any, ...], str]:
-    labels = np.asarray(y)
+    labels = _plain_labels(np.asarray(y), label_name)
     if labels.shape != (n_samples,):
         raise DataError(
             f"label {label_name!r} has shape {labels.shape}, the table {n_samples} rows"
         )
-    if labels.dtype.kind == "O":
-        labels = np.asarray([str(label) for label in labels])
     if labels.dtype.kind == "f" and not np.isfinite(labels).all():
         row = int(np.flatnonzero(~np.isfinite(labels))[0])
         raise DataError(f"label {label_name!r} is missing or infinite in row {row + 1}")

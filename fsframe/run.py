@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import numbers
 import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import attrs
 import numpy as np
+
+from fsframe.errors import RequestError
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -36,6 +39,12 @@ def available_threads() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+def _seed(value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < 0:
+        raise RequestError(f"the seed must be a whole number from 0, not {value!r}")
+    return int(value)
 
 
 @attrs.frozen(kw_only=True)
@@ -76,7 +85,7 @@ class Run:
     (0, 42)
     """
 
-    entropy: int = 0
+    entropy: int = attrs.field(default=0, converter=_seed)
     key: tuple[int, ...] = ()
     memory: int = DEFAULT_MEMORY
     threads: int = attrs.field(factory=available_threads)
@@ -129,4 +138,4 @@ def make_run(run: Run | None, seed: int | None, **options: Any) -> Run:
     """`run` itself, or a new one with that seed (0 where none is given)."""
     if run is not None:
         return run
-    return Run(entropy=0 if seed is None else int(seed), **options)
+    return Run(entropy=0 if seed is None else seed, **options)

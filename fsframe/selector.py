@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, ClassVar, Protocol
 
 import attrs
@@ -113,8 +112,8 @@ class Selector(Parameterised):
             If the method returns something unsound.
         """
         surroundings = make_run(run, seed)
-        self.check_data(data)
         columns = _columns(data, upstream)
+        self.check_data(data)
         if not columns.size:
             return _nothing_left(data)
         local, rows, notes = self._localise(data, columns)
@@ -273,6 +272,16 @@ class WrappingSelector(Selector):
 
 
 def _columns(data: Dataset, upstream: Selection | None) -> NDArray[np.intp]:
+    if not isinstance(data, Dataset):
+        raise RequestError(
+            f"select takes a Dataset, not {type(data).__name__}: make one with "
+            "Dataset.from_arrays(X, y), or read one with fsframe.read(path)"
+        )
+    if upstream is not None and upstream.n_features != data.n_features:
+        raise RequestError(
+            f"the stage on the left saw {upstream.n_features} columns, {data.name!r} has "
+            f"{data.n_features}: both must be of one table"
+        )
     if upstream is None:
         return np.arange(data.n_features)
     return np.sort(upstream.selected)
@@ -348,13 +357,10 @@ def _first_missing(data: Dataset) -> tuple[int, int, int] | None:
         # A sum is NaN if any term is: one pass without a temporary for the usual, complete table.
         if not np.isnan(block.sum()):
             continue
-        for row, column in _nan_places(block):
-            total += 1
-            if first is None or (row, start + column) < first:
-                first = (row, start + column)
+        places = np.argwhere(np.isnan(block))
+        total += len(places)
+        if len(places):
+            # argwhere goes row by row, so that the block's first place is its first row.
+            place = (int(places[0, 0]), start + int(places[0, 1]))
+            first = place if first is None else min(first, place)
     return None if first is None else (first[0], first[1], total)
-
-
-def _nan_places(block: NDArray[Any]) -> Iterator[tuple[int, int]]:
-    for row, column in np.argwhere(np.isnan(block)):
-        yield int(row), int(column)
