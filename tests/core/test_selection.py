@@ -1,0 +1,160 @@
+"""Selection and PairWeights: numbering, freezing, soundness, travel."""
+
+from __future__ import annotations
+
+import pickle
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fsframe.selection import Pair, PairWeights, Selection, rank_by_score
+
+column_sets = st.sets(st.integers(0, 19), min_size=1, max_size=12).map(sorted)
+
+
+def selection(p: int, seed: int = 0) -> Selection:
+    generator = np.random.default_rng(seed)
+    scores = generator.random(p)
+    matrix = generator.random((p, p))
+    return Selection(
+        selected=rank_by_score(scores)[: max(1, p // 2)],
+        scores=scores,
+        weights=generator.random(p),
+        pair_weights=PairWeights(np.arange(p), matrix + matrix.T),
+        features_in=np.arange(p),
+    )
+
+
+@given(column_sets)
+def test_restriction_takes_back_what_lifting_did(columns: list[int]) -> None:
+    local = selection(len(columns))
+    lifted = local.lift(np.array(columns), 20)
+    back = lifted.restrict(np.array(columns))
+    assert back.selected.tolist() == local.selected.tolist()
+    assert back.scores.tolist() == local.scores.tolist()
+    assert back.weights is not None and local.weights is not None
+    assert back.weights.tolist() == local.weights.tolist()
+    assert back.pair_weights is not None and local.pair_weights is not None
+    assert back.pair_weights.columns.tolist() == local.pair_weights.columns.tolist()
+    assert np.array_equal(back.pair_weights.matrix, local.pair_weights.matrix)  # type: ignore[arg-type]
+
+
+@given(column_sets)
+def test_lifting_names_the_original_columns(columns: list[int]) -> None:
+    local = selection(len(columns))
+    lifted = local.lift(np.array(columns), 20)
+    assert not lifted.problems(20, 5)
+    assert lifted.selected.tolist() == [columns[c] for c in local.selected]
+    others = np.setdiff1d(np.arange(20), columns)
+    assert np.isnan(lifted.scores[others]).all()
+    assert lifted.weights is not None and not lifted.weights[others].any()
+    assert lifted.features_in is not None and lifted.features_in.tolist() == columns
+
+
+@given(column_sets, st.integers(0, 30))
+def test_dense_and_listed_pairs_say_the_same(columns: list[int], seed: int) -> None:
+    m = len(columns)
+    matrix = np.random.default_rng(seed).integers(-2, 3, (m, m)).astype(float)
+    matrix = matrix + matrix.T
+    dense = PairWeights(columns, matrix)
+    i, j, weight = dense.triplets()
+    listed = PairWeights.from_triplets(columns, i, j, weight, np.diagonal(matrix))
+    assert listed.top() == dense.top()
+    main, listed_main = dense.main_effects(), listed.main_effects()
+    assert main is not None and listed_main is not None
+    assert main.tolist() == listed_main.tolist()
+    some = np.array(columns[::2])
+    assert dense.restrict(some).top() == listed.restrict(some).top()
+
+
+def test_pairs_come_best_first_ties_by_column() -> None:
+    weights = PairWeights([9, 2, 5], [[0, 1, 1], [1, 0, -3], [1, -3, 0]])
+    assert weights.top() == [Pair(2, 9, 1.0), Pair(5, 9, 1.0)]
+    assert weights.top(1) == [Pair(2, 9, 1.0)]
+    assert PairWeights([4], [[7.0]]).top() == []
+
+
+def test_pairs_without_main_effects_have_none() -> None:
+    assert PairWeights.from_triplets([1, 2], [0], [1], [0.5]).main_effects() is None
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (([0, 1], np.zeros((3, 3))), "shape"),
+        (([0, 1], [[0, 1], [2, 0]]), "not symmetric"),
+        (([0, 1],), "need a matrix, or i, j and weight"),
+        (([0, 1], None, [1], [0], [1.0]), "i < j"),
+        (([0, 1], None, [0], [1], [1.0, 2.0]), "one weight each"),
+        (([0, 1], None, [0], [2], [1.0]), "outside 0 … 1"),
+        (([0, 1], None, [0], [1], [1.0], [1.0]), "diagonal"),
+        (([3, 3], [[0, 1], [1, 0]]), "twice"),
+        (([0.5, 1.5], [[0, 1], [1, 0]]), "whole numbers"),
+    ],
+)
+def test_unsound_pair_weights_are_refused(arguments: Any, complaint: str) -> None:
+    with pytest.raises(ValueError, match=complaint):
+        PairWeights(*arguments)
+
+
+@pytest.mark.parametrize(
+    ("fields", "complaint"),
+    [
+        ({"scores": [1.0, 2.0]}, r"scores have shape \(2,\), not \(3,\)"),
+        ({"scores": [1.0, np.inf, 0.0]}, "infinite"),
+        ({"selected": [0, 0]}, "not a list of different columns"),
+        ({"selected": [3]}, "outside 0 … 2"),
+        ({"selected": [-1]}, "outside 0 … 2"),
+        ({"selected": [[0]]}, "not a list"),
+        ({"weights": [1.0, -1.0, 0.0]}, "weights hold negative"),
+        ({"weights": [1.0, np.nan, 0.0]}, "non-finite"),
+        ({"weights": [1.0]}, "weights have shape"),
+        ({"instance_weights": [1.0]}, "instance_weights have shape"),
+        ({"pair_weights": PairWeights([0, 3], np.eye(2))}, "outside 0 … 2"),
+        ({"pair_weights": PairWeights([0, 1], [[0, np.nan], [np.nan, 0]])}, "non-finite"),
+    ],
+)
+def test_what_is_wrong_with_a_selection_is_said(fields: dict[str, Any], complaint: str) -> None:
+    sound = {"selected": [1], "scores": [0.0, 1.0, np.nan]}
+    assert not Selection(**sound).problems(3, 4)
+    (problem,) = Selection(**{**sound, **fields}).problems(3, 4)
+    assert re.search(complaint, problem)
+
+
+def test_column_numbers_are_never_rounded() -> None:
+    with pytest.raises(ValueError, match="whole numbers"):
+        Selection(selected=[0.7], scores=[1.0])
+    assert Selection(selected=[], scores=[1.0]).selected.dtype == np.intp
+
+
+def test_arrays_of_a_selection_are_frozen_and_the_authors_stay_writable() -> None:
+    scores = np.ones(3)
+    found = Selection(selected=[0], scores=scores, tables={"cost": scores}, model={"w": scores})
+    for array in (found.selected, found.scores, found.tables["cost"], found.model["w"]):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 0
+    scores[0] = 2.0
+    with pytest.raises(TypeError):
+        found.tables["new"] = scores  # type: ignore[index]
+
+
+def test_a_selection_travels_between_processes() -> None:
+    found = selection(4)
+    again = pickle.loads(pickle.dumps(found))
+    assert again.scores.tobytes() == found.scores.tobytes()
+    with_tables = Selection(selected=[0], scores=[1.0], tables={"cost": [3.0, 2.0]})
+    again = pickle.loads(pickle.dumps(with_tables))
+    assert again.tables["cost"].tolist() == [3.0, 2.0]
+    assert not again.tables["cost"].flags.writeable
+
+
+@given(st.lists(st.sampled_from([0.0, 1.0, -1.0, float("nan")]), min_size=1))
+def test_ranking_is_by_score_then_column_without_nan(values: list[float]) -> None:
+    scores = np.array(values)
+    ranked = rank_by_score(scores).tolist()
+    assert sorted(ranked) == np.flatnonzero(~np.isnan(scores)).tolist()
+    assert ranked == sorted(ranked, key=lambda c: (-scores[c], c))
