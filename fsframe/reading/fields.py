@@ -78,9 +78,9 @@ def split_records(text: str, path: Path) -> tuple[list[str], Sequence[int]]:
     numbers: Sequence[int] = range(start + 1, end + 1)
     if '"' in text:
         lines, numbers = _joined(lines, numbers, path)
-    for line, number in zip(lines, numbers, strict=True):
-        if not line.strip(" "):
-            raise DataError(f"{path}, line {number} is blank; take it out, or fill it in")
+    blank = next((k for k, line in enumerate(lines) if not line.strip(" ")), None)
+    if blank is not None:
+        raise DataError(f"{path}, line {numbers[blank]} is blank; take it out, or fill it in")
     return lines, numbers
 
 

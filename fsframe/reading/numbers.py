@@ -125,6 +125,8 @@ def _single_digits(
     first, last = columns[0], columns[-1]
     if last - first + 1 != len(columns) or not delimiter.isascii():
         return None
+    if not all(len(cell) == 1 for cell in lines[0].split(delimiter)[first : last + 1]):
+        return None
     if first == 0 and last == n_fields - 1:
         blocks = list(lines)
     elif first == 0 and last == n_fields - 2:

@@ -66,7 +66,7 @@ class Sheet:
 
     def column(self, column: int) -> list[str]:
         """What the fields of a column mean: without quotes and outer blanks."""
-        if column == self.n_fields - 1 and not self._quoted:
+        if column == self.n_fields - 1 and not self.quoted:
             return [record.rpartition(self.delimiter)[2].strip() for record in self.records]
         return [unquote(self.split(record)[column]) for record in self.records]
 
@@ -77,7 +77,8 @@ class Sheet:
             yield [fields[column] for column in columns]
 
     @cached_property
-    def _quoted(self) -> bool:
+    def quoted(self) -> bool:
+        """Whether any field is in quotes."""
         return any('"' in record for record in self.records)
 
     @cached_property
@@ -104,7 +105,7 @@ class Sheet:
             Naming line and column of the first cell that is no number.
         """
         lines, delimiter = self.records, self.delimiter
-        if self._quoted:
+        if self.quoted:
             lines, delimiter = self._without_quotes()
         try:
             return parse_lines(lines, delimiter, self.n_fields, columns, field_splitter(delimiter))
@@ -198,8 +199,11 @@ def load_sheet(
 
 def _check_lengths(sheet: Sheet) -> None:
     sign, expected = sheet.delimiter, sheet.n_fields
-    for record, line in zip(sheet.records, sheet.line_numbers, strict=True):
-        found = len(sheet.split(record)) if '"' in record else record.count(sign) + 1
+    counts = [record.count(sign) for record in sheet.records]
+    if not sheet.quoted and counts.count(expected - 1) == len(counts):
+        return
+    for record, count, line in zip(sheet.records, counts, sheet.line_numbers, strict=True):
+        found = len(sheet.split(record)) if '"' in record else count + 1
         if found == expected:
             continue
         model = "the line of names" if sheet.names else "the first line"

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from fsframe.dataset import infer_task
 from fsframe.errors import DataError, RequestError
-from fsframe.reading.numbers import BadCell, is_missing, parse_texts
+from fsframe.reading.numbers import is_missing, is_number
 
 __all__ = ["check_classes", "label_values"]
 
@@ -47,20 +47,25 @@ def label_values(
     """
     if task not in (None, "classification", "regression"):
         raise RequestError(f"task must be classification or regression, not {task!r}")
-    for row, text in enumerate(texts):
-        if is_missing(text):
-            raise DataError(
-                f"{where(row)}: the label is missing ({text or 'empty'}); fill it in, or take the "
-                f"row out"
-            )
-    try:
-        numbers = parse_texts(texts)
-    except BadCell as bad:
-        if task == "regression":
-            raise DataError(
-                f"{where(bad.row)}: {bad.text!r} is not a number; regression needs a numeric label"
-            ) from None
+    different = sorted(set(texts))
+    missing = {text for text in different if is_missing(text)}
+    if missing:
+        row = next(row for row, text in enumerate(texts) if text in missing)
+        raise DataError(
+            f"{where(row)}: the label is missing ({texts[row] or 'empty'}); fill it in, or take "
+            f"the "
+            "row out"
+        )
+    words = {text for text in different if not is_number(text)}
+    if words and task == "regression":
+        row = next(row for row, text in enumerate(texts) if text in words)
+        raise DataError(
+            f"{where(row)}: {texts[row]!r} is not a number; regression needs a numeric label"
+        )
+    if words:
         return np.array(texts), "classification"
+    value = {text: float(text) for text in different}
+    numbers = np.array([value[text] for text in texts])
     if not np.isfinite(numbers).all():
         row = int(np.flatnonzero(~np.isfinite(numbers))[0])
         raise DataError(f"{where(row)}: the label is infinite; correct it, or take the row out")

@@ -202,12 +202,14 @@ def _values(
     sheet: Sheet, columns: list[int], mask: NDArray[np.bool_], names: tuple[str, ...]
 ) -> tuple[NDArray[np.float64], list[str]]:
     """The features; text in categorical columns becomes codes, which a note spells out."""
+    marked = np.flatnonzero(mask).tolist()
+    if not marked:
+        return sheet.numbers(columns), []
     notes = []
     X = np.empty((sheet.n_rows, len(columns)))
-    marked = np.flatnonzero(mask).tolist()
     texts = zip(*sheet.rows([columns[position] for position in marked]), strict=True)
     coded = []
-    for position, cells in zip(marked, texts, strict=True) if marked else ():
+    for position, cells in zip(marked, texts, strict=True):
         meant = [unquote(cell) for cell in cells]
         if all(is_number(cell) or is_missing(cell) for cell in meant):
             continue
