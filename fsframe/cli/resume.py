@@ -48,7 +48,12 @@ def resume(run: str, **options: Any) -> None:
                 f"there is nothing to resume: neither {out} nor {folder.name} is there; start the "
                 "run again, or say where it is"
             )
-        click.echo(f"{out} is finished; fsframe show {out}")
+        from fsframe.store import load_run
+
+        record = load_run(out)
+        if not options["quiet"]:
+            click.echo(f"note: {out} is finished already", err=True)
+        _show(record, out, options["as_json"])
         return
     if not (folder / "manifest").is_file():
         raise StoreError(

@@ -165,7 +165,7 @@ class Dispatcher:
             dead = dead + [self._pending.pop(f) for f in list(self._pending) if not _came(f)]
             if not self._engine.replace_lost():
                 raise EngineError(
-                    f"the executor broke ({reason}); give a new one and go on from what is finished"
+                    f"the executor broke ({reason}); run again with a new one"
                 ) from reason
         for job in dead:
             job.deaths += 1

@@ -6,8 +6,7 @@ import contextlib
 import multiprocessing
 import signal
 from collections.abc import Iterator
-from concurrent.futures import Future, ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
+from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor
 from typing import Any
 
 from fsframe.executors.engine import Engine
@@ -30,6 +29,7 @@ class ProcessEngine(Engine):
         count = workers or available_threads()
         super().__init__(_pool(count), count)
         self._going: set[Future[Any]] = set()
+        self._ended = False
 
     def submit(self, function: Any, *arguments: Any) -> Future[Any]:
         """As the pool gives it; the processes that this starts never see Ctrl-C."""
@@ -41,27 +41,38 @@ class ProcessEngine(Engine):
 
     def replace_lost(self) -> bool:
         """A new pool: one dead process makes the standard library give up the whole pool."""
-        self.kill()
+        if self._ended:
+            return False
+        self._end_processes()
         self.executor = _pool(self.workers)
         return True
 
     def kill(self) -> None:
-        """End the processes, at once and whatever they are doing."""
+        """End the processes, at once and whatever they are doing; no others take their place."""
+        self._ended = True
+        self._end_processes()
+
+    def _end_processes(self) -> None:
         # No public way exists before Python 3.14.
-        processes = list((getattr(self.executor, "_processes", None) or {}).values())
-        for process in processes:
+        for process in list((getattr(self.executor, "_processes", None) or {}).values()):
             process.kill()
-        self.executor.shutdown(wait=False, cancel_futures=True)
-        for process in processes:
-            process.join(1.0)
+        # Returns once the pool has seen that they are dead, and has let go of its semaphores.
+        self.executor.shutdown(wait=True, cancel_futures=True)
+        self.executor = _Ended()
 
     def close(self) -> None:
         """End the processes; those that still compute what nobody waits for, at once."""
         if any(not future.done() for future in set(self._going)):
             self.kill()
-        with contextlib.suppress(BrokenProcessPool):
-            self.executor.shutdown(wait=True, cancel_futures=True)
+        self.executor.shutdown(wait=True, cancel_futures=True)
         super().close()
+
+
+class _Ended(Executor):
+    """What stands where a pool was that has been ended."""
+
+    def submit(self, *_: Any, **__: Any) -> Any:
+        raise BrokenExecutor("the worker processes were ended")
 
 
 def _pool(workers: int) -> ProcessPoolExecutor:
