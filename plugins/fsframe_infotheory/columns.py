@@ -9,7 +9,17 @@ from numpy.typing import NDArray
 
 from fsframe.compiled import njit
 
-__all__ = ["as_flat", "mark_present", "scan_columns", "write_codes"]
+__all__ = [
+    "as_flat",
+    "mark_bytes",
+    "mark_present",
+    "scan_columns",
+    "write_bytes",
+    "write_codes",
+]
+
+WIDE = 512
+"""Columns that are read together: 4 kB of a row of doubles."""
 
 
 def as_flat(block: NDArray[Any]) -> tuple[NDArray[Any], int, int]:
@@ -32,21 +42,81 @@ def as_flat(block: NDArray[Any]) -> tuple[NDArray[Any], int, int]:
 
 
 @njit()
+def write_bytes(  # type: ignore[no-untyped-def]
+    flat, by_row, by_column, first, order, places, base, usable, raw
+):
+    """Write columns whose values are whole and near their `base` as bytes, samples in order.
+
+    Parameters
+    ----------
+    first : int
+        Column of the table that is the first of the m columns.
+    order, places : (n,) int64
+        Row of the table behind each sample, and where it stands in `raw`.
+    base : (m,) float64
+        A value x becomes x − base, if that is whole and in 0 … 253; NaN becomes 254.
+    usable : (m,) bool
+        Set false for columns with any other value; what is written of them means nothing.
+    raw : (m, n_slots) uint8
+
+    Notes
+    -----
+    Rows are read in long pieces and turned in the cache: reading single columns of a large table
+    in row order would miss the cache at every value.
+    """
+    n = order.size
+    turned = np.empty((64, WIDE), np.uint8)
+    shift = np.empty(WIDE)
+    broken = np.empty(WIDE, np.uint8)
+    for tile in range(0, base.size, WIDE):
+        width = min(WIDE, base.size - tile)
+        shift[:width] = base[tile : tile + width]
+        broken[:] = 0
+        for start in range(0, n, 64):
+            height = min(64, n - start)
+            for i in range(height):
+                origin = order[start + i] * by_row + (first + tile) * by_column
+                row = flat[origin : origin + (width - 1) * by_column + 1]
+                into = turned[i]
+                for k in range(width):
+                    x = np.float64(row[k * by_column]) - shift[k]
+                    inside = x if (x >= 0.0) & (x <= 253.0) else 254.0
+                    byte = np.int32(inside)
+                    into[k] = np.uint8(byte)
+                    broken[k] |= np.uint8((np.float64(byte) != x) & (x == x))
+            for k in range(width):
+                # Samples of one class stand side by side, so most groups are one run.
+                for i in range(height):
+                    raw[tile + k, places[start + i]] = turned[i, k]
+        for k in range(width):
+            usable[tile + k] = usable[tile + k] and broken[k] == 0
+
+
+@njit()
+def mark_bytes(raw, seen):  # type: ignore[no-untyped-def]
+    """Set ``seen[k, v]`` for each byte v of row k of `raw`."""
+    for k in range(raw.shape[0]):
+        row = raw[k]
+        marks = seen[k]
+        for i in range(row.size):
+            marks[row[i]] = 1
+
+
+@njit()
 def scan_columns(  # type: ignore[no-untyped-def]
-    flat, by_row, by_column, first, n_rows, low, high, whole, missing
+    flat, by_row, by_column, columns, n_rows, low, high, whole, missing
 ):
     """Write each column's least and greatest value, whether all are whole, and how many are NaN."""
-    n_columns = low.size
-    low[:] = np.inf
-    high[:] = -np.inf
-    whole[:] = True
-    missing[:] = 0
-    for tile in range(0, n_columns, 64):
-        last = min(tile + 64, n_columns)
+    for tile in range(0, columns.size, 64):
+        last = min(tile + 64, columns.size)
+        for j in range(tile, last):
+            low[j] = np.inf
+            high[j] = -np.inf
+            whole[j] = True
+            missing[j] = 0
         for row in range(n_rows):
-            base = row * by_row + first * by_column
             for j in range(tile, last):
-                x = np.float64(flat[base + j * by_column])
+                x = np.float64(flat[row * by_row + columns[j] * by_column])
                 if x != x:
                     missing[j] += 1
                 else:
@@ -58,15 +128,14 @@ def scan_columns(  # type: ignore[no-untyped-def]
 
 @njit()
 def mark_present(  # type: ignore[no-untyped-def]
-    flat, by_row, by_column, first, n_rows, columns, low, offsets, present
+    flat, by_row, by_column, columns, n_rows, low, offsets, present
 ):
     """Set ``present[offsets[k] + value − low[k]]`` for each value of whole-numbered `columns`."""
     for tile in range(0, columns.size, 64):
         last = min(tile + 64, columns.size)
         for row in range(n_rows):
-            base = row * by_row + first * by_column
             for k in range(tile, last):
-                x = np.float64(flat[base + columns[k] * by_column])
+                x = np.float64(flat[row * by_row + columns[k] * by_column])
                 if x == x:
                     present[offsets[k] + np.int64(x - low[k])] = 1
 
@@ -85,9 +154,10 @@ def write_codes(  # type: ignore[no-untyped-def]
     bin_starts,
     bins,
     missing_code,
+    into,
     codes,
 ):
-    """Write the codes of some columns of some samples into ``codes[k, places[i]]``.
+    """Write the codes of some columns of some samples into ``codes[into[k], places[i]]``.
 
     Parameters
     ----------
@@ -104,6 +174,8 @@ def write_codes(  # type: ignore[no-untyped-def]
         Else it is the number of ``bins[bin_starts[k] : bin_starts[k + 1]]`` that are ≤ x.
     missing_code : (m,) int64
         Code of NaN.
+    into : (m,) int64
+        Row of `codes` for each column.
     """
     n = order.size
     for tile in range(0, columns.size, 8):
@@ -130,4 +202,4 @@ def write_codes(  # type: ignore[no-untyped-def]
                             begin += half if bins[begin + half - 1] <= x else 0
                             length -= half
                         code = begin - lower
-                    codes[k, places[i]] = code
+                    codes[into[k], places[i]] = code

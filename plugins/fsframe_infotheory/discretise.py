@@ -20,7 +20,7 @@ from fsframe_infotheory.edges import (
 )
 from fsframe_infotheory.mdl import mdl_edges
 
-__all__ = ["RULES", "Bins", "Discretiser"]
+__all__ = ["MISSING_BYTE", "RULES", "Bins", "Discretiser", "SeenBytes"]
 
 RULES = (
     "auto",
@@ -31,6 +31,9 @@ RULES = (
     "edges",
     "none",
 )
+
+MISSING_BYTE = 254
+"""Byte of a missing value; 255 is left for padding."""
 
 LONGEST_TABLE = 4096
 """Longest range of whole numbers that is coded by a table; longer ones are searched."""
@@ -151,6 +154,25 @@ class Bins:
         )
 
 
+@attrs.frozen(kw_only=True, eq=False)
+class SeenBytes:
+    """Columns of whole numbers in a short range, as bytes: what occurs in each.
+
+    Parameters
+    ----------
+    base : (m,) float64
+        What byte 0 stands for.
+    marks : (m, 256) uint8
+        Which bytes occur; `MISSING_BYTE` stands for a missing value.
+    usable : (m,) bool
+        Columns that are such; nothing is known of the others.
+    """
+
+    base: NDArray[np.float64]
+    marks: NDArray[np.uint8]
+    usable: NDArray[np.bool_]
+
+
 @attrs.frozen(kw_only=True)
 class Discretiser:
     """A rule that turns columns into levels; `learn` applies it to training rows.
@@ -190,9 +212,17 @@ class Discretiser:
         )
 
     def learn_columns(
-        self, data: Dataset, start: int, stop: int, block: NDArray[Any] | None = None
+        self,
+        data: Dataset,
+        start: int,
+        stop: int,
+        block: NDArray[Any] | None = None,
+        seen: SeenBytes | None = None,
     ) -> Bins:
-        """The bins of columns ``start … stop−1``; `block` is their values if already read."""
+        """The bins of columns ``start … stop−1``.
+
+        `block` is their values if already read, `seen` what is known of those that fit into bytes.
+        """
         first = 0
         if block is None and data.in_memory:
             block, first = data.matrix, start
@@ -204,29 +234,49 @@ class Discretiser:
         categorical = data.categorical[start:stop]
         low, high = np.empty(n_columns), np.empty(n_columns)
         whole, missing = np.empty(n_columns, bool), np.empty(n_columns, np.int64)
-        scan_columns(flat, by_row, by_column, first, n_rows, low, high, whole, missing)
-        known = missing < n_rows
-        # Halves, because high − low overflows where a column spans more than the largest double.
-        span = np.where(known, high / 2 - low / 2, np.inf)
-        short = np.flatnonzero(whole & (span < LONGEST_TABLE / 2))
         parts = _Parts(n_columns)
+        if seen is not None:
+            distinct = seen.marks[:, :MISSING_BYTE].sum(axis=1, dtype=np.int64)
+            kept = seen.usable & self._stay(distinct, categorical)
+            owner, value = np.nonzero(seen.marks[kept, :MISSING_BYTE])
+            columns = np.flatnonzero(kept)
+            parts.add(columns, distinct[kept], seen.base[columns[owner]] + value, True)
+            missing[columns] = seen.marks[columns, MISSING_BYTE]
+        rest = np.flatnonzero(~parts.done)
+        if rest.size:
+            scan = (np.empty(rest.size), np.empty(rest.size), np.empty(rest.size, bool))
+            holes = np.empty(rest.size, np.int64)
+            scan_columns(flat, by_row, by_column, rest + first, n_rows, *scan, holes)
+            low[rest], high[rest], whole[rest] = scan
+            missing[rest] = holes
+        known = ~parts.done & (missing < n_rows)
+        for j in rest[missing[rest] == n_rows]:
+            parts.add_one(j, True, np.empty(0))
+        span = np.full(n_columns, np.inf)
+        # Halves, because high − low overflows where a column spans more than the largest double.
+        span[known] = high[known] / 2 - low[known] / 2
+        short = np.flatnonzero(known & (span < LONGEST_TABLE / 2))
+        short = short[whole[short]]
         if short.size:
             lengths = (high[short] - low[short]).astype(np.int64) + 1
             offsets = np.concatenate([[0], np.cumsum(lengths)])
             present = np.zeros(offsets[-1], np.uint8)
             mark_present(
-                flat, by_row, by_column, first, n_rows, short, low[short], offsets, present
+                flat, by_row, by_column, short + first, n_rows, low[short], offsets, present
             )
             distinct = np.add.reduceat(present, offsets[:-1], dtype=np.int64)
-            kept = categorical[short] | (self.rule == "none") | (distinct <= self.max_levels)
-            at = np.flatnonzero(present & np.repeat(kept, np.diff(offsets)))
+            kept = self._stay(distinct, categorical[short])
+            at = np.flatnonzero(present & np.repeat(kept, lengths))
             owner = np.searchsorted(offsets, at, side="right") - 1
             parts.add(short[kept], distinct[kept], at - offsets[owner] + low[short[owner]], True)
-        maybe_levels = categorical | (self.rule == "none") | (whole & (span >= LONGEST_TABLE / 2))
-        plain = ~parts.done & known & ~maybe_levels & (self.rule in ("auto", "equal-width"))
-        for j in np.flatnonzero(plain & ~(low < high)):
+        known &= ~parts.done
+        live = np.flatnonzero(known)
+        maybe_levels = categorical[live] | (self.rule == "none")
+        maybe_levels |= whole[live] & (span[live] >= LONGEST_TABLE / 2)
+        plain = live[~maybe_levels & (self.rule in ("auto", "equal-width"))]
+        for j in plain[~(low[plain] < high[plain])]:
             parts.add_one(j, False, np.empty(0))
-        columns = np.flatnonzero(plain & (low < high))
+        columns = plain[low[plain] < high[plain]]
         if columns.size:
             edges = equal_width_edges(low[columns], high[columns], self.n_bins(n))
             ascending = np.all(edges[:, 1:] > edges[:, :-1], axis=1)
@@ -239,6 +289,12 @@ class Discretiser:
             values = _column(flat, by_row, by_column, first + j, n_rows)
             parts.add_one(j, *self.learn_values(values, y, data.counts, bool(categorical[j])))
         return parts.bins(missing > 0, self.rule == "auto")
+
+    def _stay(
+        self, distinct: NDArray[np.int64], categorical: NDArray[np.bool_]
+    ) -> NDArray[np.bool_]:
+        """Which columns of whole numbers stay as they are."""
+        return categorical | (self.rule == "none") | (distinct <= self.max_levels)
 
     def n_bins(self, n: int) -> int:
         """Bins of equal width or frequency for n samples."""

@@ -12,8 +12,14 @@ from numpy.typing import NDArray
 
 from fsframe.dataset import Dataset
 from fsframe.run import Run
-from fsframe_infotheory.columns import as_flat, write_codes
-from fsframe_infotheory.discretise import LONGEST_TABLE, Bins, Discretiser
+from fsframe_infotheory.columns import as_flat, mark_bytes, write_bytes, write_codes
+from fsframe_infotheory.discretise import (
+    LONGEST_TABLE,
+    MISSING_BYTE,
+    Bins,
+    Discretiser,
+    SeenBytes,
+)
 from fsframe_infotheory.grouped import grouped_sums, level_sums
 from fsframe_infotheory.layout import Layout
 from fsframe_infotheory.planes import margin_sums, pack_blocks, unpack_feature
@@ -195,11 +201,12 @@ def encode(
     layout = Layout.of(y, n_classes, counts, weights)
     bounds = list(data.column_blocks(CHUNK_BYTES))
     budget = run.memory // 2 if keep else 0
+    whole_counts = layout.weights is None and not pairwise
 
     def build(bound: tuple[int, int]) -> tuple[Bins, Chunk, NDArray[np.float64]]:
-        block = None if data.in_memory else data.columns(*bound)
-        bins = discretiser.learn_columns(data, *bound, block)
-        chunk = _chunk(data, bound, block, bins, layout, pairwise)
+        columns = _Columns.read(data, bound, layout, whole_counts)
+        bins = discretiser.learn_columns(data, *bound, columns.block, columns.seen)
+        chunk = _chunk(columns, bins, layout, whole_counts)
         sums = _sums(chunk, bins, bound, layout, pairwise)
         return bins, chunk if keep else _without_codes(chunk), sums
 
@@ -217,14 +224,14 @@ def encode(
             chunks.append(chunk if fits else None)
 
     def rebuild(k: int) -> Chunk:
-        block = None if data.in_memory else data.columns(*bounds[k])
-        return _chunk(data, bounds[k], block, parts[k], layout, pairwise)
+        columns = _Columns.read(data, bounds[k], layout, whole_counts)
+        return _chunk(columns, parts[k], layout, whole_counts)
 
     bins = Bins.joined(parts)
     totals, sum_y, sum_j, sum_jy = np.concatenate(sums, axis=1)
     encoded = Encoded(
         layout=layout,
-        weighted=layout.weights is not None or pairwise,
+        weighted=not whole_counts,
         n_levels=bins.n_levels,
         dropped=np.where(bins.missing & pairwise, bins.n_values, -1),
         bounds=bounds,
@@ -242,28 +249,64 @@ def _without_codes(chunk: Chunk) -> Chunk:
     return attrs.evolve(chunk, planes=chunk.planes[:0], codes=chunk.codes[:0])
 
 
-def _chunk(
-    data: Dataset,
-    bound: tuple[int, int],
-    block: NDArray[Any] | None,
-    bins: Bins,
-    layout: Layout,
-    pairwise: bool,
-) -> Chunk:
-    """Codes of the columns `bound`; packed by number of levels, so that blocks waste no rows."""
-    start = bound[0]
+@attrs.frozen(kw_only=True, eq=False)
+class _Columns:
+    """Some neighbouring columns as they are, and as bytes where they fit.
+
+    `source[:, first + k]` is column k; `raw` is (m, n_words · 64) or empty, `block` the columns
+    read from a file.
+    """
+
+    start: int
+    source: NDArray[Any]
+    first: int
+    block: NDArray[Any] | None
+    raw: NDArray[np.uint8]
+    seen: SeenBytes | None
+
+    @classmethod
+    def read(
+        cls, data: Dataset, bound: tuple[int, int], layout: Layout, as_bytes: bool
+    ) -> _Columns:
+        start, stop = bound
+        block = None if data.in_memory else data.columns(start, stop)
+        source, first = (data.matrix, start) if block is None else (block, 0)
+        if not as_bytes:
+            raw = np.empty((0, 0), np.uint8)
+            return cls(start=start, source=source, first=first, block=block, raw=raw, seen=None)
+        m = stop - start
+        # Padding after each class holds 255, which is no level's byte.
+        raw = np.full((m, layout.n_words * 64), 255, np.uint8)
+        usable = np.ones(m, dtype=bool)
+        base = _bases(source[:64, first : first + m])
+        usable &= ~np.isnan(base)
+        write_bytes(*as_flat(source), first, layout.order, layout.places, base, usable, raw)
+        marks = np.zeros((m, 256), np.uint8)
+        mark_bytes(raw, marks)
+        seen = SeenBytes(base=base, marks=marks, usable=usable)
+        return cls(start=start, source=source, first=first, block=block, raw=raw, seen=seen)
+
+
+def _bases(head: NDArray[Any]) -> NDArray[np.float64]:
+    """What byte 0 shall stand for in each column: the range of its first values in the middle."""
+    low = np.fmin.reduce(head, axis=0).astype(np.float64)
+    if head.dtype == np.uint8:
+        return np.zeros_like(low)
+    span = np.fmax.reduce(head, axis=0) - low
+    return np.where(span <= 253, np.floor(low - (253 - span) // 2), np.nan)
+
+
+def _chunk(columns: _Columns, bins: Bins, layout: Layout, whole_counts: bool) -> Chunk:
+    """Codes of some columns; packed by number of levels, so that blocks waste no rows."""
     levels = bins.n_levels
-    whole_counts = layout.weights is None and not pairwise
     few = (levels <= PACKED_LEVELS) & whole_counts
     narrow = np.flatnonzero(few)
     narrow = narrow[np.argsort(levels[narrow], kind="stable")]
     wide = np.flatnonzero(~few)
-    source = data.matrix if block is None else block
-    first = start if block is None else 0
 
     n_blocks = -(-len(narrow) // LANES)
-    packed = np.full(n_blocks * LANES, -1, np.int64)
-    packed[: len(narrow)] = narrow + start
+    lanes = np.full(n_blocks * LANES, -1, np.int64)
+    lanes[: len(narrow)] = narrow
     block_levels = np.array(
         [levels[narrow[b * LANES : (b + 1) * LANES]].max() for b in range(n_blocks)], np.int64
     )
@@ -271,44 +314,65 @@ def _chunk(
     margin_offsets = np.concatenate([[0], np.cumsum(block_levels * layout.n_classes * LANES)])
     planes = np.zeros(int(offsets[-1]), np.uint64)
     margins = np.zeros(int(margin_offsets[-1]), np.int64)
-    # 255 is no level of a packed feature, so the padding after each class is in no bit row.
-    width = max(LANES, (1 << 20) // max(1, layout.n_words * 64) // LANES * LANES)
-    buffer = np.full((min(width, len(narrow)), layout.n_words * 64), 255, np.uint8)
-    for at in range(0, len(narrow), width):
-        group = narrow[at : at + width]
-        _write(source, first, group, bins, layout.order, layout.places, buffer)
-        blocks = at // LANES, -(-(at + len(group)) // LANES)
+    if len(narrow):
+        coded = narrow[~_are_bytes(columns, bins)[narrow]]
+        _write(columns, coded, bins, layout.order, layout.places, coded, columns.raw)
         pack_blocks(
-            buffer[: len(group)], layout.words, *blocks, block_levels, offsets, margin_offsets,
-            planes, margins,
+            columns.raw, lanes, *_level_bytes(columns, bins), layout.words, block_levels, offsets,
+            margin_offsets, planes, margins,
         )  # fmt: skip
     kind = np.uint16 if not wide.size or levels[wide].max() <= 1 << 16 else np.uint32
     codes = np.empty((len(wide), layout.n), kind)
     if wide.size:
-        _write(source, first, wide, bins, layout.order, np.arange(layout.n), codes)
+        every = np.arange(layout.n)
+        _write(columns, wide, bins, layout.order, every, np.arange(len(wide)), codes)
     return Chunk(
-        packed=packed,
+        packed=np.where(lanes >= 0, lanes + columns.start, -1),
         planes=planes,
         offsets=offsets[:-1],
         block_levels=block_levels,
         margins=margins,
         margin_offsets=margin_offsets[:-1],
-        listed=wide + start,
+        listed=wide + columns.start,
         codes=codes,
     )
 
 
+def _are_bytes(columns: _Columns, bins: Bins) -> NDArray[np.bool_]:
+    """Columns whose bytes are their levels, as (m,)."""
+    return bins.as_levels & columns.seen.usable
+
+
+def _level_bytes(columns: _Columns, bins: Bins) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
+    """Byte of each level of each column, one column after the other, and where each begins."""
+    levels = bins.n_levels
+    starts = np.concatenate([[0], np.cumsum(levels)])
+    owner = np.repeat(np.arange(len(levels)), levels)
+    position = np.arange(starts[-1]) - starts[owner]
+    found = position.copy()
+    own = _are_bytes(columns, bins)[owner]
+    missing = own & (position == bins.n_values[owner])
+    valued = own & ~missing
+    values = bins.thresholds[bins.offsets[owner[valued]] + position[valued]]
+    found[valued] = (values - columns.seen.base[owner[valued]]).astype(np.int64)
+    found[missing] = MISSING_BYTE
+    # Columns of many levels are not packed; their entries are not looked at.
+    return starts, (found & 255).astype(np.uint8)
+
+
 def _write(
-    source: NDArray[Any],
-    first: int,
+    group: _Columns,
     columns: NDArray[np.intp],
     bins: Bins,
     order: NDArray[np.int64],
     places: NDArray[np.int64],
+    into: NDArray[np.intp],
     codes: NDArray[Any],
 ) -> None:
-    """Codes of some columns into the rows of `codes`."""
-    flat, by_row, by_column = as_flat(source)
+    """Codes of some columns into rows `into` of `codes`."""
+    if not len(columns):
+        return
+    flat, by_row, by_column = as_flat(group.source)
     sizes = np.diff(bins.offsets)[columns]
     owner = np.repeat(np.arange(len(columns)), sizes)
     position = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
@@ -336,7 +400,7 @@ def _write(
         flat,
         by_row,
         by_column,
-        columns.astype(np.int64) + first,
+        columns.astype(np.int64) + group.first,
         order,
         places,
         low,
@@ -345,6 +409,7 @@ def _write(
         cut_starts,
         thresholds[cuts],
         bins.n_values[columns],
+        into,
         codes,
     )
 

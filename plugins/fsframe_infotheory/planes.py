@@ -26,15 +26,27 @@ __all__ = ["joint_sums", "level_rows", "margin_sums", "pack_blocks", "unpack_fea
 
 @njit()
 def pack_blocks(  # type: ignore[no-untyped-def]
-    codes, words, start, stop, block_levels, offsets, margin_offsets, planes, margins
+    codes,
+    lanes,
+    level_starts,
+    level_bytes,
+    words,
+    block_levels,
+    offsets,
+    margin_offsets,
+    planes,
+    margins,
 ):
-    """Write the bit rows and the margins of blocks ``start … stop−1`` of 8 features each.
+    """Write the bit rows and the margins of all blocks.
 
     Parameters
     ----------
-    codes : (n_features, n_words · 64) uint8
-        Levels of the features from the first of block `start`, samples sorted by class, every
-        class from a new word; padding holds 255. The last block may be short of features.
+    codes : (n_columns, n_words · 64) uint8
+        Samples sorted by class, every class from a new word; padding is no level's byte.
+    lanes : (n_blocks · 8,) int64
+        Row of `codes` for each lane; −1 where a block is short of features.
+    level_starts, level_bytes : (n_columns + 1,) int64, uint8
+        Level a of row k is the byte ``level_bytes[level_starts[k] + a]``.
     words : (n_classes + 1,) int64
         First word of each class.
     block_levels, offsets, margin_offsets, planes, margins
@@ -43,22 +55,24 @@ def pack_blocks(  # type: ignore[no-untyped-def]
     n_slots = codes.shape[1]
     n_words = words[words.size - 1]
     n_classes = words.size - 1
-    for block in range(start, stop):
-        levels = block_levels[block]
-        feature = (block - start) * LANES
-        for lane in range(min(LANES, codes.shape[0] - feature)):
-            base = (feature + lane) * n_slots
-            for level in range(levels):
-                at_plane = offsets[block] + level * n_words * LANES + lane
-                at_margin = margin_offsets[block] + level * n_classes * LANES + lane
-                for c in range(n_classes):
-                    size = np.int64(0)
-                    for word in range(words[c], words[c + 1]):
-                        bits = equal_bits(codes, base + word * 64, np.uint8(level))
-                        size += np.int64(popcount(bits))
-                        if level < levels - 1:
-                            planes[at_plane + word * LANES] = bits
-                    margins[at_margin + c * LANES] = size
+    for k in range(lanes.size):
+        row = lanes[k]
+        if row < 0:
+            continue
+        block, lane = k // LANES, k % LANES
+        for level in range(level_starts[row + 1] - level_starts[row]):
+            byte = level_bytes[level_starts[row] + level]
+            at_plane = offsets[block] + level * n_words * LANES + lane
+            at_margin = margin_offsets[block] + level * n_classes * LANES + lane
+            held = level < block_levels[block] - 1
+            for c in range(n_classes):
+                size = np.int64(0)
+                for word in range(words[c], words[c + 1]):
+                    bits = equal_bits(codes, row * n_slots + word * 64, byte)
+                    size += np.int64(popcount(bits))
+                    if held:
+                        planes[at_plane + word * LANES] = bits
+                margins[at_margin + c * LANES] = size
 
 
 @njit()
