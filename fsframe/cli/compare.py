@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import io
 import json
-import shlex
-import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from fsframe.cli.protocol_run import with_groups
 from fsframe.cli.reading_options import read_data, reading_options
+from fsframe.cli.running import Talk, engine_options, run_chain
 from fsframe.cli.text_table import table_lines
-from fsframe.errors import RequestError, StoreError
+from fsframe.errors import FsframeError, RequestError, StoreError
 
 if TYPE_CHECKING:
     from fsframe.dataset import Dataset
@@ -30,7 +30,13 @@ __all__ = ["compare"]
 @click.option("--folds", metavar="N", help="Folds. [default: 10]")
 @click.option("--repeats", metavar="N", help="Repetitions. [default: 10]")
 @click.option("--scheme", metavar="folds|five-by-two|leave-one-out", help="[default: folds]")
-@click.option("--classifier", metavar="STAGE", help="For chains that do not end with one.")
+@click.option("--groups", metavar="NAME", help="Column whose groups are never separated.")
+@click.option(
+    "--classifier",
+    metavar="STAGE|PATH",
+    help="For chains that do not end with one: a stage, or the import path of a scikit-learn "
+    "estimator. [default: weighted-knn]",
+)
 @click.option("--inner-folds", metavar="N", help="Folds for tuning sets. [default: 5]")
 @click.option(
     "-o",
@@ -50,6 +56,7 @@ __all__ = ["compare"]
 @click.option("--overwrite", is_flag=True, help="Replace --csv if it is there.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.option("-q", "--quiet", is_flag=True, help="No progress and no remarks on stderr.")
+@engine_options
 def compare(words: tuple[str, ...], **options: Any) -> None:
     """Which chain predicts better, on identical folds of one table or several.
 
@@ -61,13 +68,16 @@ def compare(words: tuple[str, ...], **options: Any) -> None:
     Example:
       fsframe compare "immigrate margin" "mim:top=5 knn" on examples/parkinsons.csv --repeats 1
     """
-    from fsframe.evaluation.comparison import compared, methods_of, tested_share
+    from fsframe.cli.evaluate import classifier_text
+    from fsframe.evaluation.comparison import compared, methods_of
     from fsframe.reading import find_table
     from fsframe.store import check_destination
 
     chains, paths = _split(words)
-    names = ("folds", "repeats", "scheme", "classifier", "inner_folds")
+    names = ("folds", "repeats", "scheme", "groups", "classifier", "inner_folds")
     protocol = {name: options.pop(name) for name in names}
+    options = with_groups(options, protocol["groups"])
+    protocol["classifier"] = classifier_text(protocol["classifier"])
     methods = methods_of(chains, **{k: v for k, v in protocol.items() if v is not None})
     found_paths = [find_table(path) for path in paths]
     if options["csv_out"]:
@@ -77,14 +87,17 @@ def compare(words: tuple[str, ...], **options: Any) -> None:
         folder.mkdir(parents=True, exist_ok=True)
     tables = [read_data(str(path), **options) for path in found_paths]
     _check_names(tables)
+    _check_all(methods, tables, options["seed"])
+    talk = Talk(quiet=options["quiet"], events=options["events"] == "json")
     cells = [
-        [_cell(method, table, source, folder, options) for method in methods]
-        for table, source in zip(tables, paths, strict=True)
+        [_cell(method, table, (path, source), folder, options, talk) for method in methods]
+        for table, path, source in zip(tables, found_paths, paths, strict=True)
     ]
-    result = compared(cells, [tested_share(table, methods[0]) for table in tables])
+    result = compared(cells)
     _write(result, cells, folder, options)
     if options["as_json"]:
-        click.echo(json.dumps(comparison_object(result), ensure_ascii=False))
+        found = comparison_object(result)
+        click.echo(json.dumps(found, ensure_ascii=False, allow_nan=False))
         return
     for line in comparison_lines(result):
         click.echo(line)
@@ -109,15 +122,30 @@ def _check_names(tables: Sequence[Dataset]) -> None:
         raise RequestError(f"two tables are called {twice[0]!r}; give their files different names")
 
 
+def _check_all(methods: Sequence[CrossValidation], tables: Sequence[Dataset], seed: int) -> None:
+    """Everything that can be known to fail on any table, told together before any work starts."""
+    from fsframe.run import Run
+
+    problems: dict[str, FsframeError] = {}
+    for table in tables:
+        for method in methods:
+            try:
+                method.check(table, Run(entropy=seed).child(0))
+            except FsframeError as error:
+                problems.setdefault(f"{table.name}: {error}", error)
+    if problems:
+        raise type(next(iter(problems.values())))("\n".join(problems))
+
+
 def _cell(
     method: CrossValidation,
     table: Dataset,
-    source: str,
+    place: tuple[Path, str],
     folder: Path | None,
     options: dict[str, Any],
+    talk: Talk,
 ) -> Cell:
     from fsframe.chain import Chain, Stage
-    from fsframe.cli.progress import ProgressLine
     from fsframe.evaluation.comparison import Cell
     from fsframe.evaluation.summary import summarise
 
@@ -125,18 +153,10 @@ def _cell(
     path = None if folder is None else folder / f"{table.name}.{_slug(str(method.base))}.h5"
     record = None if path is None else _finished(path, chain, table, options["seed"])
     if record is None:
-        line = ProgressLine()
-        try:
-            record = chain.run(
-                table,
-                options["seed"],
-                path,
-                listener=None if options["quiet"] else line,
-                source=source,
-                command=shlex.join(["fsframe", *sys.argv[1:]]),
-            )
-        finally:
-            line.close()
+        read_from, source = place
+        # The run files are this command's own: --overwrite is for the tables of results.
+        own = {**options, "overwrite": False}
+        record = run_chain(chain, table, path, own, talk=talk, path=read_from, source=source)
     stage = record.stages[-1]
     assert stage.selection is not None and method.base is not None
     return Cell(
@@ -204,8 +224,13 @@ def csv_lines(result: Comparison) -> Iterator[str]:
                 result.stability[d, c],
                 result.seconds[d, c],
             ]
-            quoted = '"' + chain.replace('"', '""') + '"'
-            yield ",".join([data, quoted, *(repr(float(value)) for value in values)])
+            fields = [_field(data), '"' + chain.replace('"', '""') + '"']
+            yield ",".join([*fields, *("" if v != v else repr(float(v)) for v in values)])
+
+
+def _field(text: str) -> str:
+    plain = not any(character in text for character in ',"\r\n')
+    return text if plain else '"' + text.replace('"', '""') + '"'
 
 
 def _hdf5(result: Comparison, cells: Sequence[Sequence[Cell]]) -> bytes:
@@ -248,15 +273,22 @@ def comparison_object(result: Comparison) -> dict[str, Any]:
         "chains": list(result.chains),
         "data": list(result.data),
         "accuracy": result.accuracy.tolist(),
-        "standard_error": result.standard_error.tolist(),
+        "standard_error": _numbers(result.standard_error),
         "features_kept": result.kept.tolist(),
-        "stability": [[None if v != v else v for v in row] for row in result.stability.tolist()],
+        "stability": _numbers(result.stability),
         "seconds": result.seconds.tolist(),
         "pairs": pairs,
         "wilcoxon_holm": None if result.adjusted_p is None else result.adjusted_p.tolist(),
         "mean_ranks": None if ranks is None else ranks.mean_ranks.tolist(),
         "critical_difference": None if ranks is None else ranks.difference,
+        "friedman_p": None if ranks is None else ranks.friedman_p,
+        "alike": None if ranks is None else [list(group) for group in ranks.groups],
     }
+
+
+def _numbers(table: Any) -> list[list[float | None]]:
+    """Rows of numbers for JSON, which has no NaN."""
+    return [[None if value != value else value for value in row] for row in table.tolist()]
 
 
 def comparison_lines(result: Comparison) -> Iterator[str]:

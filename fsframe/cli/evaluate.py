@@ -9,7 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from fsframe.cli.protocol_run import output_options, protocol_request, run_protocol
+from fsframe.cli.protocol_run import (
+    output_options,
+    protocol_request,
+    run_protocol,
+    with_groups,
+)
 from fsframe.cli.reading_options import reading_options
 from fsframe.cli.stages import StageGroup, last_command
 from fsframe.cli.text_table import table_lines
@@ -20,7 +25,7 @@ if TYPE_CHECKING:
     from fsframe.evaluation.summary import Evaluation
     from fsframe.store import RunRecord
 
-__all__ = ["evaluate"]
+__all__ = ["classifier_text", "evaluate"]
 
 _PROTOCOL = "cross-validation"
 
@@ -31,7 +36,12 @@ _PROTOCOL = "cross-validation"
 @click.option("--repeats", metavar="N", help="Repetitions. [default: 10]")
 @click.option("--scheme", metavar="folds|five-by-two|leave-one-out", help="[default: folds]")
 @click.option("--groups", metavar="NAME", help="Column whose groups are never separated.")
-@click.option("--classifier", metavar="STAGE", help="For a chain that does not end with one.")
+@click.option(
+    "--classifier",
+    metavar="STAGE|PATH",
+    help="For a chain that does not end with one: a stage, or the import path of a scikit-learn "
+    "estimator. [default: weighted-knn]",
+)
 @click.option("--inner-folds", metavar="N", help="Folds for tuning sets. [default: 5]")
 @click.option("--curve", metavar="auto|[N,…]", help="Numbers of features to try as well.")
 @click.option("--csv", "csv_out", metavar="FILE", help="Also write one line per fold.")
@@ -49,8 +59,8 @@ def _on(data: str, **options: Any) -> dict[str, Any]:
 _EPILOG = """\b
 A parameter given as a set is tuned inside the training rows of each fold; quote it for the shell:
   fsframe evaluate 'immigrate:sigma={2,1,0.5}' margin on examples/parkinsons.csv --repeats 1
-A chain without a classifier is given one:
-  fsframe evaluate mim:top=5 on examples/parkinsons.csv --classifier weighted-knn --repeats 1
+A chain without a classifier is given one, weighted-knn unless told otherwise:
+  fsframe evaluate mim:top=5 on examples/parkinsons.csv --classifier knn:k=5 --repeats 1
 """
 
 
@@ -79,6 +89,8 @@ def _run(results: list[StageText | dict[str, Any]]) -> None:
     texts, options = protocol_request(results, "immigrate margin")
     names = ("folds", "repeats", "scheme", "groups", "classifier", "inner_folds", "curve")
     given = {name: options.pop(name) for name in names}
+    given["classifier"] = classifier_text(given["classifier"])
+    options = with_groups(options, given["groups"])
     base = format_stages(texts)
     method = CrossValidation.from_texts(
         {"base": base, **{key: value for key, value in given.items() if value is not None}}
@@ -95,10 +107,27 @@ def _run(results: list[StageText | dict[str, Any]]) -> None:
     if csv_out:
         _write_csv(Path(csv_out), found, options["overwrite"])
     if options["as_json"]:
-        click.echo(json.dumps(evaluation_object(record, found, method, out), ensure_ascii=False))
+        text = evaluation_object(record, found, method, out)
+        click.echo(json.dumps(text, ensure_ascii=False, allow_nan=False))
         return
     for line in evaluation_lines(record, found, method, out):
         click.echo(line)
+
+
+def classifier_text(text: str | None) -> str | None:
+    """The stage that `--classifier` names: itself, or ``sklearn`` with an import path.
+
+    >>> classifier_text("sklearn.tree.DecisionTreeClassifier:standardize=yes")
+    'sklearn:estimator=sklearn.tree.DecisionTreeClassifier,standardize=yes'
+    >>> classifier_text("knn:k=5")
+    'knn:k=5'
+    """
+    if text is None:
+        return None
+    name, colon, rest = text.partition(":")
+    if "." not in name or "/" in name:
+        return text
+    return f"sklearn:estimator={name}{',' if colon else ''}{rest}"
 
 
 def evaluation_object(
@@ -157,10 +186,12 @@ def evaluation_lines(
     yield ""
     rows = []
     for name, measure in found.measures.items():
-        if measure.mean == measure.mean:
+        if measure.undefined:
+            rows.append([name, "—", f"undefined: {measure.undefined}"])
+        elif measure.standard_error == measure.standard_error:
             rows.append([name, f"{measure.mean:.4f}", f"± {measure.standard_error:.4f}"])
         else:
-            rows.append([name, "—", "undefined: the scores are no probabilities"])
+            rows.append([name, f"{measure.mean:.4f}", "over all predictions of a repetition"])
     rows.append(["features kept", f"{found.kept.mean():.1f}", _span(found.kept)])
     rows.append(_stability_row(found))
     seconds = record.stages[-1].seconds

@@ -84,7 +84,8 @@ def _run(results: list[StageText | dict[str, Any]]) -> None:
         return
     record, out = run_protocol(chain, "stability", texts, **options)
     if options["as_json"]:
-        click.echo(json.dumps(stability_object(record, method, out), ensure_ascii=False))
+        found = stability_object(record, method, out)
+        click.echo(json.dumps(found, ensure_ascii=False, allow_nan=False))
         return
     for line in stability_lines(record, method, out):
         click.echo(line)

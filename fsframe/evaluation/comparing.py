@@ -194,9 +194,10 @@ def wilcoxon_holm(results: Floats) -> Floats:
     pairs = [(i, j) for i in range(n_methods) for j in range(i + 1, n_methods)]
     raw = []
     for i, j in pairs:
-        difference = results[:, i] - results[:, j]
+        # Rounded, so that differences which are equal but for the last bits share a rank.
+        difference = np.round(results[:, i] - results[:, j], 12)
         # scipy refuses a test without a single difference; then there is no evidence at all.
-        same = not np.any(np.abs(difference) > 1e-12)
+        same = not np.any(difference)
         raw.append(1.0 if same else float(stats.wilcoxon(difference, zero_method="pratt").pvalue))
     matrix = np.ones((n_methods, n_methods))
     for (i, j), p in zip(pairs, holm(raw), strict=True):
@@ -243,7 +244,7 @@ def critical_difference(results: Floats, level: float = 0.05) -> CriticalDiffere
     with Holm's adjustment, since Nemenyi's verdict on two methods depends on the others.
     """
     n_sets, n_methods = results.shape
-    ranks = np.vstack([stats.rankdata(-row) for row in results])
+    ranks = np.vstack([stats.rankdata(-np.round(row, 12)) for row in results])
     mean_ranks = ranks.mean(axis=0)
     if n_methods > 2:
         same = np.all(np.ptp(results, axis=1) < 1e-12)

@@ -9,8 +9,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.dataset import Dataset
-from fsframe.errors import RequestError
+from fsframe.errors import FsframeError, RequestError
 from fsframe.evaluation.comparing import (
     CriticalDifference,
     PairedTest,
@@ -20,10 +19,14 @@ from fsframe.evaluation.comparing import (
     wilcoxon_holm,
     win_tie_loss,
 )
-from fsframe.evaluation.cross_validation import CrossValidation
+from fsframe.evaluation.cross_validation import CrossValidation, grid_of
+from fsframe.evaluation.grid import ChainGrid
 from fsframe.evaluation.summary import Evaluation
 
-__all__ = ["Cell", "Comparison", "compared", "methods_of", "tested_share"]
+__all__ = ["RULES", "Cell", "Comparison", "compared", "methods_of"]
+
+RULES = ("two-step", "strict", "corrected")
+"""How a win is decided: IMMIGRATE's rule, IM4E's, and p < 0.05 in the corrected resampled test."""
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -99,42 +102,51 @@ def methods_of(chains: Sequence[str], **protocol: Any) -> tuple[CrossValidation,
         raise RequestError("a comparison needs at least two chains, each in quotes")
     methods, problems = [], []
     for chain in chains:
+        own = {**protocol, "base": chain}
+        if _ends_with_classifier(chain):
+            own.pop("classifier", None)
         try:
-            methods.append(CrossValidation.from_texts({"base": chain, **protocol}))
+            methods.append(CrossValidation.from_texts(own))
         except RequestError as error:
             problems.append(str(error))
     if problems:
         raise RequestError("\n".join(dict.fromkeys(problems)))
-    texts = [str(method.base) for method in methods]
+    texts = [grid_of(method).text for method in methods]
     twice = sorted({text for text in texts if texts.count(text) > 1})
     if twice:
         raise RequestError(f"the chain `{twice[0]}` is given twice; on equal folds it can only tie")
     return tuple(methods)
 
 
-def compared(cells: Sequence[Sequence[Cell]], test_to_train: Sequence[float]) -> Comparison:
+def compared(cells: Sequence[Sequence[Cell]]) -> Comparison:
     """What the cells say of the chains.
 
     Parameters
     ----------
     cells : n_data rows of n_chains Cells
         Evaluated on identical folds within a row.
-    test_to_train : (n_data,) float
-        Rows tested over rows trained on.
+
+    Raises
+    ------
+    ValueError
+        If two chains were not evaluated on the same number of splits.
     """
     chains = tuple(cell.chain for cell in cells[0])
     names = tuple(row[0].data for row in cells)
     papers: dict[tuple[int, int, int], PairedTest] = {}
     corrected: dict[tuple[int, int, int], PairedTest] = {}
     shape = (len(names), len(chains), len(chains))
-    outcome = {rule: np.full(shape, "", dtype="U4") for rule in ("two-step", "strict", "corrected")}
+    outcome = {rule: np.full(shape, "", dtype="U4") for rule in RULES}
     opposite = {"win": "loss", "loss": "win", "tie": "tie"}
     for d, row in enumerate(cells):
+        ratio = row[0].evaluation.test_to_train
+        if len({cell.evaluation.n_splits for cell in row}) > 1:
+            raise ValueError(f"the chains on {names[d]!r} were evaluated on different splits")
         for i in range(len(chains)):
             for j in range(i + 1, len(chains)):
                 a, b = row[i].accuracies, row[j].accuracies
                 papers[d, i, j] = paired_t_test(a, b)
-                corrected[d, i, j] = corrected_resampled_test(a, b, test_to_train[d])
+                corrected[d, i, j] = corrected_resampled_test(a, b, ratio)
                 verdicts = {
                     "two-step": win_tie_loss(papers[d, i, j], "two-step"),
                     "strict": win_tie_loss(papers[d, i, j], "strict"),
@@ -165,9 +177,9 @@ def _table(cells: Sequence[Sequence[Cell]], of: Callable[[Cell], float]) -> NDAr
     return np.array([[of(cell) for cell in row] for row in cells])
 
 
-def tested_share(data: Dataset, method: CrossValidation) -> float:
-    """Rows tested over rows trained on, in one split of the protocol."""
-    if method.scheme == "leave-one-out":
-        return 1.0 / (data.n_samples - 1)
-    folds = 2 if method.scheme == "five-by-two" else method.folds
-    return 1.0 / (folds - 1)
+def _ends_with_classifier(chain: str) -> bool:
+    try:
+        return ChainGrid.parse(chain).chains[0].classifier is not None
+    except FsframeError:
+        # What is wrong with it is told by the protocol, with everything else.
+        return False

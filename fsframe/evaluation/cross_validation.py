@@ -9,9 +9,15 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from fsframe.chain import Chain
 from fsframe.dataset import Dataset
 from fsframe.errors import DataError, FsframeError, RequestError
-from fsframe.evaluation.fold_task import FoldTask, full_ranking
+from fsframe.evaluation.fold_task import (
+    DEFAULT_CLASSIFIER,
+    FoldTask,
+    full_ranking,
+    inner_places,
+)
 from fsframe.evaluation.folds import (
     Split,
     five_by_two,
@@ -24,10 +30,10 @@ from fsframe.params import choice, either, integer, listing, optional, param, te
 from fsframe.resampling import select_resamples
 from fsframe.run import Run
 from fsframe.selection import Selection, rank_by_score
-from fsframe.selector import WrappingSelector
+from fsframe.selector import Base, Selector, WrappingSelector
 from fsframe.suggest import did_you_mean
 
-__all__ = ["CrossValidation"]
+__all__ = ["CrossValidation", "grid_of"]
 
 
 @attrs.frozen(kw_only=True)
@@ -43,9 +49,11 @@ class CrossValidation(WrappingSelector):
     folds, repeats : int
         Of repeated stratified cross-validation.
     groups : str, optional
-        A column whose values name groups that are never separated; it is no feature then.
+        A column whose values name groups that are never separated, in inner folds neither; it is no
+        feature then.
     classifier : str
-        For a chain that does not end with a classifier.
+        For a chain that does not end with a classifier; weighted-knn by default, which uses the
+        weights that arrive.
     inner_folds : int
         For tuning.
     curve : tuple of int or "auto", optional
@@ -61,6 +69,10 @@ class CrossValidation(WrappingSelector):
     ``class-scores`` (repeats, n_samples, n_classes), ``kept`` (n_splits, n_features), ``chosen``
     (n_splits,), ``tuning`` (n_splits, n_chains); with a curve ``sizes``, ``curve`` (n_sizes,
     repeats, n_samples) and ``place`` (n_splits, n_features), the rank of each feature from 0.
+
+    A fold in which the chain keeps no feature predicts the most frequent class, with a warning. A
+    row that an outer resample has drawn several times counts so often where something is learned,
+    and is tested once.
 
     Cost: repeats × folds fits of the chain, times inner folds × combinations where it is tuned.
 
@@ -85,7 +97,9 @@ class CrossValidation(WrappingSelector):
         None, optional(text("a column's name")), help="Column whose groups are never separated."
     )
     classifier: str = param(
-        "", text("a classifier"), help="For a chain that does not end with a classifier."
+        "",
+        text("a classifier"),
+        help=f"For a chain that does not end with a classifier; empty means {DEFAULT_CLASSIFIER}.",
     )
     inner_folds: int = param(5, integer(2), help="Folds inside the training rows for tuning.")
     curve: tuple[int, ...] | str | None = param(
@@ -102,57 +116,120 @@ class CrossValidation(WrappingSelector):
         if self.groups is not None and self.scheme != "folds":
             yield f"groups are for scheme=folds, not {self.scheme}"
         try:
-            grid = FoldTask(base=self.base, classifier=self.classifier, inner_folds=2).grid()
+            own = ChainGrid.parse(self.base).chains[0].classifier is not None
         except FsframeError as error:
+            # With the classifier's problems, if it has some: everything is told at once.
+            yield from _classifier_problems(self.classifier)
             yield str(error)
             return
-        if grid.chains[0].classifier is None:
-            yield (
-                f"the chain `{self.base}` does not end with a classifier: add one on the right, or "
-                "name one (--classifier margin)"
-            )
+        if own and self.classifier:
+            yield f"the chain `{self.base}` ends with a classifier; {self.classifier} is not used"
+            return
+        yield from _classifier_problems(self.classifier)
+
+    def check(self, data: Dataset, run: Run) -> list[Split]:
+        """The splits of `data`, after everything that can be known to fail has been looked at.
+
+        Parameters
+        ----------
+        data : Dataset
+        run : Run
+            That of this stage.
+
+        Raises
+        ------
+        DataError
+            If the table cannot be split as asked, parameters cannot be tuned in some fold, or a
+            stage of the chain does not take such a table.
+        RequestError
+            If there is no such column to group by, or no chain.
+        """
+        self.check_data(data)
+        task = self._task(data)
+        table, _ = task.without_groups(data)
+        groups = None if task.group_column is None else data.X[:, task.group_column]
+        grid = task.grid()
+        for method in {type(s.method): s.method for c in grid.chains for s in c.stages}.values():
+            if isinstance(method, Selector):
+                method.check_data(table)
+            elif len(grid.chains[0].stages) == 1 and not method.takes_missing:
+                _refuse_missing(table, method.method_name())
+        splits = self._splits(data, groups, run.child(0))
+        if len(grid) > 1:
+            for number, split in enumerate(splits):
+                inner = None if groups is None else groups[split.train]
+                inner_places(
+                    data.y[split.train], inner, self.inner_folds, run.child(1).child(number, 0)
+                )
+        return splits
 
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
+        task = self._task(data)
+        splits = self.check(data, run)
+        drawn = np.ones(data.n_samples, dtype=np.int64) if data.counts is None else data.counts
+        counts = np.tile(drawn, (len(splits), 1))
+        for row, split in zip(counts, splits, strict=True):
+            row[split.test] = 0
+        found = select_resamples(
+            task,
+            data.with_counts(None),
+            counts,
+            run.child(1),
+            upstream=upstream,
+            label="folds",
+            parts=("scores", "tables"),
+        )
+        return _gathered(data, splits, list(found), task)
+
+    def _select_wrapped(
+        self, base: Base, data: Dataset, upstream: Selection | None, run: Run
+    ) -> Selection:
+        """Everything on the left, from the whole table: no selection is known before a fold."""
+        if not isinstance(base, Chain):
+            raise RequestError("cross-validation: name the chain to evaluate (base=…)")
+        return attrs.evolve(self, base=str(base))._select(data, None, run)
+
+    def _task(self, data: Dataset) -> FoldTask:
         if self.base is None:
             raise RequestError("cross-validation: name the chain to evaluate (base=…)")
-        columns, groups = self._group_column(data)
-        upstream = _without(data, columns, upstream)
-        splits = self._splits(data, groups, run.child(0))
-        task = FoldTask(
+        column = self._group_column(data)
+        return FoldTask(
             base=self.base,
             classifier=self.classifier,
             inner_folds=self.inner_folds,
-            sizes=self._sizes(len(columns)),
+            sizes=self._sizes(data.n_features - (column is not None)),
+            group_column=column,
         )
-        counts = np.ones((len(splits), data.n_samples), dtype=np.int64)
-        for row, split in zip(counts, splits, strict=True):
-            row[split.test] = 0
-        found = select_resamples(task, data, counts, run.child(1), upstream=upstream, label="folds")
-        return _gathered(data, splits, list(found), task)
 
-    def _group_column(self, data: Dataset) -> tuple[NDArray[np.intp], NDArray[np.float64] | None]:
-        every = np.arange(data.n_features)
+    def _group_column(self, data: Dataset) -> int | None:
         if self.groups is None:
-            return every, None
+            return None
         if self.groups not in data.feature_names:
             raise RequestError(
                 f"there is no column {self.groups!r} to group by"
                 + did_you_mean(self.groups, data.feature_names)
             )
+        if data.n_features < 2:
+            raise DataError(f"beside the groups in {self.groups!r} there is no feature")
         column = data.feature_names.index(self.groups)
-        groups = data.X[:, column]
-        if np.isnan(groups).any():
+        if np.isnan(data.X[:, column]).any():
             raise DataError(f"column {self.groups!r} has missing values; every row needs its group")
-        return np.delete(every, column), groups
+        return column
 
     def _splits(self, data: Dataset, groups: NDArray[np.float64] | None, run: Run) -> list[Split]:
         if self.scheme == "leave-one-out":
+            alone = [str(data.classes[c]) for c in np.flatnonzero(np.bincount(data.y) == 1)]
+            if alone:
+                raise DataError(
+                    f"classes with a single member: {', '.join(alone)}; left out, they cannot be "
+                    "learned"
+                )
             return leave_one_out(data.n_samples)
         if self.scheme == "five-by-two":
-            return five_by_two(data.y, run)
+            return five_by_two(data.y, run, data.classes)
         if groups is not None:
-            return grouped_folds(data.y, groups, self.folds, self.repeats, run)
-        return repeated_folds(data.y, self.folds, self.repeats, run)
+            return grouped_folds(data.y, groups, self.folds, self.repeats, run, data.classes)
+        return repeated_folds(data.y, self.folds, self.repeats, run, data.classes)
 
     def _sizes(self, n_features: int) -> tuple[int, ...]:
         if self.curve is None:
@@ -164,16 +241,22 @@ class CrossValidation(WrappingSelector):
         return tuple(sorted({min(size, n_features) for size in self.curve}))
 
 
-def _without(
-    data: Dataset, columns: NDArray[np.intp], upstream: Selection | None
-) -> Selection | None:
-    """What the folds see: what arrives, less the column of groups."""
-    if columns.size == data.n_features:
-        return upstream
-    if upstream is None:
-        return Selection(selected=columns, scores=np.full(data.n_features, np.nan))
-    kept = upstream.selected[np.isin(upstream.selected, columns)]
-    return attrs.evolve(upstream, selected=kept)
+def _classifier_problems(text: str) -> Iterator[str]:
+    """What is wrong with the classifier for chains without one."""
+    name = text or DEFAULT_CLASSIFIER
+    try:
+        chains = ChainGrid.parse(name).chains
+    except FsframeError as error:
+        yield str(error)
+        return
+    if len(chains[0].stages) != 1 or chains[0].classifier is None:
+        yield f"`{name}` is not a classifier; see `fsframe methods`"
+
+
+def _refuse_missing(data: Dataset, name: str) -> None:
+    for start, stop in data.column_blocks():
+        if np.isnan(data.columns(start, stop)).any():
+            raise DataError(f"{name} does not take missing values; drop or fill them first")
 
 
 def _gathered(
@@ -224,4 +307,4 @@ def _gathered(
 def grid_of(stage: CrossValidation) -> ChainGrid:
     """The chains that a cross-validation chooses among."""
     assert stage.base is not None
-    return FoldTask(base=stage.base, classifier=stage.classifier, inner_folds=2).grid()
+    return FoldTask(base=stage.base, classifier=stage.classifier).grid()

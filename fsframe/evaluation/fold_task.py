@@ -9,20 +9,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.chain import Chain
-from fsframe.classifier import Classifier, FittedOnColumns
+from fsframe.classifier import Classifier
 from fsframe.dataset import Dataset
 from fsframe.errors import DataError
-from fsframe.evaluation.folds import deal
+from fsframe.evaluation.folds import deal, deal_groups
 from fsframe.evaluation.grid import ChainGrid
 from fsframe.run import Run
 from fsframe.selection import Selection, rank_by_score
 
-__all__ = ["FoldTask"]
+__all__ = ["DEFAULT_CLASSIFIER", "FoldTask", "full_ranking", "inner_places"]
+
+DEFAULT_CLASSIFIER = "weighted-knn"
+"""For a chain that does not end with a classifier, where none is named: it uses what arrives."""
 
 
 @attrs.frozen(kw_only=True)
 class FoldTask:
-    """What is done in each fold; a resample's counts are 1 on training rows, 0 on test rows.
+    """What is done in each fold; a resample's counts are 0 on test rows, at least 1 on the others.
 
     Parameters
     ----------
@@ -34,19 +37,30 @@ class FoldTask:
         Folds inside the training rows for tuning.
     sizes : tuple of int
         Numbers of best-ranked features at which the classifier is also tried.
+    group_column : int, optional
+        A column that names groups: no feature, but inner folds do not separate them either.
     """
 
     base: str
-    classifier: str
-    inner_folds: int
+    classifier: str = ""
+    inner_folds: int = 5
     sizes: tuple[int, ...] = ()
+    group_column: int | None = None
 
     def grid(self) -> ChainGrid:
         """The chains to choose among, each with its classifier."""
         found = ChainGrid.parse(self.base)
-        if found.chains[0].classifier is not None or not self.classifier:
+        if found.chains[0].classifier is not None:
             return found
-        return ChainGrid.parse(f"{self.base} {self.classifier}")
+        return ChainGrid.parse(f"{self.base} {self.classifier or DEFAULT_CLASSIFIER}")
+
+    def without_groups(self, data: Dataset) -> tuple[Dataset, NDArray[np.intp]]:
+        """`data` as the chain sees it, and the columns that are left."""
+        columns = np.arange(data.n_features)
+        if self.group_column is None:
+            return data, columns
+        columns = np.delete(columns, self.group_column)
+        return data.take_columns(columns), columns
 
     def select(
         self, data: Dataset, upstream: Selection | None = None, run: Run | None = None
@@ -60,11 +74,17 @@ class FoldTask:
         surroundings = Run() if run is None else run
         assert data.counts is not None
         train_rows, test_rows = np.flatnonzero(data.counts), np.flatnonzero(data.counts == 0)
-        train = data.with_counts(None).take_rows(train_rows)
+        groups = None if self.group_column is None else data.X[train_rows, self.group_column]
+        drawn = data.counts[train_rows]
+        table, columns = self.without_groups(data.with_counts(None))
+        train = table.take_rows(train_rows).with_counts(None if (drawn == 1).all() else drawn)
+        arrived = None if upstream is None else upstream.restrict(columns)
         grid = self.grid()
-        chosen, tuning = self._tuned(grid, train, upstream, surroundings.child(0))
-        selection, fitted = _fit(grid.chains[chosen], train, upstream, surroundings.child(1))
-        X = data.X[test_rows]
+        chosen, tuning = self._tuned(grid, train, groups, arrived, surroundings.child(0))
+        chain = grid.chains[chosen]
+        selection = _selected(chain, train, arrived, surroundings.child(1))
+        fitted = _fitted(chain, train, selection, surroundings.child(1))
+        X = table.X[test_rows]
         tables: dict[str, Any] = {
             "predicted": fitted.predict(X),
             "class-scores": fitted.predict_scores(X),
@@ -72,16 +92,18 @@ class FoldTask:
             "tuning": tuning,
         }
         if self.sizes:
-            classifier = grid.chains[chosen].classifier
-            assert classifier is not None
-            tables["curve"] = self._curve(classifier, train, selection, X, surroundings.child(2))
-        return Selection(
-            selected=selection.selected,
-            scores=selection.scores,
-            tables=tables,
-            warnings=selection.warnings,
-            features_in=selection.features_in,
+            tables["curve"] = self._curve(chain, train, selection, X, surroundings.child(2))
+        warnings = selection.warnings
+        if not selection.selected.size:
+            warnings = (
+                *warnings,
+                "the chain kept no feature; the most frequent class of the training rows was "
+                "predicted",
+            )
+        found = Selection(
+            selected=selection.selected, scores=selection.scores, tables=tables, warnings=warnings
         )
+        return found.lift(columns, data.n_features)
 
     def select_many(
         self,
@@ -98,61 +120,107 @@ class FoldTask:
         ]
 
     def _tuned(
-        self, grid: ChainGrid, train: Dataset, upstream: Selection | None, run: Run
+        self,
+        grid: ChainGrid,
+        train: Dataset,
+        groups: NDArray[np.float64] | None,
+        upstream: Selection | None,
+        run: Run,
     ) -> tuple[int, NDArray[np.float64]]:
         """Which chain of the grid predicts best inside the training rows; ties to the first."""
         if len(grid) == 1:
             return 0, np.full(1, np.nan)
-        small = int(train.class_sizes()[train.class_sizes() > 0].min())
-        folds = min(self.inner_folds, small)
-        if folds < 2:
-            raise DataError(
-                "a class has a single member in the training rows of a fold; parameters cannot be "
-                "tuned there. Use fewer folds, or give the parameter one value"
-            )
-        place = deal(train.y, folds, run.generator())
+        place = inner_places(train.y, groups, self.inner_folds, run)
+        times = np.ones(train.n_samples) if train.counts is None else train.counts
         right = np.zeros(len(grid))
-        for fold in range(folds):
-            inner, held = train.take_rows(np.flatnonzero(place != fold)), place == fold
+        for fold in range(int(place.max()) + 1):
+            held = place == fold
+            inner = train.take_rows(np.flatnonzero(~held))
             for position, chain in enumerate(grid.chains):
-                _, fitted = _fit(chain, inner, upstream, run.child(fold, position))
-                right[position] += np.sum(fitted.predict(train.X[held]) == train.y[held])
-        share = right / train.n_samples
+                part = run.child(fold, position)
+                fitted = _fitted(chain, inner, _selected(chain, inner, upstream, part), part)
+                hit = fitted.predict(train.X[held]) == train.y[held]
+                right[position] += np.sum(hit * times[held])
+        share = right / times.sum()
         return int(np.argmax(share)), share
 
     def _curve(
-        self,
-        classifier: Classifier,
-        train: Dataset,
-        selection: Selection,
-        X: NDArray[np.float64],
-        run: Run,
+        self, chain: Chain, train: Dataset, selection: Selection, X: NDArray[np.float64], run: Run
     ) -> NDArray[np.int64]:
         """Predictions of the classifier on the best 1, 2, … features of this fold's ranking."""
         ranking = full_ranking(selection)
         found = np.empty((len(self.sizes), len(X)), dtype=np.int64)
         for row, size in enumerate(self.sizes):
             kept = attrs.evolve(selection, selected=ranking[:size])
-            found[row] = classifier.fit(train, kept, run.child(row)).predict(X)
+            found[row] = _fitted(chain, train, kept, run.child(row)).predict(X)
         return found
+
+
+def inner_places(
+    y: NDArray[np.int64], groups: NDArray[np.float64] | None, folds: int, run: Run
+) -> NDArray[np.intp]:
+    """Which inner fold each training row is dealt to, for tuning, as (n,).
+
+    Fewer folds than asked for where a class has fewer members, or where groups leave no other way.
+
+    Raises
+    ------
+    DataError
+        If there are no two folds such that every class can be learned without either.
+    """
+    sizes = np.bincount(y)
+    for number in range(min(folds, int(sizes[sizes > 0].min())), 1, -1):
+        if groups is None:
+            return deal(y, number, run.generator())
+        if np.unique(groups).size < number:
+            continue
+        place = deal_groups(y, groups, number, run.generator())
+        if all(np.unique(place[y == code]).size > 1 for code in np.unique(y)):
+            return place
+    raise DataError(
+        "in the training rows of a fold a class has a single member, or lies within one group; "
+        "parameters cannot be tuned there. Use other folds, or give each parameter one value"
+    )
 
 
 def full_ranking(selection: Selection) -> NDArray[np.intp]:
     """All ranked features, best first: the kept ones, then the others that have a score."""
-    rest = [c for c in rank_by_score(selection.scores) if c not in set(selection.selected)]
-    return np.concatenate([selection.selected, np.array(rest, dtype=np.intp)])
+    kept = np.zeros(selection.n_features, dtype=bool)
+    kept[selection.selected] = True
+    ranked = rank_by_score(selection.scores)
+    return np.concatenate([selection.selected, ranked[~kept[ranked]]])
 
 
-def _fit(
-    chain: Chain, train: Dataset, upstream: Selection | None, run: Run
-) -> tuple[Selection, FittedOnColumns]:
-    selection, fitted = upstream, None
-    for result in chain.steps(train, run, upstream):
-        if result.selection is not None:
-            selection = result.selection
-        fitted = result.fitted
-    assert fitted is not None
-    if selection is None:
+def _selected(chain: Chain, train: Dataset, upstream: Selection | None, run: Run) -> Selection:
+    """What the selectors of `chain` keep; all columns where it is a classifier alone."""
+    found = upstream
+    if chain.selecting:
+        for result in Chain(chain.selecting).steps(train, run, upstream):
+            found = result.selection
+    if found is None:
         every = np.arange(train.n_features)
-        selection = Selection(selected=every, scores=np.full(train.n_features, np.nan))
-    return selection, fitted
+        found = Selection(selected=every, scores=np.full(train.n_features, np.nan))
+    return found
+
+
+def _fitted(chain: Chain, train: Dataset, selection: Selection, run: Run) -> Any:
+    """The classifier of `chain` on the kept columns; the most frequent class if there are none."""
+    classifier = chain.classifier
+    assert isinstance(classifier, Classifier)
+    if not selection.selected.size:
+        times = None if train.counts is None else train.counts.astype(np.float64)
+        return _MostFrequent(np.bincount(train.y, times, minlength=train.n_classes))
+    return classifier.fit(train, selection, run.child(len(chain.selecting)))
+
+
+@attrs.frozen(eq=False)
+class _MostFrequent:
+    """Predicts the most frequent class: what is left to do without a single feature."""
+
+    times: NDArray[np.float64]
+
+    def predict(self, X: NDArray[np.float64]) -> NDArray[np.int64]:
+        return np.full(len(X), np.argmax(self.times), dtype=np.int64)
+
+    def predict_scores(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.tile(self.times / self.times.sum(), (len(X), 1))

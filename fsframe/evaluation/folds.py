@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import attrs
@@ -11,7 +12,15 @@ from numpy.typing import NDArray
 from fsframe.errors import DataError, RequestError
 from fsframe.run import Run
 
-__all__ = ["Split", "five_by_two", "grouped_folds", "leave_one_out", "repeated_folds"]
+__all__ = [
+    "Split",
+    "deal",
+    "deal_groups",
+    "five_by_two",
+    "grouped_folds",
+    "leave_one_out",
+    "repeated_folds",
+]
 
 
 @attrs.frozen(eq=False)
@@ -32,7 +41,9 @@ class Split:
     test: NDArray[np.intp]
 
 
-def repeated_folds(y: NDArray[Any], folds: int, repeats: int, run: Run) -> list[Split]:
+def repeated_folds(
+    y: NDArray[Any], folds: int, repeats: int, run: Run, classes: Sequence[Any] = ()
+) -> list[Split]:
     """Stratified k-fold cross-validation, repeated: the papers' protocol with 10 × 10.
 
     Parameters
@@ -43,6 +54,8 @@ def repeated_folds(y: NDArray[Any], folds: int, repeats: int, run: Run) -> list[
     repeats : int ≥ 1
     run : Run
         Repetition r draws from part r of it.
+    classes : sequence, optional
+        Labels behind the codes, for messages.
 
     Returns
     -------
@@ -63,11 +76,14 @@ def repeated_folds(y: NDArray[Any], folds: int, repeats: int, run: Run) -> list[
     if folds < 2:
         raise RequestError(f"cross-validation needs at least 2 folds, not {folds}")
     sizes = np.bincount(y)
-    small = int(sizes[sizes > 0].min())
-    if small < folds:
+    small = {code: int(size) for code, size in enumerate(sizes) if 0 < size < folds}
+    if small:
+        listed = ", ".join(f"{_label(classes, code)} ({size})" for code, size in small.items())
+        least = min(small.values())
+        advice = f"use at most {least} folds, or " if least >= 2 else ""
         raise DataError(
-            f"the smallest class has {small} members, fewer than the {folds} folds; "
-            f"use --folds {max(small, 2)} or less, or leave-one-out"
+            f"classes with fewer members than the {folds} folds: {listed}; {advice}"
+            "--scheme leave-one-out, or leave these rows out"
         )
     splits = []
     for repeat in range(repeats):
@@ -87,9 +103,9 @@ def deal(y: NDArray[Any], folds: int, generator: np.random.Generator) -> NDArray
     return place
 
 
-def five_by_two(y: NDArray[Any], run: Run) -> list[Split]:
+def five_by_two(y: NDArray[Any], run: Run, classes: Sequence[Any] = ()) -> list[Split]:
     """Five times two-fold cross-validation (Dietterich 1998), stratified."""
-    return repeated_folds(y, folds=2, repeats=5, run=run)
+    return repeated_folds(y, 2, 5, run, classes)
 
 
 def leave_one_out(n_samples: int) -> list[Split]:
@@ -103,46 +119,89 @@ def leave_one_out(n_samples: int) -> list[Split]:
 
 
 def grouped_folds(
-    y: NDArray[Any], groups: NDArray[Any], folds: int, repeats: int, run: Run
+    y: NDArray[Any],
+    groups: NDArray[Any],
+    folds: int,
+    repeats: int,
+    run: Run,
+    classes: Sequence[Any] = (),
 ) -> list[Split]:
     """Cross-validation in which rows of one group (a patient, a family) are never separated.
 
-    Groups are dealt to folds from the largest to the smallest, each to the fold whose class
-    frequencies stay nearest to those of the table; equal groups in random order.
+    Parameters
+    ----------
+    y : (n_samples,) int
+    groups : (n_samples,)
+        Rows of equal value belong together.
+    folds, repeats, run, classes
+        As in `repeated_folds`.
 
     Raises
     ------
     DataError
-        If there are fewer groups than folds, or a fold would hold all members of a class, so that
-        it could not be learned.
+        If there are fewer groups than folds, a class lies within one group, so that it could not be
+        learned when that group is tested, or a fold would hold all members of a class.
     """
+    if folds < 2:
+        raise RequestError(f"cross-validation needs at least 2 folds, not {folds}")
     names, code = np.unique(groups, return_inverse=True)
     if names.size < folds:
-        raise DataError(f"{names.size} groups cannot be dealt to {folds} folds")
-    n_classes = int(y.max()) + 1
-    table = np.zeros((names.size, n_classes))
-    np.add.at(table, (code, y), 1.0)
-    share = table.sum(axis=0) / folds
+        raise DataError(f"{names.size} groups cannot be dealt to {folds} folds; use fewer folds")
+    within = [c for c in np.unique(y) if np.unique(code[y == c]).size < 2]
+    if within:
+        listed = ", ".join(f"{_label(classes, c)} ({int((y == c).sum())} rows)" for c in within)
+        raise DataError(
+            f"classes that lie within a single group: {listed}; when that group is tested the "
+            "class cannot be learned. Check the groups, or leave the class out"
+        )
     splits = []
     for repeat in range(repeats):
-        order = run.generator(repeat).permutation(names.size)
-        order = order[np.argsort(-table[order].sum(axis=1), kind="stable")]
-        held = np.zeros((folds, n_classes))
-        place = np.empty(names.size, dtype=np.intp)
-        for group in order:
-            # Distance from an even deal, in every class, if this group went to each fold.
-            excess = ((held + table[group] - share) ** 2 - (held - share) ** 2).sum(axis=1)
-            place[group] = int(np.argmin(excess))
-            held[place[group]] += table[group]
-        alone = np.argwhere(held == table.sum(axis=0))
-        if alone.size:
+        place = deal_groups(y, groups, folds, run.generator(repeat))
+        alone = [c for c in np.unique(y) if np.unique(place[y == c]).size < 2]
+        if alone:
             raise DataError(
-                f"all members of class {int(alone[0][1])} are in groups that fall into one fold; "
-                "it could not be learned. Use fewer folds, or check how groups span classes"
+                f"all groups with class {_label(classes, alone[0])} fall into one fold; it could "
+                "not be learned. Use more folds, or check how groups span classes"
             )
-        rows = place[code]
-        splits += [_split(repeat, fold, rows == fold) for fold in range(folds)]
+        splits += [_split(repeat, fold, place == fold) for fold in range(folds)]
     return splits
+
+
+def deal_groups(
+    y: NDArray[Any], groups: NDArray[Any], folds: int, generator: np.random.Generator
+) -> NDArray[np.intp]:
+    """Which fold each row is dealt to, groups kept together, as (n_samples,).
+
+    Notes
+    -----
+    Groups are taken from the largest to the smallest, equal ones in random order, each to the fold
+    whose class frequencies it brings nearest to an even deal, classes counted as shares of their
+    members; on a tie to the fold with the fewest rows. So no fold stays empty while there are
+    groups enough.
+    """
+    names, code = np.unique(groups, return_inverse=True)
+    classes, label = np.unique(y, return_inverse=True)
+    table = np.zeros((names.size, classes.size))
+    np.add.at(table, (code, label), 1.0)
+    rows = table.sum(axis=1)
+    table /= table.sum(axis=0)
+    order = generator.permutation(names.size)
+    order = order[np.argsort(-rows[order], kind="stable")]
+    held, sizes = np.zeros((folds, classes.size)), np.zeros(folds)
+    place = np.empty(names.size, dtype=np.intp)
+    for group in order:
+        even = held - 1.0 / folds
+        excess = ((even + table[group]) ** 2 - even**2).sum(axis=1)
+        # Rounded, so that folds which are equal but for the last bits are told apart by size.
+        fold = int(np.lexsort((sizes, np.round(excess, 12)))[0])
+        place[group] = fold
+        held[fold] += table[group]
+        sizes[fold] += rows[group]
+    return place[code]
+
+
+def _label(classes: Sequence[Any], code: int) -> str:
+    return f"{str(classes[code])!r}" if classes else f"number {int(code)}"
 
 
 def _split(repeat: int, fold: int, tested: NDArray[np.bool_]) -> Split:

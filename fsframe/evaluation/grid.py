@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from itertools import product
 
 import attrs
@@ -10,18 +11,9 @@ from fsframe.chain import Chain
 from fsframe.errors import FsframeError, RequestError
 from fsframe.grammar import StageText, format_stages, parse_list, parse_stages
 
-__all__ = ["ChainGrid", "has_sets"]
+__all__ = ["ChainGrid"]
 
 _MOST = 1000
-
-
-def has_sets(text: str) -> bool:
-    """Whether a chain's text gives some parameter as a set of values.
-
-    >>> has_sets("immigrate:sigma={4,2}"), has_sets("immigrate:sigma=4")
-    (True, False)
-    """
-    return any("{" in value for stage in parse_stages(text) for value in stage.params.values())
 
 
 @attrs.frozen
@@ -95,10 +87,25 @@ def _variants(stages: tuple[StageText, ...]) -> list[tuple[StageText, ...]]:
 def _values(stage: str, key: str, value: str) -> list[str]:
     """The values of one parameter: of a set, of a chain with sets inside, or itself."""
     if value.startswith("{") and value.endswith("}"):
+        if _is_json(value):
+            return [value]
         members = [member.strip() for member in parse_list(value[1:-1])]
         if not members or "" in members:
             raise RequestError(f"{stage}: {key}={value} is not a set of values such as {{4,2,1}}")
         return list(dict.fromkeys(members))
     if "{" not in value:
         return [value]
-    return [format_stages(variant) for variant in _variants(parse_stages(value))]
+    try:
+        inner = parse_stages(value)
+    except RequestError:
+        # Not a chain: a list or a text with a brace in it, which the parameter's kind judges.
+        return [value]
+    return [format_stages(variant) for variant in _variants(inner)]
+
+
+def _is_json(value: str) -> bool:
+    """Whether this is a JSON object, such as an estimator's options: one value, not a set."""
+    try:
+        return isinstance(json.loads(value), dict)
+    except ValueError:
+        return False

@@ -8,9 +8,11 @@ from typing import Any, ClassVar
 import attrs
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 
+from fsframe.chain import Chain, Stage
 from fsframe.dataset import Dataset
-from fsframe.errors import FsframeError
+from fsframe.errors import DataError, FsframeError, RequestError
 from fsframe.evaluation.fold_task import full_ranking
 from fsframe.evaluation.folds import deal
 from fsframe.params import choice, either, flag, integer, listing, param, real, text
@@ -18,7 +20,7 @@ from fsframe.registry import stability_metrics
 from fsframe.resampling import select_resamples
 from fsframe.run import Run
 from fsframe.selection import Selection, rank_by_score
-from fsframe.selector import Base, WrappingSelector
+from fsframe.selector import Base, Selector, WrappingSelector
 from fsframe.stability import StabilityMetric, StabilityValue
 
 __all__ = ["StabilityStudy"]
@@ -40,7 +42,7 @@ class StabilityStudy(WrappingSelector):
     n : int ≥ 2
         Number of resamples.
     fraction : float in (0, 1]
-        Rows drawn by a subsample.
+        Rows drawn by a subsample; 1 is refused there, for every resample would be the table.
     stratify : bool
         Draw within the classes.
     sizes : int ≥ 1 or "all"
@@ -54,7 +56,8 @@ class StabilityStudy(WrappingSelector):
     best 1, 2, … L, for metrics of rankings ``stability-NAME`` alone; NaN where undefined.
 
     A metric that needs the similarity of features is given the absolute correlations on the whole
-    table; they know nothing of the label.
+    table; they know nothing of the label. Memory for them is 24 p² bytes, refused beyond the
+    run's bound. A row that an outer resample has drawn several times counts so often.
 
     References
     ----------
@@ -88,19 +91,80 @@ class StabilityStudy(WrappingSelector):
     def check_parameters(self) -> Iterator[str]:
         if self.top is not None:
             yield "top is for the chain under study (base), which decides what is kept"
+        if self.resample == "subsample" and self.fraction == 1.0:
+            yield "fraction=1 draws every row every time; take less, or resample=bootstrap"
         for name in self.metric:
             try:
                 stability_metrics[name]
             except FsframeError as error:
                 yield str(error)
+        if self.base is not None:
+            try:
+                chain = Chain.parse(self.base)
+            except FsframeError as error:
+                yield str(error)
+            else:
+                if not chain.selecting:
+                    yield f"the chain `{self.base}` selects nothing"
+
+    def check(self, data: Dataset, run: Run, base: Base | None = None) -> None:
+        """Look at everything that can be known to fail before a resample is drawn.
+
+        Raises
+        ------
+        DataError
+            If a metric has no value for any sets of the size that the chain will keep, the table
+            cannot be resampled as asked, or a stage does not take it.
+        RequestError
+            If the similarity of so many features would not fit in memory.
+        """
+        self.check_data(data)
+        chain = Chain.parse(self.base) if self.base is not None else base
+        stages = chain.selecting if isinstance(chain, Chain) else ()
+        for stage in stages:
+            if isinstance(stage.method, Selector):
+                stage.method.check_data(data)
+        if self.resample == "folds" and self.n > data.n_samples:
+            raise DataError(f"{data.n_samples} rows cannot be dealt to {self.n} folds")
+        p = data.n_features
+        known = _known_size(stages, p)
+        for name in self.metric:
+            measure: StabilityMetric = stability_metrics[name]()
+            if measure.needs_similarity and 24 * p * p > run.memory:
+                raise RequestError(
+                    f"{name} needs the similarity of all pairs of {p} features, "
+                    f"{24 * p * p / 1e9:.1f} GB; allow as much (--memory), or leave it out"
+                )
+            if known is None or measure.input != "sets":
+                continue
+            # Whatever is kept, sets of this size are what the metric will see.
+            kept = np.zeros((2, p), dtype=bool)
+            kept[0, :known] = kept[1, p - known :] = True
+            value = measure(kept, np.eye(p) if measure.needs_similarity else None)
+            if value.undefined:
+                raise DataError(
+                    f"{name} is not defined for sets of {known} of {p} features: "
+                    f"{value.undefined}; set top, or take another metric"
+                )
 
     def _select_wrapped(
         self, base: Base, data: Dataset, upstream: Selection | None, run: Run
     ) -> Selection:
+        self.check(data, run, base)
         counts = self._counts(data, run.child(0))
+        if data.counts is not None:
+            counts = counts * data.counts
         start = upstream if self.base is not None else None
         found = list(
-            select_resamples(base, data, counts, run.child(1), upstream=start, label="resamples")
+            select_resamples(
+                base,
+                data.with_counts(None),
+                counts,
+                run.child(1),
+                upstream=start,
+                label="resamples",
+                parts=("scores",),
+            )
         )
         kept = np.zeros((self.n, data.n_features), dtype=bool)
         for row, selection in zip(kept, found, strict=True):
@@ -152,6 +216,14 @@ class StabilityStudy(WrappingSelector):
         return counts
 
 
+def _known_size(stages: tuple[Stage, ...], n_features: int) -> int | None:
+    """How many columns the last stage will keep, if its `top` says so and no stage is before it."""
+    if len(stages) != 1 or not isinstance(stages[0].method, Selector):
+        return None
+    method = stages[0].method
+    return None if method.top is None else method.keep_count(n_features, n_features)
+
+
 def _filled(scores: NDArray[np.float64]) -> NDArray[np.float64]:
     """Scores with what was not considered below everything that was, so that it ranks last."""
     known = scores[~np.isnan(scores)]
@@ -160,10 +232,18 @@ def _filled(scores: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def _similarity(data: Dataset) -> NDArray[np.float64]:
     """Absolute correlations of the columns; a constant column is like none but itself."""
-    spread = np.nanstd(data.X, axis=0)
-    centred = data.X - np.nanmean(data.X, axis=0)
-    scaled = np.where(spread > 0, centred / np.where(spread > 0, spread, 1.0), 0.0)
-    alike = np.abs(np.nan_to_num(scaled).T @ np.nan_to_num(scaled)) / data.n_samples
+    known = ~np.isnan(data.X)
+    members = np.maximum(known.sum(axis=0), 1)
+    centred = np.where(known, data.X, 0.0)
+    centred = np.where(known, centred - centred.sum(axis=0) / members, 0.0)
+    spread = np.sqrt((centred**2).sum(axis=0))
+    # Rounding leaves a constant column a spread of some last bits; it must not be blown up.
+    size = np.abs(np.where(known, data.X, 0.0)).max(axis=0)
+    live = spread > 1e-12 * size * np.sqrt(data.n_samples)
+    scaled = np.where(live, centred / np.where(live, spread, 1.0), 0.0)
+    # One thread: the bits of a product depend on how its sums are cut.
+    with threadpool_limits(1):
+        alike = np.abs(scaled.T @ scaled)
     alike = np.minimum((alike + alike.T) / 2.0, 1.0)
     np.fill_diagonal(alike, 1.0)
     return alike

@@ -29,13 +29,17 @@ class Measure:
     mean : float
         NaN where nothing defines it.
     standard_error : float
-        Corrected for overlapping training sets (Nadeau and Bengio); NaN for fewer than two values.
+        Corrected for overlapping training sets (Nadeau and Bengio); NaN for fewer than two values,
+        and for values per repetition, which the correction is not made for.
+    undefined : str
+        Why there is no mean; empty if there is one.
     """
 
     name: str
     values: NDArray[np.float64]
     mean: float
     standard_error: float
+    undefined: str = ""
 
 
 @attrs.frozen(kw_only=True)
@@ -66,6 +70,8 @@ class Evaluation:
         The smallest size whose accuracy is within one standard error of the best.
     chosen : (n_splits,) int
         Which chain of the grid each fold chose.
+    test_to_train : float
+        Rows tested over rows trained on, the mean over the splits.
     """
 
     measures: dict[str, Measure]
@@ -75,6 +81,7 @@ class Evaluation:
     curve: tuple[CurvePoint, ...]
     one_standard_error: int | None
     chosen: NDArray[np.int64]
+    test_to_train: float
 
 
 def summarise(selection: Selection) -> Evaluation:
@@ -87,18 +94,26 @@ def summarise(selection: Selection) -> Evaluation:
 
     Notes
     -----
-    A measure is taken in every fold; where a fold leaves it undefined (leave-one-out has no AUC),
-    it is taken over each repetition's predictions together.
+    A measure is taken in every fold; where a fold leaves it undefined, it is taken over each
+    repetition's predictions together. So it is with balanced accuracy and AUC where some fold tests
+    no row of some class, as in leave-one-out.
     """
     tables = selection.tables
     truth, fold = tables["truth"], tables["fold"]
     predicted, scores = tables["predicted"], tables["class-scores"]
     parts = _parts(fold)
     ratio = _test_to_train(parts, truth.size)
+    n_classes = np.unique(truth).size
+
+    def whole(rows: NDArray[np.intp]) -> bool:
+        return bool(np.unique(truth[rows]).size == n_classes)
+
     of_part: dict[str, Any] = {
         "accuracy": lambda r, rows: accuracy(truth[rows], predicted[r, rows]),
-        "balanced accuracy": lambda r, rows: balanced_accuracy(truth[rows], predicted[r, rows]),
-        "auc": lambda r, rows: auc(truth[rows], scores[r, rows]),
+        "balanced accuracy": lambda r, rows: (
+            balanced_accuracy(truth[rows], predicted[r, rows]) if whole(rows) else np.nan
+        ),
+        "auc": lambda r, rows: auc(truth[rows], scores[r, rows]) if whole(rows) else np.nan,
         "log-loss": lambda r, rows: log_loss(truth[rows], scores[r, rows]),
     }
     measures = {name: _measure(name, parts, fold, ratio, of) for name, of in of_part.items()}
@@ -112,6 +127,7 @@ def summarise(selection: Selection) -> Evaluation:
         curve=curve,
         one_standard_error=_one_standard_error(curve),
         chosen=tables["chosen"],
+        test_to_train=ratio,
     )
 
 
@@ -133,16 +149,19 @@ def _measure(
     name: str, parts: list[tuple[int, NDArray[np.intp]]], fold: Any, ratio: float, of: Any
 ) -> Measure:
     values = np.array([of(repeat, rows) for repeat, rows in parts])
+    error = corrected_standard_error(values, ratio)
     if np.isnan(values).any():
         values = np.array([of(r, np.flatnonzero(fold[r] >= 0)) for r in range(len(fold))])
+        error = float("nan")
     if np.isnan(values).any():
-        return Measure(name=name, values=values, mean=float("nan"), standard_error=float("nan"))
-    return Measure(
-        name=name,
-        values=values,
-        mean=float(values.mean()),
-        standard_error=corrected_standard_error(values, ratio),
-    )
+        return Measure(
+            name=name,
+            values=values,
+            mean=float("nan"),
+            standard_error=error,
+            undefined="the classifier's scores are no probabilities",
+        )
+    return Measure(name=name, values=values, mean=float(values.mean()), standard_error=error)
 
 
 def _stability(kept: NDArray[np.bool_]) -> StabilityValue:
