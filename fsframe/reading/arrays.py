@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +12,18 @@ from numpy.typing import NDArray
 
 from fsframe.dataset import Dataset
 from fsframe.errors import DataError
-from fsframe.reading.features import check_finite, feature_warnings
+from fsframe.reading.features import FeatureReview, check_finite
 from fsframe.reading.locate import table_name
 from fsframe.reading.names import as_keys, check_names, column_word, find_column
 from fsframe.reading.target import check_classes, label_values
 
-__all__ = ["ArrayTable", "dataset_from_arrays", "load_arrays"]
+__all__ = ["LARGE", "ArrayTable", "dataset_from_arrays", "load_arrays"]
+
+LARGE = 2 * 1024**3
+"""Bytes as float64 above which the features of an HDF5 file stay on disk."""
+
+# Numbers in one block of a table on disk while it is checked: 32 MiB as float64.
+_BLOCK = 1 << 22
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -27,7 +33,7 @@ class ArrayTable:
     Parameters
     ----------
     path : Path
-    X : (n_samples, n_features) numbers
+    X : (n_samples, n_features) numbers, or Hdf5Columns
     y : (n_samples,) numbers or str, optional
         None if the file has none.
     names : tuple of str, optional
@@ -37,14 +43,19 @@ class ArrayTable:
     """
 
     path: Path
-    X: NDArray[Any] = attrs.field(repr=False)
+    X: Any = attrs.field(repr=False)
     y: NDArray[Any] | None = attrs.field(repr=False)
     names: tuple[str, ...] | None = attrs.field(repr=False)
     label_name: str
 
 
-def load_arrays(path: Path, kind: str, *, x: str, y: str, names: str) -> ArrayTable:
+def load_arrays(
+    path: Path, kind: str, *, x: str, y: str, names: str, in_memory: bool | None = True
+) -> ArrayTable:
     """The arrays of an NPZ (``kind="npz"``) or HDF5 (``kind="hdf5"``) file.
+
+    With `in_memory` false the features of an HDF5 file stay there; None leaves them there if they
+    would take more than `LARGE` bytes as float64.
 
     Raises
     ------
@@ -57,12 +68,14 @@ def load_arrays(path: Path, kind: str, *, x: str, y: str, names: str) -> ArrayTa
     else:
         from fsframe.reading.hdf5 import Hdf5Arrays as Arrays  # type: ignore[assignment]
     with Arrays(path) as file:
-        X = file.array(x)
+        X = _left_on_disk(file, path, x, in_memory) if kind == "hdf5" else None
+        if X is None:
+            X = file.array(x)
         if X is None:
             raise DataError(
                 f"{path} has no features {x!r}; it holds {file.listing()}: say which (x=…, --x)"
             )
-        if X.ndim != 2 or X.dtype.kind not in "fiub" or 0 in X.shape:
+        if len(X.shape) != 2 or X.dtype.kind not in "fiub" or 0 in X.shape:
             raise DataError(
                 f"{path}: features {x!r} must be a table of numbers, samples × features, not "
                 f"{X.dtype} of shape {X.shape}"
@@ -74,6 +87,17 @@ def load_arrays(path: Path, kind: str, *, x: str, y: str, names: str) -> ArrayTa
     return ArrayTable(
         path=path, X=X, y=labels, names=given, label_name=y.strip("/").rpartition("/")[2]
     )
+
+
+def _left_on_disk(file: Any, path: Path, name: str, in_memory: bool | None) -> Any:
+    form = None if in_memory else file.form(name)
+    if form is None or len(form[0]) != 2 or form[1].kind not in "fiub" or 0 in form[0]:
+        return None
+    if in_memory is None and 8 * form[0][0] * form[0][1] <= LARGE:
+        return None
+    from fsframe.reading.columns import Hdf5Columns
+
+    return Hdf5Columns.of(path, name, *form)
 
 
 def _names(array: NDArray[Any], where: str, n_features: int, path: Path) -> tuple[str, ...]:
@@ -133,19 +157,20 @@ def dataset_from_arrays(
     if table.names:
         check_names(names, columns, path)
     label_name = table.label_name if place is None else names[place]
-    raw = table.y if place is None else table.X[:, place]
+    raw = table.y if place is None else _columns_of(table.X, place, place + 1)[:, 0]
     assert raw is not None
     labels, kind = label_values(
         _texts(raw), lambda row: f"{path}, label {label_name!r}, row {row + 1}", task
     )
     warnings = check_classes(labels, label_name, lambda row: f"row {row + 1}", kind, path)
-    X = table.X if len(columns) == p else table.X[:, columns]
-    X = np.ascontiguousarray(X, dtype=np.float64)
     kept = tuple(names[column] for column in columns)
-    check_finite(
-        X,
-        lambda row, column: f"{path}, row {row + 1}, {column_word(columns[column], kept[column])}",
-    )
+    X: Any = table.X
+    if isinstance(X, np.ndarray):
+        X = X if len(columns) == p else X[:, columns]
+        X = np.ascontiguousarray(X, dtype=np.float64)
+    elif len(columns) < p:
+        X = X.take(np.array(columns))
+    warnings += _checked(X, kept, columns, path)
     return Dataset.from_arrays(
         X,
         labels,
@@ -154,8 +179,33 @@ def dataset_from_arrays(
         name=table_name(path),
         label_name=label_name,
         task=kind,
-        warnings=(*warnings, *feature_warnings(X, kept)),
+        warnings=tuple(warnings),
     )
+
+
+def _columns_of(X: Any, start: int, stop: int) -> NDArray[Any]:
+    return X[:, start:stop] if isinstance(X, np.ndarray) else X.read(start, stop)
+
+
+def _checked(X: Any, names: tuple[str, ...], columns: list[int], path: Path) -> list[str]:
+    """Warnings about features that are finite, in blocks where they are on disk."""
+    n_samples, n_features = X.shape
+    width = n_features if isinstance(X, np.ndarray) else max(1, _BLOCK // n_samples)
+    about = FeatureReview()
+
+    def place_in(start: int) -> Callable[[int, int], str]:
+        def where(row: int, column: int) -> str:
+            word = column_word(columns[start + column], names[start + column])
+            return f"{path}, row {row + 1}, {word}"
+
+        return where
+
+    for start in range(0, n_features, width):
+        stop = min(start + width, n_features)
+        block = np.asarray(_columns_of(X, start, stop), dtype=np.float64)
+        check_finite(block, place_in(start))
+        about.add(block, names[start:stop])
+    return about.warnings()
 
 
 def _texts(labels: NDArray[Any]) -> list[str]:

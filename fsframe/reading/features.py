@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from fsframe.errors import DataError
 
-__all__ = ["check_finite", "coded_categories", "feature_warnings", "listed"]
+__all__ = ["FeatureReview", "check_finite", "coded_categories", "feature_warnings", "listed"]
 
 _SHOWN = 5
 
@@ -43,24 +43,48 @@ def check_finite(X: NDArray[np.float64], where: Callable[[int, int], str]) -> No
         )
 
 
+class FeatureReview:
+    """What is weak about features, gathered block by block.
+
+    Columns without any value, with one value only, and those that count the rows.
+    """
+
+    def __init__(self) -> None:
+        self._empty: list[str] = []
+        self._constant: list[str] = []
+        self._counting: list[str] = []
+
+    def add(self, X: NDArray[np.float64], names: Sequence[str]) -> None:
+        """Take in the columns `X` (n_samples, n_columns) of those names."""
+        lowest, highest = np.fmin.reduce(X, axis=0), np.fmax.reduce(X, axis=0)
+        rows = np.arange(len(X), dtype=np.float64)
+        starts = np.isin(X[0], (0.0, 1.0)) & (X[-1] == X[0] + rows[-1]) & (len(X) > 2)
+        counting = [c for c in np.flatnonzero(starts).tolist() if np.all(X[:, c] == X[0, c] + rows)]
+        for found, columns in (
+            (self._empty, np.flatnonzero(np.isnan(lowest)).tolist()),
+            (self._constant, np.flatnonzero(lowest == highest).tolist()),
+            (self._counting, counting),
+        ):
+            found += [names[c] for c in columns]
+
+    def warnings(self) -> list[str]:
+        """One sentence for each kind that was met."""
+        return [
+            f"{len(found)} column{'s' * (len(found) > 1)} {what.format(listed(found))}"
+            for found, what in (
+                (self._empty, "without any value: {}; they carry no information"),
+                (self._constant, "with one value only: {}; they carry no information"),
+                (self._counting, "counting the rows: {}; drop what is an identifier"),
+            )
+            if found
+        ]
+
+
 def feature_warnings(X: NDArray[np.float64], names: Sequence[str]) -> list[str]:
-    """What is weak about features: no value at all, one value only, or a count of the rows."""
-    lowest, highest = np.fmin.reduce(X, axis=0), np.fmax.reduce(X, axis=0)
-    empty = np.isnan(lowest)
-    constant = lowest == highest
-    rows = np.arange(len(X), dtype=np.float64)
-    starts = np.isin(X[0], (0.0, 1.0)) & (X[-1] == X[0] + rows[-1]) & (len(X) > 2)
-    counting = [c for c in np.flatnonzero(starts).tolist() if np.all(X[:, c] == X[0, c] + rows)]
-    found = []
-    for columns, what in (
-        (np.flatnonzero(empty).tolist(), "without any value: {}; they carry no information"),
-        (np.flatnonzero(constant).tolist(), "with one value only: {}; they carry no information"),
-        (counting, "counting the rows: {}; drop what is an identifier"),
-    ):
-        if columns:
-            which = listed([names[c] for c in columns])
-            found.append(f"{len(columns)} column{'s' * (len(columns) > 1)} " + what.format(which))
-    return found
+    """What is weak about the columns of a table in memory."""
+    review = FeatureReview()
+    review.add(X, names)
+    return review.warnings()
 
 
 def coded_categories(

@@ -73,6 +73,24 @@ class Hdf5Arrays:
         except (OSError, RuntimeError, KeyError, ValueError, TypeError, MemoryError) as error:
             raise DataError(f"{self._path}: {name!r} cannot be read: {error}") from None
 
+    def form(self, name: str) -> tuple[tuple[int, ...], np.dtype[Any]] | None:
+        """Shape and dtype of the dataset of that path, without reading it; None if absent."""
+        try:
+            dataset = self._dataset(name)
+            return None if dataset is None else (dataset.shape, dataset.dtype)
+        except (OSError, RuntimeError, KeyError, ValueError, TypeError) as error:
+            raise DataError(f"{self._path}: {name!r} cannot be read: {error}") from None
+
+    def span(self, name: str, start: int, stop: int) -> NDArray[Any]:
+        """Columns ``start … stop-1`` of the dataset of that path, as stored."""
+        try:
+            dataset = self._dataset(name)
+            if dataset is None:
+                raise DataError(f"{self._path} has no {name!r} any more")
+            return np.asarray(dataset[:, start:stop])
+        except (OSError, RuntimeError, KeyError, ValueError, TypeError, MemoryError) as error:
+            raise DataError(f"{self._path}: {name!r} cannot be read: {error}") from None
+
     def _dataset(self, name: str) -> h5py.Dataset | None:
         node: Any = self._file
         for part in name.strip("/").split("/"):

@@ -42,6 +42,7 @@ def read(
     x: str = "/X",
     y: str = "/y",
     names: str = "/feature_names",
+    in_memory: bool | None = None,
 ) -> Dataset:
     """The table in a file.
 
@@ -66,6 +67,9 @@ def read(
         Whether the first line holds names; found out by default.
     x, y, names : str
         Where NPZ and HDF5 files keep features, label and feature names.
+    in_memory : bool, optional
+        Whether the features of an HDF5 file are loaded, or stay there and are read by columns. By
+        default they are loaded up to 2 GiB as float64.
 
     Returns
     -------
@@ -101,7 +105,7 @@ def read(
         return _from_sheet(sheet, label, as_keys(drop), categorical, task)
     from fsframe.reading.arrays import dataset_from_arrays, load_arrays
 
-    table: ArrayTable = load_arrays(found, kind, x=x, y=y, names=names)
+    table: ArrayTable = load_arrays(found, kind, x=x, y=y, names=names, in_memory=in_memory)
     return dataset_from_arrays(table, label, as_keys(drop), categorical, task)
 
 
