@@ -25,6 +25,7 @@ _COMMANDS = {
     "methods": ("fsframe.cli.methods:methods", "List the methods there are, or explain one."),
     "plugins": ("fsframe.cli.plugins:plugins", "List the plugins and what became of each."),
     "predict": ("fsframe.cli.predict:predict", "Predict the rows of a table with a run."),
+    "report": ("fsframe.cli.report:report", "Write a page with pictures about a run."),
     "stability": (
         "fsframe.cli.stability:stability",
         "Say how alike the features are that a chain keeps on resamples.",

@@ -1,0 +1,35 @@
+"""``fsframe report RUN.h5``: a page with pictures."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from fsframe.cli.run_file import find_run
+
+__all__ = ["report"]
+
+
+@click.command()
+@click.argument("run")
+@click.option("-o", "--out", metavar="FILE", help="[default: RUN.html beside the run file]")
+@click.option("--overwrite", is_flag=True, help="Replace the page if it is there.")
+def report(run: str, out: str | None, overwrite: bool) -> None:
+    """Write a page about a run: scores, pairs, bootstraps, convergence, how it was made.
+
+    One HTML file without scripts that needs nothing from elsewhere. Drawn with matplotlib (the
+    extra fsframe[report]).
+
+    \b
+    Example:
+      fsframe report examples/parkinsons.immigrate-npfs.h5
+    """
+    from fsframe.report.page import report_page
+    from fsframe.store import check_destination, load_run, place_file
+
+    path = find_run(run)
+    target = Path(out) if out else path.with_suffix(".html")
+    check_destination(target, overwrite=overwrite)
+    page = report_page(load_run(path), path)
+    click.echo(f"report: {place_file(target, page.encode(), overwrite=overwrite)}")

@@ -1,0 +1,1 @@
+"""A run as one page with pictures; needs matplotlib (the extra ``report``)."""

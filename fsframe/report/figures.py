@@ -1,0 +1,230 @@
+"""The pictures of a report: scores, pairs, bootstraps, convergence, curves; each an SVG text."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import attrs
+import numpy as np
+
+from fsframe.errors import PluginError
+from fsframe.store import RunRecord, StageRecord, printable
+
+__all__ = ["Figure", "figures"]
+
+_BLUE, _ORANGE, _GREY = "#2b6cb0", "#dd6b20", "#a0aec0"
+_MOST = 20
+
+
+@attrs.frozen(kw_only=True)
+class Figure:
+    """One picture: a heading, an SVG, and what it shows in a sentence."""
+
+    heading: str
+    svg: str
+    caption: str
+
+
+def figures(record: RunRecord) -> Iterator[Figure]:
+    """The pictures that a run's arrays allow, in the order of a reader's questions.
+
+    Raises
+    ------
+    PluginError
+        If matplotlib is not installed.
+    """
+    try:
+        import matplotlib
+    except ImportError:
+        raise PluginError(
+            "reports are drawn with matplotlib, which is not installed; install fsframe[report]"
+        ) from None
+    matplotlib.use("Agg")
+    # Text as text and fixed identifiers: equal runs give equal pages.
+    matplotlib.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "fsframe"})
+    yield from _scores(record)
+    yield from _pairs(record)
+    for stage in record.stages:
+        for draw in (_bootstraps, _convergence, _curve, _by_size):
+            yield from draw(record, stage)
+
+
+def _drawn(draw: Callable[[Any], None], width: float, height: float) -> str:
+    from matplotlib.figure import Figure as Canvas
+
+    canvas = Canvas(figsize=(width, height), layout="constrained")
+    axes = canvas.subplots()
+    for side in ("top", "right"):
+        axes.spines[side].set_visible(False)
+    draw(axes)
+    text = io.StringIO()
+    canvas.savefig(text, format="svg", metadata={"Date": None})
+    svg = text.getvalue()
+    return svg[svg.index("<svg") :]
+
+
+def _label(record: RunRecord, column: int) -> str:
+    # A dollar sign would start mathematics.
+    return printable(record.feature_names[column], longest=28).replace("$", r"\$")
+
+
+def _scores(record: RunRecord) -> Iterator[Figure]:
+    order = np.argsort(-np.nan_to_num(record.scores, nan=-np.inf), kind="stable")
+    shown = [int(c) for c in order if not np.isnan(record.scores[c])][:_MOST]
+    if not shown:
+        return
+    kept = set(record.selected.tolist())
+
+    def draw(axes: Any) -> None:
+        places = np.arange(len(shown))[::-1]
+        colours = [_BLUE if column in kept else _GREY for column in shown]
+        axes.barh(places, record.scores[shown], color=colours)
+        axes.set_yticks(places, [_label(record, column) for column in shown])
+        axes.set_xlabel(f"score ({record.stages[-1].name})")
+
+    yield Figure(
+        heading="Which features matter",
+        svg=_drawn(draw, 7.0, 1.0 + 0.28 * len(shown)),
+        caption=f"The {len(shown)} best scores; blue features were kept, grey ones were not.",
+    )
+
+
+def _pairs(record: RunRecord) -> Iterator[Figure]:
+    weights = record.pair_weights
+    pairs = record.pairs
+    if weights is None or not pairs:
+        return
+    involved: dict[int, None] = {}
+    for a, b, _ in pairs:
+        involved.update({a: None, b: None})
+        if len(involved) >= _MOST:
+            break
+    columns = sorted(list(involved)[:_MOST])
+    place = {column: position for position, column in enumerate(columns)}
+    matrix = np.zeros((len(columns), len(columns)))
+    for a, b, weight in pairs:
+        if a in place and b in place:
+            matrix[place[a], place[b]] = matrix[place[b], place[a]] = weight
+    main = weights.main_effects()
+    if main is not None:
+        for position, column in enumerate(weights.columns):
+            if int(column) in place:
+                matrix[place[int(column)], place[int(column)]] = main[position]
+
+    def draw(axes: Any) -> None:
+        image = axes.imshow(matrix, cmap="Blues", vmin=0.0)
+        names = [_label(record, column) for column in columns]
+        axes.set_xticks(range(len(columns)), names, rotation=60, ha="right")
+        axes.set_yticks(range(len(columns)), names)
+        for spine in axes.spines.values():
+            spine.set_visible(False)
+        axes.figure.colorbar(image, ax=axes, label="weight", shrink=0.8)
+
+    size = 2.4 + 0.3 * len(columns)
+    yield Figure(
+        heading="Which features act together",
+        svg=_drawn(draw, size + 1.0, size),
+        caption="Weights of pairs; the diagonal holds what each feature does by itself.",
+    )
+
+
+def _bootstraps(record: RunRecord, stage: StageRecord) -> Iterator[Figure]:
+    tables = stage.tables
+    if not {"z", "critical-value", "columns"} <= set(tables):
+        return
+    z, columns = tables["z"], tables["columns"].astype(int)
+    if z.ndim != 1 or columns.shape != z.shape:
+        return
+    critical = np.broadcast_to(tables["critical-value"], z.shape)
+    order = np.argsort(-z, kind="stable")[: 2 * _MOST]
+    n = int(tables["kept"].size) if "kept" in tables else int(z.max())
+
+    def draw(axes: Any) -> None:
+        places = np.arange(len(order))
+        relevant = z[order] > critical[order]
+        axes.bar(places, z[order], color=np.where(relevant, _BLUE, _GREY))
+        axes.step(places, critical[order], where="mid", color=_ORANGE, label="critical value ζ")
+        axes.set_xticks(
+            places, [_label(record, columns[c]) for c in order], rotation=60, ha="right"
+        )
+        axes.set_ylabel(f"bootstraps that kept it (of {n})")
+        axes.legend(frameon=False)
+
+    yield Figure(
+        heading=f"How often each feature came back ({stage.name})",
+        svg=_drawn(draw, 2.0 + 0.24 * len(order), 3.6),
+        caption="Features above the line were kept more often than chance allows.",
+    )
+
+
+def _convergence(record: RunRecord, stage: StageRecord) -> Iterator[Figure]:
+    cost = stage.tables.get("cost")
+    if cost is None or cost.ndim != 1 or len(cost) < 2:
+        return
+
+    def draw(axes: Any) -> None:
+        axes.plot(np.arange(len(cost)), cost, marker="o", markersize=3, color=_BLUE)
+        axes.set_xlabel("iteration")
+        axes.set_ylabel("cost")
+
+    yield Figure(
+        heading=f"Convergence ({stage.name})",
+        svg=_drawn(draw, 5.0, 2.8),
+        caption="The cost that the method minimises, by iteration; lower is better.",
+    )
+
+
+def _curve(record: RunRecord, stage: StageRecord) -> Iterator[Figure]:
+    if stage.selection is None or "curve" not in stage.tables or "sizes" not in stage.tables:
+        return
+    from fsframe.evaluation.summary import summarise
+
+    found = summarise(stage.selection)
+    sizes = [point.size for point in found.curve]
+
+    def draw(axes: Any) -> None:
+        means = np.array([point.accuracy for point in found.curve])
+        errors = np.array([point.standard_error for point in found.curve])
+        axes.errorbar(sizes, means, errors, color=_BLUE, marker="o", markersize=4, label="accuracy")
+        axes.plot(
+            sizes,
+            [point.stability for point in found.curve],
+            color=_ORANGE,
+            marker="s",
+            markersize=4,
+            label="stability φ",
+        )
+        if found.one_standard_error is not None:
+            axes.axvline(found.one_standard_error, color=_GREY, linestyle=":")
+        axes.set_xscale("log", base=2)
+        axes.set_xticks(sizes, [str(size) for size in sizes])
+        axes.set_xlabel("features used")
+        axes.legend(frameon=False)
+
+    yield Figure(
+        heading="How many features to keep",
+        svg=_drawn(draw, 6.0, 3.4),
+        caption="Accuracy with corrected standard errors, and stability. The dotted line is the "
+        "smallest number within one standard error of the most accurate.",
+    )
+
+
+def _by_size(record: RunRecord, stage: StageRecord) -> Iterator[Figure]:
+    named = {k.removeprefix("sizes-"): v for k, v in stage.tables.items() if k.startswith("sizes-")}
+    if not named:
+        return
+
+    def draw(axes: Any) -> None:
+        for name, values in named.items():
+            axes.plot(np.arange(1, len(values) + 1), values, label=name)
+        axes.set_xlabel("best-ranked features compared")
+        axes.set_ylabel("stability")
+        axes.legend(frameon=False)
+
+    yield Figure(
+        heading="How stable the ranking is",
+        svg=_drawn(draw, 6.0, 3.2),
+        caption="Agreement of the best 1, 2, … features of every resample.",
+    )

@@ -1,0 +1,113 @@
+"""One self-contained HTML page about a run: no script, nothing fetched from anywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from html import escape
+from pathlib import Path
+
+from fsframe.cli.display import all_warnings
+from fsframe.params import format_value
+from fsframe.report.figures import figures
+from fsframe.store import RunRecord, printable
+
+__all__ = ["report_page"]
+
+_STYLE = """
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem;
+       color: #1a202c; }
+h1 { font-size: 1.5rem; margin-bottom: 0.2rem; } h2 { font-size: 1.15rem; margin-top: 2.2rem; }
+table { border-collapse: collapse; }
+th, td { padding: 0.15rem 0.9rem 0.15rem 0; text-align: left; }
+th { border-bottom: 1px solid #a0aec0; } td.number { text-align: right; }
+figure { margin: 1rem 0; } figcaption, .quiet { color: #4a5568; }
+svg { max-width: 100%; height: auto; }
+.warning { border-left: 4px solid #dd6b20; padding-left: 0.8rem; } code { background: #edf2f7; }
+"""
+_MOST = 50
+
+
+def report_page(record: RunRecord, path: Path | None = None) -> str:
+    """The page as HTML text.
+
+    Parameters
+    ----------
+    record : RunRecord
+    path : Path, optional
+        The run file, named at the foot.
+
+    Raises
+    ------
+    PluginError
+        If matplotlib is not installed.
+    """
+    body = "\n".join(_body(record, path))
+    title = escape(f"{record.chain} on {printable(record.data.name)}")
+    return (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        f"<title>{title}</title><style>{_STYLE}</style></head>\n<body>\n{body}\n</body></html>\n"
+    )
+
+
+def _body(record: RunRecord, path: Path | None) -> Iterator[str]:
+    data = record.data
+    kept = f"{record.selected.size} of {record.n_features} features kept"
+    yield f"<h1>{_safe(data.name)}: {kept}</h1>"
+    classes = f", {len(data.class_names)} classes" if data.class_names else ""
+    yield (
+        f'<p class="quiet"><code>{_safe(record.chain)}</code> on {record.n_samples} samples × '
+        f"{record.n_features} features{classes}; seed {record.seed}, {_safe(record.created)}</p>"
+    )
+    for warning in all_warnings(record):
+        yield f'<p class="warning">{_safe(warning)}</p>'
+    for figure in figures(record):
+        yield f"<h2>{_safe(figure.heading)}</h2>"
+        yield f"<figure>{figure.svg}<figcaption>{_safe(figure.caption)}</figcaption></figure>"
+    yield "<h2>Kept features</h2>"
+    names = record.feature_names
+    yield from _table(
+        ["rank", "feature", "score"],
+        [
+            [str(rank), names[c], f"{record.scores[c]:.4g}"]
+            for rank, c in enumerate(record.selected[:_MOST], start=1)
+        ],
+    )
+    if record.selected.size > _MOST:
+        yield f'<p class="quiet">… and {record.selected.size - _MOST} more in the run file.</p>'
+    if record.pairs:
+        yield "<h2>Strongest pairs</h2>"
+        rows = [[names[a], names[b], f"{w:.4g}"] for a, b, w in record.pairs[:_MOST]]
+        yield from _table(["feature", "with", "weight"], rows)
+    yield "<h2>How it was made</h2>"
+    yield from _table(
+        ["stage", "from", "features in", "kept", "seconds", "parameters"],
+        [
+            [
+                stage.name,
+                f"{stage.provider} {stage.provider_version}",
+                str(stage.features_in.size),
+                "—" if stage.selection is None else str(stage.selection.selected.size),
+                f"{stage.seconds:.2f}",
+                ", ".join(
+                    f"{k}={format_value(v)}" for k, v in stage.params.items() if v is not None
+                ),
+            ]
+            for stage in record.stages
+        ],
+    )
+    yield '<p class="quiet">Digests: equal data, chain and seed give equal ones.</p>'
+    yield from _table(["part", "SHA-256"], [[k, v] for k, v in record.digests().items()])
+    versions = ", ".join(f"{k} {v}" for k, v in record.environment.items())
+    where = f"; run file {_safe(str(path))}" if path is not None else ""
+    yield f'<p class="quiet">{_safe(versions)}{where}</p>'
+
+
+def _safe(text: str) -> str:
+    return escape(printable(text))
+
+
+def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    yield "<table><tr>" + "".join(f"<th>{_safe(cell)}</th>" for cell in header) + "</tr>"
+    for row in rows:
+        yield "<tr>" + "".join(f"<td>{_safe(cell)}</td>" for cell in row) + "</tr>"
+    yield "</table>"
