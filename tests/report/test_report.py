@@ -51,7 +51,6 @@ def test_page_answers_the_readers_questions(page):
     text = " ".join(Tags(page).words)
     for heading in (
         "Which features matter",
-        "Which features act together",
         "How often each feature came back",
         "Convergence",
         "Kept features",
@@ -77,6 +76,13 @@ def test_hostile_names_are_shown_and_not_obeyed():
     found = report_page(record)
     assert "<script" not in found and "\x1b" not in found
     assert "&lt;script&gt;" in found
+
+
+def test_pairs_of_a_method_that_weighs_them_are_drawn():
+    from fsframe.report.figures import figures
+
+    record = Chain.parse("immigrate:max_iter=2").run(small())
+    assert "Which features act together" in [figure.heading for figure in figures(record)]
 
 
 def test_equal_runs_give_equal_pictures():
