@@ -98,12 +98,12 @@ class BoostedSettings(Parameterised):
         return space, rounds
 
     def _starts(self, training: Training, upstream: Selection | None, run: Run) -> Any:
-        from fsframe_margin.immigrate import _upstream_matrix
+        from fsframe_margin.arriving_weights import arriving_matrix
 
         size = training.varying.size
         fixed = np.eye(size) / np.sqrt(size)
         if self.start == "upstream" and upstream is not None:
-            arrived = _upstream_matrix(upstream, training)
+            arrived = arriving_matrix(upstream, training.varying, training.n_features)
             fixed = fixed if arrived is None else arrived
 
         def start(t: int) -> Floats:

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import attrs
 import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.dataset import Dataset
+from fsframe.errors import DataError
 from fsframe.params import choice, either, flag, integer, optional, param, real
 from fsframe.run import Run
 from fsframe.selection import PairWeights, Selection, rank_by_score
 from fsframe.selector import Selector
 from fsframe_margin.blas import one_blas_thread
+from fsframe_margin.prototypes import with_prototypes
 from fsframe_margin.training import Training, row_notes, training_of
 
-__all__ = ["Immigrate", "matrix_of"]
+__all__ = ["Immigrate"]
 
 Floats = NDArray[np.float64]
 
@@ -56,6 +58,12 @@ class Immigrate(Selector):
         Bring columns to mean 0 and standard deviation 1 first, learned from these rows.
     folds : int ≥ 2
         Inner folds for ``sigma="cv"``.
+    screen : float > 0, optional
+        Features with an IM4E weight above screen/A form pairs, the others do not.
+    screened : {"drop", "diagonal"}
+        What is screened out is left away, or keeps a main effect.
+    prototypes : int ≥ 4, optional
+        Learn from about so many rows where there are more.
 
     Notes
     -----
@@ -64,7 +72,9 @@ class Immigrate(Selector):
     q(x_i, x_j) = |x_i − x_j|ᵀ W |x_i − x_j|; its gradient is Σ of Theorem 3.1.
 
     Time per iteration N² A² / 2 multiply-adds and 2 N² exponentials; memory 16 N² bytes up to
-    4096 rows, a few rows of length N above.
+    4096 rows, a few rows of length N above; and 64 A² bytes. Where those do not fit, W is kept by
+    tiles, or by what its tiles can be formed from (`fsframe_margin.implicit_weights`); then pairs
+    are given among the kept features, or the 100,000 largest if more than 2048 are kept.
 
     The score of a feature is Σ_b W_ab²; scores sum to one. Kept are the features with a score
     above 1/A, A the number of columns that vary, and at least one.
@@ -159,20 +169,110 @@ class Immigrate(Selector):
     )
     folds: int = param(5, integer(2), help="Inner folds for sigma=cv.")
 
+    screen: float | None = param(
+        None,
+        optional(real(above=0)),
+        help="Screen with IM4E first: only features with a weight above screen/A form pairs "
+        "(the paper uses 2). `im4e immigrate` does the same as two stages.",
+        source=f"{_PAPER}, §3.6",
+    )
+    screened: str = param(
+        "drop",
+        choice("drop", "diagonal"),
+        help="Leave features that were screened out away, or add them back as diagonal terms.",
+        source=f"{_PAPER}, §3.6",
+    )
+    prototypes: int | None = param(
+        None,
+        optional(integer(4)),
+        help="With more rows than this, learn from so many drawn ones, weighted for their classes.",
+        source=f"{_PAPER}, §6, second direction",
+    )
+
     def check_parameters(self) -> Iterator[str]:
         if self.l1 > 0 and self.update != "elementwise":
             yield "l1 has a closed-form update for update=elementwise only"
         if self.l1 > 0 and self.prune is True:
             yield "l1 takes the place of pruning: set one of l1 and prune"
+        if self.screened == "diagonal":
+            if self.screen is None:
+                yield "screened=diagonal needs screen, such as screen=2"
+            if self.update != "elementwise":
+                yield "screened=diagonal goes with update=elementwise only"
+            if self.sigma == "cv":
+                yield "screened=diagonal goes with a fixed sigma only"
 
     @one_blas_thread
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
+        from fsframe_margin.immigrate_fit import fit_with_diagonal_rest
+
         training = training_of("immigrate", data, upstream, self.standardize)
-        start = self._start(training, upstream, run)
-        sigma, pruned, tables = self._settings(training, start, run)
-        space = _space(training, run)
-        found = self._descend(space, start, sigma, pruned)
-        return self._selection(training, found, sigma, pruned, tables)
+        rows = len(training.y)
+        if self.prototypes is not None:
+            training = with_prototypes(training, self.prototypes, run.generator(2))
+        if self.screen is None:
+            fit, sigma, pruned, tables = self._fit(training, upstream, run)
+        else:
+            weights, kept = self._screening(training, run)
+            if self.screened == "diagonal":
+                sigma, pruned, tables = float(self.sigma), self.prune is True, {}
+                settings = self._settings(pruned, training.varying.size)
+                fit = fit_with_diagonal_rest(training, weights, kept, sigma, settings, run)
+            else:
+                training = attrs.evolve(
+                    training,
+                    X=np.ascontiguousarray(training.X[:, kept]),
+                    varying=training.varying[kept],
+                )
+                inner = Selection(
+                    selected=[], scores=np.empty(0), weights=training.spread(weights[kept])
+                )
+                fit, sigma, pruned, tables = self._fit(training, inner, run)
+        tables = {"sigma": np.array([sigma]), "pruned": np.array([pruned]), **tables}
+        notes = list(row_notes(training))
+        if len(training.y) < rows:
+            notes.append(
+                f"learned from {len(training.y)} of {rows} rows, weighted for their classes "
+                "(prototypes); another seed draws others"
+            )
+        return self._selection(training, fit, sigma, tables, notes)
+
+    def _screening(self, training: Training, run: Run) -> tuple[Floats, NDArray[np.intp]]:
+        """IM4E's weights, and the columns with one above screen/A (at least the best)."""
+        from fsframe_margin.linear_descent import descend_im4e
+        from fsframe_margin.margins import PairSpace
+
+        space = PairSpace(
+            training.X, training.y, training.outer, training.count,
+            threads=run.threads, memory=run.memory, linear=True,
+        )  # fmt: skip
+        size = training.varying.size
+        sigma = 1.0 if self.sigma == "cv" else float(self.sigma)
+        w = descend_im4e(space, np.full(size, 1.0 / size), sigma).weights
+        return w, np.flatnonzero(w > min(self.screen / size, w.max() * (1 - 1e-12)))
+
+    def _fit(self, training: Training, upstream: Selection | None, run: Run):  # type: ignore[no-untyped-def]
+        """The fit, σ, whether W was pruned, and what inner cross-validation said."""
+        from fsframe_margin import immigrate_fit as routes
+
+        size = training.varying.size
+        if not routes.fits_dense(size, run.memory):
+            if self.sigma == "cv":
+                raise DataError(
+                    f"immigrate: sigma=cv holds W over {size} columns, "
+                    f"{64 * size * size / 2**30:.1f} GiB, more than the "
+                    f"{run.memory / 2**30:.1f} GiB allowed; give sigma, screen first "
+                    "(`im4e immigrate`), or raise the memory bound"
+                )
+            settings = self._settings(self.prune is True, size)
+            fit = routes.fit_implicit(
+                training, upstream, self.start, float(self.sigma), settings, run
+            )
+            return fit, float(self.sigma), False, {}
+        start = routes.dense_start(training, upstream, self.start, run)
+        sigma, pruned, tables = self._tuned(training, start, run)
+        fit = routes.fit_dense(training, start, sigma, self._settings(pruned, size), run)
+        return fit, sigma, pruned, tables
 
     def _select_many(
         self, data: Dataset, counts: NDArray[np.int64], upstream: Selection | None, run: Run
@@ -181,19 +281,7 @@ class Immigrate(Selector):
 
         return select_each(self._select, data, counts, upstream, run)
 
-    def _start(self, training: Training, upstream: Selection | None, run: Run) -> Floats:
-        size = training.varying.size
-        if self.start == "random":
-            W = run.generator(0).random((size, size))
-            W = W + W.T
-            return W / np.linalg.norm(W)
-        if self.start == "upstream" and upstream is not None:
-            W = _upstream_matrix(upstream, training)
-            if W is not None:
-                return W
-        return np.eye(size) / np.sqrt(size)
-
-    def _settings(
+    def _tuned(
         self, training: Training, start: Floats, run: Run
     ) -> tuple[float, bool, dict[str, Floats]]:
         """σ, pruning, and what inner cross-validation said of them."""
@@ -214,6 +302,7 @@ class Immigrate(Selector):
     def _tune(
         self, training: Training, start: Floats, settings: list[tuple[float, bool]], run: Run
     ):  # type: ignore[no-untyped-def]
+        from fsframe_margin.descent import descend
         from fsframe_margin.fold_models import fold_jobs
         from fsframe_margin.resamples import workers_within
         from fsframe_margin.tuning import stratified_folds, tune
@@ -221,7 +310,8 @@ class Immigrate(Selector):
         folds = stratified_folds(training.y, self.folds, run.generator(1))
 
         def fit(space, start, setting):  # type: ignore[no-untyped-def]
-            return self._descend(space, start, *setting).weights
+            sigma, pruned = setting
+            return descend(space, start, sigma, **self._settings(pruned, len(start))).weights
 
         def jobs(train, held):  # type: ignore[no-untyped-def]
             return fold_jobs(training, start, train, held, settings, fit, self.standardize, run)
@@ -229,51 +319,58 @@ class Immigrate(Selector):
         workers = workers_within(run, *training.X.shape)
         return tune(training.y, training.outer, folds, len(settings), jobs, workers)
 
-    def _descend(self, space, start: Floats, sigma: float, pruned: bool):  # type: ignore[no-untyped-def]
-        from fsframe_margin.descent import descend
-
+    def _settings(self, pruned: bool, size: int) -> dict[str, Any]:
+        """The parameters as the descents take them."""
         tol = self.tol if self.tol is not None else (1e-5 if self.line_search else 0.0)
         package = self.update == "psd-clip" and not self.line_search
-        return descend(
-            space,
-            start,
-            sigma,
-            rule=self.update,
-            line_search=self.line_search,
-            max_iter=self.max_iter,
-            tol=tol,
-            prune_below=1.0 / len(start) if pruned else 0.0,
-            prune_from=self.max_iter // 2 if self.prune_from == "half" else 0,
-            penalty=self.l1,
-            keep_best=self.keep == "best" or (self.keep == "auto" and not package),
-        )
+        return {
+            "rule": self.update,
+            "line_search": self.line_search,
+            "max_iter": self.max_iter,
+            "tol": tol,
+            "prune_below": 1.0 / size if pruned else 0.0,
+            "prune_from": self.max_iter // 2 if self.prune_from == "half" else 0,
+            "penalty": self.l1,
+            "keep_best": self.keep == "best" or (self.keep == "auto" and not package),
+        }
 
-    def _selection(self, training: Training, found, sigma, pruned, tables) -> Selection:  # type: ignore[no-untyped-def]
-        W = training.spread(found.weights)
-        scores = (W**2).sum(axis=1)
-        above = int((scores > 1.0 / training.varying.size).sum())
+    def _selection(
+        self, training: Training, fit: Any, sigma: float, tables: dict[str, Any], notes: list[str]
+    ) -> Selection:
+        size = training.varying.size
+        scores = np.zeros(training.n_features)
+        scores[training.varying] = fit.scores
+        main = np.zeros(training.n_features)
+        main[training.varying] = fit.main
+        above = int((scores > 1.0 / size).sum())
         kept = rank_by_score(scores)[: self.keep_count(len(scores), max(1, above))]
+        model = {
+            "sigma": np.float64(sigma),
+            "centre": training.scaling.centre,
+            "scale": training.scaling.scale,
+        }
+        if fit.W is not None:
+            model["W"] = training.spread(fit.W)
+            pairs = PairWeights(np.arange(len(scores)), model["W"])
+        else:
+            place = np.full(training.n_features, -1)
+            place[training.varying] = np.arange(size)
+            inside = np.sort(place[kept])
+            pairs = fit.pairs(inside[inside >= 0])
         return Selection(
             selected=kept,
             scores=scores,
             weights=np.sqrt(scores),
-            pair_weights=PairWeights(np.arange(len(scores)), W),
-            model={
-                "W": W,
-                "sigma": np.float64(sigma),
-                "centre": training.scaling.centre,
-                "scale": training.scaling.scale,
-            },
+            pair_weights=pairs,
+            model=model,
             tables={
-                "cost": found.cost,
-                "gap": found.gap,
-                "step": found.step,
-                "main-effect": np.diag(W) ** 2,
-                "sigma": np.array([sigma]),
-                "pruned": np.array([pruned]),
+                "cost": fit.descent.cost,
+                "gap": fit.descent.gap,
+                "step": fit.descent.step,
+                "main-effect": main**2,
                 **tables,
             },
-            warnings=(*row_notes(training), *self._notes(found)),
+            warnings=(*notes, *self._notes(fit.descent)),
         )
 
     def _notes(self, found) -> Iterator[str]:  # type: ignore[no-untyped-def]
@@ -287,48 +384,6 @@ class Immigrate(Selector):
                 f"no convergence: {found.stopped}; "
                 f"the last step changed the cost by {_last_change(found.cost):.1e} of itself"
             )
-
-
-def _space(training: Training, run: Run):  # type: ignore[no-untyped-def]
-    from fsframe_margin.margins import PairSpace
-
-    return PairSpace(
-        training.X,
-        training.y,
-        training.outer,
-        training.count,
-        threads=run.threads,
-        memory=run.memory,
-    )
-
-
-def matrix_of(pairs: PairWeights, size: int) -> Floats:
-    """Pair weights as a (size, size) matrix, zero where nothing is known."""
-    W = np.zeros((size, size))
-    i, j, weight = pairs.triplets()
-    columns = pairs.columns
-    W[columns[i], columns[j]] = W[columns[j], columns[i]] = weight
-    main = pairs.main_effects()
-    if main is not None:
-        W[columns, columns] = main
-    return W
-
-
-def _upstream_matrix(upstream: Selection, training: Training) -> Floats | None:
-    """W from the pair weights that arrive, else diag(w) of the weights, else None; norm one.
-
-    Of the two the newer one counts, see `Selection.carried`.
-    """
-    older = "pair_weights" in upstream.carried and "weights" not in upstream.carried
-    if upstream.pair_weights is not None and not (older and upstream.weights is not None):
-        W = matrix_of(upstream.pair_weights, training.n_features)
-    elif upstream.weights is not None:
-        W = np.diag(upstream.weights)
-    else:
-        return None
-    W = np.maximum(W[np.ix_(training.varying, training.varying)], 0.0)
-    norm = np.linalg.norm(W)
-    return W / norm if norm > 0 else None
 
 
 def _last_change(cost: Floats) -> float:

@@ -14,6 +14,7 @@ from fsframe.errors import RequestError
 from fsframe.params import choice, flag, optional, param, real
 from fsframe.run import Run
 from fsframe.selection import Selection
+from fsframe_margin.arriving_weights import arriving_pairs, matrix_of
 from fsframe_margin.blas import one_blas_thread
 from fsframe_margin.training import Training, training_of
 
@@ -143,11 +144,9 @@ class Margin(Classifier):
                 "(such as immigrate); it gave none"
             )
         # newest first: what the stage on the left gave itself goes before what travels past it
-        older = "pair_weights" in upstream.carried and "weights" not in upstream.carried
-        quadratic = pairs is not None and not (older and w is not None)
-        if self.measure != "linear" and (quadratic or self.measure == "quadratic"):
-            from fsframe_margin.immigrate import matrix_of
-
+        if self.measure != "quadratic":
+            pairs = arriving_pairs(upstream) if self.measure == "auto" else None
+        if pairs is not None:
             W = matrix_of(pairs, training.n_features)[np.ix_(training.varying, training.varying)]
             norm = np.linalg.norm(W)
             return W / norm if norm > 0 else np.eye(size) / np.sqrt(size)

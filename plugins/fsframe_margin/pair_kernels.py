@@ -16,10 +16,16 @@ from fsframe_margin.exponential import exp_nonpositive
 __all__ = [
     "BLOCK",
     "log_sums",
+    "pair_coefficients",
+    "pair_differences",
     "pair_manhattan",
     "pair_means",
     "pair_quadratics",
     "pair_scatter",
+    "pair_square_means",
+    "pair_squares",
+    "row_products",
+    "spread_pairs",
 ]
 
 BLOCK = 128
@@ -329,3 +335,96 @@ def log_sums(  # type: ignore[no-untyped-def]
     for i in range(start, stop):
         _scaled(first[i], second[i], a, b, z)
         _row_log_sums(z, i, count, begin, end, log_hits, log_misses)
+
+
+@njit(fastmath=_ELEMENTWISE)
+def pair_differences(X, i, j, D):  # type: ignore[no-untyped-def]
+    """Write |x_i − x_j| of consecutive pairs from (i, j) on into the rows of D; the pair after."""
+    N, A = X.shape
+    for p in range(D.shape[0]):
+        for a in range(A):
+            D[p, a] = abs(X[i, a] - X[j, a])
+        j += 1
+        if j == N:
+            i += 1
+            j = i + 1
+    return i, j
+
+
+@njit(fastmath=_SUM)
+def row_products(T, D):  # type: ignore[no-untyped-def]
+    """Σ_a T_pa D_pa for every row."""
+    out = np.empty(T.shape[0])
+    for p in range(T.shape[0]):
+        total = 0.0
+        for a in range(T.shape[1]):
+            total += T[p, a] * D[p, a]
+        out[p] = total
+    return out
+
+
+@njit()
+def spread_pairs(q, i, j, values):  # type: ignore[no-untyped-def]
+    """Write values of consecutive pairs from (i, j) on into both triangles of q."""
+    _spread(q, i, j, values.size, values)
+
+
+@njit()
+def pair_coefficients(  # type: ignore[no-untyped-def]
+    q, outer, count, log_hits, log_misses, end, inverse, i, j, c
+):
+    """Write the coefficients c_ij + c_ji of consecutive pairs from (i, j) on into c."""
+    N, at = q.shape[0], 0
+    while at < c.size:
+        m = min(c.size - at, N - j)
+        _coefficients(q[i], i, j, m, outer, count, log_hits, log_misses, end, inverse, c, at)
+        at += m
+        j += m
+        if j == N:
+            i += 1
+            j = i + 1
+
+
+@njit(fastmath=_ELEMENTWISE)
+def _add_weighted_squares(own, row, weight, buffer):  # type: ignore[no-untyped-def]
+    for p in range(buffer.size):
+        z = own - row[p]
+        buffer[p] += weight * z * z
+
+
+@njit(fastmath=_SUM)
+def _weighted_square(own, row, c):  # type: ignore[no-untyped-def]
+    total = 0.0
+    for p in range(c.size):
+        z = own - row[p]
+        total += c[p] * z * z
+    return total
+
+
+@njit()
+def pair_squares(XT, v, q, start, stop):  # type: ignore[no-untyped-def]
+    """Write Σ_r v_r (x_ir − x_jr)² of rows start ≤ i < stop, j > i, into both triangles of q."""
+    A, N = XT.shape
+    buffer = np.empty(N)
+    for i in range(start, min(stop, N - 1)):
+        m = N - i - 1
+        for p in range(m):
+            buffer[p] = 0.0
+        for a in range(A):
+            if v[a] != 0.0:
+                _add_weighted_squares(XT[a, i], XT[a, i + 1 :], v[a], buffer[:m])
+        _spread(q, i, i + 1, m, buffer)
+
+
+@njit()
+def pair_square_means(  # type: ignore[no-untyped-def]
+    XT, q, outer, count, log_hits, log_misses, end, inverse, u, start, stop
+):
+    """Add Σ c_ij (x_i − x_j)² over rows start ≤ i < stop, j > i, to u."""
+    A, N = XT.shape
+    c = np.empty(N)
+    for i in range(start, min(stop, N - 1)):
+        m = N - i - 1
+        _coefficients(q[i], i, i + 1, m, outer, count, log_hits, log_misses, end, inverse, c, 0)
+        for a in range(A):
+            u[a] += _weighted_square(XT[a, i], XT[a, i + 1 :], c[:m])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+
 from fsframe_margin.descent import descend
 from fsframe_margin.margins import PairSpace
 from fsframe_margin.prediction import nearest_class, relative_scores, training_distances

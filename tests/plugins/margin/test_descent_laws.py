@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from fsframe_margin import margins
-from fsframe_margin.descent import descend
-from fsframe_margin.margins import PairSpace
-from fsframe_margin.updates import elementwise, positive_semidefinite, prune
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fsframe.errors import DataError
+from fsframe_margin import margins
+from fsframe_margin.descent import descend
+from fsframe_margin.margins import PairSpace
+from fsframe_margin.updates import elementwise, positive_semidefinite, prune
 
 
 def brute_force(X, y, W, sigma, outer, count):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+
+from fsframe.dataset import Dataset
 from fsframe_margin.boosting import boost, sigma_path, vote
 from fsframe_margin.instance_weighting import instance_weights, margin_profiles
 from fsframe_margin.lfe import Lfe
@@ -13,8 +15,6 @@ from fsframe_margin.prediction import class_distances, nearest_class, relative_s
 from fsframe_margin.simba import Simba
 from fsframe_margin.simba_mbiw import SimbaMbiw
 from fsframe_margin.weighted_knn import neighbour_votes
-
-from fsframe.dataset import Dataset
 
 TABLES = ("park", "syn_xor")
 

@@ -4,6 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+
+from fsframe.dataset import Dataset
+from fsframe.errors import DataError, RequestError
+from fsframe.run import Run
+from fsframe.selection import Selection
 from fsframe_margin.bim import Bim
 from fsframe_margin.bim_vote import BimVote
 from fsframe_margin.gflip import Gflip
@@ -17,11 +22,6 @@ from fsframe_margin.mbiw import Mbiw
 from fsframe_margin.simba import Simba
 from fsframe_margin.simba_mbiw import SimbaMbiw
 from fsframe_margin.weighted_knn import WeightedKnn
-
-from fsframe.dataset import Dataset
-from fsframe.errors import DataError, RequestError
-from fsframe.run import Run
-from fsframe.selection import Selection
 
 # what does not draw at random; Simba and G-flip in orders that are drawn are tested for seeds
 FIXED = [

@@ -1,0 +1,225 @@
+"""Routes for many features and many rows give what the plain route gives."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from fsframe.dataset import Dataset
+from fsframe.errors import DataError, RequestError
+from fsframe.run import Run
+from fsframe_margin import implicit_weights, tiled_passes
+from fsframe_margin.descent import descend
+from fsframe_margin.diagonal_rest import DiagonalRestSpace
+from fsframe_margin.immigrate import Immigrate
+from fsframe_margin.implicit_descent import descend_implicit
+from fsframe_margin.implicit_weights import ImplicitPairs, ImplicitWeights
+from fsframe_margin.margin_classifier import Margin
+from fsframe_margin.margins import PairSpace
+from fsframe_margin.prediction import class_distances
+from fsframe_margin.prototypes import drawn_prototypes
+from fsframe_margin.streamed_kernels import expectations
+from fsframe_margin.tiled_passes import TiledSpace
+
+ENOUGH_FOR_TILES = 400 << 20
+
+
+@pytest.fixture(scope="module")
+def wide():
+    rng = np.random.default_rng(21)
+    X = rng.standard_normal((30, 90))
+    y = np.repeat([0, 1, 2], 10)
+    X[:, 5] += 2 * y
+    X[:, 70] += np.where(y == 1, 2.0, 0.0)
+    return X, y
+
+
+@pytest.fixture
+def small_tiles(monkeypatch):
+    monkeypatch.setattr(tiled_passes, "_TILE", 32)
+    monkeypatch.setattr(tiled_passes, "_CHUNK_BYTES", 256 * 8 * 90)
+    monkeypatch.setattr(implicit_weights, "_ROWS", 32)
+    monkeypatch.setattr(implicit_weights, "_COLUMNS", 40)
+    monkeypatch.setattr(implicit_weights, "_PAIRS", 100)
+
+
+def descents(X, y, sigma, memory, penalty=0.0, threads=1):
+    A = X.shape[1]
+    dense = descend(PairSpace(X, y), np.eye(A) / np.sqrt(A), sigma, penalty=penalty, max_iter=12)
+    pairs = ImplicitPairs(PairSpace(X, y, threads=threads), memory)
+    found = descend_implicit(
+        pairs, ImplicitWeights(np.full(A, A**-0.5)), sigma, penalty=penalty, max_iter=12
+    )
+    return dense, pairs, found
+
+
+@pytest.mark.usefixtures("small_tiles")
+@pytest.mark.parametrize("penalty", [0.0, 0.3])
+@pytest.mark.parametrize("memory", [0, 1 << 40], ids=["from terms", "tiles held"])
+def test_w_by_tiles_equals_w_as_a_matrix(wide, memory, penalty):
+    X, y = wide
+    dense, pairs, found = descents(X, y, 2.0, memory, penalty)
+    rate = penalty * pairs.space.total
+    assert pairs.holds == (memory > 0)
+    assert len(found.weights.factors) > 1  # mixtures occur, not whole steps only
+    np.testing.assert_allclose(found.cost, dense.cost, rtol=1e-10)
+    np.testing.assert_array_equal(found.step, dense.step)
+    W = pairs.among(found.weights, rate, np.arange(90))
+    np.testing.assert_allclose(W, dense.weights, atol=1e-10)
+    summary = pairs.summary(found.weights, rate, 50)
+    np.testing.assert_allclose(summary.scores, (dense.weights**2).sum(axis=1), atol=1e-10)
+    np.testing.assert_allclose(summary.main, np.diag(dense.weights), atol=1e-10)
+    i, j = np.triu_indices(90, 1)
+    best = np.argsort(-dense.weights[i, j], kind="stable")[:50]
+    np.testing.assert_array_equal(summary.i, i[best])
+    np.testing.assert_array_equal(summary.j, j[best])
+    np.testing.assert_allclose(summary.weight, dense.weights[i, j][best], atol=1e-10)
+
+
+@pytest.mark.usefixtures("small_tiles")
+def test_predictions_with_w_by_tiles_equal_those_with_the_matrix(wide):
+    X, y = wide
+    dense, pairs, found = descents(X, y, 2.0, 0)
+    rows = X[::4] + 0.1
+    wanted = class_distances(pairs.space, dense.weights, 2.0, rows, 3)
+    q = pairs.measure_new(found.weights, 0.0, rows)
+    distances = np.empty((len(rows), 3))
+    bounds = np.searchsorted(pairs.space.labels, np.arange(4))
+    expectations(q, 0.5, pairs.space.count, bounds, np.full(len(rows), -1), distances)
+    np.testing.assert_allclose(distances, wanted, rtol=1e-9)
+
+
+@pytest.mark.usefixtures("small_tiles")
+@pytest.mark.parametrize("memory", [0, 1 << 40], ids=["from terms", "tiles held"])
+def test_bits_of_w_by_tiles_do_not_depend_on_threads(wide, memory):
+    X, y = wide
+    _, first, one = descents(X, y, 2.0, memory, threads=1)
+    _, second, other = descents(X, y, 2.0, memory, threads=3)
+    np.testing.assert_array_equal(one.cost, other.cost)
+    every = np.arange(90)
+    np.testing.assert_array_equal(
+        first.among(one.weights, 0.0, every), second.among(other.weights, 0.0, every)
+    )
+
+
+@pytest.mark.usefixtures("small_tiles")
+def test_passes_by_products_equal_the_fused_ones(wide):
+    X, y = wide
+    rng = np.random.default_rng(0)
+    W = rng.random((90, 90))
+    W = W + W.T
+    W /= np.linalg.norm(W)
+    outer, count = rng.random(30), rng.integers(1, 3, 30).astype(float)
+    fused, tiled = (kind(X, y, outer, count) for kind in (PairSpace, TiledSpace))
+    np.testing.assert_allclose(tiled.measure(W), fused.measure(W), rtol=1e-11, atol=1e-12)
+    a, b = fused.point(W, 1.0), tiled.point(W, 1.0)
+    np.testing.assert_allclose(tiled.gradient(b, 1.0), fused.gradient(a, 1.0), atol=1e-9)
+
+
+@pytest.mark.usefixtures("small_tiles")
+def test_immigrate_keeps_the_same_features_and_pairs_where_w_does_not_fit(wide, monkeypatch):
+    X, y = wide
+    from fsframe_margin import immigrate_fit
+
+    data = Dataset.from_arrays(X, y)
+    method = Immigrate(sigma=2.0, max_iter=10)
+    whole = method.select(data)
+    monkeypatch.setattr(immigrate_fit, "fits_dense", lambda size, memory: False)
+    tiles = method.select(data, run=Run(memory=ENOUGH_FOR_TILES))
+    np.testing.assert_array_equal(tiles.selected, whole.selected)
+    np.testing.assert_allclose(tiles.scores, whole.scores, atol=1e-10)
+    kept = np.sort(whole.selected)
+    np.testing.assert_array_equal(tiles.pair_weights.columns, kept)
+    np.testing.assert_allclose(
+        tiles.pair_weights.matrix, whole.pair_weights.matrix[np.ix_(kept, kept)], atol=1e-10
+    )
+    one, other = (Margin().fit(data, found).predict(X + 0.1) for found in (whole, tiles))
+    np.testing.assert_array_equal(one, other)
+    monkeypatch.setattr(immigrate_fit, "DENSE_KEPT", 2)
+    listed = method.select(data, run=Run(memory=ENOUGH_FOR_TILES))
+    assert listed.pair_weights.matrix is None
+    assert [p[:2] for p in listed.pair_weights.top(20)] == [
+        p[:2] for p in whole.pair_weights.top(20)
+    ]
+
+
+def test_settings_that_need_w_whole_are_refused_where_it_does_not_fit():
+    rng = np.random.default_rng(0)
+    data = Dataset.from_arrays(rng.standard_normal((20, 3000)), np.repeat([0, 1], 10))
+    run = Run(memory=ENOUGH_FOR_TILES)
+    for method, why in (
+        (Immigrate(update="psd"), "update=psd"),
+        (Immigrate(prune=True), "pruning"),
+        (Immigrate(start="random"), "start=random"),
+        (Immigrate(sigma="cv"), "sigma=cv"),
+    ):
+        with pytest.raises(DataError, match=f"{why}.*screen"):
+            method.select(data, run=run)
+    with pytest.raises(DataError, match="not even its tiles fit"):
+        Immigrate().select(data, run=Run(memory=1 << 20))
+
+
+def test_diagonal_rest_equals_w_with_all_other_entries_at_zero(wide):
+    X, y = wide
+    kept, rest = np.array([5, 9, 70]), np.setdiff1d(np.arange(90), [5, 9, 70])
+    space = DiagonalRestSpace(X[:, kept], X[:, rest], y)
+    rng = np.random.default_rng(4)
+    inner, v = rng.random((3, 3)), rng.random(87)
+    inner = inner + inner.T
+    weights = np.concatenate([inner.ravel(), v])
+    W = np.diag(np.r_[np.zeros(3), v])
+    W[:3, :3] = inner
+    full = PairSpace(X[:, np.r_[kept, rest]], y)
+    np.testing.assert_allclose(space.measure(weights), full.measure(W), rtol=1e-11, atol=1e-12)
+    a, b = space.point(weights, 1.5), full.point(W, 1.5)
+    assert a.cost == pytest.approx(b.cost, rel=1e-12)
+    wanted = full.gradient(b, 1.5)
+    found_inner, found_v = space.split(space.gradient(a, 1.5))
+    np.testing.assert_allclose(found_inner, wanted[:3, :3], atol=1e-10)
+    np.testing.assert_allclose(found_v, np.diag(wanted)[3:], atol=1e-10)
+
+
+def test_screening_inside_immigrate_equals_im4e_before_it(wide):
+    from fsframe_margin.im4e import Im4e
+
+    X, y = wide
+    data = Dataset.from_arrays(X, y)
+    inside = Immigrate(screen=2.0).select(data)
+    chained = Immigrate().select(data, Im4e().select(data))
+    np.testing.assert_array_equal(inside.selected, chained.selected)
+    np.testing.assert_allclose(inside.scores[inside.selected], chained.scores[chained.selected])
+
+
+def test_screened_features_can_come_back_as_diagonal_terms(wide):
+    X, y = wide
+    data = Dataset.from_arrays(X, y)
+    found = Immigrate(screen=4.0, screened="diagonal").select(data)
+    dropped = Immigrate(screen=4.0).select(data)
+    paired = np.flatnonzero(dropped.scores > 0)
+    assert 1 < len(paired) < 90
+    np.testing.assert_allclose(found.scores.sum(), 1.0)
+    alone = np.setdiff1d(np.arange(90), paired)
+    assert found.scores[alone].max() > 0
+    np.testing.assert_allclose(found.scores[alone], found.tables["main-effect"][alone])
+    assert np.all(np.diff(found.tables["cost"]) < 0)
+    with pytest.raises(RequestError, match="screened=diagonal needs screen"):
+        Immigrate(screened="diagonal")
+
+
+def test_prototypes_stand_for_their_class():
+    rng = np.random.default_rng(2)
+    y = np.repeat([0, 1, 2], [600, 390, 10])
+    X = rng.standard_normal((1000, 4))
+    X[:, 1] += y
+    rows = drawn_prototypes(y, 100, np.random.default_rng(0))
+    np.testing.assert_array_equal(np.bincount(y[rows]), [60, 39, 2])
+    data = Dataset.from_arrays(X, y)
+    full = Immigrate().select(data)
+    few = Immigrate(prototypes=300).select(data, seed=3)
+    assert any("learned from 300 of 1000 rows" in note for note in few.warnings)
+    assert np.abs(few.scores - full.scores).max() < 0.2
+    assert few.selected[0] == full.selected[0] == 1
+    all_of_them = Immigrate(prototypes=1000).select(data)
+    np.testing.assert_array_equal(all_of_them.scores, full.scores)
+    # the summed cost keeps its size: rows stand for those left out
+    assert few.tables["cost"][0] == pytest.approx(full.tables["cost"][0], rel=0.3)
