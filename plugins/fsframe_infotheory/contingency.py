@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe_infotheory.encode import Encoded
+from fsframe_infotheory.encode import Encoded, block_of
 from fsframe_infotheory.popcount import LANES
 
 __all__ = ["contingency_tables"]
@@ -26,13 +26,11 @@ def contingency_tables(
     labels = np.repeat(np.arange(n_classes), np.diff(layout.starts))
     for k in range(len(encoded.bounds)):
         chunk = encoded.chunk(k)
-        for b, levels in enumerate(chunk.block_levels):
-            start = chunk.margin_offsets[b]
-            counts = chunk.margins[start : start + levels * n_classes * LANES]
+        for b in range(len(chunk.block_levels)):
+            counts = block_of(chunk, b, layout)[1]
             columns = chunk.packed[b * LANES : (b + 1) * LANES]
             live = columns >= 0
-            shaped = counts.reshape(levels, n_classes, LANES)[:, :, live]
-            yield columns[live], shaped.astype(np.float64)
+            yield columns[live], counts[:, :, live].astype(np.float64)
         for column, codes in zip(chunk.listed, chunk.codes, strict=True):
             levels = int(encoded.n_levels[column])
             cells = codes.astype(np.int64) * n_classes + labels

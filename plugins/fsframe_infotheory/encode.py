@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
 from typing import Any, TypeVar
 
 import attrs
@@ -96,6 +97,8 @@ class Encoded:
         Columns of each chunk.
     chunks : list of Chunk or None
         Those that are held in memory; the others are encoded again when needed.
+    lanes : list of (n_lanes,) int64
+        Column behind each lane of each chunk, held or not.
     rebuild : callable
         ``rebuild(k)`` encodes chunk k again.
     totals, sum_y, sum_j, sum_jy : (n_features,) float64
@@ -108,6 +111,7 @@ class Encoded:
     dropped: NDArray[np.int64]
     bounds: list[tuple[int, int]]
     chunks: list[Chunk | None]
+    lanes: list[NDArray[np.int64]]
     rebuild: Callable[[int], Chunk]
     totals: NDArray[np.float64]
     sum_y: NDArray[np.float64]
@@ -124,10 +128,25 @@ class Encoded:
         held = self.chunks[k]
         return self.rebuild(k) if held is None else held
 
+    @cached_property
+    def _places(self) -> NDArray[np.int64]:
+        """Chunk and lane of each feature, as (n_features, 2); lane −1 for listed ones."""
+        places = np.full((self.n_features, 2), -1)
+        for k, (start, stop) in enumerate(self.bounds):
+            places[start:stop, 0] = k
+            packed = self.lanes[k]
+            live = np.flatnonzero(packed >= 0)
+            places[packed[live], 1] = live
+        return places
+
+    def place(self, feature: int) -> tuple[int, int]:
+        """Which chunk holds a feature, and its lane there; lane −1 if it is listed."""
+        k, lane = self._places[feature]
+        return int(k), int(lane)
+
     def codes_of(self, feature: int) -> NDArray[np.int64]:
         """Levels of one feature, samples sorted by class, as (n,)."""
-        k = next(i for i, (start, stop) in enumerate(self.bounds) if start <= feature < stop)
-        return codes_in(self.chunk(k), feature, self.layout)
+        return codes_in(self.chunk(self.place(feature)[0]), feature, self.layout)
 
     def relevance(self) -> NDArray[np.float64]:
         """I(X_j; Y) in bits of every feature, as (n_features,); never below zero.
@@ -149,12 +168,21 @@ def codes_in(chunk: Chunk, feature: int, layout: Layout) -> NDArray[np.int64]:
         out[:] = chunk.codes[int(np.flatnonzero(chunk.listed == feature)[0])]
         return out
     block, within = divmod(int(lane[0]), LANES)
-    levels = int(chunk.block_levels[block])
-    size = (levels - 1) * layout.n_words * LANES
-    planes = chunk.planes[chunk.offsets[block] : chunk.offsets[block] + size]
-    shaped = planes.reshape(levels - 1, layout.n_words, LANES)
-    unpack_feature(shaped, within, levels, layout.starts, layout.words, out)
+    planes = block_of(chunk, block, layout)[0]
+    unpack_feature(planes, within, len(planes) + 1, layout.starts, layout.words, out)
     return out
+
+
+def block_of(
+    chunk: Chunk, block: int, layout: Layout
+) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+    """Bit rows (levels − 1, n_words, 8) and counts (levels, n_classes, 8) of one block."""
+    levels = int(chunk.block_levels[block])
+    start, size = chunk.offsets[block], (levels - 1) * layout.n_words * LANES
+    planes = chunk.planes[start : start + size].reshape(levels - 1, layout.n_words, LANES)
+    start, size = chunk.margin_offsets[block], levels * layout.n_classes * LANES
+    margins = chunk.margins[start : start + size].reshape(levels, layout.n_classes, LANES)
+    return planes, margins
 
 
 def encode(
@@ -213,12 +241,14 @@ def encode(
     parts: list[Bins] = []
     chunks: list[Chunk | None] = []
     sums: list[NDArray[np.float64]] = []
+    lanes: list[NDArray[np.int64]] = []
     held = 0
     step = max(1, run.threads)
     for first in range(0, len(bounds), step):
         for bins, chunk, found in in_threads(run.threads, build, bounds[first : first + step]):
             parts.append(bins)
             sums.append(found)
+            lanes.append(chunk.packed)
             fits = keep and held + chunk.nbytes <= budget
             held += chunk.nbytes if fits else 0
             chunks.append(chunk if fits else None)
@@ -236,6 +266,7 @@ def encode(
         dropped=np.where(bins.missing & pairwise, bins.n_values, -1),
         bounds=bounds,
         chunks=chunks,
+        lanes=lanes,
         rebuild=rebuild,
         totals=totals,
         sum_y=sum_y,

@@ -93,6 +93,7 @@ def select_greedily(
     stopped = ""
     with Counter(encoded, run.threads) as counter:
         engine = _lazily(counter, criterion, relevance) or _Engine(counter, criterion, relevance)
+        engine.close(np.flatnonzero(~open_))
         for feature in () if given is None else given:
             engine.absorb(int(feature))
         while len(selected) < count:
@@ -102,7 +103,7 @@ def select_greedily(
                 scores += [0.0] * constants.size
                 stopped = "" if len(selected) == count else "no candidate is left"
                 break
-            best, score = engine.best(open_)
+            best, score = engine.best()
             if stopping is not None:
                 stopped = stopping.verdict(best, score, open_, counter, engine.partners, run)
                 if stopped:
@@ -110,6 +111,7 @@ def select_greedily(
             selected.append(best)
             scores.append(score)
             open_[best] = False
+            engine.close(np.array([best]))
             if len(selected) < count:
                 engine.absorb(best)
             run.progress(len(selected), count, "features")
@@ -147,15 +149,20 @@ class _Engine:
         self.criterion = criterion
         self.relevance = relevance
         self.folded = criterion.start(len(relevance))
+        self.open = np.ones(len(relevance), dtype=bool)
         self.partners: list[Partner] = []
         self.together: Partner | None = None
 
-    def best(self, open_: NDArray[np.bool_]) -> tuple[int, float]:
+    def close(self, features: NDArray[np.intp]) -> None:
+        """Take features out of the candidates."""
+        self.open[features] = False
+
+    def best(self) -> tuple[int, float]:
         """The best of the open candidates, and its score."""
         scores = self.relevance
         if self.partners:
             scores = self.criterion.score(self.relevance, self.folded, len(self.partners))
-        feature = first_best(np.where(open_, scores, -np.inf))
+        feature = first_best(np.where(self.open, scores, -np.inf))
         return feature, float(scores[feature])
 
     def absorb(self, feature: int) -> None:

@@ -13,7 +13,7 @@ from fsframe_infotheory.encode import Encoded
 from fsframe_infotheory.partner import Partner, partner_of
 from fsframe_infotheory.planes import joint_sums
 from fsframe_infotheory.popcount import LANES
-from fsframe_infotheory.ranking import TIE, first_best
+from fsframe_infotheory.ranking import TIE
 
 __all__ = ["LazyMinimum"]
 
@@ -91,6 +91,27 @@ def _settle(  # type: ignore[no-untyped-def]
     return best
 
 
+@njit()
+def _lowest(packed, open_, bound, least):  # type: ignore[no-untyped-def]
+    """Lowest open column whose bound is at least `least`, and its lane; −1 if there is none."""
+    column, found = np.int64(-1), np.int64(-1)
+    for lane in range(packed.size):
+        lower = found < 0 or packed[lane] < column
+        if open_[lane] and bound[lane] >= least and lower:
+            column, found = packed[lane], lane
+    return column, found
+
+
+@njit()
+def _promising(open_, bound):  # type: ignore[no-untyped-def]
+    """Lane of the largest bound among open lanes; −1 if none is open."""
+    found = -1
+    for lane in range(bound.size):
+        if open_[lane] and (found < 0 or bound[lane] > bound[found]):
+            found = lane
+    return found
+
+
 class LazyMinimum:
     """The engine for min(I(X_j; Y), min_s I(X_j; Y | X_s)).
 
@@ -101,23 +122,24 @@ class LazyMinimum:
     """
 
     def __init__(self, counter: Counter, relevance: NDArray[np.float64]) -> None:
+        encoded = counter.encoded
         self.counter = counter
-        self.relevance = relevance
+        self.layout = encoded.layout
         self.partners: list[Partner] = []
-        self.chunks = [chunk for chunk in counter.encoded.chunks if chunk is not None]
-        self.bounds = []
-        self.seen = []
+        self.chunks = [chunk for chunk in encoded.chunks if chunk is not None]
+        self.bounds, self.open, self.seen, self.scratch = [], [], [], []
         for chunk in self.chunks:
-            bound = np.full(len(chunk.packed), -np.inf)
             live = chunk.packed >= 0
+            bound = np.full(len(chunk.packed), -np.inf)
             bound[live] = relevance[chunk.packed[live]]
             self.bounds.append(bound)
+            self.open.append(live.copy())
             self.seen.append(np.zeros(len(chunk.block_levels), np.int64))
-        self.scratch = [np.empty((2, len(chunk.packed))) for chunk in self.chunks]
+            self.scratch.append(np.empty((2, len(chunk.packed))))
         self.rows = np.empty(0, np.uint64)
-        self.margins = np.empty((0, counter.encoded.layout.n_classes), np.int64)
-        self.row_starts = [0]
-        self.margin_starts = [0]
+        self.margins = np.empty((0, self.layout.n_classes), np.int64)
+        self.row_starts, self.margin_starts = np.zeros(1, np.int64), np.zeros(1, np.int64)
+        self.sums_s, self.sums_sy = np.empty(0), np.empty(0)
 
     @staticmethod
     def fits(encoded: Encoded) -> bool:
@@ -132,53 +154,55 @@ class LazyMinimum:
         self.partners.append(new)
         self.rows = np.concatenate([self.rows, new.rows.ravel()])
         self.margins = np.concatenate([self.margins, new.margins])
-        self.row_starts.append(self.row_starts[-1] + new.n_levels - 1)
-        self.margin_starts.append(self.margin_starts[-1] + new.n_levels)
+        self.row_starts = np.append(self.row_starts, self.row_starts[-1] + new.n_levels - 1)
+        self.margin_starts = np.append(self.margin_starts, self.margin_starts[-1] + new.n_levels)
+        self.sums_s = np.append(self.sums_s, new.sum_s)
+        self.sums_sy = np.append(self.sums_sy, new.sum_sy)
 
-    def best(self, open_: NDArray[np.bool_]) -> tuple[int, float]:
+    def close(self, features: NDArray[np.intp]) -> None:
+        """Take features out of the candidates."""
+        for feature in features:
+            k, lane = self.counter.encoded.place(int(feature))
+            self.open[k][lane] = False
+
+    def best(self) -> tuple[int, float]:
         """The best of the open candidates, and its score."""
-        layout = self.counter.encoded.layout
-        sums_s = np.array([partner.sum_s for partner in self.partners])
-        sums_sy = np.array([partner.sum_sy for partner in self.partners])
-        row_starts, margin_starts = np.array(self.row_starts), np.array(self.margin_starts)
-        open_lanes = []
-        for chunk in self.chunks:
-            lanes = np.zeros(len(chunk.packed), dtype=bool)
-            live = chunk.packed >= 0
-            lanes[live] = open_[chunk.packed[live]]
-            open_lanes.append(lanes)
-
-        def settle(k: int, start: int, stop: int, best: float) -> float:
-            chunk = self.chunks[k]
-            mark = _settle(
-                chunk.planes, chunk.offsets, chunk.block_levels, chunk.margins,
-                chunk.margin_offsets, self.rows, row_starts, self.margins, margin_starts,
-                layout.words, layout.table, sums_s, sums_sy, len(self.partners), layout.total,
-                open_lanes[k], self.seen[k], self.bounds[k], best, TIE, start, stop,
-                self.scratch[k][0], self.scratch[k][1],
-            )  # fmt: skip
-            return float(mark)
-
-        # The most promising block first: a high mark early spares the others much counting.
         tops = [
-            np.where(lanes, bound, -np.inf).max(initial=-np.inf)
-            for lanes, bound in zip(open_lanes, self.bounds, strict=True)
+            _promising(lanes, bound) for lanes, bound in zip(self.open, self.bounds, strict=True)
         ]
-        k = int(np.argmax(tops))
-        block = int(np.argmax(np.where(open_lanes[k], self.bounds[k], -np.inf))) // LANES
-        mark = settle(k, block, block + 1, -np.inf)
-        units = []
-        for k, chunk in enumerate(self.chunks):
-            if tops[k] >= mark - TIE:
-                n_blocks = len(chunk.block_levels)
-                parts = self.counter.threads if n_blocks * layout.n_words > 2000 else 1
-                cuts = np.linspace(0, n_blocks, parts + 1).astype(int)
-                units += [
-                    (k, int(a), int(b), mark) for a, b in pairwise(cuts) if a < b
-                ]
-        self.counter.map(settle, units)
-        bits = np.full(self.counter.encoded.n_features, -np.inf)
-        for chunk, bound, lanes in zip(self.chunks, self.bounds, open_lanes, strict=True):
-            bits[chunk.packed[lanes]] = bound[lanes]
-        feature = first_best(bits)
-        return feature, float(bits[feature])
+        live = [k for k, lane in enumerate(tops) if lane >= 0]
+        # The most promising block first: a high mark early spares the others much counting.
+        heights = {k: self.bounds[k][tops[k]] for k in live}
+        k = max(live, key=lambda k: heights[k])
+        block = tops[k] // LANES
+        mark = self._settle(k, block, block + 1, -np.inf)
+        units = [
+            (k, start, stop, mark)
+            for k in live
+            if heights[k] >= mark - TIE
+            for start, stop in self._shares(len(self.chunks[k].block_levels))
+        ]
+        mark = max(mark, *self.counter.map(self._settle, units), mark)
+        found = [
+            _lowest(self.chunks[k].packed, self.open[k], self.bounds[k], mark - TIE) for k in live
+        ]
+        feature, lane, k = min(
+            (column, lane, k) for (column, lane), k in zip(found, live, strict=True) if column >= 0
+        )
+        return int(feature), float(self.bounds[k][lane])
+
+    def _shares(self, n_blocks: int) -> list[tuple[int, int]]:
+        parts = self.counter.threads if n_blocks * self.layout.n_words > 20_000 else 1
+        cuts = [n_blocks * part // parts for part in range(parts + 1)]
+        return [(a, b) for a, b in pairwise(cuts) if a < b]
+
+    def _settle(self, k: int, start: int, stop: int, best: float) -> float:
+        chunk = self.chunks[k]
+        mark = _settle(
+            chunk.planes, chunk.offsets, chunk.block_levels, chunk.margins, chunk.margin_offsets,
+            self.rows, self.row_starts, self.margins, self.margin_starts, self.layout.words,
+            self.layout.table, self.sums_s, self.sums_sy, len(self.partners), self.layout.total,
+            self.open[k], self.seen[k], self.bounds[k], best, TIE, start, stop,
+            self.scratch[k][0], self.scratch[k][1],
+        )  # fmt: skip
+        return float(mark)

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
 
-import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe_infotheory.encode import Encoded
+from fsframe_infotheory.encode import Encoded, block_of, codes_in
 from fsframe_infotheory.entropy import sum_clogc
 from fsframe_infotheory.layout import Layout
 from fsframe_infotheory.planes import level_rows
+from fsframe_infotheory.popcount import LANES
 
 __all__ = ["Partner", "joint", "partner_of"]
 
 
-@attrs.frozen(kw_only=True, eq=False)
 class Partner:
     """Levels of one feature, or of a combination, in the order of the counted samples.
 
@@ -24,17 +24,38 @@ class Partner:
     ----------
     layout : Layout
         Which samples count.
-    codes : (n,) int64
-        Levels 0 … n_levels − 1.
     n_levels : int
-    present : (n,) bool, or None
-        Samples that are counted; None for all.
+    codes : (n,) int64, or a callable that returns them
+        Levels 0 … n_levels − 1; counting from bit rows does without.
+    present : (n,) bool, optional
+        Samples that are counted; all by default.
+
+    Attributes
+    ----------
+    margins : (n_levels, n_classes) int64
+        Samples of each level in each class; whole counts.
+    rows : (n_levels − 1, n_words) uint64
+        Bit rows of all levels but the last.
+    sum_s, sum_sy : float
+        Σ c·log₂c over levels, and over levels and classes; whole counts.
     """
 
-    layout: Layout
-    codes: NDArray[np.int64]
-    n_levels: int
-    present: NDArray[np.bool_] | None = None
+    def __init__(
+        self,
+        layout: Layout,
+        n_levels: int,
+        codes: NDArray[np.int64] | Callable[[], NDArray[np.int64]],
+        present: NDArray[np.bool_] | None = None,
+    ) -> None:
+        self.layout = layout
+        self.n_levels = n_levels
+        self.present = present
+        self._codes = codes
+
+    @cached_property
+    def codes(self) -> NDArray[np.int64]:
+        """Level of each sample."""
+        return self._codes() if callable(self._codes) else self._codes
 
     @cached_property
     def labels(self) -> NDArray[np.int64]:
@@ -43,26 +64,22 @@ class Partner:
 
     @cached_property
     def margins(self) -> NDArray[np.int64]:
-        """Samples of each level in each class, as (n_levels, n_classes); whole counts."""
         cells = self.codes * self.layout.n_classes + self.labels
         counts = np.bincount(cells, minlength=self.n_levels * self.layout.n_classes)
         return counts.reshape(self.n_levels, self.layout.n_classes)
 
     @cached_property
     def rows(self) -> NDArray[np.uint64]:
-        """Bit rows of all levels but the last, as (n_levels − 1, n_words)."""
         rows = np.zeros((self.n_levels - 1, self.layout.n_words), np.uint64)
         level_rows(self.codes, self.layout.starts, self.layout.words, rows)
         return rows
 
     @cached_property
     def sum_s(self) -> float:
-        """Σ c·log₂c over levels, for whole counts."""
         return sum_clogc(self.margins.sum(axis=1))
 
     @cached_property
     def sum_sy(self) -> float:
-        """Σ c·log₂c over levels and classes, for whole counts."""
         return sum_clogc(self.margins)
 
     @cached_property
@@ -77,15 +94,22 @@ class Partner:
 
 
 def partner_of(encoded: Encoded, feature: int) -> Partner:
-    """One feature as a partner."""
-    codes = encoded.codes_of(feature)
-    missing = int(encoded.dropped[feature])
-    return Partner(
-        layout=encoded.layout,
-        codes=codes,
-        n_levels=int(encoded.n_levels[feature]),
-        present=None if missing < 0 else codes != missing,
-    )
+    """One feature as a partner; bit rows and counts of a packed one are at hand already."""
+    layout, missing = encoded.layout, int(encoded.dropped[feature])
+    n_levels = int(encoded.n_levels[feature])
+    if missing >= 0:
+        codes = encoded.codes_of(feature)
+        return Partner(layout, n_levels, codes, codes != missing)
+    k, lane = encoded.place(feature)
+    chunk = encoded.chunk(k)
+    partner = Partner(layout, n_levels, lambda: codes_in(chunk, feature, layout))
+    if lane >= 0:
+        planes, margins = block_of(chunk, lane // LANES, layout)
+        partner.rows = np.ascontiguousarray(planes[: n_levels - 1, :, lane % LANES])
+        partner.margins = np.ascontiguousarray(margins[:n_levels, :, lane % LANES])
+        partner.sum_s = float(encoded.sum_j[feature])
+        partner.sum_sy = float(encoded.sum_jy[feature])
+    return partner
 
 
 def joint(a: Partner, b: Partner) -> Partner:
@@ -101,6 +125,4 @@ def joint(a: Partner, b: Partner) -> Partner:
     present = a.present
     if b.present is not None:
         present = b.present if present is None else present & b.present
-    return Partner(
-        layout=a.layout, codes=codes.astype(np.int64), n_levels=len(found), present=present
-    )
+    return Partner(a.layout, len(found), codes.astype(np.int64), present)

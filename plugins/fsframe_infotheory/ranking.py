@@ -19,7 +19,7 @@ def first_best(scores: NDArray[np.float64]) -> int:
     >>> first_best(np.array([0.1, 0.5, 0.5 + 1e-12, np.nan]))
     1
     """
-    return int(np.argmax(scores >= np.nanmax(scores) - TIE))
+    return int(np.argmax(scores >= np.fmax.reduce(scores) - TIE))
 
 
 def ranked(scores: NDArray[np.float64], n: int | None = None) -> NDArray[np.intp]:

@@ -88,7 +88,7 @@ class Stopping:
         strata = _strata(together, layout.n)
         n_strata = int(strata.max()) + 1
         present = None if together is None else together.present
-        base = Partner(layout=layout, codes=strata, n_levels=n_strata, present=present)
+        base = Partner(layout, n_strata, strata, present)
         without = counter.terms(base, per_class=False)
         generator = run.generator(len(self.found))
         labels = candidate.labels
@@ -98,12 +98,8 @@ class Stopping:
             shuffled = np.lexsort((generator.random(layout.n), strata))
             permuted = np.empty_like(labels)
             permuted[by_stratum] = labels[shuffled]
-            both = Partner(
-                layout=layout,
-                codes=strata * layout.n_classes + permuted,
-                n_levels=n_strata * layout.n_classes,
-                present=present,
-            )
+            codes = strata * layout.n_classes + permuted
+            both = Partner(layout, n_strata * layout.n_classes, codes, present)
             terms = counter.terms(both, per_class=False)
             gains = (terms.js - without.js - terms.s + without.s) / terms.total
             reached += bool(np.max(gains, where=open_, initial=-np.inf) >= gain - TIE)

@@ -293,3 +293,29 @@ def test_tiny_memory_bound_encodes_again_instead_of_holding():
     bare, _ = encode(data, Discretiser(), run=Run(memory=1 << 10))
     assert held.chunks[0] is not None and bare.chunks[0] is None
     assert_array_equal(held.codes_of(7), bare.codes_of(7))
+
+
+@pytest.mark.parametrize("name", COUNTED)
+def test_columns_read_in_many_groups_change_no_bit(name, monkeypatch):
+    from fsframe_infotheory import encode
+
+    X, y = some_table(n=200, p=70)
+    X[:, 30:35] = np.random.default_rng(9).integers(0, 30, (200, 5))
+    a = select(name, X, y, top=9)
+    monkeypatch.setattr(encode, "CHUNK_BYTES", 8 * 200 * 9)
+    b = select(name, X, y, top=9)
+    assert_array_equal(a.selected, b.selected)
+    assert a.scores.tobytes() == b.scores.tobytes()
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_lazy_counting_finds_what_full_counting_finds(seed, monkeypatch):
+    from fsframe_infotheory import encode, greedy
+
+    X, y = some_table(n=150, p=80, seed=seed)
+    monkeypatch.setattr(encode, "CHUNK_BYTES", 8 * 150 * 19)
+    lazily = select("cmim", X, y, top=40)
+    monkeypatch.setattr(greedy, "_lazily", lambda *_: None)
+    fully = select("cmim", X, y, top=40)
+    assert_array_equal(lazily.selected, fully.selected)
+    assert_allclose(lazily.scores, fully.scores, atol=1e-14)
