@@ -179,19 +179,21 @@ def run_chain(
         )
 
         def work() -> RunRecord:
-            return chain.run(
-                table,
-                seed,
-                out,
-                overwrite=overwrite,
-                listener=talk,
-                memory=options.get("memory"),
-                threads=options.get("threads"),
-                executor=engine,
-                checkpoint=checkpoint,
-                source=source,
-                command=command,
-            )
+            # Results go to stdout; what a plugin prints while it works must not mix with them.
+            with contextlib.redirect_stdout(sys.stderr):
+                return chain.run(
+                    table,
+                    seed,
+                    out,
+                    overwrite=overwrite,
+                    listener=talk,
+                    memory=options.get("memory"),
+                    threads=options.get("threads"),
+                    executor=engine,
+                    checkpoint=checkpoint,
+                    source=source,
+                    command=command,
+                )
 
         try:
             record = _stoppable(work, lambda number: _stop(number, engine, checkpoint, talk))

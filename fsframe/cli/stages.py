@@ -117,6 +117,12 @@ class StageGroup(click.Group):
         assert last.name is not None
         self._last_name, self._last = last.name, last
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        # A request is often tried by adding this at its end, where a stage would read it.
+        if any(param.name == "dry_run" for param in self.params) and "--dry-run" in args:
+            args = ["--dry-run", *(arg for arg in args if arg != "--dry-run")]
+        return super().parse_args(ctx, args)
+
     def list_commands(self, ctx: click.Context) -> list[str]:
         from fsframe.registry import classifiers, selectors
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import sys
 import threading
 from multiprocessing import connection, parent_process
 
@@ -22,11 +23,13 @@ _THREAD_VARIABLES = (
 
 
 def start_worker() -> None:
-    """Make this process a worker: one thread, deaf to Ctrl-C, gone when its parent is.
+    """Make this process a worker: one thread, deaf to Ctrl-C, off stdout, gone with its parent.
 
     Ctrl-C at a terminal reaches every process of the group; it is the parent's to handle. A parent
     that was killed cannot tell its workers, so each watches the pipe that ends with it.
     """
+    # Results go to stdout; what a plugin prints while it works must not mix with them.
+    sys.stdout = sys.stderr
     for name in _THREAD_VARIABLES:
         os.environ[name] = "1"
     with contextlib.suppress(ValueError):  # not in the main thread
