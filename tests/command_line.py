@@ -1,0 +1,58 @@
+"""Running the command line in a fresh interpreter, as a user's shell does."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import attrs
+
+FAKES = Path(__file__).parent / "plugins" / "data"
+
+
+@attrs.frozen
+class Done:
+    """What a finished command left: exit code, stdout, stderr."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        """Standard output as one JSON value."""
+        return json.loads(self.out)
+
+
+def fsframe(
+    *arguments: str,
+    fakes: Sequence[str | Path] = (),
+    env: Mapping[str, str] | None = None,
+    cwd: str | Path | None = None,
+    python: Sequence[str] = (),
+) -> Done:
+    """Run ``fsframe ARGUMENTS`` with some of the fake distributions installed.
+
+    No test may end in a traceback, so that is asserted here, once for all.
+    """
+    clean = {key: value for key, value in os.environ.items() if not key.startswith("FSFRAME_")}
+    folders = [str(FAKES / fake) if isinstance(fake, str) else str(fake) for fake in fakes]
+    paths = [*folders, *filter(None, [clean.get("PYTHONPATH", "")])]
+    clean["PYTHONPATH"] = os.pathsep.join(paths)
+    clean["PYTHONDONTWRITEBYTECODE"] = "1"
+    done = subprocess.run(
+        [sys.executable, *python, "-m", "fsframe", *arguments],
+        env={**clean, **(env or {})},
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        stdin=subprocess.DEVNULL,
+    )
+    assert "Traceback (most recent call last)" not in done.stderr, done.stderr
+    return Done(done.returncode, done.stdout, done.stderr)

@@ -1,0 +1,3 @@
+"""Ends the program when the class is imported."""
+
+raise SystemExit("bye")

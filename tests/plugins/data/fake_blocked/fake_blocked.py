@@ -1,0 +1,13 @@
+"""Says on stderr that it was imported."""
+
+import sys
+
+from fsframe.entries import SelectorEntry
+from fsframe.hookspecs import hookimpl
+
+print("fake_blocked was imported", file=sys.stderr)
+
+
+@hookimpl
+def fsframe_selectors():
+    yield SelectorEntry(name="fake-blocked", target="fake_blocked:Nothing")

@@ -1,0 +1,3 @@
+"""Ends the program at import."""
+
+raise SystemExit(7)

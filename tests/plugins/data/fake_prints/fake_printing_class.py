@@ -1,0 +1,18 @@
+"""Prints to stdout when the class is imported, and when it selects."""
+
+import attrs
+import numpy as np
+
+from fsframe.selection import Selection
+from fsframe.selector import Selector
+
+print("printed with the class")
+
+
+@attrs.frozen(kw_only=True)
+class Printing(Selector):
+    """The first column."""
+
+    def _select(self, data, upstream, run):
+        print("printed while selecting")
+        return Selection(selected=[0], scores=np.ones(data.n_features))

@@ -1,0 +1,12 @@
+"""Prints to stdout, at import and when asked."""
+
+from fsframe.entries import SelectorEntry
+from fsframe.hookspecs import hookimpl
+
+print("printed at import")
+
+
+@hookimpl
+def fsframe_selectors():
+    print("printed by the hook")
+    yield SelectorEntry(name="fake-printing", target="fake_printing_class:Printing")

@@ -1,0 +1,9 @@
+"""Returns one entry where entries are yielded."""
+
+from fsframe.entries import SelectorEntry
+from fsframe.hookspecs import hookimpl
+
+
+@hookimpl
+def fsframe_selectors():
+    return SelectorEntry(name="fake-returns", target="fake_returns:Nothing")

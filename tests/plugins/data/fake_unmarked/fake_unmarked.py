@@ -1,0 +1,7 @@
+"""A hook without its marker."""
+
+from fsframe.entries import SelectorEntry
+
+
+def fsframe_selectors():
+    yield SelectorEntry(name="fake-unmarked", target="fake_unmarked:Nothing")

@@ -1,0 +1,8 @@
+"""Yields what is no entry."""
+
+from fsframe.hookspecs import hookimpl
+
+
+@hookimpl
+def fsframe_selectors():
+    yield {"name": "fake-wrong-type"}

@@ -1,0 +1,349 @@
+"""A plugin that is broken costs only itself: fake distributions, through the command line."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.command_line import FAKES, fsframe
+
+BROKEN = {
+    "fake_raises": ("raises", "ValueError: first line second line ?[2J"),
+    "fake_exits": ("exits", "SystemExit: 7"),
+    "fake_mute": ("mute", "Mute"),
+    "fake_absent_module": (
+        "absent-module",
+        "ModuleNotFoundError: No module named 'fake_module_that_is_not_there'",
+    ),
+    "fake_misspelled": (
+        "misspelled",
+        "'fsframe_selector' is not a hook. Did you mean `fsframe_selectors`?",
+    ),
+    "fake_unmarked": (
+        "unmarked",
+        "'fsframe_selectors' looks like a hook but lacks its marker; put @hookimpl "
+        "(from fsframe.hookspecs import hookimpl) above it",
+    ),
+    "fake_empty": (
+        "empty",
+        "it offers nothing; implement fsframe_selectors or fsframe_classifiers or "
+        "fsframe_stability_metrics",
+    ),
+    "fake_newer": (
+        "newer",
+        "'fake-newer' needs plugin API 99, this fsframe has 1; upgrade fsframe or install an "
+        "older plugin",
+    ),
+    "fake_wrong_type": (
+        "wrong-type",
+        "fsframe_selectors yielded {'name': 'fake-wrong-type'}; it must yield SelectorEntry "
+        "objects",
+    ),
+    "fake_returns": (
+        "returns",
+        "fsframe_selectors returned SelectorEntry; it must yield SelectorEntry objects",
+    ),
+    "fake_bad_name": (
+        "bad-name",
+        "ValueError: entry name 'on' is reserved for the command line; choose another",
+    ),
+    "fake_bad_summary": (
+        "bad-summary",
+        "ValueError: entry summary must be one line of text, not '\\x1b[2J'",
+    ),
+    "fake_midway": ("midway", "KeyError: 'the second entry'"),
+    "fake_twice": ("twice", "it offers the classifier and selector 'fake-double' twice"),
+    "fake_garbled": ("fake-garbled", "its entry_points.txt cannot be read: "),
+    "fake_bytes": ("fake-bytes", "its entry_points.txt cannot be read: UnicodeDecodeError"),
+    "fake_no_target": (
+        "no-target",
+        "its entry point names 'not a module!', which is no module",
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def syntax_error(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The distribution whose module is no Python, under its real name."""
+    folder = tmp_path_factory.mktemp("fakes") / "fake_syntax"
+    shutil.copytree(FAKES / "fake_syntax", folder)
+    (folder / "fake_syntax.py.txt").rename(folder / "fake_syntax.py")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def all_broken(syntax_error: Path) -> dict[str, dict[str, Any]]:
+    """What `fsframe plugins` says with every broken plugin installed at once, by plugin name."""
+    done = fsframe("plugins", "--json", fakes=["fake_sound", *BROKEN, syntax_error])
+    assert done.code == 0
+    return {row["name"]: row for row in done.json["plugins"]}
+
+
+@pytest.mark.parametrize("fake", BROKEN)
+def test_a_broken_plugin_keeps_its_reason(all_broken: dict[str, dict[str, Any]], fake: str) -> None:
+    name, reason = BROKEN[fake]
+    row = all_broken[name]
+    assert row["status"] == "failed"
+    assert row["reason"].startswith(reason)
+    assert "\n" not in row["reason"]
+    assert row["distribution"].replace("-", "_") == fake
+
+
+def test_a_module_that_is_no_python_keeps_its_reason(
+    all_broken: dict[str, dict[str, Any]],
+) -> None:
+    assert all_broken["syntax"]["reason"].startswith("SyntaxError: invalid syntax")
+
+
+def test_a_sound_plugin_is_loaded_beside_all_the_broken_ones(
+    all_broken: dict[str, dict[str, Any]],
+) -> None:
+    assert all_broken["sound"]["status"] == "loaded"
+    assert all_broken["sound"]["entries"] == ["fake-spread", "fake-majority", "fake-equal"]
+    for name in ("margin", "relief", "infotheory", "npfs", "stability"):
+        assert all_broken[name]["status"] == "loaded", all_broken[name]["reason"]
+
+
+def test_a_fake_that_no_test_expects_is_noticed() -> None:
+    sound = {"fake_sound", "fake_blocked", "fake_prints", "fake_no_metadata", "fake_bad_classes"}
+    pairs = {"fake_alpha", "fake_beta", "fake_twin_left", "fake_twin_right"}
+    folders = {folder.name for folder in FAKES.iterdir() if folder.is_dir()}
+    assert folders == {*BROKEN, *sound, *pairs, "fake_syntax"}
+
+
+def test_people_see_one_line_for_each_plugin_and_no_escape_sequence() -> None:
+    done = fsframe("plugins", fakes=["fake_sound", "fake_raises", "fake_bad_summary"])
+    assert done.code == 0
+    assert "\x1b" not in done.out
+    (line,) = [line for line in done.out.splitlines() if line.startswith("raises ")]
+    assert "fake-raises 1.0" in line and "failed" in line and "ValueError: first line" in line
+    (line,) = [line for line in done.out.splitlines() if line.startswith("sound ")]
+    assert line.endswith("loaded  3 methods")
+
+
+def test_the_traceback_is_shown_when_asked_for() -> None:
+    done = fsframe("plugins", "--traceback", fakes=["fake_raises"])
+    assert "fake_raises.py" in done.out
+    assert "fake_raises.py" not in fsframe("plugins", fakes=["fake_raises"]).out
+
+
+def test_methods_of_a_stranger_are_listed_explained_and_run(tmp_path: Path) -> None:
+    table = tmp_path / "t.csv"
+    table.write_text("a,b,class\n1,5,x\n2,9,y\n3,1,x\n4,7,y\n")
+    listed = fsframe("methods", fakes=["fake_sound"]).out
+    assert "fake-spread" in listed and "fake-majority" in listed and "fake-equal" in listed
+    explained = fsframe("methods", "fake-spread", fakes=["fake_sound"]).out
+    assert "Exponent of the range. [a number > 0; default 1.0]" in explained
+    done = fsframe(
+        *f"chain fake-spread --power 2 --top 1 fake-majority on {table} --json".split(),
+        fakes=["fake_sound"],
+    )
+    assert done.code == 0, done.err
+    assert done.json["chain"] == "fake-spread:power=2.0,top=1 fake-majority"
+    assert done.json["selected"] == ["b"]
+    run = done.json["run_file"]
+    assert done.json["stages"][0]["provider_version"] == "1.0"
+    # Names, never code, are stored: the file opens where the plugin is gone.
+    shown = fsframe("show", run)
+    assert shown.code == 0
+    assert "fake-spread, from sound 1.0, not available here" in shown.out
+
+
+@pytest.mark.parametrize(
+    ("fake", "method"),
+    [
+        ("fake_midway", "fake-early"),
+        ("fake_newer", "fake-newer"),
+        ("fake_misspelled", "fake-misspelled"),
+        ("fake_raises", "fake-anything"),
+    ],
+)
+@pytest.mark.parametrize("command", ["methods {}", "chain {} --help", "chain {} on nothing.csv"])
+def test_asking_for_what_a_failed_plugin_has_repeats_the_reason(
+    fake: str, method: str, command: str
+) -> None:
+    done = fsframe(*command.format(method).split(), fakes=[fake])
+    assert done.code == 3
+    assert done.out == ""
+    assert done.err.startswith("fsframe: ")
+    assert len(done.err.splitlines()) == 1
+    name, reason = BROKEN[fake]
+    assert name in done.err and reason in done.err
+
+
+def test_a_misspelled_bundled_name_is_answered_as_ever_beside_a_broken_plugin() -> None:
+    done = fsframe("chain", "imigrate", "on", "x.csv", fakes=["fake_raises"])
+    assert done.code == 2
+    assert "Did you mean `immigrate`?" in done.err
+
+
+@pytest.mark.parametrize(
+    ("method", "complaint"),
+    [
+        ("fake-no-module", "fake_not_there:Thing: ModuleNotFoundError: No module named"),
+        ("fake-no-class", "has no attribute 'Thing'"),
+        ("fake-no-selector", "fake_bad_classes:NoSelector is not a Selector"),
+        ("fake-exiting-class", "SystemExit: bye"),
+    ],
+)
+def test_a_class_that_cannot_be_used_costs_only_its_own_name(method: str, complaint: str) -> None:
+    done = fsframe("chain", method, "on", "x.csv", fakes=["fake_bad_classes"])
+    assert done.code == 3
+    assert complaint in done.err
+    assert f"selector '{method}' of plugin 'bad-classes'" in done.err
+    assert len(done.err.splitlines()) == 1
+
+
+def test_entries_of_unusable_classes_do_not_disturb_lists() -> None:
+    done = fsframe("methods", fakes=["fake_bad_classes"])
+    assert done.code == 0
+    assert "fake-no-module" in done.out
+
+
+def test_contested_name_lists_both_providers() -> None:
+    done = fsframe("chain", "fake-contested", "--dry-run", fakes=["fake_alpha", "fake_beta"])
+    assert done.code == 3
+    assert done.err.strip() == (
+        "fsframe: the selector 'fake-contested' is offered by alpha (fake-alpha 1.0) and beta "
+        "(fake-beta 2.0); say which: alpha/fake-contested or beta/fake-contested"
+    )
+
+
+def test_provider_and_name_settle_a_contest(tmp_path: Path) -> None:
+    table = tmp_path / "t.csv"
+    table.write_text("a,b,class\n1,5,x\n2,9,y\n3,1,x\n4,7,y\n")
+    for provider, kept in (("alpha", "a"), ("beta", "b")):
+        done = fsframe(
+            *f"chain {provider}/fake-contested on {table} --no-out --json".split(),
+            fakes=["fake_alpha", "fake_beta"],
+        )
+        assert done.code == 0, done.err
+        assert done.json["chain"] == f"{provider}/fake-contested"
+        assert done.json["selected"] == [kept]
+        assert done.json["stages"][0]["provider"] == provider
+
+
+def test_order_of_installation_decides_nothing() -> None:
+    pairs = (["fake_alpha", "fake_beta"], ["fake_beta", "fake_alpha"])
+    for command in ("plugins --json", "methods --json", "chain fake-contested --dry-run"):
+        one, other = (fsframe(*command.split(), fakes=pair) for pair in pairs)
+        assert one == other
+    listed = fsframe("methods", fakes=pairs[0]).out
+    assert "alpha/fake-contested" in listed and "beta/fake-contested" in listed
+
+
+def test_a_contest_ends_where_one_of_the_two_is_blocked() -> None:
+    done = fsframe(
+        "chain",
+        "fake-contested",
+        "--dry-run",
+        fakes=["fake_alpha", "fake_beta"],
+        env={"FSFRAME_BLOCK": "beta"},
+    )
+    assert (done.code, done.out) == (0, "fake-contested\n")
+
+
+def test_two_distributions_may_use_one_entry_point_name() -> None:
+    done = fsframe("plugins", "--json", fakes=["fake_twin_left", "fake_twin_right"])
+    rows = {row["name"]: row for row in done.json["plugins"]}
+    assert rows["fake-twin-left.twin"]["entries"] == ["fake-left"]
+    assert rows["fake-twin-right.twin"]["entries"] == ["fake-right"]
+    settled = fsframe(
+        "methods", "fake-twin-left.twin/fake-left", fakes=["fake_twin_left", "fake_twin_right"]
+    )
+    # Found by the full name; the class behind it does not exist in this fake.
+    assert settled.code == 3 and "fake_twin_left:Nothing" in settled.err
+
+
+def test_a_distribution_without_metadata_is_known_by_its_folder() -> None:
+    done = fsframe("plugins", "--json", fakes=["fake_no_metadata"])
+    (row,) = [row for row in done.json["plugins"] if row["name"] == "no-metadata"]
+    assert row["status"] == "loaded"
+    assert (row["distribution"], row["version"]) == ("fake_no_metadata", "unknown")
+
+
+# What the environment says is honoured before anything of a plugin is imported.
+
+
+@pytest.mark.parametrize("names", ["blocked", "fake-blocked", "Fake_Blocked", " x , blocked "])
+def test_a_blocked_plugin_is_not_imported(names: str) -> None:
+    fakes = ["fake_blocked"]
+    assert "was imported" in fsframe("plugins", fakes=fakes).err
+    done = fsframe("plugins", "--json", fakes=fakes, env={"FSFRAME_BLOCK": names})
+    assert "was imported" not in done.err
+    (row,) = [row for row in done.json["plugins"] if row["name"] == "blocked"]
+    assert (row["status"], row["reason"]) == ("blocked", "blocked by FSFRAME_BLOCK")
+    asked = fsframe("chain", "fake-blocked", "on", "x", fakes=fakes, env={"FSFRAME_BLOCK": names})
+    assert asked.code == 3
+    assert "blocked, blocked: blocked by FSFRAME_BLOCK" in asked.err
+
+
+def test_only_chosen_plugins_are_imported() -> None:
+    done = fsframe(
+        "plugins",
+        "--json",
+        fakes=["fake_sound", "fake_blocked"],
+        env={"FSFRAME_PLUGINS": "sound, relief"},
+    )
+    assert "was imported" not in done.err
+    loaded = {row["name"] for row in done.json["plugins"] if row["status"] == "loaded"}
+    assert loaded == {"sound", "relief"}
+    reasons = {row["reason"] for row in done.json["plugins"] if row["status"] == "blocked"}
+    assert reasons == {"not among FSFRAME_PLUGINS"}
+
+
+def test_no_plugin_is_loaded_where_none_is_chosen() -> None:
+    done = fsframe("plugins", "--json", fakes=["fake_blocked"], env={"FSFRAME_PLUGINS": ""})
+    assert {row["status"] for row in done.json["plugins"]} == {"blocked"}
+    assert "was imported" not in done.err
+
+
+def test_a_name_in_the_environment_that_is_no_plugin_is_said() -> None:
+    done = fsframe("plugins", env={"FSFRAME_BLOCK": "relif"})
+    assert done.code == 0
+    assert "FSFRAME_BLOCK names 'relif', which is no plugin. Did you mean `relief`?" in done.err
+
+
+def test_strict_stops_at_the_first_plugin_that_fails() -> None:
+    done = fsframe("plugins", fakes=["fake_exits"], env={"FSFRAME_STRICT": "1"})
+    assert done.code == 3
+    assert done.err.strip() == (
+        "fsframe: plugin 'exits' (fake-exits 1.0): SystemExit: 7. FSFRAME_STRICT is set; unset it "
+        "to carry on without this plugin."
+    )
+    assert fsframe("plugins", fakes=["fake_exits"], env={"FSFRAME_STRICT": "0"}).code == 0
+    assert fsframe("--help", fakes=["fake_exits"], env={"FSFRAME_STRICT": "1"}).code == 0
+
+
+def test_each_step_of_loading_is_told_when_asked_for() -> None:
+    done = fsframe(
+        "plugins",
+        fakes=["fake_sound", "fake_exits", "fake_blocked"],
+        env={"FSFRAME_TRACE": "1", "FSFRAME_BLOCK": "blocked"},
+    )
+    assert "fsframe plugins: sound: importing fake_sound.plugin" in done.err
+    assert "fsframe plugins: sound: offers fake-spread, fake-majority, fake-equal" in done.err
+    assert "fsframe plugins: exits: failed: SystemExit: 7" in done.err
+    assert "fsframe plugins: blocked: blocked by FSFRAME_BLOCK" in done.err
+    assert "importing fake_blocked" not in done.err
+
+
+def test_what_a_plugin_prints_does_not_mix_with_results(tmp_path: Path) -> None:
+    table = tmp_path / "t.csv"
+    table.write_text("a,b,class\n1,5,x\n2,9,y\n3,1,x\n4,7,y\n")
+    assert fsframe("plugins", "--json", fakes=["fake_prints"]).json
+    done = fsframe(
+        *f"chain fake-printing on {table} --no-out --json".split(), fakes=["fake_prints"]
+    )
+    assert done.json["selected"] == ["a"]
+    for said in ("at import", "by the hook", "with the class", "while selecting"):
+        assert f"printed {said}" in done.err
+
+
+def test_without_any_plugin_the_program_still_answers() -> None:
+    nothing = {"FSFRAME_PLUGINS": ""}
+    for command in ("--help", "methods", "plugins", "chain --help", "info"):
+        assert fsframe(*command.split(), env=nothing).code == 0
