@@ -1,0 +1,201 @@
+"""The selector contract: what authors see, what comes back, what is refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import attrs
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fsframe.dataset import Dataset
+from fsframe.errors import DataError, PluginError, RequestError
+from fsframe.run import Run
+from fsframe.selection import PairWeights, Selection
+from fsframe.selector import Selector
+
+from .methods_for_tests import CopiedMean, Mean, Random, Vote, Weighing, table
+
+
+@pytest.mark.parametrize(
+    ("top", "kept"),
+    [(None, 2), (1, 1), (3, 3), (99, 4), (0.25, 1), (0.26, 2), (0.5, 2), (1.0, 4), (1e-9, 1)],
+)
+def test_top_is_a_count_or_a_fraction_rounded_up(top: Any, kept: int) -> None:
+    assert Mean(top=top).select(table()).selected.tolist() == [3, 2, 1, 0][:kept]
+
+
+@given(st.integers(1, 400), st.integers(1, 100))
+def test_a_fraction_that_is_a_whole_number_of_columns_is_that_number(
+    p: int, hundredth: int
+) -> None:
+    exact = -(-hundredth * p // 100)
+    assert Mean(top=hundredth / 100).keep_count(p, 1) == exact
+
+
+def test_authors_see_only_the_columns_left_upstream_in_the_order_of_the_table() -> None:
+    upstream = Selection(selected=[3, 0], scores=[1.0, np.nan, np.nan, 2.0])
+    found = Mean(top=1).select(table(), upstream)
+    assert found.selected.tolist() == [3]
+    assert found.features_in is not None and found.features_in.tolist() == [0, 3]
+    assert np.isnan(found.scores).tolist() == [False, True, True, False]
+    assert found.tables["rows"].tolist() == table().X[:, 0].tolist()
+
+
+def test_rows_that_were_not_drawn_are_gone_before_the_author_looks() -> None:
+    data = table().with_counts([2, 0, 1, 0, 1, 2])
+    found = Mean().select(data)
+    assert found.tables["rows"].tolist() == table().X[[0, 2, 4, 5], 0].tolist()
+    assert found.tables["counts"].tolist() == [2, 1, 1, 2]
+    assert not found.warnings
+
+
+def test_rows_are_copied_with_a_warning_where_counts_are_not_taken() -> None:
+    data = table().with_counts([2, 0, 1, 0, 1, 2])
+    found = CopiedMean().select(data)
+    assert found.tables["rows"].tolist() == table().X[[0, 0, 2, 4, 5, 5], 0].tolist()
+    assert found.warnings == (
+        "copied-mean does not take bootstrap counts: rows drawn twice were copied",
+    )
+    assert np.allclose(found.scores, Mean().select(data).scores)
+    once = CopiedMean().select(table().with_counts([1, 0, 1, 0, 1, 1]))
+    assert not once.warnings
+
+
+def test_instance_weights_come_back_for_the_rows_of_the_table() -> None:
+    found = Weighing().select(table().with_counts([2, 0, 1, 0, 1, 2]))
+    assert found.instance_weights is not None
+    assert found.instance_weights.tolist() == [1, 0, 2, 0, 3, 4]
+
+    class Copying(Weighing):
+        takes_counts = False
+
+    copied = Copying().select(table().with_counts([2, 0, 1, 0, 1, 2]))
+    # Copies 1 and 2 are row 0, copy 3 is row 2, and so on: their weights are added.
+    assert copied.instance_weights is not None
+    assert copied.instance_weights.tolist() == [1 + 2, 0, 3, 0, 4, 5 + 6]
+
+
+def test_weights_travel_past_a_stage_that_has_none_for_the_columns_it_keeps() -> None:
+    upstream = Weighing().select(table())
+    found = Mean(top=2).select(table(), upstream)
+    assert found.carried == {"weights", "pair_weights", "instance_weights"}
+    assert found.weights is not None and found.weights.tolist() == [0, 0, 3, 4]
+    assert found.pair_weights is not None and found.pair_weights.columns.tolist() == [2, 3]
+    assert found.instance_weights is not None
+    assert found.instance_weights.tolist() == [1, 2, 3, 4, 5, 6]
+    own = Weighing().select(table(), upstream)
+    assert own.carried == frozenset()
+
+
+def test_upstream_is_seen_in_the_stages_own_numbering() -> None:
+    seen: list[Selection] = []
+
+    class Looking(Mean):
+        def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
+            assert upstream is not None
+            seen.append(upstream)
+            return super()._select(data, upstream, run)
+
+    upstream = Selection(
+        selected=[3, 1],
+        scores=[np.nan, 0.5, np.nan, 0.7],
+        weights=[0.0, 0.2, 0.0, 0.8],
+        pair_weights=PairWeights([1, 3], [[0.1, 0.4], [0.4, 0.2]]),
+        instance_weights=np.arange(6.0),
+    )
+    Looking().select(table().with_counts([1, 0, 0, 2, 1, 0]), upstream)
+    (local,) = seen
+    assert local.selected.tolist() == [1, 0]
+    assert local.weights is not None and local.weights.tolist() == [0.2, 0.8]
+    assert local.pair_weights is not None and local.pair_weights.columns.tolist() == [0, 1]
+    assert local.instance_weights is not None and local.instance_weights.tolist() == [0, 3, 4]
+
+
+def test_nothing_left_upstream_is_a_warning_not_an_error() -> None:
+    nothing = Selection(selected=[], scores=np.full(4, np.nan))
+    found = Mean().select(table(), nothing)
+    assert found.selected.size == 0
+    assert found.warnings == ("no column was left by the stage before; nothing was done",)
+    assert len(Mean().select_many(table(), np.ones((2, 6), int), nothing)) == 2
+
+
+def test_missing_values_are_counted_and_the_first_is_shown() -> None:
+    X = np.ones((5, 4))
+    X[[3, 1, 1], [0, 3, 2]] = np.nan
+    data = Dataset.from_arrays(X, [0, 1, 0, 1, 0], ["a", "b", "c", "d"], name="holes")
+    with pytest.raises(DataError) as caught:
+        Mean().select(data)
+    assert "3 in 'holes', the first in sample 2, feature 'c'" in str(caught.value)
+
+
+def test_a_target_is_refused_by_a_method_for_classes() -> None:
+    data = Dataset.from_arrays(np.eye(3), [0.1, 0.2, 0.3])
+    with pytest.raises(DataError, match="mean does not take a numeric target"):
+        Mean().select(data)
+
+
+def test_what_is_no_dataset_and_what_belongs_to_another_table_is_refused() -> None:
+    with pytest.raises(RequestError, match=r"takes a Dataset, not ndarray.*from_arrays"):
+        Mean().select(np.eye(3))  # type: ignore[arg-type]
+    other = Selection(selected=[0], scores=[1.0])
+    with pytest.raises(RequestError, match="saw 1 columns, 'table' has 4"):
+        Mean().select(table(), other)
+
+
+@pytest.mark.parametrize(
+    ("found", "complaint"),
+    [
+        (None, "returned NoneType, not a Selection"),
+        (Selection(selected=[9], scores=np.ones(4)), "selected has columns outside 0 … 3"),
+        (Selection(selected=[0], scores=np.ones(3)), "scores have shape"),
+    ],
+)
+def test_an_unsound_result_is_the_plugins_fault(found: Any, complaint: str) -> None:
+    class Unsound(Selector):
+        def _select(self, *_: Any) -> Any:
+            return found
+
+    with pytest.raises(PluginError, match=f"unsound .*{complaint}"):
+        Unsound().select(table())
+
+
+def test_many_resamples_are_one_by_one_with_their_own_streams() -> None:
+    run = Run(entropy=9, key=(4,))
+    counts = np.array([[1, 0, 2, 1, 1, 1], [2, 2, 0, 0, 1, 1], [1, 1, 1, 1, 1, 1]])
+    many = Random().select_many(table(), counts, run=run)
+    for b, found in enumerate(many):
+        alone = Random().select(table().with_counts(counts[b]), run=run.child(b))
+        assert found.scores.tobytes() == alone.scores.tobytes()
+    assert many[0].scores.tobytes() != many[1].scores.tobytes()
+    later = Random().select_many(table(), counts[1:], run=run.batch(1))
+    assert later[0].scores.tobytes() == many[1].scores.tobytes()
+
+
+def test_a_fast_way_through_many_resamples_is_used_and_checked() -> None:
+    class Fast(Mean):
+        def _select_many(self, data: Dataset, counts: Any, upstream: Any, run: Run) -> Any:
+            assert data.counts is None
+            return [Selection(selected=[0], scores=np.ones(data.n_features)) for _ in counts]
+
+    found = Fast().select_many(table(), np.ones((2, 6), int))
+    assert [s.selected.tolist() for s in found] == [[0], [0]]
+
+    class Short(Mean):
+        def _select_many(self, data: Dataset, counts: Any, upstream: Any, run: Run) -> Any:
+            return []
+
+    with pytest.raises(ValueError, match="shorter"):
+        Short().select_many(table(), np.ones((2, 6), int))
+
+
+def test_a_wrapping_stage_without_anything_to_wrap_says_what_to_do() -> None:
+    with pytest.raises(RequestError, match=r"put one on its left .* or name it \(`vote:base="):
+        Vote().select(table())
+
+
+def test_a_selector_is_a_value() -> None:
+    assert attrs.evolve(Mean(), top=3) == Mean(top=3)
+    assert Mean(top=3) != CopiedMean(top=3)
