@@ -14,7 +14,7 @@ from fsframe.errors import StoreError
 from fsframe.store.escaping import printable
 from fsframe.store.spec import NUMBER_TYPES, Limits
 
-__all__ = ["GuardedGroup", "memory_access", "open_image", "unique_name"]
+__all__ = ["GuardedGroup", "open_image"]
 
 _FILTERS = frozenset({h5py.h5z.FILTER_DEFLATE, h5py.h5z.FILTER_SHUFFLE, h5py.h5z.FILTER_FLETCHER32})
 _HDF5_ERRORS = (OSError, RuntimeError, ValueError, KeyError, TypeError, OverflowError)
@@ -36,20 +36,7 @@ class _Budget:
             )
 
 
-def memory_access(step: int) -> Any:
-    """Access properties of a file that lives in memory and closes with all that is open in it."""
-    access = h5py.h5p.create(h5py.h5p.FILE_ACCESS)
-    access.set_fapl_core(step, False)
-    access.set_fclose_degree(h5py.h5f.CLOSE_STRONG)
-    return access
-
-
-def unique_name() -> bytes:
-    """A name for a file in memory: HDF5 takes two open files of one name to be the same."""
-    return f"fsframe-run-{secrets.token_hex(8)}".encode()
-
-
-def open_image(content: bytes, limits: Limits, offset: int = 0) -> tuple[Any, GuardedGroup]:
+def open_image(content: bytes, limits: Limits) -> tuple[Any, GuardedGroup]:
     """An open handle (to be closed by the caller) and the root group of an HDF5 file in memory.
 
     Raises
@@ -57,10 +44,14 @@ def open_image(content: bytes, limits: Limits, offset: int = 0) -> tuple[Any, Gu
     StoreError
         If the HDF5 library does not take it.
     """
-    access = memory_access(1 << 16)
+    access = h5py.h5p.create(h5py.h5p.FILE_ACCESS)
+    access.set_fapl_core(1 << 16, False)
+    access.set_fclose_degree(h5py.h5f.CLOSE_STRONG)
     access.set_file_image(content)
+    # HDF5 takes two open files of one name to be the same.
+    name = f"fsframe-run-{secrets.token_hex(8)}".encode()
     try:
-        handle = h5py.h5f.open(unique_name(), h5py.h5f.ACC_RDONLY, access)
+        handle = h5py.h5f.open(name, h5py.h5f.ACC_RDONLY, access)
         return handle, GuardedGroup(h5py.h5g.open(handle, b"/"), "", _Budget(limits))
     except _HDF5_ERRORS as error:
         raise StoreError(f"the HDF5 part cannot be opened: {error}") from error

@@ -19,7 +19,7 @@ from fsframe.store.escaping import printable
 from fsframe.store.guard import GuardedGroup, open_image
 from fsframe.store.records import DataRecord, RunRecord, StageRecord
 from fsframe.store.seal import check_seal
-from fsframe.store.spec import SEAL_BYTES, Limits
+from fsframe.store.spec import Limits
 from fsframe.suggest import did_you_mean
 
 __all__ = ["load_run"]
@@ -58,7 +58,7 @@ def load_run(path: str | os.PathLike[str], *, limits: Limits | None = None) -> R
     content = _content(Path(path), where, bounds)
     check_seal(content, where)
     try:
-        return _record(content[SEAL_BYTES:], bounds)
+        return _record(content, bounds)
     except StoreError as error:
         raise StoreError(f"{where} is not a sound run file: {error}") from error
     except (ValueError, TypeError, IndexError, RecursionError, MemoryError) as error:
@@ -99,8 +99,8 @@ def _neighbours(path: Path) -> str:
     return did_you_mean(path.name, map(printable, names))
 
 
-def _record(image: bytes, limits: Limits) -> RunRecord:
-    handle, root = open_image(image, limits)
+def _record(content: bytes, limits: Limits) -> RunRecord:
+    handle, root = open_image(content, limits)
     try:
         top = root.attributes(spec.ROOT_ATTRIBUTES)
         _check_root(top)

@@ -23,13 +23,13 @@ __all__ = ["DataRecord", "RunRecord", "StageRecord"]
 
 
 def _columns(value: Any) -> NDArray[np.int64]:
-    array = np.array(value, dtype=np.int64, copy=None).view()
+    array = np.asarray(value, dtype=np.int64).view()
     array.setflags(write=False)
     return array
 
 
 def _reals(value: Any) -> NDArray[np.float64]:
-    array = np.array(value, dtype=np.float64, copy=None).view()
+    array = np.asarray(value, dtype=np.float64).view()
     array.setflags(write=False)
     return array
 

@@ -13,7 +13,7 @@ from fsframe.store.compare import first_difference
 from fsframe.store.spec import ENCODING_VERSION
 
 ARCHIVES = Path(__file__).resolve().parents[1] / "data" / "archives"
-SHA256 = {"run-v1.h5": "a5426c426c7d5f91763f6f87ed711cfb225907be7aead78aa8b1290b003e2a1f"}
+SHA256 = {"run-v1.h5": "b2d0dac9bf9accb168ecb684f356c35580582951b32d56f3207efffbe96bc2ac"}
 
 
 def test_there_is_one_archived_file_for_every_version():
