@@ -16,11 +16,13 @@ _CANDIDATES = (",", "\t", ";")
 _NAMES = {",": "comma", "\t": "tab", ";": "semicolon"}
 
 
-def choose_delimiter(first_line: str, path: Path, given: str | None) -> str:
+def choose_delimiter(
+    first_line: str, path: Path, given: str | None, *, one_column: bool = False
+) -> str:
     """The delimiter: the given one, that of the file's ending, or the commonest in the first line.
 
     A ``.csv`` whose first line has no comma is tried with semicolon and tab, as some spreadsheets
-    save it.
+    save it. A table that may have `one_column` needs no delimiter.
 
     Raises
     ------
@@ -46,6 +48,8 @@ def choose_delimiter(first_line: str, path: Path, given: str | None) -> str:
     if ".csv" in endings and counts[","]:
         return ","
     best = max(_CANDIDATES, key=lambda candidate: counts[candidate])
+    if not counts[best] and one_column:
+        return "\t" if endings & {".tsv", ".tab"} else ","
     if not counts[best]:
         raise DataError(
             f"{path}, line 1: one column only: no comma, tab or semicolon found; a table needs "

@@ -64,7 +64,8 @@ def file_kind(path: Path) -> str:
     ending = _ending(path)
     if not ending:
         raise DataError(
-            f"{path}: fsframe does not read files of this kind; known endings: {', '.join(ENDINGS)}"
+            f"{path}: fsframe does not read files of this kind; known endings: "
+            f"{', '.join(ENDINGS)}; rename it if it is one of these"
         )
     return _KINDS[ending.removesuffix(".gz")]
 

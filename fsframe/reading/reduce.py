@@ -72,7 +72,7 @@ def write_reduced(
     content = text.encode()
     # Without a time stamp equal tables give equal bytes.
     return place_file(
-        path, gzip.compress(content, mtime=0) if packed else content, overwrite=overwrite
+        path, gzip.compress(content, 6, mtime=0) if packed else content, overwrite=overwrite
     )
 
 

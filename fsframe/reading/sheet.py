@@ -150,6 +150,7 @@ def load_sheet(
     delimiter: str | None = None,
     label: str | int | None = None,
     header: bool | None = None,
+    one_column: bool = False,
 ) -> Sheet:
     """The table in a text file.
 
@@ -162,6 +163,8 @@ def load_sheet(
         Helps to tell whether the first line holds names.
     header : bool, optional
         Whether it does; found out if not given.
+    one_column : bool
+        Whether a single column is a table too.
 
     Raises
     ------
@@ -169,7 +172,7 @@ def load_sheet(
         If the file cannot be read, holds no rows, or rows differ in length.
     """
     records, numbers = split_records(load_text(path), path)
-    sign = choose_delimiter(records[0], path, delimiter)
+    sign = choose_delimiter(records[0], path, delimiter, one_column=one_column)
     split = field_splitter(sign)
     spelled = split(records[0])
     first = [unquote(field) for field in spelled]

@@ -12,7 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.errors import DataError
+from fsframe.reading.features import check_finite
 from fsframe.reading.locate import file_kind, find_table
+from fsframe.reading.names import column_word
 from fsframe.reading.sheet import Sheet, load_sheet
 from fsframe.suggest import did_you_mean
 
@@ -80,11 +82,18 @@ class Table:
         Raises
         ------
         DataError
-            If a column is not there or holds text; with line and column.
+            If a column is not there, holds text or an infinite value; with its place.
         """
         places = self.places(features)
         ascending = sorted(set(places))
         X = self._cells.numbers(ascending)
+        check_finite(
+            X,
+            lambda row, column: (
+                f"{self.path}, row {row + 1}, "
+                f"{column_word(ascending[column], self.names[ascending[column]])}"
+            ),
+        )
         return np.ascontiguousarray(X[:, np.searchsorted(ascending, places)])
 
     def _lacking(self, missing: list[str], needed: int) -> str:
@@ -184,7 +193,7 @@ def read_table(
             n_rows=n_rows,
             cells=_ArrayCells(arrays.X, arrays.y),
         )
-    sheet = load_sheet(found, delimiter=delimiter, header=header)
+    sheet = load_sheet(found, delimiter=delimiter, header=header, one_column=True)
     return Table(
         path=found,
         names=sheet.names or tuple(f"f{k + 1}" for k in range(sheet.n_fields)),

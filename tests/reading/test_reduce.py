@@ -72,6 +72,20 @@ def test_a_table_without_names_is_reduced_by_position(put, tmp_path):
     assert out.read_text() == "1,3\n4,6\n"
 
 
+@pytest.mark.parametrize("name", ["one.csv", "one.tsv", "one.txt"])
+def test_a_table_of_one_column_is_a_table(put, tmp_path, name):
+    table = read_table(put("glucose\n1.50\n2\n", name))
+    assert (
+        write_reduced(tmp_path / "out.csv", table, ["glucose"]).read_text() == "glucose\n1.50\n2\n"
+    )
+
+
+def test_infinite_numbers_are_told(put):
+    table = read_table(put("a,b\n1,2\n3,inf\n"))
+    with pytest.raises(DataError, match=r"row 2, column 2 \(b\): infinite"):
+        table.numbers(["b"])
+
+
 def test_numbers_come_in_the_order_asked_for(put):
     table = read_table(put(TEXT))
     np.testing.assert_array_equal(table.numbers(["d", "a"]), [[np.nan, 1.5], [4, 2], [np.nan] * 2])
