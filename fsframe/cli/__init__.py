@@ -16,6 +16,7 @@ __all__ = ["cli", "main"]
 _COMMANDS = {
     "apply": ("fsframe.cli.apply:apply", "Write a table reduced to the features a run kept."),
     "chain": ("fsframe.cli.chain:chain", "Run selectors one after the other on a table."),
+    "check": ("fsframe.cli.check:check", "Hold a method to every law of its kind."),
     "compare": ("fsframe.cli.compare:compare", "Say which of several chains predicts better."),
     "evaluate": (
         "fsframe.cli.evaluate:evaluate",
@@ -23,6 +24,10 @@ _COMMANDS = {
     ),
     "info": ("fsframe.cli.info:info", "Say which versions, folders and limits are in use."),
     "methods": ("fsframe.cli.methods:methods", "List the methods there are, or explain one."),
+    "new-plugin": (
+        "fsframe.cli.new_plugin:new_plugin",
+        "Write a plugin with one selector, to start from.",
+    ),
     "plugins": ("fsframe.cli.plugins:plugins", "List the plugins and what became of each."),
     "predict": ("fsframe.cli.predict:predict", "Predict the rows of a table with a run."),
     "report": ("fsframe.cli.report:report", "Write a page with pictures about a run."),

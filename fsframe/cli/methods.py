@@ -14,7 +14,7 @@ from fsframe.cli.stages import stage_help
 from fsframe.cli.text_table import table_lines
 from fsframe.registry import Offer, Registry, classifiers, find_offer, selectors, stability_metrics
 
-__all__ = ["methods"]
+__all__ = ["MethodName", "methods"]
 
 _REGISTRIES: dict[str, Registry] = {
     "Selectors": selectors,
@@ -23,7 +23,9 @@ _REGISTRIES: dict[str, Registry] = {
 }
 
 
-class _MethodName(click.ParamType):
+class MethodName(click.ParamType):
+    """The name of a selector, classifier or stability metric; the shell completes it."""
+
     name = "method"
 
     def shell_complete(
@@ -38,7 +40,7 @@ class _MethodName(click.ParamType):
 
 
 @click.command()
-@click.argument("name", required=False, type=_MethodName())
+@click.argument("name", required=False, type=MethodName())
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def methods(name: str | None, as_json: bool) -> None:
     """List the methods there are, or explain one with its parameters.

@@ -1,0 +1,1 @@
+"""The selector `gap` for fsframe."""

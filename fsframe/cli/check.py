@@ -1,0 +1,55 @@
+"""``fsframe check NAME``: a method held to every law of its kind, from the command line."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from typing import Any
+
+import click
+
+from fsframe.cli.methods import MethodName
+from fsframe.errors import PluginError
+
+__all__ = ["check"]
+
+_MARKS = {"passed": "ok", "failed": "FAILED", "excepted": "excepted", "not applicable": "—"}
+
+
+@click.command()
+@click.argument("name", type=MethodName())
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.option("-q", "--quiet", is_flag=True, help="Only what failed, and the sum.")
+def check(name: str, as_json: bool, quiet: bool) -> None:
+    """Hold a method to every law that fsframe promises of its kind.
+
+    NAME may carry parameters as in a chain, such as relieff:k=5. Exceptions that the plugin
+    declares are shown with their reason. Ends with 3 if a law is broken.
+
+    \b
+    Example:
+      fsframe check kuncheva
+    """
+    from fsframe.testing import run_checks, suite_for
+
+    outcomes = []
+    for outcome in run_checks(suite_for(name)):
+        outcomes.append(outcome)
+        if as_json or (quiet and outcome.status != "failed"):
+            continue
+        detail = f": {outcome.detail}" if outcome.detail else ""
+        click.echo(f"{_MARKS[outcome.status]:>8}  {outcome.law.replace('_', ' ')}{detail}")
+    sums = Counter(outcome.status for outcome in outcomes)
+    if as_json:
+        found: dict[str, Any] = {
+            "method": name,
+            "checks": len(outcomes),
+            "sums": dict(sums),
+            "laws": [{"law": o.law, "status": o.status, "detail": o.detail} for o in outcomes],
+        }
+        click.echo(json.dumps(found, ensure_ascii=False))
+    else:
+        parts = ", ".join(f"{number} {status}" for status, number in sorted(sums.items()))
+        click.echo(f"{name}: {len(outcomes)} checks: {parts}")
+    if sums["failed"]:
+        raise PluginError(f"{name} breaks {sums['failed']} of {len(outcomes)} laws")

@@ -1,0 +1,57 @@
+"""``fsframe new-plugin NAME``: a package with one selector that works and is tested."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from fsframe.errors import RequestError, StoreError
+
+__all__ = ["new_plugin"]
+
+
+@click.command()
+@click.argument("name")
+@click.option(
+    "-o",
+    "--out",
+    metavar="FOLDER",
+    help="Folder to make. [default: fsframe-NAME here]",
+)
+def new_plugin(name: str, out: str | None) -> None:
+    """Write a plugin with one selector, ready to be installed, tested and changed.
+
+    NAME is what people will type: lower-case words joined by hyphens.
+
+    \b
+    Example:
+      fsframe new-plugin my-selector
+    """
+    from fsframe.cli.plugin_template import plugin_files
+    from fsframe.entries import SelectorEntry
+    from fsframe.registry import classifiers, selectors
+
+    try:
+        SelectorEntry(name=name, target="a:A")
+    except ValueError as error:
+        raise RequestError(str(error)) from None
+    folder = Path(out) if out is not None else Path(f"fsframe-{name}")
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise StoreError(f"{folder} is there already; name another folder with --out")
+    taken = [*selectors.matching(name), *classifiers.matching(name)]
+    if taken:
+        click.echo(
+            f"note: {taken[0].provider} offers {name!r} already; with both installed, people must "
+            f"say which (`{name}/{name}`)",
+            err=True,
+        )
+    for path, text in plugin_files(name).items():
+        place = folder / path
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text(text, encoding="utf-8")
+        click.echo(str(place))
+    click.echo(
+        f"\nInstall and try it:  pip install -e '{folder}[test]' && pytest {folder}\n"
+        f"plugin: {folder}"
+    )

@@ -1,0 +1,133 @@
+"""The plugin template: written, built, installed, tested and used, as its author would."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+import pytest
+
+from fsframe.cli.plugin_template import plugin_files
+from tests.command_line import fsframe
+
+ROOT = Path(__file__).parents[2]
+EXAMPLE = ROOT / "examples" / "plugin-template"
+
+
+def test_the_example_is_what_new_plugin_writes() -> None:
+    found = {
+        str(path.relative_to(EXAMPLE)): path.read_text()
+        for path in EXAMPLE.rglob("*")
+        # What linters and interpreters leave behind is no part of it.
+        if path.is_file() and not any(part.startswith((".", "__pycache__")) for part in path.parts)
+    }
+    assert found == plugin_files("gap")
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A plugin that `fsframe new-plugin` has just written."""
+    folder = tmp_path_factory.mktemp("new")
+    done = fsframe("new-plugin", "my-selector", cwd=folder)
+    assert done.code == 0, done.err
+    assert done.out.splitlines()[-1] == "plugin: fsframe-my-selector"
+    return folder / "fsframe-my-selector"
+
+
+@pytest.fixture(scope="module")
+def installed(written: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder into which pip has installed wheels of the example and of the written plugin."""
+    build = tmp_path_factory.mktemp("build")
+    # A copy: building leaves folders beside the source.
+    shutil.copytree(EXAMPLE, build / "example", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(written, build / "written")
+    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "-q"]
+    options = ["--no-deps", *(["--no-build-isolation"] if _can_build_wheels() else [])]
+    sources = [str(build / "example"), str(build / "written")]
+    subprocess.run([*pip, "wheel", *options, "-w", str(build / "wheels"), *sources], check=True)
+    wheels = sorted(str(wheel) for wheel in (build / "wheels").glob("*.whl"))
+    assert [Path(wheel).name.partition("-")[0] for wheel in wheels] == [
+        "fsframe_gap",
+        "fsframe_my_selector",
+    ]
+    site = build / "site"
+    subprocess.run(
+        [*pip, "install", "--no-deps", "--no-index", "--target", str(site), *wheels], check=True
+    )
+    return site
+
+
+def _can_build_wheels() -> bool:
+    """Whether the setuptools at hand makes wheels by itself; else pip fetches one that does."""
+    try:
+        found = tuple(int(part) for part in version("setuptools").split(".")[:2])
+    except PackageNotFoundError:
+        return False
+    return found >= (70, 1)
+
+
+@pytest.mark.parametrize("source", ["example", "written"])
+def test_its_own_tests_pass_against_the_installed_wheel(
+    source: str, installed: Path, written: Path
+) -> None:
+    folder = EXAMPLE if source == "example" else written
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(folder / "tests")],
+        cwd=installed,
+        env={**os.environ, "PYTHONPATH": str(installed), "PYTHONDONTWRITEBYTECODE": "1"},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    (line,) = [line for line in done.stdout.splitlines() if line.startswith("fsframe.testing:")]
+    assert "failed" not in line
+    assert int(line.split()[1]) >= 35
+
+
+def test_it_has_command_line_help_storage_and_laws_without_another_line(
+    installed: Path, tmp_path: Path
+) -> None:
+    data = ROOT / "examples" / "parkinsons.csv"
+    run = tmp_path / "run.h5"
+    listed = fsframe("plugins", "--json", fakes=[installed]).json["plugins"]
+    assert {row["name"]: row["status"] for row in listed}["gap"] == "loaded"
+    helped = fsframe("chain", "gap", "--help", fakes=[installed])
+    assert "--s0" in helped.out
+    assert "Tusher, Tibshirani, Chu 2001, eq. 1]" in " ".join(helped.out.split())
+    done = fsframe(
+        *f"chain gap --s0 0.1 --top 3 npfs:n=20 on {data} -o {run} --json".split(),
+        fakes=[installed],
+    )
+    assert done.code == 0, done.err
+    assert done.json["chain"] == "gap:s0=0.1,top=3 npfs:n=20"
+    assert fsframe("show", str(run), "--json").json["stages"][0]["params"]["s0"] == 0.1
+    checked = fsframe("check", "gap", "--json", fakes=[installed])
+    assert checked.code == 0
+    assert checked.json["checks"] >= 35 and "failed" not in checked.json["sums"]
+
+
+@pytest.mark.parametrize("name", ["on", "My-Selector", "a b", "9x", "a--b", "-a"])
+def test_a_name_that_nobody_could_type_is_refused(name: str, tmp_path: Path) -> None:
+    done = fsframe("new-plugin", "--", name, cwd=tmp_path)
+    assert done.code == 2
+    assert "entry name" in done.err
+    assert not list(tmp_path.iterdir())
+
+
+def test_nothing_is_written_over(tmp_path: Path) -> None:
+    (tmp_path / "fsframe-mine").mkdir()
+    (tmp_path / "fsframe-mine" / "notes.txt").write_text("mine")
+    done = fsframe("new-plugin", "mine", cwd=tmp_path)
+    assert done.code == 5
+    assert "fsframe-mine is there already" in done.err
+    assert [path.name for path in (tmp_path / "fsframe-mine").iterdir()] == ["notes.txt"]
+
+
+def test_a_name_that_is_taken_is_told(tmp_path: Path) -> None:
+    done = fsframe("new-plugin", "relieff", cwd=tmp_path)
+    assert done.code == 0
+    assert "relief offers 'relieff' already" in done.err
