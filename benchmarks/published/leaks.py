@@ -122,7 +122,8 @@ def main() -> None:
         rows.append(_row(chain, "before the folds (leaky)", verdict))
     notes = [
         f"50 rows × {columns} columns of noise, {seeds} tables, stratified {FOLDS}-fold, knn with "
-        "k = 3. Interval: 99.9 %, Student's t over the tables: wide, for some forty chains are looked at. Stratified folds of a balanced table "
+        "k = 3. Interval: 99.9 %, Student's t over the tables; wide, for some forty chains are "
+        "looked at. Stratified folds of a balanced table "
         "put the expectation a little below one half: whatever is more frequent in training is "
         "rarer in the test part.",
         f"{sum(row[-1] == 'leak' for row in rows[:-3])} of {len(rows) - 3} chains leak; "

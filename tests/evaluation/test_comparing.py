@@ -1,0 +1,185 @@
+"""Tests between methods: by hand, against scipy, and Demšar's published example."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from fsframe.errors import DataError
+from fsframe.evaluation.comparing import (
+    PairedTest,
+    corrected_resampled_test,
+    corrected_standard_error,
+    critical_difference,
+    holm,
+    paired_t_test,
+    wilcoxon_holm,
+    win_tie_loss,
+)
+
+# AUC of four classifiers on 14 data sets: Demšar 2006, JMLR 7, Table 6.
+DEMSAR = np.array(
+    [
+        [0.763, 0.768, 0.771, 0.798],
+        [0.599, 0.591, 0.590, 0.569],
+        [0.954, 0.971, 0.968, 0.967],
+        [0.628, 0.661, 0.654, 0.657],
+        [0.882, 0.888, 0.886, 0.898],
+        [0.936, 0.931, 0.916, 0.931],
+        [0.661, 0.668, 0.609, 0.685],
+        [0.583, 0.583, 0.563, 0.625],
+        [0.775, 0.838, 0.866, 0.875],
+        [1.000, 1.000, 1.000, 1.000],
+        [0.940, 0.962, 0.965, 0.962],
+        [0.619, 0.666, 0.614, 0.669],
+        # Both print as 0.975; the ranks printed beside them are 2 and 3.
+        [0.972, 0.981, 0.97501, 0.975],
+        [0.957, 0.978, 0.946, 0.970],
+    ]
+)
+
+
+def test_paired_t_test_is_scipys():
+    generator = np.random.default_rng(0)
+    a, b = generator.random((2, 30))
+    ours, theirs = paired_t_test(a, b), stats.ttest_rel(a, b)
+    assert ours.statistic == pytest.approx(theirs.statistic)
+    assert ours.p_value == pytest.approx(theirs.pvalue) and ours.df == 29
+
+
+def test_corrected_test_by_hand():
+    # Differences 0.1, 0.3, 0.2, 0.0: mean 0.15, s² = 0.05/3. With n₂/n₁ = 1/9:
+    # t = 0.15 / √((1/4 + 1/9) · 0.05/3) = 0.15 / √(13/36 · 1/60) = 0.15 · √(2160/13) = 1.9335
+    a = np.array([0.9, 0.8, 0.7, 0.6])
+    b = a - np.array([0.1, 0.3, 0.2, 0.0])
+    found = corrected_resampled_test(a, b, 1 / 9)
+    assert found.statistic == pytest.approx(0.15 * (2160 / 13) ** 0.5)
+    assert found.p_value == pytest.approx(2 * stats.t.sf(found.statistic, 3))
+    assert found.difference == pytest.approx(0.15)
+    assert corrected_standard_error(a - b, 1 / 9) == pytest.approx((13 / 36 / 60) ** 0.5)
+
+
+def test_corrected_test_holds_its_level_where_students_does_not():
+    # Two classifiers that guess: no difference in truth. Means over folds of one repetition are the
+    # same rows again in the next, so that 100 differences hold far less than they seem to.
+    rejected = np.zeros(2)
+    rounds = 200
+    for seed in range(rounds):
+        generator = np.random.default_rng(seed)
+        right = generator.random((2, 100)) < 0.7
+        order = np.array([generator.permutation(100) for _ in range(10)]).reshape(100, 10)
+        a, b = (side[order].mean(axis=1) for side in right)
+        rejected += [
+            paired_t_test(a, b).p_value < 0.05,
+            corrected_resampled_test(a, b, 1 / 9).p_value < 0.05,
+        ]
+    assert rejected[0] / rounds > 0.3
+    assert rejected[1] / rounds < 0.1
+
+
+def test_equal_results_are_no_difference_and_constant_ones_a_certain_one():
+    a = np.array([0.3, 0.6, 0.9])
+    same = paired_t_test(a, a)
+    assert same.p_value == 1.0 and np.isnan(same.statistic) and win_tie_loss(same) == "tie"
+    sure = paired_t_test(a + 0.1, a)
+    assert sure.p_value == 0.0 and win_tie_loss(sure) == "win"
+
+
+def test_paired_tests_refuse_what_is_not_paired():
+    with pytest.raises(DataError, match="equally long"):
+        paired_t_test(np.ones(3), np.ones(4))
+    with pytest.raises(DataError, match="at least two"):
+        paired_t_test(np.ones(1), np.ones(1))
+
+
+def _test(difference, p):
+    return PairedTest(difference=difference, statistic=2.0, p_value=p, df=99)
+
+
+@pytest.mark.parametrize(
+    ("difference", "p", "two_step", "strict"),
+    [
+        (0.02, 0.04, "win", "tie"),
+        (-0.02, 0.04, "loss", "tie"),
+        (0.02, 0.009, "win", "win"),
+        (-0.02, 0.009, "loss", "loss"),
+        (0.004, 0.001, "win", "tie"),
+        (0.005, 0.001, "win", "win"),
+        (0.02, 0.06, "tie", "tie"),
+    ],
+)
+def test_the_papers_rules(difference, p, two_step, strict):
+    assert win_tie_loss(_test(difference, p)) == two_step
+    assert win_tie_loss(_test(difference, p), "strict") == strict
+
+
+def test_holm_by_hand():
+    # Sorted 0.005, 0.01, 0.03, 0.04 times 4, 3, 2, 1, then never below an earlier one.
+    assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
+    assert holm([0.9, 0.8]) == pytest.approx([1.0, 1.0])
+
+
+def exact_signed_rank(difference):
+    """Two-sided p by all 2ⁿ signs, for differences without ties and zeros."""
+    ranks = stats.rankdata(np.abs(difference))
+    total = ranks.sum()
+    observed = ranks[difference > 0].sum()
+    tail = min(observed, total - observed)
+    sums = [np.dot(signs, ranks) for signs in product((0, 1), repeat=len(ranks))]
+    return min(1.0, 2 * np.mean(np.array(sums) <= tail + 1e-9))
+
+
+def test_wilcoxon_holm_is_the_exact_test_with_the_adjustment():
+    generator = np.random.default_rng(2)
+    results = generator.random((9, 3)) + np.array([0.0, 0.3, 0.05])
+    raw = [exact_signed_rank(results[:, i] - results[:, j]) for i, j in ((0, 1), (0, 2), (1, 2))]
+    expected = holm(raw)
+    found = wilcoxon_holm(results)
+    assert [found[0, 1], found[0, 2], found[1, 2]] == pytest.approx(expected)
+    assert (found == found.T).all() and (np.diag(found) == 1).all()
+
+
+def test_methods_that_never_differ_are_not_told_apart():
+    results = np.tile(np.random.default_rng(0).random((6, 1)), (1, 3))
+    assert (wilcoxon_holm(results) == 1).all()
+    summary = critical_difference(results)
+    assert summary.friedman_p == 1.0 and summary.groups == ((0, 1, 2),)
+    assert summary.mean_ranks.tolist() == [2.0, 2.0, 2.0]
+
+
+def test_rounding_makes_no_difference_of_equal_results():
+    results = np.random.default_rng(1).random((8, 2))
+    results[:, 1] = results[:, 0] + 0.1
+    shaken = results + np.random.default_rng(2).choice([-1e-16, 1e-16], results.shape)
+    assert wilcoxon_holm(shaken)[0, 1] == wilcoxon_holm(results)[0, 1]
+
+
+def test_demsars_ranks_and_critical_difference():
+    # Demšar 2006, §3.2.2–3.2.3: ranks 3.143, 2.000, 2.893, 1.964; CD = 2.569 √(4·5/(6·14)) = 1.25.
+    found = critical_difference(DEMSAR)
+    assert np.round(found.mean_ranks, 3).tolist() == [3.143, 2.0, 2.893, 1.964]
+    assert found.difference == pytest.approx(2.569 * (20 / 84) ** 0.5, rel=1e-3)
+    # His χ² of 9.28 (p = 0.026) leaves ties uncorrected; with the correction it is larger.
+    assert found.friedman_p < 0.026
+    assert found.friedman_p == pytest.approx(stats.friedmanchisquare(*DEMSAR.T).pvalue)
+
+
+def test_critical_difference_at_ten_percent_is_demsars():
+    # Table 5a: q for four classifiers at 0.10 is 2.291, so CD = 1.12.
+    assert critical_difference(DEMSAR, 0.10).difference == pytest.approx(1.12, abs=0.005)
+
+
+def test_groups_join_neighbours_in_rank_only_while_all_are_alike():
+    generator = np.random.default_rng(3)
+    base = generator.random((30, 1))
+    results = base + np.array([[0.0, 0.001, 0.5]]) + 0.002 * generator.standard_normal((30, 3))
+    groups = critical_difference(results).groups
+    assert all(2 not in group for group in groups)
+
+
+def test_one_table_is_no_comparison_over_tables():
+    with pytest.raises(DataError, match="at least two"):
+        wilcoxon_holm(np.ones((1, 3)))

@@ -1,0 +1,153 @@
+"""Splits: every row tested once, classes and groups kept, seeds honoured, mistakes told."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fsframe.errors import DataError, RequestError
+from fsframe.evaluation.folds import (
+    deal,
+    deal_groups,
+    five_by_two,
+    grouped_folds,
+    leave_one_out,
+    repeated_folds,
+)
+from fsframe.run import Run
+
+LABELS = np.repeat([0, 1, 2], [23, 31, 12])
+
+
+def assert_partitions(splits, n, repeats, folds):
+    """Every row is tested exactly once per repetition, and never trained on when it is."""
+    assert len(splits) == repeats * folds
+    for repeat in range(repeats):
+        tested = np.concatenate([s.test for s in splits if s.repeat == repeat])
+        assert np.sort(tested).tolist() == list(range(n))
+    for split in splits:
+        assert not np.intersect1d(split.train, split.test).size
+        assert np.sort(np.concatenate([split.train, split.test])).tolist() == list(range(n))
+        assert split.test.size
+
+
+@given(
+    st.lists(st.integers(4, 30), min_size=2, max_size=4),
+    st.integers(2, 4),
+    st.integers(1, 3),
+    st.integers(0, 2**32),
+)
+@settings(max_examples=40, deadline=None)
+def test_every_row_is_tested_once_per_repetition_and_classes_are_dealt_evenly(
+    sizes, folds, repeats, seed
+):
+    y = np.random.default_rng(seed).permutation(np.repeat(np.arange(len(sizes)), sizes))
+    splits = repeated_folds(y, folds, repeats, Run(entropy=seed))
+    assert_partitions(splits, y.size, repeats, folds)
+    totals = np.array([s.test.size for s in splits])
+    assert np.ptp(totals) <= 1
+    for code in range(len(sizes)):
+        held = [int((y[s.test] == code).sum()) for s in splits]
+        assert max(held) - min(held) <= 1
+
+
+def test_fold_sizes_are_those_of_scikit_learn():
+    from sklearn.model_selection import StratifiedKFold
+
+    theirs = StratifiedKFold(5, shuffle=True, random_state=0).split(LABELS[:, None], LABELS)
+    ours = repeated_folds(LABELS, 5, 1, Run())
+    for code in range(3):
+        expected = sorted(int((LABELS[test] == code).sum()) for _, test in theirs)
+        assert sorted(int((LABELS[s.test] == code).sum()) for s in ours) == expected or code
+        theirs = StratifiedKFold(5, shuffle=True, random_state=0).split(LABELS[:, None], LABELS)
+
+
+def test_equal_seeds_give_equal_folds_and_repetitions_differ():
+    first, again = (repeated_folds(LABELS, 5, 2, Run(entropy=3)) for _ in range(2))
+    assert all((a.test == b.test).all() for a, b in zip(first, again, strict=True))
+    other = repeated_folds(LABELS, 5, 2, Run(entropy=4))
+    assert any(not np.array_equal(a.test, b.test) for a, b in zip(first, other, strict=True))
+    assert not np.array_equal(first[0].test, first[5].test)
+
+
+def test_more_repetitions_only_add_to_fewer():
+    few, many = (repeated_folds(LABELS, 4, repeats, Run()) for repeats in (2, 5))
+    assert all((a.test == b.test).all() for a, b in zip(few, many, strict=False))
+
+
+def test_too_many_folds_name_every_small_class_by_its_label():
+    y = np.repeat([0, 1, 2], [3, 20, 4])
+    with pytest.raises(DataError) as caught:
+        repeated_folds(y, 5, 1, Run(), ("rare", "usual", "scarce"))
+    message = str(caught.value)
+    assert "'rare' (3)" in message and "'scarce' (4)" in message and "at most 3" in message
+    with pytest.raises(RequestError, match="at least 2"):
+        repeated_folds(y, 1, 1, Run())
+
+
+def test_five_by_two_halves_every_class_five_times():
+    splits = five_by_two(LABELS, Run())
+    assert_partitions(splits, LABELS.size, 5, 2)
+    assert {s.repeat for s in splits} == set(range(5))
+
+
+def test_leave_one_out_is_that_of_scikit_learn():
+    from sklearn.model_selection import LeaveOneOut
+
+    for split, (train, test) in zip(
+        leave_one_out(7), LeaveOneOut().split(np.zeros((7, 1))), strict=True
+    ):
+        assert (split.train == train).all() and (split.test == test).all()
+
+
+@given(st.integers(0, 2**32), st.integers(2, 4))
+@settings(max_examples=40, deadline=None)
+def test_groups_are_never_separated_and_no_fold_is_empty(seed, folds):
+    generator = np.random.default_rng(seed)
+    groups = generator.integers(0, 25, 90)
+    y = generator.integers(0, 3, 90)
+    splits = grouped_folds(y, groups, folds, 2, Run(entropy=seed))
+    assert_partitions(splits, 90, 2, folds)
+    for split in splits:
+        assert not np.intersect1d(groups[split.train], groups[split.test]).size
+        assert np.unique(y[split.train]).size == 3
+
+
+def test_groups_of_one_class_each_leave_no_fold_without_rows():
+    # The first two groups have no class in common: nearest to an even deal alone would put both
+    # into the first fold, and leave the last one empty.
+    y, groups = np.array([0, 0, 0, 1, 1, 0, 0, 1]), np.array([0, 0, 0, 1, 1, 2, 2, 3])
+    place = deal_groups(y, groups, 3, np.random.default_rng(0))
+    assert set(place.tolist()) == {0, 1, 2}
+
+
+def test_grouped_folds_are_as_even_as_those_of_scikit_learn():
+    from sklearn.model_selection import StratifiedGroupKFold
+
+    generator = np.random.default_rng(5)
+    groups = np.repeat(np.arange(60), generator.integers(1, 8, 60))
+    y = (np.repeat(generator.random(60) < 0.3, np.bincount(groups))).astype(int)
+
+    def unevenness(tests):
+        shares = [np.mean(y[test]) for test in tests]
+        return max(shares) - min(shares)
+
+    theirs = [t for _, t in StratifiedGroupKFold(5).split(y[:, None], y, groups)]
+    ours = [s.test for s in grouped_folds(y, groups, 5, 1, Run())]
+    assert unevenness(ours) <= unevenness(theirs) + 0.05
+
+
+def test_groups_that_cannot_be_dealt_are_told():
+    y = np.array([0, 0, 1, 1, 0, 1])
+    with pytest.raises(DataError, match="2 groups cannot be dealt to 3 folds"):
+        grouped_folds(y, np.array([0, 0, 0, 1, 1, 1]), 3, 1, Run())
+    alone = np.array([0, 0, 0, 1, 1, 0])
+    with pytest.raises(DataError, match=r"within a single group: 'ill' \(2 rows\)"):
+        grouped_folds(alone, np.array([0, 1, 2, 3, 3, 4]), 2, 1, Run(), ("well", "ill"))
+
+
+def test_dealing_goes_on_where_the_last_class_stopped():
+    place = deal(np.repeat([0, 1], [3, 3]), 2, np.random.default_rng(0))
+    assert np.bincount(place).tolist() == [3, 3]

@@ -1,0 +1,71 @@
+"""Measures of predictions against scikit-learn's, and where they are not defined."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn import metrics
+
+from fsframe.evaluation.measures import accuracy, auc, balanced_accuracy, log_loss
+
+
+def drawn(seed, n_classes, n=40, coarse=False):
+    """Labels with every class present, and probabilities for them."""
+    generator = np.random.default_rng(seed)
+    y = np.concatenate([np.arange(n_classes), generator.integers(0, n_classes, n - n_classes)])
+    scores = generator.random((n, n_classes))
+    if coarse:  # Many ties.
+        scores = np.round(scores * 3) + 1
+    return y, scores / scores.sum(axis=1, keepdims=True)
+
+
+@given(st.integers(0, 2**32), st.integers(2, 4), st.booleans())
+@settings(max_examples=60, deadline=None)
+def test_measures_are_those_of_scikit_learn(seed, n_classes, coarse):
+    y, scores = drawn(seed, n_classes, coarse=coarse)
+    predicted = scores.argmax(axis=1)
+    assert accuracy(y, predicted) == pytest.approx(metrics.accuracy_score(y, predicted))
+    assert balanced_accuracy(y, predicted) == pytest.approx(
+        metrics.balanced_accuracy_score(y, predicted)
+    )
+    assert log_loss(y, scores) == pytest.approx(metrics.log_loss(y, scores), rel=1e-12)
+    theirs = (
+        metrics.roc_auc_score(y, scores[:, 1])
+        if n_classes == 2
+        else metrics.roc_auc_score(y, scores, multi_class="ovo", average="macro")
+    )
+    assert auc(y, scores) == pytest.approx(theirs, rel=1e-9)
+
+
+def test_wrong_certainty_costs_as_much_as_in_scikit_learn():
+    y, scores = np.array([0, 1]), np.array([[0.0, 1.0], [0.0, 1.0]])
+    assert log_loss(y, scores) == pytest.approx(metrics.log_loss(y, scores), rel=1e-12)
+    assert log_loss(y, scores) == pytest.approx(-np.log(2.0**-52) / 2)
+
+
+def test_auc_by_hand():
+    # Pairs (positive, negative): 0.9 and 0.4 against 0.5 and 0.4: 1 + 1 + 0 + ½ of 4.
+    y = np.array([1, 1, 0, 0])
+    high = np.array([0.9, 0.4, 0.5, 0.4])
+    assert auc(y, np.column_stack([1 - high, high])) == 2.5 / 4
+
+
+def test_auc_does_not_change_with_a_monotone_scale():
+    y, scores = drawn(1, 2)
+    odds = np.log(scores)
+    assert auc(y, odds) == pytest.approx(auc(y, scores), rel=1e-12)
+
+
+def test_auc_is_undefined_for_one_class_and_log_loss_for_no_probabilities():
+    assert np.isnan(auc(np.zeros(3, dtype=int), np.ones((3, 2))))
+    y = np.array([0, 1])
+    assert np.isnan(log_loss(y, np.array([[-0.5, 1.5], [0.5, 0.5]])))
+    assert np.isnan(log_loss(y, np.array([[0.5, 0.4], [0.5, 0.5]])))
+    assert np.isnan(log_loss(y, np.array([[np.nan, 1.0], [0.5, 0.5]])))
+
+
+def test_balanced_accuracy_counts_classes_not_rows():
+    y, predicted = np.array([0] * 9 + [1]), np.zeros(10, dtype=int)
+    assert accuracy(y, predicted) == 0.9 and balanced_accuracy(y, predicted) == 0.5
