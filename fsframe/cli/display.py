@@ -13,7 +13,7 @@ from fsframe.params import format_value
 from fsframe.selection import rank_by_score
 from fsframe.store import RunRecord, StageRecord, printable
 
-__all__ = ["all_warnings", "file_lines", "frequency_lines", "result_lines", "result_object"]
+__all__ = ["file_lines", "frequency_lines", "result_lines", "result_object"]
 
 _PAIRS_SHOWN = 10
 _FEATURES_SHOWN = 30
@@ -38,7 +38,7 @@ def result_object(record: RunRecord, path: Path | None) -> dict[str, Any]:
         "selected": list(record.selected_names),
         "scores": {name: _number(value) for name, value in zip(names, record.scores, strict=True)},
         "pairs": [[names[a], names[b], weight] for a, b, weight in record.pairs],
-        "warnings": list(all_warnings(record)),
+        "warnings": list(record.all_warnings()),
         "stages": [
             {
                 "name": stage.name,
@@ -61,14 +61,6 @@ def _number(value: float) -> float | None:
     return None if math.isnan(value) else float(value)
 
 
-def all_warnings(record: RunRecord) -> Iterator[str]:
-    """What was said about the data, then about each stage, the stage named."""
-    yield from record.warnings
-    for stage in record.stages:
-        for warning in stage.warnings:
-            yield f"{stage.name}: {warning}"
-
-
 def result_lines(record: RunRecord, path: Path | None) -> Iterator[str]:
     """The record as lines for a terminal; the last says where the run file is."""
     yield f"{record.chain} on {printable(record.data.name)}: {_table_facts(record)}"
@@ -80,7 +72,7 @@ def result_lines(record: RunRecord, path: Path | None) -> Iterator[str]:
     if pairs:
         yield ""
         yield from _pair_lines(record)
-    warnings = list(all_warnings(record))
+    warnings = record.all_warnings()
     if warnings:
         yield ""
         yield from (f"warning: {printable(warning)}" for warning in warnings)

@@ -118,7 +118,7 @@ def _number(value: float) -> float | None:
 
 def stability_lines(record: RunRecord, method: Any, out: Path | None) -> Iterator[str]:
     """A stability study as lines for a terminal."""
-    from fsframe.cli.display import all_warnings, frequency_lines
+    from fsframe.cli.display import frequency_lines
     from fsframe.store import printable
 
     tables = _tables(record)
@@ -149,7 +149,7 @@ def stability_lines(record: RunRecord, method: Any, out: Path | None) -> Iterato
         )
     yield ""
     yield from frequency_lines(record)
-    warnings = list(all_warnings(record))
+    warnings = record.all_warnings()
     if warnings:
         yield ""
         yield from (f"warning: {printable(warning)}" for warning in warnings)

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from html import escape
 from pathlib import Path
 
-from fsframe.cli.display import all_warnings
 from fsframe.params import format_value
 from fsframe.report.figures import figures
 from fsframe.store import RunRecord, printable
@@ -58,7 +57,7 @@ def _body(record: RunRecord, path: Path | None) -> Iterator[str]:
         f'<p class="quiet"><code>{_safe(record.chain)}</code> on {record.n_samples} samples × '
         f"{record.n_features} features{classes}; seed {record.seed}, {_safe(record.created)}</p>"
     )
-    for warning in all_warnings(record):
+    for warning in record.all_warnings():
         yield f'<p class="warning">{_safe(warning)}</p>'
     for figure in figures(record):
         yield f"<h2>{_safe(figure.heading)}</h2>"

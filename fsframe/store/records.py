@@ -244,6 +244,13 @@ class RunRecord:
         weights = self.pair_weights
         return [] if weights is None else weights.top()
 
+    def all_warnings(self) -> tuple[str, ...]:
+        """What was said about the data, then about each stage, the stage named."""
+        of_stages = (
+            f"{stage.name}: {warning}" for stage in self.stages for warning in stage.warnings
+        )
+        return (*self.warnings, *of_stages)
+
     def stage_paths(self) -> tuple[str, ...]:
         """Where in the file each stage is, such as ``/stages/00-immigrate``."""
         # A name may be written provider/name; a slash would open a folder.
