@@ -91,18 +91,24 @@ def installed_plugins() -> tuple[PluginSource, ...]:
     found: dict[tuple[str, str], PluginSource] = {}
     seen: set[str] = set()
     for distribution in metadata.distributions():
-        owner = _distribution_name(distribution)
         # The first of two copies of one distribution is the one that Python itself would import.
-        if _normal(owner) in seen:
+        key = _normal(_folder_name(distribution) or _distribution_name(distribution))
+        if key in seen:
             continue
-        seen.add(_normal(owner))
-        for source in _sources_of(distribution, owner):
-            found.setdefault((source.name, _normal(owner)), source)
+        seen.add(key)
+        for source in _sources_of(distribution):
+            found.setdefault((source.name, key), source)
     names = [name for name, _ in found]
     return tuple(
         source if names.count(name) == 1 else attrs.evolve(source, name=f"{owner}.{name}")
         for (name, owner), source in sorted(found.items())
     )
+
+
+def _folder_name(distribution: metadata.Distribution) -> str:
+    """The name in ``name-1.0.dist-info``, known without reading a file; empty if there is none."""
+    folder = getattr(distribution, "_path", None)
+    return str(getattr(folder, "stem", "")).partition("-")[0]
 
 
 def _distribution_name(distribution: metadata.Distribution) -> str:
@@ -111,18 +117,20 @@ def _distribution_name(distribution: metadata.Distribution) -> str:
         name = distribution.metadata["Name"]
     except Exception:  # Unreadable metadata of a stranger.
         name = None
-    folder = getattr(distribution, "_path", None)
-    return str(name or getattr(folder, "stem", "unknown").partition("-")[0] or "unknown")
+    return str(name or _folder_name(distribution) or "unknown")
 
 
-def _sources_of(distribution: metadata.Distribution, owner: str) -> Iterator[PluginSource]:
+def _sources_of(distribution: metadata.Distribution) -> Iterator[PluginSource]:
     """The plugins of one distribution."""
+    owner = ""
     try:
-        # Cheap for the many distributions that have no plugin: their points are not parsed.
+        # Nothing else is read of the many distributions that have no plugin.
         if hookspecs.PROJECT not in (distribution.read_text("entry_points.txt") or ""):
             return
+        owner = _distribution_name(distribution)
         points = [p for p in distribution.entry_points if p.group == hookspecs.PROJECT]
     except Exception as error:
+        owner = owner or _distribution_name(distribution)
         yield PluginSource(
             name=owner,
             distribution=owner,

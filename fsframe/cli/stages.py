@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 import click
@@ -12,6 +12,9 @@ from click.shell_completion import CompletionItem
 from fsframe.errors import FsframeError
 from fsframe.grammar import StageText, parse_stage
 from fsframe.params import Parameter, format_value, is_flag
+
+if TYPE_CHECKING:
+    from fsframe.registry import Offer
 
 __all__ = ["LastCommand", "StageGroup", "stage_help"]
 
@@ -86,7 +89,19 @@ def _stage_command(token: str) -> click.Command:
         params=[_option(parameter) for parameter in method.parameters()],
         help="\n\n".join(about),
         options_metavar="[PARAMETERS]",
+        epilog=_stage_example(offer, method),
     )
+
+
+def _stage_example(offer: Offer, method: type[Any]) -> str | None:
+    """A line that works as it stands, for a stage that can do without parameters of its own."""
+    # A protocol has a command of its own, whose help has the example.
+    protocol = getattr(offer.entry, "family", "") == "protocol"
+    if protocol or any(parameter.required for parameter in method.parameters()):
+        return None
+    alone = offer.entry.kind == "selector" and not method.wrapping
+    row = offer.name if alone else f"immigrate:top=5 {offer.name}"
+    return f"\b\nExample:\n  fsframe chain {row} on examples/parkinsons.csv"
 
 
 class LastCommand(click.Command):
