@@ -19,12 +19,10 @@ EXAMPLE = ROOT / "examples" / "plugin-template"
 
 
 def test_the_example_is_what_new_plugin_writes() -> None:
-    found = {
-        str(path.relative_to(EXAMPLE)): path.read_text()
-        for path in EXAMPLE.rglob("*")
-        # What linters and interpreters leave behind is no part of it.
-        if path.is_file() and not any(part.startswith((".", "__pycache__")) for part in path.parts)
-    }
+    paths = [path.relative_to(EXAMPLE) for path in EXAMPLE.rglob("*") if path.is_file()]
+    # What linters and interpreters leave behind is no part of it.
+    kept = [p for p in paths if not any(part.startswith((".", "__pycache__")) for part in p.parts)]
+    found = {str(path): (EXAMPLE / path).read_text(encoding="utf-8") for path in kept}
     assert found == plugin_files("gap")
 
 
