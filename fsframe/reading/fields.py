@@ -67,7 +67,7 @@ def split_records(text: str, path: Path) -> tuple[list[str], Sequence[int]]:
     Raises
     ------
     DataError
-        If the text is empty, a line between others is blank, or a quote is never closed.
+        If the text is empty, or a quote is never closed.
     """
     lines = text.split("\n")
     end = len(lines)
@@ -82,9 +82,6 @@ def split_records(text: str, path: Path) -> tuple[list[str], Sequence[int]]:
     numbers: Sequence[int] = range(start + 1, end + 1)
     if '"' in text:
         lines, numbers = _joined(lines, numbers, path)
-    blank = next((k for k, line in enumerate(lines) if not line.strip(" ")), None)
-    if blank is not None:
-        raise DataError(f"{path}, line {numbers[blank]} is blank; take it out, or fill it in")
     return lines, numbers
 
 

@@ -38,14 +38,17 @@ def is_header(
     """
     if isinstance(label, str) and label in first:
         return True
-    words = [j for j, cell in enumerate(first) if not is_number(cell) and not is_missing(cell)]
-    if not words:
-        return False
     place = label if isinstance(label, int) else -1
     if not -len(first) <= place < len(first):
-        return True
+        return not all(is_number(cell) or is_missing(cell) for cell in first)
     place %= len(first)
-    if words != [place]:
+
+    def is_word(cell: str) -> bool:
+        return not is_number(cell) and not is_missing(cell)
+
+    if any(is_word(cell) for column, cell in enumerate(first) if column != place):
         return True
+    if not is_word(first[place]):
+        return False
     rows = (split(record) for record in rest)
     return first[place] not in {unquote(row[place]) for row in rows if len(row) > place}

@@ -16,6 +16,8 @@ MISSING = ("", "NA", "N/A", "n/a", "NaN", "nan", "NAN", "NULL", "null", "None", 
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _INFINITE = re.compile(r"[+-]?inf(?:inity)?", re.IGNORECASE)
 _MISSING = frozenset(MISSING)
+# Most cells that are no numbers are told by their first character; an empty cell is none either.
+_STARTS = frozenset("0123456789+-.iI")
 
 
 class BadCell(Exception):
@@ -37,6 +39,8 @@ def is_number(text: str) -> bool:
     >>> is_number("-1.5e3"), is_number("1,5"), is_number("1_000"), is_number("inf")
     (True, False, False, True)
     """
+    if text[:1] not in _STARTS:
+        return False
     return bool(_NUMBER.fullmatch(text) or _INFINITE.fullmatch(text))
 
 

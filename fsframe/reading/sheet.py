@@ -45,6 +45,8 @@ class Sheet:
         The line of the file in which each record begins, from 1.
     n_fields : int
         Fields of each record.
+    quoted : bool
+        Whether any field may be in quotes.
     """
 
     path: Path
@@ -54,6 +56,7 @@ class Sheet:
     records: list[str] = attrs.field(repr=False)
     line_numbers: Sequence[int] = attrs.field(repr=False)
     n_fields: int
+    quoted: bool
 
     @property
     def n_rows(self) -> int:
@@ -75,11 +78,6 @@ class Sheet:
         for record in self.records:
             fields = self.split(record)
             yield [fields[column] for column in columns]
-
-    @cached_property
-    def quoted(self) -> bool:
-        """Whether any field is in quotes."""
-        return any('"' in record for record in self.records)
 
     @cached_property
     def has_row_names(self) -> bool:
@@ -171,7 +169,8 @@ def load_sheet(
     DataError
         If the file cannot be read, holds no rows, or rows differ in length.
     """
-    records, numbers = split_records(load_text(path), path)
+    text = load_text(path)
+    records, numbers = split_records(text, path)
     sign = choose_delimiter(records[0], path, delimiter, one_column=one_column)
     split = field_splitter(sign)
     spelled = split(records[0])
@@ -188,6 +187,7 @@ def load_sheet(
         records=records[1:] if header else records,
         line_numbers=numbers[1:] if header else numbers,
         n_fields=len(first),
+        quoted='"' in text,
     )
     if header and len(split(records[1])) == len(first) + 1:
         named = attrs.evolve(
@@ -203,9 +203,12 @@ def load_sheet(
 def _check_lengths(sheet: Sheet) -> None:
     sign, expected = sheet.delimiter, sheet.n_fields
     counts = [record.count(sign) for record in sheet.records]
-    if not sheet.quoted and counts.count(expected - 1) == len(counts):
+    even = not sheet.quoted and counts.count(expected - 1) == len(counts)
+    if even and expected > 1:
         return
     for record, count, line in zip(sheet.records, counts, sheet.line_numbers, strict=True):
+        if not record.strip(" "):
+            raise DataError(f"{sheet.path}, line {line} is blank; take it out, or fill it in")
         found = len(sheet.split(record)) if '"' in record else count + 1
         if found == expected:
             continue

@@ -24,6 +24,8 @@ GOOD = "a,b,class\n1,2,x\n3,4,y\n5,6,x\n7,8,y\n"
         ("a,b,class\n1,2,x\n3,4\n5,6,x\n", ["line 3 has 2 fields", "line of names has 3"]),
         ("a,b,class\n1,2,x\n3,4,y,\n5,6,x\n", ["line 3 has 4 fields", "ends in a comma"]),
         ("a,b,class\n1,2,x\n\n5,6,x\n", ["line 3 is blank"]),
+        ("a,b,class\n1,2,x\n3,4\n   \n5,6,x\n", ["line 3 has 2 fields"]),
+        ("a,b,class\n1,2,x\n   \n5,6\n", ["line 3 is blank"]),
         ("a,a,class\n1,2,x\n3,4,y\n", ["'a' (columns 1, 2)", "more than once"]),
         ("a,,class\n1,2,x\n3,4,y\n1,2,x\n3,4,y\n", ["no name for column 2"]),
         ("a,b,class\n1,2,x\n3,4,\n5,6,y\n", ["line 3, column 3 (class)", "label is missing"]),
