@@ -1,0 +1,83 @@
+"""A registry with methods that exist for these tests only."""
+
+from __future__ import annotations
+
+import sys
+import types
+from typing import ClassVar
+
+import attrs
+import numpy as np
+import pytest
+
+from fsframe import registry
+from fsframe.dataset import Dataset
+from fsframe.entries import SelectorEntry
+from fsframe.hookspecs import hookimpl
+from fsframe.manager import PluginManager, PluginSource, installed_plugins
+from fsframe.selection import Selection, rank_by_score
+from fsframe.selector import Selector
+
+
+@attrs.frozen(kw_only=True)
+class Leaky(Selector):
+    """Remembers a whole table, its test rows included, and selects by the labels of all rows."""
+
+    whole: ClassVar[Dataset]
+
+    def _select(self, data, upstream, run):
+        y = self.whole.y - self.whole.y.mean()
+        scores = np.abs((self.whole.X - self.whole.X.mean(axis=0)).T @ y)
+        return Selection(selected=rank_by_score(scores)[:10], scores=scores)
+
+
+@attrs.frozen(kw_only=True)
+class Witness(Selector):
+    """Writes down the rows it is shown, recognised by their first value, and keeps all columns."""
+
+    seen: ClassVar[list] = []
+
+    def _select(self, data, upstream, run):
+        self.seen.append((data.feature_names, data.X[:, 0].copy(), data.y.copy()))
+        p = data.n_features
+        return Selection(selected=np.arange(p), scores=np.zeros(p))
+
+
+@attrs.frozen(kw_only=True)
+class Nothing(Selector):
+    """Keeps no column at all."""
+
+    takes_counts: ClassVar[bool] = True
+
+    def _select(self, data, upstream, run):
+        return Selection(selected=[], scores=np.zeros(data.n_features), warnings=("nothing",))
+
+
+class _Plugin:
+    @hookimpl
+    def fsframe_selectors(self):
+        for name, one in (("leaky", "Leaky"), ("witness", "Witness"), ("nothing", "Nothing")):
+            yield SelectorEntry(
+                name=name,
+                target=f"methods_of_these_tests:{one}",
+                summary="for tests",
+                family="tests",
+                gives=frozenset({"scores"}),
+                reference="none",
+            )
+
+
+@pytest.fixture
+def test_methods(monkeypatch):
+    """The registry with `leaky`, `witness` and `nothing` in it; the classes by name."""
+    module = types.ModuleType("methods_of_these_tests")
+    Witness.seen.clear()
+    for one in (Leaky, Witness, Nothing):
+        setattr(module, one.__name__, one)
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    ours = PluginSource(
+        name="for-tests", distribution="for-tests", version="0", target="-", load=_Plugin
+    )
+    manager = PluginManager([*installed_plugins(), ours])
+    monkeypatch.setattr(registry, "_manager", manager)
+    return module

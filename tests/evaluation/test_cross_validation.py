@@ -1,0 +1,362 @@
+"""Cross-validation: what is seen where, tuning, curves, groups, engines, and early refusals."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.preprocessing import StandardScaler
+
+from fsframe.chain import Chain
+from fsframe.dataset import Dataset
+from fsframe.errors import DataError, RequestError
+from fsframe.evaluation.cross_validation import CrossValidation
+from fsframe.evaluation.summary import summarise
+from fsframe.executors import open_engine
+from fsframe.run import Run
+
+
+def table(n=60, p=8, seed=0, n_classes=2, signal=2.0, **options):
+    """A table whose first column tells the classes apart as far as `signal` goes."""
+    generator = np.random.default_rng(seed)
+    y = np.arange(n) % n_classes
+    X = generator.standard_normal((n, p))
+    X[:, 0] += signal * y
+    return Dataset.from_arrays(X, y, **options)
+
+
+def evaluated(base, data, seed=0, run=None, **protocol):
+    return CrossValidation(base=base, **protocol).select(data, run=run, seed=seed)
+
+
+def assert_same_tables(a, b):
+    assert a.tables.keys() == b.tables.keys()
+    for name in a.tables:
+        assert a.tables[name].tobytes() == b.tables[name].tobytes(), name
+    assert a.scores.tobytes() == b.scores.tobytes() and (a.selected == b.selected).all()
+
+
+def test_a_stage_never_sees_the_rows_that_are_tested(test_methods):
+    data = table(30)
+    found = evaluated("witness knn", data, folds=5, repeats=2)
+    seen = test_methods.Witness.seen
+    assert len(seen) == 10
+    fold = found.tables["fold"]
+    for number, (_, values, labels) in enumerate(seen):
+        repeat, place = divmod(number, 5)
+        expected = fold[repeat] != place
+        assert values.tolist() == data.X[expected, 0].tolist()
+        assert labels.tolist() == data.y[expected].tolist()
+
+
+def test_tuning_never_sees_the_rows_that_are_tested(test_methods):
+    data = table(30)
+    found = evaluated("witness knn:k={1,3}", data, folds=3, repeats=1, inner_folds=4)
+    fold = found.tables["fold"][0]
+    for number in range(3):
+        tested = set(data.X[fold == number, 0])
+        # Of each outer fold: 4 inner folds × 2 values, then the chosen chain.
+        of_this = test_methods.Witness.seen[9 * number : 9 * (number + 1)]
+        assert len(of_this) == 9
+        for _, values, _ in of_this:
+            assert not tested & set(values)
+
+
+def test_predictions_are_those_of_scikit_learn_on_the_same_folds():
+    data = table(50, signal=1.0)
+    found = evaluated("knn:k=3", data, folds=5, repeats=2)
+    for repeat in range(2):
+        for number in range(5):
+            tested = found.tables["fold"][repeat] == number
+            scale = StandardScaler().fit(data.X[~tested])
+            theirs = KNeighborsClassifier(3).fit(scale.transform(data.X[~tested]), data.y[~tested])
+            expected = theirs.predict(scale.transform(data.X[tested]))
+            assert (found.tables["predicted"][repeat, tested] == expected).all()
+
+
+def test_summary_of_an_evaluation_is_what_its_tables_say():
+    data = table(50, signal=1.0)
+    found = evaluated("anova-f:top=3 knn:k=3", data, folds=5, repeats=3)
+    said = summarise(found)
+    fold, predicted = found.tables["fold"], found.tables["predicted"]
+    values = [
+        np.mean(predicted[r, fold[r] == f] == data.y[fold[r] == f])
+        for r in range(3)
+        for f in range(5)
+    ]
+    measure = said.measures["accuracy"]
+    assert measure.values.tolist() == values
+    assert measure.standard_error == pytest.approx(
+        np.sqrt((1 / 15 + 1 / 4) * np.var(values, ddof=1))
+    )
+    assert said.test_to_train == pytest.approx(1 / 4)
+    assert said.kept.tolist() == [3] * 15 and said.stability.interval is not None
+    assert found.scores.tolist() == found.tables["kept"].mean(axis=0).tolist()
+
+
+def test_all_chains_are_evaluated_on_identical_folds():
+    data = table(40)
+    a, b = (
+        evaluated(base, data, folds=4, repeats=3, seed=9)
+        for base in ("knn", "relieff:top=2 weighted-knn:k={1,3}")
+    )
+    assert (a.tables["fold"] == b.tables["fold"]).all()
+
+
+def test_number_of_threads_and_processes_changes_no_bit():
+    data = table(40)
+    base = "immigrate:sigma={2,1} margin"
+    protocol = {"folds": 4, "repeats": 2, "curve": "auto"}
+    one = evaluated(base, data, run=Run(entropy=3, threads=1), **protocol)
+    assert_same_tables(one, evaluated(base, data, run=Run(entropy=3, threads=2), **protocol))
+    with open_engine("processes", 2, None) as engine:
+        there = evaluated(base, data, run=Run(entropy=3, executor=engine), **protocol)
+    assert_same_tables(one, there)
+
+
+def test_equal_seeds_give_equal_bits_and_others_other_folds():
+    data = table(40)
+    base = "simba weighted-knn"
+    first, again = (evaluated(base, data, seed=1, folds=4, repeats=1) for _ in range(2))
+    assert_same_tables(first, again)
+    other = evaluated(base, data, seed=2, folds=4, repeats=1)
+    assert (first.tables["fold"] != other.tables["fold"]).any()
+
+
+def test_a_set_of_values_is_tuned_to_the_one_that_works():
+    # Neighbours by the first column alone: the other columns drown it.
+    data = table(80, p=30, signal=3.0)
+    found = evaluated("anova-f:top={1,30} knn", data, folds=4, repeats=1)
+    assert (found.tables["chosen"] == 0).all()
+    assert found.tables["tuning"].shape == (4, 2)
+    assert (found.tables["kept"].sum(axis=1) == 1).all()
+
+
+def test_tuned_value_is_the_first_of_equally_good_ones():
+    data = table(40, signal=9.0)
+    found = evaluated("anova-f:top=1 knn:k={3,1}", data, folds=4, repeats=1)
+    assert (found.tables["chosen"] == 0).all()
+
+
+def test_curve_at_the_kept_number_is_the_evaluation_itself():
+    data = table(60, signal=1.0)
+    found = evaluated("anova-f:top=3 knn:k=3", data, folds=5, repeats=2, curve=(1, 3, 8))
+    sizes = found.tables["sizes"].tolist()
+    assert sizes == [1, 3, 8]
+    assert (found.tables["curve"][1] == found.tables["predicted"]).all()
+    every = evaluated("anova-f:top=8 knn:k=3", data, folds=5, repeats=2)
+    assert (found.tables["curve"][2] == every.tables["predicted"]).all()
+    points = summarise(found).curve
+    # All features are always the same features: nothing is left to agree by chance.
+    assert np.isnan(points[2].stability) and points[1].stability == summarise(found).stability.value
+
+
+def test_one_standard_error_choice_is_the_smallest_size_within_reach_of_the_best():
+    data = table(60, p=12, signal=3.0)
+    said = summarise(evaluated("anova-f knn:k=3", data, folds=5, repeats=2, curve="auto"))
+    best = max(said.curve, key=lambda point: point.accuracy)
+    within = [p.size for p in said.curve if p.accuracy >= best.accuracy - best.standard_error]
+    assert said.one_standard_error == min(within)
+    assert [p.size for p in said.curve] == [1, 2, 4, 8, 12]
+
+
+def test_a_fold_in_which_nothing_is_kept_predicts_the_most_frequent_class(test_methods):
+    generator = np.random.default_rng(0)
+    data = Dataset.from_arrays(generator.standard_normal((40, 3)), np.arange(40) % 4 == 0)
+    found = evaluated("nothing knn", data, folds=5, repeats=1, curve="auto")
+    assert (found.tables["predicted"] == 0).all()
+    said = summarise(found)
+    assert said.measures["accuracy"].mean == 0.75
+    assert said.measures["balanced accuracy"].mean == 0.5
+    assert any("kept no feature" in warning for warning in found.warnings)
+
+
+def test_default_classifier_is_weighted_knn():
+    data = table(40)
+    plain = evaluated("relieff:top=3", data, folds=4, repeats=1)
+    named = evaluated("relieff:top=3 weighted-knn", data, folds=4, repeats=1)
+    assert_same_tables(plain, named)
+
+
+def test_as_a_stage_it_evaluates_everything_on_its_left():
+    data = table(40)
+    found = Chain.parse("relieff:top=3 cross-validation:folds=4,repeats=1,classifier=knn").select(
+        data, seed=5
+    )
+    run = Run(entropy=5).child(1)
+    inside = evaluated("relieff:top=3", data, run=run, folds=4, repeats=1, classifier="knn")
+    assert (found.tables["predicted"] == inside.tables["predicted"]).all()
+
+
+def test_leave_one_out_measures_what_single_rows_do_not_define_over_all():
+    data = table(30, signal=1.0)
+    found = evaluated("knn:k=3", data, scheme="leave-one-out")
+    said = summarise(found)
+    assert said.n_splits == 30
+    predicted = found.tables["predicted"][0]
+    hits = [np.mean(predicted[data.y == c] == c) for c in (0, 1)]
+    assert said.measures["balanced accuracy"].mean == pytest.approx(np.mean(hits))
+    assert len(said.measures["auc"].values) == 1
+    assert np.isnan(said.measures["auc"].standard_error)
+    assert said.measures["accuracy"].standard_error == pytest.approx(
+        np.sqrt((1 / 30 + 1 / 29) * np.var(predicted == data.y, ddof=1))
+    )
+
+
+def test_five_by_two_is_ten_splits_in_halves():
+    said = summarise(evaluated("knn", table(40), scheme="five-by-two"))
+    assert said.n_splits == 10 and said.test_to_train == 1.0
+
+
+# Groups
+
+
+def patients(seed=0):
+    """Six rows of each of twelve patients, who are nothing but themselves: labels are random."""
+    generator = np.random.default_rng(seed)
+    patient = np.repeat(np.arange(12), 6)
+    y = generator.permutation(np.arange(12) % 2)[patient]
+    X = 5 * generator.standard_normal((12, 6))[patient] + generator.standard_normal((72, 6))
+    names = [*(f"f{i}" for i in range(6)), "patient"]
+    return Dataset.from_arrays(np.column_stack([X, patient]), y, names)
+
+
+def test_groups_stay_together_and_are_no_feature(test_methods):
+    data = patients()
+    found = evaluated("witness knn:k={1,3}", data, groups="patient", folds=4, repeats=2)
+    for names, _, _ in test_methods.Witness.seen:
+        assert "patient" not in names
+    fold, patient = found.tables["fold"], data.X[:, 6]
+    for repeat in range(2):
+        assert all(np.unique(fold[repeat][patient == g]).size == 1 for g in range(12))
+    assert found.scores[6] == 0.0 and not found.tables["kept"][:, 6].any()
+
+
+def test_inner_folds_do_not_separate_groups_either(test_methods):
+    data = patients()
+    evaluated("witness knn:k={1,3}", data, groups="patient", folds=4, repeats=1, inner_folds=3)
+    owner = dict(zip(data.X[:, 0], data.X[:, 6], strict=True))
+    for _, values, _ in test_methods.Witness.seen:
+        counts = np.bincount([int(owner[value]) for value in values], minlength=12)
+        assert set(counts.tolist()) <= {0, 6}
+
+
+def test_a_wrapping_stage_does_not_see_the_groups_either(test_methods):
+    evaluated("witness ensemble:n=2 knn", patients(), groups="patient", folds=3, repeats=1)
+    assert test_methods.Witness.seen
+    assert all("patient" not in names for names, _, _ in test_methods.Witness.seen)
+
+
+def test_rows_of_a_known_patient_flatter_and_groups_do_not():
+    accuracies = []
+    for options in ({}, {"groups": "patient"}):
+        values = []
+        for seed in range(5):
+            data = patients(seed)
+            if not options:
+                data = data.take_columns(np.arange(6))
+            found = evaluated("knn", data, folds=4, repeats=1, **options)
+            values.append(summarise(found).measures["accuracy"].mean)
+        accuracies.append(np.mean(values))
+    assert accuracies[0] > 0.9 and accuracies[1] < 0.7
+
+
+# Refusals, all before any work
+
+
+@pytest.fixture
+def no_work(monkeypatch):
+    """Fails the test if anything is fitted or selected."""
+
+    def fail(*_, **__):
+        raise AssertionError("work was begun")
+
+    monkeypatch.setattr("fsframe.evaluation.cross_validation.select_resamples", fail)
+
+
+@pytest.mark.parametrize(
+    ("base", "protocol", "words"),
+    [
+        ("immigrate:sigma={-1,2,wide}", {}, ["'-1'", "'wide'"]),
+        ("mim:top={0,3} knn:k={0,1}", {}, ["top", "'0'", "k must be"]),
+        ("no-such-method", {}, ["no-such-method"]),
+        ("mim", {"classifier": "no-such-classifier"}, ["no-such-classifier"]),
+        ("mim:top=0", {"classifier": "no-such-classifier"}, ["top", "no-such-classifier"]),
+        ("mim", {"classifier": "relieff"}, ["relieff", "not a classifier"]),
+        ("mim knn", {"classifier": "knn:k=3"}, ["ends with a classifier"]),
+        ("mim", {"scheme": "thrice"}, ["scheme"]),
+        ("mim", {"groups": "g", "scheme": "leave-one-out"}, ["groups"]),
+        ("mim", {"folds": 1}, ["folds"]),
+        ("mim:top={}", {}, ["{}"]),
+        ("mim", {"classifier": "sklearn:estimator=sklearn.nowhere.Nothing"}, ["nowhere"]),
+    ],
+)
+def test_a_wrong_request_is_refused_with_everything_that_is_wrong(base, protocol, words):
+    with pytest.raises(RequestError) as caught:
+        CrossValidation.from_texts({"base": base, **{k: str(v) for k, v in protocol.items()}})
+    assert all(word in str(caught.value) for word in words), str(caught.value)
+
+
+def _missing():
+    data = table(40)
+    X = data.X.copy()
+    X[3, 2] = np.nan
+    return Dataset.from_arrays(X, data.y)
+
+
+@pytest.mark.parametrize(
+    ("data", "base", "protocol", "words"),
+    [
+        (table(12, n_classes=3), "knn", {"folds": 5}, "fewer members than the 5 folds"),
+        (table(40), "knn", {"groups": "nobody"}, "no column 'nobody'"),
+        (_missing(), "immigrate margin", {}, "missing values"),
+        (_missing(), "knn", {}, "missing values"),
+        (table(6, n_classes=3), "knn:k={1,3}", {"folds": 2}, "cannot be tuned"),
+        (
+            Dataset.from_arrays(np.arange(12.0).reshape(6, 2), [0.5, 1.5, 2, 3, 4, 5]),
+            "knn",
+            {},
+            "does not take a numeric target",
+        ),
+        (
+            Dataset.from_arrays(np.arange(12.0).reshape(6, 2), [0, 0, 0, 1, 1, 2]),
+            "knn",
+            {"scheme": "leave-one-out"},
+            "single member: 2",
+        ),
+    ],
+)
+def test_a_table_that_cannot_be_split_or_taken_is_refused_before_work(
+    no_work, data, base, protocol, words
+):
+    with pytest.raises((DataError, RequestError), match=words):
+        evaluated(base, data, **{"folds": 4, "repeats": 1, **protocol})
+
+
+def test_missing_groups_are_refused_before_work(no_work):
+    data = patients()
+    X = data.X.copy()
+    X[5, 6] = np.nan
+    with pytest.raises(DataError, match="every row needs its group"):
+        evaluated("knn", Dataset.from_arrays(X, data.y, data.feature_names), groups="patient")
+
+
+def test_groups_that_hold_a_whole_class_are_refused_before_work(no_work):
+    data = patients()
+    y = (data.X[:, 6] == 3).astype(int)
+    with pytest.raises(DataError, match="within a single group: '1'"):
+        evaluated(
+            "knn", Dataset.from_arrays(data.X, y, data.feature_names), groups="patient", folds=4
+        )
+
+
+def test_rows_drawn_twice_count_twice_where_something_is_learned_and_are_tested_once():
+    data = table(40, signal=1.0)
+    counts = np.ones(40, dtype=np.int64)
+    counts[:10] = 2
+    found = evaluated("anova-f:top=2 knn:k=3", data.with_counts(counts), folds=4, repeats=1)
+    fold = found.tables["fold"][0]
+    tested = fold == 0
+    train = data.with_counts(np.where(tested, 0, counts))
+    fitted = Chain.parse("anova-f:top=2 knn:k=3").fit(train)
+    assert (found.tables["predicted"][0, tested] == fitted.predict(data.X[tested])).all()
