@@ -85,7 +85,7 @@ def place_file(
     Notes
     -----
     Killed at any point, the old file is as it was, or the new one is whole; at most a sibling
-    ``.NAME.….partial`` is left.
+    ``.NAME.….partial`` is left (and an empty file of a new name where there are no hard links).
     """
     target = check_destination(path, overwrite=overwrite)
     sibling = target.with_name(f".{target.name[:200]}.{os.getpid()}-{secrets.token_hex(4)}.partial")
