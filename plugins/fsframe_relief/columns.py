@@ -30,15 +30,20 @@ SLICE = 1 << 22
 
 @attrs.frozen(kw_only=True, eq=False)
 class Probability:
-    """Columns with gaps under the probability rule: values, levels, and 1 - P(value | class)."""
+    """Columns with gaps under the probability rule, continuous ones first.
+
+    A value's state is its code (continuous: one of five equal bins), a gap's the number of codes
+    plus its class; states of column a are numbered from ``first_state[a]``. `chance` holds
+    P(value | class), column by column, class by class.
+    """
 
     columns: NDArray[np.intp]
     values: NDArray[np.float64]
+    n_real: int
     level: NDArray[np.int64]
-    real: NDArray[np.bool_]
-    table: NDArray[np.float64]
-    start: NDArray[np.int64]
-    both: NDArray[np.float64]
+    state: NDArray[np.int32]
+    first_state: NDArray[np.int64]
+    chance: NDArray[np.float64]
     y: NDArray[np.int64]
 
 
@@ -322,20 +327,21 @@ def _probability(
     classes: NDArray[np.int64] | None,
     counts: NDArray[np.float64] | None,
 ) -> Probability | None:
-    """Tables of 1 - P(v | class), Laplace-corrected; continuous columns in five equal bins."""
+    """Chances of values in each class, Laplace-corrected; continuous columns in five equal bins."""
     if classes is None or not columns.size:
         return None
     y = classes[order]
     n_classes = int(y.max()) + 1
     rows = np.ones(len(y)) if counts is None else counts[order]
+    columns = columns[np.argsort(discrete[columns], kind="stable")]
+    n_real = int((~discrete[columns]).sum())
     values = X[np.ix_(order, columns)]
+    values[:, :n_real] = _scaled(X, columns[:n_real], low, high, order)
     level = np.full(values.shape, -1, dtype=np.int64)
-    real = ~discrete[columns]
-    tables, start, both = [], [0], np.empty((columns.size, n_classes, n_classes))
-    for k, a in enumerate(columns):
+    chances, first_state = [], [0]
+    for k in range(columns.size):
         known = ~np.isnan(values[:, k])
-        if real[k]:
-            values[:, k] = _scaled(X, np.array([a]), low, high, order)[:, 0]
+        if k < n_real:
             level[known, k] = np.minimum((values[known, k] * 5).astype(np.int64), 4)
             n_levels = 5
         else:
@@ -346,17 +352,20 @@ def _probability(
         seen = np.bincount(place, weights=rows[known], minlength=n_classes * n_levels)
         seen = seen.reshape(n_classes, n_levels)
         chance = (seen + 1) / (seen.sum(axis=1, keepdims=True) + n_levels)
-        tables.append(1 - chance.ravel())
-        start.append(start[-1] + chance.size)
-        both[k] = 1 - chance @ chance.T
+        # room for a gap's states too, so that chances and states are numbered alike
+        chances.append(np.append(chance.ravel(), np.zeros(n_classes * n_classes)))
+        first_state.append(first_state[-1] + n_levels + n_classes)
+    starts = np.array(first_state, dtype=np.int64)
+    gap_state = np.diff(starts) - n_classes + y[:, None]
+    state = np.where(level >= 0, level, gap_state) + starts[:-1]
     return Probability(
         columns=columns,
         values=values,
+        n_real=n_real,
         level=level,
-        real=real,
-        table=np.concatenate(tables),
-        start=np.array(start, dtype=np.int64),
-        both=both,
+        state=state.astype(np.int32),
+        first_state=starts,
+        chance=np.concatenate(chances),
         y=y.astype(np.int64),
     )
 
@@ -407,8 +416,8 @@ def distance_rows(
     chance = columns.probability
     if chance is not None:
         probability_distances(
-            chance.values, chance.level, chance.real, chance.table, chance.start, chance.both,
-            chance.y, rows, first, out,
+            chance.values, chance.state, chance.first_state, chance.n_real, chance.level,
+            chance.chance, chance.y, rows, first, out,
         )  # fmt: skip
     if columns.shares:
         always = columns.plain.size + columns.constant_weight

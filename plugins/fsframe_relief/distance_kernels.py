@@ -13,6 +13,7 @@ from fsframe.compiled import njit
 
 __all__ = [
     "column_summary",
+    "fill_differences",
     "mirror",
     "mismatch_distances",
     "plain_distances",
@@ -188,38 +189,55 @@ def mismatch_distances(planes, known, segments, rows, first, out, shared):
 
 
 @njit()
-def probability_distances(Z, level, real, table, start, both, y, rows, first, out):
+def probability_distances(Z, state, first_state, n_real, level, chance, y, rows, first, out):  # type: ignore[no-untyped-def]
     """Add diffs of columns with gaps, a gap standing for its class's distribution of values.
 
-    `level[i, a]` is the code or bin of a value, -1 where missing. With n_levels of column a,
-    ``table[start[a] + c * n_levels + v]`` = 1 - P(v | c) and ``both[a, c, d]`` = 1 - sum_v P(v|c)
-    P(v|d).
+    ``state[i, a]`` is where a value's code (or bin), or the class of a gap, stands in the table
+    that `fill_differences` makes for a target. The first `n_real` columns are continuous.
     """
     b, n, p = rows.shape[0], Z.shape[0], Z.shape[1]
+    table = np.empty(first_state[p])
     for r in range(b):
-        i = rows[r]
+        fill_differences(rows[r], first_state, level, chance, y, table)
+        x = Z[rows[r]]
         for j in range(first, n):
+            z = Z[j]
+            s = state[j]
             total = 0.0
-            for a in range(p):
-                total += pair_probability(Z, level, real, table, start, both, y, i, j, a)
+            for a in range(n_real):
+                d = abs(x[a] - z[a])
+                total += d if d == d else table[s[a]]
+            for a in range(n_real, p):
+                total += table[s[a]]
             out[r, j] += total
 
 
 @njit()
-def pair_probability(Z, level, real, table, start, both, y, i, j, a):
-    """The diff of one pair in one column under the probability rule."""
-    u = level[i, a]
-    v = level[j, a]
-    if u >= 0 and v >= 0:
-        if real[a]:
-            return abs(Z[i, a] - Z[j, a])
-        return 1.0 if u != v else 0.0
-    if u < 0 and v < 0:
-        return both[a, y[i], y[j]]
-    n_levels = (start[a + 1] - start[a]) // both.shape[1]
-    if u < 0:
-        return table[start[a] + y[i] * n_levels + v]
-    return table[start[a] + y[j] * n_levels + u]
+def fill_differences(i, first_state, level, chance, y, table):  # type: ignore[no-untyped-def]
+    """Diffs of instance i to every state of every column: each value, then a gap in each class.
+
+    ``chance[k]`` is P(value | class), k = first_state[a] * n_classes + class * n_levels + value.
+    """
+    n_classes = chance.shape[0] // first_state[-1]
+    for a in range(first_state.shape[0] - 1):
+        at = first_state[a]
+        n_levels = first_state[a + 1] - at - n_classes
+        u = level[i, a]
+        mine = at * n_classes + y[i] * n_levels
+        for v in range(n_levels):
+            if u >= 0:
+                table[at + v] = 1.0 if u != v else 0.0
+            else:
+                table[at + v] = 1.0 - chance[mine + v]
+        for c in range(n_classes):
+            other = at * n_classes + c * n_levels
+            if u >= 0:
+                table[at + n_levels + c] = 1.0 - chance[other + u]
+            else:
+                equal = 0.0
+                for v in range(n_levels):
+                    equal += chance[mine + v] * chance[other + v]
+                table[at + n_levels + c] = 1.0 - equal
 
 
 @njit()

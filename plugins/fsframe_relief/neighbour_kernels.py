@@ -67,12 +67,13 @@ def _class_factors(size, own, prior, signed, omega, factor):
 
 @njit()
 def nearest_weights(
-    D, rows, y, bounds, counts, k, kind, decay, by_index, pooled, signed, prior, omega
+    D, classes, bounds, counts, k, kind, decay, by_index, pooled, signed, prior, omega
 ):
     """Weights of the k nearest of each class.
 
     kind 0: equal, 1: exp(-(rank / decay)^2), 2: 1 / distance. Ties at the k-th place share the
     places left, or with `by_index` are taken in row order. `pooled`: all other classes are one.
+    `classes` are those of the targets, whose distance to themselves is NaN already.
     """
     n_classes = bounds.shape[0] - 1
     n_groups = prior.shape[0]
@@ -85,14 +86,13 @@ def nearest_weights(
     weight = np.empty(D.shape[1])
     group = np.empty(D.shape[1], np.int64)
     for r in range(D.shape[0]):
-        i = rows[r]
-        own = 0 if pooled else y[i]
+        mine = classes[r]
+        own = 0 if pooled else mine
         row = D[r]
-        row[i] = np.nan
         filled[:] = 0
         size[:] = 0.0
         for c in range(n_classes):
-            g = (0 if c == y[i] else 1) if pooled else c
+            g = (0 if c == mine else 1) if pooled else c
             m = filled[g]
             last = best[g, k - 1] if m == k else np.inf
             at = bounds[c]
@@ -132,7 +132,7 @@ def nearest_weights(
             begin = found
             tied = 0.0
             for c in range(n_classes):
-                if (c != g) if not pooled else ((c == y[i]) != (g == 0)):
+                if (c != g) if not pooled else ((c == mine) != (g == 0)):
                     continue
                 # the tied group may be larger than what was kept: the whole row is looked at
                 at = bounds[c]

@@ -103,11 +103,23 @@ class Nearest:
         self, D: NDArray[np.float64], rows: NDArray[np.int64], target: Target, mean: float = 0.0
     ) -> None:
         """Overwrite distances by weights."""
+        D[np.arange(len(rows)), rows] = np.nan
+        self.weigh_listed(D, rows, target, target.bounds, target.counts)
+
+    def weigh_listed(
+        self,
+        D: NDArray[np.float64],
+        rows: NDArray[np.int64],
+        target: Target,
+        bounds: NDArray[np.int64],
+        counts: NDArray[np.float64],
+    ) -> None:
+        """The same for distances to some instances only: class c in columns ``bounds[c] …``."""
         from fsframe_relief.neighbour_kernels import nearest_weights
 
         prior = np.array([0.5, 0.5]) if self.pooled else target.prior
         nearest_weights(
-            D, rows, target.y, target.bounds, target.counts, min(self.k, D.shape[1]),
+            D, target.y[rows], bounds, counts, min(self.k, D.shape[1]),
             WEIGHTINGS.index(self.weighting), self.decay, self.ties == "index", self.pooled,
             target.signed, prior, target.omega[rows],
         )  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from fsframe.compiled import njit
-from fsframe_relief.distance_kernels import _ones, pair_probability
+from fsframe_relief.distance_kernels import _ones, fill_differences
 
 __all__ = [
     "count_scores",
@@ -100,15 +100,24 @@ def level_scores(codes, stop, rows, index, weight, length, out):
 
 
 @njit()
-def probability_scores(Z, level, real, table, start, both, y, rows, index, weight, length, out):
+def probability_scores(
+    Z, state, first_state, n_real, level, chance, y, rows, index, weight, length, out
+):  # type: ignore[no-untyped-def]
     """Add sum over listed pairs of weight times diff, gaps by the probability rule."""
+    p = Z.shape[1]
+    table = np.empty(first_state[p])
     for r in range(rows.shape[0]):
+        fill_differences(rows[r], first_state, level, chance, y, table)
+        x = Z[rows[r]]
         for q in range(length[r]):
-            j = index[r, q]
-            for a in range(Z.shape[1]):
-                out[a] += weight[r, q] * pair_probability(
-                    Z, level, real, table, start, both, y, rows[r], j, a
-                )
+            z = Z[index[r, q]]
+            s = state[index[r, q]]
+            w = weight[r, q]
+            for a in range(n_real):
+                d = abs(x[a] - z[a])
+                out[a] += w * (d if d == d else table[s[a]])
+            for a in range(n_real, p):
+                out[a] += w * table[s[a]]
 
 
 @njit()

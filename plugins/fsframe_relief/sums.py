@@ -9,10 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe_relief.columns import ROW_BLOCK, Columns, distance_rows, full_distances, run_blocks
-from fsframe_relief.neighbours import Rule, Target
+from fsframe_relief.neighbours import Nearest, Rule, Target
+from fsframe_relief.trees import NearestTrees, tree_pays
 
 __all__ = ["feature_scores", "mean_distance", "mean_of"]
 
+TREE_BLOCK = 2048
 MAX_LEVELS = 16
 """Discrete columns with more levels are compared code by code, not by masks of instances."""
 
@@ -75,6 +77,8 @@ def feature_scores(
     metric = columns if metric is None else metric
     every = rows is None
     targets = np.arange(n) if rows is None else rows
+    if distances is None and metric is columns and tree_pays(columns, rule, target):
+        return _tree_scores(columns, rule, target, targets, threads)
     full = distances is not None or (every and 8 * n * n <= memory // 2)
     if full:
         D = full_distances(metric, threads) if distances is None else distances
@@ -99,7 +103,9 @@ def feature_scores(
     def part(start: int) -> NDArray[np.float64]:
         block = targets[start : start + width]
         if D is not None:
-            return sums.of_block(D[start : start + width], block, whole=D)
+            # Lists of few neighbours are shorter than the search for pairs that are mutual.
+            whole = None if isinstance(rule, Nearest) else D
+            return sums.of_block(D[start : start + width], block, whole)
         C = np.empty((len(block), n))
         distance_rows(metric, block, C)
         rule.weigh(C, block, target, mean)
@@ -107,6 +113,33 @@ def feature_scores(
 
     total = sums.empty()
     for found in run_blocks(part, range(0, len(targets), width), threads):
+        total += found
+    return sums.finish(total, float(target.omega[targets].sum()))
+
+
+def _tree_scores(
+    columns: Columns,
+    rule: Any,
+    target: Target,
+    targets: NDArray[np.int64],
+    threads: int,
+) -> NDArray[np.float64]:
+    """Scores with neighbours from trees; targets with too many ties look at all distances."""
+    sums = _Sums(columns, target, rule)
+    trees = NearestTrees(columns, rule, target)
+
+    def part(start: int) -> NDArray[np.float64]:
+        block = targets[start : start + TREE_BLOCK]
+        index, weights, settled = trees.listed(block)
+        out = sums.of_lists(index[settled], weights[settled], block[settled])
+        for r in np.array_split(block[~settled], max(1, (~settled).sum() // ROW_BLOCK)):
+            C = distance_rows(columns, r, np.empty((len(r), columns.n)))
+            rule.weigh(C, r, target, 0.0)
+            out += sums.of_block(C, r, whole=None)
+        return out
+
+    total = sums.empty()
+    for found in run_blocks(part, range(0, len(targets), TREE_BLOCK), threads):
         total += found
     return sums.finish(total, float(target.omega[targets].sum()))
 
@@ -197,18 +230,45 @@ class _Sums:
         """Columns without gaps: lists of pairs, each taken once where all weights are at hand."""
         from fsframe_relief import score_kernels as kernels
 
-        columns = self.columns
         b, n = C.shape
-        index = np.zeros((b, n), dtype=np.int32)
-        weight = np.zeros((b, n))
+        # Not filled: lists of few neighbours touch few of these pages.
+        index, weight = np.empty((b, n), dtype=np.int32), np.empty((b, n))
         length = np.zeros(b, dtype=np.int64)
         if whole is None:
             kernels.row_lists(C, index, weight, length)
         else:
             kernels.folded_lists(whole, int(rows[0]), int(rows[-1]) + 1, index, weight, length)
+        self._pairs(index, weight, length, rows, out)
+
+    def of_lists(
+        self, index: NDArray[np.int32], weight: NDArray[np.float64], rows: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        """The part of targets whose neighbours are given as lists; columns without gaps only."""
+        out = self.empty()
+        length = np.full(len(rows), index.shape[1], dtype=np.int64)
+        self._pairs(index, weight, length, rows, out)
+        return out
+
+    def _pairs(
+        self,
+        index: NDArray[np.int32],
+        weight: NDArray[np.float64],
+        length: NDArray[np.int64],
+        rows: NDArray[np.int64],
+        out: NDArray[np.float64],
+    ) -> None:
+        """Sums over listed pairs, of the columns without gaps."""
+        from fsframe_relief import score_kernels as kernels
+
+        columns = self.columns
         weights = [weight]
         if self.target.value is not None:
             value = self.target.value
+            m = int(length.max(initial=0))
+            listed = np.arange(m) < length[:, None]
+            index = np.where(listed, index[:, :m], 0)
+            weight = np.where(listed, weight[:, :m], 0.0)
+            weights = [weight]
             weights.append(weight * self.target.unlike(value[rows][:, None], value[index]))
         for place, w in enumerate(weights):
             if columns.plain.size:
@@ -223,8 +283,8 @@ class _Sums:
             if chance is not None:
                 part = np.zeros(chance.columns.size)
                 kernels.probability_scores(
-                    chance.values, chance.level, chance.real, chance.table, chance.start,
-                    chance.both, chance.y, rows, index, w, length, part,
+                    chance.values, chance.state, chance.first_state, chance.n_real, chance.level,
+                    chance.chance, chance.y, rows, index, w, length, part,
                 )  # fmt: skip
                 out[place, chance.columns] = part
         if self.target.value is not None:

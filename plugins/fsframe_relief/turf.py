@@ -51,6 +51,9 @@ class Turf(WrappingSelector):
 
     uses_upstream_weights: ClassVar[bool] = True
 
+    takes_missing: ClassVar[bool] = True
+    tasks: ClassVar[frozenset[str]] = frozenset({"classification", "regression"})
+
     drop: int | float = param(
         0.1,
         count_or_fraction(),

@@ -1,0 +1,42 @@
+"""Neighbours from trees are the neighbours of a look at all distances."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from fsframe.dataset import Dataset
+from fsframe_relief import sums
+from fsframe_relief.relieff import Relieff
+from fsframe_relief.rrelieff import Rrelieff
+
+
+@pytest.mark.parametrize("digits", [None, 1])
+@pytest.mark.parametrize(
+    "method", [Relieff(k=7), Relieff(weighting="rank", k=9), Relieff(k=5, m=300), Rrelieff(k=9)]
+)
+def test_trees_and_all_distances_give_the_same_scores(method, digits, monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1500, 3))
+    if digits is not None:
+        X = X.round(digits)  # many equal distances: most groups of ties are larger than looked at
+    y = X[:, 0] * X[:, 1] + 0.1 * rng.normal(size=1500)
+    if not isinstance(method, Rrelieff):
+        y = (y > 0).astype(int) + (y > 1)
+    data = Dataset.from_arrays(X, y)
+    expected = method.select(data, seed=1).scores
+    monkeypatch.setattr("fsframe_relief.trees.LEAST_ROWS", 0)
+    calls = []
+    listed = sums.NearestTrees.listed
+
+    def counted(self, rows):
+        found = listed(self, rows)
+        calls.append(found[2].mean())
+        return found
+
+    monkeypatch.setattr(sums.NearestTrees, "listed", counted)
+    found = method.select(data, seed=1).scores
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-13)
+    assert calls
+    if digits is None:
+        assert min(calls) == 1.0
