@@ -11,6 +11,7 @@ from fsframe.compiled import njit
 
 __all__ = [
     "as_flat",
+    "gather_bytes",
     "mark_bytes",
     "mark_present",
     "scan_columns",
@@ -62,9 +63,24 @@ def write_bytes(  # type: ignore[no-untyped-def]
     Notes
     -----
     Rows are read in long pieces and turned in the cache: reading single columns of a large table
-    in row order would miss the cache at every value.
+    in row order would miss the cache at every value. Where columns are contiguous, each is read
+    alone.
     """
     n = order.size
+    if by_row == 1:
+        for k in range(base.size):
+            origin = (first + k) * by_column
+            column = flat[origin : origin + by_column]
+            zero = base[k]
+            wrong = False
+            for i in range(n):
+                x = np.float64(column[order[i]]) - zero
+                inside = x if (x >= 0.0) & (x <= 253.0) else 254.0
+                byte = np.int32(inside)
+                raw[k, places[i]] = np.uint8(byte)
+                wrong |= (np.float64(byte) != x) & (x == x)
+            usable[k] = usable[k] and not wrong
+        return
     turned = np.empty((64, WIDE), np.uint8)
     shift = np.empty(WIDE)
     broken = np.empty(WIDE, np.uint8)
@@ -90,6 +106,29 @@ def write_bytes(  # type: ignore[no-untyped-def]
                     raw[tile + k, places[start + i]] = turned[i, k]
         for k in range(width):
             usable[tile + k] = usable[tile + k] and broken[k] == 0
+
+
+@njit()
+def gather_bytes(  # type: ignore[no-untyped-def]
+    flat, by_column, first, order, starts, words, usable, raw
+):
+    """Write columns of bytes that are contiguous in memory, samples in order; see `write_bytes`.
+
+    `starts` and `words` say where each class begins among the samples and in `raw`. Columns with
+    bytes above 253, which have a meaning here, are not usable.
+    """
+    for k in range(raw.shape[0]):
+        origin = (first + k) * by_column
+        column = flat[origin : origin + by_column]
+        highest = np.uint8(0)
+        for c in range(starts.size - 1):
+            rows = order[starts[c] : starts[c + 1]]
+            into = raw[k, 64 * words[c] : 64 * words[c] + rows.size]
+            for i in range(rows.size):
+                byte = column[rows[i]]
+                highest = max(highest, byte)
+                into[i] = byte
+        usable[k] = highest <= 253
 
 
 @njit()

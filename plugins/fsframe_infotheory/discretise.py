@@ -238,8 +238,9 @@ class Discretiser:
         if seen is not None:
             distinct = seen.marks[:, :MISSING_BYTE].sum(axis=1, dtype=np.int64)
             kept = seen.usable & self._stay(distinct, categorical)
-            owner, value = np.nonzero(seen.marks[kept, :MISSING_BYTE])
             columns = np.flatnonzero(kept)
+            owner, value = np.divmod(np.flatnonzero(seen.marks[columns].view(np.bool_)), 256)
+            owner, value = owner[value < MISSING_BYTE], value[value < MISSING_BYTE]
             parts.add(columns, distinct[kept], seen.base[columns[owner]] + value, True)
             missing[columns] = seen.marks[columns, MISSING_BYTE]
         rest = np.flatnonzero(~parts.done)

@@ -13,7 +13,13 @@ from numpy.typing import NDArray
 
 from fsframe.dataset import Dataset
 from fsframe.run import Run
-from fsframe_infotheory.columns import as_flat, mark_bytes, write_bytes, write_codes
+from fsframe_infotheory.columns import (
+    as_flat,
+    gather_bytes,
+    mark_bytes,
+    write_bytes,
+    write_codes,
+)
 from fsframe_infotheory.discretise import (
     LONGEST_TABLE,
     MISSING_BYTE,
@@ -306,13 +312,23 @@ class _Columns:
             raw = np.empty((0, 0), np.uint8)
             return cls(start=start, source=source, first=first, block=block, raw=raw, seen=None)
         m = stop - start
-        # Padding after each class holds 255, which is no level's byte.
-        raw = np.full((m, layout.n_words * 64), 255, np.uint8)
+        raw = np.empty((m, layout.n_words * 64), np.uint8)
+        ends = 64 * layout.words[:-1] + np.diff(layout.starts)
+        for end, stop_class in zip(ends, 64 * layout.words[1:], strict=True):
+            # Padding after each class holds 255, which is no level's byte.
+            raw[:, end:stop_class] = 255
         usable = np.ones(m, dtype=bool)
         base = _bases(source[:64, first : first + m])
         usable &= ~np.isnan(base)
-        write_bytes(*as_flat(source), first, layout.order, layout.places, base, usable, raw)
         marks = np.zeros((m, 256), np.uint8)
+        flat, by_row, by_column = as_flat(source)
+        if flat.dtype == np.uint8 and by_row == 1:
+            order = layout.order.astype(np.int32)
+            gather_bytes(flat, by_column, first, order, layout.starts, layout.words, usable, raw)
+        else:
+            write_bytes(
+                flat, by_row, by_column, first, layout.order, layout.places, base, usable, raw
+            )
         mark_bytes(raw, marks)
         seen = SeenBytes(base=base, marks=marks, usable=usable)
         return cls(start=start, source=source, first=first, block=block, raw=raw, seen=seen)

@@ -154,10 +154,12 @@ class InformationFilter(Selector):
 
 def _first_hole(data: Dataset) -> tuple[int, int] | None:
     """Row and column of a missing value, the first of the first block that has one; or None."""
+    if data.matrix.dtype.kind != "f":
+        return None
     for start, stop in data.column_blocks():
         block = data.columns(start, stop)
         # A sum is NaN if any term is: one pass for the usual, complete table.
-        if block.dtype.kind == "f" and np.isnan(block.sum()):
+        if np.isnan(block.sum()):
             holes = np.argwhere(np.isnan(block))
             if holes.size:
                 row, column = holes[np.lexsort((holes[:, 0], holes[:, 1]))[0]]
