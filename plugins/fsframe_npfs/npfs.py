@@ -31,16 +31,16 @@ class Npfs(WrappingSelector):
 
     Parameters
     ----------
-    n : int ≥ 1
-        Bootstraps, or shards.
+    n : int ≥ 1, optional
+        Bootstraps, or shards; by default 100, and 50 with null="permutation".
     alpha : float in (0, 1)
         Level of the test, after `correction`.
     null : {"permutation", "published", "matlab", "shards"}
         What a count is compared with; `fsframe_npfs.promises.PROMISES` says what each promises.
     permutations : int ≥ 1, optional
         Label permutations; by default 10, or as many as `alpha` needs to be reachable.
-    pooled : bool
-        Compare with the permuted counts of all features, or with the feature's own.
+    compare : {"centred", "pooled", "own"}
+        Which permuted counts a count is compared with.
     correction : {"none", "bonferroni", "bh"}
         For the number of features (pairs) tested.
     fraction : float in (0, 1], optional
@@ -61,7 +61,9 @@ class Npfs(WrappingSelector):
     z_i = #{l : the base marks i in bootstrap l}, relevant where z_i > ζ. The published ζ is the
     smallest c with P(Bin(n, k/K + β) ≤ c) ≥ 1 − α; where the base keeps a varying k_l it is the
     Poisson-binomial law of k_l/K + β. The permutation null takes ζ from the counts that the same
-    base gives under permuted labels, pooled over features: p_i = (1 + #{z* ≥ z_i}) / (1 + P·K).
+    base gives under permuted labels, pooled over features: p_i = (1 + #{z* ≥ z_i}) / (1 + P·K),
+    with every count less the mean of its feature over the other labellings ("centred"), so that
+    a base's taste for a column whatever the label neither helps nor hinders it.
     Cost: n fits of the base, (P + 1)·n with P permutations.
 
     Departures: bootstraps are stratified by class by default and repeated where a class has fewer
@@ -80,8 +82,13 @@ class Npfs(WrappingSelector):
     takes_counts: ClassVar[bool] = True
     uses_upstream_weights: ClassVar[bool] = True
 
-    n: int = param(
-        100, integer(1), help="Number of bootstraps (or of shards).", symbol="n", source="slide 24"
+    n: int | None = param(
+        None,
+        optional(integer(1)),
+        help="Number of bootstraps (or of shards); by default 100, and 50 with null=permutation, "
+        "where each of the permutations costs as many again.",
+        symbol="n",
+        source="slide 24",
     )
     alpha: float = param(
         0.01,
@@ -103,11 +110,12 @@ class Npfs(WrappingSelector):
         optional(integer(1)),
         help="Label permutations for null=permutation; by default 10, or as many as alpha needs.",
     )
-    pooled: bool = param(
-        True,
-        flag(),
-        help="Compare with the permuted counts of all features together; false: of that feature "
-        "alone, which needs 1/alpha - 1 permutations.",
+    compare: str = param(
+        "centred",
+        choice("centred", "pooled", "own"),
+        help="With null=permutation, a count is compared with the permuted counts of all features, "
+        "each less the mean of its feature (centred) or as it is (pooled), or with those of the "
+        "same feature (own, which needs 1/alpha - 1 permutations).",
     )
     correction: str = param(
         "none",
@@ -148,12 +156,19 @@ class Npfs(WrappingSelector):
         "features.",
     )
 
+    @property
+    def resamples(self) -> int:
+        """`n`, or what it is by default."""
+        if self.n is not None:
+            return self.n
+        return 50 if self.null == "permutation" else 100
+
     def check_parameters(self) -> Iterator[str]:
         """Parameters that the chosen null or `of` would ignore are refused."""
         permuting = self.null == "permutation"
         for name, given in (
             ("permutations", self.permutations is not None),
-            ("pooled", not self.pooled),
+            ("compare", self.compare != "centred"),
         ):
             if given and not permuting:
                 yield f"{name} is for null=permutation, not null={self.null}"
@@ -209,7 +224,7 @@ class Npfs(WrappingSelector):
         """How many label permutations to make; zero where the null needs none."""
         if self.null != "permutation":
             return 0
-        pool = cells if self.pooled else 1
+        pool = 1 if self.compare == "own" else cells
 
         def needed_for(level: float) -> int:
             return max(1, math.ceil((1.0 / level - 1.0) / pool - 1e-9))

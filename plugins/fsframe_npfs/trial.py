@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict
 
 import attrs
 import numpy as np
@@ -19,12 +19,20 @@ from fsframe_npfs.marks import FeatureMarks, FragileColumns, Marker, equal_colum
 from fsframe_npfs.resamples import shard_counts
 from fsframe_npfs.settling import looks, settled
 from fsframe_npfs.tails import least_bootstraps, permutation_tail, selection_tail
-from fsframe_npfs.verdicts import Verdict, by_own_null, by_tail
+from fsframe_npfs.verdicts import Verdict, by_centred_null, by_own_null, by_tail
 
 if TYPE_CHECKING:
     from fsframe_npfs.npfs import Npfs
 
 __all__ = ["Trial", "column_names"]
+
+
+class _Rule(TypedDict):
+    """What every verdict is asked."""
+
+    alpha: float
+    correction: str
+    tests: int
 
 
 @attrs.define(eq=False)
@@ -61,7 +69,7 @@ class Trial:
         if test.null == "shards":
             counts = shard_counts(
                 self.data.n_samples,
-                test.n,
+                test.resamples,
                 self.run.generator(DRAWS),
                 y=class_codes(self.data),
                 times=self.data.counts,
@@ -69,14 +77,14 @@ class Trial:
             self.observed.take(counts)
             self._decide()
             return
-        plan = [test.n] if test.settle is None else looks(test.n)
+        plan = [test.resamples] if test.settle is None else looks(test.resamples)
         for n in plan:
             self.observed.extend(n)
             self._check_choice()
             for null in self.nulls:
                 null.extend(n)
             self._decide()
-            if test.settle is not None and n < test.n:
+            if test.settle is not None and n < test.resamples:
                 sure = settled(self.z, n, self.verdict.critical, test.settle, len(plan))
                 if sure.all():
                     self.all_settled = True
@@ -100,7 +108,7 @@ class Trial:
 
     def _report(self) -> None:
         done = sum(len(bootstraps.marks) for bootstraps in (self.observed, *self.nulls))
-        self.run.progress(done, self.test.n * (self.n_permutations + 1), "resamples")
+        self.run.progress(done, self.test.resamples * (self.n_permutations + 1), "resamples")
 
     def _check_choice(self) -> None:
         """Stop early where every resample marks everything: nothing can be told apart."""
@@ -113,32 +121,33 @@ class Trial:
 
     def _decide(self) -> None:
         test = self.test
-        if test.of == "pairs":
-            self.codes, self.z = self.observed.tally()
+        rule: _Rule = {
+            "alpha": test.alpha,
+            "correction": test.correction,
+            "tests": self.marker.cells,
+        }
+        self._list_codes()
+        if test.null == "permutation" and test.compare != "pooled":
+            null_counts = np.stack([null.counts_of(self.codes) for null in self.nulls])
+            by_null = by_own_null if test.compare == "own" else by_centred_null
+            self.verdict = by_null(self.z, null_counts, self.drawn, **rule)
         else:
-            assert isinstance(self.marker, FeatureMarks)
+            tail = self._pooled_tail() if test.null == "permutation" else self._published_tail()
+            self.verdict = by_tail(self.z, tail, at_least=test.null == "matlab", **rule)
+        if test.of == "pairs":
+            # Pairs that only permuted labels marked were needed for the null, not for the answer.
+            marked = self.z > 0
+            self.codes, self.z = self.codes[marked], self.z[marked]
+            self.verdict = self.verdict.of(marked)
+
+    def _list_codes(self) -> None:
+        """The codes that have counts: all usable features, or the pairs that any label marked."""
+        if isinstance(self.marker, FeatureMarks):
             self.codes = np.flatnonzero(self.marker.columns.usable).astype(np.int64)
-            self.z = self.observed.counts_of(self.codes)
-        if test.null == "permutation" and not test.pooled:
-            own = np.stack([null.counts_of(self.codes) for null in self.nulls])
-            self.verdict = by_own_null(
-                self.z,
-                own,
-                self.drawn,
-                alpha=test.alpha,
-                correction=test.correction,
-                tests=self.marker.cells,
-            )
-            return
-        tail = self._pooled_tail() if test.null == "permutation" else self._published_tail()
-        self.verdict = by_tail(
-            self.z,
-            tail,
-            alpha=test.alpha,
-            correction=test.correction,
-            tests=self.marker.cells,
-            at_least=test.null == "matlab",
-        )
+        else:
+            marked = [bootstraps.tally()[0] for bootstraps in (self.observed, *self.nulls)]
+            self.codes = np.unique(np.concatenate(marked))
+        self.z = self.observed.counts_of(self.codes)
 
     def _pooled_tail(self) -> NDArray[np.float64]:
         counts = np.concatenate([null.tally()[1] for null in self.nulls])
@@ -158,12 +167,12 @@ class Trial:
             level *= max(1, int(kept.max()))
         # z = n must be able to pass; "≥" needs no more than being marked at all.
         last = self.drawn if test.null != "matlab" else self.drawn + 1
-        if self.drawn == test.n and tail[last] > level * (1 + 1e-12):
+        if self.drawn == test.resamples and tail[last] > level * (1 + 1e-12):
             p0 = float(np.mean(kept) / cells + test.bias)
             needed = least_bootstraps(p0, level)
             way = f"ask for n={needed} or more, or" if needed else "no number is enough:"
             raise RequestError(
-                f"npfs: with n={test.n} even a count of {test.n} has probability "
+                f"npfs: with n={test.resamples} even a count of {test.resamples} has probability "
                 f"{tail[last]:.3g} by chance (the base keeps {np.mean(kept):.4g} of {cells} "
                 f"{test.of}), above {level:.3g}; {way} let the base keep fewer (`top`)"
             )
@@ -178,7 +187,7 @@ class Trial:
         for note, times in self.observed.notes.items():
             yield f"in {times} of {self.drawn} resamples: {note}"
         if test.settle is not None and not self.all_settled:
-            yield f"not every decision was settled after n={test.n} bootstraps"
+            yield f"not every decision was settled after n={test.resamples} bootstraps"
         if not verdict.relevant.any():
             yield f"no {test.of[:-1]} is relevant at alpha={test.alpha:g}"
         if test.null == "permutation" and (verdict.critical >= self.drawn).any():
@@ -187,30 +196,32 @@ class Trial:
             yield from self._copies(data)
 
     def _unreachable(self, data: Dataset) -> Iterator[str]:
-        """Even a count of n is too common under permuted labels: say why and what helps."""
+        """Where even a count of n is too common under permuted labels: say why and what helps."""
+        test, blocked = self.test, self.verdict.critical >= self.drawn
         everything = f"all {self.drawn} bootstraps"
-        if not self.test.pooled or self.test.of == "pairs":
+        if test.of == "pairs":
             yield (
-                f"some {self.test.of} are marked in {everything} under permuted labels too: no "
-                "count of theirs can be relevant"
+                f"{blocked.sum()} pairs cannot be relevant: under permuted labels pairs are marked "
+                f"in {everything} too often"
             )
             return
         null_rate = sum(null.counts_of(self.codes) for null in self.nulls) / (
             self.drawn * len(self.nulls)
         )
-        preferred = self.codes[null_rate > 0.8]
+        preferred = self.codes[blocked & (null_rate > 0.8)]
         if preferred.size:
             yield (
-                f"no count can be relevant: the base picks {column_names(data, preferred)} in "
-                f"nearly {everything} whatever the label; pooled=false compares each feature with "
-                "itself"
+                f"{column_names(data, preferred)}: picked in nearly {everything} whatever the "
+                "label, so that no count can be relevant"
             )
-            return
-        yield (
-            f"no count can be relevant: at {self.verdict.level:.3g} per feature, being picked in "
-            f"{everything} is not rare enough under permuted labels; let the base keep fewer "
-            "(`top`), or test at a milder level"
-        )
+        if blocked.all() and test.compare == "pooled" and preferred.size:
+            yield "no count can be relevant because of those; compare=centred takes that off"
+        elif blocked.all():
+            yield (
+                f"no count can be relevant: at {self.verdict.level:.3g} per feature, being picked "
+                f"in {everything} is not rare enough under permuted labels; let the base keep "
+                "fewer (`top`), or test at a milder level"
+            )
 
     def _copies(self, data: Dataset) -> Iterator[str]:
         relevant = set(self.codes[self.verdict.relevant].tolist())

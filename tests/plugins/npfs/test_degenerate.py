@@ -140,7 +140,7 @@ def test_pairs_of_a_base_without_pair_weights_are_refused(mim: Any, slides: Any)
     ("options", "word"),
     [
         ({"null": "published", "permutations": 5}, "permutations is for"),
-        ({"null": "published", "pooled": False}, "pooled is for"),
+        ({"null": "published", "compare": "own"}, "compare is for"),
         ({"bias": 0.1}, "bias"),
         ({"null": "shards", "fraction": 0.5}, "fraction is for bootstraps"),
         ({"null": "shards", "stratify": False}, "stratify is for bootstraps"),
@@ -163,11 +163,14 @@ def test_columns_preferred_whatever_the_label_are_named(slides: Any) -> None:
             order = [0, *(c for c in np.argsort(-scores) if c != 0)][:3]
             return Selection(selected=order, scores=scores)
 
-    found = outcome(Npfs(n=30, permutations=30), AlwaysFirst(), slides(0, 300, 12, 3))
-    assert not found.selected.size
-    assert any("picks f1 in nearly all 30 bootstraps" in w for w in found.warnings)
-    own = outcome(Npfs(n=30, pooled=False), AlwaysFirst(), slides(0, 300, 12, 3))
-    assert 0 not in own.selected and own.selected.size
+    data = slides(0, 300, 12, 3)
+    pooled = outcome(Npfs(n=30, permutations=30, compare="pooled"), AlwaysFirst(), data)
+    assert not pooled.selected.size
+    assert any("compare=centred takes that off" in w for w in pooled.warnings)
+    for test in (Npfs(n=30, permutations=30), Npfs(n=30, compare="own")):
+        found = outcome(test, AlwaysFirst(), data)
+        assert 0 not in found.selected and found.selected.size
+        assert any(w.startswith("f1: picked in nearly all 30") for w in found.warnings)
 
 
 def test_top_keeps_the_most_frequent_and_says_what_is_not_relevant(mim: Any, slides: Any) -> None:

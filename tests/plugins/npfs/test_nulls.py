@@ -6,11 +6,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from fsframe.dataset import Dataset
 from fsframe.errors import RequestError
 from fsframe.run import Run
 from fsframe_npfs.npfs import Npfs
+from fsframe_npfs.verdicts import by_centred_null
 
 
 def named(test: Npfs, base: Any, data: Dataset, seed: int = 0) -> np.ndarray:
@@ -59,7 +62,7 @@ def test_a_table_too_small_for_its_shards_names_the_largest_number(mim: Any, sli
 
 def test_own_null_compares_each_feature_with_itself(mim: Any, slides: Any) -> None:
     data = slides(0, 500, 20, 3)
-    found = Npfs(n=30, alpha=0.05, pooled=False).select_wrapped(mim(k=4), data, None, Run())
+    found = Npfs(n=30, alpha=0.05, compare="own").select_wrapped(mim(k=4), data, None, Run())
     null, z = found.tables["null-z"], found.tables["z"]
     assert null.shape == (19, 20)
     np.testing.assert_allclose(found.tables["p-values"], (1 + (null >= z).sum(axis=0)) / 20)
@@ -67,7 +70,9 @@ def test_own_null_compares_each_feature_with_itself(mim: Any, slides: Any) -> No
 
 
 def test_pooled_p_values_count_all_permuted_counts(mim: Any, slides: Any) -> None:
-    found = Npfs(n=30, permutations=6).select_wrapped(mim(k=4), slides(0, 500, 20, 3), None, Run())
+    found = Npfs(n=30, permutations=6, compare="pooled").select_wrapped(
+        mim(k=4), slides(0, 500, 20, 3), None, Run()
+    )
     null, z = found.tables["null-z"].ravel(), found.tables["z"]
     assert null.size == 120
     expected = (1 + (null[:, None] >= z).sum(axis=0)) / 121
@@ -75,12 +80,45 @@ def test_pooled_p_values_count_all_permuted_counts(mim: Any, slides: Any) -> Non
     np.testing.assert_array_equal(found.tables["relevant"], found.tables["p-values"] <= 0.01)
 
 
+def test_centred_p_values_take_the_mean_of_the_other_labellings_off(mim: Any, slides: Any) -> None:
+    found = Npfs(n=30, permutations=7).select_wrapped(mim(k=4), slides(0, 500, 20, 3), None, Run())
+    rows = np.vstack((found.tables["z"], found.tables["null-z"])).astype(float)
+    centred = np.array([row - np.delete(rows, j, 0).mean(axis=0) for j, row in enumerate(rows)])
+    reached = (centred[1:].ravel()[:, None] >= centred[0] - 1e-9).sum(axis=0)
+    np.testing.assert_allclose(found.tables["p-values"], (1 + reached) / (1 + 7 * 20))
+    np.testing.assert_array_equal(found.tables["relevant"], found.tables["p-values"] <= 0.01)
+    np.testing.assert_array_equal(
+        found.tables["relevant"], found.tables["z"] > found.tables["critical-value"]
+    )
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.data())
+def test_centred_verdicts_agree_with_their_definition_and_with_unlisted_zeros(
+    data: st.DataObject,
+) -> None:
+    n, permutations, m = 9, data.draw(st.integers(1, 6)), data.draw(st.integers(1, 8))
+    counts = st.lists(st.integers(0, n), min_size=m, max_size=m)
+    z = np.array(data.draw(counts))
+    null = np.array([data.draw(counts) for _ in range(permutations)])
+    extra = data.draw(st.integers(0, 5))
+    alpha = data.draw(st.sampled_from([0.05, 0.2, 0.5]))
+    verdict = by_centred_null(z, null, n, alpha=alpha, correction="none", tests=m + extra)
+    rows = np.vstack((z, null)).astype(float)
+    centred = np.array([row - np.delete(rows, j, 0).mean(axis=0) for j, row in enumerate(rows)])
+    pool = np.concatenate((centred[1:].ravel(), np.zeros(permutations * extra)))
+    p = (1 + (pool[:, None] >= centred[0] - 1e-9).sum(axis=0)) / (1 + pool.size)
+    np.testing.assert_allclose(verdict.p, p)
+    np.testing.assert_array_equal(verdict.relevant, (p <= alpha + 1e-12) & (z > 0))
+    np.testing.assert_array_equal(verdict.relevant, (z > verdict.critical) & (z > 0))
+
+
 @pytest.mark.parametrize(
     ("test", "needed"),
     [
         (Npfs(permutations=4), 5),
         (Npfs(permutations=50, correction="bonferroni"), 100),
-        (Npfs(permutations=98, pooled=False), 99),
+        (Npfs(permutations=98, compare="own"), 99),
     ],
 )
 def test_too_few_permutations_are_refused_with_the_number_needed(
