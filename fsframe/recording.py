@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import platform
 from collections.abc import Iterator
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import attrs
@@ -14,6 +13,7 @@ import numpy as np
 from fsframe.chain import Chain, StageResult, registry_of_class
 from fsframe.checkpoints import Checkpoint, Manifest, Unit
 from fsframe.checkpoints.fingerprints import call_name
+from fsframe.checkpoints.manifest import release
 from fsframe.checkpoints.selections import pack_selections, unpack_selections
 from fsframe.dataset import Dataset
 from fsframe.run import Run
@@ -107,7 +107,7 @@ def _recorded(chain: Chain, data: Dataset, run: Run, source: str, command: str) 
         scores=scores,
         seed=run.entropy,
         command=command,
-        fsframe_version=version("fsframe"),
+        fsframe_version=release("fsframe"),
         warnings=data.warnings,
         environment=environment(),
     )
@@ -173,9 +173,4 @@ def _plain(value: Any) -> Any:
 def environment() -> dict[str, str]:
     """Versions of the interpreter and the libraries, and the platform, for the run file."""
     found = {"python": platform.python_version(), "platform": platform.platform()}
-    for name in _LIBRARIES:
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:
-            found[name] = "absent"
-    return found
+    return found | {name: release(name) for name in _LIBRARIES}

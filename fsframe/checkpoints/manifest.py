@@ -7,6 +7,7 @@ import json
 import platform
 import re
 from collections.abc import Iterator, Mapping
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from types import MappingProxyType
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from fsframe.chain import Chain
     from fsframe.dataset import Dataset
 
-__all__ = ["Manifest", "software"]
+__all__ = ["Manifest", "release", "software"]
 
 _HEAD = re.compile(rb"fsframe-unfinished 1\nsha256 ([0-9a-f]{64})\n")
 _MOST_BYTES = 1 << 24
@@ -150,14 +151,19 @@ def software(chain: Chain) -> dict[str, str]:
     a `base` too.
     """
     found = {"python": ".".join(platform.python_version_tuple()[:2])}
-    for name in _LIBRARIES:
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:
-            found[name] = "absent"
-    for name, release in _providers(str(chain)):
-        found[f"plugin {name}"] = release
+    found |= {name: release(name) for name in _LIBRARIES}
+    for name, offered in _providers(str(chain)):
+        found[f"plugin {name}"] = offered
     return found
+
+
+@cache
+def release(name: str) -> str:
+    """The version of an installed distribution, or ``"absent"``; looked up once."""
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return "absent"
 
 
 def _providers(text: str) -> Iterator[tuple[str, str]]:

@@ -29,8 +29,11 @@ from fsframe.store.spec import NUMBER_TYPES
 __all__ = ["MOST_BYTES", "pack", "unpack"]
 
 _MAGIC = b"fsframe-arrays 1\n\0"
-_TEXT = re.compile(r"U([1-9][0-9]{0,8})")
+# NumPy has no room for texts of 2³¹ bytes.
+_TEXT = re.compile(r"U[1-9][0-9]{0,7}")
 _DIMENSIONS = 8
+# A dtype works its name out anew each time it is asked.
+_NAMES = {np.dtype(name): name for name in sorted(NUMBER_TYPES)}
 # The short forms pay off, and need not be looked for in small arrays.
 _SHORT_FROM = 16
 
@@ -121,12 +124,13 @@ def unpack(
 def _type_of(array: NDArray[Any], name: str) -> str:
     if array.dtype.kind == "U":
         return f"U{max(1, array.dtype.itemsize // 4)}"
-    if array.dtype.name not in NUMBER_TYPES:
+    known = _NAMES.get(array.dtype) or array.dtype.name
+    if known not in NUMBER_TYPES:
         raise StoreError(
             f"cannot keep {name}: arrays of {array.dtype} have no place in a run; a method may "
             "return truth values, whole numbers, 32- or 64-bit floats and text"
         )
-    return array.dtype.name
+    return known
 
 
 def _dtype(kind: str) -> np.dtype[Any]:

@@ -1,0 +1,366 @@
+"""Kills, full disks and broken disks, by the hundred; prints what came of them.
+
+    python tests/faults/harness.py kill-points
+    python tests/faults/harness.py kill-times --trials 1000
+    python tests/faults/harness.py errors --error ENOSPC
+
+Everything is imported once; each trial is a fork of this process, so that it costs milliseconds. A
+trial runs a small chain into a run file, with a fault on the way; then a second fork goes on from
+what the first left. Counted are
+
+    lost       units that the first had acknowledged and the second did not find
+    unequal    second runs whose digests are not those of a run without faults
+    crashes    ends that are neither the fault's own nor one of ours
+    litter     trials after which anything but the run file was left
+    unclear    failures that were not told in one sentence of ours
+"""
+
+from __future__ import annotations
+
+import argparse
+import errno
+import json
+import os
+import random
+import shutil
+import signal
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+os.environ.update(OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1")
+sys.path.insert(0, str(Path(__file__).parent / "tiny_plugin"))
+
+import numpy as np
+
+import fsframe.checkpoints.checkpoint as checkpoint_module
+import fsframe.checkpoints.lock as lock_module
+import fsframe.executors.batches as batches_module
+import fsframe.store.atomic as atomic_module
+from fsframe.chain import Chain
+from fsframe.checkpoints import Checkpoint, Manifest
+from fsframe.dataset import Dataset
+from fsframe.errors import FsframeError
+
+CHAIN = "tiny:top=5 npfs:n=6,permutations=2,alpha=0.2"
+# Every system call by which the program changes a disk; its states lie between two of them.
+CALLS = {
+    atomic_module: ("open", "write", "fsync", "link", "replace", "unlink"),
+    checkpoint_module: ("unlink", "rmdir", "replace"),
+    lock_module: ("open", "pwrite", "ftruncate", "unlink"),
+}
+
+
+class FaultyOs:
+    """The module `os` as one of the program's modules sees it, some calls watched."""
+
+    def __init__(
+        self, names: tuple[str, ...], watch: Callable[[str, tuple[Any, ...]], None]
+    ) -> None:
+        self._names, self._watch = names, watch
+
+    def __getattr__(self, name: str) -> Any:
+        real = getattr(os, name)
+        if name not in self._names:
+            return real
+
+        def watched(*arguments: Any, **options: Any) -> Any:
+            self._watch(name, arguments)
+            return real(*arguments, **options)
+
+        return watched
+
+
+def install(watch: Callable[[str, tuple[Any, ...]], None]) -> None:
+    """Have `watch` called before each of the calls, in this process from now on."""
+    for module, names in CALLS.items():
+        module.os = FaultyOs(names, watch)
+    real_mkdir = Path.mkdir
+
+    def mkdir(path: Path, *arguments: Any, **options: Any) -> None:
+        watch("mkdir", (path,))
+        real_mkdir(path, *arguments, **options)
+
+    Path.mkdir = mkdir  # type: ignore[method-assign]
+
+
+def table() -> Dataset:
+    generator = np.random.default_rng(3)
+    X = generator.normal(size=(30, 8))
+    y = (X[:, 0] + 0.5 * generator.normal(size=30) > 0).astype(int)
+    return Dataset.from_arrays(X, y, name="tiny")
+
+
+def run(out: Path, acknowledge: Callable[[list[str]], None]) -> dict[str, str]:
+    """The digests of the chain run into `out`; told are the units it finds or has made safe."""
+    chain = Chain.parse(CHAIN)
+    manifest = Manifest.of(chain, DATA, 7)
+    # One unit per resample, each written at once: as many commit points as can be.
+    with Checkpoint.open(out, manifest, every=0.0) as checkpoint:
+        found = sorted(str(unit) for units in checkpoint._places.values() for unit in units)
+        acknowledge([f"found {unit}" for unit in found])
+        flush = checkpoint.flush
+
+        def told() -> None:
+            waiting = [str(unit) for unit, _ in checkpoint._waiting]
+            flush()
+            acknowledge([f"safe {unit}" for unit in waiting])
+
+        checkpoint.flush = told  # type: ignore[method-assign]
+        return chain.run(DATA, 7, out, checkpoint=checkpoint).digests()
+
+
+class Outcome:
+    """What a forked run said and how it ended."""
+
+    def __init__(self, lines: list[str], status: int) -> None:
+        self.safe = {line[5:] for line in lines if line.startswith("safe ")}
+        self.found = {line[6:] for line in lines if line.startswith("found ")}
+        self.digests = next((line[8:] for line in lines if line.startswith("digests ")), "")
+        self.error = next((line[6:] for line in lines if line.startswith("error ")), "")
+        self.unclear = next((line[8:] for line in lines if line.startswith("unclear ")), "")
+        self.signal = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
+        self.code = os.WEXITSTATUS(status) if os.WIFEXITED(status) else -1
+
+
+def forked(out: Path, prepare: Callable[[], None], kill_after: float | None = None) -> Outcome:
+    """Run in a fork, `prepare` first; killed after some seconds if asked."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(reading)
+
+        def say(lines: list[str]) -> None:
+            os.write(writing, "".join(f"{line}\n" for line in lines).encode())
+
+        code = 1
+        try:
+            prepare()
+            say(["digests " + json.dumps(run(out, say))])
+            code = 0
+        except FsframeError as error:
+            say(["error " + " ".join(str(error).split())])
+        except BaseException as error:
+            say([f"unclear {type(error).__name__}: {error}".replace("\n", " ")])
+        finally:
+            os._exit(code)
+    os.close(writing)
+    if kill_after is not None:
+        time.sleep(kill_after)
+        os.kill(child, signal.SIGKILL)
+    with open(reading) as pipe:
+        lines = pipe.read().splitlines()
+    return Outcome(lines, os.waitpid(child, 0)[1])
+
+
+class Counts(dict[str, int]):
+    """What the trials came to."""
+
+    def __init__(self) -> None:
+        names = (
+            "trials",
+            "stopped",
+            "acknowledged",
+            "lost",
+            "unequal",
+            "crashes",
+            "litter",
+            "unclear",
+        )
+        super().__init__(dict.fromkeys(names, 0))
+        self.examples: list[str] = []
+
+    def add(self, name: str, example: str, number: int = 1) -> None:
+        self[name] += number
+        if number and len(self.examples) < 5:
+            self.examples.append(f"{name}: {example}")
+
+
+def go_on(folder: Path, first: Outcome, counts: Counts, what: str) -> None:
+    """Judge a run that met a fault, finish it in a new process, and judge the result."""
+    out = folder / "run.h5"
+    counts["trials"] += 1
+    counts["acknowledged"] += len(first.safe)
+    counts["stopped"] += not first.digests
+    if first.unclear:
+        counts.add("unclear", f"{what}: {first.unclear}")
+    if first.signal not in (0, signal.SIGKILL) or (first.code not in (0, 1) and not first.signal):
+        counts.add("crashes", f"{what}: signal {first.signal}, code {first.code}")
+    digests = first.digests
+    # A run that was told that its file is there, or had written it, is finished.
+    if not digests and not out.exists():
+        second = forked(out, lambda: None)
+        lost = first.safe - second.found
+        counts.add("lost", f"{what}: {sorted(lost)[:2]}", len(lost))
+        if second.unclear or second.error or second.signal:
+            counts.add(
+                "crashes", f"{what}, then: {second.unclear or second.error or second.signal}"
+            )
+        digests = second.digests
+    elif not digests:
+        from fsframe.store import load_run
+
+        digests = json.dumps(load_run(out).digests())
+        # What is left of the folder goes with the next command on this file.
+        Checkpoint.open(out, Manifest.of(Chain.parse(CHAIN), DATA, 7), overwrite=True).finish()
+    if digests != EXPECTED:
+        counts.add("unequal", what)
+    rest = sorted(entry.name for entry in folder.iterdir() if entry.name != "run.h5")
+    if rest and not (rest[0].endswith(".partial") and not first.digests and out.exists()):
+        counts.add("litter", f"{what}: {rest}")
+
+
+def in_folders() -> Iterator[Path]:
+    """New empty folders, each removed when the next is asked for."""
+    # Kills and errors come between calls, not within the disk: memory shows the same, faster.
+    memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+    base = Path(tempfile.mkdtemp(prefix="fsframe-faults-", dir=memory))
+    try:
+        number = 0
+        while True:
+            number += 1
+            folder = base / str(number)
+            folder.mkdir()
+            yield folder
+            shutil.rmtree(folder)
+    finally:
+        shutil.rmtree(base, ignore_errors=True)
+
+
+def count_calls() -> list[str]:
+    """The names of the watched calls of one undisturbed run, in order."""
+    with tempfile.TemporaryDirectory() as name:
+        seen = Path(name) / "seen"
+        seen.touch()
+
+        def prepare() -> None:
+            log = os.open(seen, os.O_WRONLY | os.O_APPEND)
+            install(lambda name, _: os.write(log, f"{name}\n".encode()) and None)
+
+        outcome = forked(Path(name) / "run.h5", prepare)
+        assert outcome.digests == EXPECTED, (outcome.error, outcome.unclear)
+        return seen.read_text().split()
+
+
+def kill_points(step: int, offset: int) -> Counts:
+    """SIGKILL before each call that changes the disk."""
+    counts, folders = Counts(), in_folders()
+    names = count_calls()
+    for number in range(offset, len(names), step):
+
+        def prepare(at: int = number) -> None:
+            left = [at]
+
+            def watch(name: str, _: tuple[Any, ...]) -> None:
+                if left[0] == 0:
+                    os.kill(os.getpid(), signal.SIGKILL)
+                left[0] -= 1
+
+            install(watch)
+
+        folder = next(folders)
+        what = f"killed before call {number + 1}, {names[number]}"
+        go_on(folder, forked(folder / "run.h5", prepare), counts, what)
+    return counts
+
+
+def kill_times(trials: int, seed: int) -> Counts:
+    """SIGKILL at random times, and again while it goes on, until it gets through."""
+    counts, folders, chance = Counts(), in_folders(), random.Random(seed)
+    took = []
+    for _ in range(5):
+        folder = next(folders)
+        began = time.perf_counter()
+        forked(folder / "run.h5", lambda: None)
+        took.append(time.perf_counter() - began)
+    whole = sorted(took)[2]
+    while counts["trials"] < trials:
+        folder = next(folders)
+        out = folder / "run.h5"
+        safe: set[str] = set()
+        for again in range(4):
+            if out.exists():
+                break
+            delay = chance.uniform(0, 1.1 * whole)
+            outcome = forked(out, lambda: None, kill_after=delay)
+            what = f"killed after {1000 * delay:.1f} ms, attempt {again + 1}"
+            # Killed before it had looked: it says nothing of what is there.
+            lost = safe - outcome.found if outcome.found else set()
+            counts.add("lost", f"{what}: {sorted(lost)[:2]}", len(lost))
+            safe |= outcome.safe
+            outcome.safe = set(safe)
+            if chance.random() < 0.5:
+                break
+        go_on(folder, outcome, counts, what)
+    return counts
+
+
+def errors(code: int, step: int, offset: int, *, lasting: bool, short: bool) -> Counts:
+    """An error at each call that changes the disk: once, or from there on in that process."""
+    counts, folders = Counts(), in_folders()
+    names = count_calls()
+    for number in range(offset, len(names), step):
+
+        def prepare(at: int = number) -> None:
+            left = [at]
+
+            def watch(name: str, arguments: tuple[Any, ...]) -> None:
+                left[0] -= 1
+                if left[0] < -1 and not lasting:
+                    return
+                if left[0] >= 0:
+                    return
+                # Room may be short for writing and for new names, never for taking names away.
+                if name == "unlink" or name == "rmdir":
+                    return
+                if short and name == "write" and left[0] == -1:
+                    os.write(arguments[0], bytes(arguments[1][: len(arguments[1]) // 2]))
+                raise OSError(code, os.strerror(code))
+
+            install(watch)
+
+        folder = next(folders)
+        what = f"{errno.errorcode[code]} at call {number + 1}, {names[number]}"
+        go_on(folder, forked(folder / "run.h5", prepare), counts, what)
+    return counts
+
+
+DATA = table()
+EXPECTED = json.dumps(Chain.parse(CHAIN).run(DATA, 7).digests())
+# One resample a batch, whatever it takes.
+batches_module._AIM_SECONDS = 0.0
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("what", choices=["kill-points", "kill-times", "errors"])
+    parser.add_argument("--trials", type=int, default=200)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--error", default="ENOSPC", choices=["ENOSPC", "EIO", "EDQUOT", "EROFS"])
+    parser.add_argument(
+        "--once", action="store_true", help="the error comes once, not from there on"
+    )
+    parser.add_argument("--short", action="store_true", help="half of the bytes are written first")
+    parser.add_argument("--step", type=int, default=1, help="try each STEP-th call only")
+    parser.add_argument("--offset", type=int, default=0, help="begin at this call")
+    options = parser.parse_args()
+    began = time.perf_counter()
+    if options.what == "kill-points":
+        counts = kill_points(options.step, options.offset)
+    elif options.what == "kill-times":
+        counts = kill_times(options.trials, options.seed)
+    else:
+        code = getattr(errno, options.error)
+        counts = errors(
+            code, options.step, options.offset, lasting=not options.once, short=options.short
+        )
+    found: dict[str, Any] = {"what": options.what, **counts, "examples": counts.examples}
+    found["seconds"] = round(time.perf_counter() - began, 1)
+    print(json.dumps(found))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,165 @@
+"""Folders that cannot be written to, clocks that are wrong, files with strange times."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import textwrap
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from fsframe.chain import Chain
+from fsframe.checkpoints import units_folder
+from fsframe.dataset import Dataset
+from fsframe.errors import StoreError
+from fsframe.recording import open_checkpoint
+
+CHAIN = Chain.parse("mim:top=3 npfs:n=8,permutations=2,alpha=0.2")
+
+
+@pytest.fixture
+def table() -> Dataset:
+    generator = np.random.default_rng(5)
+    X = generator.integers(0, 3, size=(40, 9)).astype(float)
+    y = (X[:, 2] > 0).astype(int)
+    return Dataset.from_arrays(X, y)
+
+
+@pytest.fixture
+def open_folder() -> Iterator[Path]:
+    """A folder that others can reach too, which pytest's own is not."""
+    with tempfile.TemporaryDirectory() as name:
+        Path(name).chmod(0o777)
+        yield Path(name)
+
+
+def as_somebody(folder: Path, code: str) -> subprocess.CompletedProcess[str]:
+    """`code` run in `folder` by a user for whom permissions count, which they do not for root."""
+    prelude = """
+        import os
+        import numpy as np
+        from fsframe.chain import Chain
+        from fsframe.dataset import Dataset
+        X = np.random.default_rng(5).normal(size=(40, 6))
+        data = Dataset.from_arrays(X, (X[:, 1] > 0).astype(int))
+        chain = Chain.parse("mim:top=2 npfs:n=4,permutations=3,alpha=0.2")
+        chain.run(data)
+        if os.geteuid() == 0:
+            os.setegid(65534); os.seteuid(65534)
+    """
+    whole = textwrap.dedent(prelude) + textwrap.dedent(code)
+    return subprocess.run(
+        [sys.executable, "-c", whole], cwd=folder, capture_output=True, text=True, timeout=120
+    )
+
+
+def test_a_read_only_folder_is_told_before_any_work_starts(open_folder):
+    folder = open_folder / "read-only"
+    folder.mkdir()
+    folder.chmod(0o555)
+    code = """
+        from fsframe.errors import StoreError
+        try:
+            chain.run(data, out="run.h5", listener=lambda _: print("work began"))
+        except StoreError as error:
+            print(error)
+    """
+    done = as_somebody(folder, code)
+    folder.chmod(0o755)
+    assert "no permission to write" in done.stdout, done
+    assert "work began" not in done.stdout
+    assert list(folder.iterdir()) == []
+
+
+def test_a_folder_that_becomes_read_only_costs_nothing_finished(open_folder):
+    code = """
+        import sys, fsframe.checkpoints.checkpoint as module
+        from fsframe.errors import StoreError
+        from fsframe.recording import open_checkpoint
+        checkpoint = open_checkpoint(chain, data, 0, "run.h5")
+        checkpoint._every = 0.0
+        def close_the_folder(progress):
+            if progress.done >= 5:
+                os.chmod("run.h5.units", 0o555)
+        try:
+            chain.run(data, out="run.h5", checkpoint=checkpoint, listener=close_the_folder)
+        except StoreError as error:
+            print(error)
+        os.chmod("run.h5.units", 0o755)
+        kept = len(os.listdir("run.h5.units"))
+        again = open_checkpoint(chain, data, 0, "run.h5")
+        print("kept", again.n_parts, kept)
+        record = chain.run(data, out="run.h5", checkpoint=again)
+        same = record.digests() == chain.run(data).digests()
+        print("same", same, sorted(os.listdir()))
+    """
+    done = as_somebody(open_folder, code)
+    lines = done.stdout.splitlines()
+    assert "no permission" in lines[0] or "Permission denied" in lines[0], done
+    assert int(lines[1].split()[1]) >= 5
+    assert lines[2] == "same True ['run.h5']"
+
+
+@pytest.mark.parametrize("step", [-86_400.0, +86_400.0, -1e9])
+def test_a_clock_that_jumps_changes_nothing(tmp_path, table, monkeypatch, step):
+    expected = CHAIN.run(table).digests()
+    real, jumped = time.time, [0.0]
+
+    def wrong() -> float:
+        jumped[0] += step
+        return max(0.0, real() + jumped[0])
+
+    monkeypatch.setattr(time, "time", wrong)
+    out = tmp_path / "run.h5"
+
+    class Stop(Exception):
+        pass
+
+    def stop(progress):
+        if progress.done > 3:
+            raise Stop
+
+    with pytest.raises(Stop):
+        CHAIN.run(table, out=out, listener=stop)
+    assert units_folder(out).is_dir()
+    assert CHAIN.run(table, out=out).digests() == expected
+    assert os.listdir(tmp_path) == ["run.h5"]
+
+
+def test_units_dated_in_the_future_or_the_past_are_as_good_as_any(tmp_path, table):
+    out = tmp_path / "run.h5"
+
+    def stop(progress):
+        if progress.done > 3:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        CHAIN.run(table, out=out, listener=stop)
+    for number, entry in enumerate(sorted(units_folder(out).iterdir())):
+        os.utime(entry, (0, 0) if number % 2 else (4e9, 4e9))
+    checkpoint = open_checkpoint(CHAIN, table, 0, out)
+    assert checkpoint.n_parts > 3
+    assert checkpoint.notes == []
+    record = CHAIN.run(table, out=out, checkpoint=checkpoint)
+    assert record.digests() == CHAIN.run(table).digests()
+
+
+def test_a_folder_that_disappears_is_told(tmp_path, table):
+    folder = tmp_path / "gone"
+    folder.mkdir()
+    out = folder / "run.h5"
+
+    def remove(progress):
+        if progress.done > 3 and folder.exists():
+            folder.rename(tmp_path / "elsewhere")
+
+    with pytest.raises(StoreError, match="no folder"):
+        CHAIN.run(table, out=out, listener=remove)
+    assert json.dumps(sorted(os.listdir(tmp_path))) == '["elsewhere"]'

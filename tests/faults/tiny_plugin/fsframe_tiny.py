@@ -1,0 +1,36 @@
+"""A selector so quick that a run of it can be killed a thousand times in a minute."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import attrs
+import numpy as np
+
+from fsframe.dataset import Dataset
+from fsframe.entries import SelectorEntry
+from fsframe.hookspecs import hookimpl
+from fsframe.run import Run
+from fsframe.selection import Selection, rank_by_score
+from fsframe.selector import Selector
+
+
+@hookimpl
+def fsframe_selectors() -> Iterator[SelectorEntry]:
+    yield SelectorEntry(name="tiny", target="fsframe_tiny:Tiny", summary="For tests")
+
+
+@attrs.frozen(kw_only=True)
+class Tiny(Selector):
+    """Distance of the class means, and a little of the run's own noise."""
+
+    takes_counts = True
+
+    def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
+        weight = np.ones(data.n_samples) if data.counts is None else data.counts.astype(float)
+        first = weight * (data.y == 0)
+        second = weight * (data.y == 1)
+        gap = first @ data.X / first.sum() - second @ data.X / second.sum()
+        scores = np.abs(gap) + 0.2 * run.generator().random(data.n_features)
+        kept = rank_by_score(scores)[: self.keep_count(data.n_features, 2)]
+        return Selection(selected=kept, scores=scores, tables={"gap": gap})
