@@ -65,7 +65,11 @@ def parse_stages(text: str) -> tuple[StageText, ...]:
     >>> [s.name for s in parse_stages("im4e:top=200 npfs:base=(mim:top=5 jmi),n=50")]
     ['im4e', 'npfs']
     """
-    stages = tuple(parse_stage(part) for part in _split(text, blank=True))
+    body = text.strip()
+    while _is_group(body, "("):
+        # As it stands behind `base=`; a shell passes the parentheses on with an option too.
+        body = body[1:-1].strip()
+    stages = tuple(parse_stage(part) for part in _split(body, blank=True))
     if not stages:
         raise RequestError("the chain is empty: name at least one selector, such as `immigrate`")
     return stages

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,11 +28,11 @@ class _Memory(click.ParamType):
     def convert(self, value: Any, param: Any, ctx: Any) -> int:
         if isinstance(value, int):
             return value
-        units = {"": 1, "B": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
-        text = str(value).strip().upper().removesuffix("B").removesuffix("I")
-        number, unit = (text[:-1], text[-1]) if text and text[-1] in "KMGT" else (text, "")
+        found = re.fullmatch(r"([0-9.]+)\s*([KMGT]?)(I?)B?", str(value).strip().upper())
         try:
-            amount = int(float(number) * units[unit])
+            number, unit, binary = found.groups() if found else ("", "", "")
+            # 2GB is 2·10⁹ bytes, 2GiB is 2·2³⁰.
+            amount = int(float(number) * (1024 if binary else 1000) ** " KMGT".index(unit or " "))
         except ValueError:
             amount = 0
         if amount < 1 << 24:
