@@ -30,6 +30,7 @@ from fsframe.grammar import (
         ("s:k={a,b c}", [("s", {"k": "{a,b c}"})]),
         ("s:k=a=b", [("s", {"k": "a=b"})]),
         ("s:k=''", [("s", {"k": ""})]),
+        ("(mim:top=5 jmi)", [("mim", {"top": "5"}), ("jmi", {})]),
         ("s:k=", [("s", {"k": ""})]),
         ("s:k='it''s'", [("s", {"k": "it's"})]),
         ('s:k="say ""hi"""', [("s", {"k": 'say "hi"'})]),

@@ -1,0 +1,48 @@
+"""A small table in a folder of its own, and the command line without a new interpreter."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from fsframe.cli import main
+from tests.command_line import Done
+
+Call = Callable[..., Done]
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with ``small.csv``: classes ill and well, told apart by column gene-b."""
+    generator = np.random.default_rng(0)
+    y = np.arange(40) % 2
+    X = generator.standard_normal((40, 5)).round(3)
+    X[:, 1] += 3 * y
+    lines = ["gene-a,gene-b,größe,x y,last,state"]
+    lines += [
+        ",".join([*map(str, row), ("ill", "well")[code]]) for row, code in zip(X, y, strict=True)
+    ]
+    (tmp_path / "small.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    for name in ("FSFRAME_PLUGINS", "FSFRAME_BLOCK", "FSFRAME_STRICT", "FSFRAME_TRACE"):
+        monkeypatch.delenv(name, raising=False)
+    return tmp_path
+
+
+@pytest.fixture
+def call(here: Path, capsys: pytest.CaptureFixture[str]) -> Call:
+    """Runs ``fsframe …`` here and says what it left."""
+
+    def run(*arguments: str) -> Done:
+        words = arguments[0].split() if len(arguments) == 1 else list(arguments)
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as ended:
+            main(words)
+        out, err = capsys.readouterr()
+        assert "Traceback" not in err, err
+        return Done(int(ended.value.code or 0), out, err)
+
+    return run

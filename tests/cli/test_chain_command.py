@@ -1,0 +1,256 @@
+"""`fsframe chain STAGES on DATA`: spellings, options, output, exit codes."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from fsframe.chain import Chain
+
+from .conftest import Call
+
+
+def test_both_spellings_are_the_same_chain_and_the_same_result(call: Call) -> None:
+    options = call("chain mim --top 4 npfs --n 10 --alpha 0.2 on small --no-out --json")
+    compact = call("chain mim:top=4 npfs:n=10,alpha=0.2 on small --no-out --json")
+    mixed = call("chain mim:top=4 npfs:n=10 --alpha 0.2 on small --no-out --json")
+    assert options.code == compact.code == mixed.code == 0
+    assert options.json["chain"] == "mim:top=4 npfs:n=10,alpha=0.2"
+    assert options.json["digests"] == compact.json["digests"] == mixed.json["digests"]
+
+
+def test_a_flag_has_two_spellings_too(call: Call) -> None:
+    for text in (
+        "immigrate --no-line-search",
+        "immigrate:line_search=false",
+        "immigrate:line-search=no",
+    ):
+        assert call(f"chain {text} --dry-run").out == "immigrate:line_search=false\n"
+    assert call("chain immigrate --line-search --dry-run").out == "immigrate\n"
+
+
+def test_a_parameter_given_in_both_spellings_is_refused(call: Call) -> None:
+    done = call("chain mim:top=4 --top 5 on small")
+    assert done.code == 2
+    assert "top is given both behind the colon and as an option; give it once" in done.err
+
+
+@pytest.mark.parametrize(
+    "stages",
+    [
+        ["mim", "--top", "10%", "npfs"],
+        ["immigrate", "--sigma", "cv", "--max-iter", "3", "--top", "2"],
+        ["npfs", "--base", "mim"],
+        ["npfs", "--base", "(mim:top=3 relieff:k=2)", "--n", "5"],
+        ["npfs", "--base", "mim:top=3 relieff:k=2", "--n", "5"],
+        ["npfs:base=(mim:top=3 relieff:k=2),n=5", "mim"],
+        ["margin/immigrate", "relief/relieff:k=3", "margin/margin"],
+    ],
+)
+@pytest.mark.parametrize("place", ["{} --dry-run", "--dry-run {}", "{} on nowhere --dry-run"])
+def test_dry_run_prints_canonical_text_that_reads_back(
+    call: Call, stages: list[str], place: str
+) -> None:
+    before, after = place.split("{}")
+    done = call("chain", *before.split(), *stages, *after.split())
+    assert (done.code, done.err) == (0, "")
+    text = done.out.rstrip("\n")
+    assert str(Chain.parse(text)) == text
+
+
+def test_json_is_one_object_with_the_promised_keys(call: Call, here: Path) -> None:
+    done = call("chain immigrate --top 3 on small --json")
+    assert done.code == 0
+    found = json.loads(done.out)
+    assert done.out.count("\n") == 1
+    assert found["chain"] == "immigrate:top=3"
+    assert found["run_file"] == "small.immigrate.h5"
+    assert (here / "small.immigrate.h5").is_file()
+    assert found["selected"][0] == "gene-b" and len(found["selected"]) == 3
+    assert set(found["scores"]) == {"gene-a", "gene-b", "größe", "x y", "last"}
+    assert all(isinstance(score, float) for score in found["scores"].values())
+    assert found["warnings"] == []
+    assert found["pairs"] and all(len(pair) == 3 for pair in found["pairs"])
+    weights = [weight for _, _, weight in found["pairs"]]
+    assert weights == sorted(weights, reverse=True)
+    assert found["data"]["classes"] == ["ill", "well"]
+    assert found["stages"][0]["params"]["sigma"] == 1.0
+
+
+def test_a_column_that_was_not_considered_has_a_score_of_null(call: Call) -> None:
+    found = call("chain mim:top=2 relieff on small --no-out --json").json
+    assert found["run_file"] is None
+    assert sum(score is None for score in found["scores"].values()) == 3
+
+
+def test_results_go_to_stdout_and_talk_to_stderr(call: Call, here: Path) -> None:
+    lines = (here / "small.csv").read_text().splitlines()
+    (here / "flat.csv").write_text(
+        "\n".join([lines[0] + ",x"] + [",".join(["7", *line.split(",")]) for line in lines[1:]])
+        .replace("gene-a", "flat,gene-a", 1)
+        .replace(",x\n", "\n", 1)
+    )
+    done = call("chain mim on flat")
+    assert done.code == 0, done.err
+    assert "flat" in done.err and done.err.startswith("note: ")
+    assert done.out.splitlines()[-1] == "run file: flat.mim.h5"
+    quiet = call("chain mim on flat --no-out --quiet")
+    assert quiet.err == ""
+    assert "run file" not in quiet.out
+
+
+def test_the_answer_is_a_table_best_first(call: Call) -> None:
+    done = call("chain immigrate npfs --n 10 --alpha 0.2 on small --no-out")
+    rows = [line.split() for line in done.out.splitlines()]
+    (header,) = [row for row in rows if row[:2] == ["rank", "feature"]]
+    assert header == ["rank", "feature", "score", "immigrate", "score"]
+    assert rows[rows.index(header) + 1][:2] == ["1", "gene-b"]
+
+
+def test_equal_seeds_give_equal_digests(call: Call) -> None:
+    a, b, c = (
+        call(f"chain mim:top=2 npfs:n=10 on small --no-out --json --seed {seed}").json["digests"]
+        for seed in (7, 7, 8)
+    )
+    assert a == b != c
+
+
+def test_threads_and_memory_change_nothing(call: Call) -> None:
+    plain = call("chain immigrate on small --no-out --json").json["digests"]
+    for options in ("--threads 1", "--threads 2", "--memory 100MB", "--memory 1.5GiB"):
+        assert call(f"chain immigrate on small --no-out --json {options}").json["digests"] == plain
+
+
+@pytest.mark.parametrize("size", ["0", "-1GB", "lots", "3XB", "1MB", "1.2.3GB"])
+def test_a_bound_on_memory_that_is_none_is_refused(call: Call, size: str) -> None:
+    done = call("chain", "mim", "on", "small", f"--memory={size}")
+    assert done.code == 2
+    assert "is not a size of at least 16 MB, such as 500MB or 2GB" in done.err
+
+
+def test_a_run_file_in_the_way_is_left_unless_told_otherwise(call: Call, here: Path) -> None:
+    assert call("chain mim on small").code == 0
+    before = (here / "small.mim.h5").read_bytes()
+    done = call("chain mim --top 1 on small")
+    assert done.code == 5
+    assert "small.mim.h5" in done.err and "--overwrite" in done.err
+    assert (here / "small.mim.h5").read_bytes() == before
+    assert call("chain mim --top 1 on small --overwrite").code == 0
+    assert (here / "small.mim.h5").read_bytes() != before
+    assert call("chain mim on small -o other.h5").out.splitlines()[-1] == "run file: other.h5"
+
+
+def test_the_run_file_goes_beside_the_data(call: Call, here: Path) -> None:
+    (here / "sub").mkdir()
+    shutil.move(here / "small.csv", here / "sub" / "small.csv")
+    done = call("chain margin/mim:top=1 on sub/small".replace("margin/", "infotheory/"))
+    assert done.code == 0, done.err
+    assert done.out.splitlines()[-1] == "run file: sub/small.mim.h5"
+
+
+def test_data_is_found_without_its_ending_where_one_file_matches(call: Call, here: Path) -> None:
+    with gzip.open(here / "packed.csv.gz", "wt", encoding="utf-8") as stream:
+        stream.write((here / "small.csv").read_text(encoding="utf-8"))
+    assert call("chain mim on packed --json").json["run_file"] == "packed.mim.h5"
+    shutil.copy(here / "small.csv", here / "small.tsv")
+    done = call("chain mim on small --no-out")
+    assert done.code == 4
+    assert "small.csv" in done.err and "small.tsv" in done.err
+    assert call("chain mim on small.csv --no-out").code == 0
+    done = call("chain mim on smal --no-out")
+    assert done.code == 4
+    assert "smal" in done.err and len(done.err.splitlines()) == 1
+
+
+def test_the_label_is_named_or_numbered(call: Call) -> None:
+    named = call("chain mim on small --no-out --json --label state").json
+    for label in ("6", "-1"):
+        assert (
+            call(f"chain mim on small --no-out --json --label {label}").json["data"]
+            == (named["data"])
+        )
+    done = call("chain mim on small --label stat")
+    assert done.code == 4
+    assert "Did you mean `state`?" in done.err
+
+
+def test_columns_are_dropped_by_name(call: Call) -> None:
+    found = call("chain", "mim", "on", "small", "--no-out", "--json", "--drop", "gene-b,x y").json
+    assert set(found["scores"]) == {"gene-a", "größe", "last"}
+
+
+# Requests that make no sense
+
+
+@pytest.mark.parametrize(
+    ("line", "code", "complaint"),
+    [
+        ("chain imigrate on small", 2, "Did you mean `immigrate`?"),
+        ("chain immigrate", 2, "say which data to run on: fsframe chain immigrate on DATA"),
+        ("chain on small", 2, "name at least one stage before `on`"),
+        ("chain mim on small relieff", 2, "unexpected extra argument (relieff)"),
+        ("chain npfs on small", 2, "npfs resamples another selector: put one on its left"),
+        ("chain margin mim on small", 2, "margin is a classifier"),
+        ("chain mim:top=0 relieff:k=0 on small", 2, "k must be a whole number ≥ 1"),
+        ("chain mim --tops 3 on small", 2, "No such option"),
+        ("chain mim: on small", 2, "nothing follows the colon"),
+        ("chain mim on", 2, "Missing argument 'DATA'"),
+        ("chain mim on small --seed -1", 2, "--seed"),
+        ("chain mim on small --threads 0", 2, "--threads"),
+        ("chain mim on nowhere/small", 4, "nowhere"),
+        ("chain mim on small -o nowhere/run.h5", 5, "nowhere"),
+        ("nonsense", 2, "there is no command 'nonsense'"),
+        ("chian mim on small", 2, "Did you mean `chain`?"),
+        ("show nothing.h5", 5, "nothing.h5"),
+        ("methods nonsense", 2, "there is no selector, classifier or stability metric"),
+    ],
+)
+def test_a_request_that_makes_no_sense_ends_with_its_code_and_one_message(
+    call: Call, line: str, code: int, complaint: str
+) -> None:
+    done = call(line)
+    assert done.code == code
+    assert complaint in done.err
+    assert done.out == ""
+
+
+def test_all_bad_parameters_are_told_before_any_work_starts(call: Call) -> None:
+    done = call("chain mim --top 0 relieff --k 0 immigrate --sigma x on nowhere")
+    assert done.code == 2
+    for part in ("mim: top must be", "relieff: k must be", "immigrate: sigma must be"):
+        assert part in done.err
+
+
+def test_help_of_a_stage_shows_default_range_symbol_and_source(call: Call) -> None:
+    text = " ".join(call("chain immigrate --help").out.split())
+    assert "[a number > 0 or cv; default 1.0; σ;" in text
+    assert "--line-search / --no-line-search" in text
+    assert "--top VALUE" in text
+    assert "Provided by margin " in text
+
+
+def test_help_of_the_chain_lists_families_and_what_ends_it(call: Call) -> None:
+    text = call("chain --help").out
+    for part in ("margin:", "relief", "immigrate", "Classifiers, to end a chain", "on DATA"):
+        assert part in text
+
+
+def test_help_works_behind_a_colon_too(call: Call) -> None:
+    assert "--sigma VALUE" in call("chain immigrate:sigma=2 --help").out
+
+
+def test_show_and_verify_read_what_chain_left(call: Call) -> None:
+    made = call("chain immigrate npfs --n 10 --alpha 0.2 on small --json").json
+    shown = call("show small.immigrate-npfs.h5 --json").json
+    for key in ("chain", "selected", "scores", "pairs", "warnings", "digests", "seed"):
+        assert shown[key] == made[key]
+    people = call("show small.immigrate-npfs.h5").out
+    for part in ("immigrate npfs", "gene-b", "seed 0", "run file: small.immigrate-npfs.h5"):
+        assert part in people
+    verified = call("verify small.immigrate-npfs.h5")
+    assert verified.code == 0 and "sound" in verified.out
+    assert all(digest in verified.out for digest in made["digests"].values())
