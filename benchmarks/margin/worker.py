@@ -1,0 +1,72 @@
+"""One measurement in a process of its own: seconds, peak memory and what was found, as JSON.
+
+python worker.py '{"what": "select", "method": "immigrate", "rows": 200, "columns": 20}'
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import sys
+import time
+
+import numpy as np
+
+
+def simulated(rows: int, columns: int, seed: int = 0):  # type: ignore[no-untyped-def]
+    """Two classes: one main effect, one interaction, noise."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((rows, columns))
+    y = X[:, 0] + X[:, 1] * X[:, min(2, columns - 1)] + 0.5 * rng.standard_normal(rows) > 0
+    return X, y.astype(int)
+
+
+def table(task):  # type: ignore[no-untyped-def]
+    """The table of a task: a file, or simulated."""
+    import fsframe
+
+    if "data" in task:
+        return fsframe.read(task["data"])
+    return fsframe.Dataset.from_arrays(*simulated(task["rows"], task["columns"]))
+
+
+def peak_mb() -> float:
+    """Largest resident memory of this process so far."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def select(task):  # type: ignore[no-untyped-def]
+    """A selector, or a chain, on a table."""
+    import fsframe
+    from fsframe.chain import Chain
+    from fsframe.run import Run
+
+    small = fsframe.Dataset.from_arrays(*simulated(40, 5))
+    Chain.parse(task["method"]).select(small)  # compilation is not what is measured
+    data = table(task)
+    before = peak_mb()
+    run = Run(entropy=0, memory=int(task.get("memory", 2 << 30)), threads=task.get("threads", 2))
+    began, used = time.perf_counter(), time.process_time()
+    found = Chain.parse(task["method"]).select(data, run=run)
+    seconds, used = time.perf_counter() - began, time.process_time() - used
+    return {
+        "seconds": seconds,
+        "processor-seconds": used,
+        "peak": peak_mb(),
+        "before": before,
+        "iterations": len(found.tables["cost"]) - 1 if "cost" in found.tables else None,
+        "selected": found.selected[:20].tolist(),
+        "kept": len(found.selected),
+        "scores": found.scores.tolist() if task.get("scores") else None,
+        "top": [list(p) for p in found.pair_weights.top(5)] if found.pair_weights else None,
+        "warnings": list(found.warnings),
+    }
+
+
+def main() -> None:
+    task = json.loads(sys.argv[1])
+    print(json.dumps(globals()[task["what"]](task)))
+
+
+if __name__ == "__main__":
+    main()
