@@ -200,7 +200,7 @@ def test_a_lock_left_by_a_dead_process_is_taken_even_if_its_number_is_in_use_aga
 
 def test_a_lock_from_another_machine_is_respected_and_says_how_to_remove_it(tmp_path):
     leave_lock(tmp_path, host="elsewhere", pid=77)
-    with pytest.raises(StoreError, match="process 77 on elsewhere.*remove .*lock"):
+    with pytest.raises(StoreError, match=r"process 77 on elsewhere.*remove .*lock"):
         FolderLock.take(tmp_path)
 
 
