@@ -1,0 +1,255 @@
+"""``evaluate``, ``stability`` and ``compare`` as a user runs them."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+
+import fsframe
+from fsframe.cli import main
+from fsframe.evaluation.cross_validation import CrossValidation
+from fsframe.evaluation.summary import summarise
+
+PARKINSONS = Path(__file__).resolve().parents[2] / "examples" / "parkinsons.csv"
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A folder with a table of three informative columns, and one whose groups are text."""
+    monkeypatch.chdir(tmp_path)
+    generator = np.random.default_rng(0)
+    y = np.arange(48) % 2
+    X = generator.standard_normal((48, 5))
+    X[:, :3] += 1.5 * y[:, None]
+    for name, seed in (("toy", 0), ("other", 1)):
+        noise = np.random.default_rng(seed).standard_normal(X.shape) * 0.5
+        rows = [",".join(map(repr, row)) for row in (X + noise).tolist()]
+        lines = ["a,b,c,d,e,class", *(f"{r},{c}" for r, c in zip(rows, y, strict=True))]
+        Path(f"{name}.csv").write_text("\n".join(lines) + "\n")
+    lines = ["a,b,who,class", *(f"{X[i, 0]},{X[i, 1]},p{i // 4},{y[i]}" for i in range(48))]
+    Path("grouped.csv").write_text("\n".join(lines) + "\n")
+    return tmp_path
+
+
+def ran(capsys, *words):
+    """Exit code, standard output and standard error of a command."""
+    with pytest.raises(SystemExit) as caught:
+        main(list(words))
+    said = capsys.readouterr()
+    return caught.value.code, said.out, said.err
+
+
+QUICK = ("--folds", "4", "--repeats", "2", "-q")
+
+
+def test_evaluate_tells_what_the_library_measures(folder, capsys):
+    code, out, _ = ran(
+        capsys, "evaluate", "mim:top=2", "knn", "on", "toy.csv", *QUICK, "--json", "--seed", "3"
+    )
+    found = json.loads(out)
+    method = CrossValidation(base="mim:top=2 knn", folds=4, repeats=2)
+    record = fsframe.load_run(folder / "toy.evaluate-mim-knn.h5")
+    said = summarise(record.stages[-1].selection)
+    assert code == 0 and found["n_splits"] == 8 and found["kept"] == [2] * 8
+    assert found["measures"]["accuracy"]["mean"] == said.measures["accuracy"].mean
+    assert found["measures"]["accuracy"]["values"] == said.measures["accuracy"].values.tolist()
+    assert found["stability"]["value"] == said.stability.value
+    assert found["run_file"].endswith("toy.evaluate-mim-knn.h5")
+    assert str(method.base) == found["evaluated"] and found["seed"] == 3
+
+
+def test_evaluate_prints_every_measure_and_where_the_file_is(folder, capsys):
+    code, out, err = ran(capsys, "evaluate", "mim:top=2", "margin", "on", "toy.csv", *QUICK)
+    assert code == 0 and err == ""
+    for word in ("accuracy", "balanced accuracy", "auc", "log-loss", "stability φ", "seconds"):
+        assert word in out
+    assert "undefined: the classifier's scores are no probabilities" in out
+    assert out.splitlines()[-1].startswith("run file: ")
+
+
+def test_evaluate_writes_one_line_per_split(folder, capsys):
+    code, _, _ = ran(
+        capsys, "evaluate", "mim:top=2", "knn", "on", "toy.csv", *QUICK, "--csv", "splits.csv"
+    )
+    rows = list(csv.DictReader(io.StringIO(Path("splits.csv").read_text())))
+    assert code == 0 and len(rows) == 8
+    assert {"split", "features_kept", "accuracy", "auc", "log-loss"} <= rows[0].keys()
+    said = summarise(fsframe.load_run("toy.evaluate-mim-knn.h5").stages[-1].selection)
+    assert [float(row["accuracy"]) for row in rows] == said.measures["accuracy"].values.tolist()
+
+
+def test_evaluate_tunes_and_marks_the_curve(folder, capsys):
+    words = ("evaluate", "anova-f:top={1,3}", "knn", "on", "toy.csv", *QUICK, "--curve", "auto")
+    code, out, _ = ran(capsys, *words)
+    assert code == 0 and "Chosen inside the folds:" in out
+    assert "smallest within one standard error" in out
+
+
+def test_evaluate_uses_weighted_knn_where_no_classifier_is_named(folder, capsys):
+    outs = [
+        json.loads(
+            ran(capsys, "evaluate", *chain, "on", "toy.csv", *QUICK, "--no-out", "--json")[1]
+        )
+        for chain in (("mim:top=2",), ("mim:top=2", "weighted-knn"))
+    ]
+    assert outs[0]["measures"] == outs[1]["measures"]
+
+
+def test_evaluate_takes_a_scikit_learn_estimator_by_its_path(folder, capsys):
+    path = "sklearn.tree.DecisionTreeClassifier"
+    words = ("evaluate", "mim:top=2", "on", "toy.csv", *QUICK, "--no-out", "--json")
+    code, out, _ = ran(capsys, *words, "--classifier", path)
+    _, as_stage, _ = ran(capsys, *words, "--classifier", f"sklearn:estimator={path}")
+    assert code == 0
+    assert json.loads(out)["measures"] == json.loads(as_stage)["measures"]
+
+
+def test_groups_may_be_text(folder, capsys):
+    words = ("evaluate", "anova-f", "knn", "on", "grouped.csv", *QUICK, "--groups", "who")
+    code, _, _ = ran(capsys, *words)
+    assert code == 0
+    record = fsframe.load_run("grouped.evaluate-anova-f-knn.h5")
+    fold = record.stages[-1].selection.tables["fold"]
+    assert all(np.unique(fold[r][4 * g : 4 * g + 4]).size == 1 for r in range(2) for g in range(12))
+    assert not record.stages[-1].selection.tables["kept"][:, 2].any()
+
+
+def test_dry_run_prints_a_chain_that_reads_back(folder, capsys):
+    words = ("evaluate", "immigrate:sigma={2,1}", "margin", "on", "toy.csv", "--dry-run")
+    code, out, _ = ran(capsys, *words, "--folds", "3")
+    chain = fsframe.Chain.parse(out.strip())
+    assert code == 0 and chain.stages[0].method.folds == 3
+    assert chain.stages[0].method.base == "immigrate:sigma={2,1} margin"
+    assert not list(folder.glob("*.h5"))
+
+
+def test_workers_change_no_bit_of_an_evaluation(folder, capsys):
+    words = ("evaluate", "simba", "knn", "on", "toy.csv", *QUICK, "--json")
+    _, here, _ = ran(capsys, *words, "-o", "here.h5")
+    _, there, _ = ran(capsys, *words, "-o", "there.h5", "--workers", "2")
+    assert json.loads(here)["measures"] == json.loads(there)["measures"]
+    a, b = (fsframe.load_run(name).stages[-1].selection.tables for name in ("here.h5", "there.h5"))
+    assert all(a[key].tobytes() == b[key].tobytes() for key in a)
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (("evaluate", "mim", "on", "toy.csv", "--folds", "1"), 2, "folds"),
+        (("evaluate", "mim:top={0,none}", "knn:k=0", "on", "toy.csv"), 2, "k must be"),
+        (("evaluate", "mim", "on", "toy.csv", "--classifier", "mim"), 2, "not a classifier"),
+        (("evaluate", "mim", "on", "toy.csv", "--classifier", "sklearn.no.Such"), 2, "sklearn.no"),
+        (("evaluate", "mim", "on", "toy.csv", "--folds", "30"), 4, "fewer members"),
+        (("evaluate", "mim", "on", "toy.csv", "--groups", "nobody"), 4, "nobody"),
+        (("evaluate", "mim"), 2, "on DATA"),
+        (("stability", "mim:top=5", "on", "toy.csv"), 4, "not defined for sets of 5 of 5"),
+        (("stability", "mim", "on", "toy.csv", "--metric", "nonsense"), 2, "nonsense"),
+        (("compare", "mim", "on", "toy.csv"), 2, "at least two"),
+        (("compare", "mim knn", "relieff", "toy.csv"), 2, "say which tables"),
+        (("compare", "mim", "relieff", "on"), 2, "at least one table"),
+        (("compare", "mim:top=0", "relief:top=0", "on", "toy.csv"), 2, "relief"),
+        (("compare", "mim", "relieff", "on", "toy.csv", "toy.csv"), 2, "different names"),
+    ],
+)
+def test_wrong_requests_end_with_their_code_and_leave_nothing(folder, capsys, words, code, said):
+    found, out, err = ran(capsys, *words)
+    assert (found, out) == (code, "") and said in err
+    assert not list(folder.glob("*.h5*"))
+
+
+def test_stability_reports_sizes_in_one_pass(folder, capsys):
+    words = (
+        "stability",
+        "anova-f:top=2",
+        "on",
+        "toy.csv",
+        "--metric",
+        "kuncheva",
+        "--n",
+        "6",
+        "-q",
+    )
+    code, out, _ = ran(capsys, *words, "--json")
+    found = json.loads(out)["stability"]["kuncheva"]
+    assert code == 0 and len(found["by_size"]) == 5
+    assert found["value"] == found["by_size"][1] and found["by_size"][4] is None
+    code, out, _ = ran(capsys, *words, "--no-out")
+    assert code == 0 and "The best k features" in out and "kuncheva" in out
+
+
+COMPARE = ("compare", "anova-f:top=1 knn", "anova-f:top=5", "on", "toy.csv", "other.csv", *QUICK)
+
+
+def test_compare_writes_what_it_prints(folder, capsys):
+    code, out, _ = ran(capsys, *COMPARE, "--out", "cmp", "--json", "--csv", "table.csv")
+    found = json.loads(out)
+    assert code == 0 and np.array(found["accuracy"]).shape == (2, 2)
+    assert {p["data"] for p in found["pairs"]} == {"toy", "other"}
+    rows = list(csv.DictReader(io.StringIO(Path("table.csv").read_text())))
+    assert [float(r["accuracy"]) for r in rows] == np.ravel(found["accuracy"]).tolist()
+    assert rows[0]["chain"] == "anova-f:top=1 knn"
+    assert Path("cmp/results.csv").read_text() == Path("table.csv").read_text()
+    with h5py.File("cmp/results.h5") as file:
+        assert file["accuracy"][:].tolist() == found["accuracy"]
+        assert file["splits/toy"].shape == (2, 8)
+    assert len(list(Path("cmp").glob("*.h5"))) == 5
+
+
+def test_compare_called_again_computes_nothing_and_says_the_same(folder, capsys, monkeypatch):
+    _, first, _ = ran(capsys, *COMPARE, "--out", "cmp", "--json")
+
+    def fail(*_, **__):
+        raise AssertionError("computed again")
+
+    monkeypatch.setattr("fsframe.cli.compare.run_chain", fail)
+    code, again, _ = ran(capsys, *COMPARE, "--out", "cmp", "--json")
+    assert code == 0 and json.loads(again) == json.loads(first)
+
+
+def test_compare_refuses_a_folder_of_another_protocol(folder, capsys):
+    ran(capsys, *COMPARE, "--out", "cmp")
+    code, _, err = ran(capsys, *COMPARE, "--out", "cmp", "--seed", "5")
+    assert code == 5 and "another seed" in err
+
+
+def test_compare_tells_problems_of_all_tables_before_it_computes(folder, capsys, monkeypatch):
+    Path("small.csv").write_text("a,b,class\n1,2,x\n2,1,x\n3,1,y\n1,4,y\n2,2,y\n")
+    monkeypatch.setattr("fsframe.cli.compare.run_chain", lambda *_, **__: pytest.fail("begun"))
+    words = [word if word != "other.csv" else "small.csv" for word in COMPARE]
+    code, _, err = ran(capsys, *words)
+    assert code == 4 and "small: classes with fewer members" in err
+
+
+def test_compare_takes_groups(folder, capsys):
+    code, out, _ = ran(
+        capsys, "compare", "anova-f knn", "knn", "on", "grouped.csv", *QUICK, "--groups", "who"
+    )
+    assert code == 0 and "grouped" in out and "corrected resampled t-test" in out
+
+
+def test_examples_of_the_help_run(capsys, tmp_path, monkeypatch):
+    import shlex
+
+    monkeypatch.chdir(PARKINSONS.parents[1])
+    found = 0
+    for command in ("evaluate", "stability", "compare"):
+        _, help_text, _ = ran(capsys, command, "--help")
+        last = () if command == "compare" else ran(capsys, command, "mim", "on", "--help")[1:2]
+        lines = "\n".join([help_text, *last]).splitlines()
+        for line in lines:
+            if line.strip().startswith("fsframe "):
+                words = shlex.split(line)[1:]
+                small = ["--folds", "2", "--repeats", "1"] if command != "stability" else []
+                words = [*words, *small, "-q"]
+                if command != "compare":
+                    words += ["--no-out"]
+                code, out, err = ran(capsys, *words)
+                assert code == 0 and out, (line, err)
+                found += 1
+    assert found >= 5

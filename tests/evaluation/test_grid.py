@@ -1,0 +1,79 @@
+"""Sets of values in a chain's text."""
+
+from __future__ import annotations
+
+import pytest
+
+from fsframe.errors import PluginError, RequestError
+from fsframe.evaluation.grid import ChainGrid
+
+
+def texts(text):
+    return [str(chain) for chain in ChainGrid.parse(text).chains]
+
+
+def test_a_set_stands_for_one_chain_per_value_in_its_order():
+    assert texts("immigrate:sigma={4,2,0.5} margin") == [
+        "immigrate:sigma=4.0 margin",
+        "immigrate:sigma=2.0 margin",
+        "immigrate:sigma=0.5 margin",
+    ]
+
+
+def test_sets_multiply_and_the_last_varies_fastest():
+    assert texts("mim:top={1,2} knn:k={3,5}") == [
+        "mim:top=1 knn:k=3",
+        "mim:top=1 knn:k=5",
+        "mim:top=2 knn:k=3",
+        "mim:top=2 knn:k=5",
+    ]
+
+
+def test_words_and_numbers_may_share_a_set():
+    assert texts("immigrate:sigma={cv,2}") == ["immigrate:sigma=cv", "immigrate:sigma=2.0"]
+
+
+def test_sets_inside_a_base_are_sets_too():
+    assert texts("npfs:base=(mim:top={3,5} jmi),n=5") == [
+        "npfs:n=5,base=(mim:top=3 jmi)",
+        "npfs:n=5,base=(mim:top=5 jmi)",
+    ]
+
+
+def test_a_value_given_twice_is_one_value():
+    assert len(ChainGrid.parse("mim:top={1,1,2}")) == 2
+
+
+def test_a_json_object_is_a_value_not_a_set():
+    base = "sklearn:estimator=sklearn.tree.DecisionTreeClassifier,"
+    assert len(ChainGrid.parse(base + "options='{\"max_depth\": 3}'")) == 1
+    assert len(ChainGrid.parse(base + "options={}")) == 1
+    tuned = base + "options={'{\"max_depth\": 1}','{\"max_depth\": 3}'}"
+    assert [c.classifier.options for c in ChainGrid.parse(tuned).chains] == [
+        '{"max_depth": 1}',
+        '{"max_depth": 3}',
+    ]
+
+
+def test_grids_read_back_from_their_canonical_text():
+    grid = ChainGrid.parse("  mim:top={1, 2}   knn ")
+    assert ChainGrid.parse(grid.text) == grid
+
+
+def test_every_refused_value_is_named():
+    with pytest.raises(RequestError) as caught:
+        ChainGrid.parse("mim:top={0,3,-1} knn:k={2,none}")
+    message = str(caught.value)
+    assert all(word in message for word in ("'0'", "'-1'", "'none'")) and "'3'" not in message
+
+
+def test_too_many_combinations_are_refused_before_any_is_built():
+    sets = ",".join(str(k) for k in range(1, 41))
+    with pytest.raises(RequestError, match="1600 combinations"):
+        ChainGrid.parse(f"mim:top={{{sets}}} knn:k={{{sets}}}")
+
+
+def test_an_unknown_method_is_told_once():
+    with pytest.raises((RequestError, PluginError)) as caught:
+        ChainGrid.parse("imigrate:sigma={1,2}")
+    assert str(caught.value).count("imigrate") <= 2 and "immigrate" in str(caught.value)

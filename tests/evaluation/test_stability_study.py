@@ -1,0 +1,169 @@
+"""Stability of a chain: the sets it keeps, the sizes along its rankings, and what is refused."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from fsframe.dataset import Dataset
+from fsframe.errors import DataError, RequestError
+from fsframe.evaluation.stability_study import StabilityStudy
+from fsframe.executors import open_engine
+from fsframe.registry import stability_metrics
+from fsframe.run import Run
+
+
+def table(n=60, p=10, seed=0, signal=1.0):
+    """Half of the columns tell the classes apart, the first best."""
+    generator = np.random.default_rng(seed)
+    y = np.arange(n) % 2
+    X = generator.standard_normal((n, p))
+    X[:, : p // 2] += signal * y[:, None] * np.linspace(1.5, 0.5, p // 2)
+    return Dataset.from_arrays(X, y)
+
+
+def studied(data, base="anova-f:top=4", run=None, **options):
+    return StabilityStudy(base=base, **{"n": 8, **options}).select(data, run=run, seed=1)
+
+
+def test_values_are_the_metrics_of_the_kept_sets():
+    found = studied(table(), metric=("nogueira", "kuncheva", "jaccard"))
+    kept = found.tables["kept"]
+    assert kept.shape == (8, 10) and (kept.sum(axis=1) == 4).all()
+    for name in ("nogueira", "kuncheva", "jaccard"):
+        expected = float(stability_metrics[name]()(kept))
+        assert found.tables[f"stability-{name}"][0] == expected
+    assert found.scores.tolist() == kept.mean(axis=0).tolist()
+
+
+def test_sizes_are_measured_along_the_rankings():
+    found = studied(table(), metric=("kuncheva",))
+    orders = found.tables["orders"]
+    assert np.array_equal(np.sort(orders, axis=1), np.tile(np.arange(10), (8, 1)))
+    metric = stability_metrics["kuncheva"]()
+    for size in (1, 4, 7):
+        kept = np.zeros((8, 10), dtype=bool)
+        np.put_along_axis(kept, orders[:, :size], True, axis=1)
+        assert found.tables["sizes-kuncheva"][size - 1] == pytest.approx(float(metric(kept)))
+    assert np.isnan(found.tables["sizes-kuncheva"][9])
+    assert studied(table(), metric=("kuncheva",), sizes=3).tables["sizes-kuncheva"].size == 3
+
+
+def test_a_chain_that_cannot_waver_is_stable():
+    found = studied(table(signal=9.0), base="anova-f:top=5", metric=("nogueira",))
+    assert found.tables["stability-nogueira"][0] == 1.0
+    assert sorted(found.selected.tolist()) == [0, 1, 2, 3, 4]
+
+
+def test_noise_is_not_stable():
+    values = []
+    for seed in range(6):
+        data = Dataset.from_arrays(
+            np.random.default_rng(seed).standard_normal((60, 200)), np.arange(60) % 2
+        )
+        # Resamples of one table share rows and so agree somewhat; small ones share few.
+        found = studied(data, base="anova-f:top=10", fraction=0.2, metric=("nogueira",), n=5)
+        values.append(found.tables["stability-nogueira"][0])
+    assert abs(np.mean(values)) < 0.15
+
+
+@pytest.mark.parametrize("resample", ["subsample", "bootstrap", "folds"])
+def test_rows_are_drawn_as_asked(resample, test_methods):
+    data = table(40)
+    studied(data, base="witness", resample=resample, n=5, fraction=0.5, metric=("nogueira",))
+    seen = test_methods.Witness.seen
+    assert len(seen) == 5
+    for _, values, labels in seen:
+        if resample == "subsample":
+            assert len(values) == 20 == np.unique(values).size and labels.sum() == 10
+        elif resample == "bootstrap":
+            assert len(values) == 40 and np.unique(values).size < 40 and labels.sum() == 20
+        else:
+            assert len(values) == 32 == np.unique(values).size
+    if resample == "folds":
+        left_out = [set(data.X[:, 0]) - set(values) for _, values, _ in seen]
+        assert sum(map(len, left_out)) == 40 and set.union(*left_out) == set(data.X[:, 0])
+
+
+def test_measures_of_rankings_take_the_scores():
+    found = studied(table(), metric=("spearman", "canberra"))
+    assert -1 <= found.tables["stability-spearman"][0] <= 1
+    assert "sizes-spearman" not in found.tables
+
+
+def test_similarity_is_the_absolute_correlation():
+    data = table()
+    X = data.X.copy()
+    X[:, 9] = -3 * X[:, 0] + 1
+    X[:, 8] = 0.1
+    same = Dataset.from_arrays(X, data.y)
+    found = studied(same, metric=("zucknick",))
+    alike = np.abs(np.corrcoef(np.delete(X, 8, axis=1).T))
+    full = np.insert(np.insert(alike, 8, 0.0, axis=0), 8, 0.0, axis=1)
+    np.fill_diagonal(full, 1.0)
+    expected = float(stability_metrics["zucknick"]()(found.tables["kept"], full))
+    assert found.tables["stability-zucknick"][0] == pytest.approx(expected, rel=1e-9)
+
+
+def test_unequal_sets_leave_a_measure_of_equal_ones_undefined_and_say_why():
+    found = studied(table(30), base="gflip", metric=("kuncheva",), n=10)
+    assert np.unique(found.tables["kept"].sum(axis=1)).size > 1
+    assert np.isnan(found.tables["stability-kuncheva"][0])
+    assert any("kuncheva is not defined here" in warning for warning in found.warnings)
+
+
+def test_threads_processes_and_seeds():
+    data = table()
+    base = "simba:top=3"
+    one = studied(data, base, run=Run(entropy=4, threads=1))
+    two = studied(data, base, run=Run(entropy=4, threads=2))
+    with open_engine("processes", 2, None) as engine:
+        there = studied(data, base, run=Run(entropy=4, executor=engine))
+    for other in (two, there):
+        for name, array in one.tables.items():
+            assert other.tables[name].tobytes() == array.tobytes(), name
+    different = studied(data, base, run=Run(entropy=5))
+    assert different.tables["orders"].tobytes() != one.tables["orders"].tobytes()
+
+
+@pytest.mark.parametrize(
+    ("data", "options", "words"),
+    [
+        (table(), {"base": "anova-f:top=10"}, "nogueira is not defined for sets of 10 of 10"),
+        (table(), {"base": "anova-f:top=1.0", "metric": ("kuncheva",)}, "kuncheva is not defined"),
+        (table(12), {"resample": "folds", "n": 13}, "12 rows cannot be dealt to 13 folds"),
+        (
+            Dataset.from_arrays([[np.nan, 1.0], [2, 2], [3, 3], [1, 1]], [0, 1, 0, 1]),
+            {"base": "immigrate"},
+            "missing values",
+        ),
+    ],
+)
+def test_what_cannot_be_measured_is_refused_before_work(monkeypatch, data, options, words):
+    def fail(*_, **__):
+        raise AssertionError("work was begun")
+
+    monkeypatch.setattr("fsframe.evaluation.stability_study.select_resamples", fail)
+    with pytest.raises(DataError, match=words):
+        studied(data, **options)
+
+
+def test_a_similarity_beyond_memory_is_refused_before_work():
+    with pytest.raises(RequestError, match=r"similarity of all pairs of 10 features"):
+        studied(table(), metric=("zucknick",), run=Run(memory=1000))
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"metric": "[kuncheva,no-such]"}, "no-such"),
+        ({"fraction": "1"}, "fraction=1"),
+        ({"base": "knn"}, "selects nothing"),
+        ({"base": "mim:top=0"}, "top"),
+        ({"n": "1"}, "n must be"),
+        ({"top": "3"}, "top is for the chain"),
+    ],
+)
+def test_a_wrong_request_is_refused(options, words):
+    with pytest.raises(RequestError, match=words):
+        StabilityStudy.from_texts({"base": "mim", **options})
