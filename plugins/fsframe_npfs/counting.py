@@ -89,6 +89,7 @@ class Bootstraps:
             counts,
             attrs.evolve(surroundings, listener=lambda _: self.report()),
             upstream=self.upstream,
+            parts=self.marker.parts,
         )
         for row, selection in zip(counts, found, strict=True):
             self.marks.append(self.marker.marks(selection, row))

@@ -136,6 +136,7 @@ class Ensemble(WrappingSelector):
             run.child(BASE),
             # What the wrapped chain found on the whole table must not reach its resamples.
             upstream=upstream if self.base is not None else None,
+            parts=("scores",) if self.aggregate == "linear" else (),
         )
         ranks = np.empty((self.n, data.n_features))
         picked = np.zeros((self.n, data.n_features), dtype=bool)

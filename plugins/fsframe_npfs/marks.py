@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from hashlib import blake2b
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import attrs
 import numpy as np
@@ -95,7 +95,9 @@ def _medians(block: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 class Marker(Protocol):
-    """How a Selection becomes codes, and how many things could have been marked."""
+    """How a Selection becomes codes, from which of its parts, and how many codes there are."""
+
+    parts: ClassVar[tuple[str, ...]]
 
     @property
     def cells(self) -> int: ...
@@ -113,6 +115,7 @@ class FeatureMarks:
     has filled up its list, the lowest column first, and a mark would make noise look stable.
     """
 
+    parts: ClassVar[tuple[str, ...]] = ()
     columns: FragileColumns
 
     @property
@@ -138,6 +141,7 @@ class PairMarks:
         How many pairs one resample marks, fewer where fewer have a weight above zero.
     """
 
+    parts: ClassVar[tuple[str, ...]] = ("pair_weights",)
     columns: FragileColumns
     n_pairs: int
 
