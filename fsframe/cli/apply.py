@@ -13,7 +13,7 @@ __all__ = ["apply"]
 
 
 @click.command()
-@click.argument("run")
+@click.argument("run", type=click.Path())
 @click.argument("words", nargs=-1, required=True, metavar="on DATA")
 @click.option("-o", "--out", metavar="FILE", required=True, help="Where to write the table.")
 @click.option(

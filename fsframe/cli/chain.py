@@ -42,7 +42,7 @@ class _Memory(click.ParamType):
         return amount
 
 
-@click.argument("data")
+@click.argument("data", type=click.Path())
 @reading_options
 @click.option(
     "-o",

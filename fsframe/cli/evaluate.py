@@ -30,7 +30,7 @@ __all__ = ["classifier_text", "evaluate"]
 _PROTOCOL = "cross-validation"
 
 
-@click.argument("data")
+@click.argument("data", type=click.Path())
 @reading_options
 @click.option("--folds", metavar="N", help="Folds. [default: 10]")
 @click.option("--repeats", metavar="N", help="Repetitions. [default: 10]")

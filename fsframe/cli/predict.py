@@ -16,7 +16,7 @@ __all__ = ["predict"]
 
 
 @click.command()
-@click.argument("run")
+@click.argument("run", type=click.Path())
 @click.argument("words", nargs=-1, required=True, metavar="on DATA")
 @click.option(
     "--train", metavar="DATA", help="The table the run was made on. [default: where it was then]"

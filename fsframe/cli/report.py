@@ -12,7 +12,7 @@ __all__ = ["report"]
 
 
 @click.command()
-@click.argument("run")
+@click.argument("run", type=click.Path())
 @click.option("-o", "--out", metavar="FILE", help="[default: RUN.html beside the run file]")
 @click.option("--overwrite", is_flag=True, help="Replace the page if it is there.")
 def report(run: str, out: str | None, overwrite: bool) -> None:

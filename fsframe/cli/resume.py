@@ -20,7 +20,7 @@ __all__ = ["resume"]
 
 
 @click.command()
-@click.argument("run")
+@click.argument("run", type=click.Path())
 @click.option("--data", metavar="PATH", help="Where the table is now. [default: where it was]")
 @reading_options
 @engine_options

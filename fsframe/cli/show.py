@@ -12,7 +12,7 @@ __all__ = ["show"]
 
 
 @click.command()
-@click.argument("run")
+@click.argument("run", type=click.Path())
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def show(run: str, as_json: bool) -> None:
     """Show what a run file holds: chain, data, stages, kept features, top pairs, warnings.

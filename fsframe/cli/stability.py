@@ -23,7 +23,7 @@ __all__ = ["stability"]
 _SIZES_SHOWN = 20
 
 
-@click.argument("data")
+@click.argument("data", type=click.Path())
 @reading_options
 @click.option(
     "--metric",

@@ -10,7 +10,7 @@ __all__ = ["verify"]
 
 
 @click.command()
-@click.argument("runs", nargs=-1, required=True)
+@click.argument("runs", nargs=-1, required=True, type=click.Path())
 def verify(runs: tuple[str, ...]) -> None:
     """Check that run files are sound: the seal, the layout, every checksum and digest.
 
