@@ -44,7 +44,9 @@ class Sklearn(Classifier):
     Notes
     -----
     A parameter ``random_state`` is set from the run's stream unless `options` gives it. Rows that a
-    bootstrap drew twice are copied.
+    bootstrap drew twice are copied. Scores are probabilities where the estimator gives some, else
+    its decision function, else −1 and 1; a class without training rows gets 0, or less than any
+    other decision. The weights that arrive are not used, only the columns.
 
     References
     ----------
@@ -102,6 +104,14 @@ class Sklearn(Classifier):
             raise RequestError(f"{self.estimator} refuses its options: {error}") from None
         if "random_state" not in options and "random_state" in made.get_params():
             made.set_params(random_state=random_state)
+        if hasattr(made, "_validate_params"):
+            # What `fit` does first; done here, a wrong value is told before any work starts.
+            try:
+                made._validate_params()
+            except ValueError as error:
+                raise RequestError(
+                    f"{self.estimator} refuses its options: {one_line(error)}"
+                ) from None
         return made
 
     def _fit(self, data: Dataset, upstream: Selection | None, run: Run) -> _Fitted:
@@ -118,33 +128,44 @@ class Sklearn(Classifier):
         except ValueError as error:
             # Scikit-learn says so of missing values, single classes and the like.
             raise DataError(f"{self.estimator} cannot be fitted: {one_line(error)}") from error
-        return _Fitted(made=made, n_classes=data.n_classes, centre=centre, scale=scale)
+        return _Fitted(
+            made=made, name=self.estimator, n_classes=data.n_classes, centre=centre, scale=scale
+        )
 
 
 @attrs.frozen(kw_only=True, eq=False)
 class _Fitted:
     made: Any
+    name: str
     n_classes: int
     centre: NDArray[np.float64]
     scale: NDArray[np.float64]
 
+    def _answer(self, ask: str, X: NDArray[np.float64]) -> NDArray[Any]:
+        try:
+            return np.asarray(getattr(self.made, ask)((X - self.centre) / self.scale))
+        except ValueError as error:
+            # Rows with missing values, where there were none to learn from.
+            raise DataError(f"{self.name} cannot predict: {one_line(error)}") from error
+
     def predict(self, X: NDArray[np.float64]) -> NDArray[np.int64]:
-        return np.asarray(self.made.predict((X - self.centre) / self.scale), dtype=np.int64)
+        return self._answer("predict", X).astype(np.int64)
 
     def predict_scores(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Probabilities where the estimator gives them, else its decisions, else 0 and 1."""
-        scaled = (X - self.centre) / self.scale
+        """Probabilities where the estimator gives them, else its decisions, else −1 and 1."""
         known = np.asarray(self.made.classes_, dtype=np.int64)
         scores = np.zeros((len(X), self.n_classes))
         if hasattr(self.made, "predict_proba"):
-            scores[:, known] = self.made.predict_proba(scaled)
+            scores[:, known] = self._answer("predict_proba", X)
         elif hasattr(self.made, "decision_function"):
-            decided = np.asarray(self.made.decision_function(scaled))
+            decided = self._answer("decision_function", X)
             if decided.ndim == 1:
                 decided = np.column_stack([-decided, decided])
             # A class without training rows is never likelier than one with some.
-            scores[:] = decided.min() - 1.0
+            scores[:] = decided.min(initial=0.0) - 1.0
             scores[:, known] = decided
         else:
+            # Not 0 and 1: a bare answer must not pass for a certain probability.
+            scores[:] = -1.0
             scores[np.arange(len(X)), self.predict(X)] = 1.0
         return scores

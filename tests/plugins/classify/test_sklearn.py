@@ -1,0 +1,142 @@
+"""Scikit-learn's classifiers at the end of a chain, and what is said where they cannot be used."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
+
+from fsframe.chain import Chain
+from fsframe.dataset import Dataset
+from fsframe.errors import DataError, PluginError, RequestError
+from fsframe.run import Run
+from fsframe_classify.sklearn_estimator import Sklearn
+
+
+def table(n_classes=2, seed=0):
+    generator = np.random.default_rng(seed)
+    y = np.arange(60) % n_classes
+    X = generator.standard_normal((60, 5))
+    X[:, 0] += y
+    return Dataset.from_arrays(X, y)
+
+
+def estimator(path, standardize=False, **options):
+    return Sklearn(
+        estimator=f"sklearn.{path}", options=json.dumps(options), standardize=standardize
+    )
+
+
+NEW = np.random.default_rng(9).standard_normal((20, 5))
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_probabilities_are_the_estimators_own(n_classes):
+    data = table(n_classes)
+    scale = StandardScaler().fit(data.X)
+    theirs = LogisticRegression(C=0.3).fit(scale.transform(data.X), data.y)
+    fitted = estimator("linear_model.LogisticRegression", standardize=True, C=0.3).fit(data)
+    assert fitted.predict_scores(NEW) == pytest.approx(theirs.predict_proba(scale.transform(NEW)))
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_decisions_stand_in_for_probabilities(n_classes):
+    data = table(n_classes)
+    theirs = SVC().fit(data.X, data.y)
+    fitted = estimator("svm.SVC").fit(data)
+    scores = fitted.predict_scores(NEW)
+    assert (fitted.predict(NEW) == theirs.predict(NEW)).all()
+    if n_classes == 2:
+        assert scores[:, 1] == pytest.approx(theirs.decision_function(NEW))
+    else:
+        assert scores == pytest.approx(theirs.decision_function(NEW))
+
+
+def test_a_bare_answer_is_no_probability():
+    from fsframe.evaluation.measures import log_loss
+
+    fitted = estimator("svm.LinearSVC").fit(table())
+    assert np.isnan(log_loss(np.zeros(20, dtype=int), fitted.predict_scores(NEW)))
+
+
+def test_a_random_estimator_draws_from_the_runs_stream():
+    method = estimator("ensemble.RandomForestClassifier", n_estimators=5)
+    a, b, c = (method.fit(table(), run=Run(entropy=e)).predict_scores(NEW) for e in (1, 1, 2))
+    assert a.tobytes() == b.tobytes() != c.tobytes()
+    fixed = estimator("ensemble.RandomForestClassifier", n_estimators=5, random_state=4)
+    theirs = RandomForestClassifier(5, random_state=4).fit(table().X, table().y)
+    assert fixed.fit(table(), seed=77).predict_scores(NEW) == pytest.approx(
+        theirs.predict_proba(NEW)
+    )
+
+
+def test_rows_drawn_twice_are_copied():
+    data = table()
+    counts = np.random.default_rng(0).integers(0, 3, 60)
+    method = estimator("naive_bayes.GaussianNB")
+    copied = data.take_rows(np.repeat(np.arange(60), counts))
+    ours = method.fit(data.with_counts(counts)).predict_scores(NEW)
+    assert ours == pytest.approx(method.fit(copied).predict_scores(NEW))
+
+
+def test_a_class_without_training_rows_is_never_predicted():
+    data = table(3)
+    counts = (data.y != 1).astype(np.int64)
+    for path in ("naive_bayes.GaussianNB", "svm.SVC", "linear_model.RidgeClassifier"):
+        fitted = estimator(path).fit(data.with_counts(counts))
+        scores = fitted.predict_scores(NEW)
+        assert scores.shape == (20, 3) and (scores.argmax(axis=1) != 1).all()
+        assert (fitted.predict(NEW) == scores.argmax(axis=1)).all()
+
+
+def test_only_the_kept_columns_reach_it():
+    data = table()
+    chain = Chain.parse("anova-f:top=2 sklearn:estimator=sklearn.naive_bayes.GaussianNB")
+    kept = np.sort(Chain.parse("anova-f:top=2").select(data).selected)
+    alone = estimator("naive_bayes.GaussianNB").fit(data.take_columns(kept))
+    assert chain.fit(data).predict_scores(NEW) == pytest.approx(alone.predict_scores(NEW[:, kept]))
+
+
+def test_missing_values_go_where_the_estimator_takes_them():
+    data = table()
+    X = data.X.copy()
+    X[2, 3] = np.nan
+    holes = Dataset.from_arrays(X, data.y)
+    taken = estimator("ensemble.HistGradientBoostingClassifier", max_iter=2).fit(holes)
+    assert taken.predict(NEW).shape == (20,)
+    with pytest.raises(DataError, match="NaN"):
+        estimator("naive_bayes.GaussianNB").fit(holes)
+    with pytest.raises(DataError, match="cannot predict"):
+        estimator("naive_bayes.GaussianNB").fit(data).predict(X)
+
+
+@pytest.mark.parametrize(
+    ("path", "options", "words"),
+    [
+        ("sklearn.nowhere.Thing", "{}", "cannot import"),
+        ("sklearn.svm.Nothing", "{}", "not the import path of a classifier"),
+        ("sklearn.preprocessing.StandardScaler", "{}", "not the import path of a classifier"),
+        ("SVC", "{}", "not the import path of a classifier"),
+        ("sklearn.svm.SVC", '{"depth": 3}', "refuses its options"),
+        ("sklearn.svm.SVC", '{"C": -1}', "refuses its options"),
+        ("sklearn.svm.SVC", "[1]", "must be a JSON object"),
+        ("sklearn.svm.SVC", "{", "is not JSON"),
+    ],
+)
+def test_what_cannot_be_built_is_refused_when_it_is_asked_for(path, options, words):
+    with pytest.raises(RequestError, match=words):
+        Sklearn(estimator=path, options=options)
+
+
+def test_without_scikit_learn_the_extra_is_named(monkeypatch):
+    def refuse(name):
+        raise ModuleNotFoundError("No module named 'sklearn'")
+
+    monkeypatch.setattr("fsframe_classify.sklearn_estimator.import_module", refuse)
+    with pytest.raises(PluginError, match=r"fsframe\[sklearn\]"):
+        Sklearn(estimator="sklearn.svm.SVC")
