@@ -78,17 +78,19 @@ def content_digest(items: Mapping[str, Any]) -> str:
         array = storable(items[name], name)
         kind, payload = _payload(array)
         shape = "x".join(str(size) for size in array.shape)
-        digest.update(b"\0".join((name.encode(), kind.encode(), shape.encode(), payload)))
+        digest.update(f"{name}\0{kind}\0{shape}\0".encode())
+        digest.update(payload)
     return digest.hexdigest()
 
 
-def _payload(array: NDArray[Any]) -> tuple[str, bytes]:
+def _payload(array: NDArray[Any]) -> tuple[str, Any]:
     if array.dtype.kind == "S":
         texts = array.ravel().tolist()
         return "text", b"".join(len(text).to_bytes(8, "little") + text for text in texts)
-    if array.dtype.kind == "f":
+    kind = array.dtype.name
+    if array.dtype.kind == "f" and np.isnan(array).any():
         array = np.where(np.isnan(array), np.array(np.nan, dtype=array.dtype), array)
-    return array.dtype.name, array.tobytes()
+    return kind, array.reshape(-1).view(np.uint8)
 
 
 def pair_items(pairs: PairWeights) -> dict[str, NDArray[Any]]:

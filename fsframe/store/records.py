@@ -50,6 +50,13 @@ def _mapping(value: Any) -> Mapping[str, Any]:
     return MappingProxyType(dict(value))
 
 
+def _arrays(value: Any) -> Mapping[str, NDArray[Any]]:
+    found = {str(name): np.asarray(array).view() for name, array in dict(value).items()}
+    for array in found.values():
+        array.setflags(write=False)
+    return MappingProxyType(found)
+
+
 def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
@@ -139,8 +146,8 @@ class StageRecord:
     params: Mapping[str, Any] = attrs.field(factory=dict, converter=_mapping)
     selection: Selection | None = attrs.field(default=None, repr=False)
     features_in: NDArray[np.int64] = attrs.field(converter=_columns, repr=False)
-    model: Mapping[str, NDArray[Any]] = attrs.field(converter=_mapping, repr=False)
-    tables: Mapping[str, NDArray[Any]] = attrs.field(converter=_mapping, repr=False)
+    model: Mapping[str, NDArray[Any]] = attrs.field(converter=_arrays, repr=False)
+    tables: Mapping[str, NDArray[Any]] = attrs.field(converter=_arrays, repr=False)
     warnings: tuple[str, ...] = attrs.field(converter=_texts)
     seconds: float = attrs.field(default=0.0, converter=float)
     seed: tuple[int, ...] = attrs.field(default=(), converter=_key)
@@ -164,6 +171,11 @@ class StageRecord:
 
     def digest(self) -> str:
         """SHA-256 of what was found and how it was asked for, without times and versions."""
+        return self._digest
+
+    @cached_property
+    def _digest(self) -> str:
+        # Everything it covers is frozen, so it is computed once.
         return stage_digest(self)
 
 
