@@ -2,12 +2,14 @@
 
     python benchmarks/infotheory/speed.py [--sizes 0,1,2,3,4] [--criteria jmi,mrmr,disr,cmim,mim]
 
-Ratios to the first row of each table. Five tables of five levels and two classes. "codes" starts from a table of bytes in memory, the best
-form of every program compared, and includes our packing into bit rows; "packed" is the selection
-alone; "doubles" starts from a float64 Dataset and includes finding the levels. `plain C` is our own
-loop in this folder. Processor seconds are shown, elapsed ones with FSFRAME_BENCHMARK_CLOCK=wall (the only
-ones in which a second thread can help). Columns "published seconds" are what FEAST 2.0.0 and praznik 13.0.0 took, one
-thread, on another day on a machine of the same kind: constants, not measured here.
+Five tables of five levels and two classes; ratios are to the first row of each. "codes" starts from
+a table of bytes in memory, the best form of every program compared, and includes our packing into
+bit rows; "packed" is the selection alone; "doubles" starts from a float64 Dataset and includes
+finding the levels. `plain C` is our own loop in this folder.
+
+Processor seconds are shown, elapsed ones with FSFRAME_BENCHMARK_CLOCK=wall (the only ones in which
+a second thread can help). "Published seconds" are what FEAST 2.0.0 and praznik 13.0.0 took, one
+thread, elapsed, on another day on a machine of the same kind: constants, not measured here.
 """
 
 from __future__ import annotations

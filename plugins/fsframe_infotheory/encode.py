@@ -354,9 +354,8 @@ def _chunk(columns: _Columns, bins: Bins, layout: Layout, whole_counts: bool) ->
     n_blocks = -(-len(narrow) // LANES)
     lanes = np.full(n_blocks * LANES, -1, np.int64)
     lanes[: len(narrow)] = narrow
-    block_levels = np.array(
-        [levels[narrow[b * LANES : (b + 1) * LANES]].max() for b in range(n_blocks)], np.int64
-    )
+    # Ascending levels, so that the last feature of a block has the most.
+    block_levels = levels[narrow[np.minimum(np.arange(1, n_blocks + 1) * LANES, len(narrow)) - 1]]
     offsets = np.concatenate([[0], np.cumsum((block_levels - 1) * layout.n_words * LANES)])
     margin_offsets = np.concatenate([[0], np.cumsum(block_levels * layout.n_classes * LANES)])
     planes = np.zeros(int(offsets[-1]), np.uint64)

@@ -117,6 +117,8 @@ class InformationFilter(Selector):
 
     def columns_named(self, names: tuple[str, ...], data: Dataset) -> NDArray[np.intp]:
         """Columns of the features in `names`, in that order."""
+        if not names:
+            return np.empty(0, dtype=np.intp)
         place = {name: column for column, name in enumerate(data.feature_names)}
         unknown = [name for name in names if name not in place]
         if unknown:
