@@ -160,6 +160,10 @@ class PairWeights:
         order = np.lexsort((b, a, -w))[:n]
         return [Pair(int(a[k]), int(b[k]), float(w[k])) for k in order]
 
+    def count(self) -> int:
+        """Number of pairs with a weight above zero."""
+        return int(np.count_nonzero(self.triplets()[2] > 0))
+
     def restrict(self, columns: NDArray[np.intp]) -> PairWeights:
         """The weights among `columns` only, renumbered to positions in `columns`."""
         place = {int(column): position for position, column in enumerate(columns)}

@@ -16,6 +16,8 @@ from fsframe.store import RunRecord, StageRecord, printable
 __all__ = ["file_lines", "frequency_lines", "result_lines", "result_object"]
 
 _PAIRS_SHOWN = 10
+# In the JSON object; the run file has all.
+_PAIRS_LISTED = 1000
 _FEATURES_SHOWN = 30
 _BAR = 16
 
@@ -37,7 +39,8 @@ def result_object(record: RunRecord, path: Path | None) -> dict[str, Any]:
         "seed": record.seed,
         "selected": list(record.selected_names),
         "scores": {name: _number(value) for name, value in zip(names, record.scores, strict=True)},
-        "pairs": [[names[a], names[b], weight] for a, b, weight in record.pairs],
+        "pairs": [[names[a], names[b], w] for a, b, w in record.strongest_pairs(_PAIRS_LISTED)],
+        "n_pairs": record.n_pairs,
         "warnings": list(record.all_warnings()),
         "stages": [
             {
@@ -68,8 +71,7 @@ def result_lines(record: RunRecord, path: Path | None) -> Iterator[str]:
     yield from _stage_lines(record)
     yield ""
     yield from _feature_lines(record)
-    pairs = record.pairs
-    if pairs:
+    if record.n_pairs:
         yield ""
         yield from _pair_lines(record)
     warnings = record.all_warnings()
@@ -143,9 +145,8 @@ def _short(value: float) -> str:
 
 
 def _pair_lines(record: RunRecord) -> Iterator[str]:
-    pairs = record.pairs
-    shown = pairs[:_PAIRS_SHOWN]
-    yield f"Pairs that matter together (the {len(shown)} strongest of {len(pairs)} by weight):"
+    shown = record.strongest_pairs(_PAIRS_SHOWN)
+    yield f"Pairs that matter together (the {len(shown)} strongest of {record.n_pairs} by weight):"
     names = record.feature_names
     rows = [[printable(names[a]), printable(names[b]), _short(w)] for a, b, w in shown]
     yield from table_lines(["feature", "with", "weight"], rows, right={2})

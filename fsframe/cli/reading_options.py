@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from fsframe.errors import RequestError
+
 if TYPE_CHECKING:
     from fsframe.dataset import Dataset
 
@@ -85,5 +87,7 @@ def _label(text: str | None) -> str | int | None:
     body = text.strip()
     if body.lstrip("-").isdigit():
         number = int(body)
+        if number == 0:
+            raise RequestError("--label 0: columns are numbered from 1 (from the end: -1)")
         return number - 1 if number > 0 else number
     return text

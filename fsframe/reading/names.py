@@ -98,7 +98,7 @@ def check_names(names: Sequence[str], columns: Sequence[int], path: object) -> N
         raise DataError(
             f"{path}, line of names: used more than once: {places}{more}; rename the columns, or, "
             f"if "
-            "the first line is a row and not names, say so (header=False)"
+            "the first line is a row and not names, say so (header=False, --no-header)"
         )
     long = next((name for name in wanted if len(name.encode()) > MAX_NAME_BYTES), None)
     if long is not None:

@@ -182,7 +182,7 @@ def _number_names(sheet: Sheet, names: tuple[str, ...]) -> list[str]:
         return []
     return [
         f"the first line was taken as names, though {len(numbers)} of them are numbers "
-        f"({listed(numbers, 3)}); if it is a row, say so (header=False)"
+        f"({listed(numbers, 3)}); if it is a row, say so (header=False, --no-header)"
     ]
 
 

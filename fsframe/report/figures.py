@@ -93,7 +93,8 @@ def _scores(record: RunRecord) -> Iterator[Figure]:
 
 def _pairs(record: RunRecord) -> Iterator[Figure]:
     weights = record.pair_weights
-    pairs = record.pairs
+    # Enough of the strongest to involve as many columns as the picture holds.
+    pairs = record.strongest_pairs(_MOST * _MOST * 10)
     if weights is None or not pairs:
         return
     involved: dict[int, None] = {}

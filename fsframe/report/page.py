@@ -73,9 +73,9 @@ def _body(record: RunRecord, path: Path | None) -> Iterator[str]:
     )
     if record.selected.size > _MOST:
         yield f'<p class="quiet">… and {record.selected.size - _MOST} more in the run file.</p>'
-    if record.pairs:
+    if record.n_pairs:
         yield "<h2>Strongest pairs</h2>"
-        rows = [[names[a], names[b], f"{w:.4g}"] for a, b, w in record.pairs[:_MOST]]
+        rows = [[names[a], names[b], f"{w:.4g}"] for a, b, w in record.strongest_pairs(_MOST)]
         yield from _table(["feature", "with", "weight"], rows)
     yield "<h2>How it was made</h2>"
     yield from _table(

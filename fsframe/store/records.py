@@ -256,6 +256,17 @@ class RunRecord:
         weights = self.pair_weights
         return [] if weights is None else weights.top()
 
+    def strongest_pairs(self, n: int) -> list[Pair]:
+        """The first n of `pairs`, without making the others: they may be millions."""
+        weights = self.pair_weights
+        return [] if weights is None else weights.top(n)
+
+    @property
+    def n_pairs(self) -> int:
+        """Number of pairs with a weight above zero."""
+        weights = self.pair_weights
+        return 0 if weights is None else weights.count()
+
     def all_warnings(self) -> tuple[str, ...]:
         """What was said about the data, then about each stage, the stage named."""
         of_stages = (
