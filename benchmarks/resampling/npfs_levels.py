@@ -1,0 +1,172 @@
+"""What the nulls of NPFS name where nothing is relevant, and what they find where something is.
+
+    python benchmarks/resampling/npfs_levels.py [--repeats 100] [--only BEGINNING] [--out FILE]
+
+Table of the slides: integers 0 … 10, class 1 where the sum of the first k* features is at most
+5·k*; k* = 0 is a label that means nothing. `nominal` is alpha·K, the number of features that a test
+which holds its level names on average; `se` is the standard error of `named` over the repeats.
+`--only "1000 250 15 npfs"` measures the cases of that N, K, k* and stage, and replaces their lines.
+The last cases deal out the labels of the Parkinsons table anew, with immigrate as the base.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import time
+from pathlib import Path
+
+import attrs
+import numpy as np
+
+import fsframe
+from fsframe.chain import Chain
+from fsframe.dataset import Dataset
+from fsframe.run import Run
+
+HERE = Path(__file__).parent
+
+
+@attrs.frozen
+class Case:
+    """One test on one kind of table."""
+
+    rows: int
+    features: int
+    kept: int
+    relevant: int
+    stage: str
+    repeats: float = 1.0  # times the repeats asked for; long cases take fewer, at least 50
+
+
+def cases() -> list[Case]:
+    plain = "npfs:null=published,stratify=false"
+    found = []
+    for rows, features, kept in ((1000, 100, 10), (1000, 250, 25), (200, 22, 5)):
+        for relevant in (0, 15 if features > 22 else 3):
+            found += [
+                Case(rows, features, kept, relevant, stage, share)
+                for stage, share in (
+                    (f"{plain},n=100", 1.0),
+                    (f"{plain},n=500", 0.5),
+                    (f"{plain},n=100,correction=bonferroni", 0.5),
+                    ("npfs", 2.0),
+                    ("npfs:n=100", 1.0),
+                    ("npfs:compare=pooled", 1.0),
+                    ("npfs:settle=0.001", 0.5),
+                )
+            ]
+    found.append(Case(1000, 250, 25, 15, "npfs:correction=bh", 0.5))
+    for features, kept in ((100, 10), (250, 25)):
+        for relevant in (0, 15):
+            found += [
+                Case(20000, features, kept, relevant, "npfs:null=shards,n=100", 0.5),
+            ]
+    return found
+
+
+def slides_table(seed: int, case: Case) -> Dataset:
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, 11, size=(case.rows, case.features))
+    if case.relevant:
+        y = (X[:, : case.relevant].sum(axis=1) <= 5 * case.relevant).astype(int)
+    else:
+        y = rng.permutation(np.arange(case.rows) % 2)
+    return Dataset.from_arrays(X, y)
+
+
+def alone(seed: int) -> Run:
+    """One thread: the tables are small, and several of these may run side by side."""
+    return Run(entropy=seed, threads=1)
+
+
+def measured(case: Case, repeats: int) -> dict[str, object]:
+    """Means over `repeats` tables, one seed each."""
+    number = max(50, int(repeats * case.repeats))
+    chain = Chain.parse(f"mim:top={case.kept} {case.stage}")
+    true, false = np.zeros(number), np.zeros(number)
+    began = time.perf_counter()
+    for seed in range(number):
+        found = chain.select(slides_table(seed, case), run=alone(seed)).selected
+        true[seed] = (found < case.relevant).sum()
+        false[seed] = (found >= case.relevant).sum()
+    return line("slides", str(chain), case.rows, case.features, case.relevant, true, false, began)
+
+
+def immigrate_under_permuted_labels(stage: str, repeats: int) -> dict[str, object]:
+    data = fsframe.read(HERE.parents[1] / "examples" / "parkinsons.csv")
+    chain = Chain.parse(f"immigrate {stage}")
+    false = np.zeros(repeats)
+    began = time.perf_counter()
+    for seed in range(repeats):
+        y = np.random.default_rng(seed).permutation(data.y)
+        false[seed] = chain.select(data.with_labels(y), run=alone(seed)).selected.size
+    rows, features = data.n_samples, data.n_features
+    return line(
+        "parkinsons, label permuted", str(chain), rows, features, 0, 0 * false, false, began
+    )
+
+
+def line(table: str, chain: str, rows: int, features: int, relevant: int,
+         true: np.ndarray, false: np.ndarray, began: float) -> dict[str, object]:  # fmt: skip
+    named = true + false
+    return {
+        "table": table,
+        "chain": chain,
+        "N": rows,
+        "K": features,
+        "k_star": relevant,
+        "repeats": len(named),
+        "named": round(named.mean(), 3),
+        "se": round(named.std(ddof=1) / np.sqrt(len(named)), 3),
+        "true": round(true.mean(), 3),
+        "false": round(false.mean(), 3),
+        "nominal": round(0.01 * features, 3),
+        "seconds_each": round((time.perf_counter() - began) / len(named), 2),
+    }
+
+
+def key_of(row: dict[str, object]) -> tuple[str, ...]:
+    return tuple(str(row[name]) for name in ("table", "chain", "N", "K", "k_star"))
+
+
+def known_lines(path: Path) -> dict[tuple[str, ...], dict[str, object]]:
+    """What earlier runs measured, so that a run of some cases replaces their lines only."""
+    if not path.exists():
+        return {}
+    with path.open() as lines:
+        return {key_of(row): row for row in csv.DictReader(lines)}
+
+
+def write_lines(path: Path, found: dict[tuple[str, ...], dict[str, object]]) -> None:
+    path.parent.mkdir(exist_ok=True)
+    rows = [found[key] for key in sorted(found)]
+    with path.open("w", newline="") as lines:
+        writer = csv.DictWriter(lines, rows[0].keys(), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--repeats", type=int, default=100)
+    parser.add_argument("--only", default="", help="cases whose line begins so")
+    parser.add_argument("--out", type=Path, default=HERE / "results" / "npfs_levels.csv")
+    arguments = parser.parse_args()
+    found = known_lines(arguments.out)
+
+    def report(row: dict[str, object]) -> None:
+        print(*row.values(), sep="  ", flush=True)
+        found[key_of(row)] = row
+        write_lines(arguments.out, found)
+
+    for case in cases():
+        if f"{case.rows} {case.features} {case.relevant} {case.stage}".startswith(arguments.only):
+            report(measured(case, arguments.repeats))
+    for stage in ("npfs", "npfs:null=published,stratify=false,n=100"):
+        if f"parkinsons {stage}".startswith(arguments.only):
+            report(immigrate_under_permuted_labels(stage, max(50, arguments.repeats // 2)))
+
+
+if __name__ == "__main__":
+    main()
