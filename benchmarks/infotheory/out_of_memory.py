@@ -2,7 +2,7 @@
 
     python benchmarks/infotheory/out_of_memory.py [--folder /some/where] [--columns 200000]
 
-Writes the table once (1 GB) into the folder, then runs `mim`, `mrmr:top=50` and `jmi:top=50` on it in
+Writes the table (1 GB) into the folder, then runs `mim`, `mrmr:top=50` and `jmi:top=50` on it in
 processes of their own, with `memory=1 GB`, and prints seconds and the largest resident set of each.
 Then the growth with rows, columns and k, on tables a tenth of that size.
 """

@@ -8,8 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.compiled import njit
+from fsframe_infotheory.discretise import Discretiser
+from fsframe_infotheory.edges import equal_width_edges
 
-__all__ = ["draws_by_class", "relevance_sums"]
+__all__ = ["draws_by_class", "edges_of_each", "relevance_sums"]
+
+END = 64
+"""Rows at each end of a sorted column among which the drawn extremes are looked for."""
 
 
 def draws_by_class(
@@ -105,3 +110,64 @@ def relevance_sums(  # type: ignore[no-untyped-def]
         j += table[total]
         sums_j[b] = j
         sums_jy[b] = jy
+
+
+def edges_of_each(
+    values: NDArray[np.float64],
+    y: NDArray[np.int64],
+    categorical: bool,
+    counts: NDArray[np.int64],
+    discretiser: Discretiser,
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Edges that each bootstrap would learn for one column, and where each one's begin.
+
+    Parameters
+    ----------
+    values : (n,) float64
+        NaN is a missing value.
+    y : (n,) int64
+    categorical : bool
+    counts : (n_bootstraps, n) int64
+    discretiser : Discretiser
+
+    Notes
+    -----
+    Bins of equal width need the drawn extremes only, which are near the ends of the sorted column
+    in almost every bootstrap; every other rule is learned on each bootstrap's rows.
+    """
+    if discretiser.rule in ("auto", "equal-width") and not categorical:
+        edges = _equal_width(values, counts, discretiser)
+        if edges is not None:
+            return edges.ravel(), np.arange(len(counts) + 1) * edges.shape[1]
+    found = []
+    for drawn in counts:
+        live = drawn > 0
+        as_levels, bounds = discretiser.learn_values(
+            values[live], y[live], drawn[live], categorical
+        )
+        found.append(bounds[1:] if as_levels else bounds)
+    return np.concatenate(found), np.cumsum([0, *(len(bounds) for bounds in found)])
+
+
+def _equal_width(
+    values: NDArray[np.float64], counts: NDArray[np.int64], discretiser: Discretiser
+) -> NDArray[np.float64] | None:
+    """Edges of each bootstrap as (n_bootstraps, n_bins − 1); None where one needs a closer look."""
+    ascending = np.argsort(values)[: np.count_nonzero(~np.isnan(values))]
+    broken = np.flatnonzero((values != np.floor(values)) & ~np.isnan(values))
+    totals = counts.sum(axis=1)
+    if ascending.size < 2 or broken.size == 0 or not (totals == totals[0]).all():
+        return None
+    # A bootstrap that draws whole numbers only may keep them as levels.
+    if not (counts[:, broken[:END]] > 0).any(axis=1).all():
+        return None
+    low_rows, high_rows = ascending[:END], ascending[::-1][:END]
+    low_drawn, high_drawn = counts[:, low_rows] > 0, counts[:, high_rows] > 0
+    if not (low_drawn.any(axis=1) & high_drawn.any(axis=1)).all():
+        return None
+    low = values[low_rows[low_drawn.argmax(axis=1)]]
+    high = values[high_rows[high_drawn.argmax(axis=1)]]
+    if not (low < high).all():
+        return None
+    edges = equal_width_edges(low, high, discretiser.n_bins(int(totals[0])))
+    return edges if (edges[:, 1:] > edges[:, :-1]).all() else None

@@ -12,9 +12,9 @@ from fsframe.dataset import Dataset
 from fsframe.params import choice, integer, param
 from fsframe.run import Run
 from fsframe.selection import Selection
-from fsframe_infotheory.bootstrap import draws_by_class, relevance_sums
-from fsframe_infotheory.discretise import Bins, Discretiser
-from fsframe_infotheory.encode import in_threads
+from fsframe_infotheory.bootstrap import draws_by_class, edges_of_each, relevance_sums
+from fsframe_infotheory.discretise import Discretiser
+from fsframe_infotheory.encode import encode, in_threads
 from fsframe_infotheory.entropy import clogc_table, sum_clogc
 from fsframe_infotheory.estimated import estimated_relevance
 from fsframe_infotheory.pairs import PairParameters
@@ -125,59 +125,40 @@ def _bootstrap_relevance(
     sum_y = np.array([sum_clogc(sizes) for sizes in class_sums.T])
     bits = np.empty((len(counts), data.n_features))
 
+    encoded, bins = encode(data, discretiser, run=run)
+
+    y, drawn = data.y[order], counts[:, order]
+
     def work(bound: tuple[int, int]) -> None:
         start, stop = bound
-        block = np.asarray(data.columns(start, stop), dtype=np.float64)[order]
-        bins = discretiser.learn_columns(data, start, stop)
+        block = None
+        if not bins.as_levels[start:stop].all():
+            block = np.asarray(data.columns(start, stop), dtype=np.float64)[order].T
         for j in range(start, stop):
-            values = np.ascontiguousarray(block[:, j - start])
-            edges, edge_starts = _edges_of_each(
-                values, bins, j - start, data, bool(data.categorical[j]), counts, order, discretiser
-            )
-            fine_edges = np.unique(edges)
-            kind = np.uint16 if fine_edges.size < 65000 else np.uint32
-            codes = np.searchsorted(fine_edges, values, side="right").astype(kind)
-            codes[np.isnan(values)] = fine_edges.size + 1
+            if bins.as_levels[j]:
+                # The same levels in every bootstrap: those not drawn have counts of zero, which
+                # change nothing.
+                codes, fine_edges = encoded.codes_of(j), bins.of(j)[1:]
+                edges = np.tile(fine_edges, len(counts))
+                edge_starts = np.arange(len(counts) + 1) * fine_edges.size
+            else:
+                values = np.ascontiguousarray(block[j - start])
+                edges, edge_starts = edges_of_each(
+                    values, y, bool(data.categorical[j]), drawn, discretiser
+                )
+                fine_edges = np.unique(edges)
+                codes = np.searchsorted(fine_edges, values, side="right")
+                codes[np.isnan(values)] = fine_edges.size + 1
             n_levels = fine_edges.size + 2
+            kind = np.uint16 if n_levels <= 1 << 16 else np.uint32
             fine = np.empty((n_levels, data.n_classes, len(counts)), draws.dtype)
             sums_j, sums_jy = np.empty(len(counts)), np.empty(len(counts))
             relevance_sums(
-                codes, n_levels, fine_edges, edges, edge_starts, draws, starts, table, fine,
-                sums_j, sums_jy,
+                codes.astype(kind), n_levels, fine_edges, edges, edge_starts, draws, starts, table,
+                fine, sums_j, sums_jy,
             )  # fmt: skip
             relevance = np.log2(totals) + (sums_jy - sums_j - sum_y) / totals
             bits[:, j] = np.maximum(relevance, 0.0)
 
-    in_threads(run.threads, work, data.column_blocks(1 << 23))
+    in_threads(run.threads, work, encoded.bounds)
     return bits
-
-
-def _edges_of_each(
-    values: NDArray[np.float64],
-    bins: Bins,
-    place: int,
-    data: Dataset,
-    categorical: bool,
-    counts: NDArray[np.int64],
-    order: NDArray[np.int64],
-    discretiser: Discretiser,
-) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Edges that each bootstrap would learn for one column, and where each one's begin.
-
-    Levels kept as they are have the same edges in every bootstrap: levels that were not drawn
-    have counts of zero, which change nothing.
-    """
-    n_bootstraps = len(counts)
-    if bins.as_levels[place]:
-        same = bins.of(place)[1:]
-        return np.tile(same, n_bootstraps), np.arange(n_bootstraps + 1) * same.size
-    found = []
-    y = data.y[order]
-    for row in counts:
-        drawn = row[order]
-        live = drawn > 0
-        as_levels, bounds = discretiser.learn_values(
-            values[live], y[live], drawn[live], categorical
-        )
-        found.append(bounds[1:] if as_levels else bounds)
-    return np.concatenate(found), np.cumsum([0, *(len(bounds) for bounds in found)])
