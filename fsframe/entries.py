@@ -37,6 +37,11 @@ def _check_line(_: Any, attribute: attrs.Attribute[Any], value: str) -> None:
         raise ValueError(f"entry {attribute.name} must be one line of text, not {value!r}")
 
 
+def _sentence(value: str) -> str:
+    """`value` as lists show it: a capital first, no full stop."""
+    return value[:1].upper() + value[1:].rstrip(".") if isinstance(value, str) else value
+
+
 def _check_words(_: Any, attribute: attrs.Attribute[Any], value: frozenset[str]) -> None:
     if not all(isinstance(word, str) and word.isprintable() for word in value):
         raise ValueError(f"entry {attribute.name} must be words, not {sorted(map(repr, value))}")
@@ -78,7 +83,7 @@ class Entry:
 
     name: str = attrs.field(validator=_check_name)
     target: str = attrs.field(validator=_check_target)
-    summary: str = attrs.field(default="", validator=_check_line)
+    summary: str = attrs.field(default="", converter=_sentence, validator=_check_line)
     reference: str = attrs.field(default="", validator=_check_line)
     api: int = attrs.field(default=API_VERSION, validator=_check_api)
 

@@ -1,0 +1,213 @@
+"""Writes docs/reference.md from the program itself: commands, methods, plugins, laws.
+
+``python docs/make_reference.py`` writes the page; with ``--check`` it says whether it is current.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import click
+
+from fsframe import classifiers, errors, hookspecs, manager, selectors, stability_metrics
+from fsframe.cli import cli, main
+from fsframe.params import Parameter, format_value
+from fsframe.registry import Offer, Registry
+from fsframe.selector import WrappingSelector
+from fsframe.testing import (
+    ClassifierConformance,
+    Conformance,
+    SelectorConformance,
+    StabilityMetricConformance,
+)
+
+PAGE = Path(__file__).parent / "reference.md"
+
+_HEAD = """\
+# Reference
+
+Written by `python docs/make_reference.py` from the program itself; do not edit it. What the words
+mean is said in [chains](chains.md) and [data](data.md), the run file in
+[file-format](file-format.md), each method on [its page](methods/).
+"""
+
+
+def reference() -> str:
+    """The whole page."""
+    parts = [_HEAD, *_commands(), *_methods(), *_plugins(), *_laws()]
+    return "\n".join(parts).rstrip() + "\n"
+
+
+def _commands() -> Iterator[str]:
+    yield "## Commands\n"
+    yield from _command("fsframe", cli)
+    context = click.Context(cli, info_name="fsframe")
+    for name in cli.list_commands(context):
+        command = cli.get_command(context, name)
+        assert command is not None
+        yield from _command(f"fsframe {name}", command)
+        last = getattr(command, "_last", None)
+        if last is not None:
+            yield from _command(f"fsframe {name} STAGES {last.name} DATA", last)
+    codes = inspect.getdoc(main) or ""
+    yield "### Exit codes\n"
+    yield " ".join(codes.partition("\n\n")[2].split()) + "\n"
+    yield "| error | exit code | when |"
+    yield "|---|---|---|"
+    for error in vars(errors).values():
+        if isinstance(error, type) and issubclass(error, errors.FsframeError):
+            when = (inspect.getdoc(error) or "").partition("\n")[0]
+            yield f"| `{error.__name__}` | {error.exit_code} | {when} |"
+    yield ""
+
+
+def _command(title: str, command: click.Command) -> Iterator[str]:
+    yield f"### `{title}`\n"
+    # \b and \f are click's own marks: keep these lines, stop here.
+    text = inspect.cleandoc(command.help or "").partition("\f")[0].replace("\b\n", "")
+    yield _as_markdown(text) + "\n"
+    options = [param for param in command.params if isinstance(param, click.Option)]
+    if not options:
+        return
+    yield "| option | what it does |"
+    yield "|---|---|"
+    for option in options:
+        names = " ".join([*option.opts, *option.secondary_opts])
+        metavar = "" if option.is_flag else f" {_metavar(option)}"
+        shown = f" [default: {option.default}]" if option.show_default else ""
+        yield f"| `{_cell(names + metavar)}` | {_cell(option.help or '')}{shown} |"
+    yield ""
+
+
+def _metavar(option: click.Option) -> str:
+    if option.metavar:
+        return option.metavar
+    if isinstance(option.type, click.Choice):
+        return "|".join(map(str, option.type.choices))
+    if isinstance(option.type, click.IntRange):
+        return "N"
+    return option.type.name.upper()
+
+
+def _as_markdown(text: str) -> str:
+    """Indented examples as code blocks, everything else as it is."""
+    return re.sub(r"(Examples?:)\n((?:  .*(?:\n|\Z))+)", _code, text).rstrip()
+
+
+def _code(found: re.Match[str]) -> str:
+    lines = [line[2:] for line in found.group(2).rstrip().splitlines()]
+    return f"{found.group(1)}\n\n```sh\n" + "\n".join(lines) + "\n```\n"
+
+
+def _methods() -> Iterator[str]:
+    for title, registry in (
+        ("Selectors", selectors),
+        ("Classifiers", classifiers),
+        ("Stability metrics", stability_metrics),
+    ):
+        yield f"## {title}\n"
+        if registry is selectors:
+            yield "Every selector has `top` beside its own, every wrapping stage `base`:\n"
+            yield from _parameters(WrappingSelector.parameters())
+        for offer in registry.offers():
+            if offer.plugin.source.distribution == "fsframe":
+                yield from _method(offer, registry)
+
+
+def _method(offer: Offer, registry: Registry) -> Iterator[str]:
+    method = registry[offer.name]
+    entry = offer.entry
+    yield f"### `{offer.name}`\n"
+    facts = [f"{entry.summary}.", f"Plugin {offer.provider}."]
+    if entry.reference:
+        facts.append(f"Source: {entry.reference}.")
+    given = sorted(getattr(entry, "gives", ()))
+    if given:
+        facts.append(f"Gives {', '.join(given)}.")
+    yield " ".join(facts) + "\n"
+    common = {parameter.name for parameter in WrappingSelector.parameters()}
+    yield from _parameters([p for p in method.parameters() if p.name not in common])
+
+
+def _parameters(parameters: Sequence[Parameter]) -> Iterator[str]:
+    if not parameters:
+        return
+    yield "| parameter | values | default | meaning | source |"
+    yield "|---|---|---|---|---|"
+    for parameter in parameters:
+        yield _parameter(parameter)
+    yield ""
+
+
+def _parameter(parameter: Parameter) -> str:
+    default = "required" if parameter.required else f"`{format_value(parameter.default)}`"
+    source = ", ".join(part for part in (parameter.symbol, parameter.source) if part)
+    cells = (
+        f"`{parameter.name}`",
+        parameter.kind.describe(),
+        default,
+        parameter.help,
+        source,
+    )
+    return "| " + " | ".join(_cell(cell) for cell in cells) + " |"
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.split()).replace("\\|", "|").replace("|", "\\|")
+
+
+def _plugins() -> Iterator[str]:
+    yield "## Plugins\n"
+    yield (
+        "A plugin is a module named by an entry point of the group `fsframe`; "
+        "[write a selector](write-a-selector.md) shows one. This fsframe has plugin API "
+        f"{hookspecs.API_VERSION}.\n"
+    )
+    for hook in manager.HOOKS:
+        yield f"### `{hook}`\n"
+        yield _as_code_blocks(inspect.getdoc(getattr(hookspecs, hook)) or "") + "\n"
+    yield "### Environment\n"
+    text = (manager.__doc__ or "").partition("Environment, ")[2]
+    yield "Read before anything of a plugin is imported.\n"
+    for name, meaning in re.findall(r"``(\w+)``\n((?:    .*\n?)+)", text):
+        yield f"* `{name}`: {' '.join(meaning.split()).replace('``', '`')}"
+    yield ""
+
+
+def _as_code_blocks(text: str) -> str:
+    """What stands behind ``::`` as a Python block."""
+    before, mark, after = text.partition("::\n")
+    if not mark:
+        return text
+    lines = after.strip("\n").splitlines()
+    code = [line for line in lines if line.startswith("    ") or not line.strip()]
+    rest = lines[len(code) :]
+    body = inspect.cleandoc("\n".join(code)).rstrip()
+    return (f"{before}:\n\n```python\n{body}\n```\n\n" + "\n".join(rest).strip()).strip()
+
+
+def _laws() -> Iterator[str]:
+    yield "## Conformance laws\n"
+    yield (
+        "What `fsframe check` and the classes of `fsframe.testing` hold a method to. An exception "
+        "is declared by the name of the law and a reason.\n"
+    )
+    suites: tuple[tuple[str, type[Conformance]], ...] = (
+        ("Selectors", SelectorConformance),
+        ("Classifiers", ClassifierConformance),
+        ("Stability metrics", StabilityMetricConformance),
+    )
+    for title, suite in suites:
+        yield f"{title}: " + ", ".join(f"`{law}`" for law in suite.laws()) + ".\n"
+
+
+if __name__ == "__main__":
+    text = reference()
+    if sys.argv[1:] == ["--check"]:
+        current = PAGE.read_text(encoding="utf-8") if PAGE.exists() else ""
+        sys.exit(0 if current == text else "docs/reference.md is out of date")
+    PAGE.write_text(text, encoding="utf-8")

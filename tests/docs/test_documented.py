@@ -1,0 +1,159 @@
+"""Everything the program offers is documented, and what documentation says is there."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+
+import fsframe
+from fsframe import hookspecs, manager
+from fsframe.cli import cli
+from fsframe.registry import Registry
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+PAGES = sorted([ROOT / "README.md", *DOCS.glob("*.md"), *DOCS.glob("methods/*.md")])
+
+
+def reference() -> str:
+    return (DOCS / "reference.md").read_text(encoding="utf-8")
+
+
+def test_the_reference_is_up_to_date() -> None:
+    spec = importlib.util.spec_from_file_location("make_reference", DOCS / "make_reference.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    assert reference() == module.reference(), "run: python docs/make_reference.py"
+
+
+def commands() -> Iterator[tuple[str, click.Command]]:
+    context = click.Context(cli)
+    for name in cli.list_commands(context):
+        command = cli.get_command(context, name)
+        assert command is not None
+        yield name, command
+        last = getattr(command, "_last", None)
+        if last is not None:
+            yield f"{name} STAGES on DATA", last
+
+
+@pytest.mark.parametrize(("name", "command"), [pytest.param(*c, id=c[0]) for c in commands()])
+def test_every_command_and_option_is_documented(name: str, command: click.Command) -> None:
+    start = reference().index(f"### `fsframe {name}`")
+    section = reference()[start:].split("\n### ")[0]
+    for param in command.params:
+        if isinstance(param, click.Option):
+            for spelling in (*param.opts, *param.secondary_opts):
+                assert re.search(rf"(?<![\w-]){re.escape(spelling)}(?![\w-])", section), spelling
+
+
+def bundled(registry: Registry) -> list[str]:
+    return [o.name for o in registry.offers() if o.plugin.source.distribution == "fsframe"]
+
+
+@pytest.mark.parametrize(
+    "registry", [fsframe.selectors, fsframe.classifiers, fsframe.stability_metrics], ids=repr
+)
+def test_every_method_and_parameter_is_documented(registry: Registry) -> None:
+    text = reference()
+    for name in bundled(registry):
+        section = text[text.index(f"### `{name}`") :].split("\n### ")[0]
+        for parameter in registry[name].parameters():
+            if parameter.name not in ("top", "base"):
+                assert f"| `{parameter.name}` |" in section, f"{name}: {parameter.name}"
+                assert parameter.help.strip(), f"{name}: {parameter.name} has no help"
+
+
+@pytest.mark.parametrize(
+    "registry", [fsframe.selectors, fsframe.classifiers, fsframe.stability_metrics], ids=repr
+)
+def test_every_method_is_explained_on_a_page_of_its_own_or_of_its_family(
+    registry: Registry,
+) -> None:
+    pages = [page for page in PAGES if page.name != "reference.md"]
+    text = "".join(page.read_text(encoding="utf-8") for page in pages)
+    own = {page.stem for page in DOCS.glob("methods/*.md")}
+    assert not [n for n in bundled(registry) if n not in own and f"`{n}`" not in text]
+
+
+def test_every_hook_is_documented_with_an_example() -> None:
+    for hook in manager.HOOKS:
+        section = reference()[reference().index(f"### `{hook}`") :].split("\n### ")[0]
+        assert "```python" in section and "@hookimpl" in section
+        assert (getattr(hookspecs, hook).__doc__ or "").strip()
+
+
+def test_every_variable_of_the_environment_is_documented() -> None:
+    sources = "".join(path.read_text() for path in (ROOT / "fsframe").rglob("*.py"))
+    used = set(re.findall(r"FSFRAME_[A-Z]+", sources)) - {"FSFRAME_COMPLETE"}
+    assert used
+    assert not {name for name in used if f"`{name}`" not in reference()}
+
+
+def links() -> Iterator[tuple[Path, str]]:
+    for page in PAGES:
+        text = re.sub(r"```.*?```|`[^`]*`", "", page.read_text(encoding="utf-8"), flags=re.S)
+        for target in re.findall(r"\]\(([^)\s]+)\)", text):
+            if not target.startswith(("http:", "https:", "mailto:")):
+                yield page, target
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_link_leads_somewhere(page: Path) -> None:
+    broken = [
+        target
+        for source, target in links()
+        if source == page and not (page.parent / (target.partition("#")[0] or page.name)).exists()
+    ]
+    assert not broken
+
+
+def shell_lines(page: Path) -> list[str]:
+    """Lines of code on a page that begin with ``fsframe``, continued lines joined."""
+    text = re.sub(r"\\\n\s+", "", page.read_text(encoding="utf-8"))
+    fenced = "\n".join(re.findall(r"^```(?:sh|bash|console)\n(.*?)^```$", text, re.M | re.S))
+    indented = "\n".join(re.findall(r"^    (fsframe .*)$", text, re.M))
+    line = r"^(?:\$ )?(?:\S*/)?(fsframe .*?)(?:\s+#.*)?$"
+    found = re.findall(line, fenced + "\n" + indented, re.M)
+    return [line for line in found if "…" not in line and "..." not in line]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_command_line_on_a_page_is_understood(
+    page: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for line in shell_lines(page):
+        words = shlex.split(line.partition(" && ")[0].partition(" | ")[0].partition(" > ")[0])[1:]
+        if page.name == "write-a-selector.md":
+            # The plugin of that page is built and run by tests/plugins/test_template.py.
+            words = ["mim" if word == "gap" else word for word in words]
+        _understood(words, line)
+
+
+def _understood(words: list[str], line: str) -> None:
+    from fsframe.cli import _run
+
+    if not words or words[0].startswith("-"):
+        return
+    command = cli.get_command(click.Context(cli), words[0])
+    assert command is not None, line
+    last = getattr(command, "_last", None)
+    if last is not None and last.name in words:
+        # A dry run understands stages, parameters and options, and touches no file.
+        assert _run([*words, "--dry-run"]) == 0, line
+    elif last is not None:
+        assert _run([*words] if words[-1] in ("--help", "--dry-run") else [words[0], "--help"]) == 0
+    else:
+        try:
+            command.make_context(words[0], words[1:], parent=click.Context(cli))
+        except click.exceptions.Exit:
+            pass
+        except click.UsageError as error:
+            raise AssertionError(f"{line}: {error.format_message()}") from None

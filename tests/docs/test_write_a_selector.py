@@ -1,0 +1,68 @@
+"""The page for newcomers: its code is the template's, or runs as it stands."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import fsframe
+from fsframe import params
+from fsframe.cli import cli
+from fsframe.cli.plugin_template import plugin_files
+
+PAGE = Path(__file__).parents[2] / "docs" / "write-a-selector.md"
+TEXT = PAGE.read_text(encoding="utf-8")
+BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", TEXT, flags=re.MULTILINE | re.DOTALL)
+FILES = plugin_files("gap")
+
+
+def in_template(code: str) -> bool:
+    return any(code.strip("\n") in text for text in FILES.values())
+
+
+def test_code_of_the_template_is_quoted_as_it_is() -> None:
+    quoted = [code for language, code in BLOCKS if language in ("python", "toml")]
+    assert sum(in_template(code) for code in quoted) >= 7
+
+
+def test_all_other_code_runs_from_top_to_bottom() -> None:
+    space: dict[str, Any] = {"__name__": "page"}
+    ran = 0
+    for language, code in BLOCKS:
+        if language == "python" and not in_template(code):
+            exec(compile(code, str(PAGE), "exec"), space)
+            ran += 1
+    assert ran >= 3
+
+
+def test_commands_on_the_page_exist() -> None:
+    lines = [line for language, code in BLOCKS if language == "sh" for line in code.splitlines()]
+    commands = [line.split()[1] for line in lines if line.startswith("fsframe ")]
+    commands += re.findall(r"`fsframe ([a-z-]+)", TEXT)
+    assert {"new-plugin", "chain", "check", "plugins", "methods"} <= set(commands)
+    for command in commands:
+        assert cli.get_command(None, command) is not None  # type: ignore[arg-type]
+
+
+def test_every_kind_named_exists() -> None:
+    named = TEXT.partition("Kinds:")[2].partition("Rules that need")[0]
+    kinds = re.findall(r"`(\w+)[(`]", named)
+    assert {"real", "integer", "choice", "either", "listing", "stages"} <= set(kinds)
+    assert not [kind for kind in kinds if not hasattr(params, kind)]
+
+
+def test_tables_name_what_there_is() -> None:
+    cells = re.findall(r"^\| (`.+?`) \|", TEXT, flags=re.MULTILINE)
+    names = [name for cell in cells for name in re.findall(r"`([\w.]+)", cell)]
+    assert len(names) >= 12
+    owners = {
+        "data": fsframe.Dataset.from_arrays([[1.0], [2.0]], [0, 1]),
+        "run": fsframe.Run(),
+    }
+    for name in names:
+        owner, dot, attribute = name.partition(".")
+        if dot:
+            assert hasattr(owners[owner], attribute), name
+        elif name != "upstream":
+            assert hasattr(fsframe.Selector, name), name
