@@ -59,7 +59,9 @@ def bundled(registry: Registry) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    "registry", [fsframe.selectors, fsframe.classifiers, fsframe.stability_metrics], ids=repr
+    "registry",
+    [fsframe.selectors, fsframe.classifiers, fsframe.stability_metrics],
+    ids=["selectors", "classifiers", "stability metrics"],
 )
 def test_every_method_and_parameter_is_documented(registry: Registry) -> None:
     text = reference()
@@ -72,7 +74,9 @@ def test_every_method_and_parameter_is_documented(registry: Registry) -> None:
 
 
 @pytest.mark.parametrize(
-    "registry", [fsframe.selectors, fsframe.classifiers, fsframe.stability_metrics], ids=repr
+    "registry",
+    [fsframe.selectors, fsframe.classifiers, fsframe.stability_metrics],
+    ids=["selectors", "classifiers", "stability metrics"],
 )
 def test_every_method_is_explained_on_a_page_of_its_own_or_of_its_family(
     registry: Registry,
