@@ -69,6 +69,7 @@ def result_lines(record: RunRecord, path: Path | None) -> Iterator[str]:
     yield f"{record.chain} on {printable(record.data.name)}: {_table_facts(record)}"
     yield ""
     yield from _stage_lines(record)
+    yield from _protocol_lines(record)
     yield ""
     yield from _feature_lines(record)
     if record.n_pairs:
@@ -100,6 +101,24 @@ def _stage_lines(record: RunRecord) -> Iterator[str]:
         else:
             kept, seen = stage.selection.selected.size, stage.features_in.size
             yield f"{stage.name}: kept {kept} of {seen} features, {stage.seconds:.2f} s"
+
+
+def _protocol_lines(record: RunRecord) -> Iterator[str]:
+    """What an evaluation or a study of stability at the end of the chain has measured."""
+    last = record.stages[-1]
+    name = last.name.rpartition("/")[2]
+    if last.provider != "protocols" or last.selection is None:
+        return
+    yield ""
+    if name == "cross-validation":
+        from fsframe.cli.evaluate import measure_lines
+        from fsframe.evaluation.summary import summarise
+
+        yield from measure_lines(summarise(last.selection), last.seconds)
+    elif name == "stability-study":
+        from fsframe.cli.stability import metric_lines
+
+        yield from metric_lines(record, last.params["metric"])
 
 
 def _feature_lines(record: RunRecord) -> Iterator[str]:

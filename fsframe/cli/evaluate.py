@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from fsframe.evaluation.summary import Evaluation
     from fsframe.store import RunRecord
 
-__all__ = ["classifier_text", "evaluate"]
+__all__ = ["classifier_text", "evaluate", "measure_lines"]
 
 _PROTOCOL = "cross-validation"
 
@@ -184,20 +184,7 @@ def evaluation_lines(
         f"{record.n_features} features, {found.n_splits} splits"
     )
     yield ""
-    rows = []
-    for name, measure in found.measures.items():
-        if measure.undefined:
-            rows.append([name, "—", f"undefined: {measure.undefined}"])
-        elif measure.standard_error == measure.standard_error:
-            rows.append([name, f"{measure.mean:.4f}", f"± {measure.standard_error:.4f}"])
-        else:
-            rows.append([name, f"{measure.mean:.4f}", "over all predictions of a repetition"])
-    rows.append(["features kept", f"{found.kept.mean():.1f}", _span(found.kept)])
-    rows.append(_stability_row(found))
-    seconds = record.stages[-1].seconds
-    rows.append(["seconds per split", f"{seconds / found.n_splits:.3g}", ""])
-    yield from list(table_lines(["", "", ""], rows, right={1}))[1:]
-    yield "± is the standard error corrected for overlapping training sets (Nadeau, Bengio 2003)."
+    yield from measure_lines(found, record.stages[-1].seconds)
     yield from _choice_lines(found, method)
     yield from _curve_lines(found)
     yield ""
@@ -209,6 +196,23 @@ def evaluation_lines(
     if out is not None:
         yield ""
         yield f"run file: {out}"
+
+
+def measure_lines(found: Evaluation, seconds: float) -> Iterator[str]:
+    """The measures of an evaluation, what it kept and how stably, as lines for a terminal."""
+    rows = []
+    for name, measure in found.measures.items():
+        if measure.undefined:
+            rows.append([name, "—", f"undefined: {measure.undefined}"])
+        elif measure.standard_error == measure.standard_error:
+            rows.append([name, f"{measure.mean:.4f}", f"± {measure.standard_error:.4f}"])
+        else:
+            rows.append([name, f"{measure.mean:.4f}", "over all predictions of a repetition"])
+    rows.append(["features kept", f"{found.kept.mean():.1f}", _span(found.kept)])
+    rows.append(_stability_row(found))
+    rows.append(["seconds per split", f"{seconds / found.n_splits:.3g}", ""])
+    yield from list(table_lines(["", "", ""], rows, right={1}))[1:]
+    yield "± is the standard error corrected for overlapping training sets (Nadeau, Bengio 2003)."
 
 
 def _span(kept: Any) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +18,7 @@ from fsframe.grammar import StageText, format_stages
 if TYPE_CHECKING:
     from fsframe.store import RunRecord
 
-__all__ = ["stability"]
+__all__ = ["metric_lines", "stability"]
 
 _SIZES_SHOWN = 20
 
@@ -130,23 +130,10 @@ def stability_lines(record: RunRecord, method: Any, out: Path | None) -> Iterato
     span = f"{kept.min()} to {kept.max()}" if kept.min() != kept.max() else f"{kept.min()}"
     yield f"features kept per resample: {span}"
     yield ""
-    rows = []
-    for name in method.metric:
-        interval = tables.get(f"interval-{name}")
-        bounds = "" if interval is None else f"95 % from {interval[0]:.3f} to {interval[1]:.3f}"
-        rows.append([name, _shown(tables[f"stability-{name}"][0]), bounds])
-    yield from table_lines(["metric", "stability", ""], rows, right={1})
+    yield from metric_lines(record, method.metric)
     sized = [name for name in method.metric if f"sizes-{name}" in tables]
     if sized:
-        yield ""
-        yield "The best k features of every resample's ranking:"
-        length = len(tables[f"sizes-{sized[0]}"])
-        shown = _spread(length)
-        yield from table_lines(
-            ["k", *sized],
-            [[str(k), *(_shown(tables[f"sizes-{name}"][k - 1]) for name in sized)] for k in shown],
-            right=set(range(len(sized) + 1)),
-        )
+        yield from _size_lines(tables, sized)
     yield ""
     yield from frequency_lines(record)
     warnings = record.all_warnings()
@@ -156,6 +143,28 @@ def stability_lines(record: RunRecord, method: Any, out: Path | None) -> Iterato
     if out is not None:
         yield ""
         yield f"run file: {out}"
+
+
+def metric_lines(record: RunRecord, metrics: Iterable[str]) -> Iterator[str]:
+    """The values of the metrics, with their intervals, as lines for a terminal."""
+    tables = _tables(record)
+    rows = []
+    for name in metrics:
+        interval = tables.get(f"interval-{name}")
+        bounds = "" if interval is None else f"95 % from {interval[0]:.3f} to {interval[1]:.3f}"
+        rows.append([name, _shown(tables[f"stability-{name}"][0]), bounds])
+    yield from table_lines(["metric", "stability", ""], rows, right={1})
+
+
+def _size_lines(tables: Any, sized: list[str]) -> Iterator[str]:
+    yield ""
+    yield "The best k features of every resample's ranking:"
+    shown = _spread(len(tables[f"sizes-{sized[0]}"]))
+    yield from table_lines(
+        ["k", *sized],
+        [[str(k), *(_shown(tables[f"sizes-{name}"][k - 1]) for name in sized)] for k in shown],
+        right=set(range(len(sized) + 1)),
+    )
 
 
 def _shown(value: float) -> str:

@@ -209,7 +209,8 @@ def _fitted(chain: Chain, train: Dataset, selection: Selection, run: Run) -> Any
     assert isinstance(classifier, Classifier)
     if not selection.selected.size:
         times = None if train.counts is None else train.counts.astype(np.float64)
-        return _MostFrequent(np.bincount(train.y, times, minlength=train.n_classes))
+        shares = np.bincount(train.y, times, minlength=train.n_classes)
+        return _MostFrequent(shares.astype(np.float64))
     return classifier.fit(train, selection, run.child(len(chain.selecting)))
 
 

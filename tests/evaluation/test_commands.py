@@ -183,6 +183,47 @@ def test_stability_reports_sizes_in_one_pass(folder, capsys):
     assert code == 0 and "The best k features" in out and "kuncheva" in out
 
 
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("evaluate", "mim:top=2", "knn", "on", "toy.csv", *QUICK), "balanced accuracy"),
+        (("stability", "mim:top=2", "on", "toy.csv", "--n", "4", "-q"), "kuncheva"),
+    ],
+)
+def test_show_tells_of_a_protocols_file_what_was_measured(folder, capsys, words, told):
+    _, out, _ = ran(capsys, *words, "-o", "run.h5")
+    code, shown, _ = ran(capsys, "show", "run.h5")
+    line = next(line for line in out.splitlines() if line.startswith(told))
+    assert code == 0 and line in shown.splitlines()
+
+
+def test_an_interrupted_evaluation_goes_on_with_the_same_bits(folder, capsys, monkeypatch):
+    from fsframe.evaluation.fold_task import FoldTask
+
+    words = ("evaluate", "simba", "knn", "on", "toy.csv", *QUICK, "--json", "-o", "run.h5")
+    _, whole, _ = ran(capsys, *words[:-1], "whole.h5")
+    computed = []
+    select = FoldTask.select
+
+    def counted(self, *arguments, **options):
+        computed.append(1)
+        if len(computed) == 6:
+            raise fsframe.errors.DataError("the power fails")
+        return select(self, *arguments, **options)
+
+    monkeypatch.setattr(FoldTask, "select", counted)
+    code, _, err = ran(capsys, *words)
+    assert code == 4 and "power" in err and not Path("run.h5").exists()
+    assert Path("run.h5.units").is_dir()
+    before = len(computed)
+    code, out, _ = ran(capsys, *words)
+    assert code == 0 and json.loads(out)["measures"] == json.loads(whole)["measures"]
+    # Eight folds in all: those that were kept have not been computed again.
+    assert len(computed) - before < 8
+    a, b = (fsframe.load_run(n).stages[-1].selection.tables for n in ("run.h5", "whole.h5"))
+    assert all(a[key].tobytes() == b[key].tobytes() for key in a)
+
+
 COMPARE = ("compare", "anova-f:top=1 knn", "anova-f:top=5", "on", "toy.csv", "other.csv", *QUICK)
 
 
