@@ -48,7 +48,8 @@ class Simba(Selector):
     rows with replacement; passes over permutations visit each row equally often (as the SimbaMBIW
     paper does).
 
-    Kept without `top` are the columns with a weight above 0.05, at least one: the papers rank
+    Kept without `top` are the columns whose weight rose above its start of one before the final
+    squaring (their part in the margins was positive on the way), at least one: the papers rank
     only. Time N² A per pass; memory one row of length N.
 
     References
@@ -111,7 +112,7 @@ class Simba(Selector):
 def simba_selection(
     method: Selector, training: Training, raw: Floats, extra: dict[str, Any]
 ) -> Selection:
-    """The Selection of raw Simba weights: w²/‖w²‖_∞, kept above 0.05."""
+    """The Selection of raw Simba weights: w²/‖w²‖_∞, kept where w rose above one."""
     squares = raw * raw
     largest = float(squares.max())
     notes = []
@@ -120,7 +121,7 @@ def simba_selection(
         squares = np.where(np.isfinite(squares), 0.0, 1.0)
         largest = 1.0
     w = training.spread(squares / largest if largest > 0 else squares)
-    above = int((w > 0.05).sum())
+    above = int((raw > 1.0).sum())
     return Selection(
         selected=rank_by_score(w)[: method.keep_count(len(w), max(1, above))],
         scores=w,

@@ -32,8 +32,8 @@ class SimbaMbiw(Selector):
     ----------
     strategy : {"order", "normal", "sample"}
         Visit rows by decreasing ω, in random order, or drawn with probability ω.
-    instance_scale : {"mean", "sum"}
-        Steps are N·ω (mean one), or ω as printed (sum one), with which weights hardly move.
+    instance_scale : {"sum", "mean"}
+        Steps are ω as printed (sum one), or N·ω (mean one).
     refresh : int ≥ 0
         Compute ω again with the weights reached after every so many visits; 0 never does.
     standardize : bool
@@ -42,8 +42,10 @@ class SimbaMbiw(Selector):
     Notes
     -----
     Algorithm 1: ω by eq. 2, w = 1, N visits with w ← w + ω(x) Δ, Δ the Simba step, and at the end
-    w ← w²/‖w²‖_∞. Σ ω = 1, so that as printed the N steps together are of the size of one; the
-    default scales them to mean one, the size of Simba's own. `refresh` is the synergetic process
+    w ← w²/‖w²‖_∞. Σ ω = 1, so that as printed the N steps together are of the size of one of
+    Simba's, and weights stay near one. That ranks as well as steps of Simba's size (N·ω) and more
+    stably (benchmarks/margin/instance_scale.py: Kuncheva index 0.50 against 0.39, accuracy 78.8 %
+    against 78.0 %, means of 11 sets), so it is the default. `refresh` is the synergetic process
     of the paper's conclusions; with the strategy order the rows not yet visited are ordered again.
 
     Bootstrap counts multiply a row's step and its part in eq. 2. Instance weights that arrive
@@ -73,9 +75,9 @@ class SimbaMbiw(Selector):
         source=f"{_PAPER}, Algorithm 1",
     )
     instance_scale: str = param(
-        "mean",
-        choice("mean", "sum"),
-        help="Instance weights with mean one, or with sum one as printed.",
+        "sum",
+        choice("sum", "mean"),
+        help="Instance weights with sum one as printed, or with mean one, for steps of Simba's size.",
         source=f"{_PAPER}, Algorithm 1, line 14",
     )
     refresh: int = param(

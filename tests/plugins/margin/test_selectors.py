@@ -36,7 +36,7 @@ FIXED = [
     Mbiw(),
     Simba(order="given"),
     SimbaMbiw(),
-    SimbaMbiw(refresh=7),
+    SimbaMbiw(refresh=7, instance_scale="mean"),
     Bim(rounds=4, start="identity"),
 ]
 DRAWING = [
