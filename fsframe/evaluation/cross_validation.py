@@ -111,10 +111,12 @@ class CrossValidation(WrappingSelector):
     def check_parameters(self) -> Iterator[str]:
         if self.top is not None:
             yield "top is for the chain under study (base), which decides what is kept"
-        if self.base is None:
-            return
+        if self.scheme != "folds" and (self.folds, self.repeats) != (10, 10):
+            yield f"folds and repeats are for scheme=folds, not {self.scheme}"
         if self.groups is not None and self.scheme != "folds":
             yield f"groups are for scheme=folds, not {self.scheme}"
+        if self.base is None:
+            return
         try:
             own = ChainGrid.parse(self.base).chains[0].classifier is not None
         except FsframeError as error:

@@ -78,7 +78,7 @@ class FoldTask:
         drawn = data.counts[train_rows]
         table, columns = self.without_groups(data.with_counts(None))
         train = table.take_rows(train_rows).with_counts(None if (drawn == 1).all() else drawn)
-        arrived = None if upstream is None else upstream.restrict(columns)
+        arrived = None if upstream is None else _of_rows(upstream.restrict(columns), train_rows)
         grid = self.grid()
         chosen, tuning = self._tuned(grid, train, groups, arrived, surroundings.child(0))
         chain = grid.chains[chosen]
@@ -135,10 +135,12 @@ class FoldTask:
         right = np.zeros(len(grid))
         for fold in range(int(place.max()) + 1):
             held = place == fold
-            inner = train.take_rows(np.flatnonzero(~held))
+            rows = np.flatnonzero(~held)
+            inner = train.take_rows(rows)
+            arrived = None if upstream is None else _of_rows(upstream, rows)
             for position, chain in enumerate(grid.chains):
                 part = run.child(fold, position)
-                fitted = _fitted(chain, inner, _selected(chain, inner, upstream, part), part)
+                fitted = _fitted(chain, inner, _selected(chain, inner, arrived, part), part)
                 hit = fitted.predict(train.X[held]) == train.y[held]
                 right[position] += np.sum(hit * times[held])
         share = right / times.sum()
@@ -189,6 +191,13 @@ def full_ranking(selection: Selection) -> NDArray[np.intp]:
     kept[selection.selected] = True
     ranked = rank_by_score(selection.scores)
     return np.concatenate([selection.selected, ranked[~kept[ranked]]])
+
+
+def _of_rows(upstream: Selection, rows: NDArray[np.intp]) -> Selection:
+    """What arrived, its weights of rows reduced to `rows`."""
+    if upstream.instance_weights is None:
+        return upstream
+    return attrs.evolve(upstream, instance_weights=upstream.instance_weights[rows])
 
 
 def _selected(chain: Chain, train: Dataset, upstream: Selection | None, run: Run) -> Selection:

@@ -93,6 +93,8 @@ class StabilityStudy(WrappingSelector):
             yield "top is for the chain under study (base), which decides what is kept"
         if self.resample == "subsample" and self.fraction == 1.0:
             yield "fraction=1 draws every row every time; take less, or resample=bootstrap"
+        if self.resample != "subsample" and self.fraction != 0.8:
+            yield f"fraction is for resample=subsample, not {self.resample}"
         for name in self.metric:
             try:
                 stability_metrics[name]

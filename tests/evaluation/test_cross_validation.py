@@ -13,7 +13,9 @@ from fsframe.errors import DataError, RequestError
 from fsframe.evaluation.cross_validation import CrossValidation
 from fsframe.evaluation.summary import summarise
 from fsframe.executors import open_engine
+from fsframe.registry import classifiers
 from fsframe.run import Run
+from fsframe.selection import Selection
 
 
 def table(n=60, p=8, seed=0, n_classes=2, signal=2.0, **options):
@@ -188,6 +190,23 @@ def test_as_a_stage_it_evaluates_everything_on_its_left():
     assert (found.tables["predicted"] == inside.tables["predicted"]).all()
 
 
+def test_weights_of_rows_that_arrive_are_those_of_the_training_rows():
+    data = table(40, signal=1.0)
+    for base in ("(simba weighted-knn)", "(simba weighted-knn:k={1,3})"):
+        text = f"mbiw cross-validation:base={base},folds=4,repeats=1"
+        found = Chain.parse(text).select(data, seed=5)
+        assert (found.tables["predicted"] >= 0).all()
+    weights = Chain.parse("mbiw").select(data, seed=5).instance_weights
+    fold = Chain.parse("mbiw cross-validation:base=weighted-knn,folds=4,repeats=1").select(data)
+    tested = fold.tables["fold"][0] == 2
+    train = data.take_rows(np.flatnonzero(~tested))
+    arrived = Selection(
+        selected=np.arange(8), scores=np.zeros(8), instance_weights=weights[~tested]
+    )
+    expected = classifiers["weighted-knn"]().fit(train, arrived).predict(data.X[tested])
+    assert (fold.tables["predicted"][0, tested] == expected).all()
+
+
 def test_leave_one_out_measures_what_single_rows_do_not_define_over_all():
     data = table(30, signal=1.0)
     found = evaluated("knn:k=3", data, scheme="leave-one-out")
@@ -287,6 +306,7 @@ def no_work(monkeypatch):
         ("mim", {"scheme": "thrice"}, ["scheme"]),
         ("mim", {"groups": "g", "scheme": "leave-one-out"}, ["groups"]),
         ("mim", {"folds": 1}, ["folds"]),
+        ("mim", {"folds": 5, "scheme": "leave-one-out"}, ["folds and repeats are for"]),
         ("mim:top={}", {}, ["{}"]),
         ("mim", {"classifier": "sklearn:estimator=sklearn.nowhere.Nothing"}, ["nowhere"]),
     ],
@@ -330,7 +350,8 @@ def test_a_table_that_cannot_be_split_or_taken_is_refused_before_work(
     no_work, data, base, protocol, words
 ):
     with pytest.raises((DataError, RequestError), match=words):
-        evaluated(base, data, **{"folds": 4, "repeats": 1, **protocol})
+        small = {} if "scheme" in protocol else {"folds": 4, "repeats": 1}
+        evaluated(base, data, **{**small, **protocol})
 
 
 def test_missing_groups_are_refused_before_work(no_work):

@@ -70,7 +70,8 @@ def test_noise_is_not_stable():
 @pytest.mark.parametrize("resample", ["subsample", "bootstrap", "folds"])
 def test_rows_are_drawn_as_asked(resample, test_methods):
     data = table(40)
-    studied(data, base="witness", resample=resample, n=5, fraction=0.5, metric=("nogueira",))
+    share = {"fraction": 0.5} if resample == "subsample" else {}
+    studied(data, base="witness", resample=resample, n=5, metric=("jaccard",), **share)
     seen = test_methods.Witness.seen
     assert len(seen) == 5
     for _, values, labels in seen:
@@ -158,6 +159,7 @@ def test_a_similarity_beyond_memory_is_refused_before_work():
     [
         ({"metric": "[kuncheva,no-such]"}, "no-such"),
         ({"fraction": "1"}, "fraction=1"),
+        ({"resample": "bootstrap", "fraction": "0.5"}, "fraction is for resample=subsample"),
         ({"base": "knn"}, "selects nothing"),
         ({"base": "mim:top=0"}, "top"),
         ({"n": "1"}, "n must be"),
