@@ -62,8 +62,9 @@ class Npfs(WrappingSelector):
     smallest c with P(Bin(n, k/K + β) ≤ c) ≥ 1 − α; where the base keeps a varying k_l it is the
     Poisson-binomial law of k_l/K + β. The permutation null takes ζ from the counts that the same
     base gives under permuted labels, pooled over features: p_i = (1 + #{z* ≥ z_i}) / (1 + P·K),
-    with every count less the mean of its feature over the other labellings ("centred"), so that
-    a base's taste for a column whatever the label neither helps nor hinders it.
+    with every count less the mean of its feature over the other labellings, as far as those means
+    differ by more than chance ("centred"), so that a base's taste for a column whatever the
+    label neither helps nor hinders it.
     Cost: n fits of the base, (P + 1)·n with P permutations.
 
     Departures: bootstraps are stratified by class by default and repeated where a class has fewer
@@ -114,8 +115,8 @@ class Npfs(WrappingSelector):
         "centred",
         choice("centred", "pooled", "own"),
         help="With null=permutation, a count is compared with the permuted counts of all features, "
-        "each less the mean of its feature (centred) or as it is (pooled), or with those of the "
-        "same feature (own, which needs 1/alpha - 1 permutations).",
+        "each less its feature's mean as far as features differ (centred) or as it is (pooled), "
+        "or with those of the same feature (own, which needs 1/alpha - 1 permutations).",
     )
     correction: str = param(
         "none",

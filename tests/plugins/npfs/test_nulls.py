@@ -13,7 +13,7 @@ from fsframe.dataset import Dataset
 from fsframe.errors import RequestError
 from fsframe.run import Run
 from fsframe_npfs.npfs import Npfs
-from fsframe_npfs.verdicts import by_centred_null
+from fsframe_npfs.verdicts import by_centred_null, share_taken_off
 
 
 def named(test: Npfs, base: Any, data: Dataset, seed: int = 0) -> np.ndarray:
@@ -80,37 +80,52 @@ def test_pooled_p_values_count_all_permuted_counts(mim: Any, slides: Any) -> Non
     np.testing.assert_array_equal(found.tables["relevant"], found.tables["p-values"] <= 0.01)
 
 
+def centred_p_values(rows: np.ndarray, unlisted: int) -> np.ndarray:
+    """The definition, one labelling and one feature at a time."""
+    permutations = len(rows) - 1
+    full = np.column_stack((rows, np.zeros((len(rows), unlisted))))
+    means = full.mean(axis=0)
+    between, within = means.var(ddof=1), full.var(axis=0, ddof=1).mean() / len(rows)
+    share = max(0.0, 1 - within / between) if between > 0 else 0.0
+    r = np.array([row - share * np.delete(full, j, 0).mean(axis=0) for j, row in enumerate(full)])
+    reached = [(r[1:] >= own - 1e-8).sum() for own in r[0][: rows.shape[1]]]
+    return (1 + np.array(reached)) / (1 + permutations * full.shape[1])
+
+
 def test_centred_p_values_take_the_mean_of_the_other_labellings_off(mim: Any, slides: Any) -> None:
     found = Npfs(n=30, permutations=7).select_wrapped(mim(k=4), slides(0, 500, 20, 3), None, Run())
     rows = np.vstack((found.tables["z"], found.tables["null-z"])).astype(float)
-    centred = np.array([row - np.delete(rows, j, 0).mean(axis=0) for j, row in enumerate(rows)])
-    reached = (centred[1:].ravel()[:, None] >= centred[0] - 1e-9).sum(axis=0)
-    np.testing.assert_allclose(found.tables["p-values"], (1 + reached) / (1 + 7 * 20))
+    np.testing.assert_allclose(found.tables["p-values"], centred_p_values(rows, 0))
     np.testing.assert_array_equal(found.tables["relevant"], found.tables["p-values"] <= 0.01)
     np.testing.assert_array_equal(
         found.tables["relevant"], found.tables["z"] > found.tables["critical-value"]
     )
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(st.data())
 def test_centred_verdicts_agree_with_their_definition_and_with_unlisted_zeros(
     data: st.DataObject,
 ) -> None:
-    n, permutations, m = 9, data.draw(st.integers(1, 6)), data.draw(st.integers(1, 8))
+    n, permutations, m = 9, data.draw(st.integers(1, 6)), data.draw(st.integers(2, 8))
     counts = st.lists(st.integers(0, n), min_size=m, max_size=m)
     z = np.array(data.draw(counts))
     null = np.array([data.draw(counts) for _ in range(permutations)])
-    extra = data.draw(st.integers(0, 5))
-    alpha = data.draw(st.sampled_from([0.05, 0.2, 0.5]))
-    verdict = by_centred_null(z, null, n, alpha=alpha, correction="none", tests=m + extra)
-    rows = np.vstack((z, null)).astype(float)
-    centred = np.array([row - np.delete(rows, j, 0).mean(axis=0) for j, row in enumerate(rows)])
-    pool = np.concatenate((centred[1:].ravel(), np.zeros(permutations * extra)))
-    p = (1 + (pool[:, None] >= centred[0] - 1e-9).sum(axis=0)) / (1 + pool.size)
+    unlisted = data.draw(st.integers(0, 5))
+    alpha = data.draw(st.sampled_from([0.05, 0.2, 0.5, 0.99]))
+    verdict = by_centred_null(z, null, n, alpha=alpha, correction="none", tests=m + unlisted)
+    p = centred_p_values(np.vstack((z, null)).astype(float), unlisted)
     np.testing.assert_allclose(verdict.p, p)
     np.testing.assert_array_equal(verdict.relevant, (p <= alpha + 1e-12) & (z > 0))
     np.testing.assert_array_equal(verdict.relevant, (z > verdict.critical) & (z > 0))
+
+
+def test_little_is_taken_off_where_features_are_alike_and_much_where_they_differ() -> None:
+    rng = np.random.default_rng(0)
+    alike = rng.binomial(50, 0.2, size=(11, 200))
+    own = rng.binomial(50, rng.random(200), size=(11, 200))
+    assert share_taken_off(alike, 200) < 0.25
+    assert share_taken_off(own, 200) > 0.95
 
 
 @pytest.mark.parametrize(
