@@ -68,7 +68,7 @@ def main() -> None:
         f"permuted labels: mean of {permutations} permutations, ten-fold × 1. The larger class has "
         "56.4 % of the samples.",
         "The published level is met only where the genes were chosen with the labels of the test "
-        "rows in sight; the same procedure finds as much in labels that mean nothing.",
+        "rows in sight; the same procedure finds nearly as much in labels that mean nothing.",
     ]
     write_tables(options.results, "bre", header, rows, "BRE: selection before validation", notes)
 
