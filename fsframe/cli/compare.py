@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from fsframe.dataset import Dataset
     from fsframe.evaluation.comparison import Cell, Comparison
     from fsframe.evaluation.cross_validation import CrossValidation
+    from fsframe.executors import Engine
 
 __all__ = ["compare"]
 
@@ -70,6 +71,7 @@ def compare(words: tuple[str, ...], **options: Any) -> None:
     """
     from fsframe.cli.evaluate import classifier_text
     from fsframe.evaluation.comparison import compared, methods_of
+    from fsframe.executors import open_engine
     from fsframe.reading import find_table
     from fsframe.store import check_destination
 
@@ -89,10 +91,15 @@ def compare(words: tuple[str, ...], **options: Any) -> None:
     _check_names(tables)
     _check_all(methods, tables, options["seed"])
     talk = Talk(quiet=options["quiet"], events=options["events"] == "json")
-    cells = [
-        [_cell(method, table, (path, source), folder, options, talk) for method in methods]
-        for table, path, source in zip(tables, found_paths, paths, strict=True)
-    ]
+    asked = (options["engine"], options["workers"], options["scheduler"])
+    with open_engine(*asked) as engine:
+        cells = [
+            [
+                _cell(method, table, (path, source), folder, options, talk, engine)
+                for method in methods
+            ]
+            for table, path, source in zip(tables, found_paths, paths, strict=True)
+        ]
     result = compared(cells)
     _write(result, cells, folder, options)
     if options["as_json"]:
@@ -144,6 +151,7 @@ def _cell(
     folder: Path | None,
     options: dict[str, Any],
     talk: Talk,
+    engine: Engine | None,
 ) -> Cell:
     from fsframe.chain import Chain, Stage
     from fsframe.evaluation.comparison import Cell
@@ -156,7 +164,9 @@ def _cell(
         read_from, source = place
         # The run files are this command's own: --overwrite is for the tables of results.
         own = {**options, "overwrite": False}
-        record = run_chain(chain, table, path, own, talk=talk, path=read_from, source=source)
+        record = run_chain(
+            chain, table, path, own, talk=talk, path=read_from, source=source, engine=engine
+        )
     stage = record.stages[-1]
     assert stage.selection is not None and method.base is not None
     return Cell(

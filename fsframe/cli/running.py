@@ -124,6 +124,7 @@ def run_chain(
     path: Path,
     source: str,
     command: str | None = None,
+    engine: Engine | None = None,
 ) -> RunRecord:
     """The record of `chain` on `table`, left at `out`; stopped by Ctrl-C and SIGTERM without loss.
 
@@ -139,6 +140,8 @@ def run_chain(
         Where the table was read from.
     source, command : str
         As in `Chain.run`; the command of this process by default.
+    engine : Engine, optional
+        One that is open already, for commands that run many chains; it stays open.
 
     Raises
     ------
@@ -150,9 +153,8 @@ def run_chain(
 
     command = shlex.join(["fsframe", *sys.argv[1:]]) if command is None else command
     seed, overwrite = options.get("seed", 0), bool(options.get("overwrite"))
-    with open_engine(
-        options.get("engine"), options.get("workers"), options.get("scheduler")
-    ) as engine:
+    asked = (options.get("engine"), options.get("workers"), options.get("scheduler"))
+    with open_engine(*asked) if engine is None else contextlib.nullcontext(engine) as engine:
         checkpoint = None
         if out is not None:
             checkpoint = open_checkpoint(

@@ -267,6 +267,24 @@ def test_compare_tells_problems_of_all_tables_before_it_computes(folder, capsys,
     assert code == 4 and "small: classes with fewer members" in err
 
 
+def test_compare_starts_its_workers_once(folder, capsys, monkeypatch):
+    from fsframe.executors import engine as engines
+
+    started = []
+    real = engines.open_engine
+
+    def counted(*words):
+        started.append(words)
+        return real(*words)
+
+    monkeypatch.setattr(engines, "open_engine", counted)
+    _, here, _ = ran(capsys, *COMPARE, "--json")
+    started.clear()
+    code, there, _ = ran(capsys, *COMPARE, "--json", "--workers", "2")
+    assert code == 0 and started == [(None, 2, None)]
+    assert json.loads(there)["accuracy"] == json.loads(here)["accuracy"]
+
+
 def test_compare_takes_groups(folder, capsys):
     code, out, _ = ran(
         capsys, "compare", "anova-f knn", "knn", "on", "grouped.csv", *QUICK, "--groups", "who"
