@@ -146,7 +146,7 @@ class StabilityStudy(WrappingSelector):
             if value.undefined:
                 raise DataError(
                     f"{name} is not defined for sets of {known} of {p} features: "
-                    f"{value.undefined}; set top, or take another metric"
+                    f"{value.undefined}; choose another top, or another metric"
                 )
 
     def _select_wrapped(
