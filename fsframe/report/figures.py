@@ -144,7 +144,7 @@ def _bootstraps(record: RunRecord, stage: StageRecord) -> Iterator[Figure]:
 
     def draw(axes: Any) -> None:
         places = np.arange(len(order))
-        relevant = z[order] > critical[order]
+        relevant = tables.get("relevant", z > critical)[order].astype(bool)
         axes.bar(places, z[order], color=np.where(relevant, _BLUE, _GREY))
         axes.step(places, critical[order], where="mid", color=_ORANGE, label="critical value ζ")
         axes.set_xticks(
@@ -153,10 +153,12 @@ def _bootstraps(record: RunRecord, stage: StageRecord) -> Iterator[Figure]:
         axes.set_ylabel(f"bootstraps that kept it (of {n})")
         axes.legend(frameon=False)
 
+    # What the test of this stage says of the coloured bars, in its own words.
+    promise = [str(text) for text in tables.get("promise", ())]
     yield Figure(
         heading=f"How often each feature came back ({stage.name})",
         svg=_drawn(draw, 2.0 + 0.24 * len(order), 3.6),
-        caption="Features above the line were kept more often than chance allows.",
+        caption=" ".join(["Coloured features are relevant by the test.", *promise]),
     )
 
 
