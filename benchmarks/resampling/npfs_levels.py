@@ -1,11 +1,11 @@
 """What the nulls of NPFS name where nothing is relevant, and what they find where something is.
 
-    python benchmarks/resampling/npfs_levels.py [--repeats 100] [--only BEGINNING] [--out FILE]
+    python benchmarks/resampling/npfs_levels.py [--repeats 100] [--only PATTERN] [--out FILE]
 
 Table of the slides: integers 0 … 10, class 1 where the sum of the first k* features is at most
 5·k*; k* = 0 is a label that means nothing. `nominal` is alpha·K, the number of features that a test
 which holds its level names on average; `se` is the standard error of `named` over the repeats.
-`--only "1000 250 15 npfs"` measures the cases of that N, K, k* and stage, and replaces their lines.
+`--only "1000 250 15 npfs$"` measures the case of that N, K, k* and stage, and replaces its line.
 The last cases deal out the labels of the Parkinsons table anew, with immigrate as the base.
 """
 
@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import csv
+import re
 import time
 from pathlib import Path
 
@@ -150,7 +151,7 @@ def write_lines(path: Path, found: dict[tuple[str, ...], dict[str, object]]) -> 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--repeats", type=int, default=100)
-    parser.add_argument("--only", default="", help="cases whose line begins so")
+    parser.add_argument("--only", default="", help="cases whose line matches")
     parser.add_argument("--out", type=Path, default=HERE / "results" / "npfs_levels.csv")
     arguments = parser.parse_args()
     found = known_lines(arguments.out)
@@ -161,10 +162,10 @@ def main() -> None:
         write_lines(arguments.out, found)
 
     for case in cases():
-        if f"{case.rows} {case.features} {case.relevant} {case.stage}".startswith(arguments.only):
+        if re.match(arguments.only, f"{case.rows} {case.features} {case.relevant} {case.stage}"):
             report(measured(case, arguments.repeats))
     for stage in ("npfs", "npfs:null=published,stratify=false,n=100"):
-        if f"parkinsons {stage}".startswith(arguments.only):
+        if re.match(arguments.only, f"parkinsons {stage}"):
             report(immigrate_under_permuted_labels(stage, max(50, arguments.repeats // 2)))
 
 

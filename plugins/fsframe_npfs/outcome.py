@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from fsframe.selection import PairWeights, Selection
 from fsframe_npfs.intervals import hoeffding
 from fsframe_npfs.marks import PairMarks
+from fsframe_npfs.promises import PROMISES
 from fsframe_npfs.trial import Trial
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ def _tables(test: Npfs, trial: Trial) -> dict[str, NDArray]:
         "kept": trial.observed.kept,
         "p0": trial.observed.kept / trial.marker.cells + test.bias,
         "level": np.array([verdict.level]),
+        "promise": np.array([PROMISES[test.null]]),
     }
     if trial.nulls:
         tables["null-z"] = np.stack([null.counts_of(trial.codes) for null in trial.nulls])

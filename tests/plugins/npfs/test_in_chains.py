@@ -124,3 +124,14 @@ def test_immigrate_under_the_default_test_on_a_small_table_with_two_relevant_col
     found = Chain.parse("immigrate:top=2 npfs:n=30,permutations=15").select(data, seed=0)
     assert set(found.selected) == {0, 3}
     assert found.pair_weights is not None and "pair_weights" in found.carried
+
+
+@pytest.mark.parametrize("null", ["permutation", "published"])
+def test_the_report_says_what_the_null_promises(slides: Any, tmp_path: Any, null: str) -> None:
+    pytest.importorskip("matplotlib")
+    from fsframe.report.page import report_page
+
+    out = tmp_path / "run.h5"
+    Chain.parse(f"mim:top=3 npfs:n=10,null={null}").run(slides(0, 150, 12, 3), out=out)
+    page = report_page(fsframe.load_run(out))
+    assert PROMISES[null][:60] in page
