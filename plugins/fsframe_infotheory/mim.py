@@ -99,8 +99,15 @@ class Mim(PairParameters, ScoredFilter):
             return [
                 self._select_one(data, row, upstream, run.child(b)) for b, row in enumerate(counts)
             ]
-        bits = _bootstrap_relevance(data, counts, self.discretiser(), run)
-        return [self.ranking(self.in_unit(row), data, {}, ()) for row in bits]
+        # Draws sorted by class, as short and as long integers, and scores: what a bootstrap holds.
+        each = 10 * data.n_samples + 16 * data.n_features
+        width = max(1, run.memory // 4 // each)
+        found = []
+        for first in range(0, len(counts), width):
+            part = counts[first : first + width]
+            bits = _bootstrap_relevance(data, part, self.discretiser(), run)
+            found += [self.ranking(self.in_unit(row), data, {}, ()) for row in bits]
+        return found
 
     def _select_one(
         self, data: Dataset, counts: NDArray[np.int64], upstream: Selection | None, run: Run

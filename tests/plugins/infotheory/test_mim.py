@@ -58,10 +58,12 @@ def test_all_bootstraps_together_equal_each_alone_to_the_bit(rule):
     rng = np.random.default_rng(1)
     counts = np.array([np.bincount(rng.integers(0, 300, 300), minlength=300) for _ in range(7)])
     mim = Mim(discretise=rule, missing="level", top=5)
-    for together, row in zip(mim.select_many(data, counts), counts, strict=True):
-        alone = mim.select(data.with_counts(row))
-        assert_array_equal(together.scores, alone.scores)
-        assert_array_equal(together.selected, alone.selected)
+    for memory in (1 << 30, 50_000):
+        many = mim.select_many(data, counts, run=Run(memory=memory))
+        for together, row in zip(many, counts, strict=True):
+            alone = mim.select(data.with_counts(row))
+            assert_array_equal(together.scores, alone.scores)
+            assert_array_equal(together.selected, alone.selected)
 
 
 @pytest.mark.parametrize("rule", ["auto", "equal-frequency", "mdl", "freedman-diaconis"])
