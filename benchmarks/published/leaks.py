@@ -12,14 +12,15 @@ before validation.
 from __future__ import annotations
 
 import argparse
+import json
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import attrs
 import numpy as np
-from cells import RESULTS, percent, write_tables
+from cells import HERE, RESULTS, percent, write_tables
 from scipy import stats
 
 from fsframe.chain import Chain
@@ -45,7 +46,7 @@ SETTINGS = {
     "vls": "vls:top=10",
     "npfs": "anova-f:top=100 npfs:null=published,n=20",
     "ensemble": "anova-f:top=10 ensemble:n=10",
-    "stability-study": "stability-study:base=anova-f:top=10,n=5",
+    "stability-study": "stability-study:base=anova-f:top=10,n=5,sizes=10",
     "cross-validation": "cross-validation:base=(anova-f:top=10 knn),folds=3,repeats=1",
 }
 # Which registered selectors are left out, and why.
@@ -103,23 +104,45 @@ class Verdict:
         return self.low > 0.5
 
 
+class Kept:
+    """Accuracies by chain, kept in a file, so that a run that is stopped goes on where it was."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._held = json.loads(path.read_text()) if path.exists() else {}
+
+    def get(self, chain: str, compute: Callable[[], list[float]]) -> list[float]:
+        """The accuracies of a chain, computed if they are not there."""
+        if chain not in self._held:
+            began = time.perf_counter()
+            self._held[chain] = compute()
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            partial = self._path.with_suffix(".partial")
+            partial.write_text(json.dumps(self._held))
+            partial.replace(self._path)
+            mean, seconds = np.mean(self._held[chain]), time.perf_counter() - began
+            print(f"{chain:60.60} {mean:.3f} {seconds:7.1f} s", flush=True)
+        found: list[float] = self._held[chain]
+        return found
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--quick", action="store_true", help="4 tables of 500 columns")
     parser.add_argument("--results", type=Path, default=RESULTS)
+    parser.add_argument("--work", type=Path, default=HERE / "work", help="what is finished")
     options = parser.parse_args()
     seeds, columns = (4, 500) if options.quick else (options.seeds, 5000)
     tables = [noise(seed, columns=columns) for seed in range(seeds)]
     rows: list[list[Any]] = []
+    kept = Kept(options.work / f"leaks-{seeds}-{columns}.json")
     for chain in chains():
-        began = time.perf_counter()
-        verdict = Verdict.of([measured(chain, data) for data in tables])
+        verdict = Verdict.of(kept.get(chain, lambda c=chain: [measured(c, d) for d in tables]))
         rows.append(_row(chain, "inside the folds", verdict))
-        print(f"{chain:60.60} {verdict.mean:.3f} {time.perf_counter() - began:7.1f} s", flush=True)
     for chain in ("anova-f:top=10", "relieff:top=10", "mim:top=10"):
-        verdict = Verdict.of([leaky(chain, data) for data in tables])
-        rows.append(_row(chain, "before the folds (leaky)", verdict))
+        found = kept.get(f"leaky {chain}", lambda c=chain: [leaky(c, d) for d in tables])
+        rows.append(_row(chain, "before the folds (leaky)", Verdict.of(found)))
     notes = [
         f"50 rows × {columns} columns of noise, {seeds} tables, stratified {FOLDS}-fold, knn with "
         "k = 3. Interval: 99.9 %, Student's t over the tables; wide, for some forty chains are "

@@ -32,7 +32,7 @@ SETTINGS = {
     "iterative-relief": f"{SCREEN} iterative-relief:top=5",
     "npfs": "anova-f:top=40 npfs:null=published,n=10",
     "ensemble": "anova-f:top=10 ensemble:n=5",
-    "stability-study": "stability-study:base=anova-f:top=10,n=4",
+    "stability-study": "stability-study:base=anova-f:top=10,n=4,sizes=10",
     "cross-validation": "cross-validation:base=(anova-f:top=10 knn),folds=3,repeats=1",
 }
 LEFT_OUT = {"rrelieff": "for a numeric target only"}
