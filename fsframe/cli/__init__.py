@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import click
 
 from fsframe.cli.lazy import LazyGroup
-from fsframe.errors import FsframeError
+from fsframe.errors import FsframeError, StoreError, one_line
 
 __all__ = ["cli", "main"]
 
@@ -63,8 +63,9 @@ def cli() -> None:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and end the process with its exit code.
 
-    0 done; 2 the request is wrong; 3 a plugin is missing or broken; 4 the data cannot be used;
-    5 a file is unreadable or in the way; 6 the workers are lost; 130 interrupted, 143 told to stop.
+    0 done; 1 out of memory; 2 the request is wrong; 3 a plugin is missing or broken; 4 the data
+    cannot be used; 5 a file is unreadable or in the way; 6 the workers are lost; 130 interrupted,
+    143 told to stop.
     """
     sys.exit(_run(arguments))
 
@@ -72,7 +73,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def _run(arguments: Sequence[str] | None) -> int:
     try:
         code = cli.main(args=arguments, prog_name="fsframe", standalone_mode=False)
-        sys.stdout.flush()
+        # Python has no stdout where the shell has closed it.
+        if sys.stdout is not None:
+            sys.stdout.flush()
         return code if isinstance(code, int) else 0
     except FsframeError as error:
         click.echo(f"fsframe: {error}", err=True)
@@ -87,3 +90,14 @@ def _run(arguments: Sequence[str] | None) -> int:
         # The reader of our output went away (`| head`); what follows must not complain again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
+    except OSError as error:
+        # What the system refuses: no permission, a name too long, a disk that is full.
+        place = f"{error.filename}: " if error.filename else ""
+        click.echo(f"fsframe: {place}{error.strerror or one_line(error)}", err=True)
+        return StoreError.exit_code
+    except MemoryError as error:
+        detail = f" ({error})" if str(error) else ""
+        click.echo(
+            f"fsframe: not enough memory{detail}; screen first, or use fewer columns", err=True
+        )
+        return FsframeError.exit_code

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fsframe.cli.reading_options import read_data, reading_options
+from fsframe.cli.run_file import run_path
 from fsframe.cli.running import Talk, engine_options, run_chain
 from fsframe.cli.stages import StageGroup, last_command
 from fsframe.errors import RequestError
@@ -19,7 +20,7 @@ from fsframe.grammar import StageText
 if TYPE_CHECKING:
     from fsframe.chain import Chain
 
-__all__ = ["chain", "default_run_path"]
+__all__ = ["chain"]
 
 
 class _Memory(click.ParamType):
@@ -131,18 +132,6 @@ def _run(results: list[StageText | dict[str, Any]], dry_run: bool) -> None:
     _run_on(parsed, **options)
 
 
-def default_run_path(chain: Chain, data: Path) -> Path:
-    """Where a run file goes by itself: beside the data, named for data and stages.
-
-    ``parkinsons.csv`` and ``immigrate npfs`` give ``parkinsons.immigrate-npfs.h5``; parameters do
-    not enter the name.
-    """
-    from fsframe.reading.locate import table_name
-
-    stages = "-".join(stage.name.rpartition("/")[2] for stage in chain.stages)
-    return data.with_name(f"{table_name(data)}.{stages}.h5")
-
-
 def _run_on(parsed: Chain, *, data: str, **options: Any) -> None:
     from fsframe.cli.display import result_lines, result_object
     from fsframe.reading import find_table
@@ -150,8 +139,11 @@ def _run_on(parsed: Chain, *, data: str, **options: Any) -> None:
 
     path = find_table(data)
     out: Path | None = None
+    if options["no_out"] and options["out"]:
+        raise RequestError("--out says where to leave a run file, --no-out to leave none: say one")
     if not options["no_out"]:
-        out = Path(options["out"]) if options["out"] else default_run_path(parsed, path)
+        names = [stage.name for stage in parsed.stages]
+        out = Path(options["out"]) if options["out"] else run_path(path, names)
         check_destination(out, overwrite=options["overwrite"])
     talk = Talk(quiet=options["quiet"], events=options["events"] == "json")
     table = read_data(str(path), **options)

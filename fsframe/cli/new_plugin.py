@@ -48,8 +48,11 @@ def new_plugin(name: str, out: str | None) -> None:
         )
     for path, text in plugin_files(name).items():
         place = folder / path
-        place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_text(text, encoding="utf-8")
+        try:
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_text(text, encoding="utf-8")
+        except OSError as error:
+            raise StoreError(f"cannot write {place}: {error.strerror}") from None
         click.echo(str(place))
     click.echo(
         f"\nInstall and try it:  pip install -e '{folder}[test]' && pytest {folder}\n"

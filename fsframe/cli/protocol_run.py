@@ -100,16 +100,17 @@ def run_protocol(
     FsframeError
         As reading and running say.
     """
+    from fsframe.cli.run_file import run_path
     from fsframe.reading import find_table
-    from fsframe.reading.locate import table_name
     from fsframe.store import check_destination
 
     path = find_table(data)
     out: Path | None = None
+    if options["no_out"] and options["out"]:
+        raise RequestError("--out says where to leave a run file, --no-out to leave none: say one")
     if not options["no_out"]:
-        stages = "-".join(text.name.rpartition("/")[2] for text in texts)
         named = options["out"]
-        out = Path(named) if named else path.with_name(f"{table_name(path)}.{name}-{stages}.h5")
+        out = Path(named) if named else run_path(path, [name, *(text.name for text in texts)])
     for written in (out, *also_written):
         if written is not None:
             check_destination(written, overwrite=options["overwrite"])

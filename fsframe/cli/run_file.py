@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -9,7 +11,9 @@ import click
 from fsframe.errors import StoreError
 from fsframe.suggest import did_you_mean
 
-__all__ = ["find_run"]
+__all__ = ["find_run", "run_path"]
+
+_LONGEST = 100
 
 
 def find_run(text: str) -> Path:
@@ -39,6 +43,21 @@ def find_run(text: str) -> Path:
     folder = path.parent
     near = [str(found) for found in folder.glob("*.h5")] if folder.is_dir() else []
     raise StoreError(f"there is no run file {text!r}{did_you_mean(text, near)}")
+
+
+def run_path(data: Path, stages: Sequence[str]) -> Path:
+    """Where a run file goes by itself: beside the data, named for data and stages.
+
+    >>> str(run_path(Path("examples/parkinsons.csv.gz"), ["immigrate", "npfs/npfs"]))
+    'examples/parkinsons.immigrate-npfs.h5'
+    """
+    from fsframe.reading.locate import table_name
+
+    row = "-".join(stage.rpartition("/")[2] for stage in stages)
+    if len(row) > _LONGEST:
+        # A file system takes names of 255 bytes; the digest keeps long chains apart.
+        row = f"{row[: _LONGEST - 9]}-{hashlib.sha256(row.encode()).hexdigest()[:8]}"
+    return data.with_name(f"{table_name(data)}.{row}.h5")
 
 
 def _escaped(name: str) -> str:

@@ -49,11 +49,12 @@ def suite_for(text: str) -> type[Conformance]:
     registry, offer = find_offer(stage.name, *(among or (*in_chains, stability_metrics)))
     cls = registry[offer.name]
     name = offer.entry.name
-    if not stage.params:
-        stage = _tried_as(offer)
-    cls.from_texts(stage.params)  # Refused parameters are told before any law is tried.
+    params = {**_tried_as(offer).params, **stage.params}
+    # Refused parameters are told before any law is tried.
+    if getattr(cls.from_texts(params), "base", "") is None:
+        raise RequestError(f"{name} resamples another method: say which, as in {name}:base=mim")
     body: dict[str, Any] = {
-        "make": staticmethod(lambda: cls.from_texts(stage.params)),
+        "make": staticmethod(lambda: cls.from_texts(params)),
         "name": name,
         "exceptions": dict(declared(offer, "EXCEPTIONS").get(name, {})),
         "__doc__": f"The laws for {name}.",
