@@ -152,6 +152,15 @@ def test_the_run_file_goes_beside_the_data(call: Call, here: Path) -> None:
     assert done.out.splitlines()[-1] == "run file: sub/small.mim.h5"
 
 
+def test_a_very_long_chain_has_a_file_name_that_fits(call: Call, here: Path) -> None:
+    done = call("chain mim:top=1 " + "mim " * 80 + "on small")
+    assert done.code == 0, done.err
+    name = done.out.splitlines()[-1].removeprefix("run file: ")
+    assert name.startswith("small.mim-mim-") and len(name) < 130
+    other = call("chain mim:top=1 " + "mim " * 81 + "on small").out.splitlines()[-1]
+    assert other != done.out.splitlines()[-1]
+
+
 def test_data_is_found_without_its_ending_where_one_file_matches(call: Call, here: Path) -> None:
     with gzip.open(here / "packed.csv.gz", "wt", encoding="utf-8") as stream:
         stream.write((here / "small.csv").read_text(encoding="utf-8"))
@@ -203,6 +212,12 @@ def test_columns_are_dropped_by_name(call: Call) -> None:
         ("chain mim on small --threads 0", 2, "--threads"),
         ("chain mim on nowhere/small", 4, "nowhere"),
         ("chain mim on small -o nowhere/run.h5", 5, "nowhere"),
+        ("chain mim on small --no-out -o x.h5", 2, "--no-out to leave none: say one"),
+        (f"chain mim on {'x' * 300}", 5, "File name too long"),
+        (f"chain mim on small -o {'x' * 300}.h5", 5, "File name too long"),
+        ("check npfs:n", 2, "is not of the form key=value"),
+        ("check mim relieff", 2, "unexpected extra argument"),
+        ("check mim:bins=0", 2, "bins must be"),
         ("nonsense", 2, "there is no command 'nonsense'"),
         ("chian mim on small", 2, "Did you mean `chain`?"),
         ("show nothing.h5", 5, "nothing.h5"),
