@@ -14,6 +14,7 @@ __all__ = ["Descent", "descend"]
 Floats = NDArray[np.float64]
 
 _SMALLEST_STEP = 2.0**-24
+_SMALLEST_PRUNED_STEP = 2.0**-8
 _SUFFICIENT = 1e-4
 
 
@@ -172,8 +173,10 @@ class _Path:
         measured = None
         if self.space.stored and not threshold:
             measured = self.space.measure(target)
+        # a pruned trial costs a pass over all pairs, and a small step is pruned away again
+        least = _SMALLEST_PRUNED_STEP if threshold else _SMALLEST_STEP
         t = 1.0
-        while t >= _SMALLEST_STEP:
+        while t >= least:
             norm = np.sqrt((1 - t) ** 2 + 2 * t * (1 - t) * overlap + t * t)
             weights = target if t == 1.0 else ((1 - t) * W + t * target) / norm
             found = self._trial(point, weights, measured, t, norm, threshold)

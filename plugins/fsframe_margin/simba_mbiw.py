@@ -77,7 +77,7 @@ class SimbaMbiw(Selector):
     instance_scale: str = param(
         "sum",
         choice("sum", "mean"),
-        help="Instance weights with sum one as printed, or with mean one, for steps of Simba's size.",
+        help="Instance weights with sum one as printed, or mean one, for steps of Simba's size.",
         source=f"{_PAPER}, Algorithm 1, line 14",
     )
     refresh: int = param(
