@@ -129,11 +129,11 @@ class Kept:
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--seeds", type=int, default=20)
-    parser.add_argument("--quick", action="store_true", help="4 tables of 500 columns")
+    parser.add_argument("--quick", action="store_true", help="6 tables of 500 columns")
     parser.add_argument("--results", type=Path, default=RESULTS)
     parser.add_argument("--work", type=Path, default=HERE / "work", help="what is finished")
     options = parser.parse_args()
-    seeds, columns = (4, 500) if options.quick else (options.seeds, 5000)
+    seeds, columns = (6, 500) if options.quick else (options.seeds, 5000)
     tables = [noise(seed, columns=columns) for seed in range(seeds)]
     rows: list[list[Any]] = []
     kept = Kept(options.work / f"leaks-{seeds}-{columns}.json")

@@ -85,11 +85,11 @@ def compare(words: tuple[str, ...], **options: Any) -> None:
     if options["csv_out"]:
         check_destination(options["csv_out"], overwrite=options["overwrite"])
     folder = Path(options["out"]) if options["out"] else None
-    if folder is not None:
-        folder.mkdir(parents=True, exist_ok=True)
     tables = [read_data(str(path), **options) for path in found_paths]
     _check_names(tables)
     _check_all(methods, tables, options["seed"])
+    if folder is not None:
+        _make(folder)
     talk = Talk(quiet=options["quiet"], events=options["events"] == "json")
     asked = (options["engine"], options["workers"], options["scheduler"])
     with open_engine(*asked) as engine:
@@ -120,6 +120,14 @@ def _split(words: Sequence[str]) -> tuple[list[str], list[str]]:
     if not paths:
         raise RequestError("name at least one table behind `on`")
     return chains, paths
+
+
+def _make(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        reason = "it is not a folder" if folder.exists() else error.strerror or str(error)
+        raise StoreError(f"cannot make {folder}: {reason}; choose another --out") from error
 
 
 def _check_names(tables: Sequence[Dataset]) -> None:

@@ -259,6 +259,11 @@ def test_compare_refuses_a_folder_of_another_protocol(folder, capsys):
     assert code == 5 and "another seed" in err
 
 
+def test_compare_refuses_a_file_in_the_place_of_its_folder(folder, capsys):
+    code, _, err = ran(capsys, *COMPARE, "--out", "toy.csv")
+    assert code == 5 and "toy.csv: it is not a folder" in err
+
+
 def test_compare_tells_problems_of_all_tables_before_it_computes(folder, capsys, monkeypatch):
     Path("small.csv").write_text("a,b,class\n1,2,x\n2,1,x\n3,1,y\n1,4,y\n2,2,y\n")
     monkeypatch.setattr("fsframe.cli.compare.run_chain", lambda *_, **__: pytest.fail("begun"))
