@@ -6,6 +6,7 @@ import contextlib
 import logging
 import math
 import time
+from concurrent.futures import CancelledError
 from typing import Any
 
 from fsframe.errors import EngineError, RequestError
@@ -16,6 +17,7 @@ __all__ = ["ClusterEngine", "connect"]
 
 _CONNECT_SECONDS = 10
 _COUNT_SECONDS = 3
+_GONE = ("lost", "cancelled", "error")
 
 
 def connect(scheduler: str) -> ClusterEngine:
@@ -78,7 +80,7 @@ class ClusterEngine(Engine):
         if time.monotonic() - self._counted > _COUNT_SECONDS:
             try:
                 self._threads = sum(self._client.nthreads().values())
-            except (OSError, RuntimeError) as error:
+            except (OSError, RuntimeError, CancelledError) as error:
                 raise _lost() from error
             self._counted = time.monotonic()
         return max(1, self._threads)
@@ -87,9 +89,13 @@ class ClusterEngine(Engine):
         """The value as the cluster keeps it; kept anew where it was lost with its workers."""
         token = held.shared.token
         future = self._scattered.get(token)
-        if future is None or future.status in ("lost", "cancelled", "error"):
+        if future is None or future.status in _GONE:
+            self.check()
             value = Scattered(token, held.value)
-            future = self._client.scatter(value, broadcast=True, hash=False)
+            try:
+                future = self._client.scatter(value, broadcast=True, hash=False)
+            except (OSError, RuntimeError, CancelledError) as error:
+                raise _lost() from error
             self._scattered[token] = future
         # The cluster forgets a value when the last future of it goes.
         for gone in [known for known in self._scattered if not hold.holds(known)]:
@@ -102,6 +108,13 @@ class ClusterEngine(Engine):
         from distributed.scheduler import KilledWorker
 
         return super().died(error) or isinstance(error, (KilledWorker, CommClosedError))
+
+    def lost_tables(self) -> bool:
+        """Whether the last worker that held a table is gone; its tasks would wait for ever."""
+        gone = [token for token, future in self._scattered.items() if future.status in _GONE]
+        for token in gone:
+            del self._scattered[token]
+        return bool(gone)
 
     def check(self) -> None:
         """Raise EngineError if the scheduler is gone."""

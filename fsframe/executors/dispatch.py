@@ -33,6 +33,11 @@ class _Job:
     deaths: int = 0
     whole: frozenset[str] = frozenset()
 
+    @property
+    def suspect(self) -> bool:
+        """Whether one more death would be one too many."""
+        return self.deaths >= _MOST_DEATHS - 1
+
 
 class Dispatcher:
     """Sends the resamples of one call to an engine.
@@ -94,6 +99,8 @@ class Dispatcher:
                 done, _ = wait(self._pending, timeout=_TICK, return_when=FIRST_COMPLETED)
                 engine.check()
                 yield from self._take(done, table, call)
+                if engine.lost_tables():
+                    self._take_back()
         finally:
             for future in self._pending:
                 future.cancel()
@@ -108,8 +115,14 @@ class Dispatcher:
     ) -> None:
         """Keep every worker busy, and one task ready for each."""
         while len(self._pending) < 2 * self._engine.workers:
+            alone = [job for job in (*self._again, *self._pending.values()) if job.suspect]
+            if alone and self._pending:
+                # So that a job that kills its worker takes no other down with it.
+                return
             if self._again:
-                self._submit(self._again.popleft(), table, call)
+                job = alone[0] if alone else self._again[0]
+                self._again.remove(job)
+                self._submit(job, table, call)
                 continue
             if not waiting or not room(waiting[0][0]):
                 return
@@ -156,6 +169,14 @@ class Dispatcher:
         if dead:
             assert reason is not None
             self._lost(dead, reason)
+
+    def _take_back(self) -> None:
+        """Hand everything out anew."""
+        jobs = list(self._pending.values())
+        for future in self._pending:
+            future.cancel()
+        self._pending.clear()
+        self._lost(jobs, CancelledError())
 
     def _lost(self, dead: list[_Job], reason: BaseException) -> None:
         """Workers died: put others in their place, and do again what was in their hands."""

@@ -80,6 +80,10 @@ class Engine:
         """Whether an error means that a worker was lost, not that the work is wrong."""
         return isinstance(error, (BrokenExecutor, CancelledError))
 
+    def lost_tables(self) -> bool:
+        """Whether a table was found gone, so that what was handed out waits for it in vain."""
+        return False
+
     def check(self) -> None:
         """Raise EngineError if the engine as a whole is lost."""
 

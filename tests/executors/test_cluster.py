@@ -1,0 +1,205 @@
+"""A real cluster on this machine: a scheduler and two worker processes, some of them killed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from executor_bases import Deadly, Noise
+
+from fsframe.chain import Chain
+from fsframe.dataset import Dataset
+from fsframe.errors import EngineError
+from fsframe.executors import as_engine, open_engine
+from fsframe.run import Run
+
+pytest.importorskip("distributed", reason="dask.distributed is not installed")
+
+CHAIN = Chain.parse("mim:top=6 npfs:n=20,permutations=3,alpha=0.2")
+
+
+class Cluster:
+    """A scheduler and workers, each a process of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        address = folder / "scheduler.json"
+        self.scheduler = self._start(
+            "scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--no-show",
+            "--scheduler-file", str(address),
+        )  # fmt: skip
+        while not address.exists() or '"address"' not in address.read_text():
+            assert self.scheduler.poll() is None, "the scheduler did not start"
+            time.sleep(0.02)
+        import json
+
+        self.address: str = json.loads(address.read_text())["address"]
+        self.workers = [self._worker(), self._worker()]
+
+    def _worker(self) -> subprocess.Popen[bytes]:
+        options = ["--nthreads", "1", "--no-nanny", "--no-dashboard", "--host", "127.0.0.1"]
+        return self._start("worker", self.address, *options)
+
+    def _start(self, what: str, *arguments: str) -> subprocess.Popen[bytes]:
+        importable = str(Path(__file__).with_name("importable"))
+        return subprocess.Popen(
+            [sys.executable, "-m", f"distributed.cli.dask_{what}", *arguments],
+            cwd=self.folder,
+            env={**os.environ, "PYTHONPATH": importable, "OPENBLAS_NUM_THREADS": "1"},
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+
+    def wait_for(self, engine, workers: int) -> None:
+        give_up = time.monotonic() + 60
+        while sum(engine._client.nthreads().values()) != workers:
+            assert time.monotonic() < give_up, "the workers did not come"
+            time.sleep(0.05)
+
+    def stop(self) -> None:
+        for process in (*self.workers, self.scheduler):
+            process.kill()
+            process.wait()
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory) -> Iterator[Cluster]:
+    found = Cluster(tmp_path_factory.mktemp("cluster"))
+    yield found
+    found.stop()
+
+
+@pytest.fixture
+def small() -> Dataset:
+    generator = np.random.default_rng(5)
+    X = generator.integers(0, 3, size=(60, 9)).astype(float)
+    return Dataset.from_arrays(X, (X[:, 2] > 0).astype(int))
+
+
+def test_a_cluster_gives_the_bits_of_one_process(cluster, small, bits, table, counts):
+    with open_engine(scheduler=cluster.address) as engine:
+        cluster.wait_for(engine, 2)
+        assert engine.workers == 2
+        assert CHAIN.run(small, executor=engine).digests() == CHAIN.run(small).digests()
+        run = Run(entropy=5, executor=engine)
+        assert bits(Noise(), table, counts, run) == bits(Noise(), table, counts, Run(entropy=5))
+
+
+def test_the_executor_of_a_dask_client_will_do(cluster, small):
+    from distributed import Client
+
+    with Client(cluster.address, set_as_default=False) as client:
+        executor = client.get_executor()
+        assert as_engine(executor).workers >= 1
+        assert CHAIN.run(small, executor=executor).digests() == CHAIN.run(small).digests()
+        # It stays its owner's.
+        assert executor.submit(int, 7).result(30) == 7
+
+
+def test_a_worker_killed_in_mid_run_is_survived_to_the_same_bits(cluster, bits, table, counts):
+    base = Noise(seconds=0.05)
+    alone = bits(Noise(), table, counts, Run(entropy=5))
+    killed = []
+
+    def kill_one(progress):
+        if progress.done >= 4 and not killed:
+            killed.append(cluster.workers[0].pid)
+            os.kill(cluster.workers[0].pid, signal.SIGKILL)
+
+    with open_engine(scheduler=cluster.address) as engine:
+        cluster.wait_for(engine, 2)
+        run = Run(entropy=5, executor=engine, listener=kill_one)
+        assert bits(base, table, counts, run) == alone
+        assert killed
+        cluster.workers[0].wait()
+        cluster.workers[0] = cluster._worker()
+        cluster.wait_for(engine, 2)
+
+
+def test_every_worker_killed_in_mid_run_is_survived_when_others_come(cluster, bits, table, counts):
+    """The tables that were scattered are lost with the last worker that held them."""
+    base = Noise(seconds=0.05)
+    killed = []
+
+    def kill_all(progress):
+        if progress.done >= 4 and not killed:
+            for place, worker in enumerate(list(cluster.workers)):
+                worker.kill()
+                worker.wait()
+                killed.append(worker.pid)
+                cluster.workers[place] = cluster._worker()
+
+    with open_engine(scheduler=cluster.address) as engine:
+        cluster.wait_for(engine, 2)
+        run = Run(entropy=5, executor=engine, listener=kill_all)
+        found = bits(base, table, counts, run)
+        assert found == bits(Noise(), table, counts, Run(entropy=5))
+        assert len(killed) == 2
+        cluster.wait_for(engine, 2)
+
+
+def test_resamples_that_kill_every_worker_are_named(cluster, bits, table, counts, tmp_path):
+    for k in range(50):
+        (tmp_path / f"life-{k}").touch()
+    base = Deadly(part=0, folder=str(tmp_path))
+    with open_engine(scheduler=cluster.address) as engine:
+        cluster.wait_for(engine, 2)
+        stop = []
+
+        import threading
+
+        def keep_two() -> None:
+            while not stop:
+                for place, worker in enumerate(cluster.workers):
+                    if worker.poll() is not None:
+                        cluster.workers[place] = cluster._worker()
+                time.sleep(0.05)
+
+        keeper = threading.Thread(target=keep_two)
+        keeper.start()
+        try:
+            with pytest.raises(EngineError, match=r"died 3 times .* resamples 1–1"):
+                bits(base, table, counts[:3], Run(executor=engine))
+        finally:
+            stop.append(True)
+            keeper.join()
+
+
+def test_nobody_at_the_address_is_told(monkeypatch):
+    monkeypatch.setattr("fsframe.executors.cluster._CONNECT_SECONDS", 1)
+    with (
+        pytest.raises(EngineError, match=r"cannot reach a dask scheduler at tcp://127\.0\.0\.1:9"),
+        open_engine(scheduler="tcp://127.0.0.1:9"),
+    ):
+        pass
+
+
+def test_a_killed_scheduler_leaves_a_run_that_goes_on_to_the_same_bits(small, tmp_path):
+    cluster = Cluster(tmp_path)
+    out = tmp_path / "run.h5"
+    try:
+        with open_engine(scheduler=cluster.address) as engine:
+            cluster.wait_for(engine, 2)
+
+            def kill_scheduler(progress):
+                if progress.done >= 30 and cluster.scheduler.poll() is None:
+                    cluster.scheduler.kill()
+                    cluster.scheduler.wait()
+
+            with pytest.raises(EngineError, match="scheduler is lost"):
+                CHAIN.run(small, out=out, executor=engine, listener=kill_scheduler)
+    finally:
+        cluster.stop()
+    from fsframe.recording import open_checkpoint
+
+    checkpoint = open_checkpoint(CHAIN, small, 0, out)
+    assert checkpoint.n_parts >= 1
+    record = CHAIN.run(small, out=out, checkpoint=checkpoint)
+    assert record.digests() == CHAIN.run(small).digests()
