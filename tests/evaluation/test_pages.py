@@ -41,6 +41,14 @@ def test_commands_on_the_pages_run(page, line, capsys, monkeypatch, tmp_path):
     assert said.out
 
 
+def test_the_python_on_the_page_runs(capsys, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    page = (ROOT / "docs/evaluation.md").read_text()
+    (block,) = re.findall(r"<!-- run -->\n```python\n(.*?)```", page, re.DOTALL)
+    exec(compile(block, "docs/evaluation.md", "exec"), {})
+    assert re.fullmatch(r"0\.\d{3} ± 0\.\d{3}, φ = 0\.\d\d\n", capsys.readouterr().out)
+
+
 def test_every_page_shows_a_command():
     assert {page for page, _ in COMMANDS} == set(PAGES)
 
