@@ -1,35 +1,26 @@
-"""Runs the base over resamples, true label or permuted, and keeps what each resample marked."""
+"""Bootstraps of one labelling: their counts per row, and what each of them marked."""
 
 from __future__ import annotations
-
-from collections.abc import Callable
 
 import attrs
 import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.dataset import Dataset
-from fsframe.resampling import select_resamples
 from fsframe.run import Run
 from fsframe.selection import Selection
-from fsframe.selector import Base
 from fsframe_npfs.marks import Marker, tally
 from fsframe_npfs.resamples import bootstrap_counts
 
-__all__ = ["Bootstraps", "class_codes", "permuted"]
+__all__ = ["BASE", "DRAWS", "Bootstraps", "class_codes"]
 
-# First key of every random stream of this plugin: draws, label permutations, the base's own.
-DRAWS, LABELS, BASE = 0, 1, 2
+# First keys of the random streams of this plugin; `fsframe_npfs.relabelled` has another.
+DRAWS, BASE = 0, 2
 
 
 def class_codes(data: Dataset) -> NDArray[np.int64] | None:
     """The class codes, or None where the target is a number."""
     return None if data.task == "regression" else data.y
-
-
-def permuted(data: Dataset, generator: np.random.Generator) -> Dataset:
-    """The same table with its labels dealt out anew, as if they had nothing to do with it."""
-    return data.with_labels(data.y[generator.permutation(data.n_samples)])
 
 
 @attrs.define(eq=False)
@@ -38,73 +29,52 @@ class Bootstraps:
 
     Parameters
     ----------
-    base : Base
-        What is resampled.
     data : Dataset
         The table, its label true or permuted; its counts, if any, are rows to draw from.
-    upstream : Selection or None
-        What the base starts from.
     marker : Marker
         Says what one resample marked.
     run : Run
-        Random streams and progress.
+        Random streams.
     labelling : int
         0 for the true label, 1, 2, … for the permutations: keeps their streams apart.
     fraction, stratify
         As in `bootstrap_counts`.
-    report : callable
-        Called now and then, when some are finished.
     """
 
-    base: Base
     data: Dataset
-    upstream: Selection | None
     marker: Marker
     run: Run
     labelling: int
     fraction: float
     stratify: bool
-    report: Callable[[], None]
     marks: list[NDArray[np.int64]] = attrs.field(factory=list)
     notes: dict[str, int] = attrs.field(factory=dict)
 
-    def extend(self, n: int) -> None:
-        """Draw until there are n bootstraps.
+    def counts(self, first: int, stop: int) -> NDArray[np.int64]:
+        """Bootstraps `first` … `stop` − 1 as counts per row.
 
         Bootstrap b draws its rows from stream (DRAWS, labelling, b), so the first bootstraps of a
         longer run are those of a shorter one.
         """
-        drawn = len(self.marks)
-        if drawn >= n:
-            return
-        counts = np.stack([self._draw(b) for b in range(drawn, n)])
-        self.take(counts, drawn)
-
-    def take(self, counts: NDArray[np.int64], first: int = 0) -> None:
-        """Run the base on these resamples, and keep what each marked."""
-        surroundings = self.run.child(BASE, self.labelling).batch(first)
-        found = select_resamples(
-            self.base,
-            self.data.with_counts(None),
-            counts,
-            attrs.evolve(surroundings, listener=lambda _: self.report()),
-            upstream=self.upstream,
-            parts=self.marker.parts,
+        return np.stack(
+            [
+                bootstrap_counts(
+                    self.data.n_samples,
+                    self.run.generator(DRAWS, self.labelling, b),
+                    y=class_codes(self.data),
+                    fraction=self.fraction,
+                    stratify=self.stratify,
+                    times=self.data.counts,
+                )
+                for b in range(first, stop)
+            ]
         )
-        for row, selection in zip(counts, found, strict=True):
-            self.marks.append(self.marker.marks(selection, row))
-            for note in selection.warnings:
-                self.notes[note] = self.notes.get(note, 0) + 1
 
-    def _draw(self, b: int) -> NDArray[np.int64]:
-        return bootstrap_counts(
-            self.data.n_samples,
-            self.run.generator(DRAWS, self.labelling, b),
-            y=class_codes(self.data),
-            fraction=self.fraction,
-            stratify=self.stratify,
-            times=self.data.counts,
-        )
+    def add(self, found: Selection, counts: NDArray[np.int64]) -> None:
+        """Keep what the base found in one resample."""
+        self.marks.append(self.marker.marks(found, counts))
+        for note in found.warnings:
+            self.notes[note] = self.notes.get(note, 0) + 1
 
     @property
     def kept(self) -> NDArray[np.int64]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING, TypedDict, cast
 
 import attrs
 import numpy as np
@@ -11,11 +11,13 @@ from numpy.typing import NDArray
 
 from fsframe.dataset import Dataset
 from fsframe.errors import RequestError
-from fsframe.run import Run
+from fsframe.resampling import select_resamples
+from fsframe.run import Progress, Run
 from fsframe.selection import Selection
 from fsframe.selector import Base
-from fsframe_npfs.counting import DRAWS, LABELS, Bootstraps, class_codes, permuted
+from fsframe_npfs.counting import BASE, DRAWS, Bootstraps, class_codes
 from fsframe_npfs.marks import FeatureMarks, FragileColumns, Marker, equal_columns
+from fsframe_npfs.relabelled import Relabelled, permuted
 from fsframe_npfs.resamples import shard_counts
 from fsframe_npfs.settling import looks, settled
 from fsframe_npfs.tails import least_bootstraps, permutation_tail, selection_tail
@@ -61,28 +63,21 @@ class Trial:
     def carry_out(self) -> None:
         """Draw and decide, at one look or at several."""
         test = self.test
-        self.observed = self._bootstraps(self.data, 0)
-        self.nulls = [
-            self._bootstraps(permuted(self.data, self.run.generator(LABELS, j)), j)
-            for j in range(1, self.n_permutations + 1)
-        ]
+        self.observed, *self.nulls = (self._bootstraps(j) for j in range(self.n_permutations + 1))
         if test.null == "shards":
-            counts = shard_counts(
+            shards = shard_counts(
                 self.data.n_samples,
                 test.resamples,
                 self.run.generator(DRAWS),
                 y=class_codes(self.data),
                 times=self.data.counts,
             )
-            self.observed.take(counts)
+            self._run_base(shards, [self.observed] * len(shards), 0)
             self._decide()
             return
         plan = [test.resamples] if test.settle is None else looks(test.resamples)
         for n in plan:
-            self.observed.extend(n)
-            self._check_choice()
-            for null in self.nulls:
-                null.extend(n)
+            self._extend(n)
             self._decide()
             if test.settle is not None and n < test.resamples:
                 sure = settled(self.z, n, self.verdict.critical, test.settle, len(plan))
@@ -90,25 +85,54 @@ class Trial:
                     self.all_settled = True
                     return
 
-    def _bootstraps(self, data: Dataset, labelling: int) -> Bootstraps:
+    def _bootstraps(self, labelling: int) -> Bootstraps:
         fraction = self.test.fraction
         if fraction is None:
             fraction = 0.75 if self.test.null == "matlab" else 1.0
         return Bootstraps(
-            base=self.base,
-            data=data,
-            upstream=self.start,
+            data=permuted(self.data, self.run, labelling),
             marker=self.marker,
             run=self.run,
             labelling=labelling,
             fraction=fraction,
             stratify=self.test.stratify,
-            report=self._report,
         )
 
-    def _report(self) -> None:
-        done = sum(len(bootstraps.marks) for bootstraps in (self.observed, *self.nulls))
-        self.run.progress(done, self.test.resamples * (self.n_permutations + 1), "resamples")
+    def _extend(self, n: int) -> None:
+        """Draw until every labelling has n bootstraps, as many labellings at once as fit."""
+        drawn, every = self.drawn, [self.observed, *self.nulls]
+        fresh = n - drawn
+        at_once = max(1, self.run.memory // 4 // (8 * fresh * self.data.n_samples))
+        for start in range(0, len(every), at_once):
+            some = every[start : start + at_once]
+            counts = np.concatenate([bootstraps.counts(drawn, n) for bootstraps in some])
+            owners = [bootstraps for bootstraps in some for _ in range(fresh)]
+            self._run_base(counts, owners, drawn * len(every) + start * fresh)
+
+    def _run_base(self, counts: NDArray[np.int64], owners: list[Bootstraps], first: int) -> None:
+        """Run the base on resamples, the first of them part `first` of the run."""
+        base, before = self.base, sum(len(b.marks) for b in (self.observed, *self.nulls))
+        if self.nulls:
+            labellings = np.array([owner.labelling for owner in owners])
+            base = cast(Base, Relabelled.of(base, self.run, labellings, first))
+        total = self.test.resamples * (self.n_permutations + 1)
+
+        def relay(progress: Progress) -> None:
+            self.run.progress(before + progress.done, total, progress.label)
+
+        found = select_resamples(
+            base,
+            self.data.with_counts(None),
+            counts,
+            attrs.evolve(self.run.child(BASE).batch(first), listener=relay),
+            upstream=self.start,
+            parts=self.marker.parts,
+        )
+        for place, (owner, row, selection) in enumerate(zip(owners, counts, found, strict=True)):
+            owner.add(selection, row)
+            if owner is self.observed and place + 1 == owners.count(owner):
+                # Known now, before the permuted labels take their time.
+                self._check_choice()
 
     def _check_choice(self) -> None:
         """Stop early where every resample marks everything: nothing can be told apart."""

@@ -1,0 +1,95 @@
+"""A base that sees permuted labels: resamples of several labellings as one piece of work."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from itertools import groupby
+from typing import Any
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from fsframe.chain import Chain
+from fsframe.dataset import Dataset
+from fsframe.executors.work import portable
+from fsframe.run import Run
+from fsframe.selection import Selection
+from fsframe.selector import Base
+
+__all__ = ["LABELS", "Relabelled", "permuted"]
+
+LABELS = 1
+"""First key of the random streams that deal labels out anew."""
+
+
+def permuted(data: Dataset, run: Run, labelling: int) -> Dataset:
+    """The same table with its labels dealt out anew; labelling 0 is the true one."""
+    if labelling == 0:
+        return data
+    order = run.generator(LABELS, labelling).permutation(data.n_samples)
+    return data.with_labels(data.y[order])
+
+
+@attrs.frozen(kw_only=True, eq=False, slots=False)
+class Relabelled:
+    """`base` on resamples of which each has a labelling of its own.
+
+    One call over all labellings keeps every worker busy, and the table travels once; the labels
+    are dealt out where they are needed.
+
+    Parameters
+    ----------
+    base : str, or what has `select_many`
+        A chain as text, or what stands for it on the way to another process.
+    labels : Run
+        Whose streams deal the labels out.
+    labellings : (n_parts,) int
+        The labelling of each resample.
+    first : int
+        Number of the first of these resamples among the parts of the run.
+    """
+
+    base: Any
+    labels: Run
+    labellings: NDArray[np.int64]
+    first: int
+
+    @classmethod
+    def of(cls, base: Base, run: Run, labellings: NDArray[np.int64], first: int) -> Relabelled:
+        """`base` with labels from the streams of `run`; sent on only if `run` has an executor."""
+        return cls(
+            base=base if run.executor is None else portable(base),
+            labels=Run(entropy=run.entropy, key=run.key),
+            labellings=labellings,
+            first=first,
+        )
+
+    def __str__(self) -> str:
+        """What a checkpoint knows the work by, with the resamples themselves."""
+        runs = [f"{key}x{len(list(same))}" for key, same in groupby(self.labellings.tolist())]
+        return f"{self.base} under labellings {','.join(runs)} of {self.labels.key}"
+
+    @cached_property
+    def _base(self) -> Any:
+        return Chain.parse(self.base) if isinstance(self.base, str) else self.base
+
+    def select_many(
+        self,
+        data: Dataset,
+        counts: NDArray[np.integer[Any]],
+        upstream: Selection | None = None,
+        run: Run | None = None,
+    ) -> list[Selection]:
+        """One Selection per row of `counts`, those of one labelling together."""
+        assert run is not None
+        start = run.first - self.first
+        mine = self.labellings[start : start + len(counts)]
+        borders = np.flatnonzero(np.diff(mine)) + 1
+        found: list[Selection] = []
+        for begin, end in zip([0, *borders], [*borders, len(mine)], strict=True):
+            table = permuted(data, self.labels, int(mine[begin]))
+            found += self._base.select_many(
+                table, counts[begin:end], upstream, run.batch(int(begin))
+            )
+        return found
