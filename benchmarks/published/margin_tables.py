@@ -21,6 +21,12 @@ import numpy as np
 from cells import Bench, OutOfTime, arguments, percent, write_tables
 from scipy import stats
 
+from fsframe.evaluation.comparing import (
+    corrected_resampled_test,
+    paired_t_test,
+    win_tie_loss,
+)
+
 SKLEARN = "sklearn:estimator=sklearn."
 METHODS = {
     "1NN": "knn:k=1",
@@ -55,6 +61,12 @@ IM4E_SETS = {
 }  # fmt: skip
 # Other ways to what was published under one name.
 VARIANTS = {"IGT": ("IGR",)}
+# IMMIGRATE, Table 2, last row: wins, ties, losses of IGT against each method over 20 sets.
+PRINTED_WTL = {
+    "SV2": "16,2,2", "DT": "16,3,1", "NBC": "19,1,0", "1NN": "17,2,1", "3NN": "18,2,0",
+    "REL": "19,1,0", "RFF": "19,1,0", "SIM": "19,1,0", "LFE": "18,2,0", "LDA": "15,4,1",
+    "IM4": "19,0,1",
+}  # fmt: skip
 SMALL = [
     "CRY", "BRC", "WIN", "LYM", "GLA", "BCW", "PAR", "STA", "HMS", "MON", "parkinsons", "heart",
     "VC", "PID", "URB",
@@ -140,6 +152,27 @@ def by_method(rows: list[list[Any]]) -> Iterator[list[Any]]:
         ]  # fmt: skip
 
 
+def wins(found: dict[Any, Any]) -> Iterator[list[Any]]:
+    """IGT and BIM against each other method: sets won, tied and lost, by two rules."""
+    for ours in ("IGT", "BIM"):
+        for method in METHODS:
+            sets = [n for n, m in found if m == ours and (n, method) in found and method != ours]
+            if not sets:
+                continue
+            counts = []
+            for rule in ("papers", "corrected"):
+                words = []
+                for name in sets:
+                    a, b = (found[name, m].measures["accuracy"].values for m in (ours, method))
+                    ratio = found[name, ours].test_to_train
+                    plain = rule == "papers"
+                    test = paired_t_test(a, b) if plain else corrected_resampled_test(a, b, ratio)
+                    words.append(win_tie_loss(test))
+                counts.append(",".join(str(words.count(w)) for w in ("win", "tie", "loss")))
+            printed = PRINTED_WTL.get(method) if ours == "IGT" else None
+            yield [ours, method, len(sets), *counts, printed]
+
+
 def accuracy_of(evaluation: Any) -> float | None:
     """Accuracy in percent, None where there is no evaluation."""
     return None if evaluation is None else percent(evaluation.measures["accuracy"].mean)
@@ -190,6 +223,14 @@ def main() -> None:
             "to four points lets single differences of ten pass. A method whose mean difference is "
             "far from zero over many sets is another one than was published, or was run otherwise."
         ],
+    )
+    write_tables(
+        options.results,
+        f"{options.name}-wins",
+        ["of", "against", "sets", "W,T,L here", "by the corrected test", "printed (20 sets)"],
+        list(wins(found)),
+        "IMMIGRATE and BIM against the other methods: sets won, tied, lost",
+        ["p < 0.05; first Student's paired t-test over the folds, as in the paper."],
     )
     write_tables(
         options.results,
