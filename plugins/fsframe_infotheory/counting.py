@@ -27,7 +27,7 @@ MOST_ROWS = 1024
 """Most products of bit rows, (L_j − 1)(L_s − 1), before counting sample by sample is faster."""
 
 MOST_CELLS = 1 << 14
-"""Most cells of a joint table, unless samples are more than half as many; beyond, grouping."""
+"""Most cells of a joint table, or eight per sample; beyond, samples are grouped."""
 
 
 class Counter:
@@ -100,9 +100,10 @@ class Counter:
             if (most - 1) * (partner.n_levels - 1) <= MOST_ROWS and cells <= 8 * MOST_CELLS:
                 self._packed(chunk, partner, per_class, js, jsy)
             else:
-                self._unpacked(chunk, partner, js, jsy)
+                self._unpacked(chunk, partner, per_class, js, jsy)
         if chunk.listed.size:
-            sums = self._listed(chunk.codes, self.encoded.n_levels[chunk.listed], partner)
+            n_levels = self.encoded.n_levels[chunk.listed]
+            sums = self._listed(chunk.codes, n_levels, partner, per_class)
             js[chunk.listed], jsy[chunk.listed] = sums
 
     def _packed(
@@ -140,7 +141,12 @@ class Counter:
         return [(a, b) for a, b in pairwise(bounds) if a < b]
 
     def _unpacked(
-        self, chunk: Chunk, partner: Partner, js: NDArray[np.float64], jsy: NDArray[np.float64]
+        self,
+        chunk: Chunk,
+        partner: Partner,
+        per_class: bool,
+        js: NDArray[np.float64],
+        jsy: NDArray[np.float64],
     ) -> None:
         """Packed features with a partner of many levels: unpacked some at a time."""
         features = chunk.packed[chunk.packed >= 0]
@@ -148,23 +154,31 @@ class Counter:
         for at in range(0, len(features), width):
             group = features[at : at + width]
             codes = np.stack([codes_in(chunk, int(j), self.encoded.layout) for j in group])
-            sums = self._listed(codes.astype(np.uint16), self.encoded.n_levels[group], partner)
+            n_levels = self.encoded.n_levels[group]
+            sums = self._listed(codes.astype(np.uint16), n_levels, partner, per_class)
             js[group], jsy[group] = sums
 
     def _listed(
-        self, codes: NDArray[Any], n_levels: NDArray[np.int64], partner: Partner
+        self,
+        codes: NDArray[Any],
+        n_levels: NDArray[np.int64],
+        partner: Partner,
+        per_class: bool,
     ) -> NDArray[np.float64]:
         """Sums over (j, s) and (j, s, y) of features given as codes, as (2, m); whole counts."""
         layout = self.encoded.layout
         found = np.empty((2, len(codes)))
-        cells = int(n_levels.max()) * partner.n_levels * layout.n_classes
+        group = layout.n_classes if per_class else 1
+        n_cells = partner.n_levels * group
         shares = self._shares(np.full(len(codes), 10 * layout.n))
-        if cells <= max(MOST_CELLS, 2 * layout.n):
+        if int(n_levels.max()) * n_cells <= max(MOST_CELLS, 8 * layout.n):
+            cells = partner.codes * group + (partner.labels if per_class else 0)
+            cells = cells.astype(np.int32)
 
             def work(start: int, stop: int) -> None:
                 dense_sums(
-                    codes, n_levels, partner.codes, partner.n_levels, layout.starts, layout.table,
-                    start, stop, found[0], found[1],
+                    codes, n_levels, cells, n_cells, group, layout.table, start, stop, found[0],
+                    found[1],
                 )  # fmt: skip
 
             self.map(work, shares)
@@ -181,13 +195,14 @@ class Counter:
         partner: Partner,
         weights: NDArray[np.float64],
     ) -> NDArray[np.float64]:
+        layout = self.encoded.layout
         sums = np.empty((8, len(codes)))
         order, starts = partner.grouped
 
         def work(start: int, stop: int) -> None:
             grouped_sums(
                 codes, n_levels, dropped, order, starts, partner.labels,
-                self.encoded.layout.n_classes, weights, start, stop, sums,
+                layout.n_classes, weights, layout.whole_table, start, stop, sums,
             )  # fmt: skip
 
         self.map(work, self._shares(np.full(len(codes), 20 * self.encoded.layout.n)))

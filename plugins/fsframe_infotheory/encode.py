@@ -479,6 +479,7 @@ def _sums(
             np.repeat(np.arange(n_classes), np.diff(layout.starts)),
             n_classes,
             np.ones(layout.n) if layout.weights is None else layout.weights,
+            layout.whole_table,
             0,
             stop - start,
             sums,

@@ -43,7 +43,7 @@ def level_sums(codes, n_levels, starts, table, sums_j, sums_jy):  # type: ignore
 
 @njit()
 def dense_sums(  # type: ignore[no-untyped-def]
-    codes, n_levels, partner, partner_levels, starts, table, start, stop, sums_js, sums_jsy
+    codes, n_levels, cells, n_cells, group, table, start, stop, sums_js, sums_jsy
 ):
     """Write Σ c·log₂c over (feature, partner) and (feature, partner, class) for whole counts.
 
@@ -52,10 +52,10 @@ def dense_sums(  # type: ignore[no-untyped-def]
     codes : (m, n) unsigned integers
         Levels of the features, samples sorted by class.
     n_levels : (m,) int64
-    partner : (n,) int64
-        Levels of the partner, below `partner_levels`.
-    starts : (n_classes + 1,) int64
-        First sample of each class.
+    cells : (n,) int32
+        Partner's level · `group` + class of each sample, below `n_cells`.
+    n_cells, group : int
+        `group` is the number of classes, or 1 where classes are not looked at.
     table : (n + 1,) float64
         c·log₂c.
     start, stop : int
@@ -63,41 +63,59 @@ def dense_sums(  # type: ignore[no-untyped-def]
     sums_js, sums_jsy : (m,) float64
         Results.
     """
-    n_classes = starts.size - 1
+    n = cells.size
     most = 0
     for j in range(start, stop):
         most = max(most, n_levels[j])
-    # Two tables take turns, so that neighbouring samples in one cell need not wait for each other.
-    even = np.zeros(most * partner_levels * n_classes, np.int32)
-    odd = np.zeros(most * partner_levels * n_classes, np.int32)
+    # Small tables are four that take turns, so that neighbouring samples in one cell need not wait
+    # for each other; of large ones adding up four would take longer than waiting. Indices are
+    # unsigned, which spares the test for counting from the end.
+    turns = 4 if most * n_cells <= 1024 else 1
+    size = np.uintp(most * n_cells)
+    counts = np.empty(np.uintp(turns) * size, np.int32)
+    width = np.uintp(n_cells)
     for j in range(start, stop):
-        size = n_levels[j] * partner_levels * n_classes
-        even[:size] = 0
-        odd[:size] = 0
-        for c in range(n_classes):
-            i = starts[c]
-            while i + 1 < starts[c + 1]:
-                even[(np.int64(codes[j, i]) * partner_levels + partner[i]) * n_classes + c] += 1
-                k = i + 1
-                odd[(np.int64(codes[j, k]) * partner_levels + partner[k]) * n_classes + c] += 1
-                i += 2
-            if i < starts[c + 1]:
-                even[(np.int64(codes[j, i]) * partner_levels + partner[i]) * n_classes + c] += 1
+        used = np.uintp(n_levels[j] * n_cells)
+        for turn in range(turns):
+            first = np.uintp(turn) * size
+            counts[first : first + used] = 0
+        row = codes[j]
+        whole = n - n % 4 if turns == 4 else 0
+        for i in range(0, whole, 4):
+            k = np.uintp(i)
+            for turn in range(4):
+                at = k + np.uintp(turn)
+                counts[np.uintp(turn) * size + np.uintp(row[at]) * width + np.uintp(cells[at])] += 1
+        for i in range(whole, n):
+            at = np.uintp(i)
+            counts[np.uintp(row[at]) * width + np.uintp(cells[at])] += 1
         js = 0.0
         jsy = 0.0
-        for cell in range(n_levels[j] * partner_levels):
-            both = 0
-            for c in range(n_classes):
-                count = even[cell * n_classes + c] + odd[cell * n_classes + c]
+        cell = np.uintp(0)
+        if group == 1 and turns == 1:
+            for k in range(used):
+                js += table[np.uintp(counts[np.uintp(k)])]
+            cell = used
+        while cell < used:
+            both = np.int32(0)
+            for c in range(group):
+                at = cell + np.uintp(c)
+                count = counts[at]
+                if turns == 4:
+                    count += counts[at + size] + counts[at + size + size]
+                    count += counts[at + size + size + size]
                 both += count
-                jsy += table[count]
-            js += table[both]
+                jsy += table[np.uintp(count)]
+            js += table[np.uintp(both)]
+            cell += np.uintp(group)
         sums_js[j] = js
         sums_jsy[j] = jsy
 
 
 @njit()
-def _clogc(c):  # type: ignore[no-untyped-def]
+def _clogc(c, table):  # type: ignore[no-untyped-def]
+    if table.size > 1:
+        return table[np.uintp(c)]
     # 1e-300: what is left of a sum of weights taken back one by one is zero, not its rounding.
     return c * np.log2(c) if c > 1e-300 else 0.0
 
@@ -112,6 +130,7 @@ def grouped_sums(  # type: ignore[no-untyped-def]
     labels,
     n_classes,
     weights,
+    table,
     start,
     stop,
     sums,
@@ -132,6 +151,8 @@ def grouped_sums(  # type: ignore[no-untyped-def]
     labels : (n,) int64
         Class of each sample.
     weights : (n,) float64
+    table : (n + 1,) float64
+        c·log₂c where weights are whole counts; of length 1 where they are not.
     start, stop : int
         Features to do.
     sums : (8, m) float64
@@ -179,31 +200,31 @@ def grouped_sums(  # type: ignore[no-untyped-def]
                     a = np.int64(codes[j, order[k]])
                     w = of_jsy[a]
                     if a != drop and w != 0.0:
-                        jsy += _clogc(w)
+                        jsy += _clogc(w, table)
                         of_js[a] += w
                         of_jy[a * n_classes + c] += w
                         of_jsy[a] = 0.0
-                sy += _clogc(in_class)
+                sy += _clogc(in_class, table)
                 of_y[c] += in_class
                 in_group += in_class
             for k in range(group_starts[g], stop_group):
                 a = np.int64(codes[j, order[k]])
                 w = of_js[a]
                 if a != drop and w != 0.0:
-                    js += _clogc(w)
+                    js += _clogc(w, table)
                     of_j[a] += w
                     of_js[a] = 0.0
-            s += _clogc(in_group)
+            s += _clogc(in_group, table)
             total += in_group
         of_feature = 0.0
         with_class = 0.0
         for a in range(levels):
-            of_feature += _clogc(of_j[a])
+            of_feature += _clogc(of_j[a], table)
             for c in range(n_classes):
-                with_class += _clogc(of_jy[a * n_classes + c])
+                with_class += _clogc(of_jy[a * n_classes + c], table)
         of_class = 0.0
         for c in range(n_classes):
-            of_class += _clogc(of_y[c])
+            of_class += _clogc(of_y[c], table)
         sums[0, j] = total
         sums[1, j] = of_feature
         sums[2, j] = with_class

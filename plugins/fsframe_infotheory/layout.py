@@ -110,6 +110,11 @@ class Layout:
         return clogc_table(self.n)
 
     @property
+    def whole_table(self) -> NDArray[np.float64]:
+        """`table`, or of length 1 where samples have weights and counts are not whole."""
+        return self.table if self.weights is None else np.zeros(1)
+
+    @property
     def sum_y(self) -> float:
         """Σ c·log₂c over the class sizes."""
         return sum_clogc(self.class_sizes)

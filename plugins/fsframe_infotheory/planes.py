@@ -236,16 +236,16 @@ def joint_sums(  # type: ignore[no-untyped-def]
                         else:
                             size = rest[lane]
                         column[b * LANES + lane] -= size
-                        target[lane] += table[size]
+                        target[lane] += table[np.uintp(size)]
                         if per_class:
                             total[(a * partner_levels + b) * LANES + lane] += size
             for b in range(partner_levels):
                 for lane in range(LANES):
                     size = column[b * LANES + lane]
-                    target[lane] += table[size]
+                    target[lane] += table[np.uintp(size)]
                     if per_class:
                         total[((levels - 1) * partner_levels + b) * LANES + lane] += size
         if per_class:
             for cell in range(levels * partner_levels):
                 for lane in range(LANES):
-                    js[lane] += table[total[cell * LANES + lane]]
+                    js[lane] += table[np.uintp(total[cell * LANES + lane])]
