@@ -60,9 +60,8 @@ def resume(run: str, **options: Any) -> None:
             f"there is nothing to resume: {folder} holds nothing finished; start the run again"
         )
     manifest = Manifest.read(folder / "manifest")
-    record = _finished(out, manifest)
-    if record is None:
-        record = _go_on(out, manifest, options)
+    finished = _finished(out, manifest)
+    record = _go_on(out, manifest, options) if finished is None else finished
     _show(record, out, options["as_json"])
 
 

@@ -6,6 +6,7 @@ import math
 import pickle
 import warnings
 from collections.abc import Callable
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -140,7 +141,8 @@ class StabilityMetricConformance(Conformance):
         hole = matrix.astype(float)
         hole[0, 0] = np.nan
         for wrong in (matrix[:1], matrix[0], np.empty((3, 0)), hole):
-            _assert_refused(lambda w=wrong: self.make()(w, _similarity_or_none(self.make(), w)))
+            alike = _similarity_or_none(self.make(), wrong)
+            _assert_refused(partial(self.make(), wrong, alike))
 
     @law
     def test_similarity_is_asked_for_as_declared(self) -> None:

@@ -8,16 +8,16 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from fsframe_stability.agreement import kappa, unadjusted
-from fsframe_stability.chance import corrected_for_chance, expected_score, intersection_law
-from fsframe_stability.coefficients import dice, hamming, jaccard, ochiai
-from fsframe_stability.similar import expected_replaceable, replaceable
-from fsframe_stability.similarity import alike
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import hypergeom
 
 import fsframe
+from fsframe_stability.agreement import kappa, unadjusted
+from fsframe_stability.chance import corrected_for_chance, expected_score, intersection_law
+from fsframe_stability.coefficients import dice, hamming, jaccard, ochiai
+from fsframe_stability.similar import expected_replaceable, replaceable
+from fsframe_stability.similarity import alike
 
 metrics = fsframe.stability_metrics
 

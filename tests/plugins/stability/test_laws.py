@@ -9,13 +9,13 @@ import sys
 
 import numpy as np
 import pytest
-from fsframe_stability.overlap import Overlap
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from threadpoolctl import threadpool_limits
 
 import fsframe
 from fsframe.stability import StabilityMetric
+from fsframe_stability.overlap import Overlap
 
 metrics = fsframe.stability_metrics
 NAMES = [

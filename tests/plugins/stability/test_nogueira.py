@@ -7,13 +7,13 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from fsframe_stability.nogueira import above_threshold_test, difference_test, phi_and_variance
-from fsframe_stability.overlap import Overlap
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import norm
 
 import fsframe
+from fsframe_stability.nogueira import above_threshold_test, difference_test, phi_and_variance
+from fsframe_stability.overlap import Overlap
 
 nogueira = fsframe.stability_metrics["nogueira"]
 

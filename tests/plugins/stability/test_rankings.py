@@ -6,11 +6,11 @@ import itertools
 
 import numpy as np
 import pytest
-from fsframe_stability.canberra import expected_canberra
-from fsframe_stability.rankings import sign_agreement
 from scipy.stats import kendalltau, rankdata, spearmanr, weightedtau
 
 import fsframe
+from fsframe_stability.canberra import expected_canberra
+from fsframe_stability.rankings import sign_agreement
 
 metrics = fsframe.stability_metrics
 

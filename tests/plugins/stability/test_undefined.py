@@ -6,9 +6,9 @@ import math
 
 import numpy as np
 import pytest
-from fsframe_stability.overlap import Overlap
 
 import fsframe
+from fsframe_stability.overlap import Overlap
 
 metrics = fsframe.stability_metrics
 
