@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import attrs
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +27,7 @@ class Descent:
     Parameters
     ----------
     weights : (A, A) float64
-        W with Frobenius norm one.
+        W with Frobenius norm one (or what stands for it where it is not held).
     cost, gap, step : (n_points,) float64
         The cost G (penalty included) at the start and after every update; the gap <Σ, W − U> there,
         U the minimiser of step 2 (zero at a stationary point); the step taken from there.
@@ -37,7 +39,7 @@ class Descent:
         Why it stopped, for people.
     """
 
-    weights: Floats
+    weights: Any
     cost: Floats
     gap: Floats
     step: Floats

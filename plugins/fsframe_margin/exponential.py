@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from llvmlite import ir
+from llvmlite import ir  # type: ignore[import-untyped]
 from numba import int64, types
 from numba.extending import intrinsic
 
@@ -51,5 +51,5 @@ def exp_nonpositive(x: float) -> float:
     p = p * r + 0.5
     p = p * r + 1.0
     p = p * r + 1.0
-    value = p * _double_from_bits((int64(k) + 1023) << 52)
+    value = p * _double_from_bits((int64(k) + 1023) << 52)  # type: ignore[call-arg]
     return value if x > -708.0 else 0.0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -64,4 +65,4 @@ def fold_jobs(
         return nearest_class(class_distances(space, weights, setting[0], rows, training.n_classes))
 
     for setting in settings:
-        yield lambda setting=setting: job(setting)
+        yield partial(job, setting)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import attrs
 import numpy as np
@@ -18,6 +18,9 @@ from fsframe.selector import Selector
 from fsframe_margin.blas import one_blas_thread
 from fsframe_margin.prototypes import with_prototypes
 from fsframe_margin.training import Training, row_notes, training_of
+
+if TYPE_CHECKING:
+    from fsframe_margin.tuning import Tuned
 
 __all__ = ["Immigrate"]
 
@@ -246,6 +249,7 @@ class Immigrate(Selector):
             training.X, training.y, training.outer, training.count,
             threads=run.threads, memory=run.memory, linear=True,
         )  # fmt: skip
+        assert self.screen is not None
         size = training.varying.size
         sigma = 1.0 if self.sigma == "cv" else float(self.sigma)
         w = descend_im4e(space, np.full(size, 1.0 / size), sigma).weights
@@ -301,7 +305,7 @@ class Immigrate(Selector):
 
     def _tune(
         self, training: Training, start: Floats, settings: list[tuple[float, bool]], run: Run
-    ):  # type: ignore[no-untyped-def]
+    ) -> Tuned:
         from fsframe_margin.descent import descend
         from fsframe_margin.fold_models import fold_jobs
         from fsframe_margin.resamples import workers_within

@@ -60,9 +60,9 @@ def dense_start(training: Training, upstream: Selection | None, how: str, run: R
         W = W + W.T
         return W / np.linalg.norm(W)
     if how == "upstream" and upstream is not None:
-        W = arriving_matrix(upstream, training.varying, training.n_features)
-        if W is not None:
-            return W
+        arrived = arriving_matrix(upstream, training.varying, training.n_features)
+        if arrived is not None:
+            return arrived
     return np.eye(size) / np.sqrt(size)
 
 

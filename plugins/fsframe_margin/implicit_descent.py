@@ -41,10 +41,12 @@ def descend_implicit(
     best, best_cost = weights, costs[0]
     converged, stopped = False, f"the limit of {max_iter} updates was reached"
     for iteration in range(max_iter):
+        measured = point.measured
+        assert measured is not None
         c = np.empty(pairs.pairs)
         hits = np.where(space.alone, np.inf, point.log_hits)
         pair_kernels.pair_coefficients(
-            point.measured, space.outer, space.count, hits, point.log_misses,
+            measured, space.outer, space.count, hits, point.log_misses,
             space.end, 1.0 / sigma, 0, 1, c,
         )  # fmt: skip
         target = pairs.direction(c, weights, rate)
@@ -52,7 +54,7 @@ def descend_implicit(
             converged, stopped = True, "no weights lower the cost: (−Σ)⁺ is zero"
             break
         upper = pairs.first, pairs.second
-        here = float((c * point.measured[upper]).sum()) + rate * total
+        here = float((c * measured[upper]).sum()) + rate * total
         along = float((c * target.measured[upper]).sum()) + rate * target.total
         gaps.append(here - along)
         slope = along - here - here * (target.overlap - 1.0)
@@ -64,7 +66,7 @@ def descend_implicit(
         while t >= _SMALLEST_STEP:
             norm = float(np.sqrt((1 - t) ** 2 + 2 * t * (1 - t) * target.overlap + t * t))
             a, b = (1 - t) / norm, t / norm
-            trial = space.between(start.main, point.measured, target.measured, a, b, sigma)
+            trial = space.between(start.main, measured, target.measured, a, b, sigma)
             trial_total = a * total + b * target.total
             cost = trial.cost + rate * trial_total
             if not line_search or (
@@ -77,10 +79,10 @@ def descend_implicit(
             converged, stopped = True, "no step lowers the cost"
             steps.append(0.0)
             break
-        point.measured *= a
+        measured *= a
         target.measured[...] *= b
-        point.measured += target.measured
-        point = attrs.evolve(found, measured=point.measured)
+        measured += target.measured
+        point = attrs.evolve(found, measured=measured)
         weights, total = pairs.moved(weights, a, target, b), trial_total
         previous = costs[-1]
         costs.append(cost)

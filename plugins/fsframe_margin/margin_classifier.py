@@ -55,7 +55,7 @@ class FittedMargin:
 
     def arrays(self) -> dict[str, Floats]:
         """What is needed to predict again."""
-        return {"weights": self.weights, "sigma": np.float64(self.sigma)}
+        return {"weights": self.weights, "sigma": np.array(self.sigma)}
 
 
 @attrs.frozen(kw_only=True)

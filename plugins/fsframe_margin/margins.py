@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
+from typing import Any
 
 import attrs
 import numpy as np
@@ -121,7 +122,7 @@ class PairSpace:
         """Number of rows."""
         return self.XT.shape[1]
 
-    def _each_chunk(self, work: Callable[[int, int], object]) -> list[object]:
+    def _each_chunk(self, work: Callable[[int, int], Any]) -> list[Any]:
         """What `work` returns for every chunk of rows, in their order."""
         if self.threads == 1 or len(self.chunks) == 1:
             return [work(start, stop) for start, stop in self.chunks]
