@@ -133,7 +133,8 @@ class Selector(Parameterised):
         """One Selection per row of `counts`, (n_resamples, n_samples): bootstraps of one table.
 
         Equal to `select` on ``data.with_counts(counts[b])`` with ``run.child(b)``, one by one; a
-        method with a faster way through all of them together provides `_select_many`.
+        method with a faster way through all of them together provides `_select_many`, which may
+        leave out `model`, `tables` and `warnings`: they are for people who look at one result.
         """
         surroundings = make_run(run, seed)
         many = getattr(self, "_select_many", None)

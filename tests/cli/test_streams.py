@@ -1,0 +1,68 @@
+"""Pipes, closed streams and progress on a terminal."""
+
+from __future__ import annotations
+
+import io
+import os
+import subprocess
+import sys
+
+import pytest
+
+from fsframe.cli.progress import ProgressLine
+from fsframe.run import Progress
+
+FSFRAME = f'"{sys.executable}" -m fsframe'
+
+
+@pytest.mark.parametrize(
+    ("line", "code"),
+    [
+        (f"{FSFRAME} methods | head -n 1", 0),
+        (f"{FSFRAME} methods --json | true", 0),
+        (f"{FSFRAME} methods >&-", 0),
+        (f"{FSFRAME} --version < /dev/null", 0),
+        (f"{FSFRAME} imigrate 2>&-", 2),
+    ],
+)
+def test_a_stream_that_goes_away_is_no_traceback(line: str, code: int) -> None:
+    done = subprocess.run(line, shell=True, capture_output=True, text=True, timeout=60)
+    assert done.returncode == code
+    assert "Traceback" not in done.stderr and "Exception" not in done.stderr
+
+
+def test_the_installed_script_is_the_same_program() -> None:
+    script = os.path.join(os.path.dirname(sys.executable), "fsframe")
+    done = subprocess.run([script, "--version"], capture_output=True, text=True, timeout=60)
+    module = subprocess.run(
+        [sys.executable, "-m", "fsframe", "--version"], capture_output=True, text=True, timeout=60
+    )
+    assert done.stdout == module.stdout
+    assert done.stdout.startswith("fsframe ")
+
+
+class Terminal(io.StringIO):
+    """A stream that says it is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def test_progress_is_rewritten_in_place_and_wiped() -> None:
+    stream = Terminal()
+    line = ProgressLine(stream)
+    line(Progress(label="npfs", done=0, total=4))
+    line(Progress(label="npfs", done=4, total=4))
+    line.close()
+    shown = stream.getvalue()
+    assert "npfs [" in shown and "4/4" in shown
+    assert "\n" not in shown
+    assert shown.endswith("\r") and shown.count("\r") >= 4
+
+
+def test_progress_is_silent_where_nobody_looks() -> None:
+    stream = io.StringIO()
+    line = ProgressLine(stream)
+    line(Progress(label="npfs", done=1, total=4))
+    line.close()
+    assert stream.getvalue() == ""
