@@ -25,6 +25,7 @@ from fsframe.dataset import Dataset
 from fsframe.run import Run
 
 HERE = Path(__file__).parent
+GAMETES = HERE.parents[1] / "tests" / "plugins" / "relief" / "data" / "gametes2way.csv"
 SYNERGY = "mim:pairs=synergy,discretise=equal-frequency,bins=2"
 
 
@@ -76,20 +77,19 @@ def measured(
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--gametes", type=Path, help="gametes_2way.csv, label in the last column")
+    parser.add_argument("--gametes", type=Path, default=GAMETES, help="label in the last column")
     parser.add_argument("--repeats", type=int, default=50)
     parser.add_argument("--out", type=Path, default=HERE / "results" / "npfs_pairs.csv")
     arguments = parser.parse_args()
     jobs = []
     for permuted in (False, True):
         jobs.append(("xor", xor_table, f"{SYNERGY} npfs:of=pairs", (0, 1), permuted))
-        if arguments.gametes:
-            data = fsframe.read(arguments.gametes)
-            pair = (data.feature_names.index("P1"), data.feature_names.index("P2"))
-            chain = "mim:pairs=synergy npfs:of=pairs"
-            for rows in (100, 400):
-                name = f"gametes, {2 * rows} rows"
-                jobs.append((name, part_of(data, rows), chain, pair, permuted))
+        data = fsframe.read(arguments.gametes)
+        pair = (data.feature_names.index("P1"), data.feature_names.index("P2"))
+        chain = "mim:pairs=synergy npfs:of=pairs"
+        for rows in (100, 400):
+            name = f"gametes, {2 * rows} rows"
+            jobs.append((name, part_of(data, rows), chain, pair, permuted))
         jobs.append(("xor", xor_table, "immigrate npfs:of=pairs", (0, 1), permuted))
     found = []
     arguments.out.parent.mkdir(exist_ok=True)
