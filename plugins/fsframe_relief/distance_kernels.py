@@ -1,4 +1,4 @@
-"""Compiled loops over pairs of instances: a look at all columns, and distances by blocks.
+"""Compiled loops over pairs of instances: distances by blocks.
 
 Every kernel adds its part of the distance into ``out[r, j]`` for the target rows ``rows[r]``
 and the columns ``j >= first``; a block of the matrix belongs to one call, so nothing depends on
@@ -12,7 +12,6 @@ import numpy as np
 from fsframe.compiled import njit
 
 __all__ = [
-    "column_summary",
     "fill_differences",
     "mirror",
     "mismatch_distances",
@@ -26,29 +25,6 @@ __all__ = [
 FAST = {"reassoc", "contract", "nsz"}
 TILE = 64
 CHUNK = 512
-
-
-@njit()
-def column_summary(X, low, high, missing, whole, infinite):
-    """Fill, per column: least and greatest known value, gaps, whether whole, whether infinite."""
-    n, p = X.shape
-    for a in range(p):
-        low[a] = np.inf
-        high[a] = -np.inf
-        missing[a] = 0
-        whole[a] = True
-        infinite[a] = False
-    for i in range(n):
-        for a in range(p):
-            x = X[i, a]
-            if x != x:
-                missing[a] += 1
-            else:
-                low[a] = min(low[a], x)
-                high[a] = max(high[a], x)
-                whole[a] &= np.floor(x) == x
-    for a in range(p):
-        infinite[a] = missing[a] < n and (np.isinf(low[a]) or np.isinf(high[a]))
 
 
 @njit(fastmath=FAST)

@@ -1,14 +1,87 @@
-"""Which columns hold few distinct values: the fallback where nobody said which are discrete."""
+"""A look at all columns: ranges, gaps, and which columns hold few distinct values."""
 
 from __future__ import annotations
 
+import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["few_levels"]
+__all__ = ["ColumnSummary", "few_levels", "summarise"]
+
+SLICE = 1 << 20
+"""Values looked at in one go: bounds temporaries to some 10 MB."""
 
 
-def few_levels(X: NDArray[np.float64], limit: int = 10) -> NDArray[np.bool_]:
+@attrs.frozen(eq=False)
+class ColumnSummary:
+    """Per column: least and greatest known value, missing values, whether all values are whole.
+
+    A column without any value has low > high.
+    """
+
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+    missing: NDArray[np.int64]
+    whole: NDArray[np.bool_]
+
+    @property
+    def infinite(self) -> NDArray[np.bool_]:
+        """Columns that hold an infinite value."""
+        found: NDArray[np.bool_] = (self.high >= self.low) & (
+            np.isinf(self.low) | np.isinf(self.high)
+        )
+        return found
+
+    def take(self, columns: NDArray[np.intp]) -> ColumnSummary:
+        """The summary of some of the columns."""
+        return ColumnSummary(
+            self.low[columns], self.high[columns], self.missing[columns], self.whole[columns]
+        )
+
+
+def summarise(X: NDArray[np.float64]) -> ColumnSummary:
+    """The summary of a table, in blocks of rows.
+
+    Examples
+    --------
+    >>> found = summarise(np.array([[0.0, 0.5], [2.0, np.nan]]))
+    >>> found.low.tolist(), found.high.tolist(), found.missing.tolist(), found.whole.tolist()
+    ([0.0, 0.5], [2.0, 0.5], [0, 1], [True, False])
+    """
+    n, p = X.shape
+    low, high = np.full(p, np.inf), np.full(p, -np.inf)
+    missing, whole = np.zeros(p, dtype=np.int64), np.ones(p, dtype=bool)
+    step = max(1, SLICE // p)
+    for start in range(0, n, step):
+        block = X[start : start + step]
+        # A sum is NaN if any term is, so that complete columns need no mask of missing values.
+        with np.errstate(invalid="ignore", over="ignore"):
+            unsure = np.isnan(block.sum(axis=0))
+        if unsure.any():
+            missing += np.isnan(block).sum(axis=0)
+            np.fmin(low, np.fmin.reduce(block, axis=0), out=low)
+            np.fmax(high, np.fmax.reduce(block, axis=0), out=high)
+        else:
+            np.minimum(low, block.min(axis=0), out=low)
+            np.maximum(high, block.max(axis=0), out=high)
+        open_ = np.flatnonzero(whole)
+        if open_.size:
+            # one row tells most columns that are not whole
+            open_ = open_[_whole(block[0, open_])]
+            part = block if open_.size == p else block[:, open_]
+            kept = np.zeros(p, dtype=bool)
+            kept[open_] = _whole(part).all(axis=0)
+            whole &= kept
+    return ColumnSummary(low, high, missing, whole)
+
+
+def _whole(values: NDArray[np.float64]) -> NDArray[np.bool_]:
+    return (np.floor(values) == values) | np.isnan(values)
+
+
+def few_levels(
+    X: NDArray[np.float64], summary: ColumnSummary, limit: int = 10
+) -> NDArray[np.bool_]:
     """Columns with at most `limit` distinct known values, as (n_features,) bool.
 
     Notes
@@ -19,28 +92,22 @@ def few_levels(X: NDArray[np.float64], limit: int = 10) -> NDArray[np.bool_]:
 
     Examples
     --------
-    >>> few_levels(np.array([[0.0, 0.1], [1.0, 0.2], [0.0, 0.3]]), limit=2).tolist()
+    >>> X = np.array([[0.0, 0.1], [1.0, 0.2], [0.0, 0.3]])
+    >>> few_levels(X, summarise(X), limit=2).tolist()
     [True, False]
     """
-    from fsframe_relief.distance_kernels import column_summary
-
-    n, p = X.shape
-    head = np.sort(X[: 4 * limit], axis=0)
+    n = X.shape[0]
+    known = summary.high >= summary.low
     with np.errstate(invalid="ignore"):
-        many = (np.diff(head, axis=0) > 0).sum(axis=0) >= limit
-    if many.all():
-        return np.zeros(p, dtype=bool)
-    low, high = np.empty(p), np.empty(p)
-    missing = np.empty(p, dtype=np.int64)
-    whole, infinite = np.empty(p, dtype=bool), np.empty(p, dtype=bool)
-    column_summary(np.ascontiguousarray(X), low, high, missing, whole, infinite)
-    few = whole & (high - low < limit)
-    few[missing == n] = False
-    open_ = np.flatnonzero(~many & ~few & (missing < n))
-    step = max(1, (1 << 22) // n)
-    for start in range(0, open_.size, step):
-        part = open_[start : start + step]
-        block = np.sort(X[:, part], axis=0)
-        with np.errstate(invalid="ignore"):
-            few[part] = (np.diff(block, axis=0) > 0).sum(axis=0) < limit
-    return few & ~many
+        few = known & summary.whole & (summary.high - summary.low < limit)
+        open_ = np.flatnonzero(known & ~few)
+        for rows in (X[: 4 * limit], X):
+            step = max(1, SLICE // len(rows))
+            for start in range(0, open_.size, step):
+                part = open_[start : start + step]
+                levels = (np.diff(np.sort(rows[:, part], axis=0), axis=0) > 0).sum(axis=0) + 1
+                few[part] = levels <= limit
+            open_ = open_[few[open_]]
+            if n <= 4 * limit:
+                break
+    return few

@@ -16,7 +16,7 @@ from fsframe.run import Run
 from fsframe.selection import Selection, rank_by_score
 from fsframe.selector import Selector
 from fsframe_relief.columns import Columns, prepare_columns
-from fsframe_relief.levels import few_levels
+from fsframe_relief.levels import ColumnSummary, few_levels, summarise
 from fsframe_relief.neighbours import Rule, Target
 from fsframe_relief.permutations import adjusted, permutation_p_values
 from fsframe_relief.row_order import content_order
@@ -211,7 +211,10 @@ def make_problem(
     `draw` is the key of the random stream that draws the targets.
     """
     X = data.X if columns is None else np.ascontiguousarray(data.X[:, columns])
-    mask, notes = discrete if discrete is not None else discrete_columns(method, data)
+    summary = summarise(X)
+    if discrete is None:
+        discrete = discrete_columns(method, data, summary)
+    mask, notes = discrete
     if columns is not None:
         mask = mask[columns]
     y, value = _label(method, data)
@@ -255,6 +258,7 @@ def make_problem(
         classes=y if method.missing == "probability" else None,
         counts=counts,
         names=data.feature_names if columns is None else None,
+        summary=summary,
     )
     blank = prepared.blank
     if blank.size:
@@ -310,7 +314,7 @@ def _label(
 
 
 def discrete_columns(
-    method: ReliefSelector, data: Dataset
+    method: ReliefSelector, data: Dataset, summary: ColumnSummary | None = None
 ) -> tuple[NDArray[np.bool_], tuple[str, ...]]:
     """Which columns are discrete, and what to say of that choice."""
     wish = method.discrete_features
@@ -322,7 +326,7 @@ def discrete_columns(
     if wish == "auto":
         if data.categorical.any():
             return np.asarray(data.categorical), ()
-        mask = few_levels(data.X, FEW_LEVELS)
+        mask = few_levels(data.X, summary or summarise(data.X), FEW_LEVELS)
         if not mask.any():
             return mask, ()
         note = (

@@ -8,7 +8,9 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe_relief.columns import ROW_BLOCK, Columns, distance_rows, full_distances, run_blocks
+from fsframe_relief.blocks import ROW_BLOCK, run_blocks
+from fsframe_relief.columns import Columns
+from fsframe_relief.distances import distance_rows, full_distances
 from fsframe_relief.neighbours import Nearest, Rule, Target
 from fsframe_relief.trees import NearestTrees, tree_pays
 
@@ -373,7 +375,7 @@ class _Sums:
 
 def _level_masks(columns: Columns) -> _Masks:
     """Bit masks over the instances of every code of every discrete column."""
-    from fsframe_relief.packing_kernels import level_masks
+    from fsframe_relief.mask_kernels import level_masks
 
     n, p = columns.codes.shape
     words = -(-n // 64)
