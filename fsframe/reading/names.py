@@ -52,7 +52,9 @@ def find_column(names: Sequence[str] | None, n_columns: int, key: str | int, wha
     """
     if not isinstance(key, str):
         if not -n_columns <= key < n_columns:
-            raise DataError(f"{what}: there is no column number {key}; the table has {n_columns}")
+            # The command line counts from 1, a program from 0: the message serves both.
+            counted = f"number {key + 1} (position {key})" if key >= 0 else str(key)
+            raise DataError(f"{what}: there is no column {counted}; the table has {n_columns}")
         return int(key) % n_columns
     if names is None:
         raise DataError(

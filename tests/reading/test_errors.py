@@ -79,7 +79,7 @@ def test_lines_are_counted_as_an_editor_counts_them(put):
     ("options", "error", "parts"),
     [
         ({"label": "clas"}, DataError, ["no column 'clas'", "Did you mean `class`"]),
-        ({"label": 3}, DataError, ["no column number 3", "has 3"]),
+        ({"label": 3}, DataError, ["no column number 4 (position 3)", "has 3"]),
         ({"drop": ["zzz"]}, DataError, ["column to drop", "'zzz'"]),
         ({"drop": "class", "label": "class"}, DataError, ["is the label and cannot be dropped"]),
         ({"drop": ["a", "b"]}, DataError, ["1 columns to use"]),
