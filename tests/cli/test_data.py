@@ -1,0 +1,158 @@
+"""Tables through the command line: every format and option, and every way a table can be wrong."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+
+from .conftest import Call
+
+WRONG: dict[str, tuple[str, str, list[str]]] = {
+    # what is wrong: (method, the table, what the message must say)
+    "no label column": ("mim", "a\n1\n2\n", ["one column only"]),
+    "one class only": ("mim", "a,b,class\n1,2,x\n3,4,x\n", ["one class only", "x"]),
+    "text in a numeric column": (
+        "mim",
+        "a,b,class\n1,2,x\n3,oops,y\n5,6,x\n7,8,y\n",
+        ["line 3, column 2 (b)", "'oops' is not a number"],
+    ),
+    "ragged rows": ("mim", "a,b,class\n1,2,x\n3,4\n", ["line 3 has 2 fields"]),
+    "duplicate names": ("mim", "a,a,class\n1,2,x\n3,4,y\n", ["'a' (columns 1, 2)"]),
+    "an empty file": ("mim", "", ["is empty"]),
+    "only names": ("mim", "a,b,class\n", ["no rows"]),
+    "missing values where none are taken": (
+        "immigrate",
+        "a,b,class\n1,2,x\n3,,y\n5,6,x\n7,1,y\n",
+        ["immigrate", "missing", "'b'"],
+    ),
+    "infinite values": (
+        "mim",
+        "a,b,class\n1,2,x\n3,inf,y\n5,6,x\n7,8,y\n",
+        ["line 3, column 2 (b)", "infinite"],
+    ),
+    "a class of one row": ("mim", "a,b,class\n1,2,x\n3,4,y\n5,6,x\n", ["single member", "y"]),
+    "a missing label": ("mim", "a,b,class\n1,2,x\n3,4,\n5,6,y\n", ["line 3", "label is missing"]),
+    "no text at all": ("mim", "PK\x03\x04rest", ["spreadsheet"]),
+}
+
+
+@pytest.mark.parametrize("what", WRONG)
+def test_a_wrong_table_ends_with_4_and_one_message(call: Call, here: Path, what: str) -> None:
+    method, content, parts = WRONG[what]
+    (here / "wrong.csv").write_text(content, encoding="utf-8")
+    done = call(f"chain {method} on wrong.csv")
+    assert done.code == 4
+    assert done.out == ""
+    (message,) = [line for line in done.err.splitlines() if not line.startswith("note: ")]
+    assert message.startswith("fsframe: ")
+    for part in parts:
+        assert part in message
+    assert not list(here.glob("*.h5*"))
+
+
+def test_no_such_file_ends_with_4_and_a_suggestion(call: Call) -> None:
+    done = call("chain mim on smal.csv")
+    assert done.code == 4
+    assert "small.csv" in done.err
+
+
+def test_no_such_label_ends_with_4_and_a_suggestion(call: Call) -> None:
+    for label, part in (
+        ("sate", "Did you mean `state`?"),
+        ("9", "no column number 9 "),
+        ("-9", "no column -9;"),
+    ):
+        done = call(f"chain mim on small --label {label}")
+        assert done.code == 4
+        assert part in done.err
+
+
+def test_constant_columns_are_warned_of_and_come_last(call: Call, here: Path) -> None:
+    rows = (here / "small.csv").read_text(encoding="utf-8").splitlines()
+    flat = ["flat," + rows[0], *(f"7,{row}" for row in rows[1:])]
+    (here / "flat.csv").write_text("\n".join(flat) + "\n", encoding="utf-8")
+    done = call("chain immigrate on flat --json --no-out")
+    assert done.code == 0
+    assert any("flat" in warning for warning in done.json["warnings"])
+    assert "flat" not in done.json["selected"]
+
+
+def arrays(here: Path) -> tuple[np.ndarray, np.ndarray, list[str]]:
+    lines = (here / "small.csv").read_text(encoding="utf-8").splitlines()
+    cells = [line.split(",") for line in lines[1:]]
+    X = np.array([[float(cell) for cell in row[:-1]] for row in cells])
+    return X, np.array([row[-1] for row in cells]), lines[0].split(",")[:-1]
+
+
+def test_every_format_gives_the_same_result(call: Call, here: Path) -> None:
+    X, y, names = arrays(here)
+    text = (here / "small.csv").read_text(encoding="utf-8")
+    (here / "tabs.tsv").write_text(text.replace(",", "\t"), encoding="utf-8")
+    for name, content in (("packed.csv.gz", text), ("packed.tsv.gz", text.replace(",", "\t"))):
+        with gzip.open(here / name, "wt", encoding="utf-8") as stream:
+            stream.write(content)
+    np.savez(here / "plain.npz", X=X, y=y, feature_names=np.array(names))
+    np.savez(here / "named.npz", table=X, state=y, columns=np.array(names))
+    with h5py.File(here / "deep.h5", "w") as file:
+        file["data/table"] = X
+        file["data/state"] = y.astype("S")
+        file["columns"] = np.array(names, dtype=object)
+    with h5py.File(here / "plain.h5", "w") as file:
+        file["X"], file["y"] = X, y.astype("S")
+        file["feature_names"] = np.array(names, dtype=object)
+    expected = call("chain immigrate:top=3 on small.csv --no-out --json").json
+    for line in (
+        "tabs.tsv",
+        "packed.csv.gz",
+        "packed.tsv.gz",
+        "plain.npz",
+        "named.npz --x table --y state --names columns",
+        "plain.h5",
+        "deep.h5 --x data/table --y data/state --names columns",
+    ):
+        done = call(f"chain immigrate:top=3 on {line} --no-out --json")
+        assert done.code == 0, (line, done.err)
+        for key in ("selected", "scores", "pairs", "digests"):
+            assert done.json[key] == expected[key], (line, key)
+
+
+def test_a_target_is_found_or_told(call: Call, here: Path) -> None:
+    X, _, _ = arrays(here)
+    target = (X @ [0.0, 2.0, 0.0, 0.0, 1.0]).round(3)
+    rows = ["a,b,c,d,e,t"] + [",".join(map(str, [*x, t])) for x, t in zip(X, target, strict=True)]
+    (here / "target.csv").write_text("\n".join(rows) + "\n")
+    found = call("chain rrelieff --top 1 on target --no-out --json")
+    assert found.code == 0, found.err
+    assert found.json["selected"] == ["b"]
+    refused = call("chain immigrate on target")
+    assert refused.code == 4
+    assert "immigrate does not take a numeric target" in refused.err
+    whole = [line.rpartition(",")[0] + f",{i % 7}" for i, line in enumerate(rows[1:])]
+    (here / "whole.csv").write_text("\n".join([rows[0], *whole]) + "\n")
+    assert call("chain rrelieff on whole --no-out").code == 4
+    assert call("chain rrelieff on whole --no-out --task regression").code == 0
+
+
+def test_text_labels_numeric_labels_and_their_order(call: Call, here: Path) -> None:
+    text = (here / "small.csv").read_text(encoding="utf-8")
+    (here / "numbers.csv").write_text(text.replace("ill", "10").replace("well", "9"))
+    assert call("chain mim on numbers --no-out --json").json["data"]["classes"] == ["9", "10"]
+    assert call("chain mim on small --no-out --json").json["data"]["classes"] == ["ill", "well"]
+
+
+def test_categorical_columns_are_told(call: Call, here: Path) -> None:
+    text = (here / "small.csv").read_text(encoding="utf-8").splitlines()
+    rows = [text[0] + ""] + [
+        ",".join(["ABC"[i % 3], *row.split(",")[1:]]) for i, row in enumerate(text[1:])
+    ]
+    (here / "letters.csv").write_text("\n".join(rows) + "\n", encoding="utf-8")
+    refused = call("chain mim on letters")
+    assert refused.code == 4
+    assert "--categorical" in refused.err or "categorical" in refused.err
+    done = call("chain mim on letters --categorical gene-a --no-out --json")
+    assert done.code == 0, done.err
+    assert done.json["selected"][0] == "gene-b"
