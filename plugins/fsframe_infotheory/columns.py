@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.compiled import njit
+from fsframe_infotheory.popcount import equal_bits
 
 __all__ = [
     "as_flat",
@@ -21,6 +22,9 @@ __all__ = [
 
 WIDE = 512
 """Columns that are read together: 4 kB of a row of doubles."""
+
+FEW = 32
+"""Range of bytes up to which each is looked for, 64 places at once, until it is found."""
 
 
 def as_flat(block: NDArray[Any]) -> tuple[NDArray[Any], int, int]:
@@ -133,12 +137,26 @@ def gather_bytes(  # type: ignore[no-untyped-def]
 
 @njit()
 def mark_bytes(raw, seen):  # type: ignore[no-untyped-def]
-    """Set ``seen[k, v]`` for each byte v of row k of `raw`."""
+    """Set ``seen[k, v]`` for each byte v of row k of `raw`, whose length is a multiple of 64."""
+    length = raw.shape[1]
     for k in range(raw.shape[0]):
         row = raw[k]
-        marks = seen[k]
-        for i in range(row.size):
-            marks[row[i]] = 1
+        lowest, highest = np.uint8(255), np.uint8(0)
+        for i in range(length):
+            byte = row[i]
+            lowest = min(lowest, byte)
+            # Padding is not looked for below.
+            highest = max(highest, byte if byte != 255 else np.uint8(0))
+        if highest < lowest + FEW:
+            for byte in range(lowest, np.int64(highest) + 1):
+                for start in range(0, length, 64):
+                    if equal_bits(raw, k * length + start, np.uint8(byte)):
+                        seen[k, byte] = 1
+                        break
+        else:
+            marks = seen[k]
+            for i in range(length):
+                marks[row[i]] = 1
 
 
 @njit()
