@@ -1,0 +1,50 @@
+"""`fsframe check NAME`: the laws from the command line."""
+
+from __future__ import annotations
+
+from tests.command_line import fsframe
+
+
+def test_a_method_that_keeps_every_law_ends_with_the_number_of_checks() -> None:
+    done = fsframe("check", "kuncheva")
+    assert done.code == 0
+    lines = done.out.splitlines()
+    assert lines[-1] == f"kuncheva: {len(lines) - 1} checks: {len(lines) - 1} passed"
+    assert all(line.lstrip().startswith("ok  ") for line in lines[:-1])
+
+
+def test_declared_exceptions_are_shown_with_their_reason() -> None:
+    done = fsframe("check", "lustgarten")
+    assert done.code == 0
+    (line,) = [line for line in done.out.splitlines() if "excepted  " in line]
+    assert "equal runs are as stable as can be: published:" in line
+    assert done.out.splitlines()[-1].endswith("1 excepted, 16 passed")
+
+
+def test_a_broken_law_is_named_and_ends_with_3() -> None:
+    done = fsframe("check", "fake-spread", "--quiet", fakes=["fake_sound"])
+    assert done.code == 3
+    lines = done.out.splitlines()
+    assert any("FAILED  scale changes nothing" in line for line in lines)
+    assert all("FAILED" in line for line in lines[:-1])
+    assert done.err.startswith("fsframe: fake-spread breaks ")
+
+
+def test_json_has_every_law_with_its_status() -> None:
+    done = fsframe("check", "fake-majority", "--json", fakes=["fake_sound"])
+    found = done.json
+    assert found["checks"] == len(found["laws"]) == sum(found["sums"].values())
+    status = {row["law"]: row["status"] for row in found["laws"]}
+    assert status["a_separable_table_is_learned"] == "failed"
+    assert status["pickles"] == "passed"
+    assert done.code == 3
+
+
+def test_parameters_are_checked_too_and_a_base_is_asked_for() -> None:
+    done = fsframe("check", "nogueira:level=0.9", "--json")
+    assert done.code == 0 and done.json["method"] == "nogueira:level=0.9"
+    refused = fsframe("check", "fake-spread:power=-1", fakes=["fake_sound"])
+    assert refused.code == 2
+    assert "power must be a number > 0" in refused.err
+    assert fsframe("check", "nonsense").code == 2
+    assert fsframe("check", "mim npfs").code == 2
