@@ -9,6 +9,8 @@ __all__ = ["Batches"]
 _LEAST_SECONDS = 0.2
 _AIM_SECONDS = 0.5
 _GROWTH = 4
+# Two times differ by chance too: a resample is taken to cost at least this part of the mean.
+_NOISE = 64
 
 
 class Batches:
@@ -24,8 +26,10 @@ class Batches:
     Notes
     -----
     Time moves the borders of batches, never a result. A size grows at most fourfold at a time,
-    since the first resamples may be untypical, and a method with a fast way through many gets
-    faster.
+    since the first resamples may be untypical. A method with a fast way through many has a cost per
+    call as well as one per resample; what counts is the second, from two batches of different
+    size. Judged by the mean, a call that costs half a second whatever it holds would never get
+    more than one resample.
 
     Examples
     --------
@@ -36,11 +40,18 @@ class Batches:
     4
     >>> batches.saw(4, 0.04); batches.saw(16, 0.16); batches.size(100), batches.size(100, workers=2)
     (50, 25)
+    >>> slow_start = Batches({}, "mim of a wide table")
+    >>> slow_start.saw(1, 0.61); slow_start.size(500)
+    2
+    >>> slow_start.saw(2, 0.62); slow_start.size(500)
+    8
     """
 
     def __init__(self, pace: dict[str, float], what: str) -> None:
         self._pace, self._what = pace, what
         self._largest = 1 if what not in pace else 1 << 30
+        self._last: tuple[int, float] | None = None
+        self._per_call = 0.0
 
     def size(self, left: int, workers: int = 1) -> int:
         """How many of the `left` resamples the next batch takes, one of `workers` at work."""
@@ -48,6 +59,9 @@ class Batches:
         if seconds is None:
             return 1
         size = min(_AIM_SECONDS / seconds, _GROWTH * self._largest)
+        if self._largest == 1:
+            # Only a second size tells the cost of a call from that of a resample.
+            size = max(size, 2)
         if workers > 1:
             # Towards the end batches become smaller, so that no worker waits long for the last.
             size = min(size, max(left / (2 * workers), _LEAST_SECONDS / seconds))
@@ -55,5 +69,13 @@ class Batches:
 
     def saw(self, resamples: int, seconds: float) -> None:
         """Learn that so many resamples took so long."""
-        self._pace[self._what] = max(seconds, 1e-9) / resamples
+        mean = max(seconds, 1e-9) / resamples
+        if self._last is not None and resamples > self._last[0]:
+            more, longer = resamples - self._last[0], seconds - self._last[1]
+            each = min(mean, max(longer / more, mean / _NOISE))
+            self._per_call = max(0.0, seconds - each * resamples)
+        else:
+            each = min(mean, max((seconds - self._per_call) / resamples, mean / _NOISE))
+        self._pace[self._what] = each
+        self._last = (resamples, seconds)
         self._largest = max(self._largest, resamples)
