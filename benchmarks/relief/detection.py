@@ -138,11 +138,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--peers", default=None)
+    parser.add_argument("--own", nargs="*", default=list(OWN), help="which of ours")
+    parser.add_argument("--programs", nargs="*", default=PEERS, help="which of the others")
     arguments = parser.parse_args()
     found = tables(arguments.data)
     print("| method | " + " | ".join(found) + " |")
     print("|---" * (len(found) + 1) + "|")
     for label, method in OWN.items():
+        if label not in arguments.own:
+            continue
         cells = []
         for name, several in found.items():
             task = "regression" if name == "numeric" else "classification"
@@ -162,7 +166,7 @@ def main() -> None:
         held = {f"X{k}": one[0] for k, one in enumerate(flat)}
         held |= {f"y{k}": one[1] for k, one in enumerate(flat)}
         np.savez(path, n=len(flat), **held)
-        for method in PEERS:
+        for method in arguments.programs:
             command = [arguments.peers, __file__, "peer", str(path), method]
             done = subprocess.run(command, capture_output=True, text=True, check=False)
             if done.returncode:

@@ -1,12 +1,12 @@
-"""One measurement in a process of its own: a program scores one simulated table, as JSON on stdout.
+"""Measurements in a process of its own: a program scores simulated tables, as JSON on stdout.
 
-    python worker.py PROGRAM METHOD N A THREADS REPEATS [KIND]
+    python worker.py PROGRAM METHOD THREADS REPEATS KIND NxA [NxA …]
 
 PROGRAM is fsframe, fast-select, skrebate or orange; METHOD relieff (k = 10) or multisurf; KIND is
-``normal`` (default) or ``genotypes``. Data are drawn from a fixed seed, so that all programs score
-the same table. `first` is the first call in the process (compiled code is loaded in it), `best`
-the fastest of the calls after it, `cpu` the least processor time of one, both without imports and
-making the data; `imports` is the time to import.
+normal or genotypes. Data are drawn from a fixed seed, so that all programs score the same tables.
+For every table `first` is the first call (compiled code is loaded in it), `best` the fastest of the
+calls after it and `cpu` the least processor time of one, all without making the data; `imports` is
+the time to import.
 """
 
 from __future__ import annotations
@@ -75,41 +75,38 @@ def scorer(program: str, method: str, threads: int):
 
 
 def main() -> None:
-    program, method, n, p, threads, repeats, *kind = sys.argv[1:]
+    program, method, threads, repeats, kind, *sizes = sys.argv[1:]
     os.environ["NUMBA_NUM_THREADS"] = threads
     os.environ["OMP_NUM_THREADS"] = threads
     warnings.simplefilter("ignore")
     import numpy as np
 
-    rng = np.random.default_rng(0)
-    shape = (int(n), int(p))
-    if kind == ["genotypes"]:
-        X = rng.binomial(2, 0.3, shape).astype(float)
-    else:
-        X = rng.normal(size=shape)
-    y = rng.integers(0, 2, int(n))
     try:
         start = time.perf_counter()
         score, version = scorer(program, method, int(threads))
-        imports = time.perf_counter() - start
+        answer = {"imports": time.perf_counter() - start, "version": version}
     except ImportError as error:
         print(json.dumps({"missing": str(error)}))
         return
-    seconds, processor = [], []
-    for _ in range(int(repeats) + 1):
-        start, used = time.perf_counter(), time.process_time()
-        score(X, y)
-        seconds.append(time.perf_counter() - start)
-        processor.append(time.process_time() - used)
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    answer = {
-        "version": version,
-        "imports": imports,
-        "first": seconds[0],
-        "best": min(seconds[1:] or seconds),
-        "cpu": min(processor[1:] or processor),
-        "peak_mb": peak,
-    }
+    for size in sizes:
+        n, p = map(int, size.split("x"))
+        rng = np.random.default_rng(0)
+        X = rng.normal(size=(n, p))
+        if kind == "genotypes":
+            X = rng.binomial(2, 0.3, (n, p)).astype(float)
+        y = rng.integers(0, 2, n)
+        seconds, processor = [], []
+        for _ in range(int(repeats) + 1):
+            start, used = time.perf_counter(), time.process_time()
+            score(X, y)
+            seconds.append(time.perf_counter() - start)
+            processor.append(time.process_time() - used)
+        answer[size] = {
+            "first": seconds[0],
+            "best": min(seconds[1:] or seconds),
+            "cpu": min(processor[1:] or processor),
+        }
+    answer["peak_mb"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(json.dumps(answer))
 
 

@@ -77,8 +77,11 @@ def nearest_weights(
     """
     n_classes = bounds.shape[0] - 1
     n_groups = prior.shape[0]
-    best = np.empty((n_groups, k))
-    units = np.empty((n_groups, k))
+    # One more than asked for: it tells whether the k-th has ties that were not kept.
+    most = k + 1
+    best = np.empty((n_groups, most))
+    units = np.empty((n_groups, most))
+    place = np.empty((n_groups, most), np.int64)
     filled = np.empty(n_groups, np.int64)
     size = np.empty(n_groups)
     factor = np.empty(n_groups)
@@ -94,23 +97,25 @@ def nearest_weights(
         for c in range(n_classes):
             g = (0 if c == mine else 1) if pooled else c
             m = filled[g]
-            last = best[g, k - 1] if m == k else np.inf
+            last = best[g, k] if m == most else np.inf
             at = bounds[c]
             part = row[at : bounds[c + 1]]
             for e in range(part.shape[0]):
                 d = part[e]
                 if not (d < last):
                     continue
-                q = m if m < k else k - 1
+                q = m if m < most else k
                 while q > 0 and best[g, q - 1] > d:
                     best[g, q] = best[g, q - 1]
                     units[g, q] = units[g, q - 1]
+                    place[g, q] = place[g, q - 1]
                     q -= 1
                 best[g, q] = d
                 units[g, q] = counts[at + e]
-                m = min(m + 1, k)
-                if m == k:
-                    last = best[g, k - 1]
+                place[g, q] = at + e
+                m = min(m + 1, most)
+                if m == most:
+                    last = best[g, k]
             filled[g] = m
         found = 0
         for g in range(n_groups):
@@ -131,10 +136,18 @@ def nearest_weights(
                 zero += units[g, q] if best[g, q] <= 0.0 else 0.0
             begin = found
             tied = 0.0
+            kept = not by_index and (filled[g] < most or best[g, k] > high)
+            if kept:
+                for q in range(filled[g]):
+                    if best[g, q] <= high:
+                        near[found] = place[g, q]
+                        group[found] = g
+                        found += 1
+                        tied += units[g, q] if best[g, q] >= low else 0.0
             for c in range(n_classes):
-                if (c != g) if not pooled else ((c == mine) != (g == 0)):
+                if kept or ((c != g) if not pooled else ((c == mine) != (g == 0))):
                     continue
-                # the tied group may be larger than what was kept: the whole row is looked at
+                # the tied group is larger than what was kept: the whole row is looked at
                 at = bounds[c]
                 part = row[at : bounds[c + 1]]
                 for e in range(part.shape[0]):
