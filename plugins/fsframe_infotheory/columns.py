@@ -104,10 +104,11 @@ def write_bytes(  # type: ignore[no-untyped-def]
                     byte = np.int32(inside)
                     into[k] = np.uint8(byte)
                     broken[k] |= np.uint8((np.float64(byte) != x) & (x == x))
+            # Unsigned indices spare a test for counting from the end.
             for k in range(width):
-                # Samples of one class stand side by side, so most groups are one run.
+                column = raw[tile + k]
                 for i in range(height):
-                    raw[tile + k, places[start + i]] = turned[i, k]
+                    column[np.uintp(places[np.uintp(start + i)])] = turned[np.uintp(i), np.uintp(k)]
         for k in range(width):
             usable[tile + k] = usable[tile + k] and broken[k] == 0
 
