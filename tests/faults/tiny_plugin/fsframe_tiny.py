@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 
 import attrs
@@ -10,6 +11,7 @@ import numpy as np
 from fsframe.dataset import Dataset
 from fsframe.entries import SelectorEntry
 from fsframe.hookspecs import hookimpl
+from fsframe.params import param, real
 from fsframe.run import Run
 from fsframe.selection import Selection, rank_by_score
 from fsframe.selector import Selector
@@ -26,7 +28,10 @@ class Tiny(Selector):
 
     takes_counts = True
 
+    seconds: float = param(0.0, real(least=0), help="How long to sleep.")
+
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
+        time.sleep(self.seconds)
         weight = np.ones(data.n_samples) if data.counts is None else data.counts.astype(float)
         first = weight * (data.y == 0)
         second = weight * (data.y == 1)

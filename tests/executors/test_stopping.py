@@ -1,0 +1,245 @@
+"""Runs from the command line that are stopped, go on, and tell programs what happens."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+TINY = Path(__file__).parents[1] / "faults" / "tiny_plugin"
+SLOW = ["tiny:top=3,seconds=0.03", "npfs:n=20,permutations=2,alpha=0.2", "on", "table.csv"]
+COMMAND = [sys.executable, "-m", "fsframe"]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    generator = np.random.default_rng(3)
+    X = generator.normal(size=(40, 8))
+    y = np.where(X[:, 0] > 0, "ill", "well")
+    lines = [",".join([*(f"g{i}" for i in range(8)), "class"])]
+    lines += [",".join([*map(str, row), label]) for row, label in zip(X, y, strict=True)]
+    (tmp_path / "table.csv").write_text("\n".join(lines))
+    return tmp_path
+
+
+def environment() -> dict[str, str]:
+    return {**os.environ, "PYTHONPATH": str(TINY), "OPENBLAS_NUM_THREADS": "1"}
+
+
+def fsframe(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*COMMAND, *arguments],
+        cwd=folder,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+
+
+def digests(folder: Path, *arguments: str) -> dict[str, str]:
+    done = fsframe(folder, *arguments, "--json", "-q")
+    assert done.returncode == 0, done.stderr
+    found: dict[str, str] = json.loads(done.stdout)["digests"]
+    return found
+
+
+def started(folder: Path, *arguments: str) -> subprocess.Popen[str]:
+    """A run in a process group of its own, as a shell starts one, told by events."""
+    return subprocess.Popen(
+        [*COMMAND, *arguments, "--events", "json"],
+        cwd=folder,
+        env=environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def stopped(folder: Path, number: int, *arguments: str, done: int = 8) -> dict:
+    """The last event of a run that is sent a signal when it has done so many resamples."""
+    process = started(folder, *arguments)
+    assert process.stderr is not None
+    for line in process.stderr:
+        event = json.loads(line)
+        if event["event"] == "progress" and event["done"] >= done:
+            break
+    # To the whole group, as a terminal does it.
+    os.killpg(process.pid, number)
+    rest = process.communicate(timeout=60)[1].splitlines()
+    assert process.returncode == 128 + number
+    found: dict = json.loads(rest[-1])
+    return found
+
+
+_plain: dict[str, str] = {}
+
+
+def plain_digests(folder: Path) -> dict[str, str]:
+    """The digests of SLOW on the table without interruption; every folder has the same table."""
+    if not _plain:
+        _plain.update(digests(folder, "chain", *SLOW, "--no-out"))
+    return _plain
+
+
+@pytest.mark.parametrize(
+    ("number", "engine"), [(signal.SIGINT, ()), (signal.SIGTERM, ("--workers", "2"))]
+)
+def test_a_stopped_run_keeps_what_is_finished_and_resume_gives_the_same_bits(
+    folder, number, engine
+):
+    last = stopped(folder, number, "chain", *SLOW, *engine)
+    assert last["event"] == "stopped"
+    assert last["signal"] == signal.Signals(number).name
+    assert last["kept"] >= 8
+    assert sorted(os.listdir(folder)) == ["table.csv", "table.tiny-npfs.h5.units"]
+    assert digests(folder, "resume", "table.tiny-npfs.h5") == plain_digests(folder)
+    assert sorted(os.listdir(folder)) == ["table.csv", "table.tiny-npfs.h5"]
+
+
+def test_people_are_told_how_to_go_on(folder):
+    process = subprocess.Popen(
+        [*COMMAND, "chain", *SLOW],
+        cwd=folder,
+        env=environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    while len(list(folder.glob("*.units/units-*"))) < 3:
+        assert process.poll() is None
+    os.killpg(process.pid, signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert out == ""
+    [line] = err.splitlines()
+    command = line.partition("go on with: ")[2].split()
+    assert command[:2] == ["fsframe", "resume"]
+    assert "Traceback" not in err
+    assert fsframe(folder, *command[1:]).returncode == 0
+
+
+def test_a_run_stopped_before_anything_is_finished_leaves_nothing(folder):
+    slow = ["tiny:top=3,seconds=30", *SLOW[1:]]
+    process = started(folder, "chain", *slow)
+    assert process.stderr is not None
+    assert json.loads(process.stderr.readline())["event"] == "begin"
+    os.killpg(process.pid, signal.SIGINT)
+    rest = process.communicate(timeout=25)[1].splitlines()
+    assert json.loads(rest[-1])["kept"] == 0
+    assert os.listdir(folder) == ["table.csv"]
+
+
+def test_the_same_command_goes_on_by_itself_and_says_so(folder):
+    kept = stopped(folder, signal.SIGTERM, "chain", *SLOW)["kept"]
+    done = fsframe(folder, "chain", *SLOW)
+    assert done.returncode == 0
+    assert f"going on from {kept} finished" in done.stderr
+    assert (folder / "table.tiny-npfs.h5").exists()
+
+
+def test_another_command_with_the_same_run_file_is_refused_until_told_to_restart(folder):
+    stopped(folder, signal.SIGTERM, "chain", *SLOW)
+    other = [SLOW[0], "npfs:n=3,permutations=2,alpha=0.2", *SLOW[2:]]
+    refused = fsframe(folder, "chain", *other)
+    assert refused.returncode == 5
+    assert "its chain is" in refused.stderr
+    assert "--restart" in refused.stderr
+    assert fsframe(folder, "chain", *other, "--restart").returncode == 0
+
+
+def test_a_changed_table_is_refused_and_a_moved_one_is_taken(folder):
+    stopped(folder, signal.SIGTERM, "chain", *SLOW)
+    expected = plain_digests(folder)
+    table = folder / "table.csv"
+    moved = folder / "moved.csv"
+    shutil.copy(table, moved)
+    table.write_text(table.read_text().replace("ill", "sick"))
+    refused = fsframe(folder, "resume", "table.tiny-npfs.h5")
+    assert refused.returncode == 5
+    assert "its data have SHA-256" in refused.stderr
+    table.unlink()
+    missing = fsframe(folder, "resume", "table.tiny-npfs.h5")
+    assert missing.returncode == 5
+    assert "--data" in missing.stderr
+    assert digests(folder, "resume", "table.tiny-npfs.h5", "--data", "moved.csv") == expected
+
+
+def test_reading_options_are_remembered(folder):
+    options = ["--label", "class", "--drop", "g1,g2"]
+    stopped(folder, signal.SIGTERM, "chain", *SLOW, *options)
+    expected = digests(folder, "chain", *SLOW, *options, "--no-out")
+    assert digests(folder, "resume", "table.tiny-npfs.h5.units/") == expected
+
+
+def test_a_second_process_on_one_run_file_is_told_who_holds_it(folder):
+    long = ["chain", "tiny:top=3,seconds=3", *SLOW[1:]]
+    process = started(folder, *long)
+    assert process.stderr is not None
+    assert json.loads(process.stderr.readline())["event"] == "begin"
+    for command in (long, ["resume", "table.tiny-npfs.h5"]):
+        second = fsframe(folder, *command)
+        assert second.returncode == 5
+        assert f"in use by process {process.pid}" in second.stderr
+    process.terminate()
+    process.communicate(timeout=60)
+    assert process.returncode == 143
+
+
+def test_a_run_killed_after_its_file_was_written_is_finished_by_resume(folder):
+    stopped(folder, signal.SIGTERM, "chain", *SLOW)
+    units = folder / "table.tiny-npfs.h5.units"
+    copy = folder / "copy"
+    shutil.copytree(units, copy)
+    expected = digests(folder, "resume", "table.tiny-npfs.h5")
+    copy.rename(units)
+    assert digests(folder, "resume", "table.tiny-npfs.h5") == expected
+    assert not units.exists()
+
+
+def test_nothing_to_resume_is_told(folder):
+    assert "nothing to resume" in fsframe(folder, "resume", "table.tiny-npfs.h5").stderr
+    expected = digests(folder, "chain", "tiny", "on", "table.csv")
+    again = fsframe(folder, "resume", "table.tiny.h5", "--json")
+    assert "finished already" in again.stderr
+    assert json.loads(again.stdout)["digests"] == expected
+
+
+def test_events_are_one_json_object_a_line_and_nothing_else(folder):
+    done = fsframe(folder, "chain", *SLOW, "--workers", "2", "--events", "json")
+    events = [json.loads(line) for line in done.stderr.splitlines()]
+    assert events[0]["event"] == "begin"
+    assert events[0]["workers"] == 2
+    assert events[0]["run_file"] == "table.tiny-npfs.h5"
+    assert events[-1]["event"] == "end"
+    progress = [event for event in events if event["event"] == "progress"]
+    assert progress[-1]["done"] == progress[-1]["total"] == 60
+    assert [event["done"] for event in progress] == sorted(event["done"] for event in progress)
+
+
+def test_an_evaluation_is_stopped_and_goes_on_like_any_run(folder):
+    command = ["evaluate", SLOW[0], "on", "table.csv", "--classifier", "weighted-knn"]
+    command += ["--folds", "5", "--repeats", "6"]
+    last = stopped(folder, signal.SIGINT, *command, done=4)
+    assert last["kept"] >= 4
+    [units] = folder.glob("*.units")
+    expected = digests(folder, *command, "--no-out")
+    assert digests(folder, "resume", units.name) == expected
+
+
+def test_engines_give_one_result_on_the_command_line(folder):
+    chain = ["chain", "tiny:top=4", "npfs:n=6,permutations=3,alpha=0.2", "on", "table.csv"]
+    alone = digests(folder, *chain, "--no-out")
+    assert digests(folder, *chain, "--no-out", "--engine", "processes") == alone
+    wrong = fsframe(folder, *chain, "--engine", "serial", "--workers", "2")
+    assert wrong.returncode == 2
+    assert "engine processes" in wrong.stderr
