@@ -123,6 +123,9 @@ def main() -> None:
         "repetition, the mean over all set sizes below the number of features. better, equal and "
         "worse are against simba (the normal strategy), paired t-test, p < 0.05: for KI over "
         "the repetitions, for the error over the folds.",
+        "Steps are taken as printed: ω sums to one, so that they are about 1/N of Simba's, the "
+        "weights stay near one and their order wavers less. benchmarks/margin/instance_scale.py "
+        "compares steps of Simba's size.",
         "Counts over the sets: " + "; ".join(counts) + ".",
         "Left out for want of time: " + (", ".join(left_out) or "none") + ".",
     ]
