@@ -5,8 +5,8 @@
 Two classes of 100 rows, normal with means (4, 2) and (6, 0) and covariance [[1, ½], [½, 1]]: what
 separates them is the relation of the two features. A share of each class, 5 % to 50 %, is drawn
 around (8, −2) and (2, 4) with covariance [[8, 4], [4, 8]] instead, across the border. Printed, and
-drawn, is the weight of the pair (1, 2) that IMMIGRATE and LFE give, as a share of the weight of
-noise-free data, averaged over tables.
+drawn, is the size of the weight of the pair (1, 2) that IMMIGRATE and LFE give, mean and spread
+over tables.
 """
 
 from __future__ import annotations

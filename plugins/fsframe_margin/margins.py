@@ -114,7 +114,7 @@ class PairSpace:
         self.XT[:features] = X[self.order].T
         self.linear = linear
         self.threads = max(1, threads)
-        self.stored = n <= STORED_ROWS and 24 * n * n <= memory
+        self.stored = n <= STORED_ROWS and 48 * n * n <= memory
         self.chunks = _row_chunks(n)
 
     @property

@@ -69,6 +69,14 @@ def _block_quadratics(D, U, n, q, T):  # type: ignore[no-untyped-def]
             u10, u11, u12, u13 = U[a + 1, b], U[a + 1, b + 1], U[a + 1, b + 2], U[a + 1, b + 3]
             u20, u21, u22, u23 = U[a + 2, b], U[a + 2, b + 1], U[a + 2, b + 2], U[a + 2, b + 3]
             u30, u31, u32, u33 = U[a + 3, b], U[a + 3, b + 1], U[a + 3, b + 2], U[a + 3, b + 3]
+            # pruned and penalised weights leave most tiles empty
+            if not (
+                u00 != 0.0 or u01 != 0.0 or u02 != 0.0 or u03 != 0.0
+                or u10 != 0.0 or u11 != 0.0 or u12 != 0.0 or u13 != 0.0
+                or u20 != 0.0 or u21 != 0.0 or u22 != 0.0 or u23 != 0.0
+                or u30 != 0.0 or u31 != 0.0 or u32 != 0.0 or u33 != 0.0
+            ):  # fmt: skip
+                continue
             for p in range(n):
                 x0, x1, x2, x3 = d0[p], d1[p], d2[p], d3[p]
                 t0[p] += u00 * x0 + u01 * x1 + u02 * x2 + u03 * x3

@@ -55,9 +55,11 @@ def select_each(
 def workers_within(run: Run, n_samples: int, n_features: int) -> int:
     """How many fits may run at a time: `run.threads`, and no more than the memory bound allows.
 
-    A fit holds up to three N × N arrays (none above 4096 rows) and a few copies of the table.
+    A fit holds up to three N × N arrays (none above 4096 rows), a few copies of the table, and
+    eight A × A arrays where W is held whole.
     Only the number at a time is bounded here, never what one does, so results stay the same.
     """
     rows = min(n_samples, STORED_ROWS)
     each = 24 * rows * rows + 32 * n_samples * n_features
+    each += min(64 * n_features * n_features, run.memory // 2)
     return int(max(1, min(run.threads, run.memory // max(1, each))))

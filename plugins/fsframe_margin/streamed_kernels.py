@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from fsframe.compiled import njit
-from fsframe_margin.exponential import exp_nonpositive
 from fsframe_margin.pair_kernels import (
     BLOCK,
     _add_weighted,
@@ -15,6 +14,9 @@ from fsframe_margin.pair_kernels import (
     _distances,
     _row_log_sums,
     _scaled,
+    _smallest,
+    _terms,
+    _total,
     _weighted_difference,
 )
 
@@ -97,7 +99,15 @@ def streamed_scatter(  # type: ignore[no-untyped-def]
             _block_scatter(D, c[j - i - 1 : j - i - 1 + n], n, S, E)
 
 
-@njit(fastmath={"contract"})
+@njit(fastmath={"reassoc", "contract", "nsz"})
+def _product(a, b):  # type: ignore[no-untyped-def]
+    total = 0.0
+    for p in range(a.size):
+        total += a[p] * b[p]
+    return total
+
+
+@njit()
 def expectations(q, scale, count, bounds, skip, out):  # type: ignore[no-untyped-def]
     """Write Σ_j α_j^c q_j of eq. 3.18 for every row of q and every class into out.
 
@@ -105,22 +115,17 @@ def expectations(q, scale, count, bounds, skip, out):  # type: ignore[no-untyped
     column skip[i] (−1: none) has no part, which makes training rows leave-one-out. A class
     without members is infinitely far.
     """
+    z = np.empty(q.shape[1])
     for i in range(q.shape[0]):
+        _scaled(q[i], q[i], scale, 0.0, z)
+        if skip[i] >= 0:
+            z[skip[i]] = np.inf
         for c in range(bounds.size - 1):
-            low = np.inf
-            members = 0
-            for j in range(bounds[c], bounds[c + 1]):
-                if j != skip[i]:
-                    low = min(low, q[i, j])
-                    members += 1
+            first, last = bounds[c], bounds[c + 1]
+            members = last - first - (1 if first <= skip[i] < last else 0)
             if members == 0:
                 out[i, c] = np.inf
                 continue
-            weight = 0.0
-            total = 0.0
-            for j in range(bounds[c], bounds[c + 1]):
-                if j != skip[i]:
-                    share = count[j] * exp_nonpositive((low - q[i, j]) * scale)
-                    weight += share
-                    total += share * q[i, j]
-            out[i, c] = total / weight
+            shares = z[first:last]
+            _terms(shares, _smallest(shares), count[first:last])
+            out[i, c] = _product(shares, q[i, first:last]) / _total(shares)

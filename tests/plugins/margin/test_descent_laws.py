@@ -7,10 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fsframe.dataset import Dataset
 from fsframe.errors import DataError
 from fsframe_margin import margins
 from fsframe_margin.descent import descend
+from fsframe_margin.immigrate import Immigrate
 from fsframe_margin.margins import PairSpace
+from fsframe_margin.prediction import class_distances, training_distances
 from fsframe_margin.updates import elementwise, positive_semidefinite, prune
 
 
@@ -167,6 +170,48 @@ def test_a_count_is_a_neighbour_drawn_so_often_but_never_of_itself():
     copied_X, copied_y = np.vstack([X, X[[2, 2]]]), np.r_[y, 0, 0]
     copied = PairSpace(copied_X, copied_y, np.r_[outer, 0, 0]).point(W, 0.7).cost
     assert counted == pytest.approx(copied, rel=1e-12)
+
+
+@settings(max_examples=30, deadline=None)
+@given(tables(), st.sampled_from([0.2, 1.0, 5.0]))
+def test_column_order_scale_and_constant_columns_do_not_matter(table, sigma):
+    X, y, _, rng = table
+    X = X + 0.1 * rng.standard_normal(X.shape)  # no column is constant
+    labels = Dataset.from_arrays(X, y)
+    method = Immigrate(sigma=sigma, max_iter=6, tol=0.0)
+    plain = method.select(labels)
+    order = rng.permutation(X.shape[1])
+    shuffled = method.select(Dataset.from_arrays(X[:, order], y))
+    np.testing.assert_allclose(shuffled.scores, plain.scores[order], rtol=1e-5, atol=1e-6)
+    moved = X * 10.0 ** rng.integers(-4, 5, X.shape[1]) + rng.integers(-3, 4, X.shape[1])
+    np.testing.assert_allclose(
+        method.select(Dataset.from_arrays(moved, y)).scores, plain.scores, rtol=1e-5, atol=1e-6
+    )
+    constant = method.select(Dataset.from_arrays(np.insert(X, 0, 3.5, axis=1), y))
+    assert constant.scores[0] == 0
+    np.testing.assert_allclose(constant.scores[1:], plain.scores, rtol=1e-9, atol=1e-12)
+
+
+@settings(max_examples=30, deadline=None)
+@given(tables(), st.sampled_from([0.2, 1.0, 5.0]))
+def test_predictions_equal_eq_3_18_row_by_row(table, sigma):
+    X, y, W, rng = table
+    count = rng.integers(1, 4, len(y)).astype(float)
+    space = PairSpace(X, y, count=count)
+    classes = int(y.max()) + 1
+    alone = training_distances(space, W, sigma, classes)
+    new = class_distances(space, W, sigma, X, classes)
+    for n in range(len(y)):
+        difference = np.abs(X[n] - X)
+        q = np.einsum("ja,ab,jb->j", difference, W, difference)
+        for c in range(classes):
+            for found, members in ((new, y == c), (alone, (y == c) & (np.arange(len(y)) != n))):
+                if not members.any():
+                    assert found[n, c] == np.inf
+                    continue
+                share = count[members] * np.exp((q[members].min() - q[members]) / sigma)
+                wanted = share @ q[members] / share.sum()
+                assert found[n, c] == pytest.approx(wanted, rel=1e-7, abs=1e-9)
 
 
 def test_elementwise_update_is_the_minimiser():

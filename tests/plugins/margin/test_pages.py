@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import re
 from pathlib import Path
 
@@ -65,3 +66,16 @@ def test_commands_of_the_page_run_on_some_rows_of_the_shipped_table(name):
             assert chain.select(data).selected.size
         else:
             assert chain.fit(data).predict(data.X).shape == (49,)
+
+
+def test_the_noise_experiment_shows_what_its_page_says():
+    spec = importlib.util.spec_from_file_location(
+        "interaction_noise", ROOT / "examples" / "interaction_noise.py"
+    )
+    example = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(example)
+    found = example.experiment(6)
+    ours, theirs = found["immigrate"], found["lfe"]
+    assert ours.mean(axis=1).min() > 0.8 * ours[0].mean()
+    assert theirs.mean(axis=1).min() < 0.75 * theirs[0].mean()
+    assert theirs[1:].std(axis=1).mean() > 2 * ours[1:].std(axis=1).mean()
