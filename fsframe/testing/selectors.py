@@ -165,6 +165,19 @@ class SelectorConformance(Conformance):
         assert_equal(method.select(data, run=Run(entropy=1, threads=2)), one, "with two threads")
 
     @law
+    def test_a_small_bound_on_memory_changes_nothing(self) -> None:
+        method = self.make()
+        data = tables.classes(150, 12) if "classification" in method.tasks else tables.target(150)
+        wide = method.select(data, run=Run(entropy=1))
+        try:
+            tight = method.select(data, run=Run(entropy=1, memory=1 << 18))
+        except FsframeError as error:
+            # What cannot be done in blocks may be refused, saying what it is that is too small.
+            assert "memory" in str(error), f"refused with 256 KB: {error}"
+            return
+        assert_close(tight, wide, "with 256 KB for temporaries", self.rtol)
+
+    @law
     def test_many_resamples_equal_one_by_one(self) -> None:
         method, data, run = self.make(), self.table(), Run(entropy=5, key=(2,))
         counts = _resamples(data, 4)
@@ -177,6 +190,15 @@ class SelectorConformance(Conformance):
         tail = method.select_many(data, counts[1:], run=run.batch(1))
         assert_equal(tail[0], many[1], "resample 1 in another batch")
         assert_equal(tail[-1], many[-1], "the last resample in another batch")
+
+    @law
+    def test_many_resamples_behind_a_stage_equal_one_by_one(self) -> None:
+        method, data, run = self.make(), self.table(), Run(entropy=5)
+        counts, upstream = _resamples(data, 2), _upstream(data)
+        many = method.select_many(data, counts, upstream, run)
+        for b, (row, found) in enumerate(zip(counts, many, strict=True)):
+            alone = method.select(data.with_counts(row), upstream, run.child(b))
+            assert_equal(found, alone, f"resample {b} among many", besides=_FOR_ONE)
 
     # What must not matter
 

@@ -144,6 +144,12 @@ BROKEN: dict[str, tuple[Callable[..., Any], str]] = {
         ),
         "number_of_threads_changes_no_bit",
     ),
+    "the bound on memory": (
+        lambda inner, self, data, up, run: _scored(
+            inner().scores + (run.memory < 2**30) * np.arange(data.n_features), self
+        ),
+        "a_small_bound_on_memory_changes_nothing",
+    ),
     "the place of a column": (
         lambda inner, self, data, *a: _scored(
             inner().scores + 0.1 * np.arange(data.n_features), self
@@ -300,6 +306,31 @@ def test_a_fast_way_that_depends_on_the_batch_is_found() -> None:
     found = outcomes(ManyAtOnce)
     assert failed(found) == {"many_resamples_equal_one_by_one"}
     assert "another batch" in found["many_resamples_equal_one_by_one"].detail
+
+
+@attrs.frozen(kw_only=True)
+class ManyForgets(Gap):
+    """A fast way through many resamples that forgets the stage before."""
+
+    uses_upstream_weights: ClassVar[bool] = True
+
+    def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
+        scores = super()._select(data, upstream, run).scores
+        if upstream is not None and upstream.weights is not None:
+            scores = scores * upstream.weights
+        return _scored(scores, self)
+
+    def _select_many(
+        self, data: Dataset, counts: np.ndarray, upstream: Selection | None, run: Run
+    ) -> list[Selection]:
+        return [
+            self._select(data.with_counts(row).take_rows(np.flatnonzero(row)), None, run)
+            for row in counts
+        ]
+
+
+def test_a_fast_way_that_forgets_the_stage_before_is_found() -> None:
+    assert failed(outcomes(ManyForgets)) == {"many_resamples_behind_a_stage_equal_one_by_one"}
 
 
 def test_crashes_on_odd_tables_are_found() -> None:
