@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe_infotheory.encode import Chunk, Encoded, codes_in
+from fsframe_infotheory.encode import Encoded
 from fsframe_infotheory.grouped import dense_sums, grouped_sums
+from fsframe_infotheory.packing import Chunk, codes_in
 from fsframe_infotheory.partner import Partner
 from fsframe_infotheory.planes import joint_sums
 from fsframe_infotheory.popcount import LANES

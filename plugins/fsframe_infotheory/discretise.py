@@ -1,16 +1,15 @@
-"""Levels of columns, learned on the training rows and kept for new data."""
+"""Which levels or bins a column has, learned on the training rows."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 import attrs
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from fsframe.dataset import Dataset
-from fsframe.errors import DataError
+from fsframe_infotheory.bins import LONGEST_TABLE, MISSING_BYTE, Bins, Parts, SeenBytes
 from fsframe_infotheory.columns import as_flat, mark_present, scan_columns
 from fsframe_infotheory.edges import (
     default_bins,
@@ -20,7 +19,7 @@ from fsframe_infotheory.edges import (
 )
 from fsframe_infotheory.mdl import mdl_edges
 
-__all__ = ["MISSING_BYTE", "RULES", "Bins", "Discretiser", "SeenBytes"]
+__all__ = ["RULES", "Bins", "Discretiser"]
 
 RULES = (
     "auto",
@@ -31,146 +30,6 @@ RULES = (
     "edges",
     "none",
 )
-
-MISSING_BYTE = 254
-"""Byte of a missing value; 255 is left for padding."""
-
-LONGEST_TABLE = 4096
-"""Longest range of whole numbers that is coded by a table; longer ones are searched."""
-
-
-@attrs.frozen(kw_only=True, eq=False)
-class Bins:
-    """How each column's values become codes 0, 1, 2, …
-
-    Parameters
-    ----------
-    as_levels : (n_features,) bool
-        Whether the thresholds of a column are its levels themselves (code = position among them)
-        or edges of bins (code = number of edges ≤ value).
-    offsets : (n_features + 1,) int64
-        Column j owns ``thresholds[offsets[j] : offsets[j + 1]]``.
-    thresholds : float64
-        Ascending within a column.
-    missing : (n_features,) bool
-        Columns with missing values in training; the last level of such a column is "missing".
-    binned_by_default : tuple of int
-        Columns of numbers that were binned because no rule was named.
-    """
-
-    as_levels: NDArray[np.bool_]
-    offsets: NDArray[np.int64]
-    thresholds: NDArray[np.float64]
-    missing: NDArray[np.bool_]
-    binned_by_default: tuple[int, ...] = ()
-
-    @property
-    def n_features(self) -> int:
-        """Number of columns."""
-        return len(self.as_levels)
-
-    @property
-    def n_values(self) -> NDArray[np.int64]:
-        """Levels of each column without the one for missing values, as (n_features,)."""
-        return np.diff(self.offsets) + ~self.as_levels
-
-    @property
-    def n_levels(self) -> NDArray[np.int64]:
-        """Levels of each column, the one for missing values included, as (n_features,)."""
-        return self.n_values + self.missing
-
-    def of(self, column: int) -> NDArray[np.float64]:
-        """Levels or edges of one column."""
-        return self.thresholds[self.offsets[column] : self.offsets[column + 1]]
-
-    def apply(self, X: ArrayLike) -> NDArray[np.int64]:
-        """Codes of new rows.
-
-        Parameters
-        ----------
-        X : (n, n_features) float64
-            NaN is a missing value.
-
-        Returns
-        -------
-        (n, n_features) int64
-            ``0 … n_values − 1`` for known values, ``n_values`` for missing ones, and
-            ``n_values + 1`` for a value that is none of the training levels of a column kept as
-            levels. A number beyond the training range falls into the first or last bin.
-        """
-        table = np.asarray(X, dtype=np.float64)
-        if table.ndim != 2 or table.shape[1] != self.n_features:
-            raise DataError(
-                f"rows of {self.n_features} columns are needed to apply these bins, "
-                f"not an array of shape {table.shape}"
-            )
-        codes = np.empty(table.shape, dtype=np.int64)
-        for j in range(self.n_features):
-            x, bounds = table[:, j], self.of(j)
-            if self.as_levels[j]:
-                found = np.searchsorted(bounds, x)
-                known = np.append(bounds, np.nan)[found] == x
-                codes[:, j] = np.where(known, found, bounds.size + 1)
-                codes[np.isnan(x), j] = bounds.size
-            else:
-                codes[:, j] = np.searchsorted(bounds, x, side="right")
-                codes[np.isnan(x), j] = bounds.size + 1
-        return codes
-
-    def tables(self) -> dict[str, NDArray[Any]]:
-        """The arrays that `from_tables` reads, named for a run file."""
-        return {
-            "bins_as_levels": self.as_levels,
-            "bins_offsets": self.offsets,
-            "bins_thresholds": self.thresholds,
-            "bins_missing": self.missing,
-        }
-
-    @classmethod
-    def from_tables(cls, tables: Mapping[str, NDArray[Any]]) -> Bins:
-        """The bins that a run stored, from its tables."""
-        return cls(
-            as_levels=np.asarray(tables["bins_as_levels"], dtype=bool),
-            offsets=np.asarray(tables["bins_offsets"], dtype=np.int64),
-            thresholds=np.asarray(tables["bins_thresholds"], dtype=np.float64),
-            missing=np.asarray(tables["bins_missing"], dtype=bool),
-        )
-
-    @classmethod
-    def joined(cls, parts: Sequence[Bins]) -> Bins:
-        """Bins of neighbouring groups of columns as one."""
-        starts = np.cumsum([0, *(part.n_features for part in parts)])
-        sizes = np.concatenate([np.diff(part.offsets) for part in parts])
-        return cls(
-            as_levels=np.concatenate([part.as_levels for part in parts]),
-            offsets=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
-            thresholds=np.concatenate([part.thresholds for part in parts]),
-            missing=np.concatenate([part.missing for part in parts]),
-            binned_by_default=tuple(
-                int(start) + column
-                for start, part in zip(starts, parts, strict=False)
-                for column in part.binned_by_default
-            ),
-        )
-
-
-@attrs.frozen(kw_only=True, eq=False)
-class SeenBytes:
-    """Columns of whole numbers in a short range, as bytes: what occurs in each.
-
-    Parameters
-    ----------
-    base : (m,) float64
-        What byte 0 stands for.
-    marks : (m, 256) uint8
-        Which bytes occur; `MISSING_BYTE` stands for a missing value.
-    usable : (m,) bool
-        Columns that are such; nothing is known of the others.
-    """
-
-    base: NDArray[np.float64]
-    marks: NDArray[np.uint8]
-    usable: NDArray[np.bool_]
 
 
 @attrs.frozen(kw_only=True)
@@ -234,7 +93,7 @@ class Discretiser:
         categorical = data.categorical[start:stop]
         low, high = np.empty(n_columns), np.empty(n_columns)
         whole, missing = np.empty(n_columns, bool), np.empty(n_columns, np.int64)
-        parts = _Parts(n_columns)
+        parts = Parts(n_columns)
         if seen is not None:
             distinct = seen.marks[:, :MISSING_BYTE].sum(axis=1, dtype=np.int64)
             kept = seen.usable & self._stay(distinct, categorical)
@@ -366,47 +225,6 @@ class Discretiser:
         )
         bins = attrs.evolve(self, rule=rule).learn(column)
         return bins.apply(data.y[:, None])[:, 0], int(bins.n_values[0])
-
-
-class _Parts:
-    """Thresholds of a group of columns, put together in any order."""
-
-    def __init__(self, n_columns: int) -> None:
-        self.done = np.zeros(n_columns, dtype=bool)
-        self.as_levels = np.zeros(n_columns, dtype=bool)
-        self.sizes = np.zeros(n_columns, dtype=np.int64)
-        self.pieces: list[tuple[NDArray[np.intp], NDArray[np.float64]]] = []
-
-    def add(
-        self,
-        columns: NDArray[np.intp],
-        sizes: NDArray[np.int64],
-        thresholds: NDArray[np.float64],
-        as_levels: bool,
-    ) -> None:
-        self.done[columns] = True
-        self.as_levels[columns] = as_levels
-        self.sizes[columns] = sizes
-        self.pieces.append((columns, thresholds))
-
-    def add_one(self, column: int, as_levels: bool, thresholds: NDArray[np.float64]) -> None:
-        self.add(np.array([column]), np.array([thresholds.size]), thresholds, as_levels)
-
-    def bins(self, missing: NDArray[np.bool_], default: bool) -> Bins:
-        offsets = np.concatenate([[0], np.cumsum(self.sizes)])
-        thresholds = np.empty(offsets[-1])
-        for columns, values in self.pieces:
-            sizes = self.sizes[columns]
-            within = np.arange(values.size) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-            thresholds[np.repeat(offsets[columns], sizes) + within] = values
-        binned = np.flatnonzero(~self.as_levels & (self.sizes > 0)) if default else ()
-        return Bins(
-            as_levels=self.as_levels,
-            offsets=offsets,
-            thresholds=thresholds,
-            missing=missing,
-            binned_by_default=tuple(int(j) for j in binned),
-        )
 
 
 def _column(
