@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import attrs
 import numpy as np
 from numpy.typing import NDArray
 
@@ -11,7 +12,7 @@ from fsframe_infotheory.encode import in_threads
 from fsframe_infotheory.entropy import clogc
 from fsframe_infotheory.nearest import continuous_information, discrete_continuous_information
 
-__all__ = ["estimated_relevance"]
+__all__ = ["as_target", "estimated_relevance"]
 
 
 def estimated_relevance(
@@ -47,7 +48,7 @@ def estimated_relevance(
         block = np.asarray(data.columns(*bound), dtype=np.float64)
         bins = discretiser.learn_columns(data, *bound)
         for j in range(bound[1] - bound[0]):
-            present = ~np.isnan(block[:, j])
+            present = ~np.isnan(block[:, j]) & ~np.isnan(target)
             x, y = block[present, j], target[present]
             mass = None if weights is None else weights[present]
             levels = np.searchsorted(bins.of(j), x) if bins.as_levels[j] else None
@@ -65,12 +66,27 @@ def estimated_relevance(
     return bits
 
 
+def as_target(data: Dataset, feature: int, discretiser: Discretiser) -> Dataset:
+    """The same table with one feature in place of the label: a class if it has levels."""
+    column = np.asarray(data.columns(feature, feature + 1), dtype=np.float64)[:, 0]
+    as_levels = bool(discretiser.learn_columns(data, feature, feature + 1).as_levels[0])
+    known = np.unique(column[~np.isnan(column)])
+    if as_levels and not np.isnan(column).any():
+        codes = np.searchsorted(known, column)
+        return attrs.evolve(
+            data, y=codes, classes=tuple(known.tolist()), task="classification"
+        )
+    return attrs.evolve(data, y=column, classes=(), task="regression")
+
+
 def _target(data: Dataset, discretiser: Discretiser) -> tuple[NDArray[np.float64], bool]:
     if data.task == "classification":
         return data.y.astype(np.float64), True
     as_levels, bounds = discretiser.learn_values(data.y, np.zeros(data.n_samples, np.int64), None)
     if as_levels:
-        return np.searchsorted(bounds, data.y).astype(np.float64), True
+        codes = np.searchsorted(bounds, data.y).astype(np.float64)
+        # A feature in place of the label may have holes.
+        return np.where(np.isnan(data.y), np.nan, codes), True
     return data.y, False
 
 

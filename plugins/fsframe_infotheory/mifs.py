@@ -6,13 +6,13 @@ import attrs
 
 from fsframe.params import param, real
 from fsframe_infotheory.criterion import Criterion
-from fsframe_infotheory.greedy_filter import GreedyFilter
+from fsframe_infotheory.estimator_parameters import EstimatingGreedyFilter
 
 __all__ = ["Mifs"]
 
 
 @attrs.frozen(kw_only=True)
-class Mifs(GreedyFilter):
+class Mifs(EstimatingGreedyFilter):
     """Features of high relevance and little summed redundancy (Battiti's MIFS).
 
     Notes

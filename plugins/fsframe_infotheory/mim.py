@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.dataset import Dataset
-from fsframe.params import choice, integer, param
 from fsframe.run import Run
 from fsframe.selection import Selection
 from fsframe_infotheory.bootstrap import draws_by_class, edges_of_each, relevance_sums
@@ -17,6 +16,11 @@ from fsframe_infotheory.discretise import Discretiser
 from fsframe_infotheory.encode import encode, in_threads
 from fsframe_infotheory.entropy import clogc_table, sum_clogc
 from fsframe_infotheory.estimated import estimated_relevance
+from fsframe_infotheory.estimator_parameters import (
+    EstimatorParameters,
+    estimation_note,
+    sample_weights,
+)
 from fsframe_infotheory.pairs import PairParameters
 from fsframe_infotheory.scored_filter import ScoredFilter
 
@@ -24,7 +28,7 @@ __all__ = ["Mim"]
 
 
 @attrs.frozen(kw_only=True)
-class Mim(PairParameters, ScoredFilter):
+class Mim(PairParameters, EstimatorParameters, ScoredFilter):
     """Features ranked by their mutual information with the class, I(Xⱼ; Y).
 
     Without `top`, 10 features are kept.
@@ -49,17 +53,6 @@ class Mim(PairParameters, ScoredFilter):
     array([1., 0.])
     """
 
-    estimator: str = param(
-        "plug-in",
-        choice("plug-in", "knn"),
-        help="Information of continuous columns: from counts after binning, or estimated from "
-        "nearest neighbours without binning (may be negative).",
-        source="Ross 2014; Kraskov, Stögbauer, Grassberger 2004",
-    )
-    neighbours: int = param(
-        3, integer(1), help="Nearest neighbours for estimator=knn.", symbol="k"
-    )
-
     def check_parameters(self) -> Iterator[str]:
         yield from super().check_parameters()
         if self.estimator == "knn" and self.missing == "level":
@@ -78,16 +71,11 @@ class Mim(PairParameters, ScoredFilter):
         return attrs.evolve(found, pair_weights=pairs)
 
     def _estimate(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
-        weights = None if upstream is None else upstream.instance_weights
-        if data.counts is not None:
-            weights = data.counts * (1.0 if weights is None else weights)
+        weights = sample_weights(data, upstream)
         bits = estimated_relevance(
             data, self.discretiser(), weights, self.neighbours, run.threads
         )
-        note = "informations of continuous columns are nearest-neighbour estimates"
-        if (bits < 0).any():
-            note += f"; {int((bits < 0).sum())} are below zero, which means none was found"
-        return self.ranking(self.in_unit(bits), data, {}, (note,))
+        return self.ranking(self.in_unit(bits), data, {}, (estimation_note(bits),))
 
     def _select_many(
         self, data: Dataset, counts: NDArray[np.int64], upstream: Selection | None, run: Run

@@ -7,13 +7,13 @@ import numpy as np
 
 from fsframe.params import choice, param
 from fsframe_infotheory.criterion import Criterion
-from fsframe_infotheory.greedy_filter import GreedyFilter
+from fsframe_infotheory.estimator_parameters import EstimatingGreedyFilter
 
 __all__ = ["Mrmr"]
 
 
 @attrs.frozen(kw_only=True)
-class Mrmr(GreedyFilter):
+class Mrmr(EstimatingGreedyFilter):
     """Features of high relevance and little mean redundancy (minimum redundancy, maximum
     relevance).
 

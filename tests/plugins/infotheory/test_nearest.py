@@ -8,7 +8,9 @@ from numpy.testing import assert_allclose
 from sklearn.feature_selection import mutual_info_classif, mutual_info_regression
 
 from fsframe.dataset import Dataset
+from fsframe.errors import RequestError
 from fsframe_infotheory.mim import Mim
+from fsframe_infotheory.mrmr import Mrmr
 from fsframe_infotheory.nearest import continuous_information, discrete_continuous_information
 
 
@@ -94,3 +96,61 @@ def test_mim_estimates_without_bins_and_says_that_they_are_estimates():
     assert "nearest-neighbour estimates" in found.warnings[0]
     target = Dataset.from_arrays(X, X[:, 0] + 0.1 * rng.normal(size=500))
     assert Mim(estimator="knn", top=1).select(target).selected.tolist() == [0]
+
+
+def gaussians(n=300, seed=5):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 5))
+    X[:, 1] = X[:, 0] + 0.1 * rng.normal(size=n)
+    X[:, 4] = rng.integers(0, 3, n)
+    y = (X[:, 0] + X[:, 2] + 0.5 * X[:, 4] + 0.3 * rng.normal(size=n) > 0.5).astype(int)
+    return X, y
+
+
+@pytest.mark.parametrize("holes", [False, True])
+def test_mrmr_without_bins_equals_the_formula_on_estimates(holes):
+    X, y = gaussians()
+    if holes:
+        X[::9, 2] = X[::7, 0] = X[::5, 4] = np.nan
+
+    def shared(a, b):
+        present = ~np.isnan(X[:, a]) & ~np.isnan(X[:, b])
+        x, z = X[present, a], X[present, b]
+        if a == 4 and b == 4:
+            raise AssertionError("a feature is not compared with itself")
+        if b == 4 or a == 4:
+            levels, values = (z, x) if b == 4 else (x, z)
+            return discrete_continuous_information(values, levels.astype(int))
+        return continuous_information(x, z)
+
+    def relevant(j):
+        present = ~np.isnan(X[:, j])
+        if j == 4:
+            return Mim().select(Dataset.from_arrays(X[present][:, [4]], y[present])).scores[0]
+        return discrete_continuous_information(X[present, j], y[present])
+
+    relevance = [relevant(j) for j in range(5)]
+    order = [int(np.argmax(relevance))]
+    scores = [max(relevance)]
+    while len(order) < 4:
+        left = [j for j in range(5) if j not in order]
+        values = [relevance[j] - np.mean([shared(j, s) for s in order]) for j in left]
+        order.append(left[int(np.argmax(values))])
+        scores.append(max(values))
+    found = Mrmr(estimator="knn", missing="pairwise", top=4).select(Dataset.from_arrays(X, y))
+    assert found.selected.tolist() == order
+    assert_allclose(found.scores[order], scores, atol=1e-12)
+    # The near copy of a selected feature comes after the others.
+    assert {0, 1} - set(found.selected[:3].tolist())
+
+
+def test_a_given_feature_without_bins_makes_its_copy_redundant():
+    X, y = gaussians()
+    data = Dataset.from_arrays(X, y)
+    found = Mrmr(estimator="knn", given=["f1"], stop="positive").select(data)
+    assert found.selected[0] == 0 and 1 not in found.selected
+
+
+def test_estimates_refuse_what_needs_counts():
+    with pytest.raises(RequestError, match="stop=significant tests counts"):
+        Mrmr(estimator="knn", stop="significant")

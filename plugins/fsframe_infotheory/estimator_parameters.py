@@ -1,0 +1,120 @@
+"""Parameters of filters that can do without bins, and greedy selection with estimates."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from types import SimpleNamespace
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from fsframe.dataset import Dataset
+from fsframe.params import choice, integer, param
+from fsframe.run import Run
+from fsframe.selection import Selection
+from fsframe_infotheory.estimated import as_target, estimated_relevance
+from fsframe_infotheory.filter import DEFAULT_COUNT
+from fsframe_infotheory.greedy_filter import GreedyFilter
+from fsframe_infotheory.ranking import TIE, first_best
+
+__all__ = [
+    "EstimatingGreedyFilter",
+    "EstimatorParameters",
+    "estimation_note",
+    "sample_weights",
+]
+
+
+# Without slots, so that it can be mixed with a base that has them.
+@attrs.frozen(kw_only=True, slots=False)
+class EstimatorParameters:
+    """Parameters of filters whose informations may be estimated from nearest neighbours."""
+
+    estimator: str = param(
+        "plug-in",
+        choice("plug-in", "knn"),
+        help="Information of continuous columns: from counts after binning, or estimated from "
+        "nearest neighbours without binning (may be negative).",
+        source="Ross 2014; Kraskov, Stögbauer, Grassberger 2004",
+    )
+    neighbours: int = param(
+        3, integer(1), help="Nearest neighbours for estimator=knn.", symbol="k"
+    )
+
+
+def estimation_note(bits: NDArray[np.float64]) -> str:
+    """What a reader of estimated informations should know."""
+    note = "informations of continuous columns are nearest-neighbour estimates"
+    if (bits < 0).any():
+        note += f"; {int((bits < 0).sum())} are below zero, which means none was found"
+    return note
+
+
+def sample_weights(data: Dataset, upstream: Selection | None) -> NDArray[np.float64] | None:
+    """Bootstrap counts times importance, or None where there are neither."""
+    weights = None if upstream is None else upstream.instance_weights
+    if data.counts is not None:
+        weights = data.counts * (1.0 if weights is None else weights)
+    return weights
+
+
+@attrs.frozen(kw_only=True)
+class EstimatingGreedyFilter(EstimatorParameters, GreedyFilter):
+    """Base of greedy filters whose criterion needs relevance and redundancy only."""
+
+    def check_parameters(self) -> Iterator[str]:
+        yield from super().check_parameters()
+        if self.estimator != "knn":
+            return
+        if self.missing == "level":
+            yield "missing=level has no distances for estimator=knn; say missing=pairwise"
+        if self.stop == "significant":
+            yield "stop=significant tests counts, so it needs estimator=plug-in"
+        if self.constants == "last":
+            yield "constants=last looks at levels, so it needs estimator=plug-in"
+
+    def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
+        if self.estimator == "plug-in":
+            return super()._select(data, upstream, run)
+        rule, criterion = self.discretiser(), self.criterion()
+        weights = sample_weights(data, upstream)
+
+        def with_target(table: Dataset) -> NDArray[np.float64]:
+            return estimated_relevance(table, rule, weights, self.neighbours, run.threads)
+
+        relevance = with_target(data)
+        given = self.columns_named(self.given, data)
+        open_ = np.ones(data.n_features, dtype=bool)
+        open_[given] = open_[self.columns_named(self.exclude, data)] = False
+        count = self.keep_count(
+            data.n_features, DEFAULT_COUNT if self.stop == "k" else data.n_features
+        )
+        folded, before = criterion.start(data.n_features), list(given)
+        chosen: list[int] = []
+        scores = np.full(data.n_features, np.nan)
+        for feature in given:
+            terms = SimpleNamespace(redundancy=with_target(as_target(data, int(feature), rule)))
+            folded = criterion.absorb(folded, criterion.term(terms))
+        while len(chosen) < count and open_.any():
+            found = criterion.score(relevance, folded, len(before)) if before else relevance
+            best = first_best(np.where(open_, found, -np.inf))
+            if self.stop == "positive" and found[best] <= TIE:
+                break
+            scores[best] = found[best]
+            chosen.append(best)
+            before.append(best)
+            open_[best] = False
+            if len(chosen) < count:
+                terms = SimpleNamespace(redundancy=with_target(as_target(data, best, rule)))
+                folded = criterion.absorb(folded, criterion.term(terms))
+            run.progress(len(chosen), count, "features")
+        in_unit = self.in_unit(scores)
+        if self.is_ratio():
+            in_unit[chosen[1:]] = scores[chosen[1:]]
+        return Selection(
+            selected=np.array([*given, *chosen], dtype=np.intp),
+            scores=in_unit,
+            tables={"relevance": self.in_unit(relevance), "criterion": in_unit[chosen]},
+            warnings=(estimation_note(relevance),),
+        )
