@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from fsframe.dataset import Dataset
 from fsframe.run import Run
 from fsframe.selection import Selection
+from fsframe_margin.blas import one_blas_thread
 from fsframe_margin.margins import STORED_ROWS
 
 __all__ = ["select_each", "workers_within"]
@@ -48,7 +49,9 @@ def select_each(
     workers = workers_within(run, data.n_samples, data.n_features)
     if workers == 1 or len(counts) == 1:
         return [one(b) for b in range(len(counts))]
-    with ThreadPoolExecutor(workers) as pool:
+    # held here too: lifting and setting the limit between resamples, while others are at work,
+    # made a fit take forty times as long
+    with one_blas_thread, ThreadPoolExecutor(workers) as pool:
         return list(pool.map(one, range(len(counts))))
 
 
