@@ -13,6 +13,7 @@ import sys
 import pytest
 
 import fsframe
+from fsframe.errors import FsframeError
 from fsframe.testing import suite_for, tables
 from fsframe.testing.declared import declared
 
@@ -24,11 +25,20 @@ BUNDLED = [
     if offer.plugin.source.distribution == "fsframe"
 ]
 
+UNUSABLE: dict[str, str] = {}
 for _, _offer in BUNDLED:
-    _suite = suite_for(_offer.name)
+    try:
+        _suite = suite_for(_offer.name)
+    except FsframeError as error:
+        UNUSABLE[_offer.name] = str(error)
+        continue
     # One test class for each method, so that pytest names the method and the law.
     globals()[_suite.__name__ + _offer.entry.kind.title().replace(" ", "")] = _suite
-del _suite
+    del _suite
+
+
+def test_every_class_can_be_imported_and_made() -> None:
+    assert not UNUSABLE
 
 
 def test_the_registry_is_full() -> None:
@@ -55,6 +65,7 @@ def test_every_plugin_says_where_its_methods_were_published() -> None:
 _DIGESTS = """
 import json, sys
 import fsframe
+from fsframe.errors import FsframeError
 from fsframe.testing import suite_for, tables
 found = {}
 for name in json.loads(sys.argv[1]):
