@@ -292,8 +292,9 @@ class Checkpoint:
 
 
 def _remove(path: Path) -> None:
-    with contextlib.suppress(FileNotFoundError):
-        try:
-            os.unlink(path)
-        except OSError as error:
-            raise StoreError(f"cannot remove {path}: {error.strerror or error}") from error
+    try:
+        os.unlink(path)
+    except FileNotFoundError:
+        pass
+    except OSError as error:
+        raise StoreError(f"cannot remove {path}: {error.strerror or error}") from error

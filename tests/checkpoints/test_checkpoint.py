@@ -147,6 +147,11 @@ def test_restart_throws_the_units_away(interrupted):
     assert os.listdir(interrupted.parent) == ["run.h5"]
 
 
+def test_restart_where_there_is_nothing_is_a_usual_run(out):
+    assert CHAIN.run(table(), out=out, restart=True).digests() == CHAIN.run(table()).digests()
+    assert os.listdir(out.parent) == ["run.h5"]
+
+
 def test_a_damaged_unit_file_is_told_and_computed_again(interrupted):
     files = sorted(units_folder(interrupted).glob("units-*"))
     content = bytearray(files[-1].read_bytes())
