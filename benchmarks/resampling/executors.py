@@ -1,0 +1,215 @@
+"""What engines and checkpoints cost and bring: ratios measured side by side in one run.
+
+    python benchmarks/resampling/executors.py
+
+Two workers are compared with one process that may use one thread, since that is what each worker
+may use; rounds alternate between the two, so that other load on the machine meets both. On a
+machine that is busy already two workers cannot have two processors, so processor seconds stand
+beside the wall clock, and resamples that only sleep show what sharing out costs by itself.
+"""
+
+from __future__ import annotations
+
+import os
+
+# Before numerical libraries are loaded: the serial side has one thread, as each worker has.
+os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", NUMBA_NUM_THREADS="1")
+
+import argparse
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import attrs
+import numpy as np
+
+from fsframe.chain import Chain
+from fsframe.dataset import Dataset
+from fsframe.executors import Engine, open_engine
+from fsframe.recording import open_checkpoint
+from fsframe.resampling import select_resamples
+from fsframe.run import Run
+from fsframe.selection import Selection
+
+
+@attrs.frozen(kw_only=True)
+class Idle:
+    """Takes a known time for each resample, and no processor."""
+
+    seconds: float
+
+    def select_many(self, data, counts, upstream=None, run=None):  # type: ignore[no-untyped-def]
+        time.sleep(self.seconds * len(counts))
+        return [Selection(selected=[0], scores=np.zeros(data.n_features)) for _ in counts]
+
+
+def seconds(work: Callable[[], object]) -> float:
+    began = time.perf_counter()
+    work()
+    return time.perf_counter() - began
+
+
+def xor_table(n: int, p: int) -> Dataset:
+    generator = np.random.default_rng(0)
+    X = generator.normal(size=(n, p))
+    return Dataset.from_arrays(X, (X[:, 0] * X[:, 1] > 0).astype(int))
+
+
+def level_table(n: int, p: int) -> Dataset:
+    generator = np.random.default_rng(1)
+    X = generator.integers(0, 5, size=(n, p)).astype(float)
+    return Dataset.from_arrays(X, (X[:, :5].sum(axis=1) > 10).astype(int))
+
+
+def workers_against_serial(name: str, text: str, data: Dataset, rounds: int) -> None:
+    chain = Chain.parse(text)
+    expected = chain.run(data, threads=1).digests()
+    alone, together = [], []
+    spent_alone = spent_together = 0.0
+    with open_engine("processes", 2) as engine:
+        # Starting workers is not measured here: it is the same for a run of a minute and of a day.
+        assert chain.run(data, executor=engine).digests() == expected
+        for _ in range(rounds):
+            before = processor_seconds(engine)
+            alone.append(seconds(lambda: chain.run(data, threads=1)))
+            between = processor_seconds(engine)
+            together.append(seconds(lambda: chain.run(data, executor=engine)))
+            spent_alone += between - before
+            spent_together += processor_seconds(engine) - between
+    ratios = [one / two for one, two in zip(alone, together, strict=True)]
+    print(
+        f"{name}: serial {statistics.median(alone):.2f} s, 2 workers "
+        f"{statistics.median(together):.2f} s, ratio median {statistics.median(ratios):.2f} "
+        f"({', '.join(f'{ratio:.2f}' for ratio in ratios)}); "
+        f"processor seconds {spent_together / spent_alone:.2f} of the serial ones"
+    )
+
+
+def processor_seconds(engine: Engine) -> float:
+    """Processor time of this process and of the engine's workers, so far."""
+    total = time.process_time()
+    for pid in engine.executor._processes:  # type: ignore[attr-defined]
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        total += (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    return total
+
+
+def sharing_out(engine: Engine, rounds: int) -> None:
+    """Two workers against one process on resamples that sleep, whatever else the machine does."""
+    data = xor_table(1000, 200)
+    counts = np.ones((600, 1000), dtype=np.int64)
+    base = Idle(seconds=0.02)
+    ratios = []
+    for _ in range(rounds):
+        alone = seconds(lambda: list(select_resamples(base, data, counts, Run())))
+        run = Run(executor=engine)
+        together = seconds(lambda run=run: list(select_resamples(base, data, counts, run)))
+        ratios.append(alone / together)
+    print(
+        f"600 resamples that sleep 20 ms, 2 workers: ratio median {statistics.median(ratios):.2f} "
+        f"({', '.join(f'{ratio:.2f}' for ratio in ratios)})"
+    )
+
+
+def overhead_per_task(engine: Engine, rounds: int) -> None:
+    """Tasks that sleep: what they take beyond their sleep, one worker or two."""
+    data = xor_table(1000, 200)
+    each, tasks = 0.2, 20
+    counts = np.ones((tasks, 1000), dtype=np.int64)
+    base = Idle(seconds=each)
+    found = []
+    for _ in range(rounds):
+        # A pace of one resample per batch: each is a task of its own.
+        run = Run(executor=engine, pace={f"{base} 1000x200": 10.0})
+        took = seconds(lambda run=run: list(select_resamples(base, data, counts, run)))
+        found.append((took - each * tasks / engine.workers) / tasks * 1000)
+    print(
+        f"overhead per task of {each} s, 1000 × 200: median {statistics.median(found):.2f} ms "
+        f"({', '.join(f'{value:.2f}' for value in found)})"
+    )
+
+
+def checkpoint_cost(rounds: int) -> None:
+    data = xor_table(300, 20)
+    chain = Chain.parse("immigrate:sigma=1 npfs:n=10,permutations=5,alpha=0.05")
+    plain, kept = [], []
+    with tempfile.TemporaryDirectory() as folder:
+        for number in range(rounds):
+            plain.append(seconds(lambda: chain.run(data, threads=1)))
+            out = Path(folder) / f"{number}.h5"
+            kept.append(seconds(lambda out=out: chain.run(data, out=out, threads=1)))
+        empty = Path(folder) / "empty.h5"
+        opening = [
+            seconds(lambda: open_checkpoint(chain, data, 0, empty).close()) for _ in range(9)
+        ]
+    ratios = [with_file / without for with_file, without in zip(kept, plain, strict=True)]
+    print(
+        f"run file and checkpoints: {statistics.median(plain):.2f} s without, "
+        f"{statistics.median(kept):.2f} s with, ratio median {statistics.median(ratios):.3f}; "
+        f"opening and closing a checkpoint {1000 * statistics.median(opening):.1f} ms"
+    )
+
+
+def time_to_stop(engine: list[str], number: int) -> None:
+    """From the signal to the end of the process, in the midst of a run over IMMIGRATE."""
+    data = xor_table(300, 20)
+    found = []
+    with tempfile.TemporaryDirectory() as folder:
+        header = ",".join([*data.feature_names, "class"])
+        rows = np.column_stack([data.X, data.y])
+        np.savetxt(f"{folder}/t.csv", rows, delimiter=",", header=header, comments="")
+        command = [sys.executable, "-m", "fsframe", "chain", "immigrate:sigma=1", "npfs:n=500"]
+        command += ["on", "t.csv", "--events", "json", "--restart", *engine]
+        for _ in range(5):
+            process = subprocess.Popen(
+                command, cwd=folder, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True
+            )
+            assert process.stderr is not None
+            for line in process.stderr:
+                if '"done": 1' in line:
+                    break
+            time.sleep(0.5)
+            began = time.perf_counter()
+            process.send_signal(number)
+            process.communicate()
+            found.append(time.perf_counter() - began)
+            assert process.returncode == 128 + number
+    name = signal.Signals(number).name
+    print(f"{name} to the end, {' '.join(engine) or 'serial'}: at most {max(found):.3f} s of 5")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--n", type=int, default=20, help="bootstraps of each test")
+    options = parser.parse_args()
+    rounds, n = options.rounds, options.n
+    print(f"load before: {os.getloadavg()[0]:.1f} on {os.cpu_count()} processors")
+    test = f"npfs:n={n},permutations=5,alpha=0.05"
+    workers_against_serial(
+        "NPFS over immigrate, 300 × 20", f"immigrate:sigma=1 {test}", xor_table(300, 20), rounds
+    )
+    workers_against_serial(
+        "NPFS over mim, 5000 × 1000, five levels",
+        f"mim:top=20 npfs:n={25 * n},permutations=5,alpha=0.05",
+        level_table(5000, 1000),
+        rounds,
+    )
+    with open_engine("processes", 2) as engine:
+        assert engine is not None
+        engine.submit(int).result()
+        overhead_per_task(engine, rounds)
+        sharing_out(engine, rounds)
+    checkpoint_cost(rounds)
+    time_to_stop([], signal.SIGINT)
+    time_to_stop(["--workers", "2"], signal.SIGTERM)
+    print(f"load after: {os.getloadavg()[0]:.1f}")
+
+
+if __name__ == "__main__":
+    main()
