@@ -5,12 +5,17 @@ from __future__ import annotations
 import csv
 import io
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from fsframe.cli.reading_options import read_data
+from fsframe.cli.reading_options import read_data, reading_options
 from fsframe.cli.run_file import find_run
 from fsframe.errors import DataError, RequestError
+
+if TYPE_CHECKING:
+    from fsframe.dataset import Dataset
+    from fsframe.store import RunRecord
 
 __all__ = ["predict"]
 
@@ -21,7 +26,7 @@ __all__ = ["predict"]
 @click.option(
     "--train", metavar="DATA", help="The table the run was made on. [default: where it was then]"
 )
-@click.option("--label", metavar="NAME|NUMBER", help="Label column of that table, as in the run.")
+@reading_options
 @click.option("--classifier", metavar="STAGE", default="", help="For a run without one.")
 @click.option("-o", "--out", metavar="FILE", help="Where to write. [default: the screen]")
 @click.option("--overwrite", is_flag=True, help="Replace the file if it is there.")
@@ -29,15 +34,16 @@ def predict(
     run: str,
     words: tuple[str, ...],
     train: str | None,
-    label: str | None,
     classifier: str,
     out: str | None,
     overwrite: bool,
+    **reading: Any,
 ) -> None:
     """Predict the class of every row of a table with a finished run.
 
     Written is a CSV with the row's number, the class, and a score for every class (larger is more
-    likely). The classifier is fitted again on the table the run was made on, which must be at hand.
+    likely). The classifier is fitted again on the table the run was made on, which must be at hand;
+    options that said how to read it then (--drop, --categorical, …) are given again.
 
     \b
     Example:
@@ -59,7 +65,7 @@ def predict(
             f"the table the run was made on ({source or 'of unknown place'}) is not there; say "
             "where it is: --train DATA"
         )
-    fitted = refit(record, read_data(source, label=label or record.data.label), classifier)
+    fitted = refit(record, _training(source, record, reading), classifier)
     table = read_table(words[1])
     X = table.numbers(record.feature_names)
     scores, codes = fitted.predict_scores(X), fitted.predict(X)
@@ -73,3 +79,15 @@ def predict(
         return
     written = place_file(out, text.getvalue().encode(), overwrite=overwrite)
     click.echo(f"predictions: {written}")
+
+
+def _training(source: str, record: RunRecord, reading: dict[str, Any]) -> Dataset:
+    """The table of the run, its label and task as they were then unless said otherwise."""
+    reading = {**reading, "task": reading["task"] or record.data.task}
+    if reading["label"]:
+        return read_data(source, **reading)
+    try:
+        return read_data(source, **{**reading, "label": record.data.label})
+    except DataError:
+        # Arrays have a label without being a column; a name may read as a number.
+        return read_data(source, **reading)

@@ -130,7 +130,8 @@ class Margin(Classifier):
         if self.sigma is not None:
             return self.sigma
         if upstream is not None and "sigma" in upstream.model:
-            return float(upstream.model["sigma"])
+            # A run file holds a single value as an array of one.
+            return float(np.ravel(upstream.model["sigma"])[0])
         return 1.0
 
     def _weights(self, training: Training, upstream: Selection | None) -> Floats:

@@ -1,0 +1,67 @@
+"""`fsframe predict RUN.h5 on NEW.csv`: the classifier of a run, fitted again from its file."""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import fsframe
+from fsframe import Chain
+
+from .conftest import Call
+
+
+def scores(text: str) -> np.ndarray:
+    rows = list(csv.reader(io.StringIO(text)))
+    assert rows[0] == ["row", "class", "score ill", "score well"]
+    return np.array([row[2:] for row in rows[1:]], dtype=float)
+
+
+@pytest.mark.parametrize(
+    "chain",
+    [
+        "immigrate margin",
+        "im4e mim:top=2 weighted-knn",
+        "simba-mbiw weighted-knn",
+        "bim:rounds=3 bim-vote",
+        "mim:top=3 knn:k=3",
+    ],
+)
+def test_a_stored_run_predicts_as_the_chain_itself_does(call: Call, here: Path, chain: str) -> None:
+    assert call(f"chain {chain} on small.csv --out r.h5 --seed 3").code == 0
+    done = call("predict r.h5 on small.csv")
+    assert done.code == 0, done.err
+    data = fsframe.read(here / "small.csv")
+    fitted = Chain.parse(chain).fit(data, seed=3)
+    assert np.array_equal(scores(done.out), fitted.predict_scores(data.X))
+
+
+def test_a_classifier_is_named_for_a_run_without_one(call: Call) -> None:
+    assert call("chain immigrate on small.csv --out r.h5").code == 0
+    refused = call("predict r.h5 on small.csv")
+    assert refused.code == 2 and "--classifier" in refused.err
+    assert call("predict r.h5 on small.csv --classifier margin").code == 0
+
+
+def test_the_table_is_read_again_as_it_was_for_the_run(call: Call) -> None:
+    how = "--drop gene-a --categorical last --label state"
+    table = Path("small.csv").read_text().splitlines()
+    coded = [line.rsplit(",", 2) for line in table[1:]]
+    lines = [f"{a},{k % 3},{label}" for k, (a, _, label) in enumerate(coded)]
+    Path("coded.csv").write_text("\n".join([table[0], *lines]) + "\n")
+    assert call(f"chain mim:top=2 knn on coded.csv --out r.h5 {how}").code == 0
+    assert call("predict r.h5 on coded.csv").code == 4
+    done = call(f"predict r.h5 on coded.csv {how}")
+    assert done.code == 0, done.err
+
+
+def test_the_label_of_the_run_need_not_be_the_last_column(call: Call) -> None:
+    lines = [line.split(",") for line in Path("small.csv").read_text().splitlines()]
+    text = "\n".join(",".join([line[-1], *line[:-1]]) for line in lines)
+    Path("first.csv").write_text(text + "\n")
+    assert call("chain mim:top=2 knn on first.csv --label state --out r.h5").code == 0
+    assert call("predict r.h5 on small.csv").code == 0
