@@ -357,7 +357,9 @@ def _labels(
             f"label {label_name!r} has one class only ({values[0]!s}); selection needs at least two"
         )
     if values.dtype.kind == "f":
-        values = values.astype(np.int64) if np.all(values == np.round(values)) else values
+        # From 2^63 on a whole number has no place among the integers, and stays what it is.
+        whole = np.all(values == np.round(values)) and np.abs(values).max() < 2.0**63
+        values = values.astype(np.int64) if whole else values
     codes = codes.astype(np.int64)
     codes.setflags(write=False)
     return codes, tuple(values.tolist()), kind

@@ -143,6 +143,11 @@ def test_columns_and_rows_are_taken_in_the_order_asked_for() -> None:
     assert part.X.flags.c_contiguous
 
 
+def test_numbers_beyond_integers_stay_classes_of_their_own() -> None:
+    data = Dataset.from_arrays([[1.0], [2.0], [3.0], [4.0]], [2.0**70, 2.0**71] * 2)
+    assert data.classes == (2.0**70, 2.0**71)
+
+
 def test_a_class_that_loses_all_rows_keeps_its_code() -> None:
     part = table().take_rows(np.array([1, 3]))
     assert part.n_classes == 2
