@@ -135,3 +135,20 @@ def test_the_report_says_what_the_null_promises(slides: Any, tmp_path: Any, null
     Chain.parse(f"mim:top=3 npfs:n=10,null={null}").run(slides(0, 150, 12, 3), out=out)
     page = report_page(fsframe.load_run(out))
     assert PROMISES[null][:60] in page
+
+
+@pytest.mark.parametrize("stage", ["npfs:n=10", "npfs:n=30,settle=0.1", "npfs:n=10,null=published"])
+def test_an_executor_and_little_memory_change_no_bit(slides: Any, stage: str) -> None:
+    from concurrent.futures import ThreadPoolExecutor
+
+    data = slides(0, 150, 12, 3)
+    chain = Chain.parse(f"mim:top=3 {stage}")
+    plain = chain.select(data, run=Run(entropy=5))
+    with ThreadPoolExecutor(2) as executor:
+        shared = chain.select(data, run=Run(entropy=5, executor=executor))
+    # So little that each labelling is a piece of work of its own.
+    narrow = chain.select(data, run=Run(entropy=5, memory=100_000))
+    for other in (shared, narrow):
+        np.testing.assert_array_equal(plain.selected, other.selected)
+        for name, table in plain.tables.items():
+            np.testing.assert_array_equal(table, other.tables[name])
