@@ -11,7 +11,7 @@ from scipy import stats
 
 from fsframe.dataset import Dataset
 from fsframe.errors import DataError
-from fsframe.params import choice, param
+from fsframe.params import choice, count_or_fraction, optional, param
 from fsframe.run import Run
 from fsframe.selection import Selection, rank_by_score
 from fsframe.selector import Selector
@@ -51,6 +51,11 @@ class AnovaF(Selector):
     takes_counts: ClassVar[bool] = True
     uses_upstream_weights: ClassVar[bool] = True
 
+    top: int | float | None = param(
+        None,
+        optional(count_or_fraction()),
+        help="How many features to keep: a count, or a fraction of those at hand. By default 10.",
+    )
     missing: str = param(
         "refuse",
         choice("refuse", "pairwise"),

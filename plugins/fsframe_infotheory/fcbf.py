@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.dataset import Dataset
-from fsframe.params import param, real
+from fsframe.params import count_or_fraction, optional, param, real
 from fsframe.run import Run
 from fsframe.selection import Selection
 from fsframe_infotheory.counting import Counter
@@ -38,6 +38,12 @@ class Fcbf(InformationFilter):
     filter solution, ICML, Figure 2; L. Yu, H. Liu 2004, J. Mach. Learn. Res. 5:1205–1224.
     """
 
+    top: int | float | None = param(
+        None,
+        optional(count_or_fraction()),
+        help="How many features to keep: a count, or a fraction of those at hand. By default all "
+        "that no better one makes redundant.",
+    )
     delta: float = param(
         0.0, real(0, below=1), help="Uncertainty that a feature must exceed.", symbol="δ"
     )

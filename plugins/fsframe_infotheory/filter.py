@@ -11,7 +11,17 @@ from numpy.typing import NDArray
 
 from fsframe.dataset import Dataset
 from fsframe.errors import DataError, RequestError
-from fsframe.params import choice, either, integer, listing, param, real, text
+from fsframe.params import (
+    choice,
+    count_or_fraction,
+    either,
+    integer,
+    listing,
+    optional,
+    param,
+    real,
+    text,
+)
 from fsframe.run import Run
 from fsframe.selection import Selection
 from fsframe.selector import Selector
@@ -34,6 +44,12 @@ class InformationFilter(Selector):
     uses_upstream_weights: ClassVar[bool] = True
     tasks: ClassVar[frozenset[str]] = frozenset({"classification", "regression"})
 
+    top: int | float | None = param(
+        None,
+        optional(count_or_fraction()),
+        help="How many features to keep: a count, or a fraction of those at hand. By default 10, "
+        "or with a stopping rule all that it allows.",
+    )
     discretise: str = param(
         "auto",
         choice(*RULES),
