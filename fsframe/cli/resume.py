@@ -127,7 +127,7 @@ def _stored_reading(text: str) -> dict[str, Any]:
         found = None
     if not isinstance(found, dict):
         raise StoreError("the manifest does not say how the table was read; start the run again")
-    return {name: found[name] for name in READING if isinstance(found.get(name), str)}
+    return {name: found[name] for name in READING if isinstance(found.get(name), (str, bool))}
 
 
 def _show(record: RunRecord, out: Path, as_json: bool) -> None:

@@ -31,7 +31,17 @@ __all__ = ["READING", "Talk", "engine_options", "run_chain"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-READING = ("label", "task", "drop", "categorical", "x_path", "y_path", "names_path")
+READING = (
+    "label",
+    "task",
+    "drop",
+    "categorical",
+    "delimiter",
+    "header",
+    "x_path",
+    "y_path",
+    "names_path",
+)
 """The options that say how a table is read, as `reading_options` names them."""
 
 _OPTIONS = (

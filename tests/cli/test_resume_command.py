@@ -1,0 +1,59 @@
+"""`fsframe resume RUN.h5`: how the table was read is remembered."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from fsframe.cli.resume import _stored_reading
+from fsframe.cli.running import READING
+
+from .conftest import Call
+
+
+def test_every_option_that_says_how_a_table_is_read_is_remembered() -> None:
+    from fsframe.cli.reading_options import _OPTIONS
+
+    def probe() -> None: ...
+
+    for option in _OPTIONS:
+        probe = option(probe)
+    asked = {param.name for param in probe.__click_params__}  # type: ignore[attr-defined]
+    assert asked == set(READING)
+
+
+def test_an_interrupted_run_of_a_table_that_had_to_be_explained_goes_on(
+    call: Call, here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Names that look like one more row, and a delimiter that is not looked for.
+    rows = (here / "small.csv").read_text(encoding="utf-8").splitlines()[1:]
+    text = "\n".join(["1,2,3,4,5,ill", *rows]).replace(",", "|")
+    (here / "bare.csv").write_text(text + "\n", encoding="utf-8")
+    how = "--header --delimiter |"
+
+    import fsframe.recording as recording
+    from fsframe.errors import StoreError
+
+    def full(*_: object, **__: object) -> None:
+        raise StoreError("the disk is full")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(recording, "write_run", full)
+        assert call(f"chain mim:top=2 npfs:n=5 on bare.csv --out r.h5 {how}").code == 5
+    done = call("resume r.h5 --json")
+    assert done.code == 0, done.err
+    assert done.json["data"]["label"] == "ill"
+    again = call(f"chain mim:top=2 npfs:n=5 on bare.csv --no-out --json {how}")
+    assert done.json["digests"] == again.json["digests"]
+
+
+def test_what_the_manifest_says_of_reading_is_checked() -> None:
+    from fsframe.errors import StoreError
+
+    assert _stored_reading('{"label": "x", "header": false, "drop": 3, "other": "y"}') == {
+        "label": "x",
+        "header": False,
+    }
+    with pytest.raises(StoreError, match="start the run again"):
+        _stored_reading("[")
