@@ -1,0 +1,79 @@
+"""Examples in pages and on the first screen: they run, and show what the program says."""
+
+from __future__ import annotations
+
+import doctest
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.command_line import fsframe
+
+ROOT = Path(__file__).parents[2]
+PAGES = [
+    page
+    for page in sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
+    if ">>>" in page.read_text(encoding="utf-8")
+]
+FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
+
+
+@pytest.fixture
+def examples(tmp_path: Path) -> Path:
+    """A folder that holds examples/ as a clone does, for what the commands leave behind."""
+    (tmp_path / "examples").mkdir()
+    shutil.copy(ROOT / "examples" / "parkinsons.csv", tmp_path / "examples")
+    return tmp_path
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_python_on_a_page_gives_what_it_says(
+    page: Path, examples: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(examples)
+    text = page.read_text(encoding="utf-8")
+    assert "+SKIP" not in text
+    # The fence that closes a block of code is no output.
+    test = doctest.DocTestParser().get_doctest(
+        re.sub(r"^```.*$", "", text, flags=re.M), {}, page.stem, str(page), 0
+    )
+    said: list[str] = []
+    failed, tried = doctest.DocTestRunner(optionflags=FLAGS).run(test, out=said.append)
+    assert tried and not failed, "".join(said)
+
+
+def test_the_output_in_the_readme_is_that_of_its_command(examples: Path) -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    shown = re.search(r"<!-- output: run -->\n```text\n(.*?)^```$", text, re.M | re.S)
+    asked = re.search(r"<!-- ci: run -->\n```sh\n.*?fsframe (.*?)\n```", text, re.S)
+    assert shown and asked
+    done = fsframe(*asked[1].split(), cwd=examples)
+    assert done.code == 0, done.err
+    seconds = re.compile(r"\d+\.\d\d s$", re.M)
+    assert seconds.sub("… s", done.out) == seconds.sub("… s", shown[1])
+
+
+def test_the_commands_of_the_tutorial_run_one_after_the_other(examples: Path) -> None:
+    text = (ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8")
+    lines = re.findall(r"^    fsframe (.*)$", text, re.M)
+    # The README's own command is run above; here it runs with few bootstraps, at the same place.
+    ran = 0
+    for line in lines:
+        words = line.partition("#")[0].split()
+        if "on" in words and not (examples / words[words.index("on") + 1]).exists():
+            continue
+        if words[0] == "chain" and "npfs" in words and "--help" not in words:
+            words[words.index("npfs")] = "npfs:n=5"
+            if "--n" in words:
+                del words[words.index("--n") : words.index("--n") + 2]
+        if words[0] == "chain" and "npfs:n=200" in words:
+            words[words.index("npfs:n=200")] = "npfs:n=5"
+        if "--help" not in words and words[0] == "chain" and "--out" not in words:
+            words += ["--overwrite"]
+            words += ["--out", "examples/parkinsons.immigrate-npfs.h5"] * ("npfs:n=5" in words)
+        done = fsframe(*words, cwd=examples)
+        assert done.code == 0, (line, done.err)
+        ran += 1
+    assert ran >= 10
