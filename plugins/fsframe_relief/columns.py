@@ -66,13 +66,9 @@ class Columns:
         """The same columns with the rows in another order; scales and codes stay."""
         if self.probability is not None:
             raise ValueError("probabilities of missing values are tied to the order of the labels")
-        return attrs.evolve(
-            self,
-            **{
-                name: np.ascontiguousarray(getattr(self, name)[rows])
-                for name in ("scaled", "codes", "planes", "known", "values")
-            },
-        )
+        names = ("scaled", "codes", "planes", "known", "values")
+        moved: dict[str, Any] = {k: np.ascontiguousarray(getattr(self, k)[rows]) for k in names}
+        return attrs.evolve(self, **moved)
 
     @property
     def shares(self) -> bool:

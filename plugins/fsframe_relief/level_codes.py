@@ -38,7 +38,7 @@ def level_codes(
         looked_up[int(k)] = coded
         n_levels[k] = found.size
     kind: Any = np.uint8 if n_levels.max(initial=0) < 256 else np.uint32
-    gap = np.iinfo(kind).max
+    gap: Any = np.iinfo(kind).max
     codes = np.empty((n, columns.size), dtype=kind)
     short = np.flatnonzero(direct)
     every = short.size == X.shape[1]

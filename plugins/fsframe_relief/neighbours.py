@@ -62,12 +62,14 @@ class Rule(Protocol):
     """A way to turn rows of distances into rows of weights.
 
     `uniform` says that all neighbours of a target in one class weigh the same (counts apart);
-    `needs_mean` that the mean over all pairs is wanted first; `local` that few instances are
-    neighbours.
+    `needs_mean` that the mean over all pairs is wanted first.
     """
 
-    uniform: bool
-    needs_mean: bool
+    @property
+    def uniform(self) -> bool: ...
+
+    @property
+    def needs_mean(self) -> bool: ...
 
     def weigh(
         self, D: NDArray[np.float64], rows: NDArray[np.int64], target: Target, mean: float

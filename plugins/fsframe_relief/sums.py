@@ -81,6 +81,9 @@ def feature_scores(
     targets = np.arange(n) if rows is None else rows
     if distances is None and metric is columns and tree_pays(columns, rule, target):
         return _tree_scores(columns, rule, target, targets, threads)
+    # With few neighbours, pairs that are mutual are too rare to look for: each block of targets is
+    # weighed and summed while it is in the cache.
+    folds = not isinstance(rule, Nearest)
     full = distances is not None or (every and 8 * n * n <= memory // 2)
     if full:
         D = full_distances(metric, threads) if distances is None else distances
@@ -91,7 +94,7 @@ def feature_scores(
             block = np.arange(i0, min(n, i0 + ROW_BLOCK))
             rule.weigh(D[i0 : i0 + ROW_BLOCK], block, target, mean)
 
-        for _ in run_blocks(settle, range(0, n, ROW_BLOCK), threads):
+        for _ in run_blocks(settle, range(0, n if folds else 0, ROW_BLOCK), threads):
             pass
     else:
         D = None
@@ -105,9 +108,10 @@ def feature_scores(
     def part(start: int) -> NDArray[np.float64]:
         block = targets[start : start + width]
         if D is not None:
-            # Lists of few neighbours are shorter than the search for pairs that are mutual.
-            whole = None if isinstance(rule, Nearest) else D
-            return sums.of_block(D[start : start + width], block, whole)
+            C = D[start : start + width]
+            if not folds:
+                rule.weigh(C, block, target, mean)
+            return sums.of_block(C, block, D if folds else None)
         C = np.empty((len(block), n))
         distance_rows(metric, block, C)
         rule.weigh(C, block, target, mean)

@@ -77,10 +77,10 @@ class NearestTrees:
         for c, tree in enumerate(self.trees):
             if self.width[c] == tree.n:
                 continue
-            part = np.sort(D[:, self.bounds[c] : self.bounds[c + 1]], axis=1)
-            known = self.width[c] - np.isnan(part).sum(axis=1)
-            last = part[np.arange(b), known - 1]
-            settled &= last > part[:, self.rule.k - 1] * (1 + 1e-9)
+            near = np.sort(D[:, self.bounds[c] : self.bounds[c + 1]], axis=1)
+            known = self.width[c] - np.isnan(near).sum(axis=1)
+            last = near[np.arange(b), known - 1]
+            settled &= last > near[:, self.rule.k - 1] * (1 + 1e-9)
             # equal rows may crowd a target out of its own candidates: all of them are tied at zero
             own = self.target.y[rows] == c
             settled &= ~own | (known < self.width[c])
