@@ -13,6 +13,9 @@ from fsframe.executors.processes import ProcessEngine
 from fsframe.resampling import select_resamples
 from fsframe.run import Run
 
+# Imported by workers by its own name, not by pytest by its place.
+collect_ignore = ["importable"]
+
 # Spawned workers are given this path, and find `executor_bases` there.
 sys.path.insert(0, str(Path(__file__).with_name("importable")))
 
