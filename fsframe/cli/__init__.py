@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 import click
 
+from fsframe.cli.encoding import speak_any_encoding
 from fsframe.cli.lazy import LazyGroup
 from fsframe.errors import FsframeError, StoreError, one_line
 
@@ -71,6 +72,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _run(arguments: Sequence[str] | None) -> int:
+    speak_any_encoding()
     try:
         code = cli.main(args=arguments, prog_name="fsframe", standalone_mode=False)
         # Python has no stdout where the shell has closed it.

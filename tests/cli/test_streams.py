@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -66,3 +68,27 @@ def test_progress_is_silent_where_nobody_looks() -> None:
     line(Progress(label="npfs", done=1, total=4))
     line.close()
     assert stream.getvalue() == ""
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "cp437", "utf-8"])
+def test_a_terminal_that_lacks_signs_gets_others(tmp_path: Path, encoding: str) -> None:
+    rows = [f"{k},{k % 3},{'ab'[k % 2]}" for k in range(12)]
+    table = "\n".join(["größe,漢字🧬,label", *rows])
+    (tmp_path / "t.csv").write_text(table + "\n", encoding="utf-8")
+
+    def told(*options: str) -> str:
+        words = ["chain", "mim", "on", "t.csv", "--no-out", *options]
+        done = subprocess.run(
+            [sys.executable, "-m", "fsframe", *words],
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONIOENCODING": encoding},
+            capture_output=True,
+            timeout=60,
+        )
+        assert done.returncode == 0, done.stderr.decode(encoding)
+        return done.stdout.decode(encoding)
+
+    assert set(json.loads(told("--json"))["selected"]) == {"größe", "漢字🧬"}
+    screen = told()
+    assert ("12 samples x 2" if encoding == "cp437" else "12 samples × 2") in screen
+    assert ("漢字🧬" if encoding == "utf-8" else "\\u6f22\\u5b57\\ud83e\\uddec") in screen

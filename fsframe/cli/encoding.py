@@ -1,0 +1,31 @@
+"""Terminals that cannot show every character: none of them may cost the result."""
+
+from __future__ import annotations
+
+import codecs
+import io
+import sys
+
+__all__ = ["speak_any_encoding"]
+
+_PLAIN = {"█": "#", "×": "x", "—": "-", "–": "-", "…": "...", "±": "+-", "²": "^2", "−": "-"}
+
+
+def _plainer(error: UnicodeError) -> tuple[str, int]:
+    """Our own signs as ASCII; anything else as JSON escapes it, so that --json stays JSON."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    found = []
+    for sign in error.object[error.start : error.end]:
+        units = sign.encode("utf-16-be", "surrogatepass").hex()
+        escaped = "".join(f"\\u{units[i : i + 4]}" for i in range(0, len(units), 4))
+        found.append(_PLAIN.get(sign, escaped))
+    return "".join(found), error.end
+
+
+def speak_any_encoding() -> None:
+    """Let stdout and stderr write what their encoding lacks in other signs, in place of failing."""
+    codecs.register_error("fsframe", _plainer)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="fsframe")
