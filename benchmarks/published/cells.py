@@ -124,8 +124,11 @@ def write_tables(
     notes: Sequence[str] = (),
 ) -> None:
     """The rows as ``name.csv``, and as ``name.md`` with date, machine and versions."""
-    folder.mkdir(parents=True, exist_ok=True)
     held = [list(row) for row in rows]
+    if not held:
+        print(f"{name}: nothing finished, no table")
+        return
+    folder.mkdir(parents=True, exist_ok=True)
     with open(folder / f"{name}.csv", "w", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(header)
