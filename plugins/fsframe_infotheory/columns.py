@@ -78,11 +78,14 @@ def write_bytes(  # type: ignore[no-untyped-def]
             zero = base[k]
             wrong = False
             for i in range(n):
-                x = np.float64(column[order[i]]) - zero
+                value = np.float64(column[order[i]])
+                x = value - zero
                 inside = x if (x >= 0.0) & (x <= 253.0) else 254.0
                 byte = np.int32(inside)
                 raw[k, places[i]] = np.uint8(byte)
-                wrong |= (np.float64(byte) != x) & (x == x)
+                # Back to the value: a difference may round a value below 1e-15 to a whole number.
+                # 254 is no value's byte.
+                wrong |= ((np.float64(byte) + zero != value) | (byte == 254)) & (x == x)
             usable[k] = usable[k] and not wrong
         return
     turned = np.empty((64, WIDE), np.uint8)
@@ -99,11 +102,13 @@ def write_bytes(  # type: ignore[no-untyped-def]
                 row = flat[origin : origin + (width - 1) * by_column + 1]
                 into = turned[i]
                 for k in range(width):
-                    x = np.float64(row[k * by_column]) - shift[k]
+                    value = np.float64(row[k * by_column])
+                    x = value - shift[k]
                     inside = x if (x >= 0.0) & (x <= 253.0) else 254.0
                     byte = np.int32(inside)
                     into[k] = np.uint8(byte)
-                    broken[k] |= np.uint8((np.float64(byte) != x) & (x == x))
+                    other = (np.float64(byte) + shift[k] != value) | (byte == 254)
+                    broken[k] |= np.uint8(other & (x == x))
             # Unsigned indices spare a test for counting from the end.
             for k in range(width):
                 column = raw[tile + k]
