@@ -71,6 +71,29 @@ class _StageCallback:
         return StageText(self.preset.name, {**self.preset.params, **given})
 
 
+class _StageCommand(click.Command):
+    """A stage, which knows the options that belong behind the table."""
+
+    def make_context(
+        self,
+        info_name: str | None,
+        args: list[str],
+        parent: click.Context | None = None,
+        **extra: Any,
+    ) -> click.Context:
+        try:
+            return super().make_context(info_name, args, parent, **extra)
+        except click.NoSuchOption as error:
+            last = getattr(parent and parent.command, "last", None)
+            if last is None or not any(error.option_name in param.opts for param in last.params):
+                raise
+            raise click.UsageError(
+                f"{error.option_name} is no parameter of {self.name}; it stands at the end: "
+                f"… {last.name} DATA {error.option_name}",
+                error.ctx,
+            ) from None
+
+
 def _stage_command(token: str) -> click.Command:
     """The command for a stage such as ``immigrate`` or ``immigrate:sigma=0.5``."""
     from fsframe.chain import find_method, registry_of_class
@@ -83,7 +106,7 @@ def _stage_command(token: str) -> click.Command:
     if entry.reference:
         about.append(f"Source: {entry.reference}.")
     about.append(f"Provided by {offer.provider} {offer.version}.")
-    return click.Command(
+    return _StageCommand(
         name=token,
         callback=_StageCallback(text),
         params=[_option(parameter) for parameter in method.parameters()],
@@ -131,6 +154,11 @@ class StageGroup(click.Group):
         super().__init__(*args, **{**options, "chain": True})
         assert last.name is not None
         self._last_name, self._last = last.name, last
+
+    @property
+    def last(self) -> click.Command:
+        """The command that ends the row."""
+        return self._last
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         # A request is often tried by adding this at its end, where a stage would read it.
