@@ -87,6 +87,17 @@ def test_every_method_is_explained_on_a_page_of_its_own_or_of_its_family(
     assert not [n for n in bundled(registry) if n not in own and f"`{n}`" not in text]
 
 
+def test_the_changelog_names_every_command() -> None:
+    text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert not [c for c in cli.list_commands(click.Context(cli)) if f"`{c}`" not in text]
+
+
+def test_the_index_leads_to_every_page() -> None:
+    text = (DOCS / "index.md").read_text(encoding="utf-8")
+    pages = {page.name for page in DOCS.glob("*.md")} - {"index.md"}
+    assert not [page for page in pages if f"]({page})" not in text]
+
+
 def test_every_hook_is_documented_with_an_example() -> None:
     for hook in manager.HOOKS:
         section = reference()[reference().index(f"### `{hook}`") :].split("\n### ")[0]
