@@ -38,7 +38,7 @@ def assert_nothing_lost(counts: dict, least_trials: int) -> None:
 
 
 def test_a_run_killed_before_any_change_of_the_disk_goes_on_to_the_same_bits():
-    assert_nothing_lost(counted("kill-points", "--step", "2"), 80)
+    assert_nothing_lost(counted("kill-points", "--step", "2"), 50)
 
 
 def test_a_run_killed_at_random_times_again_and_again_goes_on_to_the_same_bits():
@@ -46,12 +46,12 @@ def test_a_run_killed_at_random_times_again_and_again_goes_on_to_the_same_bits()
 
 
 def test_a_full_disk_loses_nothing_that_was_acknowledged():
-    assert_nothing_lost(counted("errors", "--error", "ENOSPC", "--step", "4", "--short"), 40)
+    assert_nothing_lost(counted("errors", "--error", "ENOSPC", "--step", "4", "--short"), 20)
 
 
 def test_a_disk_with_one_error_loses_nothing_that_was_acknowledged():
     counts = counted("errors", "--error", "EIO", "--once", "--step", "4", "--offset", "1")
-    assert_nothing_lost(counts, 40)
+    assert_nothing_lost(counts, 20)
 
 
 @pytest.mark.slow
