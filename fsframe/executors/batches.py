@@ -8,7 +8,7 @@ __all__ = ["Batches"]
 
 _LEAST_SECONDS = 0.2
 _AIM_SECONDS = 0.5
-_GROWTH = 4
+_GROWTH = 16
 # Two times differ by chance too: a resample is taken to cost at least this part of the mean.
 _NOISE = 64
 
@@ -25,7 +25,7 @@ class Batches:
 
     Notes
     -----
-    Time moves the borders of batches, never a result. A size grows at most fourfold at a time,
+    Time moves the borders of batches, never a result. A size grows at most 16-fold at a time,
     since the first resamples may be untypical. A method with a fast way through many has a cost per
     call as well as one per resample; what counts is the second, from two batches of different
     size. Judged by the mean, a call that costs half a second whatever it holds would never get
@@ -37,14 +37,14 @@ class Batches:
     >>> batches.size(100)
     1
     >>> batches.saw(1, 0.01); batches.size(100)
-    4
-    >>> batches.saw(4, 0.04); batches.saw(16, 0.16); batches.size(100), batches.size(100, workers=2)
+    16
+    >>> batches.saw(16, 0.16); batches.size(100), batches.size(100, workers=2)
     (50, 25)
     >>> slow_start = Batches({}, "mim of a wide table")
     >>> slow_start.saw(1, 0.61); slow_start.size(500)
     2
     >>> slow_start.saw(2, 0.62); slow_start.size(500)
-    8
+    32
     """
 
     def __init__(self, pace: dict[str, float], what: str) -> None:
@@ -66,6 +66,11 @@ class Batches:
             # Towards the end batches become smaller, so that no worker waits long for the last.
             size = min(size, max(left / (2 * workers), _LEAST_SECONDS / seconds))
         return max(1, min(left, math.floor(size)))
+
+    @property
+    def known(self) -> bool:
+        """Whether anything has been learned of how long a resample takes."""
+        return self._what in self._pace
 
     def saw(self, resamples: int, seconds: float) -> None:
         """Learn that so many resamples took so long."""

@@ -114,7 +114,7 @@ class Dispatcher:
         room: Callable[[int], bool],
     ) -> None:
         """Keep every worker busy, and one task ready for each."""
-        while len(self._pending) < 2 * self._engine.workers:
+        while len(self._pending) < (2 if self._batches.known else 1) * self._engine.workers:
             alone = [job for job in (*self._again, *self._pending.values()) if job.suspect]
             if alone and self._pending:
                 # So that a job that kills its worker takes no other down with it.

@@ -1,6 +1,6 @@
 """Runs that are killed, run out of room or lose their disk; `harness.py` says what is counted.
 
-The usual suite kills 200 runs. The long form, some two minutes:
+The usual suite kills 200 runs. The long form, some eight minutes:
 
     pytest -m slow tests/faults
 """
