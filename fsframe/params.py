@@ -204,12 +204,12 @@ class Parameterised:
         problems: list[str] = []
         taken: dict[str, Any] = {}
         given = {name.replace("-", "_") for name in values}
+        unlike_any = False
         for name, value in values.items():
             key = name.replace("-", "_")
             if key not in known:
-                hint = did_you_mean(key, known) or (
-                    f"; it has {', '.join(known)}" if known else "; it has no parameters"
-                )
+                hint = did_you_mean(key, known)
+                unlike_any = unlike_any or not hint
                 problems.append(f"no parameter {name!r}{hint}")
                 continue
             try:
@@ -221,6 +221,9 @@ class Parameterised:
             for name, p in known.items()
             if p.required and name not in given
         )
+        if unlike_any:
+            # Once, however many names are wrong.
+            problems.append(f"it has {', '.join(known)}" if known else "it has no parameters")
         if problems:
             raise RequestError(f"{cls.method_name()}: " + "; ".join(problems))
         return cls(**taken)

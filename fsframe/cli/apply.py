@@ -40,6 +40,7 @@ def apply(
     Example:
       fsframe apply examples/parkinsons.immigrate-npfs.h5 on examples/parkinsons.csv -o reduced.csv
     """
+    from fsframe.cli.text_table import counted
     from fsframe.reading import read_table, write_reduced
     from fsframe.store import load_run
 
@@ -56,7 +57,8 @@ def apply(
     )
     if not quiet:
         click.echo(
-            f"{table.n_rows} rows × {len(names)} features of {words[1]}: {', '.join(names[:8])}"
+            f"{counted(table.n_rows, 'row')} × {counted(len(names), 'feature')} of {words[1]}: "
+            + ", ".join(names[:8])
             + (", …" if len(names) > 8 else "")
         )
         click.echo(f"table: {written}")

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from fsframe.cli.text_table import table_lines
+from fsframe.cli.text_table import counted, table_lines
 from fsframe.params import format_value
 from fsframe.selection import rank_by_score
 from fsframe.store import RunRecord, StageRecord, printable
@@ -85,11 +85,11 @@ def result_lines(record: RunRecord, path: Path | None) -> Iterator[str]:
 
 
 def _table_facts(record: RunRecord) -> str:
-    facts = f"{record.n_samples} samples × {record.n_features} features"
+    facts = f"{counted(record.n_samples, 'sample')} × {counted(record.n_features, 'feature')}"
     if record.class_names:
         labels = ", ".join(printable(label) for label in record.class_names[:6])
         more = ", …" if len(record.class_names) > 6 else ""
-        facts += f", {len(record.class_names)} classes ({labels}{more})"
+        facts += f", {counted(len(record.class_names), 'class')} ({labels}{more})"
     return facts
 
 
@@ -97,10 +97,11 @@ def _stage_lines(record: RunRecord) -> Iterator[str]:
     for stage in record.stages:
         if stage.selection is None:
             seen = stage.features_in.size
-            yield f"{stage.name}: fitted on {seen} features, {stage.seconds:.2f} s"
+            yield f"{stage.name}: fitted on {counted(seen, 'feature')}, {stage.seconds:.2f} s"
         else:
             kept, seen = stage.selection.selected.size, stage.features_in.size
-            yield f"{stage.name}: kept {kept} of {seen} features, {stage.seconds:.2f} s"
+            of = counted(seen, "feature")
+            yield f"{stage.name}: kept {kept} of {of}, {stage.seconds:.2f} s"
 
 
 def _protocol_lines(record: RunRecord) -> Iterator[str]:

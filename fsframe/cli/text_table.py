@@ -1,10 +1,39 @@
-"""Plain tables for the terminal; imports nothing, so that light commands stay light."""
+"""Plain tables for the terminal; imports little, so that light commands stay light."""
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterator, Sequence, Set
 
-__all__ = ["table_lines"]
+__all__ = ["counted", "shown_width", "table_lines"]
+
+
+def counted(number: int, thing: str) -> str:
+    """How many there are, in words: ``1 feature``, ``2 features``.
+
+    >>> counted(1, "class"), counted(2, "class"), counted(0, "feature")
+    ('1 class', '2 classes', '0 features')
+    """
+    plural = "es" if thing.endswith("s") else "s"
+    return f"{number} {thing}{'' if number == 1 else plural}"
+
+
+def shown_width(text: str) -> int:
+    """How many cells of a terminal `text` takes: two for wide signs, none for combining ones.
+
+    >>> shown_width("gene"), shown_width("遺伝子"), shown_width("e\u0301")
+    (4, 6, 1)
+    """
+    if text.isascii():
+        return len(text)
+    return sum(
+        0
+        if unicodedata.category(sign) in ("Mn", "Me", "Cf")
+        else 2
+        if unicodedata.east_asian_width(sign) in "WF"
+        else 1
+        for sign in text
+    )
 
 
 def table_lines(
@@ -19,10 +48,10 @@ def table_lines(
      1  a
     10  b
     """
-    widths = [max(len(row[c]) for row in [header, *rows]) for c in range(len(header))]
+    widths = [max(shown_width(row[c]) for row in [header, *rows]) for c in range(len(header))]
     for row in [header, *rows]:
-        cells = [
-            cell.rjust(width) if c in right else cell.ljust(width)
-            for c, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ]
+        cells = []
+        for c, (cell, width) in enumerate(zip(row, widths, strict=True)):
+            blanks = " " * (width - shown_width(cell))
+            cells.append(blanks + cell if c in right else cell + blanks)
         yield "  ".join(cells).rstrip()

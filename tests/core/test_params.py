@@ -252,6 +252,14 @@ def test_unknown_names_and_refused_texts_are_reported_at_once() -> None:
     assert "high must be a whole number ≥ 0, not '-3'" in message
 
 
+def test_what_there_is_instead_is_listed_once_for_several_unknown_names() -> None:
+    with pytest.raises(RequestError) as caught:
+        TestedMethod.from_texts({"qqqq": "1", "xxxx": "2"})
+    message = str(caught.value)
+    assert "no parameter 'qqqq'; no parameter 'xxxx'; it has sigma" in message
+    assert message.count("it has") == 1
+
+
 def test_rules_across_parameters_are_checked_when_each_value_is_sound() -> None:
     with pytest.raises(RequestError, match="low=5 is above high=1"):
         TestedMethod(low=5, high=1)
