@@ -103,14 +103,16 @@ def compare(size: int, criterion: str, repeats: int) -> None:
     if criterion != "mim":
         line("fsframe, packed, 1 thread", ours(criterion, codes, k, 1, repeats, True)[0], base)
     line("fsframe, doubles, 1 thread", ours(criterion, doubles, k, 1, repeats, False)[0], base)
-    for label, found in (
-        ("our own plain C loop, 1 thread", peers.plain_c(criterion, X, y, k, repeats)),
-        ("FEAST, 1 thread", peers.feast(criterion, X, y, k, repeats)),
-        ("praznik, 1 thread", peers.praznik(criterion, X, y, k, repeats, 1)),
-        ("praznik, 2 threads", peers.praznik(criterion, X, y, k, repeats, 2)),
-        ("scikit-learn, 1 thread", peers.scikit_learn(criterion, X, y, k, repeats)),
-        ("mrmr_selection, 1 process", peers.mrmr_selection(criterion, X, y, k, repeats)),
+    table = (criterion, X, y, k, repeats)
+    for label, find in (
+        ("our own plain C loop, 1 thread", lambda: peers.plain_c(*table)),
+        ("FEAST, 1 thread", lambda: peers.feast(*table)),
+        ("praznik, 1 thread", lambda: peers.praznik(*table, threads=1)),
+        ("praznik, 2 threads", lambda: peers.praznik(*table, threads=2)),
+        ("scikit-learn, 1 thread", lambda: peers.scikit_learn(*table)),
+        ("mrmr_selection, 1 process", lambda: peers.mrmr_selection(*table)),
     ):
+        found = find()
         if found is not None:
             same = found[1] == selected
             other = "another criterion" if label.startswith("mrmr") else "OTHER SELECTION"
@@ -126,6 +128,9 @@ def main() -> None:
     parser.add_argument("--criteria", default="jmi,mrmr,disr,cmim,mim")
     parser.add_argument("--repeats", type=int, default=5)
     options = parser.parse_args()
+    for reason in (peers.feast_missing(), peers.praznik_missing()):
+        if reason:
+            print(f"not compared with {reason}")
     for size in map(int, options.sizes.split(",")):
         for criterion in options.criteria.split(","):
             compare(size, criterion, options.repeats)
