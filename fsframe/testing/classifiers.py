@@ -18,7 +18,7 @@ from fsframe.selection import Selection
 from fsframe.testing import tables
 from fsframe.testing.comparing import frozen_bytes
 from fsframe.testing.conformance import Conformance, check_declarations, law
-from fsframe.testing.selectors import _upstream
+from fsframe.testing.selector_laws.base import some_upstream
 
 __all__ = ["ClassifierConformance"]
 
@@ -133,7 +133,7 @@ class ClassifierConformance(Conformance):
     def test_inputs_are_not_modified(self) -> None:
         data = self.table()
         X, y = data.X.copy(), data.y.copy()
-        mine, upstream = Dataset.from_arrays(X, y), _upstream(data)
+        mine, upstream = Dataset.from_arrays(X, y), some_upstream(data)
         before = frozen_bytes(X, y, upstream)
         self.make().fit(mine, upstream).predict_scores(X)
         assert frozen_bytes(X, y, upstream) == before

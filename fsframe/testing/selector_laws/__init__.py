@@ -1,0 +1,1 @@
+"""The laws of selectors, a module for each thing that the core promises."""

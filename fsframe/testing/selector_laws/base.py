@@ -1,0 +1,114 @@
+"""What the laws of selectors share: the method under test, its table, and what sound means."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fsframe.dataset import Dataset
+from fsframe.errors import DataError, FsframeError
+from fsframe.selection import PairWeights, Selection
+from fsframe.selector import Selector
+from fsframe.testing import tables
+from fsframe.testing.conformance import Conformance, not_applicable
+
+__all__ = ["SelectorLaws", "assert_refused", "assert_sound", "resamples", "some_upstream"]
+
+
+class SelectorLaws(Conformance):
+    """Base of the groups of laws; `SelectorConformance` says what `name` and `gives` are."""
+
+    name: ClassVar[str | None] = None
+    gives: ClassVar[frozenset[str] | None] = None
+
+    @staticmethod
+    def make() -> Selector:
+        raise NotImplementedError("write make() so that it returns the selector to test")
+
+    def table(self) -> Dataset:
+        """The table that most laws are tried on: classes, or a target where only that is taken."""
+        return tables.classes() if "classification" in self.make().tasks else tables.target()
+
+    def _of_classes(self) -> Dataset:
+        if "classification" not in self.make().tasks:
+            raise not_applicable("it takes no classes")
+        return self.table()
+
+    @staticmethod
+    def _quietly(select: Callable[[], Selection]) -> Selection:
+        """What `select` returns, a RuntimeWarning of numpy counting as an error."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", RuntimeWarning)
+            return select()
+
+    def _sound_or_refused(self, table: Dataset) -> None:
+        """Assert that the method gives a sound result on `table`, or refuses it in words."""
+        try:
+            found = self._quietly(lambda: self.make().select(table))
+        except FsframeError as error:
+            assert isinstance(error, DataError) or error.exit_code == 2, (
+                f"{type(error).__name__} where the data are at fault: {error}"
+            )
+            assert str(error).strip(), "refused without a word"
+            return
+        assert_sound(found, table)
+
+
+def assert_sound(found: Selection, data: Dataset) -> None:
+    problems = found.problems(data.n_features, data.n_samples)
+    assert not problems, "; ".join(problems)
+    unranked = [int(column) for column in found.selected if np.isnan(found.scores[column])]
+    assert not unranked, f"columns {unranked} are kept but have no score"
+    for name, array in _own_arrays(found):
+        assert not array.flags.writeable, f"{name} can be written to"
+    if found.pair_weights is not None:
+        weights = found.pair_weights.triplets()[2]
+        assert np.isfinite(weights).all(), "pair_weights hold non-finite values"
+
+
+def _own_arrays(found: Selection) -> Iterator[tuple[str, NDArray[Any]]]:
+    yield "selected", found.selected
+    yield "scores", found.scores
+    for name, group in (("model", found.model), ("tables", found.tables)):
+        for key, array in group.items():
+            yield f"{name}[{key!r}]", array
+
+
+def assert_refused(select: Callable[[], Any], what: str) -> None:
+    try:
+        select()
+    except DataError as error:
+        assert str(error).strip(), f"{what}: refused without a word"
+        return
+    raise AssertionError(f"{what}: neither declared nor refused")
+
+
+def resamples(data: Dataset, n: int) -> NDArray[np.int64]:
+    """Bootstraps as counts, at least two rows of every class in each."""
+    generator = np.random.Generator(np.random.PCG64(4))
+    counts = generator.multinomial(data.n_samples, np.full(data.n_samples, 1 / data.n_samples), n)
+    if data.task == "classification":
+        for code in range(data.n_classes):
+            counts[:, np.flatnonzero(data.y == code)[:2]] += 1
+    return counts.astype(np.int64)
+
+
+def some_upstream(data: Dataset) -> Selection:
+    """A stage on the left that kept five columns and sends weights of every kind."""
+    p, n = data.n_features, data.n_samples
+    columns = np.arange(min(5, p))
+    weights = np.zeros(p)
+    weights[columns] = 1.0 / (1.0 + columns)
+    matrix = np.diag(1.0 / (1.0 + columns)) + 0.1
+    return Selection(
+        selected=columns,
+        scores=np.where(np.arange(p) < 5, 1.0 / (1.0 + np.arange(p)), np.nan),
+        weights=weights,
+        pair_weights=PairWeights(columns, matrix),
+        instance_weights=np.linspace(0.1, 3.0, n),
+        features_in=np.arange(p),
+    )

@@ -1,0 +1,145 @@
+"""A place in a chain, and tables of all kinds."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+from functools import partial
+
+import attrs
+import numpy as np
+
+from fsframe.dataset import Dataset
+from fsframe.errors import DataError
+from fsframe.run import Progress, Run
+from fsframe.selection import Selection
+from fsframe.testing import tables
+from fsframe.testing.comparing import assert_close
+from fsframe.testing.conformance import law
+from fsframe.testing.selector_laws.base import (
+    SelectorLaws,
+    assert_refused,
+    assert_sound,
+    some_upstream,
+)
+
+__all__ = ["OddTableLaws"]
+
+
+class OddTableLaws(SelectorLaws):
+    """A place in a chain, and tables of all kinds."""
+
+    # In a chain
+
+    @law
+    def test_only_columns_left_upstream_are_seen(self) -> None:
+        data = self.table()
+        scores = np.full(data.n_features, np.nan)
+        scores[[1, 3, 4]] = [0.9, 0.5, 0.7]
+        upstream = Selection(selected=[1, 4, 3], scores=scores)
+        found = self.make().select(data, upstream)
+        alone = self.make().select(data.take_columns(np.array([1, 3, 4])))
+        assert_close(found, alone.lift(np.array([1, 3, 4]), data.n_features), "behind", 1e-9)
+
+    @law
+    def test_upstream_weights_matter_as_declared(self) -> None:
+        data, method = self.table(), self.make()
+        weighted = some_upstream(data)
+        plain = attrs.evolve(weighted, weights=None, pair_weights=None, instance_weights=None)
+        found, without = method.select(data, weighted), method.select(data, plain)
+        assert_sound(found, data)
+        same = found.scores.tobytes() == without.scores.tobytes()
+        if method.uses_upstream_weights:
+            assert not same, "uses_upstream_weights is declared, but they change no score"
+        else:
+            assert same, "scores depend on weights from upstream; declare uses_upstream_weights"
+
+    # Tables of all kinds
+
+    @law
+    def test_missing_values_are_taken_or_refused_as_declared(self) -> None:
+        data = self.table()
+        X = data.X.copy()
+        X[::5, 0] = np.nan
+        X[3, 1] = np.nan
+        table = Dataset.from_arrays(X, data.y, task=data.task)
+        if not self.make().takes_missing:
+            assert_refused(lambda: self.make().select(table), "missing values")
+            return
+        try:
+            found = self.make().select(table)
+        except DataError as error:
+            # A method may ask to be told what to do with them.
+            assert "missing" in str(error), f"missing values are declared to be taken: {error}"
+            return
+        assert_sound(found, table)
+
+    @law
+    def test_tasks_are_taken_or_refused_as_declared(self) -> None:
+        for task, table in (("classification", tables.classes()), ("regression", tables.target())):
+            if task in self.make().tasks:
+                assert_sound(self.make().select(table), table)
+            else:
+                assert_refused(partial(self.make().select, table), task)
+
+    @law
+    def test_three_classes_are_taken(self) -> None:
+        self._of_classes()
+        data = tables.classes(45, n_classes=3)
+        found = self.make().select(data)
+        assert_sound(found, data)
+        assert found.selected.size and found.selected[0] == 1
+
+    @law
+    def test_a_class_without_rows_in_a_resample_is_borne(self) -> None:
+        self._of_classes()
+        data = tables.classes(45, n_classes=3)
+        self._sound_or_refused(data.with_counts((data.y != 1) * 1))
+
+    @law
+    def test_a_class_of_one_row_is_borne(self) -> None:
+        self._of_classes()
+        data = tables.classes(30, n_classes=3)
+        lonely = (data.y != 2) | (np.arange(30) == 5)
+        self._sound_or_refused(data.with_counts(lonely * 1))
+
+    @law
+    def test_ties_and_contradicting_rows_are_borne(self) -> None:
+        self._of_classes()
+        data = tables.ties()
+        found = self._quietly(lambda: self.make().select(data))
+        assert_sound(found, data)
+
+    @law
+    def test_categorical_columns_are_borne(self) -> None:
+        self._of_classes()
+        data = tables.categories()
+        assert_sound(self._quietly(lambda: self.make().select(data)), data)
+
+    @law
+    def test_extreme_magnitudes_are_borne(self) -> None:
+        data = self.table()
+        factors = np.array([1e150, 1.0, 1e-150, 1e100, 1e-100, 1.0])[: data.n_features]
+        self._sound_or_refused(Dataset.from_arrays(data.X * factors, data.y, task=data.task))
+
+    @law
+    def test_small_and_flat_tables_are_borne(self) -> None:
+        data = self.table()
+        for rows, columns in ((4, 6), (2, 2), (12, 1)):
+            small = Dataset.from_arrays(data.X[:rows, :columns], data.y[:rows], task=data.task)
+            self._sound_or_refused(small)
+        flat = np.full((10, 3), 7.0)
+        self._sound_or_refused(Dataset.from_arrays(flat, data.y[:10], task=data.task))
+
+    @law
+    def test_nothing_is_printed_and_progress_only_grows(self) -> None:
+        heard: list[Progress] = []
+        out = io.StringIO()
+        with contextlib.redirect_stdout(out):
+            self.make().select(self.table(), run=Run(listener=heard.append))
+        assert not out.getvalue(), f"stdout is for results; printed was {out.getvalue()[:60]!r}"
+        done: dict[tuple[str, tuple[int, ...]], int] = {}
+        for report in heard:
+            last = done.get((report.label, report.key), 0)
+            assert last <= report.done <= report.total, f"progress went from {last} to {report}"
+            done[report.label, report.key] = report.done

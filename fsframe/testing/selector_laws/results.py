@@ -1,0 +1,110 @@
+"""What a selector is, and what comes back from it."""
+
+from __future__ import annotations
+
+import pickle
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+from fsframe.params import format_value
+from fsframe.selector import Selector
+from fsframe.testing import tables
+from fsframe.testing.comparing import assert_equal
+from fsframe.testing.conformance import check_declarations, law, not_applicable
+from fsframe.testing.selector_laws.base import SelectorLaws, assert_sound
+
+__all__ = ["ResultLaws"]
+
+
+class ResultLaws(SelectorLaws):
+    """What a selector is, and what comes back from it."""
+
+    # What it is
+
+    @law
+    def test_declarations_are_complete(self) -> None:
+        method = self.make()
+        assert isinstance(method, Selector), f"make() returned {type(method).__name__}"
+        check_declarations(method, self.name)
+        known = {"classification", "regression"}
+        assert method.tasks and method.tasks <= known, f"tasks must be among {known}"
+
+    @law
+    def test_parameters_read_back_from_text(self) -> None:
+        method = self.make()
+        texts = {name: format_value(value) for name, value in method.changed().items()}
+        assert type(method).from_texts(texts) == method
+        every = {name: format_value(value) for name, value in method.values().items()}
+        assert type(method).from_texts(every) == method
+
+    @law
+    def test_pickles(self) -> None:
+        method = self.make()
+        assert pickle.loads(pickle.dumps(method)) == method
+        found = method.select(self.table())
+        assert_equal(pickle.loads(pickle.dumps(found)), found, "the pickled result")
+
+    # What comes back
+
+    @law
+    def test_result_is_sound(self) -> None:
+        data = self.table()
+        found = self.make().select(data)
+        assert_sound(found, data)
+        assert found.selected.size, "nothing was kept of a table with two columns that matter"
+
+    @law
+    def test_what_the_entry_promises_is_given(self) -> None:
+        if self.gives is None:
+            raise not_applicable("it is not registered")
+        found = self.make().select(self.table())
+        carried = {
+            "weights": found.weights,
+            "pair-weights": found.pair_weights,
+            "instance-weights": found.instance_weights,
+        }
+        silent = [key for key, held in carried.items() if held is not None]
+        silent = [key for key in silent if key not in self.gives]
+        assert not silent, f"the result has {', '.join(silent)}; the entry's gives does not say so"
+        missing = [key for key in self.gives if key in carried and carried[key] is None]
+        assert not missing, f"the entry promises {', '.join(missing)}; the result has none"
+
+    @law
+    def test_kept_columns_come_best_first(self) -> None:
+        found = self.make().select(self.table())
+        scores = found.scores[found.selected]
+        slack = 1e-9 * np.nanmax(np.abs(found.scores), initial=0.0)
+        assert (np.diff(scores) <= slack).all(), f"scores in the order kept: {scores.tolist()}"
+
+    @law
+    def test_a_column_that_separates_the_classes_comes_first(self) -> None:
+        if "classification" not in self.make().tasks:
+            data = tables.target()
+            assert self.make().select(data).selected[0] == 1
+            return
+        for column in (0, 4):
+            selected = self.make().select(tables.planted(column)).selected
+            assert selected.size and selected[0] == column, (
+                f"column {column} separates the classes, kept were {selected.tolist()}"
+            )
+
+    @law
+    def test_result_can_be_stored_and_read(self) -> None:
+        from fsframe.store import DataRecord, RunRecord, StageRecord, load_run, write_run
+
+        data, method = self.table(), self.make()
+        found = method.select(data)
+        params = {k: list(v) if isinstance(v, tuple) else v for k, v in method.values().items()}
+        record = RunRecord(
+            chain="tested",
+            data=DataRecord.from_dataset(data),
+            stages=(StageRecord(name="tested", params=params, selection=found),),
+            selected=found.selected,
+            scores=found.scores,
+        )
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "tested.h5"
+            write_run(path, record)
+            assert load_run(path).digests() == record.digests()
