@@ -13,7 +13,7 @@ from fsframe.params import format_value
 from fsframe.selection import rank_by_score
 from fsframe.store import RunRecord, StageRecord, printable
 
-__all__ = ["file_lines", "frequency_lines", "result_lines", "result_object"]
+__all__ = ["closing_lines", "file_lines", "frequency_lines", "result_lines", "result_object"]
 
 _PAIRS_SHOWN = 10
 # In the JSON object; the run file has all.
@@ -75,6 +75,11 @@ def result_lines(record: RunRecord, path: Path | None) -> Iterator[str]:
     if record.n_pairs:
         yield ""
         yield from _pair_lines(record)
+    yield from closing_lines(record, path)
+
+
+def closing_lines(record: RunRecord, path: Path | None) -> Iterator[str]:
+    """What stands below every result: the warnings, and where the run file is."""
     warnings = record.all_warnings()
     if warnings:
         yield ""

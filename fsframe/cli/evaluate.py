@@ -176,7 +176,7 @@ def evaluation_lines(
     record: RunRecord, found: Evaluation, method: CrossValidation, out: Path | None
 ) -> Iterator[str]:
     """An evaluation as lines for a terminal."""
-    from fsframe.cli.display import frequency_lines
+    from fsframe.cli.display import closing_lines, frequency_lines
     from fsframe.store import printable
 
     yield (
@@ -189,13 +189,7 @@ def evaluation_lines(
     yield from _curve_lines(found)
     yield ""
     yield from frequency_lines(record)
-    warnings = record.all_warnings()
-    if warnings:
-        yield ""
-        yield from (f"warning: {printable(warning)}" for warning in warnings)
-    if out is not None:
-        yield ""
-        yield f"run file: {out}"
+    yield from closing_lines(record, out)
 
 
 def measure_lines(found: Evaluation, seconds: float) -> Iterator[str]:

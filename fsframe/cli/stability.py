@@ -118,7 +118,7 @@ def _number(value: float) -> float | None:
 
 def stability_lines(record: RunRecord, method: Any, out: Path | None) -> Iterator[str]:
     """A stability study as lines for a terminal."""
-    from fsframe.cli.display import frequency_lines
+    from fsframe.cli.display import closing_lines, frequency_lines
     from fsframe.store import printable
 
     tables = _tables(record)
@@ -136,13 +136,7 @@ def stability_lines(record: RunRecord, method: Any, out: Path | None) -> Iterato
         yield from _size_lines(tables, sized)
     yield ""
     yield from frequency_lines(record)
-    warnings = record.all_warnings()
-    if warnings:
-        yield ""
-        yield from (f"warning: {printable(warning)}" for warning in warnings)
-    if out is not None:
-        yield ""
-        yield f"run file: {out}"
+    yield from closing_lines(record, out)
 
 
 def metric_lines(record: RunRecord, metrics: Iterable[str]) -> Iterator[str]:
