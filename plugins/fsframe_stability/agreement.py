@@ -74,7 +74,15 @@ def unadjusted(shared: Counts, first: Counts, second: Counts, p: int) -> NDArray
 
 
 @attrs.frozen(kw_only=True)
-class Lustgarten(PairwiseMetric):
+class _BeyondChance(PairwiseMetric):
+    """What the metrics here have in common, where their pages say nothing else."""
+
+    chance_corrected: ClassVar[bool] = True
+    undefined_when: ClassVar[str] = "one of the sets is empty or holds every feature"
+
+
+@attrs.frozen(kw_only=True)
+class Lustgarten(_BeyondChance):
     """Stability by Lustgarten's index: intersection beyond chance over its possible range.
 
     Notes
@@ -97,14 +105,11 @@ class Lustgarten(PairwiseMetric):
     0.6
     """
 
-    chance_corrected: ClassVar[bool] = True
-    undefined_when: ClassVar[str] = "one of the sets is empty or holds every feature"
-
     _score = staticmethod(lustgarten)
 
 
 @attrs.frozen(kw_only=True)
-class Wald(PairwiseMetric):
+class Wald(_BeyondChance):
     """Stability by Wald's index: intersection beyond chance over the smaller set's.
 
     Notes
@@ -126,14 +131,11 @@ class Wald(PairwiseMetric):
     -3.0
     """
 
-    chance_corrected: ClassVar[bool] = True
-    undefined_when: ClassVar[str] = "one of the sets is empty or holds every feature"
-
     _score = staticmethod(wald)
 
 
 @attrs.frozen(kw_only=True)
-class Kappa(PairwiseMetric):
+class Kappa(_BeyondChance):
     """Stability by Cohen's κ between runs that vote on every feature.
 
     Notes
@@ -154,14 +156,13 @@ class Kappa(PairwiseMetric):
     0.0
     """
 
-    chance_corrected: ClassVar[bool] = True
     undefined_when: ClassVar[str] = "both sets are empty, or both hold every feature"
 
     _score = staticmethod(kappa)
 
 
 @attrs.frozen(kw_only=True)
-class Phi(PairwiseMetric):
+class Phi(_BeyondChance):
     """Stability by the φ coefficient, Pearson's correlation of two runs' decisions.
 
     Notes
@@ -182,14 +183,11 @@ class Phi(PairwiseMetric):
     -1.0
     """
 
-    chance_corrected: ClassVar[bool] = True
-    undefined_when: ClassVar[str] = "one of the sets is empty or holds every feature"
-
     _score = staticmethod(phi)
 
 
 @attrs.frozen(kw_only=True)
-class Unadjusted(PairwiseMetric):
+class Unadjusted(_BeyondChance):
     """Stability by the intersection beyond chance over the geometric mean size's.
 
     Notes
@@ -211,7 +209,6 @@ class Unadjusted(PairwiseMetric):
     1.0
     """
 
-    chance_corrected: ClassVar[bool] = True
     undefined_when: ClassVar[str] = "one of the sets is empty, or both hold every feature"
 
     _score = staticmethod(unadjusted)

@@ -134,7 +134,15 @@ class Hamming(PairwiseMetric):
 
 
 @attrs.frozen(kw_only=True)
-class JaccardCorrected(PairwiseMetric):
+class _Corrected(PairwiseMetric):
+    """What the corrected metrics have in common, where their pages say nothing else."""
+
+    chance_corrected: ClassVar[bool] = True
+    undefined_when: ClassVar[str] = "both sets are empty, or both hold every feature"
+
+
+@attrs.frozen(kw_only=True)
+class JaccardCorrected(_Corrected):
     """Stability by Jaccard's index beyond chance, pair by pair.
 
     Notes
@@ -153,13 +161,11 @@ class JaccardCorrected(PairwiseMetric):
     1.0
     """
 
-    chance_corrected: ClassVar[bool] = True
-    undefined_when: ClassVar[str] = "both sets are empty, or both hold every feature"
     _score = staticmethod(corrected_for_chance(jaccard))
 
 
 @attrs.frozen(kw_only=True)
-class DiceCorrected(PairwiseMetric):
+class DiceCorrected(_Corrected):
     """Stability by Dice's index beyond chance, pair by pair; equal to `kappa`.
 
     Notes
@@ -177,13 +183,11 @@ class DiceCorrected(PairwiseMetric):
     1.0
     """
 
-    chance_corrected: ClassVar[bool] = True
-    undefined_when: ClassVar[str] = "both sets are empty, or both hold every feature"
     _score = staticmethod(corrected_for_chance(dice))
 
 
 @attrs.frozen(kw_only=True)
-class OchiaiCorrected(PairwiseMetric):
+class OchiaiCorrected(_Corrected):
     """Stability by Ochiai's index beyond chance, pair by pair; equal to `unadjusted`.
 
     Notes
@@ -200,13 +204,12 @@ class OchiaiCorrected(PairwiseMetric):
     1.0
     """
 
-    chance_corrected: ClassVar[bool] = True
     undefined_when: ClassVar[str] = "one of the sets is empty, or both hold every feature"
     _score = staticmethod(corrected_for_chance(ochiai))
 
 
 @attrs.frozen(kw_only=True)
-class HammingCorrected(PairwiseMetric):
+class HammingCorrected(_Corrected):
     """Stability by Hamming agreement beyond chance, pair by pair; equal to `kappa`.
 
     Notes
@@ -224,6 +227,4 @@ class HammingCorrected(PairwiseMetric):
     1.0
     """
 
-    chance_corrected: ClassVar[bool] = True
-    undefined_when: ClassVar[str] = "both sets are empty, or both hold every feature"
     _score = staticmethod(corrected_for_chance(hamming))

@@ -80,17 +80,17 @@ _OFFERED = {
         "Křížek, Kittler, Hlaváč 2007",
     ),
     "yu": (
-        "similar:Yu",
+        "yu:Yu",
         "Similar features stand in for each other; corrected for chance",
         "Yu, Han, Berens 2012",
     ),
     "zucknick": (
-        "similar:Zucknick",
+        "zucknick:Zucknick",
         "Jaccard's index with similar features counted in part",
         "Zucknick, Richardson, Stronach 2008",
     ),
     "zucknick-corrected": (
-        "similar:ZucknickCorrected",
+        "zucknick:ZucknickCorrected",
         "Zucknick's index beyond chance",
         _BOMMERT_2017,
     ),

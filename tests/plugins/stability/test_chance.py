@@ -16,7 +16,7 @@ import fsframe
 from fsframe_stability.agreement import kappa, unadjusted
 from fsframe_stability.chance import corrected_for_chance, expected_score, intersection_law
 from fsframe_stability.coefficients import dice, hamming, jaccard, ochiai
-from fsframe_stability.similar import expected_replaceable, replaceable
+from fsframe_stability.replaceable import expected_replaceable, replaceable
 from fsframe_stability.similarity import alike
 
 metrics = fsframe.stability_metrics
@@ -117,6 +117,59 @@ def test_similarity_adjusted_corrections_average_to_zero_over_all_pairs(name: st
         ]
         assert np.mean(values) == pytest.approx(0.0, abs=1e-13)
         assert np.ptp(values) > 0.1
+
+
+def jaccard_of(a: set[int], b: set[int], like: np.ndarray) -> float:
+    return len(a & b) / len(a | b)
+
+
+def ochiai_of(a: set[int], b: set[int], like: np.ndarray) -> float:
+    return len(a & b) / math.sqrt(len(a) * len(b))
+
+
+def hamming_of(a: set[int], b: set[int], like: np.ndarray) -> float:
+    return 1 - len(a ^ b) / len(like)
+
+
+def zucknick_of(a: set[int], b: set[int], like: np.ndarray) -> float:
+    one = sum(like[x, y] for x in a for y in b - a if like[x, y] >= 0.5) / len(b)
+    other = sum(like[x, y] for x in b for y in a - b if like[x, y] >= 0.5) / len(a)
+    return (len(a & b) + one + other) / len(a | b)
+
+
+def yu_of(a: set[int], b: set[int], like: np.ndarray) -> float:
+    one = sum(any(like[x, y] >= 0.5 for y in b - a) for x in a - b)
+    other = sum(any(like[x, y] >= 0.5 for y in a - b) for x in b - a)
+    return (len(a & b) + (one + other) / 2) / ((len(a) + len(b)) / 2)
+
+
+@pytest.mark.parametrize(
+    ("name", "raw"),
+    [
+        ("jaccard-corrected", jaccard_of),
+        ("ochiai-corrected", ochiai_of),
+        ("hamming-corrected", hamming_of),
+        ("zucknick-corrected", zucknick_of),
+        ("yu", yu_of),
+    ],
+)
+def test_corrected_metrics_are_those_that_enumeration_gives(name: str, raw) -> None:
+    p, like = 6, some_similarity(6, seed=11)
+    matrix = np.array([[1, 1, 0, 0, 0, 1], [0, 1, 1, 0, 0, 0], [1, 0, 0, 1, 1, 1]], dtype=bool)
+    chosen = [set(np.flatnonzero(row).tolist()) for row in matrix]
+    expected = []
+    for a, b in itertools.combinations(chosen, 2):
+        by_chance = np.mean(
+            [
+                raw(set(one), set(other), like)
+                for one in itertools.combinations(range(p), len(a))
+                for other in itertools.combinations(range(p), len(b))
+            ]
+        )
+        expected.append((raw(a, b, like) - by_chance) / (1 - by_chance))
+    metric = metrics[name]
+    found = metric(threshold=0.5)(matrix, like) if metric.needs_similarity else metric()(matrix)
+    assert found.value == pytest.approx(np.mean(expected), abs=1e-13)
 
 
 def test_replaceable_counts_what_its_definition_says() -> None:
