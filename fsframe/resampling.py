@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Generator, Iterator
-from typing import Any
+from typing import Any, Protocol
 
 import attrs
 import numpy as np
@@ -15,16 +15,30 @@ from fsframe.run import Run
 from fsframe.selection import Selection
 from fsframe.selector import Base
 
-__all__ = ["select_resamples"]
+__all__ = ["Draws", "select_resamples"]
 
 # Finished out of turn and not yet asked for: beyond this many bytes, later work waits.
 _AHEAD_BYTES = 1 << 28
 
 
+class Draws(Protocol):
+    """Counts that are drawn where they are needed, which may be in another process.
+
+    What is drawn depends on the number of the resample alone. It has to be picklable, and its text
+    has to say all that the counts depend on besides the table, since checkpoints go by it.
+    """
+
+    def __len__(self) -> int: ...
+
+    def rows(self, data: Dataset, start: int, stop: int) -> NDArray[np.int64]:
+        """The counts of resamples `start` … `stop` − 1, (stop − start, n_samples)."""
+        ...
+
+
 def select_resamples(
     base: Base,
     data: Dataset,
-    counts: NDArray[np.integer[Any]],
+    counts: NDArray[np.integer[Any]] | Draws,
     run: Run,
     *,
     upstream: Selection | None = None,
@@ -36,11 +50,14 @@ def select_resamples(
     Parameters
     ----------
     base : Base
-        A chain, a selector, or anything with their `select_many`.
+        A chain, a selector, or anything with their `select_many`. It may have ``borders``,
+        numbers of resamples at which a batch had better begin, and ``kind``, the text by which its
+        pace is remembered (its own by default).
     data : Dataset
         The table that the counts refer to; its own counts are not looked at.
-    counts : (n_resamples, n_samples) int
-        How often each resample draws each row.
+    counts : (n_resamples, n_samples) int, or Draws
+        How often each resample draws each row. `Draws` spare the memory of all of them, and the
+        way to other processes.
     run : Run
         Resample b draws from part b of `run`, however the work is cut into batches. With
         `run.executor` resamples are computed there; with `run.checkpoint` finished ones are kept,
@@ -57,7 +74,7 @@ def select_resamples(
     Yields
     ------
     Selection
-        One for each row of `counts`.
+        One for each resample.
 
     Raises
     ------
@@ -90,7 +107,7 @@ class _Resampling:
 
     base: Base
     data: Dataset
-    counts: NDArray[np.integer[Any]]
+    counts: NDArray[np.integer[Any]] | Draws
     run: Run
     upstream: Selection | None
     label: str
@@ -100,8 +117,12 @@ class _Resampling:
         """The results in order, some at a time, found or computed."""
         from fsframe.executors.batches import Batches
 
+        data = self.data
         batches = Batches(
-            self.run.pace, f"{self.base} {self.data.n_samples}x{self.data.n_features}"
+            self.run.pace,
+            f"{getattr(self.base, 'kind', self.base)} {data.n_samples}x{data.n_features}",
+            borders=getattr(self.base, "borders", ()),
+            most=self.run.memory // 4 // (8 * data.n_samples),
         )
         # Where nothing is kept and nothing is sent, results need not become bytes.
         if self.run.checkpoint is None and self.run.executor is None:
@@ -111,16 +132,16 @@ class _Resampling:
     def _plainly(self, batches: Any) -> Iterator[list[Selection]]:
         start, total = 0, len(self.counts)
         while start < total:
-            stop = start + batches.size(total - start)
+            stop = batches.stop(start, total)
             yield self._here(start, stop, batches)
             start = stop
 
     def _here(self, start: int, stop: int, batches: Any) -> list[Selection]:
-        from fsframe.executors.work import compute
+        from fsframe.executors.work import compute, rows_of
 
         began = time.perf_counter()
         run = self.run.batch(start)
-        rows = self.counts[start:stop]
+        rows = rows_of(self.counts, self.data, start, stop)
         found = compute(self.base, self.data, rows, self.upstream, run, self.parts)
         batches.saw(stop - start, time.perf_counter() - began)
         return found
@@ -165,14 +186,15 @@ class _Resampling:
             return "", {}
         from fsframe.checkpoints.fingerprints import call_name
 
+        given = isinstance(self.counts, np.ndarray)
         call = call_name(
             checkpoint,
             "select",
-            str(self.base),
+            str(self.base) if given else f"{self.base} on {self.counts}",
             self.data.with_counts(None),
             self.run,
             upstream=self.upstream,
-            counts=self.counts,
+            counts=self.counts if isinstance(self.counts, np.ndarray) else None,
             parts=self.parts,
         )
         units = checkpoint.units(call)
@@ -199,7 +221,7 @@ class _Resampling:
 
         for start, end in gaps:
             while start < end:
-                stop = start + batches.size(end - start)
+                stop = batches.stop(start, end)
                 yield start, stop, pack_selections(self._here(start, stop, batches))
                 start = stop
 
@@ -224,6 +246,7 @@ class _Resampling:
             first=run.first,
             memory=run.memory,
             parts=self.parts,
+            draws=None if isinstance(self.counts, np.ndarray) else self.counts,
             upstream=None if self.upstream is None else pack_selections([self.upstream]),
         )
         assert run.executor is not None

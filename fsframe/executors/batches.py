@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
+from collections.abc import Sequence
 
 __all__ = ["Batches"]
 
@@ -22,6 +24,10 @@ class Batches:
         Seconds per resample, by what is resampled; what is learned stays in it.
     what : str
         What is resampled here.
+    borders : sequence of int, ascending
+        Resamples at which a batch had better begin, since the method starts anew there.
+    most : int
+        Resamples in one batch at most.
 
     Notes
     -----
@@ -47,8 +53,15 @@ class Batches:
     32
     """
 
-    def __init__(self, pace: dict[str, float], what: str) -> None:
+    def __init__(
+        self,
+        pace: dict[str, float],
+        what: str,
+        borders: Sequence[int] = (),
+        most: int = 1 << 30,
+    ) -> None:
         self._pace, self._what = pace, what
+        self._borders, self._most = borders, max(1, most)
         self._largest = 1 if what not in pace else 1 << 30
         self._last: tuple[int, float] | None = None
         self._per_call = 0.0
@@ -65,7 +78,24 @@ class Batches:
         if workers > 1:
             # Towards the end batches become smaller, so that no worker waits long for the last.
             size = min(size, max(left / (2 * workers), _LEAST_SECONDS / seconds))
-        return max(1, min(left, math.floor(size)))
+        return max(1, min(left, self._most, math.floor(size)))
+
+    def stop(self, start: int, end: int, workers: int = 1, left: int | None = None) -> int:
+        """Where the batch that begins at `start` ends, `end` at most.
+
+        It ends at a border where one lies between half and twice the size that it would have.
+
+        >>> Batches({"mim": 0.01}, "mim", borders=[40, 80, 120]).stop(0, 200)
+        40
+        """
+        size = min(end - start, self.size(end - start if left is None else left, workers))
+        place = bisect_left(self._borders, start + size)
+        near = [
+            border
+            for border in self._borders[max(0, place - 1) : place + 1]
+            if size <= 2 * (border - start) <= 4 * size and border <= min(end, start + self._most)
+        ]
+        return min(near, key=lambda border: abs(border - start - size), default=start + size)
 
     @property
     def known(self) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Future, wait
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 import numpy as np
@@ -17,6 +17,9 @@ from fsframe.executors.batches import Batches
 from fsframe.executors.engine import Engine
 from fsframe.executors.sharing import hold
 from fsframe.executors.work import Answer, Call, Task, split, work
+
+if TYPE_CHECKING:
+    from fsframe.resampling import Draws
 
 __all__ = ["Dispatcher"]
 
@@ -48,7 +51,7 @@ class Dispatcher:
     data : Dataset
         The table that the counts refer to.
     call : Call
-    counts : (n_resamples, n_samples) int
+    counts : (n_resamples, n_samples) int, or Draws
     batches : Batches
     """
 
@@ -57,16 +60,14 @@ class Dispatcher:
         engine: Engine,
         data: Dataset,
         call: Call,
-        counts: NDArray[np.integer[Any]],
+        counts: NDArray[np.integer[Any]] | Draws,
         batches: Batches,
     ) -> None:
         self._engine = engine
         self._data = data
         self._call = call
         self._batches = batches
-        # Counts are small numbers: one byte each instead of eight on the way.
-        most = int(counts.max(initial=0))
-        self._counts = counts.astype(np.min_scalar_type(most))
+        self._counts = counts
         self._pending: dict[Future[Any], _Job] = {}
         self._again: deque[_Job] = deque()
 
@@ -128,7 +129,7 @@ class Dispatcher:
                 return
             start, stop = waiting.popleft()
             left = stop - start + sum(end - begin for begin, end in waiting)
-            middle = start + min(stop - start, self._batches.size(left, self._engine.workers))
+            middle = self._batches.stop(start, stop, self._engine.workers, left)
             if middle < stop:
                 waiting.appendleft((middle, stop))
             self._submit(_Job(start, middle), table, call)
@@ -138,7 +139,12 @@ class Dispatcher:
             self._engine.reference(held, whole=held.shared.token in job.whole)
             for held in (table, call)
         ]
-        task = Task(start=job.start, counts=self._counts[job.start : job.stop])
+        counts = None
+        if isinstance(self._counts, np.ndarray):
+            counts = self._counts[job.start : job.stop]
+            # Small numbers: one byte each instead of eight on the way.
+            counts = counts.astype(np.min_scalar_type(int(counts.max(initial=0))))
+        task = Task(start=job.start, stop=job.stop, counts=counts)
         try:
             future = self._engine.submit(work, *references, task)
         except BrokenExecutor as error:

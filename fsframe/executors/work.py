@@ -21,7 +21,7 @@ from fsframe.executors.sharing import Lacking, Parcel, Shared, fetch
 from fsframe.run import Run
 from fsframe.selection import Selection
 
-__all__ = ["Answer", "Call", "Table", "Task", "compute", "portable", "split", "work"]
+__all__ = ["Answer", "Call", "Table", "Task", "compute", "portable", "rows_of", "split", "work"]
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -51,15 +51,17 @@ class Call:
     first: int
     memory: int
     parts: frozenset[str]
+    draws: Any = None
     upstream: bytes | None = None
 
 
 @attrs.frozen(kw_only=True, eq=False)
 class Task:
-    """Resamples `start` … `start + len(counts) - 1` of a call."""
+    """Resamples `start` … `stop` - 1 of a call; their counts, unless the call draws them."""
 
     start: int
-    counts: NDArray[Any]
+    stop: int
+    counts: NDArray[Any] | None
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -75,8 +77,7 @@ def portable(base: Any) -> Any:
     """What stands for `base` on the way to a worker.
 
     Its text where that says everything; else the object, which works where the worker can import
-    its
-    class.
+    its class.
 
     Raises
     ------
@@ -160,6 +161,14 @@ def _prepare(table: Shared | Parcel, call: Shared | Parcel) -> Prepared:
     return prepared
 
 
+def rows_of(counts: Any, data: Dataset, start: int, stop: int) -> NDArray[np.int64]:
+    """The counts of some resamples, looked up or drawn."""
+    if isinstance(counts, np.ndarray):
+        return counts[start:stop].astype(np.int64, copy=False)
+    drawn: NDArray[np.int64] = counts.rows(data, start, stop)
+    return drawn
+
+
 def compute(base: Any, data: Dataset, counts: NDArray[Any], upstream: Selection | None, run: Run,
             parts: frozenset[str]) -> list[Selection]:  # fmt: skip
     """What `base` keeps of each resample, without the parts that nobody asked for."""
@@ -179,17 +188,21 @@ def work(table: Shared | Parcel, call: Shared | Parcel, task: Task) -> Answer:
         return Answer(lacking=tuple(lacking))
     prepared = _prepare(table, call)
     local = isinstance(table, Shared) and table.pid == os.getpid()
-    return _sendable(lambda: _work(prepared, fetch(call).parts, task, one_thread=not local))
+    return _sendable(lambda: _work(prepared, fetch(call), task, one_thread=not local))
 
 
-def _work(prepared: Prepared, parts: frozenset[str], task: Task, *, one_thread: bool) -> Answer:
+def _work(prepared: Prepared, call: Call, task: Task, *, one_thread: bool) -> Answer:
     if one_thread:
         _limit_threads()
     # Imports and look-ups are not the resamples' time.
     base, data, upstream = prepared.base, prepared.data, prepared.upstream
     began = time.perf_counter()
     run = prepared.run.batch(task.start)
-    found = compute(base, data, task.counts.astype(np.int64), upstream, run, parts)
+    if task.counts is None:
+        counts = rows_of(call.draws, data, task.start, task.stop)
+    else:
+        counts = task.counts.astype(np.int64)
+    found = compute(base, data, counts, upstream, run, call.parts)
     seconds = time.perf_counter() - began
     return Answer(content=pack_selections(found, seconds), seconds=seconds)
 

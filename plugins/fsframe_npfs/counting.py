@@ -1,4 +1,4 @@
-"""Bootstraps of one labelling: their counts per row, and what each of them marked."""
+"""What each resample of one labelling marked, and how often each feature or pair was."""
 
 from __future__ import annotations
 
@@ -6,71 +6,31 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.dataset import Dataset
-from fsframe.run import Run
 from fsframe.selection import Selection
 from fsframe_npfs.marks import Marker, tally
-from fsframe_npfs.resamples import bootstrap_counts
 
-__all__ = ["BASE", "DRAWS", "Bootstraps", "class_codes"]
-
-# First keys of the random streams of this plugin; `fsframe_npfs.relabelled` has another.
-DRAWS, BASE = 0, 2
-
-
-def class_codes(data: Dataset) -> NDArray[np.int64] | None:
-    """The class codes, or None where the target is a number."""
-    return None if data.task == "regression" else data.y
+__all__ = ["Marks"]
 
 
 @attrs.define(eq=False)
-class Bootstraps:
-    """Bootstraps of one labelling, drawn on demand; what is drawn does not depend on when.
+class Marks:
+    """The marks of the resamples of one labelling, in order.
 
     Parameters
     ----------
-    data : Dataset
-        The table, its label true or permuted; its counts, if any, are rows to draw from.
     marker : Marker
         Says what one resample marked.
-    run : Run
-        Random streams.
-    labelling : int
-        0 for the true label, 1, 2, … for the permutations: keeps their streams apart.
-    fraction, stratify
-        As in `bootstrap_counts`.
+    marks : list of (k_l,) int64
+        Sorted codes.
+    notes : dict
+        Warnings of the base, and in how many resamples each came.
     """
 
-    data: Dataset
     marker: Marker
-    run: Run
-    labelling: int
-    fraction: float
-    stratify: bool
     marks: list[NDArray[np.int64]] = attrs.field(factory=list)
     notes: dict[str, int] = attrs.field(factory=dict)
 
-    def counts(self, first: int, stop: int) -> NDArray[np.int64]:
-        """Bootstraps `first` … `stop` − 1 as counts per row.
-
-        Bootstrap b draws its rows from stream (DRAWS, labelling, b), so the first bootstraps of a
-        longer run are those of a shorter one.
-        """
-        return np.stack(
-            [
-                bootstrap_counts(
-                    self.data.n_samples,
-                    self.run.generator(DRAWS, self.labelling, b),
-                    y=class_codes(self.data),
-                    fraction=self.fraction,
-                    stratify=self.stratify,
-                    times=self.data.counts,
-                )
-                for b in range(first, stop)
-            ]
-        )
-
-    def add(self, found: Selection, counts: NDArray[np.int64]) -> None:
+    def add(self, found: Selection, counts: NDArray[np.int64] | None) -> None:
         """Keep what the base found in one resample."""
         self.marks.append(self.marker.marks(found, counts))
         for note in found.warnings:

@@ -23,7 +23,7 @@ from fsframe_npfs.aggregation import (
     list_ranks,
     threshold_for,
 )
-from fsframe_npfs.counting import BASE, DRAWS, class_codes
+from fsframe_npfs.drawing import BASE, DRAWS, class_codes
 from fsframe_npfs.resamples import bootstrap_counts, half_counts
 
 __all__ = ["Ensemble"]

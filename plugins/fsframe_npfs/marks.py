@@ -5,7 +5,7 @@ A feature's code is its column; the code of the pair of columns a < b among p is
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from hashlib import blake2b
 from typing import ClassVar, Protocol
 
@@ -22,6 +22,8 @@ __all__ = ["FeatureMarks", "FragileColumns", "Marker", "PairMarks", "equal_colum
 # A column whose commonest value is missing from d rows is constant in a bootstrap with probability
 # about exp(-d); above this d that never happens in practice.
 _FRAGILE_ROWS = 40
+# Of these many rows, fewer than half can be among so few.
+_LOOKED_AT = 128
 
 
 @attrs.frozen(eq=False)
@@ -51,21 +53,23 @@ class FragileColumns:
 
         Notes
         -----
-        A value held by more than half of the rows is the median, so one partition per block finds
-        it: O(n·p), two blocks of memory.
+        A value held by more than half of the rows is the median. In a column that lacks its
+        commonest value in at most 40 rows, it is also the median of any 128 rows, and missing in at
+        most 40 of those; where that is not so the column is left alone after a look at these. The
+        others are looked at as a whole: O(n) each.
         """
         usable = np.ones(data.n_features, dtype=bool)
         columns: list[int] = []
         rows: list[NDArray[np.intp]] = []
         for start, stop in data.column_blocks():
             block = np.asarray(data.columns(start, stop), dtype=np.float64)
-            middle = _medians(block)
-            other = (block != middle) & ~np.isnan(block)
+            close = _worth_a_look(block)
+            other = _apart_from_median(block[:, close])
             apart = other.sum(axis=0)
-            usable[start:stop] = apart > 0
-            for column in np.flatnonzero((apart > 0) & (apart <= _FRAGILE_ROWS)):
-                columns.append(start + int(column))
-                rows.append(np.flatnonzero(other[:, column]))
+            usable[start + close[apart == 0]] = False
+            for place in np.flatnonzero((apart > 0) & (apart <= _FRAGILE_ROWS)):
+                columns.append(start + int(close[place]))
+                rows.append(np.flatnonzero(other[:, place]))
         sizes = np.array([r.size for r in rows], dtype=np.intp)
         return cls(
             usable,
@@ -74,14 +78,31 @@ class FragileColumns:
             np.concatenate(([0], np.cumsum(sizes)))[:-1].astype(np.intp),
         )
 
-    def usable_in(self, counts: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """The columns with two different values among the rows of a resample."""
+    def usable_in(self, counts: NDArray[np.int64] | None) -> NDArray[np.bool_]:
+        """The columns with two different values among the rows of a resample.
+
+        Without fragile columns its counts do not matter.
+        """
         if not self.columns.size:
             return self.usable
+        assert counts is not None
         alive = np.logical_or.reduceat(counts[self.rows] > 0, self.starts)
         usable = self.usable.copy()
         usable[self.columns[~alive]] = False
         return usable
+
+
+def _worth_a_look(block: NDArray[np.float64]) -> NDArray[np.intp]:
+    """Columns that may lack their commonest value in few rows, as far as some rows can tell."""
+    some = block[:_LOOKED_AT]
+    apart = _apart_from_median(some).sum(axis=0)
+    unclear = (apart <= _FRAGILE_ROWS) | np.isnan(some).any(axis=0)
+    return np.flatnonzero(unclear)
+
+
+def _apart_from_median(block: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Which values are neither their column's median nor missing, as (n, p)."""
+    return (block != _medians(block)) & ~np.isnan(block)
 
 
 def _medians(block: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -100,9 +121,12 @@ class Marker(Protocol):
     parts: ClassVar[tuple[str, ...]]
 
     @property
+    def columns(self) -> FragileColumns: ...
+
+    @property
     def cells(self) -> int: ...
 
-    def marks(self, found: Selection, counts: NDArray[np.int64]) -> NDArray[np.int64]: ...
+    def marks(self, found: Selection, counts: NDArray[np.int64] | None) -> NDArray[np.int64]: ...
 
 
 @attrs.frozen(eq=False)
@@ -123,7 +147,7 @@ class FeatureMarks:
         """K: how many features can be marked."""
         return int(self.columns.usable.sum())
 
-    def marks(self, found: Selection, counts: NDArray[np.int64]) -> NDArray[np.int64]:
+    def marks(self, found: Selection, counts: NDArray[np.int64] | None) -> NDArray[np.int64]:
         """Sorted columns that the base kept in one resample."""
         kept = np.sort(found.selected).astype(np.int64)
         return kept[self.columns.usable_in(counts)[kept]]
@@ -151,7 +175,7 @@ class PairMarks:
         usable = int(self.columns.usable.sum())
         return usable * (usable - 1) // 2
 
-    def marks(self, found: Selection, counts: NDArray[np.int64]) -> NDArray[np.int64]:
+    def marks(self, found: Selection, counts: NDArray[np.int64] | None) -> NDArray[np.int64]:
         """Sorted codes of the pairs that one resample marks, ties by column."""
         if found.pair_weights is None:
             raise RequestError(
@@ -183,15 +207,25 @@ def equal_columns(data: Dataset, wanted: NDArray[np.intp]) -> list[list[int]]:
 
     Notes
     -----
-    One pass over the table, comparing bytes: linear in its size.
+    One pass over the table, comparing the bytes of the first rows, and of all rows where these are
+    equal to those of a column in `wanted`.
     """
+    first = {_bytes(column[:_LOOKED_AT]) for column in _columns_at(data, wanted)}
     groups: dict[bytes, list[int]] = {}
     for start, stop in data.column_blocks():
-        block = np.ascontiguousarray(np.asarray(data.columns(start, stop), dtype=np.float64).T)
-        block += 0.0  # -0.0 and 0.0 are one value
-        for offset, column in enumerate(block):
-            groups.setdefault(blake2b(column.tobytes(), digest_size=16).digest(), []).append(
-                start + offset
-            )
+        block = np.asarray(data.columns(start, stop), dtype=np.float64)
+        for offset, column in enumerate(block.T):
+            if _bytes(column[:_LOOKED_AT]) in first:
+                digest = blake2b(_bytes(column), digest_size=16).digest()
+                groups.setdefault(digest, []).append(start + offset)
     asked = {int(column) for column in wanted}
     return [group for group in groups.values() if len(group) > 1 and asked & set(group)]
+
+
+def _columns_at(data: Dataset, wanted: NDArray[np.intp]) -> Iterator[NDArray[np.float64]]:
+    for column in wanted:
+        yield np.asarray(data.columns(int(column), int(column) + 1), dtype=np.float64)[:, 0]
+
+
+def _bytes(column: NDArray[np.float64]) -> bytes:
+    return (column + 0.0).tobytes()  # -0.0 and 0.0 are one value

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cached_property
-from itertools import groupby
 from typing import Any
 
 import attrs
@@ -17,7 +17,7 @@ from fsframe.run import Run
 from fsframe.selection import Selection
 from fsframe.selector import Base
 
-__all__ = ["LABELS", "Relabelled", "permuted"]
+__all__ = ["LABELS", "Relabelled", "permuted", "runs_of"]
 
 LABELS = 1
 """First key of the random streams that deal labels out anew."""
@@ -29,6 +29,16 @@ def permuted(data: Dataset, run: Run, labelling: int) -> Dataset:
         return data
     order = run.generator(LABELS, labelling).permutation(data.n_samples)
     return data.with_labels(data.y[order])
+
+
+def runs_of(labellings: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
+    """Begin and end of each stretch of one labelling.
+
+    >>> list(runs_of(np.array([0, 0, 3])))
+    [(0, 2), (2, 3)]
+    """
+    borders = (np.flatnonzero(np.diff(labellings)) + 1).tolist()
+    yield from zip([0, *borders], [*borders, len(labellings)], strict=True)
 
 
 @attrs.frozen(kw_only=True, eq=False, slots=False)
@@ -67,8 +77,20 @@ class Relabelled:
 
     def __str__(self) -> str:
         """What a checkpoint knows the work by, with the resamples themselves."""
-        runs = [f"{key}x{len(list(same))}" for key, same in groupby(self.labellings.tolist())]
+        runs = [
+            f"{self.labellings[begin]}x{end - begin}" for begin, end in runs_of(self.labellings)
+        ]
         return f"{self.base} under labellings {','.join(runs)} of {self.labels.key}"
+
+    @property
+    def kind(self) -> str:
+        """What its pace is remembered by: that of the base."""
+        return f"{self.base} under labellings"
+
+    @property
+    def borders(self) -> list[int]:
+        """Where a labelling begins: a base with a way through many resamples starts anew there."""
+        return [begin for begin, _ in runs_of(self.labellings)]
 
     @cached_property
     def _base(self) -> Any:
@@ -85,11 +107,8 @@ class Relabelled:
         assert run is not None
         start = run.first - self.first
         mine = self.labellings[start : start + len(counts)]
-        borders = np.flatnonzero(np.diff(mine)) + 1
         found: list[Selection] = []
-        for begin, end in zip([0, *borders], [*borders, len(mine)], strict=True):
+        for begin, end in runs_of(mine):
             table = permuted(data, self.labels, int(mine[begin]))
-            found += self._base.select_many(
-                table, counts[begin:end], upstream, run.batch(int(begin))
-            )
+            found += self._base.select_many(table, counts[begin:end], upstream, run.batch(begin))
         return found

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from fsframe.errors import DataError, RequestError
 
-__all__ = ["bootstrap_counts", "half_counts", "largest_shard_number", "shard_counts"]
+__all__ = ["Urn", "bootstrap_counts", "half_counts", "largest_shard_number", "shard_counts"]
 
 # Redraws of one resample before giving up. A class of two rows among many is complete in 40 % of
 # plain draws, so a thousand failures in a row mean that the request cannot be met.
@@ -25,17 +25,61 @@ def _groups(y: NDArray | None, n: int) -> list[NDArray[np.intp]]:
     return [np.flatnonzero(y == code) for code in np.unique(y)]
 
 
-def _draw(
-    rows: NDArray[np.intp],
-    times: NDArray[np.int64],
-    size: int,
-    generator: np.random.Generator,
-    out: NDArray[np.int64],
-) -> None:
-    """Add `size` draws with replacement among `rows`, each present `times` times, to `out`."""
-    copies = np.repeat(rows, times[rows])
-    drawn = copies[generator.integers(0, copies.size, size)]
-    out += np.bincount(drawn, minlength=out.size)
+class Urn:
+    """The rows of a table, class by class, to draw bootstraps from.
+
+    Parameters
+    ----------
+    n_rows, y, fraction, stratify, times
+        As in `bootstrap_counts`.
+    """
+
+    def __init__(
+        self,
+        n_rows: int,
+        y: NDArray[np.int64] | None,
+        fraction: float,
+        stratify: bool,
+        times: NDArray[np.int64] | None,
+    ) -> None:
+        self._n_rows = n_rows
+        groups = _groups(y, n_rows)
+        times = np.ones(n_rows, dtype=np.int64) if times is None else times
+        # What to draw among, how many, and the classes that must not get lost.
+        self._parts: list[tuple[NDArray[np.intp], int, list[NDArray[np.intp]]]] = []
+        if stratify and y is not None:
+            for rows in groups:
+                size = max(int(fraction * times[rows].sum() + 0.5), min(2, rows.size))
+                self._parts.append((np.repeat(rows, times[rows]), size, [rows]))
+        else:
+            copies = np.repeat(np.arange(n_rows), times)
+            self._parts.append((copies, max(int(fraction * copies.size), 2), groups))
+
+    def draw(self, generator: np.random.Generator) -> NDArray[np.int64]:
+        """How often each row is drawn in one bootstrap, (n_rows,)."""
+        counts = np.zeros(self._n_rows, dtype=np.int64)
+        for copies, size, groups in self._parts:
+            counts += self._redrawn(copies, size, groups, generator)
+        return counts
+
+    def _redrawn(
+        self,
+        copies: NDArray[np.intp],
+        size: int,
+        groups: list[NDArray[np.intp]],
+        generator: np.random.Generator,
+    ) -> NDArray[np.int64]:
+        for _ in range(_MOST_REDRAWS):
+            drawn = copies[generator.integers(0, copies.size, size)]
+            counts = np.bincount(drawn, minlength=self._n_rows)
+            if all(np.count_nonzero(counts[group]) >= min(2, group.size) for group in groups):
+                return counts
+        smallest = min(group.size for group in groups)
+        raise DataError(
+            f"npfs: {_MOST_REDRAWS} draws of {size} rows all left a class with fewer than two "
+            f"different rows (the smallest class has {smallest}); draw within the classes "
+            f"(stratify=true) or draw more rows (fraction)"
+        )
 
 
 def bootstrap_counts(
@@ -87,36 +131,7 @@ def bootstrap_counts(
     >>> bootstrap_counts(6, np.random.default_rng(0), y=np.array([0, 0, 0, 1, 1, 1])).sum()
     np.int64(6)
     """
-    times = np.ones(n_rows, dtype=np.int64) if times is None else times
-    groups = _groups(y, n_rows)
-    counts = np.zeros(n_rows, dtype=np.int64)
-    if stratify and y is not None:
-        for rows in groups:
-            size = max(int(fraction * times[rows].sum() + 0.5), min(2, rows.size))
-            counts += _redraw([rows], rows, times, size, generator)
-        return counts
-    size = max(int(fraction * times.sum()), 2)
-    return _redraw(groups, np.arange(n_rows), times, size, generator)
-
-
-def _redraw(
-    groups: list[NDArray[np.intp]],
-    rows: NDArray[np.intp],
-    times: NDArray[np.int64],
-    size: int,
-    generator: np.random.Generator,
-) -> NDArray[np.int64]:
-    for _ in range(_MOST_REDRAWS):
-        counts = np.zeros(times.size, dtype=np.int64)
-        _draw(rows, times, size, generator, counts)
-        if all(np.count_nonzero(counts[group]) >= min(2, group.size) for group in groups):
-            return counts
-    smallest = min(group.size for group in groups)
-    raise DataError(
-        f"npfs: {_MOST_REDRAWS} draws of {size} rows all left a class with fewer than two "
-        f"different rows (the smallest class has {smallest}); draw within the classes "
-        f"(stratify=true) or draw more rows (fraction)"
-    )
+    return Urn(n_rows, y, fraction, stratify, times).draw(generator)
 
 
 def largest_shard_number(n_rows: int, y: NDArray[np.int64] | None) -> int:

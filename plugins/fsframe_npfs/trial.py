@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import repeat
 from typing import TYPE_CHECKING, TypedDict, cast
 
 import attrs
@@ -15,9 +16,10 @@ from fsframe.resampling import select_resamples
 from fsframe.run import Progress, Run
 from fsframe.selection import Selection
 from fsframe.selector import Base
-from fsframe_npfs.counting import BASE, DRAWS, Bootstraps, class_codes
+from fsframe_npfs.counting import Marks
+from fsframe_npfs.drawing import BASE, DRAWS, BootstrapDraws, class_codes
 from fsframe_npfs.marks import FeatureMarks, FragileColumns, Marker, equal_columns
-from fsframe_npfs.relabelled import Relabelled, permuted
+from fsframe_npfs.relabelled import Relabelled
 from fsframe_npfs.resamples import shard_counts
 from fsframe_npfs.settling import looks, settled
 from fsframe_npfs.tails import least_bootstraps, permutation_tail, selection_tail
@@ -48,8 +50,8 @@ class Trial:
     marker: Marker
     run: Run
     n_permutations: int
-    observed: Bootstraps = attrs.field(init=False)
-    nulls: list[Bootstraps] = attrs.field(factory=list, init=False)
+    observed: Marks = attrs.field(init=False)
+    nulls: list[Marks] = attrs.field(factory=list, init=False)
     codes: NDArray[np.int64] = attrs.field(init=False)
     z: NDArray[np.int64] = attrs.field(init=False)
     verdict: Verdict = attrs.field(init=False)
@@ -63,7 +65,7 @@ class Trial:
     def carry_out(self) -> None:
         """Draw and decide, at one look or at several."""
         test = self.test
-        self.observed, *self.nulls = (self._bootstraps(j) for j in range(self.n_permutations + 1))
+        self.observed, *self.nulls = (Marks(self.marker) for _ in range(self.n_permutations + 1))
         if test.null == "shards":
             shards = shard_counts(
                 self.data.n_samples,
@@ -72,7 +74,7 @@ class Trial:
                 y=class_codes(self.data),
                 times=self.data.counts,
             )
-            self._run_base(shards, [self.observed] * len(shards), 0)
+            self._run_base(shards, 0)
             self._decide()
             return
         plan = [test.resamples] if test.settle is None else looks(test.resamples)
@@ -85,52 +87,51 @@ class Trial:
                     self.all_settled = True
                     return
 
-    def _bootstraps(self, labelling: int) -> Bootstraps:
-        fraction = self.test.fraction
-        if fraction is None:
-            fraction = 0.75 if self.test.null == "matlab" else 1.0
-        return Bootstraps(
-            data=permuted(self.data, self.run, labelling),
-            marker=self.marker,
-            run=self.run,
-            labelling=labelling,
-            fraction=fraction,
-            stratify=self.test.stratify,
-        )
-
     def _extend(self, n: int) -> None:
-        """Draw until every labelling has n bootstraps, as many labellings at once as fit."""
-        drawn, every = self.drawn, [self.observed, *self.nulls]
-        fresh = n - drawn
-        at_once = max(1, self.run.memory // 4 // (8 * fresh * self.data.n_samples))
-        for start in range(0, len(every), at_once):
-            some = every[start : start + at_once]
-            counts = np.concatenate([bootstraps.counts(drawn, n) for bootstraps in some])
-            owners = [bootstraps for bootstraps in some for _ in range(fresh)]
-            self._run_base(counts, owners, drawn * len(every) + start * fresh)
+        """Draw until every labelling has n bootstraps."""
+        test, drawn, labellings = self.test, self.drawn, self.n_permutations + 1
+        fraction = test.fraction
+        if fraction is None:
+            fraction = 0.75 if test.null == "matlab" else 1.0
+        draws = BootstrapDraws.of(
+            self.run,
+            range(labellings),
+            range(drawn, n),
+            fraction,
+            test.stratify,
+            self.data.counts,
+        )
+        self._run_base(draws, drawn * labellings)
 
-    def _run_base(self, counts: NDArray[np.int64], owners: list[Bootstraps], first: int) -> None:
+    def _run_base(self, counts: NDArray[np.int64] | BootstrapDraws, first: int) -> None:
         """Run the base on resamples, the first of them part `first` of the run."""
-        base, before = self.base, sum(len(b.marks) for b in (self.observed, *self.nulls))
+        base, data, every = self.base, self.data.with_counts(None), [self.observed, *self.nulls]
+        if isinstance(counts, BootstrapDraws):
+            owners = counts.labellings
+            rows: Iterable[NDArray[np.int64] | None] = repeat(None, len(counts))
+            if self.marker.columns.columns.size:
+                rows = counts.one_by_one(data)
+        else:
+            owners, rows = np.zeros(len(counts), dtype=np.int64), counts
         if self.nulls:
-            labellings = np.array([owner.labelling for owner in owners])
-            base = cast(Base, Relabelled.of(base, self.run, labellings, first))
-        total = self.test.resamples * (self.n_permutations + 1)
+            base = cast(Base, Relabelled.of(base, self.run, owners, first))
+        total = self.test.resamples * len(every)
 
         def relay(progress: Progress) -> None:
-            self.run.progress(before + progress.done, total, progress.label)
+            self.run.progress(first + progress.done, total, progress.label)
 
         found = select_resamples(
             base,
-            self.data.with_counts(None),
+            data,
             counts,
             attrs.evolve(self.run.child(BASE).batch(first), listener=relay),
             upstream=self.start,
             parts=self.marker.parts,
         )
-        for place, (owner, row, selection) in enumerate(zip(owners, counts, found, strict=True)):
-            owner.add(selection, row)
-            if owner is self.observed and place + 1 == owners.count(owner):
+        last = int(np.count_nonzero(owners == 0)) - 1
+        for place, (selection, row) in enumerate(zip(found, rows, strict=True)):
+            every[owners[place]].add(selection, row)
+            if place == last:
                 # Known now, before the permuted labels take their time.
                 self._check_choice()
 
