@@ -12,6 +12,7 @@ from fsframe.dataset import Dataset
 from fsframe.params import choice, flag, integer, param
 from fsframe.run import Run
 from fsframe.selection import Selection
+from fsframe_classify.standardise import learn_scale
 
 __all__ = ["Knn"]
 
@@ -59,10 +60,7 @@ class Knn(Classifier):
         counts = np.ones(data.n_samples) if data.counts is None else data.counts.astype(float)
         centre, scale = np.zeros(data.n_features), np.ones(data.n_features)
         if self.standardize:
-            centre = np.average(data.X, axis=0, weights=counts)
-            spread = np.sqrt(np.average((data.X - centre) ** 2, axis=0, weights=counts))
-            # A column that is constant here says nothing: it must not divide by zero.
-            scale = np.where(spread > 0, spread, 1.0)
+            centre, scale = learn_scale(data.X, counts)
         return _Neighbours(
             X=(data.X - centre) / scale,
             y=data.y,

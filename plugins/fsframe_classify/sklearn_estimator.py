@@ -17,6 +17,7 @@ from fsframe.errors import DataError, PluginError, RequestError, one_line
 from fsframe.params import flag, param, text
 from fsframe.run import Run
 from fsframe.selection import Selection
+from fsframe_classify.standardise import learn_scale
 
 __all__ = ["Sklearn"]
 
@@ -121,8 +122,7 @@ class Sklearn(Classifier):
             X, y = np.repeat(X, data.counts, axis=0), np.repeat(y, data.counts)
         centre, scale = np.zeros(data.n_features), np.ones(data.n_features)
         if self.standardize:
-            centre, spread = np.nanmean(X, axis=0), np.nanstd(X, axis=0)
-            scale = np.where(spread > 0, spread, 1.0)
+            centre, scale = learn_scale(X)
         try:
             made.fit((X - centre) / scale, y)
         except ValueError as error:

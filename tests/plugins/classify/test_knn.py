@@ -67,12 +67,16 @@ def test_rows_drawn_twice_are_rows_that_stand_there_twice():
         assert ours == pytest.approx(Knn(k=k).fit(copied).predict_scores(new))
 
 
-def test_a_constant_column_says_nothing():
+@pytest.mark.parametrize("value", [7.0, 0.1, 1e200, -3e-9])
+def test_a_constant_column_says_nothing_whatever_new_rows_hold_there(value):
+    # The mean of forty 0.1 is not 0.1: the deviation that rounding leaves must not be divided by.
     data = table(5)
-    padded = Dataset.from_arrays(np.column_stack([data.X, np.full(40, 7.0)]), data.y)
+    padded = Dataset.from_arrays(np.column_stack([data.X, np.full(40, value)]), data.y)
     new = np.random.default_rng(1).standard_normal((9, 4))
-    with_constant = np.column_stack([new, np.full(9, 7.0)])
-    assert (Knn().fit(padded).predict(with_constant) == Knn().fit(data).predict(new)).all()
+    expected = Knn(k=3).fit(data).predict(new)
+    for there in (value, 5.0):
+        found = Knn(k=3).fit(padded).predict(np.column_stack([new, np.full(9, there)]))
+        assert (found == expected).all(), there
 
 
 def test_predictions_do_not_depend_on_the_blocks(monkeypatch):

@@ -44,6 +44,15 @@ def test_probabilities_are_the_estimators_own(n_classes):
     assert fitted.predict_scores(NEW) == pytest.approx(theirs.predict_proba(scale.transform(NEW)))
 
 
+def test_a_column_that_is_constant_but_for_rounding_says_nothing():
+    data = table()
+    padded = Dataset.from_arrays(np.column_stack([data.X, np.full(60, 0.1)]), data.y)
+    path = "neighbors.KNeighborsClassifier"
+    expected = estimator(path, standardize=True).fit(data).predict(NEW)
+    new = np.column_stack([NEW, np.full(20, 5.0)])
+    assert (estimator(path, standardize=True).fit(padded).predict(new) == expected).all()
+
+
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_decisions_stand_in_for_probabilities(n_classes):
     data = table(n_classes)
