@@ -66,6 +66,12 @@ def _number(value: float) -> float | None:
 
 def result_lines(record: RunRecord, path: Path | None) -> Iterator[str]:
     """The record as lines for a terminal; the last says where the run file is."""
+    from fsframe.cli.protocol_display import protocol_lines
+
+    protocol = protocol_lines(record, path)
+    if protocol is not None:
+        yield from protocol
+        return
     yield f"{record.chain} on {printable(record.data.name)}: {_table_facts(record)}"
     yield ""
     yield from _stage_lines(record)

@@ -61,6 +61,7 @@ A parameter given as a set is tuned inside the training rows of each fold; quote
   fsframe evaluate 'immigrate:sigma={2,1,0.5}' margin on examples/parkinsons.csv --repeats 1
 A chain without a classifier is given one, weighted-knn unless told otherwise:
   fsframe evaluate mim:top=5 on examples/parkinsons.csv --classifier knn:k=5 --repeats 1
+`fsframe evaluate mim on --help` explains folds, repeats, groups, curves and files.
 """
 
 

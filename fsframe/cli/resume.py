@@ -131,10 +131,11 @@ def _stored_reading(text: str) -> dict[str, Any]:
 
 
 def _show(record: RunRecord, out: Path, as_json: bool) -> None:
-    from fsframe.cli.display import result_lines, result_object
+    from fsframe.cli.display import result_lines
+    from fsframe.cli.protocol_display import protocol_object
 
     if as_json:
-        click.echo(json.dumps(result_object(record, out), ensure_ascii=False, allow_nan=False))
+        click.echo(json.dumps(protocol_object(record, out), ensure_ascii=False, allow_nan=False))
         return
     for line in result_lines(record, out):
         click.echo(line)

@@ -21,14 +21,15 @@ def show(run: str, as_json: bool) -> None:
     Example:
       fsframe show examples/parkinsons.immigrate-npfs.h5
     """
-    from fsframe.cli.display import file_lines, result_object
+    from fsframe.cli.display import file_lines
+    from fsframe.cli.protocol_display import protocol_object
     from fsframe.store import load_run
 
     path = find_run(run)
     record = load_run(path)
     if as_json:
         found = {
-            **result_object(record, path),
+            **protocol_object(record, path),
             "created": record.created,
             "command": record.command,
             "fsframe_version": record.fsframe_version,

@@ -15,6 +15,7 @@ from fsframe.dataset import Dataset
 from fsframe.errors import DataError, FsframeError, RequestError
 from fsframe.evaluation.fold_task import full_ranking
 from fsframe.evaluation.folds import deal
+from fsframe.evaluation.grid import ChainGrid
 from fsframe.params import choice, either, flag, integer, listing, param, real, text
 from fsframe.registry import stability_metrics
 from fsframe.resampling import select_resamples
@@ -104,7 +105,14 @@ class StabilityStudy(WrappingSelector):
             try:
                 chain = Chain.parse(self.base)
             except FsframeError as error:
-                yield str(error)
+                yield (
+                    str(error)
+                    if not _has_sets(self.base)
+                    else (
+                        f"`{self.base}` holds sets of values, which only evaluate and compare choose "
+                        "from; give each parameter one value"
+                    )
+                )
             else:
                 if not chain.selecting:
                     yield f"the chain `{self.base}` selects nothing"
@@ -216,6 +224,14 @@ class StabilityStudy(WrappingSelector):
                     size = max(1, round(self.fraction * members.size))
                     row[generator.permutation(members)[:size]] = 1
         return counts
+
+
+def _has_sets(base: str) -> bool:
+    """Whether the text stands for several chains."""
+    try:
+        return len(ChainGrid.parse(base)) > 1
+    except FsframeError:
+        return False
 
 
 def _known_size(stages: tuple[Stage, ...], n_features: int) -> int | None:

@@ -220,8 +220,11 @@ def _by_size(record: RunRecord, stage: StageRecord) -> Iterator[Figure]:
         return
 
     def draw(axes: Any) -> None:
-        for name, values in named.items():
-            axes.plot(np.arange(1, len(values) + 1), values, label=name)
+        for number, (name, values) in enumerate(named.items()):
+            # For sets of one size many metrics are the same number: the dashes show the one below.
+            dashes = "--" if number else "-"
+            axes.plot(np.arange(1, len(values) + 1), values, dashes, label=name)
+        axes.xaxis.get_major_locator().set_params(integer=True)
         axes.set_xlabel("best-ranked features compared")
         axes.set_ylabel("stability")
         axes.legend(frameon=False)

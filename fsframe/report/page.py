@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from html import escape
 from pathlib import Path
+from typing import Any
 
 from fsframe.params import format_value
 from fsframe.report.figures import figures
@@ -59,6 +60,7 @@ def _body(record: RunRecord, path: Path | None) -> Iterator[str]:
     )
     for warning in record.all_warnings():
         yield f'<p class="warning">{_safe(warning)}</p>'
+    yield from _measured(record)
     for figure in figures(record):
         yield f"<h2>{_safe(figure.heading)}</h2>"
         yield f"<figure>{figure.svg}<figcaption>{_safe(figure.caption)}</figcaption></figure>"
@@ -99,6 +101,43 @@ def _body(record: RunRecord, path: Path | None) -> Iterator[str]:
     versions = ", ".join(f"{k} {v}" for k, v in record.environment.items())
     where = f"; run file {_safe(str(path))}" if path is not None else ""
     yield f'<p class="quiet">{_safe(versions)}{where}</p>'
+
+
+def _measured(record: RunRecord) -> Iterator[str]:
+    """What an evaluation or a study of stability at the end of the chain has found."""
+    stage = record.stages[-1]
+    if stage.provider != "protocols" or stage.selection is None:
+        return
+    rows = []
+    if "predicted" in stage.tables:
+        from fsframe.evaluation.summary import summarise
+
+        found = summarise(stage.selection)
+        for name, measure in found.measures.items():
+            known = measure.mean == measure.mean
+            error = measure.standard_error
+            rows.append(
+                [
+                    name,
+                    f"{measure.mean:.4f}" if known else "—",
+                    f"± {error:.4f}" if error == error else measure.undefined,
+                ]
+            )
+        rows.append(["features kept", f"{found.kept.mean():.1f}", ""])
+        rows.append(_stable("φ", found.stability.value, found.stability.interval))
+        yield f"<h2>How well it does on rows it has not seen ({found.n_splits} splits)</h2>"
+    else:
+        for table, value in stage.tables.items():
+            name = table.removeprefix("stability-")
+            if name != table:
+                rows.append(_stable(name, value[0], stage.tables.get(f"interval-{name}")))
+        yield "<h2>How stable the choice is</h2>"
+    yield from _table(["measure", "value", ""], rows)
+
+
+def _stable(name: str, value: float, interval: Any) -> list[str]:
+    bounds = "" if interval is None else "95 % from {:.3f} to {:.3f}".format(*interval)
+    return [f"stability {name}", f"{value:.3f}" if value == value else "—", bounds]
 
 
 def _safe(text: str) -> str:

@@ -101,3 +101,17 @@ def test_protocols_have_their_curves():
     assert "How many features to keep" in [f.heading for f in figures(evaluated)]
     studied = Chain.parse("stability-study:base=immigrate:max_iter=2,n=3").run(small())
     assert "How stable the ranking is" in [f.heading for f in figures(studied)]
+
+
+def test_the_page_of_a_protocol_says_what_was_measured():
+    from fsframe.evaluation.summary import summarise
+    from fsframe.report.page import report_page
+
+    evaluated = Chain.parse("cross-validation:base=(mim:top=2 knn),folds=2,repeats=2").run(small())
+    accuracy = summarise(evaluated.stages[-1].selection).measures["accuracy"]
+    page = report_page(evaluated)
+    assert f"<td>{accuracy.mean:.4f}</td><td>± {accuracy.standard_error:.4f}</td>" in page
+    studied = Chain.parse("stability-study:base=mim:top=2,n=4").run(small())
+    value = studied.stages[-1].tables["stability-nogueira"][0]
+    assert f"<td>stability nogueira</td><td>{value:.3f}</td>" in report_page(studied)
+    assert "measure" not in report_page(Chain.parse("mim:top=2").run(small()))

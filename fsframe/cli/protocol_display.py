@@ -1,0 +1,67 @@
+"""A run that is one evaluation or one study of stability, shown as its own command shows it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fsframe.errors import FsframeError
+
+if TYPE_CHECKING:
+    from fsframe.store import RunRecord
+
+__all__ = ["protocol_lines", "protocol_object"]
+
+
+def protocol_lines(record: RunRecord, path: Path | None) -> Iterator[str] | None:
+    """The lines of `evaluate` or `stability`; None for any other run."""
+    name, method = _protocol(record)
+    if name == "cross-validation":
+        from fsframe.cli.evaluate import evaluation_lines
+        from fsframe.evaluation.summary import summarise
+
+        return evaluation_lines(record, summarise(_selection(record)), method, path)
+    if name == "stability-study":
+        from fsframe.cli.stability import stability_lines
+
+        return stability_lines(record, method, path)
+    return None
+
+
+def protocol_object(record: RunRecord, path: Path | None) -> dict[str, Any]:
+    """The object of `evaluate --json` or `stability --json`; of `chain` for any other run."""
+    name, method = _protocol(record)
+    if name == "cross-validation":
+        from fsframe.cli.evaluate import evaluation_object
+        from fsframe.evaluation.summary import summarise
+
+        return evaluation_object(record, summarise(_selection(record)), method, path)
+    if name == "stability-study":
+        from fsframe.cli.stability import stability_object
+
+        return stability_object(record, method, path)
+    from fsframe.cli.display import result_object
+
+    return result_object(record, path)
+
+
+def _selection(record: RunRecord) -> Any:
+    selection = record.stages[-1].selection
+    assert selection is not None
+    return selection
+
+
+def _protocol(record: RunRecord) -> tuple[str, Any]:
+    """The protocol that is the whole run, with its parameters; empty if it is another run."""
+    from fsframe.registry import selectors
+
+    stage = record.stages[-1]
+    name = stage.name.rpartition("/")[2]
+    if len(record.stages) != 1 or stage.provider != "protocols" or stage.selection is None:
+        return "", None
+    try:
+        return name, selectors[stage.name](**stage.params)
+    except (FsframeError, TypeError):
+        # Parameters of another version, or a base whose plugin is not here: shown as any run.
+        return "", None
