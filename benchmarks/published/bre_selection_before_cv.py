@@ -13,7 +13,8 @@ import argparse
 from typing import Any
 
 import numpy as np
-from cells import Bench, OutOfTime, arguments, percent, write_tables
+from cells import Bench, OutOfTime, arguments
+from result_tables import percent, write_tables
 
 from fsframe.chain import Chain
 from fsframe.dataset import Dataset
@@ -28,9 +29,9 @@ CLASSIFIERS = {
 
 def both(bench: Bench, table: Dataset, classifier: str, repeats: int) -> tuple[float, float]:
     """Accuracies in percent: screened inside the folds, and before them."""
-    inside, _ = bench.evaluate(f"{SCREEN} {classifier}", table, repeats=repeats)
+    inside, _ = bench.evaluate(f"{SCREEN} {classifier}", table, repeats)
     chosen = Chain.parse(SCREEN).select(table).selected
-    before, _ = bench.evaluate(classifier, table.take_columns(np.sort(chosen)), repeats=repeats)
+    before, _ = bench.evaluate(classifier, table.take_columns(np.sort(chosen)), repeats)
     return tuple(percent(e.measures["accuracy"].mean) for e in (inside, before))  # type: ignore[return-value]
 
 

@@ -1,21 +1,18 @@
-"""What the scripts of this folder share: one evaluation as a run file that is never computed twice,
-and tables that say when, on what and with which versions they were made.
+"""What the scripts of this folder share: repetitions of a cross-validation as run files that are
+never computed twice, and an order in which to compute more of them.
 """
 
 from __future__ import annotations
 
 import argparse
-import csv
-import datetime
 import hashlib
-import os
 import time
-from collections.abc import Callable, Iterable, Sequence
-from importlib.metadata import version
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import attrs
+import numpy as np
 
 import fsframe
 from fsframe.chain import Chain, Stage
@@ -23,7 +20,7 @@ from fsframe.dataset import Dataset
 from fsframe.evaluation.cross_validation import CrossValidation
 from fsframe.evaluation.summary import Evaluation, summarise
 from fsframe.run import Progress
-from fsframe.selector import WrappingSelector
+from fsframe.selection import Selection
 
 HERE = Path(__file__).resolve().parent
 RESULTS = HERE / "results"
@@ -48,7 +45,6 @@ class Bench:
     data: Path
     work: Path
     deadline: float = float("inf")
-    seed: int = 0
 
     def table(self, name: str) -> Dataset:
         """The table of that name in the data folder."""
@@ -58,18 +54,15 @@ class Bench:
         """Whether the data folder has such a table."""
         return any(self.data.glob(f"{name}.*"))
 
-    def run(self, kind: str, method: WrappingSelector, table: Dataset, what: str) -> Any:
-        """The record of a protocol stage on a table: read if it is finished, else computed.
+    def repetition(self, base: str, table: Dataset, seed: int, **protocol: Any) -> Any:
+        """The record of one cross-validation: read if it is finished, else computed.
 
         Raises
         ------
         OutOfTime
             Past the deadline, if there is something left to compute.
         """
-        chain = Chain((Stage(kind, method),))
-        digest = hashlib.sha256(f"{chain} {table.sha256} {self.seed}".encode()).hexdigest()[:12]
-        slug = "".join(c if c.isalnum() else "-" for c in what)[:60].strip("-")
-        path = self.work / f"{table.name}.{slug}.{digest}.h5"
+        chain, path = self._file(base, table, seed, protocol)
         if path.exists():
             return fsframe.load_run(path)
         if time.time() > self.deadline:
@@ -81,20 +74,110 @@ class Bench:
                 raise OutOfTime
 
         began = time.perf_counter()
-        record = chain.run(table, self.seed, path, listener=watch)
-        print(f"{table.name:14} {what:62.62} {time.perf_counter() - began:7.1f} s", flush=True)
+        # One thread: the job is a guest on its machine, and the bits are the same.
+        record = chain.run(table, seed, path, listener=watch, threads=1)
+        seconds = time.perf_counter() - began
+        print(f"{table.name:12} #{seed} {base:60.60} {seconds:7.1f} s", flush=True)
         return record
 
-    def evaluate(self, base: str, table: Dataset, **protocol: Any) -> tuple[Evaluation, Any]:
-        """What cross-validation says of a chain on a table, and its Selection with all tables."""
-        method = CrossValidation(base=base, **protocol)
-        record = self.run("cross-validation", method, table, f"{base} {_short(protocol)}")
-        selection = record.stages[-1].selection
+    def evaluate(
+        self, base: str, table: Dataset, repeats: int, **protocol: Any
+    ) -> tuple[Evaluation, Selection]:
+        """What repeated cross-validation says of a chain, and its Selection with all tables.
+
+        Repetition r is a run of its own with seed r, so that more of them can be added later, and
+        all chains meet the same folds.
+        """
+        runs = [self.repetition(base, table, seed, **protocol) for seed in range(repeats)]
+        selection = joined([run.stages[-1].selection for run in runs])
         return summarise(selection), selection
 
+    def finished(self, base: str, table: Dataset, **protocol: Any) -> int:
+        """How many repetitions there are, counted from the first."""
+        done = 0
+        while self._file(base, table, done, protocol)[1].exists():
+            done += 1
+        return done
 
-def _short(protocol: dict[str, Any]) -> str:
-    return " ".join(f"{key}={value}" for key, value in sorted(protocol.items()))
+    def _file(
+        self, base: str, table: Dataset, seed: int, protocol: dict[str, Any]
+    ) -> tuple[Chain, Path]:
+        method = CrossValidation(base=base, repeats=1, **protocol)
+        chain = Chain((Stage("cross-validation", method),))
+        digest = hashlib.sha256(f"{chain} {table.sha256}".encode()).hexdigest()[:12]
+        slug = "".join(c if c.isalnum() else "-" for c in base)[:60].strip("-")
+        return chain, self.work / f"{table.name}.{slug}.{digest}.{seed}.h5"
+
+
+def joined(parts: Sequence[Selection]) -> Selection:
+    """One Selection with the tables of several repetitions of the same cross-validation."""
+    once = {"truth", "sizes"}
+    tables = {
+        name: parts[0].tables[name]
+        if name in once
+        else np.concatenate([part.tables[name] for part in parts], axis=int(name == "curve"))
+        for name in parts[0].tables
+    }
+    return attrs.evolve(parts[0], tables=tables)
+
+
+@attrs.define(eq=False)
+class Cell:
+    """A chain on a table, and how far it is.
+
+    Parameters
+    ----------
+    base : str
+    table : Dataset
+    done : int
+        Finished repetitions.
+    seconds : float
+        What one more costs: a guess at first, later what the last one took.
+    protocol : mapping
+        How the folds are made, where not by default.
+    """
+
+    base: str
+    table: Dataset
+    done: int
+    seconds: float
+    protocol: Mapping[str, Any] = attrs.field(factory=dict)
+
+    @property
+    def claim(self) -> float:
+        """Small first: seconds per error removed, a first repetition before a sixth of its price.
+
+        The variance left after n repetitions is proportional to 1/n, so that one more removes
+        1/(n (n + 1)) of it.
+        """
+        return self.seconds * (self.done * (self.done + 1) if self.done else 1 / 3)
+
+
+def grow(bench: Bench, cells: Sequence[Cell], repeats: int) -> None:
+    """Repetitions of all cells, those first that tell most for their time.
+
+    Raises
+    ------
+    OutOfTime
+        Past the deadline, if there is something left to compute.
+    """
+    while open_cells := [cell for cell in cells if cell.done < repeats]:
+        cell = min(open_cells, key=lambda cell: cell.claim)
+        began = time.perf_counter()
+        bench.repetition(cell.base, cell.table, cell.done, **cell.protocol)
+        cell.done += 1
+        cell.seconds = max(0.05, time.perf_counter() - began)
+
+
+def evaluations(
+    bench: Bench, cells: Mapping[Any, Cell], repeats: int
+) -> dict[Any, tuple[Evaluation, Selection]]:
+    """What there is of each cell, no more than `repeats` repetitions."""
+    return {
+        key: bench.evaluate(cell.base, cell.table, min(cell.done, repeats), **cell.protocol)
+        for key, cell in cells.items()
+        if cell.done
+    }
 
 
 def arguments(about: str | None, extra: Callable[[argparse.ArgumentParser], Any] | None = None):
@@ -115,63 +198,6 @@ def arguments(about: str | None, extra: Callable[[argparse.ArgumentParser], Any]
     return options, Bench(data=options.data, work=options.work, deadline=deadline)
 
 
-def write_tables(
-    folder: Path,
-    name: str,
-    header: Sequence[str],
-    rows: Iterable[Sequence[Any]],
-    title: str,
-    notes: Sequence[str] = (),
-) -> None:
-    """The rows as ``name.csv``, and as ``name.md`` with date, machine and versions."""
-    held = [list(row) for row in rows]
-    if not held:
-        print(f"{name}: nothing finished, no table")
-        return
-    folder.mkdir(parents=True, exist_ok=True)
-    with open(folder / f"{name}.csv", "w", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(header)
-        writer.writerows([["" if v is None else v for v in row] for row in held])
-    lines = [f"# {title}", "", *environment_lines(), ""]
-    for note in notes:
-        lines += [note, ""]
-    lines += ["| " + " | ".join(header) + " |", "|" + " --- |" * len(header)]
-    lines += ["| " + " | ".join(_cell(v) for v in row) + " |" for row in held]
-    (folder / f"{name}.md").write_text("\n".join(lines) + "\n")
-    print(f"wrote {folder / name}.csv and .md ({len(held)} rows)")
-
-
-def _cell(value: Any) -> str:
-    if value is None:
-        return "—"
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
-
-
-def environment_lines() -> list[str]:
-    """Date, machine and versions."""
-    packages = ("fsframe", "numpy", "scipy", "numba", "scikit-learn")
-    versions = ", ".join(f"{package} {version(package)}" for package in packages)
-    today = datetime.datetime.now(datetime.UTC).date().isoformat()
-    return [f"Made {today} on {machine()}, with {versions}."]
-
-
-def machine() -> str:
-    """Cores and vector instructions, as far as the system tells."""
-    try:
-        flags = Path("/proc/cpuinfo").read_text()
-    except OSError:
-        flags = ""
-    kinds = [(" avx512f", "AVX-512"), (" avx2", "AVX2"), (" asimd", "NEON")]
-    kind = next((name for flag, name in kinds if flag in flags), "unknown")
-    return f"{len(os.sched_getaffinity(0))} cores, {kind} class"
-
-
 def folds_of(table: Dataset, most: int = 10) -> int:
     """Ten folds, or as many as the smallest class has members."""
     return min(most, int(table.class_sizes().min()))
-
-
-def percent(value: float) -> float:
-    """A share in percent, to two places."""
-    return round(100.0 * value, 2)

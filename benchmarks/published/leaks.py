@@ -20,7 +20,8 @@ from typing import Any
 
 import attrs
 import numpy as np
-from cells import HERE, RESULTS, percent, write_tables
+from cells import HERE, RESULTS
+from result_tables import percent, write_tables
 from scipy import stats
 
 from fsframe.chain import Chain

@@ -1,0 +1,142 @@
+"""The methods and sets of the IMMIGRATE and IM4E papers, and what was printed for them."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator
+from pathlib import Path
+
+import attrs
+
+from fsframe.dataset import Dataset
+
+SKLEARN = "sklearn:estimator=sklearn."
+PATH = (4.0, 2.0, 1.0, 0.5, 0.25, 0.125)
+"""IMMIGRATE's σ: from 4 by halves until not larger than 0.2."""
+
+PACKAGE = "update=psd-clip,line-search=false,max-iter=10"
+"""As the paper's R package: its update, no line search, ten iterations."""
+
+METHODS = {
+    "1NN": "knn:k=1",
+    "3NN": "knn:k=3",
+    "NBC": SKLEARN + "naive_bayes.GaussianNB",
+    "LDA": SKLEARN + "discriminant_analysis.LinearDiscriminantAnalysis,standardize=true",
+    "DT": SKLEARN + "tree.DecisionTreeClassifier",
+    "SV2": SKLEARN + "svm.SVC,standardize=true",
+    "ADB": SKLEARN + "ensemble.AdaBoostClassifier",
+    "RF": SKLEARN + "ensemble.RandomForestClassifier",
+    "REL": "relief:top=1.0 weighted-knn:k=1",
+    "RFF": "relieff:top=1.0 weighted-knn:k={1,3,5}",
+    "SIM": "simba:top=1.0 weighted-knn:k=1",
+    "LFE": "lfe:top=1.0 margin",
+    "IM4": "im4e:sigma=cv,top=1.0 margin",
+    "IGT": "immigrate:sigma=cv,top=1.0 margin",
+    "EGT": "im4e:sigma=cv immigrate:sigma=cv,top=1.0 margin",
+    "BIM": "bim-vote",
+    "B4G": "im4e:sigma=cv bim-vote",
+    "LOGO": "logo:sigma={1,0.5,0.25,0.125,0.0625,0.03125},top=1.0 weighted-knn:k=3",
+    "GFP": "gflip knn:k=1",
+    # Other ways to what was printed under one name (VARIANTS).
+    "IGR": f"immigrate:sigma=cv,{PACKAGE},top=1.0 margin",
+    "IG1": f"immigrate:sigma=1,{PACKAGE},top=1.0 margin",
+    "IM1": "im4e:sigma=1,max-iter=10,top=1.0 margin",
+    "IMF": "im4e:sigma=cv,top=1.0 margin",
+    "RE1": "relief:m=1,top=1.0 weighted-knn:k=1",
+    "RES": "relief knn:k=1",
+    "RFS": "relieff knn:k={1,3,5},distance=manhattan",
+    "LOM": "logo:top=1.0 margin",
+}
+VARIANTS = {
+    "IGT": ("IGR", "IG1"), "IM4": ("IM1", "IMF"), "REL": ("RE1", "RES"), "RFF": ("RFS",),
+    "LOGO": ("LOM",),
+}  # fmt: skip
+VARIANT_OF = {variant: method for method, many in VARIANTS.items() for variant in many}
+YARDSTICKS = ("1NN", "3NN", "NBC", "LDA", "DT")
+"""Methods with no setting worth a word: they tell whether data and folds are the papers'."""
+
+SMALL = [
+    "CRY", "BRC", "WIN", "LYM", "GLA", "BCW", "PAR", "STA", "HMS", "MON", "parkinsons", "heart",
+    "VC", "PID", "URB",
+]  # fmt: skip
+WIDE, LONG = ["COL", "GLI", "BRE"], ["WAV", "ELE"]
+SCREEN = "anova-f:top=500"
+UNSCREENED = ("IMF",)
+PROTOTYPES = "prototypes=500"
+
+# What the IM4E paper calls methods and sets in its own tables.
+IM4E_NAMES = {
+    "IM4E": "IM4", "IB1": "1NN", "IB3": "3NN", "NBC": "NBC", "RLF": "REL", "RFF": "RFF",
+    "SIM": "SIM", "LOGO": "LOGO", "GFP": "GFP",
+}  # fmt: skip
+IM4E_SETS = {
+    "GI": "GLA", "HS": "HMS", "SH": "heart", "LYM": "LYM", "PARK": "parkinsons", "VC": "VC",
+    "WPBC": "BCW", "Breast": "BRE", "Colon": "COL", "GLI": "GLI",
+}  # fmt: skip
+# Tables 2 and 3, last rows: wins, ties, losses of IGT (of BIM) over 20 sets; Table 1: of B4G, 5.
+PRINTED_WTL = {
+    ("IGT", "SV2"): "16,2,2", ("IGT", "DT"): "16,3,1", ("IGT", "NBC"): "19,1,0",
+    ("IGT", "1NN"): "17,2,1", ("IGT", "3NN"): "18,2,0", ("IGT", "REL"): "19,1,0",
+    ("IGT", "RFF"): "19,1,0", ("IGT", "SIM"): "19,1,0", ("IGT", "LFE"): "18,2,0",
+    ("IGT", "LDA"): "15,4,1", ("IGT", "IM4"): "19,0,1", ("BIM", "ADB"): "17,3,0",
+    ("BIM", "RF"): "11,8,1", ("B4G", "SV2"): "4,0,1", ("B4G", "DT"): "5,0,0",
+    ("B4G", "NBC"): "5,0,0", ("B4G", "1NN"): "5,0,0", ("B4G", "3NN"): "4,0,1",
+    ("B4G", "RF"): "3,1,1", ("B4G", "IM4"): "3,1,1",
+}  # fmt: skip
+
+
+@attrs.frozen
+class Printed:
+    """One printed accuracy, in percent: where it stands, and our names for it."""
+
+    table: str
+    printed_set: str
+    name: str
+    method: str
+    accuracy: float
+
+
+def published(path: Path) -> Iterator[Printed]:
+    """What was printed, once for each of our ways to it."""
+    with open(path, newline="") as file:
+        for row in csv.DictReader(file):
+            if row["paper"].startswith("IMMIGRATE"):
+                name, method = row["dataset"], row["method"]
+            elif row["paper"] == "IM4E":
+                name = IM4E_SETS.get(row["dataset"], row["dataset"])
+                method = IM4E_NAMES.get(row["method"], "")
+            else:
+                continue
+            table = f"{row['paper'].replace('_', ' ')} Table {row['table']}"
+            for ours in (method, *VARIANTS.get(method, ())):
+                if ours in METHODS and (ours not in UNSCREENED or name in WIDE):
+                    yield Printed(table, row["dataset"], name, ours, float(row["accuracy"]))
+
+
+def chain_of(method: str, name: str) -> str:
+    """The chain for a method on a set: wide sets behind a screen, long ones with prototypes."""
+    base = METHODS[method]
+    if name in WIDE and method not in UNSCREENED:
+        return f"{SCREEN} {base}"
+    if name in LONG:
+        return base.replace("immigrate:", f"immigrate:{PROTOTYPES},")
+    return base
+
+
+def fixed(sigma: float, prune: bool, update: str = "") -> str:
+    """IMMIGRATE with one setting of what is tuned otherwise."""
+    text = f"immigrate:sigma={sigma:g},prune={str(prune).lower()},top=1.0"
+    return f"{text},{update} margin" if update else f"{text} margin"
+
+
+def guess(method: str, table: Dataset) -> float:
+    """Seconds that a first repetition may take; what it took is known afterwards."""
+    wide = table.n_features > 1000 and method not in UNSCREENED
+    n, p = min(table.n_samples, 10_000), 500 if wide else table.n_features
+    price = {
+        "IM4": 20e-6, "IMF": 20e-6, "IGT": 15e-6, "IGR": 5e-6, "EGT": 30e-6,
+        "BIM": 15e-6, "B4G": 25e-6, "LOGO": 30e-6, "GFP": 10e-6, "IG1": 1e-6,
+    }  # fmt: skip
+    if n > 3000 and method in ("IGT", "IGR", "IG1"):
+        n = 900
+    return price.get(method, 5e-7) * n * n * p + 0.1
