@@ -16,6 +16,9 @@ from fsframe_relief.scaling import scaled
 
 __all__ = ["Columns", "prepare_columns"]
 
+MOST_ACROSS = 512
+"""Rows longer than this are summed as fast along columns, without a second copy of the table."""
+
 
 @attrs.frozen(kw_only=True, eq=False)
 class Columns:
@@ -23,8 +26,9 @@ class Columns:
 
     Attributes
     ----------
-    plain, scaled : column numbers, (n, n_plain) float64
-        Complete continuous columns, scaled to 0 … 1.
+    plain, scaled, across : column numbers, (n, n_plain) float64, (n_plain or more, n) float64
+        Complete continuous columns, scaled to 0 … 1; up to 512 of them also column by column, with
+        zeros up to a multiple of 8.
     levelled, codes, planes, known : column numbers, (n, n_levelled) codes, bit planes
         Discrete columns, complete ones first; `gap` is the code of a missing value.
     special, values, n_real, weight : column numbers, (n, n_special) float64
@@ -39,6 +43,7 @@ class Columns:
     n_features: int
     plain: NDArray[np.intp]
     scaled: NDArray[np.float64]
+    across: NDArray[np.float64]
     levelled: NDArray[np.intp]
     codes: NDArray[Any]
     n_levels: NDArray[np.int64]
@@ -68,7 +73,7 @@ class Columns:
             raise ValueError("probabilities of missing values are tied to the order of the labels")
         names = ("scaled", "codes", "planes", "known", "values")
         moved: dict[str, Any] = {k: np.ascontiguousarray(getattr(self, k)[rows]) for k in names}
-        return attrs.evolve(self, **moved)
+        return attrs.evolve(self, across=np.ascontiguousarray(self.across[:, rows]), **moved)
 
     @property
     def shares(self) -> bool:
@@ -159,11 +164,13 @@ def prepare_columns(
     gaps = missing[levelled] > 0
     codes, n_levels = level_codes(X, levelled, low, high, whole, bool(gaps.any()), order)
     planes, known, segments = bit_planes(codes, n_levels, bool(gaps.any()))
+    plain_values = scaled(X, plain, low, high, order)
     return Columns(
         n=n,
         n_features=p,
         plain=plain,
-        scaled=scaled(X, plain, low, high, order),
+        scaled=plain_values,
+        across=_across(plain_values),
         levelled=levelled,
         codes=codes,
         n_levels=n_levels,
@@ -184,3 +191,13 @@ def prepare_columns(
         constant_weight=float(weights[constant].sum()),
         blank=np.flatnonzero(blank),
     )
+
+
+def _across(Z: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Column by column, with columns of zeros up to a multiple of 8; nothing if there are many."""
+    n, p = Z.shape
+    if p > MOST_ACROSS:
+        return np.empty((0, n))
+    found = np.zeros((-(-p // 8) * 8, n))
+    found[:p] = Z.T
+    return found

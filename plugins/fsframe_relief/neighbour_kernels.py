@@ -67,15 +67,19 @@ def _class_factors(size, own, prior, signed, omega, factor):
 
 @njit()
 def nearest_weights(
-    D, classes, bounds, counts, k, kind, decay, by_index, pooled, signed, prior, omega
-):
+    D, index, listed, classes, bounds, counts, k, kind, decay, by_index, pooled, signed, prior,
+    omega
+):  # fmt: skip
     """Weights of the k nearest of each class.
+
+    ``D[r]`` are distances to all instances, or if `listed` to the instances ``index[r]``; those of
+    class c are in places ``bounds[r, c] … bounds[r, c + 1]``, and nothing follows the last class.
 
     kind 0: equal, 1: exp(-(rank / decay)^2), 2: 1 / distance. Ties at the k-th place share the
     places left, or with `by_index` are taken in row order. `pooled`: all other classes are one.
     `classes` are those of the targets, whose distance to themselves is NaN already.
     """
-    n_classes = bounds.shape[0] - 1
+    n_classes = bounds.shape[1] - 1
     n_groups = prior.shape[0]
     # One more than asked for: it tells whether the k-th has ties that were not kept.
     most = k + 1
@@ -91,15 +95,15 @@ def nearest_weights(
     for r in range(D.shape[0]):
         mine = classes[r]
         own = 0 if pooled else mine
-        row = D[r]
+        row = D[r, : bounds[r, n_classes]]
         filled[:] = 0
         size[:] = 0.0
         for c in range(n_classes):
             g = (0 if c == mine else 1) if pooled else c
             m = filled[g]
             last = best[g, k] if m == most else np.inf
-            at = bounds[c]
-            part = row[at : bounds[c + 1]]
+            at = bounds[r, c]
+            part = row[at : bounds[r, c + 1]]
             for e in range(part.shape[0]):
                 d = part[e]
                 if not (d < last):
@@ -111,7 +115,7 @@ def nearest_weights(
                     place[g, q] = place[g, q - 1]
                     q -= 1
                 best[g, q] = d
-                units[g, q] = counts[at + e]
+                units[g, q] = counts[index[r, at + e] if listed else at + e]
                 place[g, q] = at + e
                 m = min(m + 1, most)
                 if m == most:
@@ -148,20 +152,21 @@ def nearest_weights(
                 if kept or ((c != g) if not pooled else ((c == mine) != (g == 0))):
                     continue
                 # the tied group is larger than what was kept: the whole row is looked at
-                at = bounds[c]
-                part = row[at : bounds[c + 1]]
+                at = bounds[r, c]
+                part = row[at : bounds[r, c + 1]]
                 for e in range(part.shape[0]):
                     if part[e] <= high:
                         near[found] = at + e
                         group[found] = g
                         found += 1
-                        tied += counts[at + e] if part[e] >= low else 0.0
+                        j = index[r, at + e] if listed else at + e
+                        tied += counts[j] if part[e] >= low else 0.0
             left = k - nearer
             share = min(1.0, left / tied) if tied > 0.0 else 0.0
             for q in range(begin, found):
                 j = near[q]
                 d = row[j]
-                w = 1.0 * counts[j]
+                w = 1.0 * counts[index[r, j] if listed else j]
                 if d >= low:
                     if by_index:
                         w = min(w, left)

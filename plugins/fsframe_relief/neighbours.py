@@ -106,24 +106,39 @@ class Nearest:
     ) -> None:
         """Overwrite distances by weights."""
         D[np.arange(len(rows)), rows] = np.nan
-        self.weigh_listed(D, rows, target, target.bounds, target.counts)
+        bounds = np.tile(target.bounds, (len(rows), 1))
+        self._weigh(D, np.empty((0, 0), dtype=np.int32), rows, target, bounds)
 
     def weigh_listed(
         self,
         D: NDArray[np.float64],
+        index: NDArray[np.int32],
         rows: NDArray[np.int64],
         target: Target,
         bounds: NDArray[np.int64],
-        counts: NDArray[np.float64],
     ) -> None:
-        """The same for distances to some instances only: class c in columns ``bounds[c] …``."""
+        """The same for distances to the instances ``index[r]`` only.
+
+        Those of class c are in places ``bounds[r, c] … bounds[r, c + 1]``; what lies beyond the
+        last class is left as it is.
+        """
+        self._weigh(D, index, rows, target, bounds)
+
+    def _weigh(
+        self,
+        D: NDArray[np.float64],
+        index: NDArray[np.int32],
+        rows: NDArray[np.int64],
+        target: Target,
+        bounds: NDArray[np.int64],
+    ) -> None:
         from fsframe_relief.neighbour_kernels import nearest_weights
 
         prior = np.array([0.5, 0.5]) if self.pooled else target.prior
         nearest_weights(
-            D, target.y[rows], bounds, counts, min(self.k, D.shape[1]),
-            WEIGHTINGS.index(self.weighting), self.decay, self.ties == "index", self.pooled,
-            target.signed, prior, target.omega[rows],
+            D, index, index.size > 0, target.y[rows], bounds, target.counts,
+            min(self.k, D.shape[1]), WEIGHTINGS.index(self.weighting), self.decay,
+            self.ties == "index", self.pooled, target.signed, prior, target.omega[rows],
         )  # fmt: skip
 
 

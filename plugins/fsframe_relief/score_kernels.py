@@ -20,23 +20,30 @@ __all__ = [
 
 FAST = {"reassoc", "contract", "nsz"}
 CHUNK = 256
+FOLD = 64
 
 
 @njit()
 def folded_lists(C, i0, i1, index, weight, length):
     """For each row i of i0..i1 the columns j > i where ``C[i, j] + C[j, i]`` is not zero."""
     n = C.shape[0]
-    length[:] = 0
-    for j in range(i0 + 1, n):
-        for i in range(i0, min(i1, j)):
+    for j0 in range(i0, n, FOLD):
+        # The part below the diagonal is read along its rows, and turned in the cache.
+        for j in range(j0, min(n, j0 + FOLD)):
+            below = C[j, i0:i1]
+            for r in range(i1 - i0):
+                weight[r, j] = below[r]
+    for r in range(i1 - i0):
+        row = C[i0 + r]
+        m = 0
+        for j in range(i0 + r + 1, n):
             # written in any case and kept if not zero: a branch would be guessed wrong half the
             # time
-            w = C[i, j] + C[j, i]
-            r = i - i0
-            m = length[r]
+            w = weight[r, j] + row[j]
             index[r, m] = j
             weight[r, m] = w
-            length[r] = m + (w != 0.0)
+            m += w != 0.0
+        length[r] = m
 
 
 @njit()

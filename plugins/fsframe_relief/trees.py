@@ -15,11 +15,12 @@ __all__ = ["NearestTrees", "tree_pays"]
 
 MOST_COLUMNS = 4
 LEAST_ROWS = 10_000
+TREE_BLOCK = 2048
 SPARE = 8
 """Candidates beyond the k-th, so that instances tied with it are nearly always among them."""
 
 
-def tree_pays(columns: Columns, rule: Any, target: Target) -> bool:
+def tree_pays(columns: Columns, rule: Any) -> bool:
     """Whether trees find the neighbours faster than a look at all distances.
 
     Notes
@@ -37,7 +38,6 @@ def tree_pays(columns: Columns, rule: Any, target: Target) -> bool:
         and not columns.levelled.size
         and not columns.special.size
         and columns.probability is None
-        and (target.counts == 1).all()
     )
 
 
@@ -51,6 +51,9 @@ class NearestTrees:
     are left to the caller. O(n log n) to build, and per target about k log n for few columns.
     """
 
+    block = TREE_BLOCK
+    threads = 1 << 10
+
     def __init__(self, columns: Columns, rule: Nearest, target: Target) -> None:
         self.columns, self.rule, self.target = columns, rule, target
         bounds = target.bounds
@@ -63,8 +66,8 @@ class NearestTrees:
 
     def listed(
         self, rows: NDArray[np.int64]
-    ) -> tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.bool_]]:
-        """Candidates (b, m) of some targets, their weights, and which targets are settled."""
+    ) -> tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.int64], NDArray[np.bool_]]:
+        """Candidates (b, m) of some targets, their weights, list lengths, and who is settled."""
         b = len(rows)
         index = np.empty((b, int(self.bounds[-1])), dtype=np.int32)
         D = np.empty(index.shape)
@@ -84,5 +87,5 @@ class NearestTrees:
             # equal rows may crowd a target out of its own candidates: all of them are tied at zero
             own = self.target.y[rows] == c
             settled &= ~own | (known < self.width[c])
-        self.rule.weigh_listed(D, rows, self.target, self.bounds, np.ones(D.shape[1]))
-        return index, D, settled
+        self.rule.weigh_listed(D, index, rows, self.target, np.tile(self.bounds, (b, 1)))
+        return index, D, np.full(b, index.shape[1], dtype=np.int64), settled

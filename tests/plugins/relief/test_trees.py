@@ -11,11 +11,12 @@ from fsframe_relief.relieff import Relieff
 from fsframe_relief.rrelieff import Rrelieff
 
 
+@pytest.mark.parametrize("bootstrap", [False, True])
 @pytest.mark.parametrize("digits", [None, 1])
 @pytest.mark.parametrize(
     "method", [Relieff(k=7), Relieff(weighting="rank", k=9), Relieff(k=5, m=300), Rrelieff(k=9)]
 )
-def test_trees_and_all_distances_give_the_same_scores(method, digits, monkeypatch):
+def test_trees_and_all_distances_give_the_same_scores(method, digits, bootstrap, monkeypatch):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(1500, 3))
     if digits is not None:
@@ -24,14 +25,18 @@ def test_trees_and_all_distances_give_the_same_scores(method, digits, monkeypatc
     if not isinstance(method, Rrelieff):
         y = (y > 0).astype(int) + (y > 1)
     data = Dataset.from_arrays(X, y)
-    expected = method.select(data, seed=1).scores
+    if bootstrap:
+        data = data.with_counts(np.random.default_rng(1).integers(1, 4, 1500))
+    with monkeypatch.context() as patch:
+        patch.setattr("fsframe_relief.sums.screen_pays", lambda *_: False)
+        expected = method.select(data, seed=1).scores
     monkeypatch.setattr("fsframe_relief.trees.LEAST_ROWS", 0)
     calls = []
     listed = sums.NearestTrees.listed
 
     def counted(self, rows):
         found = listed(self, rows)
-        calls.append(found[2].mean())
+        calls.append(found[3].mean())
         return found
 
     monkeypatch.setattr(sums.NearestTrees, "listed", counted)
