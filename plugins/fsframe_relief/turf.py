@@ -13,6 +13,7 @@ from fsframe.params import count_or_fraction, param
 from fsframe.run import Run
 from fsframe.selection import Selection, rank_by_score
 from fsframe.selector import Base, WrappingSelector
+from fsframe_relief.rounds import scored_round
 
 __all__ = ["Turf", "ranked_scores"]
 
@@ -33,7 +34,9 @@ class Turf(WrappingSelector):
     tables.
 
     Departure from Moore & White 2007: any selector with scores can be wrapped, a whole chain too,
-    and a fraction is of the columns at hand, not of all columns. One fit of the base per round.
+    and a fraction is of the columns at hand, not of all columns. One fit of the base per round. A
+    round needs the one before, so rounds are not handed to workers, but finished ones are kept, and
+    an interrupted run goes on after the last of them.
 
     References
     ----------
@@ -70,19 +73,18 @@ class Turf(WrappingSelector):
         last = np.full(p, np.nan)
         rounds = np.zeros(p, dtype=np.int64)
         notes: tuple[str, ...] = ()
+        arriving = upstream if self.base is not None else None
         t = 0
         while True:
-            found = base.select(
-                data.take_columns(columns), self._arriving(upstream, columns), run.child(t)
-            )
+            found = scored_round(base, data, columns, arriving, run, t)
             if t == 0:
                 # later rounds would say the same of fewer columns
                 notes = found.warnings
-            last[columns], rounds[columns] = found.scores, t
+            last[columns], rounds[columns] = found.scores[columns], t
             if len(columns) <= target:
                 break
             # A column without a score goes first.
-            order = columns[np.argsort(-np.nan_to_num(found.scores, nan=-np.inf), kind="stable")]
+            order = columns[np.argsort(-np.nan_to_num(last[columns], nan=-np.inf), kind="stable")]
             columns = np.sort(order[: max(target, len(columns) - self._dropped(len(columns)))])
             t += 1
             run.progress(p - len(columns), p - target, "columns dropped")
@@ -100,12 +102,6 @@ class Turf(WrappingSelector):
         if isinstance(self.drop, int):
             return self.drop
         return max(1, int(np.floor(self.drop * n + 1e-9)))
-
-    def _arriving(self, upstream: Selection | None, columns: NDArray[np.intp]) -> Selection | None:
-        """What the stage on the left says of the columns at hand (with a named base)."""
-        if self.base is None or upstream is None:
-            return None
-        return attrs.evolve(upstream.restrict(columns), selected=np.arange(len(columns)))
 
 
 def ranked_scores(last: NDArray[np.float64], rounds: NDArray[np.int64]) -> NDArray[np.float64]:

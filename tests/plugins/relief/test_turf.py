@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 
 from fsframe.chain import Chain
 from fsframe.dataset import Dataset
 from fsframe.errors import RequestError
+from fsframe.run import Run
+from fsframe_relief.relieff import Relieff
 from fsframe_relief.turf import Turf, ranked_scores
 
 
@@ -79,3 +83,63 @@ def test_scores_of_equal_or_rising_rounds_stay_in_order():
     assert scores[1] < 0.0
     assert scores[4] < scores[1]
     assert np.isnan(scores[3])
+
+
+class Stop(Exception):
+    """Ends a run as any failure would."""
+
+
+@pytest.mark.parametrize("base", ["relieff:k=5,m=60", "mim:top=20 relieff:k=5"])
+def test_an_interrupted_run_goes_on_after_its_last_finished_round(base, tmp_path, monkeypatch):
+    chain, data = Chain.parse(f"{base} turf:drop=6,top=4"), make_data()
+    whole = chain.run(data, seed=3)
+    out = tmp_path / "run.h5"
+
+    def stop_late(progress):
+        if progress.label == "columns dropped" and progress.done >= 18:
+            raise Stop
+
+    with pytest.raises(Stop):
+        chain.run(data, seed=3, out=out, listener=stop_late)
+    looks = []
+    select = Relieff._select
+
+    def counted(self, local, upstream, run):
+        looks.append(local.n_features)
+        return select(self, local, upstream, run)
+
+    monkeypatch.setattr(Relieff, "_select", counted)
+    record = chain.run(data, seed=3, out=out)
+    # rounds of 30, 24 and 18 columns were finished, and the stages on the left
+    assert looks == [12, 6, 4]
+    assert record.digests() == whole.digests()
+
+
+def test_a_base_that_resamples_keeps_its_own_units_and_gets_the_executor(monkeypatch):
+    runs = []
+    select = Relieff.select_many
+
+    def seen(self, data, counts, upstream=None, run=None, seed=None):
+        runs.append(run)
+        return select(self, data, counts, upstream, run)
+
+    monkeypatch.setattr(Relieff, "select_many", seen)
+    with ThreadPoolExecutor(1) as pool:
+        run = Run(executor=pool)
+        Turf(base="relieff:k=3,top=5 ensemble:n=2", drop=0.5, top=8).select(make_data(), run=run)
+        resampled = len(runs)
+        runs.clear()
+        Turf(base="relieff:k=3", drop=0.5, top=8).select(make_data(), run=run)
+    # two rounds of two resamples, in one batch or two; a round by itself is no resample
+    assert resampled >= 2
+    assert not runs
+
+
+def test_counts_reach_the_wrapped_selector():
+    data = make_data()
+    counts = np.random.default_rng(0).multinomial(120, np.full(120, 1 / 120))
+    drawn = data.with_counts(counts)
+    found = Turf(base="relieff:k=5", drop=1.0, top=29).select(drawn)
+    first = Relieff(k=5).select(drawn).scores
+    gone = found.tables["round"] == 0
+    np.testing.assert_array_equal(found.tables["last_score"][gone], first[gone])
