@@ -7,9 +7,10 @@
     python benchmarks/margin/speed.py rows  --data ELE.csv.gz
     python benchmarks/margin/speed.py memory         peak memory of every method under its bound
 
-The R package Immigrate is run where `Rscript` and the package are there. Where not, the ratio is to
-its seconds as they were measured once, version 0.2.1 under R 4.2.2, one thread, on a machine of the
-AVX-512 class: such ratios are marked "recorded", and are no measurement of this run.
+The R package Immigrate is run where `Rscript` and the package are there, and its W is compared.
+Where not, the ratio is to its seconds as they were measured once, version 0.2.1 under R 4.2.2, one
+thread, on a machine of the AVX-512 class: such ratios are marked "recorded", and are no measurement
+of this run.
 
 Seconds are processor seconds of one thread where nothing else is said: others may be working on the
 machine, and R and the plain expressions use one thread as well. Wall seconds on two threads stand
@@ -60,8 +61,8 @@ def gemm_rate(size: int = 1500) -> float:
         return 2e-9 * size**3 / best(lambda: A @ B)
 
 
-def package_seconds(X: Any, y: Any) -> float | None:
-    """Seconds of the R package on this table, or None where it cannot be run."""
+def package_run(X: Any, y: Any) -> tuple[float, int, np.ndarray] | None:
+    """Processor seconds, iterations and W of the R package, or None where it cannot be run."""
     if shutil.which("Rscript") is None:
         return None
     with tempfile.TemporaryDirectory() as folder:
@@ -70,15 +71,24 @@ def package_seconds(X: Any, y: Any) -> float | None:
             writer = csv.writer(file)
             writer.writerow([f"f{a}" for a in range(X.shape[1])] + ["class"])
             writer.writerows([*row, label] for row, label in zip(X.tolist(), y, strict=True))
+        weights = path.with_name("weights.csv")
         done = subprocess.run(
-            ["Rscript", str(HERE / "package.R"), str(path)],
+            ["Rscript", str(HERE / "package.R"), str(path), str(weights)],
             capture_output=True, text=True, check=False,
         )  # fmt: skip
-    return float(done.stdout.split()[-1]) if done.returncode == 0 else None
+        if done.returncode:
+            print((done.stderr.strip().splitlines() or ["R failed"])[-1])
+            return None
+        seconds, iterations = done.stdout.split()[-2:]
+        return float(seconds), int(iterations), np.loadtxt(weights, delimiter=",")
 
 
 def part_fit(options: argparse.Namespace) -> None:
-    """One fit of ten whole steps: the same work for every program."""
+    """One fit of ten whole steps: the same work for every program.
+
+    Against plain expressions and the machine's GEMM with the element-wise update, against the R
+    package with its own (psd-clip), which costs an eigendecomposition more.
+    """
     from plain import plain_fit
     from worker import simulated
 
@@ -87,39 +97,45 @@ def part_fit(options: argparse.Namespace) -> None:
     from fsframe_margin.tiled_passes import pair_space
 
     rate = gemm_rate()
-    has_r = shutil.which("Rscript") is not None
     print(f"double GEMM, one thread: {rate:.0f} GFLOP/s; load {os.getloadavg()[0]:.1f}")
-    print("R: " + ("found" if has_r else "not installed; ratios to R are to recorded seconds"))
     print(
         f"{'N':<5} {'A':<4} {'ours s':<8} {'two threads, wall s':<20} {'plain s':<8} "
-        f"{'plain/ours':<11} {'R s':<7} {'R/ours':<7} {'wanted':<7} {'GFLOP/s':<8} of GEMM"
+        f"{'plain/ours':<11} {'GFLOP/s':<8} {'of GEMM':<8} {'ours, psd-clip s':<17} {'R s':<8} "
+        f"{'R/ours':<7} {'wanted':<7} W of both differ by"
     )
     for (n, A), recorded in RECORDED.items():
+        if options.size and f"{n}x{A}" not in options.size:
+            continue
         X, y = simulated(n, A)
         start = np.eye(A) / np.sqrt(A)
 
-        def ours(threads: int, steps: int = 10, X=X, y=y, start=start) -> Any:  # type: ignore[no-untyped-def]
+        def ours(threads: int, rule: str, steps: int = 10, X=X, y=y, start=start) -> Any:  # type: ignore[no-untyped-def]
             with one_blas_thread:
                 return descend(
-                    pair_space(X, y, threads=threads), start, 1.0,
+                    pair_space(X, y, threads=threads), start, 1.0, rule=rule,
                     line_search=False, max_iter=steps, tol=0.0, keep_best=False,
                 ).weights  # fmt: skip
 
         with threadpool_limits(1):
-            difference = np.abs(ours(1, 2) - plain_fit(X, y, 1.0, 2)).max()
+            difference = np.abs(ours(1, "elementwise", 2) - plain_fit(X, y, 1.0, 2)).max()
             assert difference < 1e-8, f"the programs disagree by {difference}"
             plain = 5 * best(lambda X=X, y=y: plain_fit(X, y, 1.0, 2), 1)
-        one = best(lambda: ours(1), options.repeats)
-        both = best(lambda: ours(2), options.repeats, time.perf_counter)
-        measured = package_seconds(X, y) if has_r else None
-        r = recorded if measured is None else measured
+        one = best(lambda: ours(1, "elementwise"), options.repeats)
+        clipped = best(lambda: ours(1, "psd-clip"), options.repeats)
+        both = best(lambda: ours(2, "elementwise"), options.repeats, time.perf_counter)
         # nominal work: two products of all pairs with all entries of W, 4 P A² per iteration
         flops = 10 * 4e-9 * (n * (n - 1) / 2) * A * A / one
-        note = "" if measured is not None else " recorded"
+        run = None if options.no_package else package_run(X, y)
+        if run is None:
+            r, note = recorded, "recorded, not run"
+        else:
+            r, iterations, W = run
+            note = f"{np.abs(W - ours(1, 'psd-clip')).max():.1e}"
+            assert iterations == 10, f"the package stopped after {iterations} iterations"
         print(
             f"{n:<5} {A:<4} {one:<8.4f} {both:<20.4f} {plain:<8.2f} {plain / one:<11.1f} "
-            f"{r:<7.2f} {r / one:<7.0f} {WANTED.get((n, A), '')!s:<7} {flops:<8.0f} "
-            f"{flops / rate:.2f}{note}",
+            f"{flops:<8.0f} {flops / rate:<8.2f} {clipped:<17.4f} {r:<8.2f} {r / clipped:<7.0f} "
+            f"{WANTED.get((n, A), '')!s:<7} {note}",
             flush=True,
         )
 
@@ -289,6 +305,8 @@ def main() -> None:
     parser.add_argument("--iterations", type=int, default=5)
     parser.add_argument("--sigma", type=float, default=4.0)
     parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--size", action="append", help="fit: one size, such as 351x34; repeat")
+    parser.add_argument("--no-package", action="store_true", help="fit: leave R out")
     options = parser.parse_args()
     sys.path.insert(0, str(HERE))
     parts[options.part](options)

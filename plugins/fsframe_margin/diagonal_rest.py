@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe_margin import pair_kernels
+from fsframe_margin import linear_kernels
 from fsframe_margin.margins import PairSpace, Point
 
 __all__ = ["DiagonalRestSpace"]
@@ -54,21 +54,19 @@ class DiagonalRestSpace(PairSpace):
         W, v = self.split(weights)
         q = super().measure(W)
         squares = np.zeros_like(q)
-        self._each_chunk(lambda a, b: pair_kernels.pair_squares(self.restT, v, squares, a, b))
+        self._each_chunk(lambda a, b: linear_kernels.pair_squares(self.restT, v, squares, a, b))
         q += squares
         return q
 
     def gradient(self, point: Point, sigma: float, outer: Floats | None = None) -> Floats:
         pairs = super().gradient(point, sigma, outer)
-        outer = self.outer if outer is None else outer
-        hits = np.where(self.alone, np.inf, point.log_hits)
+        by = self.shares(point, sigma, outer)
+        measured = point.measured
+        assert measured is not None
 
         def squares(start: int, stop: int) -> Floats:
             u = np.zeros(self.restT.shape[0])
-            pair_kernels.pair_square_means(
-                self.restT, point.measured, outer, self.count, hits, point.log_misses,
-                self.end, 1.0 / sigma, u, start, stop,
-            )  # fmt: skip
+            linear_kernels.pair_square_means(self.restT, measured, by, u, start, stop)
             return u
 
         u = np.zeros(self.restT.shape[0])

@@ -8,7 +8,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe_margin import pair_kernels
+from fsframe_margin import neighbour_shares
 from fsframe_margin.descent import _SMALLEST_STEP, _SUFFICIENT, Descent
 from fsframe_margin.implicit_weights import ImplicitPairs, ImplicitWeights
 
@@ -44,11 +44,7 @@ def descend_implicit(
         measured = point.measured
         assert measured is not None
         c = np.empty(pairs.pairs)
-        hits = np.where(space.alone, np.inf, point.log_hits)
-        pair_kernels.pair_coefficients(
-            measured, space.outer, space.count, hits, point.log_misses,
-            space.end, 1.0 / sigma, 0, 1, c,
-        )  # fmt: skip
+        neighbour_shares.pair_coefficients(measured, space.shares(point, sigma), 0, 1, c)
         target = pairs.direction(c, weights, rate)
         if target is None:
             converged, stopped = True, "no weights lower the cost: (−Σ)⁺ is zero"

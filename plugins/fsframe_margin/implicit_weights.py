@@ -7,20 +7,22 @@ Under the element-wise rule every W on the way is a combination of matrices
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe_margin import pair_kernels
+from fsframe_margin import pair_lists
 from fsframe_margin.margins import PairSpace
 from fsframe_margin.tiled_passes import column_tiles
 
 __all__ = ["THREAD_BYTES", "Direction", "ImplicitPairs", "ImplicitWeights", "WeightSummary"]
 
 Floats = NDArray[np.float64]
+_Pairs = tuple[NDArray[np.intp], NDArray[np.intp], Floats]
 
 _ROWS, _COLUMNS = 512, 1024
 _PAIRS = 4096
@@ -107,10 +109,10 @@ class ImplicitPairs:
         self.first, self.second = first, second
         self.pairs = len(first)
 
-    def _differences(self, start: int, stop: int, a: int, b: int) -> Floats:
-        """|x_i − x_j| of a range of pairs in a range of columns."""
-        D = self.X[self.first[start:stop], a:b]
-        D -= self.X[self.second[start:stop], a:b]
+    def _differences(self, pairs: NDArray[np.intp] | slice, a: int, b: int) -> Floats:
+        """|x_i − x_j| of some pairs in a range of columns."""
+        D = self.X[self.first[pairs], a:b]
+        D -= self.X[self.second[pairs], a:b]
         return np.abs(D, out=D)
 
     def _chunks(self) -> list[tuple[int, int]]:
@@ -119,13 +121,15 @@ class ImplicitPairs:
     def _scatter_tiles(
         self, coefficients: tuple[Floats, ...], a: int, b: int, c: int, d: int
     ) -> list[Floats]:
-        """One tile of Dᵀ diag(c_k) D per term."""
+        """One tile of Dᵀ diag(c_k) D per term, from pairs that some term has a coefficient for."""
         out = [np.zeros((b - a, d - c)) for _ in coefficients]
-        for start, stop in self._chunks():
-            left = self._differences(start, stop, a, b)
-            right = left if (a, b) == (c, d) else self._differences(start, stop, c, d)
+        live = np.flatnonzero(np.any(coefficients, axis=0))
+        for start, stop in column_tiles(live.size, _PAIRS):
+            pairs = live[start:stop]
+            left = self._differences(pairs, a, b)
+            right = left if (a, b) == (c, d) else self._differences(pairs, c, d)
             for tile, weights in zip(out, coefficients, strict=True):
-                tile += (left * weights[start:stop, None]).T @ right
+                tile += (left * weights[pairs, None]).T @ right
         return out
 
     def _weight_tile(
@@ -148,7 +152,7 @@ class ImplicitPairs:
         for c in range(b, self.space.features, _COLUMNS):
             yield c, min(c + _COLUMNS, self.space.features), 2.0
 
-    def _each_row_tile(self, work):  # type: ignore[no-untyped-def]
+    def _each_row_tile(self, work: Callable[[int, int], Any]) -> list[Any]:
         tiles = column_tiles(self.space.features, _ROWS)
         if self.space.threads == 1 or len(tiles) == 1:
             return [work(a, b) for a, b in tiles]
@@ -157,7 +161,7 @@ class ImplicitPairs:
 
     def _square(self, values: Floats) -> Floats:
         q = np.zeros((self.space.n_rows,) * 2)
-        pair_kernels.spread_pairs(q, 0, 1, values)
+        pair_lists.spread_pairs(q, 0, 1, values)
         return q
 
     def measure(self, weights: ImplicitWeights, penalty: float = 0.0) -> Floats:
@@ -167,7 +171,9 @@ class ImplicitPairs:
             q = np.zeros(self.pairs)
             if not weights.factors:
                 for start, stop in self._chunks():
-                    q[start:stop] = self._differences(start, stop, a, b) ** 2 @ weights.main[a:b]
+                    q[start:stop] = (
+                        self._differences(slice(start, stop), a, b) ** 2 @ weights.main[a:b]
+                    )
                 return q
             for c, d, often in self._blocks(a, b):
                 tile = self._weight_tile(weights, penalty, a, b, c, d)
@@ -180,14 +186,15 @@ class ImplicitPairs:
         self, tile: Floats, a: int, b: int, c: int, d: int, often: float, q: Floats
     ) -> None:
         for start, stop in self._chunks():
-            left = self._differences(start, stop, a, b)
-            right = left if (a, b) == (c, d) else self._differences(start, stop, c, d)
-            q[start:stop] += often * pair_kernels.row_products(left @ tile, right)
+            left = self._differences(slice(start, stop), a, b)
+            right = left if (a, b) == (c, d) else self._differences(slice(start, stop), c, d)
+            q[start:stop] += often * pair_lists.row_products(left @ tile, right)
 
     def direction(
         self, coefficients: Floats, current: ImplicitWeights, penalty: float
     ) -> Direction | None:
         """U = (−Σ − λ)⁺ / ‖·‖_F for Σ = Dᵀ diag(coefficients) D, or None where it is zero."""
+        coefficients = np.where(np.abs(coefficients) > self.space.negligible, coefficients, 0.0)
 
         def part(a: int, b: int) -> tuple[Floats, float, float, float]:
             q, norm, overlap, total = np.zeros(self.pairs), 0.0, 0.0, 0.0
@@ -247,7 +254,7 @@ class ImplicitPairs:
         """Scores, main effects and the `n_pairs` largest pairs of W; one pass."""
         features = self.space.features
 
-        def part(a: int, b: int):  # type: ignore[no-untyped-def]
+        def part(a: int, b: int) -> tuple[Floats, Floats, _Pairs]:
             squares = np.zeros(features)
             best = (np.empty(0, np.intp), np.empty(0, np.intp), np.empty(0))
             for c, d, _ in self._blocks(a, b):
@@ -297,7 +304,7 @@ class ImplicitPairs:
                 for k, row in enumerate(rows):
                     left = np.abs(row[a:b] - self.X[:, a:b])
                     right = np.abs(row[c:d] - self.X[:, c:d])
-                    q[k] += often * pair_kernels.row_products(left @ tile, right)
+                    q[k] += often * pair_lists.row_products(left @ tile, right)
             return q
 
         total = np.zeros((len(rows), n))
@@ -313,7 +320,7 @@ def _in_order(parts: list[Floats], size: int) -> Floats:
     return total
 
 
-def _largest(tile: Floats, a: int, c: int, best: tuple, n: int) -> tuple:  # type: ignore[type-arg]
+def _largest(tile: Floats, a: int, c: int, best: _Pairs, n: int) -> _Pairs:
     """The n largest positive entries of what is held and of a tile, by column numbers."""
     flat = tile.ravel()
     if len(best[2]) == n:

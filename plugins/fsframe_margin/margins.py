@@ -16,9 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.errors import DataError
-from fsframe_margin import pair_kernels, streamed_kernels
+from fsframe_margin import linear_kernels, neighbour_shares, pair_blocks, streamed_kernels
+from fsframe_margin.neighbour_shares import SMALLEST_SUM, Shares
 
-__all__ = ["PairSpace", "Point", "upper_tiles"]
+__all__ = ["PairSpace", "Point", "upper_entries", "upper_tiles"]
 
 Floats = NDArray[np.float64]
 
@@ -27,6 +28,9 @@ STORED_ROWS = 4096
 
 _CHUNK = 1 << 16
 """Pairs per unit of work: reductions are split by it, never by the number of threads."""
+
+_SPARSE = 0.6
+"""W goes entry by entry where it has fewer entries than this share of its tiles' (measured)."""
 
 
 @attrs.define
@@ -130,13 +134,19 @@ class PairSpace:
             return list(pool.map(lambda chunk: work(*chunk), self.chunks))
 
     def measure(self, weights: Floats) -> Floats:
-        """q over all pairs as (n, n), rows sorted by class; zero on the diagonal."""
+        """q over all pairs i < j as (n, n), rows sorted by class; zero elsewhere."""
         q = np.zeros((self.n_rows, self.n_rows))
         if self.linear:
-            self._each_chunk(lambda a, b: pair_kernels.pair_manhattan(self.XT, weights, q, a, b))
+            self._each_chunk(lambda a, b: linear_kernels.pair_manhattan(self.XT, weights, q, a, b))
+            return q
+        tiles = self.tiles(weights)
+        if np.count_nonzero(weights) < 2 * _SPARSE * 16 * _tiles_in_use(tiles):
+            # only features with an entry need differences
+            used = np.flatnonzero(weights.any(axis=0))
+            X, entries = self.XT[used], upper_entries(weights[np.ix_(used, used)])
+            self._each_chunk(lambda a, b: pair_blocks.pair_sparse_quadratics(X, *entries, q, a, b))
         else:
-            tiles = self.tiles(weights)
-            self._each_chunk(lambda a, b: pair_kernels.pair_quadratics(self.XT, tiles, q, a, b))
+            self._each_chunk(lambda a, b: pair_blocks.pair_quadratics(self.XT, tiles, q, a, b))
         return q
 
     def point(self, weights: Floats, sigma: float) -> Point:
@@ -163,16 +173,58 @@ class PairSpace:
         sigma: float,
     ) -> Point:
         """The point whose measurements are a·first + b·second, as q is linear in the weights."""
-        hits, misses = np.empty(self.n_rows), np.empty(self.n_rows)
         other = first if second is None else second
-        self._each_chunk(
-            lambda i, j: pair_kernels.log_sums(
-                first, other, a / sigma, b / sigma,
-                self.count, self.begin, self.end, hits, misses, i, j,
-            )
-        )  # fmt: skip
+        hits, misses = self._log_sums(first, other, a / sigma, b / sigma)
         measured = first if second is None else None
         return Point(weights, measured, self._cost(hits, misses, sigma), hits, misses)
+
+    def _log_sums(self, first: Floats, second: Floats, a: float, b: float) -> tuple[Floats, Floats]:
+        """log Σ count·exp(−q/σ) over hits and misses of every row, q/σ = a·first + b·second."""
+        n = self.n_rows
+
+        def sums(i: int, j: int) -> Floats:
+            part = np.zeros((2, n))
+            neighbour_shares.direct_sums(
+                first, second, a, b, self.count, self.end, part[0], part[1], i, j
+            )
+            return part
+
+        both = np.zeros((2, n))
+        for part in self._each_chunk(sums):
+            both += part
+        both[0, self.alone] = 1.0
+        if both.min() >= SMALLEST_SUM:
+            hits, misses = np.log(both)
+            hits[self.alone] = -np.inf
+            return hits, misses
+        hits, misses = np.empty(n), np.empty(n)
+        one, other = first + first.T, second + second.T
+        self._each_chunk(
+            lambda i, j: neighbour_shares.log_sums(
+                one, other, a, b, self.count, self.begin, self.end, hits, misses, i, j
+            )
+        )
+        return hits, misses
+
+    def shares(self, point: Point, sigma: float, outer: Floats | None = None) -> Shares:
+        """What the coefficients c_ij of Σ = Σ_ij c_ij d_ij d_ijᵀ depend on besides q."""
+        outer = self.outer if outer is None else outer
+        # a row without a hit has outer weight 0; any finite log-sum keeps 0 · exp finite
+        hits = np.where(self.alone, np.inf, point.log_hits)
+        hit_rate = miss_rate = np.empty(0)
+        if min(hits.min(), point.log_misses.min()) >= np.log(SMALLEST_SUM):
+            hit_rate, miss_rate = outer * np.exp(-hits), outer * np.exp(-point.log_misses)
+        return Shares(
+            outer, self.count, hits, point.log_misses, hit_rate, miss_rate, self.end, 1.0 / sigma
+        )
+
+    @property
+    def negligible(self) -> float:
+        """A size that coefficients may be neglected below.
+
+        All together they are then less than one unit roundoff of Σ |c_ij| = 2 Σ_n o_n.
+        """
+        return float(np.finfo(float).eps) * self.total / self.n_rows**2
 
     def _cost(self, hits: Floats, misses: Floats, sigma: float) -> float:
         return sigma * float(np.dot(self.outer, misses - np.where(self.alone, 0.0, hits)))
@@ -182,21 +234,19 @@ class PairSpace:
 
         `outer` (rows sorted by class) takes the place of the space's own outer weights.
         """
-        outer = self.outer if outer is None else outer
-        # a row without a hit has outer weight 0; any finite log-sum keeps 0 · exp finite
-        hits = np.where(self.alone, np.inf, point.log_hits)
-        common = (outer, self.count, hits, point.log_misses, self.end, 1.0 / sigma)
-        kernel = pair_kernels.pair_means if self.linear else pair_kernels.pair_scatter
+        by = self.shares(point, sigma, outer)
         shape = (1, self.features) if self.linear else (self.XT.shape[0],) * 2
 
         def scatter(start: int, stop: int) -> Floats:
             S = np.zeros(shape)
-            if point.measured is not None:
-                kernel(self.XT, point.measured, *common, S[0] if self.linear else S, start, stop)
-            else:
+            if point.measured is None:
                 tiles = self.tiles(point.weights)
-                streamed_kernels.streamed_scatter(
-                    self.XT, tiles, self.linear, *common, S, start, stop
+                streamed_kernels.streamed_scatter(self.XT, tiles, self.linear, by, S, start, stop)
+            elif self.linear:
+                linear_kernels.pair_means(self.XT, point.measured, by, S[0], start, stop)
+            else:
+                pair_blocks.pair_scatter(
+                    self.XT, point.measured, by, self.negligible, S, start, stop
                 )
             return S
 
@@ -236,3 +286,32 @@ def upper_tiles(W: Floats, padded: int) -> Floats:
     full *= 2.0 - np.equal.outer(tile, tile)
     full[np.greater.outer(tile, tile)] = 0.0
     return full
+
+
+def _tiles_in_use(tiles: Floats) -> int:
+    """How many 4 × 4 tiles of the upper triangle hold anything."""
+    size = tiles.shape[0] // 4
+    return int(np.count_nonzero(tiles.reshape(size, 4, size, 4).any(axis=(1, 3))))
+
+
+def upper_entries(W: Floats) -> tuple[NDArray[np.intp], NDArray[np.intp], Floats]:
+    """Entries of W's upper triangle four at a time: their row (m,), columns and values (m, 4).
+
+    Entries beside the diagonal are doubled, so that q is a sum over the upper triangle; rows are
+    filled up with zeros.
+
+    >>> rows, columns, values = upper_entries(np.array([[1.0, 0.5], [0.5, 0.0]]))
+    >>> rows.tolist(), columns.tolist(), values.tolist()
+    ([0], [[0, 1, 0, 0]], [[1.0, 1.0, 0.0, 0.0]])
+    """
+    upper = np.triu(W)
+    i, j = np.nonzero(upper)
+    fours = -(-np.bincount(i, minlength=len(W)) // 4)
+    rows = np.repeat(np.arange(len(W)), fours)
+    first = np.searchsorted(i, np.arange(len(W)))
+    place = 4 * (np.cumsum(fours) - fours)[i] + np.arange(len(i)) - first[i]
+    columns = np.repeat(rows, 4)
+    columns[place] = j
+    values = np.zeros(len(columns))
+    values[place] = upper[i, j] * np.where(i == j, 1.0, 2.0)
+    return rows, columns.reshape(-1, 4), values.reshape(-1, 4)

@@ -3,28 +3,32 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fsframe.compiled import njit
-from fsframe_margin.pair_kernels import (
-    BLOCK,
-    _add_weighted,
-    _block_quadratics,
-    _block_scatter,
-    _coefficients,
-    _distances,
-    _row_log_sums,
-    _scaled,
-    _smallest,
-    _terms,
-    _total,
-    _weighted_difference,
+from fsframe_margin.linear_kernels import add_weighted, weighted_difference
+from fsframe_margin.neighbour_shares import (
+    SUM,
+    Shares,
+    row_coefficients,
+    row_log_sums,
+    scaled,
+    smallest,
+    terms,
+    total,
 )
+from fsframe_margin.pair_blocks import BLOCK, block_quadratics, block_scatter, distances
 
 __all__ = ["cross_measures", "expectations", "streamed_log_sums", "streamed_scatter"]
 
+Floats = NDArray[np.float64]
+Places = NDArray[np.intp]
+
 
 @njit()
-def _one_to_many(own, others, U, linear, D, T, q):  # type: ignore[no-untyped-def]
+def _one_to_many(
+    own: Floats, others: Floats, U: Floats, linear: bool, D: Floats, T: Floats, q: Floats
+) -> None:
     """q(own, others[:, j]) for every j, in blocks; for linear weights U is (1, A)."""
     A, N = others.shape
     if linear:
@@ -32,17 +36,19 @@ def _one_to_many(own, others, U, linear, D, T, q):  # type: ignore[no-untyped-de
             q[j] = 0.0
         for a in range(A):
             if U[0, a] != 0.0:
-                _add_weighted(own[a], others[a], U[0, a], q)
+                add_weighted(own[a], others[a], U[0, a], q)
         return
     for j in range(0, N, BLOCK):
         n = min(BLOCK, N - j)
         for a in range(A):
-            _distances(own[a], others[a, j : j + n], D[a, :n])
-        _block_quadratics(D, U, n, q[j : j + n], T)
+            distances(own[a], others[a, j : j + n], D[a, :n])
+        block_quadratics(D, U, n, q[j : j + n], T)
 
 
 @njit()
-def cross_measures(rows, XT, U, linear, q, start, stop):  # type: ignore[no-untyped-def]
+def cross_measures(
+    rows: Floats, XT: Floats, U: Floats, linear: bool, q: Floats, start: int, stop: int
+) -> None:
     """Write q(row, x_j) of new rows start ≤ i < stop, held as (rows, A), into q (rows, N)."""
     A = XT.shape[0]
     D = np.empty((A, BLOCK))
@@ -52,9 +58,19 @@ def cross_measures(rows, XT, U, linear, q, start, stop):  # type: ignore[no-unty
 
 
 @njit()
-def streamed_log_sums(  # type: ignore[no-untyped-def]
-    XT, U, linear, inverse, count, begin, end, log_hits, log_misses, start, stop
-):
+def streamed_log_sums(
+    XT: Floats,
+    U: Floats,
+    linear: bool,
+    inverse: float,
+    count: Floats,
+    begin: Places,
+    end: Places,
+    log_hits: Floats,
+    log_misses: Floats,
+    start: int,
+    stop: int,
+) -> None:
     """As `log_sums`, with q formed for one row at a time and thrown away."""
     A, N = XT.shape
     D = np.empty((A, BLOCK))
@@ -66,14 +82,14 @@ def streamed_log_sums(  # type: ignore[no-untyped-def]
         for a in range(A):
             own[a] = XT[a, i]
         _one_to_many(own, XT, U, linear, D, T, q)
-        _scaled(q, q, inverse, 0.0, z)
-        _row_log_sums(z, i, count, begin, end, log_hits, log_misses)
+        scaled(q, q, inverse, 0.0, z)
+        row_log_sums(z, i, count, begin, end, log_hits, log_misses)
 
 
 @njit()
-def streamed_scatter(  # type: ignore[no-untyped-def]
-    XT, U, linear, outer, count, log_hits, log_misses, end, inverse, S, start, stop
-):
+def streamed_scatter(
+    XT: Floats, U: Floats, linear: bool, by: Shares, S: Floats, start: int, stop: int
+) -> None:
     """As `pair_scatter` (or, for linear weights, `pair_means`), with q formed again from U."""
     A, N = XT.shape
     D = np.empty((A, BLOCK))
@@ -87,28 +103,30 @@ def streamed_scatter(  # type: ignore[no-untyped-def]
             own[a] = XT[a, i]
         rest = N - i - 1
         _one_to_many(own, XT[:, i + 1 :], U, linear, D, T, q[i + 1 :])
-        _coefficients(q, i, i + 1, rest, outer, count, log_hits, log_misses, end, inverse, c, 0)
+        row_coefficients(q, i, i + 1, rest, by, c)
         if linear:
             for a in range(A):
-                S[0, a] += _weighted_difference(own[a], XT[a, i + 1 :], c[:rest])
+                S[0, a] += weighted_difference(own[a], XT[a, i + 1 :], c[:rest])
             continue
         for j in range(i + 1, N, BLOCK):
             n = min(BLOCK, N - j)
             for a in range(A):
-                _distances(own[a], XT[a, j : j + n], D[a, :n])
-            _block_scatter(D, c[j - i - 1 : j - i - 1 + n], n, S, E)
+                distances(own[a], XT[a, j : j + n], D[a, :n])
+            block_scatter(D, c[j - i - 1 : j - i - 1 + n], n, S, E)
 
 
-@njit(fastmath={"reassoc", "contract", "nsz"})
-def _product(a, b):  # type: ignore[no-untyped-def]
-    total = 0.0
+@njit(fastmath=SUM)
+def _product(a: Floats, b: Floats) -> float:
+    found = 0.0
     for p in range(a.size):
-        total += a[p] * b[p]
-    return total
+        found += a[p] * b[p]
+    return found
 
 
 @njit()
-def expectations(q, scale, count, bounds, skip, out):  # type: ignore[no-untyped-def]
+def expectations(
+    q: Floats, scale: float, count: Floats, bounds: Places, skip: Places, out: Floats
+) -> None:
     """Write Σ_j α_j^c q_j of eq. 3.18 for every row of q and every class into out.
 
     Columns of q are sorted by class, class c being bounds[c] … bounds[c+1]; q·scale is q/σ;
@@ -117,7 +135,7 @@ def expectations(q, scale, count, bounds, skip, out):  # type: ignore[no-untyped
     """
     z = np.empty(q.shape[1])
     for i in range(q.shape[0]):
-        _scaled(q[i], q[i], scale, 0.0, z)
+        scaled(q[i], q[i], scale, 0.0, z)
         if skip[i] >= 0:
             z[skip[i]] = np.inf
         for c in range(bounds.size - 1):
@@ -127,5 +145,5 @@ def expectations(q, scale, count, bounds, skip, out):  # type: ignore[no-untyped
                 out[i, c] = np.inf
                 continue
             shares = z[first:last]
-            _terms(shares, _smallest(shares), count[first:last])
-            out[i, c] = _product(shares, q[i, first:last]) / _total(shares)
+            terms(shares, smallest(shares), count[first:last])
+            out[i, c] = _product(shares, q[i, first:last]) / total(shares)

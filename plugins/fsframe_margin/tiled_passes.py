@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe_margin import pair_kernels
+from fsframe_margin import neighbour_shares, pair_lists
 from fsframe_margin.margins import PairSpace, Point
 
 __all__ = ["TILED_FEATURES", "TiledSpace", "column_tiles", "pair_space"]
@@ -40,14 +42,14 @@ class TiledSpace(PairSpace):
     take tiles; what they return is summed in the order of the tiles.
     """
 
-    def _each_tile(self, work):  # type: ignore[no-untyped-def]
+    def _each_tile(self, work: Callable[[int, int], Any]) -> list[Any]:
         tiles = column_tiles(self.features)
         if self.threads == 1 or len(tiles) == 1:
             return [work(a, b) for a, b in tiles]
         with ThreadPoolExecutor(self.threads) as pool:
             return list(pool.map(lambda tile: work(*tile), tiles))
 
-    def _pair_chunks(self):  # type: ignore[no-untyped-def]
+    def _pair_chunks(self) -> Iterator[tuple[int, int, Floats]]:
         """Differences of consecutive pairs, with the first pair and the number of them."""
         n = self.n_rows
         X = np.ascontiguousarray(self.XT[: self.features].T)
@@ -57,7 +59,7 @@ class TiledSpace(PairSpace):
         for start in range(0, total, size):
             m = min(size, total - start)
             D = np.empty((m, self.features))
-            after = pair_kernels.pair_differences(X, i, j, D)
+            after = pair_lists.pair_differences(X, i, j, D)
             yield i, j, D
             i, j = after
 
@@ -68,27 +70,27 @@ class TiledSpace(PairSpace):
 
             def part(a: int, b: int, D: Floats = D) -> Floats:
                 own = D[:, a:b]
-                out = pair_kernels.row_products(own @ weights[a:b, a:b], own)
+                out = pair_lists.row_products(own @ weights[a:b, a:b], own)
                 if b < self.features:
-                    out += 2.0 * pair_kernels.row_products(D[:, b:] @ weights[b:, a:b], own)
+                    out += 2.0 * pair_lists.row_products(D[:, b:] @ weights[b:, a:b], own)
                 return out
 
             total = np.zeros(len(D))
             for piece in self._each_tile(part):
                 total += piece
-            pair_kernels.spread_pairs(q, i, j, total)
+            pair_lists.spread_pairs(q, i, j, total)
         return q
 
     def gradient(self, point: Point, sigma: float, outer: Floats | None = None) -> Floats:
-        outer = self.outer if outer is None else outer
-        hits = np.where(self.alone, np.inf, point.log_hits)
+        by = self.shares(point, sigma, outer)
         measured = self.measure(point.weights) if point.measured is None else point.measured
         S = np.zeros((self.features, self.features))
         for i, j, D in self._pair_chunks():
             c = np.empty(len(D))
-            pair_kernels.pair_coefficients(
-                measured, outer, self.count, hits, point.log_misses, self.end, 1.0 / sigma, i, j, c
-            )
+            neighbour_shares.pair_coefficients(measured, by, i, j, c)
+            large = np.abs(c) > self.negligible
+            if not large.all():
+                c, D = c[large], D[large]
 
             def part(a: int, b: int, D: Floats = D, c: Floats = c) -> None:
                 S[a:b, a:] += (D[:, a:b] * c[:, None]).T @ D[:, a:]
@@ -100,7 +102,7 @@ class TiledSpace(PairSpace):
         return S
 
 
-def pair_space(X: Floats, y: NDArray[np.integer], *args, **options) -> PairSpace:  # type: ignore[no-untyped-def]
+def pair_space(X: Floats, y: NDArray[np.integer], *args: Any, **options: Any) -> PairSpace:
     """The `PairSpace` that is fastest for this number of columns."""
     few_rows = len(y) <= 4096
     if X.shape[1] >= TILED_FEATURES and few_rows and not options.get("linear", False):

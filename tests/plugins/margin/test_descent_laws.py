@@ -13,6 +13,7 @@ from fsframe_margin import margins
 from fsframe_margin.descent import descend
 from fsframe_margin.immigrate import Immigrate
 from fsframe_margin.margins import PairSpace
+from fsframe_margin.neighbour_shares import pair_coefficients
 from fsframe_margin.prediction import class_distances, training_distances
 from fsframe_margin.updates import elementwise, positive_semidefinite, prune
 
@@ -135,6 +136,57 @@ def test_streamed_passes_equal_stored_ones(table, sigma):
     np.testing.assert_allclose(
         stored.gradient(a, sigma), streamed.gradient(b, sigma), atol=1e-9 * scale
     )
+
+
+@settings(max_examples=30, deadline=None)
+@given(tables(), st.sampled_from([0.2, 1.0, 5.0]), st.booleans())
+def test_sums_without_a_shift_equal_those_with_one(table, sigma, weighted):
+    X, y, W, rng = table
+    count = rng.integers(1, 4, len(y)).astype(float) if weighted else np.ones(len(y))
+    X = X / (1 + np.ptp(X))  # so that no sum underflows, whatever the table
+    direct, shifted = PairSpace(X, y, count=count), PairSpace(X, y, count=count)
+    a = direct.point(W, sigma)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(margins, "SMALLEST_SUM", np.inf)
+        b = shifted.point(W, sigma)
+        assert not shifted.shares(b, sigma).hit_rate.size
+        other = shifted.gradient(b, sigma)
+    assert direct.shares(a, sigma).hit_rate.size
+    np.testing.assert_allclose(a.log_hits, b.log_hits, atol=1e-12)
+    np.testing.assert_allclose(a.log_misses, b.log_misses, atol=1e-12)
+    np.testing.assert_allclose(direct.gradient(a, sigma), other, atol=1e-12)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(1, 40), st.floats(0, 1), st.integers(0, 2**32 - 1))
+def test_measurements_entry_by_entry_equal_those_by_tiles(features, share, seed):
+    rng = np.random.default_rng(seed)
+    X, y = rng.standard_normal((23, features)), np.arange(23) % 2
+    W = rng.standard_normal((features, features)) * (rng.random((features, features)) < share)
+    W = W + W.T
+    found = []
+    for sparse in (0.0, np.inf):  # never, always
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(margins, "_SPARSE", sparse)
+            found.append(PairSpace(X, y).measure(W))
+    np.testing.assert_allclose(found[0], found[1], atol=1e-12 * (1 + np.abs(found[0]).max()))
+    d = np.abs(X[0] - X[2])
+    assert found[1][0, 1] == pytest.approx(d @ W @ d, abs=1e-10)  # rows sorted by class
+
+
+def test_pairs_without_a_share_are_left_out_of_the_gradient_and_nothing_is_lost():
+    rng = np.random.default_rng(4)
+    X = rng.standard_normal((400, 9))
+    y = (X[:, 0] * X[:, 1] > 0).astype(int)
+    W = np.eye(9) / 3
+    space = PairSpace(X, y)
+    point = space.point(W, 0.02)
+    coefficients = np.empty(400 * 399 // 2)
+    pair_coefficients(point.measured, space.shares(point, 0.02), 0, 1, coefficients)
+    assert (np.abs(coefficients) > space.negligible).mean() < 0.5
+    found = space.gradient(point, 0.02)
+    _, wanted = brute_force(X, y, W, 0.02, np.ones(400), np.ones(400))
+    np.testing.assert_allclose(found, wanted, rtol=1e-12, atol=1e-11)
 
 
 def test_bits_do_not_depend_on_the_number_of_threads(monkeypatch):
