@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 SIZES = ["200x1000", "500x1000", "1000x500", "2000x100", "100x10000"]
+METHODS = ["relieff", "multisurf"]
 PEERS = ["fast-select", "skrebate", "orange"]
 ONE_THREAD = {"skrebate", "orange"}
 """Programs measured on one thread only: Orange has no more, skrebate is slower with two."""
@@ -50,6 +51,8 @@ def compare(method: str, threads: int, programs: list[str], peers: str) -> dict[
             python = sys.executable if program == "fsframe" else peers
             repeats = 0 if program == "skrebate" else 7
             found = measure(python, program, method, threads, repeats, "normal", SIZES)
+            if "missing" in found and program == "fsframe":
+                raise SystemExit(f"fsframe: {found['missing']}")
             if "missing" in found:
                 missing[program] = found["missing"]
                 continue
@@ -76,6 +79,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--peers", default=sys.executable, help="interpreter that has them")
     parser.add_argument("--programs", nargs="+", choices=PEERS, default=PEERS)
+    parser.add_argument("--methods", nargs="+", choices=METHODS, default=METHODS)
+    parser.add_argument(
+        "--only-ratios", action="store_true", help="no genotypes and no process from nothing"
+    )
     parser.add_argument("--threads", nargs="+", type=int, default=[1, 2])
     arguments = parser.parse_args()
     missing: dict[str, str] = {}
@@ -84,14 +91,16 @@ def main() -> None:
     )
     print("|---|---|---|---|---|---|---|---|---|---|")
     for threads in arguments.threads:
-        for method in ("relieff", "multisurf"):
+        for method in arguments.methods:
             missing |= compare(method, threads, arguments.programs, arguments.peers)
     for program, reason in missing.items():
         print(f"{program} was left out: {reason}")
+    if arguments.only_ratios:
+        return
 
     print()
     print("2000 x 5000, one thread, processor time: genotypes against continuous columns")
-    for method in ("relieff", "multisurf"):
+    for method in METHODS:
         cpu = [
             measure(sys.executable, "fsframe", method, 1, 2, kind, ["2000x5000"])["2000x5000"][
                 "cpu"

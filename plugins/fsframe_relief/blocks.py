@@ -6,10 +6,26 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-__all__ = ["ROW_BLOCK", "run_blocks"]
+__all__ = ["ROW_BLOCK", "row_block", "run_blocks"]
 
 ROW_BLOCK = 64
-"""Target rows per unit of work; fixed, so that sums do not depend on the number of threads."""
+"""Most target rows per unit of work."""
+SMALL = 2e7
+"""Pairs times columns below which starting threads costs more than they save."""
+
+
+def row_block(n: int, p: int) -> int:
+    """Target rows per unit of work: set by the table, so that threads do not change sums.
+
+    Some twelve units share the work evenly, and pass over half of a symmetric matrix only; where
+    there is little to do, fewer and larger ones cost less to start.
+
+    >>> row_block(30, 5), row_block(100, 10_000), row_block(2000, 100)
+    (64, 8, 64)
+    """
+    if n * n * p < SMALL:
+        return ROW_BLOCK
+    return min(max(n // 12 // 8 * 8, 8), ROW_BLOCK)
 
 
 def run_blocks(work: Callable[[int], Any], starts: range, threads: int) -> Any:

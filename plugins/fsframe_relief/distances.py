@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe_relief.blocks import ROW_BLOCK, run_blocks
+from fsframe_relief.blocks import row_block, run_blocks
 from fsframe_relief.columns import Columns
 
 __all__ = ["distance_rows", "full_distances"]
@@ -79,12 +79,13 @@ def full_distances(columns: Columns, threads: int = 1) -> NDArray[np.float64]:
 
     n = columns.n
     D = np.empty((n, n))
+    width = row_block(n, columns.n_features)
 
     def block(i0: int) -> None:
-        i1 = min(n, i0 + ROW_BLOCK)
+        i1 = min(n, i0 + width)
         distance_rows(columns, np.arange(i0, i1), D[i0:i1], i0)
         mirror(D, i0, i1)
 
-    for _ in run_blocks(block, range(0, n, ROW_BLOCK), threads):
+    for _ in run_blocks(block, range(0, n, width), threads):
         pass
     return D

@@ -15,7 +15,8 @@ from fsframe.run import Run
 from fsframe.selection import Selection
 from fsframe_relief.columns import prepare_columns
 from fsframe_relief.neighbours import Ball, Rule
-from fsframe_relief.selector import Problem, ReliefSelector, make_problem
+from fsframe_relief.problem import Problem, make_problem
+from fsframe_relief.selector import ReliefSelector
 from fsframe_relief.sums import feature_scores
 
 __all__ = ["IterativeRelief"]

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe_relief.scaling import SLICE
-
 __all__ = ["bit_planes", "level_codes"]
+
+SLICE = 1 << 20
+"""Values converted at a time: bounds temporaries to some 10 MB."""
 
 
 def level_codes(

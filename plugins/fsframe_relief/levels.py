@@ -9,7 +9,9 @@ from numpy.typing import NDArray
 __all__ = ["ColumnSummary", "few_levels", "summarise"]
 
 SLICE = 1 << 20
-"""Values looked at in one go: bounds temporaries to some 10 MB."""
+"""Values sorted in one go: bounds temporaries to some 10 MB."""
+CACHED = 1 << 16
+"""Values passed over several times, while they are in the cache."""
 
 
 @attrs.frozen(eq=False)
@@ -51,7 +53,7 @@ def summarise(X: NDArray[np.float64]) -> ColumnSummary:
     n, p = X.shape
     low, high = np.full(p, np.inf), np.full(p, -np.inf)
     missing, whole = np.zeros(p, dtype=np.int64), np.ones(p, dtype=bool)
-    step = max(1, SLICE // p)
+    step = max(1, CACHED // p)
     for start in range(0, n, step):
         block = X[start : start + step]
         # A sum is NaN if any term is, so that complete columns need no mask of missing values.
@@ -86,9 +88,9 @@ def few_levels(
 
     Notes
     -----
-    A look at the first rows settles nearly all continuous columns, and whole numbers in a short
-    range need no look at all; only what is left is sorted, in blocks of columns. O(n p) for usual
-    tables.
+    No two of the first rows are equal in nearly all continuous columns, which settles those, and
+    whole numbers in a short range need no look at all; only what is left is sorted, in blocks of
+    columns. O(n p) for usual tables.
 
     Examples
     --------
@@ -101,6 +103,10 @@ def few_levels(
     with np.errstate(invalid="ignore"):
         few = known & summary.whole & (summary.high - summary.low < limit)
         open_ = np.flatnonzero(known & ~few)
+        first = X[: limit + 1]
+        if open_.size < X.shape[1]:
+            first = np.take(first, open_, axis=1)
+        open_ = open_[~_all_differ(first, limit)]
         for rows in (X[: 4 * limit], X):
             step = max(1, SLICE // len(rows))
             for start in range(0, open_.size, step):
@@ -108,6 +114,14 @@ def few_levels(
                 levels = (np.diff(np.sort(rows[:, part], axis=0), axis=0) > 0).sum(axis=0) + 1
                 few[part] = levels <= limit
             open_ = open_[few[open_]]
-            if n <= 4 * limit:
+            if n <= len(rows):
                 break
     return few
+
+
+def _all_differ(rows: NDArray[np.float64], limit: int) -> NDArray[np.bool_]:
+    """Columns in which more than `limit` rows hold as many known values, no two of them equal."""
+    equal = np.isnan(rows).any(axis=0) | (len(rows) <= limit)
+    for i in range(1, len(rows)):
+        equal |= (rows[:i] == rows[i]).any(axis=0)
+    return ~equal

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe_relief.blocks import ROW_BLOCK, run_blocks
+from fsframe_relief.blocks import ROW_BLOCK, row_block, run_blocks
 from fsframe_relief.columns import Columns
 from fsframe_relief.distances import distance_rows, full_distances
 from fsframe_relief.neighbours import Nearest, Rule, Target
@@ -74,22 +74,22 @@ def feature_scores(
     # With few neighbours, pairs that are mutual are too rare to look for: each block of targets is
     # weighed and summed while it is in the cache.
     folds = not isinstance(rule, Nearest)
+    width = row_block(n, columns.n_features)
     full = distances is not None or (every and 8 * n * n <= memory // 2)
     if full:
         D = full_distances(metric, threads) if distances is None else distances
         mean = mean_of(D, target) if rule.needs_mean else 0.0
-        width = ROW_BLOCK
 
         def settle(i0: int) -> None:
-            block = np.arange(i0, min(n, i0 + ROW_BLOCK))
-            rule.weigh(D[i0 : i0 + ROW_BLOCK], block, target, mean)
+            block = np.arange(i0, min(n, i0 + width))
+            rule.weigh(D[i0 : i0 + width], block, target, mean)
 
-        for _ in run_blocks(settle, range(0, n if folds else 0, ROW_BLOCK), threads):
+        for _ in run_blocks(settle, range(0, n if folds else 0, width), threads):
             pass
     else:
         D = None
         # A block holds distances, shared weights, and lists of neighbours: about 32 bytes a pair.
-        width = int(np.clip(memory // (8 * 32 * n), 1, ROW_BLOCK))
+        width = int(np.clip(memory // (8 * 32 * n), 1, width))
         threads = int(np.clip(memory // (32 * width * n), 1, threads))
         mean = mean_distance(metric, target, width, threads) if rule.needs_mean else 0.0
 

@@ -13,7 +13,8 @@ from fsframe.params import choice, integer, param
 from fsframe.run import Run
 from fsframe.selection import Selection
 from fsframe_relief.neighbours import Nearest, Radius, Rule
-from fsframe_relief.selector import ReliefSelector, discrete_columns, make_problem
+from fsframe_relief.problem import discrete_columns, make_problem
+from fsframe_relief.selector import ReliefSelector
 
 __all__ = ["Vls"]
 

@@ -87,7 +87,7 @@ def test_shuffled_columns_move_their_scores_along(method, regression):
 
 @pytest.mark.parametrize(("method", "regression"), TASKS)
 def test_threads_do_not_change_the_bits(method, regression, monkeypatch):
-    monkeypatch.setattr("fsframe_relief.selector.SMALL", 0)
+    monkeypatch.setattr("fsframe_relief.problem.SMALL", 0)
     data = make_data(regression, n=300)
     one = method.select(data, run=Run(threads=1)).scores
     for threads, memory in ((2, Run().memory), (5, Run().memory)):

@@ -138,7 +138,7 @@ def test_the_interacting_pair_is_significant_and_the_noise_is_not(table):
 
 
 def test_p_values_do_not_depend_on_threads_or_row_order(monkeypatch):
-    monkeypatch.setattr("fsframe_relief.selector.SMALL", 0)
+    monkeypatch.setattr("fsframe_relief.problem.SMALL", 0)
     X, y, discrete = make_table("mixed", n=60, gaps=0.05)
     data = Dataset.from_arrays(X, y, categorical=discrete)
     order = np.random.default_rng(1).permutation(60)
