@@ -68,12 +68,13 @@ class Columns:
         return int(np.iinfo(self.codes.dtype).max)
 
     def take(self, rows: NDArray[np.intp]) -> Columns:
-        """The same columns with the rows in another order; scales and codes stay."""
+        """The same columns with some rows, or all in another order; scales and codes stay."""
         if self.probability is not None:
             raise ValueError("probabilities of missing values are tied to the order of the labels")
         names = ("scaled", "codes", "planes", "known", "values")
         moved: dict[str, Any] = {k: np.ascontiguousarray(getattr(self, k)[rows]) for k in names}
-        return attrs.evolve(self, across=np.ascontiguousarray(self.across[:, rows]), **moved)
+        across = np.ascontiguousarray(self.across[:, rows])
+        return attrs.evolve(self, n=len(rows), across=across, **moved)
 
     @property
     def shares(self) -> bool:

@@ -21,7 +21,15 @@ from fsframe_relief.row_order import content_order
 if TYPE_CHECKING:
     from fsframe_relief.selector import ReliefSelector
 
-__all__ = ["Problem", "discrete_columns", "make_problem"]
+__all__ = [
+    "Problem",
+    "by_index",
+    "discrete_columns",
+    "judged",
+    "label_codes",
+    "make_problem",
+    "row_weights",
+]
 
 FEW_LEVELS = 10
 
@@ -66,21 +74,64 @@ def make_problem(
     mask, notes = discrete
     if columns is not None:
         mask = mask[columns]
-    y, value = _label(method, data)
-    n = len(y)
-    counts = np.ones(n) if data.counts is None else data.counts.astype(np.float64)
+    y, value = label_codes(method, data)
+    weights = row_weights(data.counts, upstream, len(y))
+    if by_index(method):
+        order = np.arange(len(y))
+    else:
+        order = content_order(X, y if value is None else value, *weights)
+    # Classes lie side by side, so that loops over one class need no look at the labels.
+    order = order[np.argsort(y[order], kind="stable")]
+    prepared = prepare_columns(
+        X,
+        mask,
+        order=order,
+        ramp=None if method.ramp is None else (method.ramp[0], method.ramp[1]),
+        weight=weight,
+        classes=y if method.missing == "probability" else None,
+        counts=weights[0],
+        names=data.feature_names if columns is None else None,
+        summary=summary,
+    )
+    blank = prepared.blank
+    if blank.size:
+        first = data.feature_names[blank[0] if columns is None else columns[blank[0]]]
+        notes = (*notes, f"{blank.size} columns have no value at all and no score, first {first!r}")
+    return judged(method, prepared, y, value, weights, order, run, draw, mask, notes)
+
+
+def by_index(method: ReliefSelector) -> bool:
+    """Whether ties follow the order of rows, which then has to stay as it is."""
+    return bool(getattr(method, "ties", "share") == "index")
+
+
+def row_weights(
+    counts: NDArray[np.int64] | None, upstream: Selection | None, n: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """How often each row was drawn, and its importance as a target."""
     importance = np.ones(n)
     if upstream is not None and upstream.instance_weights is not None:
         importance = upstream.instance_weights
-        if not (counts * importance).sum() > 0:
-            raise DataError("the instance weights that arrive from the stage before are all zero")
-    if getattr(method, "ties", "share") == "index":
-        order = np.arange(n)
-    else:
-        label = y if value is None else value
-        order = content_order(X, label, counts, importance)
-    # Classes lie side by side, so that loops over one class need no look at the labels.
-    order = order[np.argsort(y[order], kind="stable")]
+    drawn = np.ones(n) if counts is None else counts.astype(np.float64)
+    if not (drawn * importance).sum() > 0:
+        raise DataError("the instance weights that arrive from the stage before are all zero")
+    return drawn, importance
+
+
+def judged(
+    method: ReliefSelector,
+    prepared: Columns,
+    y: NDArray[np.int64],
+    value: NDArray[np.float64] | None,
+    weights: tuple[NDArray[np.float64], NDArray[np.float64]],
+    order: NDArray[np.intp],
+    run: Run,
+    draw: tuple[int, ...],
+    mask: NDArray[np.bool_],
+    notes: tuple[str, ...],
+) -> Problem:
+    """The Problem of columns that are in `order` already; labels and weights are not yet."""
+    counts, importance = weights
     sizes = np.bincount(y, weights=counts)
     omega = (counts * importance)[order]
     drawn = None
@@ -98,22 +149,7 @@ def make_problem(
         )
     if not omega.sum() > 0:
         raise DataError("all target instances that were drawn have weight zero; draw more (m)")
-    prepared = prepare_columns(
-        X,
-        mask,
-        order=order,
-        ramp=None if method.ramp is None else (method.ramp[0], method.ramp[1]),
-        weight=weight,
-        classes=y if method.missing == "probability" else None,
-        counts=counts,
-        names=data.feature_names if columns is None else None,
-        summary=summary,
-    )
-    blank = prepared.blank
-    if blank.size:
-        first = data.feature_names[blank[0] if columns is None else columns[blank[0]]]
-        notes = (*notes, f"{blank.size} columns have no value at all and no score, first {first!r}")
-    work = n * n * X.shape[1]
+    work = float(len(y)) ** 2 * prepared.n_features
     return Problem(
         columns=prepared,
         target=Target(
@@ -132,10 +168,14 @@ def make_problem(
     )
 
 
-def _label(
-    method: ReliefSelector, data: Dataset
+def label_codes(
+    method: ReliefSelector, data: Dataset, rows: NDArray[np.intp] | None = None
 ) -> tuple[NDArray[np.int64], NDArray[np.float64] | None]:
-    """Class codes, and the numeric target divided by its range (None in classification)."""
+    """Class codes, and the numeric target divided by its range (None in classification).
+
+    Of some `rows` only, if they are given.
+    """
+    y = data.y if rows is None else data.y[rows]
     task = data.task if method.task == "data" else method.task
     if task not in method.tasks:
         raise RequestError(
@@ -143,14 +183,14 @@ def _label(
             f"({' and '.join(sorted(method.tasks))})"
         )
     if task == "classification":
-        codes = np.unique(data.y, return_inverse=True)[1].astype(np.int64)
+        codes = np.unique(y, return_inverse=True)[1].astype(np.int64)
         if codes.max(initial=0) < 1:
             raise DataError(f"label {data.label_name!r} has one class only; two are needed")
         return codes, None
-    value = data.y.astype(np.float64)
+    value = y.astype(np.float64)
     if data.task == "classification":
         try:
-            value = np.asarray(data.classes, dtype=np.float64)[data.y]
+            value = np.asarray(data.classes, dtype=np.float64)[y]
         except (TypeError, ValueError):
             raise RequestError(
                 f"{method.method_name()}: task=regression needs numbers, and label "

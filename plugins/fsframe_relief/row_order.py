@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["content_order"]
+__all__ = ["content_groups", "content_order"]
 
 
 def content_order(X: NDArray[np.float64], *labels: NDArray[np.generic]) -> NDArray[np.intp]:
@@ -36,6 +36,27 @@ def content_order(X: NDArray[np.float64], *labels: NDArray[np.generic]) -> NDArr
     >>> X[content_order(X)].tolist() == X[::-1][content_order(X[::-1])].tolist()
     True
     """
+    return _ordered(X, labels)[0]
+
+
+def content_groups(X: NDArray[np.float64]) -> NDArray[np.intp]:
+    """The place of every row's content in the order of `content_order`; equal rows share one.
+
+    Examples
+    --------
+    >>> content_groups(np.array([[2.0, 0.0], [1.0, 0.0], [2.0, 0.0]])).tolist()
+    [1, 0, 1]
+    """
+    order, group = _ordered(X, ())
+    places = np.empty(len(order), dtype=np.intp)
+    places[order] = group
+    return places
+
+
+def _ordered(
+    X: NDArray[np.float64], labels: tuple[NDArray[np.generic], ...]
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """The order, and for each place in it the number of its group of equal rows."""
     n, p = X.shape
     order = np.arange(n)
     group = np.zeros(n, dtype=np.intp)
@@ -69,4 +90,4 @@ def content_order(X: NDArray[np.float64], *labels: NDArray[np.generic]) -> NDArr
         singles = np.ones(n, dtype=bool)
         singles[tied] = False
         group = np.cumsum(refined | singles) - 1
-    return order
+    return order, group

@@ -120,6 +120,13 @@ class ReliefSelector(Selector):
         scores = self.score(problem, run)
         return self.finish(problem, scores, run)
 
+    def _select_many(
+        self, data: Dataset, counts: NDArray[np.int64], upstream: Selection | None, run: Run
+    ) -> list[Selection]:
+        from fsframe_relief.resamples import select_each
+
+        return select_each(self, data, counts, upstream, run)
+
     def score(self, problem: Problem, run: Run) -> NDArray[np.float64]:
         """The score of every feature."""
         return feature_scores(
