@@ -99,8 +99,7 @@ class Hdf5Arrays:
             if not isinstance(node.get(part, getlink=True), h5py.HardLink):
                 raise DataError(
                     f"{self._path}: {name!r} is a link to elsewhere, which fsframe does not "
-                    f"follow; "
-                    "copy the data into the file"
+                    "follow; copy the data into the file"
                 )
             node = node[part]
         if not isinstance(node, h5py.Dataset):
@@ -108,8 +107,7 @@ class Hdf5Arrays:
         if node.external or node.is_virtual:
             raise DataError(
                 f"{self._path}: {name!r} keeps its values in other files, which fsframe does not "
-                f"open; "
-                "copy the data into the file"
+                "open; copy the data into the file"
             )
         return node
 

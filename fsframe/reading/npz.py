@@ -96,13 +96,12 @@ class NpzArrays:
         if dtype.hasobject:
             raise DataError(
                 f"{self._path}: array {name!r} holds Python objects (a pickle), which fsframe "
-                f"never loads; "
-                "save numbers, or text as a text array (np.array(values, dtype=str))"
+                "never loads; save numbers, or text as a text array (np.array(values, dtype=str))"
             )
         size = dtype.itemsize * int(np.prod([int(n) for n in shape], dtype=object))
         held = self._zip.getinfo(member).file_size - begin
         if size != held:
             raise DataError(
                 f"{self._path}: array {name!r} declares {size} bytes and holds {held}; it is "
-                f"damaged"
+                "damaged"
             )
