@@ -1,6 +1,6 @@
 """How time and memory grow with instances and features, and the two large tables of the promise.
 
-    python benchmarks/relief/growth.py [--large] [--threads 2]
+    python benchmarks/relief/growth.py [--large | --only-large] [--threads 2]
 
 Every line is a process of its own: processor seconds, wall seconds, and the peak of its memory with
 and without the table (8 bytes per value). `--large` adds 100,000 × 50 continuous columns and
@@ -72,14 +72,15 @@ def main() -> None:
         return
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--large", action="store_true")
+    parser.add_argument("--only-large", action="store_true", help="those alone")
     parser.add_argument("--threads", type=int, default=1)
     arguments = parser.parse_args()
     print("| kind | N | A | method | cpu s | wall s | peak MB | of which process and table MB |")
     print("|---|---|---|---|---|---|---|---|")
-    for kind, n, p in GROWTH + (LARGE if arguments.large else []):
+    tables = [] if arguments.only_large else GROWTH
+    tables = tables + (LARGE if arguments.large or arguments.only_large else [])
+    for kind, n, p in tables:
         for method in ("relieff", "multisurf"):
-            if n >= 100_000 and method == "multisurf":
-                continue
             command = [sys.executable, __file__, "one", kind, str(n), str(p), method]
             done = subprocess.run(
                 [*command, str(arguments.threads)], capture_output=True, text=True, check=False

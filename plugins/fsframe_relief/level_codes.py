@@ -42,7 +42,7 @@ def level_codes(
     gap: Any = np.iinfo(kind).max
     codes = np.empty((n, columns.size), dtype=kind)
     short = np.flatnonzero(direct)
-    every = short.size == X.shape[1]
+    every = np.array_equal(columns[short], np.arange(X.shape[1]))
     step = max(1, SLICE // max(1, short.size))
     for r in range(0, n, step):
         block = X[order[r : r + step]] if every else X[np.ix_(order[r : r + step], columns[short])]

@@ -28,7 +28,7 @@ def scaled(
     if huge.any():
         lo, width = np.where(huge, lo / 2, lo), np.where(huge, hi / 2 - lo / 2, width)
     width = np.where(width > 0, width, 1.0)
-    every = columns.size == X.shape[1]
+    every = np.array_equal(columns, np.arange(X.shape[1]))
     Z = np.empty((n, columns.size))
     step = max(1, CACHED // max(1, columns.size))
     for r in range(0, n, step):

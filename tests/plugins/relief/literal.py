@@ -48,6 +48,15 @@ def near_weights(d, members, rule, T, k):
         near = dict.fromkeys(inner, 1.0)
         near.update({j: (k - len(inner)) / len(tied) for j in tied})
         return near, {}
+    if rule == "swrfstar":
+        u = np.nanstd(d) / 4
+        s = {
+            j: 0.0 if u == 0 else 2 / (1 + np.exp(-(np.nanmean(d) - d[j]) / u)) - 1 for j in members
+        }
+        tiny = 1e-12 * np.nanmean(d)
+        clear = [j for j in members if abs(np.nanmean(d) - d[j]) > tiny]
+        near = {j: s[j] for j in clear if s[j] > 0}
+        return near, {j: -s[j] for j in clear if s[j] < 0}
     if rule in ("surf", "surfstar"):
         low = high = T
     else:
@@ -66,27 +75,43 @@ def mean_diff(delta_i, weights, a):
     return sum(weights[j] * delta_i[j, a] for j in known) / total
 
 
-def scores(X, y, discrete, rule, k=10, row=None, omega=None):
+def scores(X, y, discrete, rule, k=10, row=None, omega=None, pooled=False):
     """Scores in classification; rows with equal `row` are copies of one another."""
-    n, p = X.shape
+    n = len(X)
     row = np.arange(n) if row is None else row
-    omega = np.ones(n) if omega is None else omega
     delta = diffs(X, discrete)
     D = distances(delta, row[:, None] == row[None, :])
     T = np.nanmean(D)
-    prior = np.bincount(y) / n
+
+    def sides(i, members):
+        members = [j for j in members if row[j] != row[i]]
+        return near_weights(D[i], members, rule, T, k)
+
+    return means(X, y, delta, sides, omega, pooled)
+
+
+def means(X, y, delta, sides_of, omega=None, pooled=False):
+    """Equation (3): `sides_of(i, members)` are the near and far weights of one class to target i.
+
+    `pooled`: all other classes are one.
+    """
+    n, p = X.shape
+    omega = np.ones(n) if omega is None else omega
     W = np.zeros(p)
     for i in range(n):
-        sides = {}
-        for c in range(len(prior)):
-            members = [j for j in range(n) if y[j] == c and row[j] != row[i]]
-            sides[c] = near_weights(D[i], members, rule, T, k)
+        label = (y == y[i]).astype(int) if pooled else y
+        prior = np.bincount(label, minlength=2) / n
+        own = label[i]
+        sides = {
+            c: sides_of(i, [j for j in range(n) if label[j] == c and j != i])
+            for c in range(len(prior))
+        }
         for a in range(p):
             if np.isnan(X[i, a]):
                 continue
             for side, sign in ((0, 1.0), (1, -1.0)):
-                hit = mean_diff(delta[i], sides[y[i]][side], a)
-                misses = {c: mean_diff(delta[i], sides[c][side], a) for c in sides if c != y[i]}
+                hit = mean_diff(delta[i], sides[own][side], a)
+                misses = {c: mean_diff(delta[i], sides[c][side], a) for c in sides if c != own}
                 misses = {c: m for c, m in misses.items() if m is not None}
                 part = -hit if hit is not None else 0.0
                 if misses:
@@ -119,3 +144,36 @@ def regression_scores(X, y, discrete, k, decay=None):
                 a_sum[a] += w * delta[i, j, a]
                 m[a] += w
     return ca / c - (a_sum - ca) / (m - c)
+
+
+def iterative_scores(X, y, discrete, least, rounds):
+    """Iterative Relief, equations (5) to (8) of its page; no early stop."""
+    p = X.shape[1]
+    delta = diffs(X, discrete)
+    known = ~np.isnan(delta)
+    w, total = np.ones(p), np.zeros(p)
+    for _ in range(rounds):
+        with np.errstate(invalid="ignore"):
+            D = p * (np.where(known, delta, 0) * w).sum(axis=2) / (known * w).sum(axis=2)
+        np.fill_diagonal(D, np.nan)
+
+        def ball(i, members, D=D):
+            reach = []
+            for of_class in (y == y[i], y != y[i]):
+                near = np.sort(D[i, of_class])
+                near = near[~np.isnan(near)]
+                reach.append(near[min(least, len(near)) - 1] if len(near) else 0.0)
+            r = max(reach) * (1 + 1e-9)
+            weight = {
+                j: (max(0.0, 1 - (D[i, j] / r) ** 2) if r > 0 else float(D[i, j] == 0))
+                for j in members
+                if not np.isnan(D[i, j])
+            }
+            return {j: v for j, v in weight.items() if v > 0}, {}
+
+        total += means(X, y, delta, ball)
+        positive = np.maximum(total, 0)
+        if not positive.any():
+            break
+        w = p * positive / positive.sum()
+    return total / rounds
