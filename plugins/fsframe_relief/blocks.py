@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+import os
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
+from functools import lru_cache
 from typing import Any
 
 __all__ = ["ROW_BLOCK", "row_block", "run_blocks"]
@@ -28,19 +31,48 @@ def row_block(n: int, p: int) -> int:
     return min(max(n // 12 // 8 * 8, 8), ROW_BLOCK)
 
 
-def run_blocks(work: Callable[[int], Any], starts: range, threads: int) -> Any:
+def run_blocks(work: Callable[[int], Any], starts: range, threads: int) -> Iterator[Any]:
     """Results of ``work(start)`` in order, computed by up to `threads` threads.
 
-    At most four results per thread are held back, so that memory stays bounded.
+    The calling thread works too, so that nothing waits for a thread to wake up. At most sixteen
+    results per thread are held back, so that memory stays bounded.
     """
     if threads <= 1 or len(starts) <= 1:
         yield from map(work, starts)
         return
-    with ThreadPoolExecutor(threads) as pool:
-        pending: list[Any] = []
-        for start in starts:
-            pending.append(pool.submit(work, start))
-            if len(pending) >= 4 * threads:
-                yield pending.pop(0).result()
-        for future in pending:
-            yield future.result()
+    held = 16 * threads
+    for first in range(0, len(starts), held):
+        yield from _shared(work, starts[first : first + held], threads - 1)
+
+
+def _shared(work: Callable[[int], Any], starts: range, n_helpers: int) -> list[Any]:
+    """All results; whoever is free takes the next start."""
+    results: list[Any] = [None] * len(starts)
+    left = deque(enumerate(starts))
+
+    def take() -> None:
+        while True:
+            try:
+                place, start = left.popleft()
+            except IndexError:
+                return
+            results[place] = work(start)
+
+    pool = _helpers(os.getpid(), n_helpers)
+    futures = [pool.submit(take) for _ in range(min(n_helpers, len(starts) - 1))]
+    try:
+        take()
+    finally:
+        left.clear()
+        # what has not begun by now has nothing to do
+        begun = [future for future in futures if not future.cancel()]
+        wait(begun)
+    for future in begun:
+        future.result()
+    return results
+
+
+@lru_cache(maxsize=8)
+def _helpers(pid: int, n: int) -> ThreadPoolExecutor:
+    """Threads that stay, for this process: starting some takes longer than a small fit."""
+    return ThreadPoolExecutor(n, thread_name_prefix="fsframe-relief")

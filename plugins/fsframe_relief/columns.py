@@ -93,6 +93,7 @@ def prepare_columns(
     counts: NDArray[np.float64] | None = None,
     names: tuple[str, ...] | None = None,
     summary: ColumnSummary | None = None,
+    threads: int = 1,
 ) -> Columns:
     """The columns of `X` sorted by kind, scaled or coded, and their rows put in `order`.
 
@@ -118,6 +119,8 @@ def prepare_columns(
         What to call columns in messages.
     summary : ColumnSummary, optional
         Of `X`, where it is at hand.
+    threads : int
+        The result does not depend on it.
 
     Raises
     ------
@@ -165,7 +168,7 @@ def prepare_columns(
     gaps = missing[levelled] > 0
     codes, n_levels = level_codes(X, levelled, low, high, whole, bool(gaps.any()), order)
     planes, known, segments = bit_planes(codes, n_levels, bool(gaps.any()))
-    plain_values = scaled(X, plain, low, high, order)
+    plain_values = scaled(X, plain, low, high, order, threads)
     return Columns(
         n=n,
         n_features=p,

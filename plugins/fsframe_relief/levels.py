@@ -6,6 +6,8 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from fsframe_relief.blocks import run_blocks
+
 __all__ = ["ColumnSummary", "few_levels", "summarise"]
 
 SLICE = 1 << 20
@@ -41,7 +43,7 @@ class ColumnSummary:
         )
 
 
-def summarise(X: NDArray[np.float64]) -> ColumnSummary:
+def summarise(X: NDArray[np.float64], threads: int = 1) -> ColumnSummary:
     """The summary of a table, in blocks of rows.
 
     Examples
@@ -54,26 +56,36 @@ def summarise(X: NDArray[np.float64]) -> ColumnSummary:
     low, high = np.full(p, np.inf), np.full(p, -np.inf)
     missing, whole = np.zeros(p, dtype=np.int64), np.ones(p, dtype=bool)
     step = max(1, CACHED // p)
-    for start in range(0, n, step):
-        block = X[start : start + step]
-        # A sum is NaN if any term is, so that complete columns need no mask of missing values.
-        with np.errstate(invalid="ignore", over="ignore"):
-            unsure = np.isnan(block.sum(axis=0))
-        if unsure.any():
-            missing += np.isnan(block).sum(axis=0)
-            np.fmin(low, np.fmin.reduce(block, axis=0), out=low)
-            np.fmax(high, np.fmax.reduce(block, axis=0), out=high)
-        else:
-            np.minimum(low, block.min(axis=0), out=low)
-            np.maximum(high, block.max(axis=0), out=high)
-        open_ = np.flatnonzero(whole)
-        if open_.size:
-            # one row tells most columns that are not whole
-            open_ = open_[_whole(block[0, open_])]
-            part = block if open_.size == p else block[:, open_]
-            kept = np.zeros(p, dtype=bool)
-            kept[open_] = _whole(part).all(axis=0)
-            whole &= kept
+
+    def look(start: int) -> ColumnSummary:
+        return _of_block(X[start : start + step], whole)
+
+    for found in run_blocks(look, range(0, n, step), threads):
+        np.minimum(low, found.low, out=low)
+        np.maximum(high, found.high, out=high)
+        missing += found.missing
+        whole &= found.whole
+    return ColumnSummary(low, high, missing, whole)
+
+
+def _of_block(block: NDArray[np.float64], open_: NDArray[np.bool_]) -> ColumnSummary:
+    """The summary of some rows; whether values are whole is asked of the `open_` columns only."""
+    p = block.shape[1]
+    # A sum is NaN if any term is, so that complete columns need no mask of missing values.
+    with np.errstate(invalid="ignore", over="ignore"):
+        unsure = np.isnan(block.sum(axis=0))
+    missing = np.zeros(p, dtype=np.int64)
+    if unsure.any():
+        missing = np.isnan(block).sum(axis=0)
+        low = np.fmin.reduce(block, axis=0, initial=np.inf)
+        high = np.fmax.reduce(block, axis=0, initial=-np.inf)
+    else:
+        low, high = block.min(axis=0), block.max(axis=0)
+    # one row tells most columns that are not whole
+    asked = np.flatnonzero(open_)
+    asked = asked[_whole(block[0, asked])]
+    whole = np.zeros(p, dtype=bool)
+    whole[asked] = _whole(block if asked.size == p else block[:, asked]).all(axis=0)
     return ColumnSummary(low, high, missing, whole)
 
 

@@ -68,7 +68,8 @@ def make_problem(
     `draw` is the key of the random stream that draws the targets.
     """
     X = data.X if columns is None else np.ascontiguousarray(data.X[:, columns])
-    summary = summarise(X)
+    threads = threads_for(len(X), X.shape[1], run)
+    summary = summarise(X, threads)
     if discrete is None:
         discrete = discrete_columns(method, data, summary)
     mask, notes = discrete
@@ -92,12 +93,18 @@ def make_problem(
         counts=weights[0],
         names=data.feature_names if columns is None else None,
         summary=summary,
+        threads=threads,
     )
     blank = prepared.blank
     if blank.size:
         first = data.feature_names[blank[0] if columns is None else columns[blank[0]]]
         notes = (*notes, f"{blank.size} columns have no value at all and no score, first {first!r}")
     return judged(method, prepared, y, value, weights, order, run, draw, mask, notes)
+
+
+def threads_for(n: int, p: int, run: Run) -> int:
+    """How many threads a table of that size is worth."""
+    return 1 if float(n) ** 2 * p < SMALL else run.threads
 
 
 def by_index(method: ReliefSelector) -> bool:
@@ -149,7 +156,6 @@ def judged(
         )
     if not omega.sum() > 0:
         raise DataError("all target instances that were drawn have weight zero; draw more (m)")
-    work = float(len(y)) ** 2 * prepared.n_features
     return Problem(
         columns=prepared,
         target=Target(
@@ -162,7 +168,7 @@ def judged(
         ),
         order=order,
         drawn=drawn,
-        threads=1 if work < SMALL else run.threads,
+        threads=threads_for(len(y), prepared.n_features, run),
         discrete=mask,
         notes=notes,
     )

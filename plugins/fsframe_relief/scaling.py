@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from fsframe_relief.blocks import run_blocks
+
 __all__ = ["scaled"]
 
 CACHED = 1 << 16
@@ -17,6 +19,7 @@ def scaled(
     low: NDArray[np.float64],
     high: NDArray[np.float64],
     order: NDArray[np.intp],
+    threads: int = 1,
 ) -> NDArray[np.float64]:
     """(x - low) / (high - low) of some columns; a column of one value gives zeros."""
     n = X.shape[0]
@@ -31,7 +34,8 @@ def scaled(
     every = np.array_equal(columns, np.arange(X.shape[1]))
     Z = np.empty((n, columns.size))
     step = max(1, CACHED // max(1, columns.size))
-    for r in range(0, n, step):
+
+    def convert(r: int) -> None:
         rows = order[r : r + step]
         part = Z[r : r + step]
         part[:] = X[rows] if every else X[np.ix_(rows, columns)]
@@ -39,4 +43,7 @@ def scaled(
             part[:, huge] /= 2
         part -= lo
         part /= width
+
+    for _ in run_blocks(convert, range(0, n, step), threads):
+        pass
     return Z
