@@ -27,6 +27,7 @@ from fsframe.evaluation.folds import (
 )
 from fsframe.evaluation.grid import ChainGrid
 from fsframe.params import choice, either, integer, listing, optional, param, text
+from fsframe.recurring import Recurring
 from fsframe.resampling import select_resamples
 from fsframe.run import Run
 from fsframe.selection import Selection, rank_by_score
@@ -272,15 +273,14 @@ def _gathered(
     kept = np.zeros((len(splits), data.n_features), dtype=bool)
     curve = np.full((len(task.sizes), repeats, n), -1, dtype=np.int64)
     place = np.full((len(splits) if task.sizes else 0, data.n_features), -1, dtype=np.int64)
-    warnings: dict[str, int] = {}
+    notes = Recurring()
     for number, (split, selection) in enumerate(zip(splits, found, strict=True)):
         where = (split.repeat, split.test)
         fold[where] = split.fold
         predicted[where] = selection.tables["predicted"]
         scores[where] = selection.tables["class-scores"]
         kept[number, selection.selected] = True
-        for warning in selection.warnings:
-            warnings[warning] = warnings.get(warning, 0) + 1
+        notes.add(selection.warnings)
         if task.sizes:
             curve[:, split.repeat, split.test] = selection.tables["curve"]
             ranking = full_ranking(selection)
@@ -302,7 +302,7 @@ def _gathered(
         selected=ranked[share[ranked] > 0.5],
         scores=share,
         tables=tables,
-        warnings=[f"in {times} of {len(splits)} folds: {text}" for text, times in warnings.items()],
+        warnings=notes.lines(len(splits), "folds"),
     )
 
 

@@ -17,6 +17,7 @@ from fsframe.evaluation.fold_task import full_ranking
 from fsframe.evaluation.folds import deal
 from fsframe.evaluation.grid import ChainGrid
 from fsframe.params import choice, either, flag, integer, listing, param, real, text
+from fsframe.recurring import Recurring
 from fsframe.registry import stability_metrics
 from fsframe.resampling import select_resamples
 from fsframe.run import Run
@@ -109,8 +110,8 @@ class StabilityStudy(WrappingSelector):
                     str(error)
                     if not _has_sets(self.base)
                     else (
-                        f"`{self.base}` holds sets of values, which only evaluate and compare choose "
-                        "from; give each parameter one value"
+                        f"`{self.base}` holds sets of values, which only evaluate and compare "
+                        "choose from; give each parameter one value"
                     )
                 )
             else:
@@ -177,15 +178,17 @@ class StabilityStudy(WrappingSelector):
             )
         )
         kept = np.zeros((self.n, data.n_features), dtype=bool)
+        notes = Recurring()
         for row, selection in zip(kept, found, strict=True):
             row[selection.selected] = True
+            notes.add(selection.warnings)
         orders = [full_ranking(selection) for selection in found]
         length = min(order.size for order in orders)
         ranked = np.array([order[:length] for order in orders]).reshape(self.n, length)
         largest = length if self.sizes == "all" else min(int(self.sizes), length)
         scores = np.array([_filled(selection.scores) for selection in found])
         tables: dict[str, Any] = {"kept": kept, "orders": ranked}
-        warnings: list[str] = []
+        warnings = list(notes.lines(self.n, "resamples"))
         for name in self.metric:
             measure: StabilityMetric = stability_metrics[name]()
             alike = _similarity(data) if measure.needs_similarity else None

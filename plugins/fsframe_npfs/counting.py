@@ -6,6 +6,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from fsframe.recurring import Recurring
 from fsframe.selection import Selection
 from fsframe_npfs.marks import Marker, tally
 
@@ -22,19 +23,18 @@ class Marks:
         Says what one resample marked.
     marks : list of (k_l,) int64
         Sorted codes.
-    notes : dict
-        Warnings of the base, and in how many resamples each came.
+    notes : Recurring
+        Warnings of the base.
     """
 
     marker: Marker
     marks: list[NDArray[np.int64]] = attrs.field(factory=list)
-    notes: dict[str, int] = attrs.field(factory=dict)
+    notes: Recurring = attrs.field(factory=Recurring)
 
     def add(self, found: Selection, counts: NDArray[np.int64] | None) -> None:
         """Keep what the base found in one resample."""
         self.marks.append(self.marker.marks(found, counts))
-        for note in found.warnings:
-            self.notes[note] = self.notes.get(note, 0) + 1
+        self.notes.add(found.warnings)
 
     @property
     def kept(self) -> NDArray[np.int64]:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from fsframe.dataset import Dataset
 from fsframe.errors import RequestError
 from fsframe.params import choice, flag, integer, optional, param, real
+from fsframe.recurring import Recurring
 from fsframe.resampling import select_resamples
 from fsframe.run import Run
 from fsframe.selection import Selection, rank_by_score
@@ -140,16 +141,15 @@ class Ensemble(WrappingSelector):
         )
         ranks = np.empty((self.n, data.n_features))
         picked = np.zeros((self.n, data.n_features), dtype=bool)
-        notes: dict[str, int] = {}
+        notes = Recurring()
         for row, selection in enumerate(found):
             picked[row, selection.selected] = True
             if self.aggregate == "linear":
                 ranks[row] = complete_ranks(selection.scores)
             else:
                 ranks[row] = list_ranks(selection.selected, data.n_features)
-            for note in selection.warnings:
-                notes[note] = notes.get(note, 0) + 1
-        warnings = [f"in {times} of {self.n} resamples: {note}" for note, times in notes.items()]
+            notes.add(selection.warnings)
+        warnings = list(notes.lines(self.n, "resamples"))
         tables = {"ranks": ranks, "frequency": picked.mean(axis=0), "kept": picked.sum(axis=1)}
         if self.aggregate == "stability":
             return self._stable(tables, data, warnings)

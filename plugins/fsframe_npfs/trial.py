@@ -209,8 +209,7 @@ class Trial:
         constant = np.flatnonzero(~columns.usable)
         if constant.size:
             yield f"constant columns are not tested: {column_names(data, constant)}"
-        for note, times in self.observed.notes.items():
-            yield f"in {times} of {self.drawn} resamples: {note}"
+        yield from self.observed.notes.lines(self.drawn, "resamples")
         if test.settle is not None and not self.all_settled:
             yield f"not every decision was settled after n={test.resamples} bootstraps"
         if not verdict.relevant.any():
