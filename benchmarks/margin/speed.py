@@ -4,7 +4,8 @@
     python benchmarks/margin/speed.py tuning         σ and pruning by inner cross-validation
     python benchmarks/margin/speed.py resamples      100 bootstraps
     python benchmarks/margin/speed.py genes --data GLI.h5 [--iterations 5]
-    python benchmarks/margin/speed.py rows  --data ELE.csv.gz
+    python benchmarks/margin/speed.py rows  --data ELE.csv.gz, or --rows 20000
+    python benchmarks/margin/speed.py many           100,000 × 20 by prototypes
     python benchmarks/margin/speed.py memory         peak memory of every method under its bound
 
 The R package Immigrate is run where `Rscript` and the package are there, and its W is compared.
@@ -239,62 +240,92 @@ def part_genes(options: argparse.Namespace) -> None:
 
 
 def part_rows(options: argparse.Namespace) -> None:
-    """Many rows: exact by streaming, and by prototypes with their error."""
-    tasks: list[tuple[str, dict[str, Any]]] = []
+    """Many rows: exact by streaming, and by prototypes with their error over some draws."""
     if options.data:
-        tasks.append(("exact", {"data": options.data, "method": "immigrate"}))
-        tasks += [
-            (f"{m} prototypes", {"data": options.data, "method": f"immigrate:prototypes={m}"})
-            for m in (500, 1000, 2000, 4000)
+        prototype_errors({"data": options.data})
+    else:
+        prototype_errors({"rows": options.rows, "columns": 20})
+
+
+def prototype_errors(table: dict[str, Any]) -> None:
+    """Scores from prototypes against those from all rows, which is the slow part."""
+    common = {"what": "select", "memory": 2 << 30, "scores": True, **table}
+    exact = measured({**common, "method": "immigrate"})
+    if "failed" in exact:
+        raise SystemExit(exact["failed"])
+    true = np.array(exact["scores"])
+    print(
+        f"{table}: all rows {exact['processor-seconds']:.0f} processor s, peak {exact['peak']:.0f} "
+        f"MB, {exact['iterations']} updates, kept {exact['kept']}, largest score {true.max():.3f}",
+        flush=True,
+    )
+    draws_of_prototypes(common, true, set(exact["selected"]))
+
+
+def part_many(options: argparse.Namespace) -> None:
+    """100,000 × 20 by prototypes: how far draws lie from the mean of the largest ones."""
+    draws_of_prototypes(
+        {"what": "select", "memory": 2 << 30, "scores": True, "rows": 100_000, "columns": 20}
+    )
+
+
+def draws_of_prototypes(
+    common: dict[str, Any], true: np.ndarray | None = None, kept: set[int] | None = None
+) -> None:
+    """Five draws of each size; without the truth, against the mean score of the largest size."""
+    for m in (8000, 4000, 2000, 1000, 500):
+        runs = [
+            measured({**common, "method": f"immigrate:prototypes={m}", "seed": seed})
+            for seed in range(5)
         ]
-    exact: np.ndarray | None = None
-    for name, task in tasks:
-        found = measured({"what": "select", "memory": 2 << 30, "scores": True, **task})
-        if "failed" in found:
-            print(f"{name}: {found['failed']}")
-            continue
-        scores = np.array(found["scores"])
-        exact = scores if exact is None else exact
-        error = np.abs(scores - exact).max()
+        scores = np.array([run["scores"] for run in runs])
+        if true is None:
+            true = scores.mean(axis=0)
+            kept = set(np.flatnonzero(true > 1 / len(true)).tolist())
+        errors = np.abs(scores - true).max(axis=1)
+        same = sum(set(run["selected"]) == kept for run in runs)
         print(
-            f"{name:18} {found['seconds']:8.1f} s  peak {found['peak']:6.0f} MB  "
-            f"{found['iterations']} updates  kept {found['kept']}  largest error of a score "
-            f"{error:.4f} (largest score {exact.max():.3f})",
+            f"{m:5} prototypes: {np.mean([r['processor-seconds'] for r in runs]):.1f} processor s, "
+            f"peak {max(r['peak'] for r in runs):5.0f} MB; largest error of a score, five draws: "
+            f"mean {errors.mean():.4f}, worst {errors.max():.4f}; same features kept in {same}",
             flush=True,
         )
-    for m in (2000, 4000, 8000):
-        found = measured(
-            {"what": "select", "rows": 100_000, "columns": 20, "memory": 2 << 30,
-             "method": f"immigrate:prototypes={m}", "scores": True}
-        )  # fmt: skip
-        print(f"100,000 × 20 by {m} prototypes: {found.get('seconds', 0):.1f} s, peak "
-              f"{found.get('peak', 0):.0f} MB, selected {found.get('selected')} "
-              f"{found.get('failed', '')}")  # fmt: skip
 
 
 MEMORY_TASKS = [
-    ("immigrate", 6000, 10), ("immigrate", 60, 6000), ("im4e", 6000, 10), ("im4e", 60, 12000),
-    ("irelief", 6000, 10), ("lfe", 3000, 300), ("logo", 2000, 100), ("simba", 6000, 10),
-    ("simba-mbiw", 4000, 10), ("mbiw", 6000, 10), ("gflip", 3000, 8), ("bim:rounds=5", 1000, 20),
+    ("immigrate:max_iter=3", 6000, 10), ("immigrate:max_iter=3", 60, 6000),
+    ("immigrate:sigma=cv,max_iter=3", 2000, 10), ("im4e:max_iter=3", 6000, 10),
+    ("im4e:max_iter=3", 60, 12000), ("irelief:max_iter=3", 6000, 10), ("lfe", 3000, 300),
+    ("logo:max_iter=3", 2000, 100), ("simba", 6000, 10), ("simba-mbiw", 4000, 10),
+    ("mbiw", 6000, 10), ("gflip", 3000, 8), ("bim:rounds=5", 1000, 20), ("bim:rounds=2", 6000, 10),
+    ("bim-vote:rounds=5", 1000, 20), ("bim-vote:rounds=2", 6000, 10), ("margin", 10000, 20),
+    ("margin", 60, 12000), ("weighted-knn", 10000, 20), ("weighted-knn", 60, 12000),
+    ("knn", 10000, 20), ("knn", 60, 12000),
 ]  # fmt: skip
 
 
 def part_memory(options: argparse.Namespace) -> None:
-    """Peak resident memory less that of the imports and the table, under a bound of 512 MB."""
+    """Peak resident memory less that of the imports and the table, under a bound of 512 MB.
+
+    Selectors select; classifiers learn and predict all rows.
+    """
+    import fsframe
+
     bound = 512 << 20
-    print("method         N      A      s       above start MB   bound MB")
+    print("method                         N      A      processor s  above start MB   bound MB")
     for method, rows, columns in MEMORY_TASKS:
-        limited = method
-        if method in ("immigrate", "im4e", "irelief", "logo"):
-            limited += ":max_iter=3"
+        what = "classify" if method.split(":")[0] in fsframe.classifiers else "select"
         found = measured(
-            {"what": "select", "rows": rows, "columns": columns, "method": limited, "memory": bound}
+            {"what": what, "rows": rows, "columns": columns, "method": method, "memory": bound}
         )
         if "failed" in found:
-            print(f"{method:14} {rows:<6} {columns:<6} {found['failed']}")
+            print(f"{method:30} {rows:<6} {columns:<6} {found['failed']}")
             continue
-        print(f"{method:14} {rows:<6} {columns:<6} {found['seconds']:<7.1f} "
-              f"{found['peak'] - found['before']:<16.0f} 512")  # fmt: skip
+        print(
+            f"{method:30} {rows:<6} {columns:<6} {found['processor-seconds']:<12.1f} "
+            f"{found['peak'] - found['before']:<16.0f} 512",
+            flush=True,
+        )
 
 
 def main() -> None:
@@ -302,6 +333,7 @@ def main() -> None:
     parts = {n.removeprefix("part_"): f for n, f in globals().items() if n.startswith("part_")}
     parser.add_argument("part", choices=sorted(parts))
     parser.add_argument("--data", help="a table for the parts genes and rows")
+    parser.add_argument("--rows", type=int, default=20_000, help="rows: of a simulated table")
     parser.add_argument("--iterations", type=int, default=5)
     parser.add_argument("--sigma", type=float, default=4.0)
     parser.add_argument("--repeats", type=int, default=5)

@@ -9,11 +9,12 @@ import json
 import resource
 import sys
 import time
+from typing import Any
 
 import numpy as np
 
 
-def simulated(rows: int, columns: int, seed: int = 0):  # type: ignore[no-untyped-def]
+def simulated(rows: int, columns: int, seed: int = 0) -> tuple[Any, Any]:
     """Two classes: one main effect, one interaction, noise."""
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((rows, columns))
@@ -21,7 +22,7 @@ def simulated(rows: int, columns: int, seed: int = 0):  # type: ignore[no-untype
     return X, y.astype(int)
 
 
-def table(task):  # type: ignore[no-untyped-def]
+def table(task: dict[str, Any]) -> Any:
     """The table of a task: a file, or simulated."""
     import fsframe
 
@@ -35,7 +36,7 @@ def peak_mb() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
-def select(task):  # type: ignore[no-untyped-def]
+def select(task: dict[str, Any]) -> dict[str, Any]:
     """A selector, or a chain, on a table."""
     import fsframe
     from fsframe.chain import Chain
@@ -45,7 +46,11 @@ def select(task):  # type: ignore[no-untyped-def]
     Chain.parse(task["method"]).select(small)  # compilation is not what is measured
     data = table(task)
     before = peak_mb()
-    run = Run(entropy=0, memory=int(task.get("memory", 2 << 30)), threads=task.get("threads", 2))
+    run = Run(
+        entropy=task.get("seed", 0),
+        memory=int(task.get("memory", 2 << 30)),
+        threads=task.get("threads", 2),
+    )
     began, used = time.perf_counter(), time.process_time()
     found = Chain.parse(task["method"]).select(data, run=run)
     seconds, used = time.perf_counter() - began, time.process_time() - used
@@ -60,6 +65,31 @@ def select(task):  # type: ignore[no-untyped-def]
         "scores": found.scores.tolist() if task.get("scores") else None,
         "top": [list(p) for p in found.pair_weights.top(5)] if found.pair_weights else None,
         "warnings": list(found.warnings),
+    }
+
+
+def classify(task: dict[str, Any]) -> dict[str, Any]:
+    """A classifier learns from a table and predicts all its rows."""
+    import fsframe
+    from fsframe.run import Run
+
+    name, _, settings = task["method"].partition(":")
+    values = dict(part.split("=") for part in settings.split(",")) if settings else {}
+    method = fsframe.classifiers[name](**{key: int(value) for key, value in values.items()})
+    small = fsframe.Dataset.from_arrays(*simulated(40, 5))
+    method.fit(small, None).predict(small.X)  # compilation is not what is measured
+    data = table(task)
+    before = peak_mb()
+    run = Run(entropy=0, memory=int(task.get("memory", 2 << 30)), threads=task.get("threads", 2))
+    began, used = time.perf_counter(), time.process_time()
+    fitted = method.fit(data, None, run)
+    right = float((fitted.predict(data.X) == data.y).mean())
+    return {
+        "seconds": time.perf_counter() - began,
+        "processor-seconds": time.process_time() - used,
+        "peak": peak_mb(),
+        "before": before,
+        "right": right,
     }
 
 
