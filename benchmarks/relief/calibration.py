@@ -36,9 +36,7 @@ def main() -> None:
     parser.add_argument("--permutations", type=int, default=199)
     parser.add_argument("--methods", nargs="+", choices=METHODS, default=METHODS)
     arguments = parser.parse_args()
-    print(
-        "| method | permutations | p < 0.05, % | least | most | discoveries in | cpu s a table |"
-    )
+    print("| method | permutations | p < 0.05, % | least | most | discoveries in | cpu s a table |")
     print("|---|---|---|---|---|---|---|")
     for name in arguments.methods:
         method = fsframe.selectors[name](permutations=arguments.permutations)

@@ -14,11 +14,9 @@ from fsframe.compiled import njit
 __all__ = [
     "across_distances",
     "fill_differences",
-    "mirror",
     "mismatch_distances",
     "plain_distances",
     "probability_distances",
-    "share_distances",
     "special_distances",
 ]
 
@@ -255,22 +253,3 @@ def fill_differences(i, first_state, level, chance, y, table):  # type: ignore[n
                 for v in range(n_levels):
                     equal += chance[mine + v] * chance[other + v]
                 table[at + n_levels + c] = 1.0 - equal
-
-
-@njit()
-def share_distances(out, shared, always, features, first):
-    """Turn sums over shared columns into means times `features`; NaN where none is shared."""
-    for r in range(out.shape[0]):
-        for j in range(first, out.shape[1]):
-            known = shared[r, j] + always
-            out[r, j] = out[r, j] / known * features if known > 0.0 else np.nan
-
-
-@njit()
-def mirror(D, i0, i1):
-    """Copy the block of rows i0..i1 right of the diagonal to the columns below it."""
-    n = D.shape[0]
-    for j0 in range(i0, n, TILE):
-        for j in range(max(j0, i0), min(n, j0 + TILE)):
-            for i in range(i0, min(i1, j)):
-                D[j, i] = D[i, j]

@@ -38,7 +38,6 @@ def distance_rows(
         mismatch_distances,
         plain_distances,
         probability_distances,
-        share_distances,
         special_distances,
     )
 
@@ -69,14 +68,16 @@ def distance_rows(
             always += columns.levelled.size
         if chance is not None:
             always += chance.columns.size
-        share_distances(out, shared, float(always), float(columns.n_features), first)
+        known = shared[:, first:] + float(always)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            # 0 / 0 is NaN: no shared column, no neighbour
+            out[:, first:] /= known
+        out[:, first:] *= columns.n_features
     return out
 
 
 def full_distances(columns: Columns, threads: int = 1) -> NDArray[np.float64]:
     """The (n, n) matrix of distances, each pair computed once; 8 n^2 bytes."""
-    from fsframe_relief.distance_kernels import mirror
-
     n = columns.n
     D = np.empty((n, n))
     width = row_block(n, columns.n_features)
@@ -84,7 +85,7 @@ def full_distances(columns: Columns, threads: int = 1) -> NDArray[np.float64]:
     def block(i0: int) -> None:
         i1 = min(n, i0 + width)
         distance_rows(columns, np.arange(i0, i1), D[i0:i1], i0)
-        mirror(D, i0, i1)
+        D[i1:, i0:i1] = D[i0:i1, i1:].T
 
     for _ in run_blocks(block, range(0, n, width), threads):
         pass

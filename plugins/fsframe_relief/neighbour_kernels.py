@@ -14,7 +14,7 @@ import numpy as np
 
 from fsframe.compiled import njit
 
-__all__ = ["nearest_weights", "radius_weights", "row_moments", "sigmoid_weights"]
+__all__ = ["nearest_weights", "radius_weights", "row_moments"]
 
 TIE = 1e-12
 """Distances that differ by less than this fraction count as equal: sums are rounded."""
@@ -230,34 +230,3 @@ def radius_weights(D, rows, y, bounds, counts, near, far, star, signed, prior, o
             b = outside[c]
             for j in range(d.shape[0]):
                 d[j] = m[j] * ((a if d[j] < lo else 0.0) - (b if d[j] > hi else 0.0))
-
-
-@njit()
-def sigmoid_weights(D, rows, y, bounds, counts, middle, spread, signed, prior, omega):
-    """Weights by 2 / (1 + exp((d - middle) / (spread / 4))) - 1, far ones taken off."""
-    n_classes = prior.shape[0]
-    inner = np.empty(n_classes)
-    outer = np.empty(n_classes)
-    inside = np.empty(n_classes)
-    outside = np.empty(n_classes)
-    for r in range(D.shape[0]):
-        own = y[rows[r]]
-        inner[:] = 0.0
-        outer[:] = 0.0
-        D[r, rows[r]] = np.nan
-        for c in range(n_classes):
-            for j in range(bounds[c], bounds[c + 1]):
-                d = D[r, j]
-                s = 0.0
-                # neither near nor far: no neighbour, at the middle, or all distances equal
-                if d == d and abs(d - middle[r]) > TIE * abs(middle[r]) and spread[r] > 0.0:
-                    s = counts[j] * np.tanh((middle[r] - d) / (spread[r] / 4.0) / 2.0)
-                D[r, j] = s
-                inner[c] += max(s, 0.0)
-                outer[c] += max(-s, 0.0)
-        _class_factors(inner, own, prior, signed, omega[r], inside)
-        _class_factors(outer, own, prior, signed, omega[r], outside)
-        for c in range(n_classes):
-            for j in range(bounds[c], bounds[c + 1]):
-                s = D[r, j]
-                D[r, j] = s * inside[c] if s > 0.0 else s * outside[c]

@@ -187,13 +187,21 @@ class Sigmoid:
         self, D: NDArray[np.float64], rows: NDArray[np.int64], target: Target, mean: float = 0.0
     ) -> None:
         """Overwrite distances by weights."""
-        from fsframe_relief.neighbour_kernels import sigmoid_weights
+        from fsframe_relief.neighbour_kernels import TIE
 
-        middle, spread = _moments(D, rows, target)
-        sigmoid_weights(
-            D, rows, target.y, target.bounds, target.counts, middle, spread, target.signed,
-            target.prior, target.omega[rows],
-        )  # fmt: skip
+        middle, spread = (moment[:, None] for moment in _moments(D, rows, target))
+        # neither near nor far: no neighbour, at the middle, or all distances equal
+        D -= middle
+        with np.errstate(invalid="ignore", divide="ignore"):
+            idle = ~(np.abs(D) > TIE * np.abs(middle)) | ~(spread > 0)
+            D /= spread * -0.5
+        # 2 / (1 + exp(-x)) - 1 = tanh(x / 2)
+        np.tanh(D, out=D)
+        D *= target.counts
+        D[idle] = 0.0
+        near = _class_weights(np.maximum(D, 0.0), rows, target)
+        far = _class_weights(np.maximum(-D, 0.0), rows, target)
+        np.subtract(near, far, out=D)
 
 
 @attrs.frozen(kw_only=True)
@@ -213,7 +221,6 @@ class Ball:
         self, D: NDArray[np.float64], rows: NDArray[np.int64], target: Target, mean: float = 0.0
     ) -> None:
         """Overwrite distances by weights."""
-        n_classes = len(target.prior)
         D[np.arange(len(rows)), rows] = np.nan
         for r, i in enumerate(rows):
             d, own = D[r], target.y[i]
@@ -231,14 +238,8 @@ class Ball:
                     w = np.maximum(1.0 - (d / (radius * (1 + 1e-9))) ** 2, 0.0)
                 else:
                     w = (d <= 0).astype(np.float64)
-            w = np.where(np.isnan(d), 0.0, w * target.counts)
-            sizes = np.add.reduceat(np.append(w, 0.0), target.bounds[:-1])
-            usable = np.where((np.arange(n_classes) == own) | (sizes <= 0), 0.0, target.prior)
-            whole = usable.sum()
-            worth = usable / whole if whole > 0 else usable
-            worth[own] = -1.0
-            factor = np.divide(worth, sizes, out=np.zeros(n_classes), where=sizes > 0)
-            D[r] = w * np.repeat(factor, np.diff(target.bounds)) * target.omega[i]
+            D[r] = np.where(np.isnan(d), 0.0, w * target.counts)
+        D[:] = _class_weights(D, rows, target)
 
     def _reach(self, d: NDArray[np.float64], counts: NDArray[np.float64]) -> float:
         """Distance to the `least`-th nearest, copies counted, or to the farthest there is."""
@@ -248,6 +249,25 @@ class Ball:
             return 0.0
         place = int(np.searchsorted(np.cumsum(counts[known]), self.least))
         return float(d[known[min(place, known.size - 1)]])
+
+
+def _class_weights(
+    W: NDArray[np.float64], rows: NDArray[np.int64], target: Target
+) -> NDArray[np.float64]:
+    """Weights of neighbours scaled by class, hits negative; all positive in regression.
+
+    The same as `_class_factors` of the compiled loops, for rows that are looked at whole.
+    """
+    padded = np.concatenate([W, np.zeros((len(W), 1))], axis=1)
+    sizes = np.add.reduceat(padded, target.bounds[:-1], axis=1)
+    own = target.y[rows][:, None] == np.arange(sizes.shape[1])
+    usable = np.where(own | (sizes <= 0), 0.0, target.prior)
+    whole = usable.sum(axis=1, keepdims=True)
+    worth = np.divide(usable, whole, out=np.zeros_like(usable), where=whole > 0)
+    worth[own] = -1.0 if target.signed else 1.0
+    factor = np.divide(worth, sizes, out=np.zeros_like(sizes), where=sizes > 0)
+    factor *= target.omega[rows][:, None]
+    return W * np.repeat(factor, np.diff(target.bounds), axis=1)
 
 
 def _moments(

@@ -1,4 +1,4 @@
-"""Compiled loops for label permutations: signed weights and differences of pairs."""
+"""A compiled loop for label permutations: signed weights of pairs."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 
 from fsframe.compiled import njit
 
-__all__ = ["pair_differences", "pair_weights"]
+__all__ = ["pair_weights"]
 
 
 @njit()
@@ -26,18 +26,3 @@ def pair_weights(A, first, second, labels, near, far, out):
             b = A[j, i]
             s = a * (near[t, i, y[j]] if a > 0.0 else far[t, i, y[j]])
             out[t, q] = s + b * (near[t, j, y[i]] if b > 0.0 else far[t, j, y[i]])
-
-
-@njit()
-def pair_differences(Z, n_real, floor, slope, first, second, out):
-    """Diffs of pairs in all columns; discrete from column `n_real` on; NaN where missing."""
-    p = Z.shape[1]
-    for q in range(first.shape[0]):
-        x = Z[first[q]]
-        z = Z[second[q]]
-        for a in range(n_real):
-            d = abs(x[a] - z[a])
-            out[q, a] = min(max((d - floor) * slope, 0.0), 1.0) if d == d else np.nan
-        for a in range(n_real, p):
-            d = abs(x[a] - z[a])
-            out[q, a] = (1.0 if d > 0.0 else 0.0) if d == d else np.nan

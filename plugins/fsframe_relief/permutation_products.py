@@ -111,6 +111,20 @@ class _Table:
     slope: float
     gaps: bool
 
+    def differences(
+        self, first: NDArray[np.intp], second: NDArray[np.intp]
+    ) -> NDArray[np.float64]:
+        """Diffs of pairs (pairs, columns); NaN where a value is missing."""
+        d = np.abs(self.values[first] - self.values[second])
+        real, codes = d[:, : self.n_real], d[:, self.n_real :]
+        if (self.floor, self.slope) != (0.0, 1.0):
+            real -= self.floor
+            real *= self.slope
+        np.clip(real, 0.0, 1.0, out=real)
+        # codes are 1 or more apart; NaN stays
+        np.minimum(np.ceil(codes, out=codes), 1.0, out=codes)
+        return d
+
 
 def _tables(columns: Columns) -> Iterator[_Table]:
     """All live columns in stripes."""
@@ -198,16 +212,13 @@ def _pair_products(
     A: NDArray[np.float64], table: _Table, weights: _Labelled, threads: int
 ) -> NDArray[np.float64]:
     """K P for complete columns, over the pairs that are neighbours either way."""
-    from fsframe_relief.permutation_kernels import pair_differences
-
     first, second = np.nonzero(np.triu((A != 0) | (A.T != 0), 1))
     labels = weights.labels
     out = np.zeros((len(labels), table.numbers.size))
     block = 2048
     for start in range(0, first.size, block):
         i, j = first[start : start + block], second[start : start + block]
-        P = np.empty((i.size, table.numbers.size))
-        pair_differences(table.values, table.n_real, table.floor, table.slope, i, j, P)
+        P = table.differences(i, j)
         work = partial(_add_pairs, A, i, j, weights, P, out)
         for _ in run_blocks(work, range(0, len(labels), LABELLINGS), threads):
             pass
@@ -236,8 +247,6 @@ def _gap_products(
     A: NDArray[np.float64], table: _Table, weights: _Labelled, target: Target
 ) -> NDArray[np.float64]:
     """Scores of columns with gaps: weighted means over known neighbours, target by target."""
-    from fsframe_relief.permutation_kernels import pair_differences
-
     n_labels, n_classes = len(weights.labels), len(target.prior)
     out = np.zeros((n_labels, table.numbers.size))
     for i in range(len(A)):
@@ -245,11 +254,7 @@ def _gap_products(
             near = np.flatnonzero(side * A[i] > 0)
             if not near.size:
                 continue
-            P = np.empty((near.size, table.numbers.size))
-            pair_differences(
-                table.values, table.n_real, table.floor, table.slope,
-                np.full(near.size, i), near, P,
-            )  # fmt: skip
+            P = table.differences(np.array([i]), near)
             known = ~np.isnan(P)
             there = known.astype(np.float64)
             P[~known] = 0.0
@@ -278,8 +283,6 @@ def _regression_products(
     A: NDArray[np.float64], table: _Table, weights: _Labelled, target: Target
 ) -> NDArray[np.float64]:
     """Scores in regression: N_CA and N_C are products with |dy|; N_A and m do not change."""
-    from fsframe_relief.permutation_kernels import pair_differences
-
     values = weights.values
     p = table.numbers.size
     ca, c = np.zeros((len(values), p)), np.zeros((len(values), p))
@@ -290,11 +293,7 @@ def _regression_products(
             near = np.flatnonzero(side * A[i] > 0)
             if not near.size:
                 continue
-            P = np.empty((near.size, p))
-            pair_differences(
-                table.values, table.n_real, table.floor, table.slope,
-                np.full(near.size, i), near, P,
-            )  # fmt: skip
+            P = table.differences(np.array([i]), near)
             known = ~np.isnan(P)
             w = np.where(known, (side * A[i, near])[:, None], 0.0)
             base = w.sum(axis=0)

@@ -16,7 +16,6 @@ __all__ = [
     "likely_neighbours",
     "listed_distances",
     "whole_distances",
-    "whole_numbers",
 ]
 
 FAST = {"reassoc", "contract", "nsz"}
@@ -24,24 +23,6 @@ TILE = 1024
 STRIP = 16
 FAR = np.int32(2**31 - 1)
 """Distance of an instance to itself, so that it is no neighbour."""
-
-
-@njit()
-def whole_numbers(Z, levels, across, error):
-    """Put round(levels z) into ``across[a, i]``, and the sum of what rounding took into
-    ``error[i]``.
-    """
-    n, p = Z.shape
-    side = 64
-    error[:] = 0.0
-    for i0 in range(0, n, side):
-        for a0 in range(0, p, side):
-            for a in range(a0, min(p, a0 + side)):
-                for i in range(i0, min(n, i0 + side)):
-                    v = Z[i, a] * levels
-                    q = np.rint(v)
-                    across[a, i] = np.int16(q)
-                    error[i] += abs(v - q)
 
 
 @njit()

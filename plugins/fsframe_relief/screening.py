@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from fsframe_relief.blocks import ROW_BLOCK
 from fsframe_relief.columns import Columns
 from fsframe_relief.neighbours import Nearest, Target
+from fsframe_relief.scaling import CACHED
 
 __all__ = ["NearestScreen", "screen_pays"]
 
@@ -56,12 +57,16 @@ class NearestScreen:
 
     def __init__(self, columns: Columns, rule: Nearest, target: Target, memory: int) -> None:
         self.columns, self.rule, self.target = columns, rule, target
-        from fsframe_relief.screen_kernels import whole_numbers
-
         n, p = columns.scaled.shape
         self.across = np.zeros((-(-p // 8) * 8, n), dtype=np.int16)
         error = np.empty(n)
-        whole_numbers(columns.scaled, float(LEVELS), self.across, error)
+        step = max(1, CACHED // p)
+        for r in range(0, n, step):
+            exact = columns.scaled[r : r + step] * LEVELS
+            whole = np.rint(exact)
+            self.across[:p, r : r + step] = whole.astype(np.int16).T
+            exact -= whole
+            error[r : r + step] = np.abs(exact, out=exact).sum(axis=1)
         # one more for the rounding of all this
         self.slack = np.ceil(2 * (error + error.max())).astype(np.int64) + 1
         self.block = int(np.clip(memory // (8 * BYTES * n), 1, ROW_BLOCK))

@@ -1,0 +1,178 @@
+"""Loops that sum weighted differences over pairs, and the same in arrays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from fsframe_relief import distance_kernels, mask_kernels
+from fsframe_relief import score_kernels as loops
+from fsframe_relief.columns import prepare_columns
+
+
+def cases():  # type: ignore[no-untyped-def]
+    rng = np.random.default_rng(0)
+    n, p, b = 1000, 500, 50
+    C = np.where(rng.random((n, n)) < 0.3, rng.normal(size=(n, n)), 0.0)
+    rows = np.arange(b)
+    index, weight = np.zeros((b, n), dtype=np.int32), np.zeros((b, n))
+    length = np.zeros(b, dtype=np.int64)
+    loops.row_lists(C[:b], index, weight, length)
+    near = [(index[r, : length[r]], weight[r, : length[r]]) for r in range(b)]
+    size = f"{b} targets × {n} × {p}, 30 % near"
+
+    Z = rng.random((n, p))
+    out = np.zeros(p)
+
+    def plain() -> Any:
+        out[:] = 0.0
+        loops.plain_scores(Z, rows, index, weight, length, out)
+        return out
+
+    # all instances at a time, weights zero or not, is no slower than gathering the near ones
+    yield (
+        "plain_scores",
+        f"{size} (product)",
+        plain,
+        lambda: sum(C[i] @ np.abs(Z - Z[i]) for i in rows),
+    )
+
+    codes = rng.integers(0, 3, (n, p)).astype(np.uint8)
+
+    def levels() -> Any:
+        out[:] = 0.0
+        loops.level_scores(codes, p, rows, index, weight, length, out)
+        return out
+
+    yield (
+        "level_scores",
+        f"{size} (product)",
+        levels,
+        lambda: sum(w @ (codes[j] != codes[i]) for i, (j, w) in zip(rows, near, strict=True)),
+    )
+    yield from gaps(rng, C, rows)
+    yield from probabilities(rng, rows)
+    yield from masks(rng)
+
+
+def grouped(total: Any, parts: Any, own: int) -> Any:
+    """Means of two sides and two classes put together as `_settle` does, for one target."""
+    score = 0.0
+    for side in range(2):
+        for c in (own, 1 - own):
+            top, base = parts[2 * c + side]
+            mean = np.divide(top, base, out=np.zeros_like(top), where=base != 0)
+            score = score + total[2 * c + side] * mean * (base != 0)
+    return score
+
+
+def gaps(rng, C, rows):  # type: ignore[no-untyped-def]
+    n, p = 1000, 500
+    y = np.sort(rng.integers(0, 2, n))
+    Z = rng.random((n, p))
+    Z[rng.random((n, p)) < 0.1] = np.nan
+    codes = rng.integers(0, 3, (n, p)).astype(np.uint8)
+    codes[rng.random((n, p)) < 0.1] = 255
+    part = C[rows]
+    out = np.zeros(p)
+    far = (part > 0) == (y == y[rows][:, None])
+    groups = [(part != 0) & (y == c) & (far == bool(s)) for c in (0, 1) for s in (0, 1)]
+
+    def arrays(known: Any, differ: Any) -> Any:
+        total = np.zeros(p)
+        for r, i in enumerate(rows):
+            there = known & known[i]
+            d = differ(i, there)
+            w = [np.where(g[r], part[r], 0.0) for g in groups]
+            parts = [(v @ d, v @ there) for v in w]
+            total += np.where(known[i], grouped([v.sum() for v in w], parts, y[i]), 0.0)
+        return total
+
+    def special() -> Any:
+        out[:] = 0.0
+        loops.special_scores(Z, p, 0.0, 1.0, rows, part, y, 2, out)
+        return out
+
+    known = ~np.isnan(Z)
+    filled = np.where(known, Z, 0.0)
+    size = f"{len(rows)} targets × {n} × {p}, 10 % gaps (products by group)"
+    yield (
+        "special_scores",
+        size,
+        special,
+        lambda: arrays(known, lambda i, there: np.abs(filled - filled[i]) * there),
+    )
+
+    def gap() -> Any:
+        out[:] = 0.0
+        loops.gap_scores(codes, 255, 0, rows, part, y, 2, out)
+        return out
+
+    coded = codes != 255
+    yield "gap_scores", size, gap, lambda: arrays(coded, lambda i, t: (codes != codes[i]) & t)
+
+
+def probabilities(rng, rows):  # type: ignore[no-untyped-def]
+    n, p, m = 1000, 200, 100
+    X = rng.normal(size=(n, p))
+    X[:, p // 2 :] = rng.integers(0, 3, (n, p // 2))
+    X[rng.random((n, p)) < 0.1] = np.nan
+    found = prepare_columns(X, np.arange(p) >= p // 2, classes=np.sort(rng.integers(0, 2, n)))
+    c = found.probability
+    index = rng.integers(0, n, (len(rows), m)).astype(np.int32)
+    weight, length = rng.random((len(rows), m)), np.full(len(rows), m)
+    out, table = np.zeros(p), np.empty(c.first_state[-1])
+    chances = (c.first_state, c.n_real, c.level, c.chance, c.y)
+
+    def loop() -> Any:
+        out[:] = 0.0
+        loops.probability_scores(c.values, c.state, *chances, rows, index, weight, length, out)
+        return out
+
+    def arrays() -> Any:
+        total = np.zeros(p)
+        for r, i in enumerate(rows):
+            # the table of one target is made by a loop here too
+            distance_kernels.fill_differences(i, c.first_state, c.level, c.chance, c.y, table)
+            d = table[c.state[index[r]]]
+            real = np.abs(c.values[index[r], : c.n_real] - c.values[i, : c.n_real])
+            d[:, : c.n_real] = np.where(np.isnan(real), d[:, : c.n_real], real)
+            total += weight[r] @ d
+        return total
+
+    size = f"{len(rows)} targets × {m} × {p}, 10 % gaps (table lookups)"
+    yield "probability_scores", size, loop, arrays
+
+
+def masks(rng):  # type: ignore[no-untyped-def]
+    n, p = 1000, 2000
+    G = rng.integers(0, 3, (n, p)).astype(float)
+    y = np.sort(rng.integers(0, 2, n))
+    columns = prepare_columns(G, np.ones(p, bool))
+    hot = np.concatenate([v == G for v in range(3)], axis=1).astype(np.float32)
+    C = np.where(rng.random((n, n)) < 0.3, np.where(y[:, None] == y, -1.0, 1.0) / n, 0.0)
+    words = -(-n // 64)
+    start = 3 * np.arange(p)
+    levels, none = np.zeros((3 * p, words), dtype=np.uint64), np.zeros((0, words), dtype=np.uint64)
+    mask_kernels.level_masks(columns.codes, 255, start, levels, p, none)
+    out, rows = np.zeros(p), np.arange(n)
+
+    def loop() -> Any:
+        out[:] = 0.0
+        loops.count_scores(columns.codes, 255, levels, start, none, p, rows, C, y, 2, out)
+        return out
+
+    own = columns.codes[:, None, :].astype(int)
+
+    def arrays() -> Any:
+        # two signs, exact counts in single precision, own level picked out
+        total = np.zeros(p)
+        for sign in (-1.0, 1.0):
+            w = (C * sign > 0).astype(np.float32)
+            equal = (w @ hot).reshape(n, 3, p)
+            mine = np.take_along_axis(equal, own, 1)[:, 0]
+            total += sign / n * (w.sum(axis=1)[:, None] - mine).sum(axis=0, dtype=float)
+        return total
+
+    yield "count_scores", f"{n} × {p} genotypes (one-hot products)", loop, arrays
