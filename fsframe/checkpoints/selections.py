@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.checkpoints.packing import pack, unpack
+from fsframe.checkpoints.stacking import apart, together
 from fsframe.errors import StoreError
 from fsframe.selection import PairWeights, Selection
 
@@ -60,13 +61,9 @@ def pack_selections(selections: Sequence[Selection], meta: Any = None) -> bytes:
     >>> copy.selected, copy.warnings
     (array([1]), ('weak',))
     """
-    arrays: dict[str, NDArray[Any]] = {}
-    heads = []
-    for place, selection in enumerate(selections):
-        for name, array in _arrays(selection).items():
-            arrays[f"{place}/{name}"] = array
-        heads.append([list(selection.warnings), sorted(selection.carried)])
-    return pack(arrays, {"selections": heads, "meta": meta})
+    listed = [_arrays(selection) for selection in selections]
+    heads = [[list(found.warnings), sorted(found.carried)] for found in selections]
+    return pack(together(listed), {"selections": heads, "meta": meta})
 
 
 def unpack_selections(
@@ -91,12 +88,7 @@ def unpack_selections(
     heads = outer["selections"]
     if not isinstance(heads, list):
         raise StoreError("it has no list of selections")
-    grouped: list[dict[str, NDArray[Any]]] = [{} for _ in heads]
-    for name, array in arrays.items():
-        number, _, inner = name.partition("/")
-        if not number.isascii() or not number.isdigit() or int(number) >= len(heads):
-            raise StoreError(f"it holds an array that belongs to no selection: {name[:40]!r}")
-        grouped[int(number)][inner] = array
+    grouped = apart(arrays, len(heads))
     found = [_selection(head, group) for head, group in zip(heads, grouped, strict=True)]
     for selection in found if shape is not None else ():
         problems = selection.problems(*shape)  # type: ignore[misc]

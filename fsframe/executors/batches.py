@@ -10,7 +10,10 @@ __all__ = ["Batches"]
 
 _LEAST_SECONDS = 0.2
 _AIM_SECONDS = 0.5
-_GROWTH = 16
+_GROWTH = 32
+# The second size may take as long as this, should a call cost nothing by itself.
+_TRIAL_SECONDS = 1.5
+_TRIAL = 16
 # Two times differ by chance too: a resample is taken to cost at least this part of the mean.
 _NOISE = 64
 
@@ -31,11 +34,11 @@ class Batches:
 
     Notes
     -----
-    Time moves the borders of batches, never a result. A size grows at most 16-fold at a time,
+    Time moves the borders of batches, never a result. A size grows at most 32-fold at a time,
     since the first resamples may be untypical. A method with a fast way through many has a cost per
-    call as well as one per resample; what counts is the second, from two batches of different
-    size. Judged by the mean, a call that costs half a second whatever it holds would never get
-    more than one resample.
+    call as well as one per resample: a straight line through all that was seen, by least squares.
+    What counts is the second. Judged by the mean, a call that costs half a second whatever it holds
+    would never get more than one resample.
 
     Examples
     --------
@@ -49,8 +52,8 @@ class Batches:
     >>> slow_start = Batches({}, "mim of a wide table")
     >>> slow_start.saw(1, 0.61); slow_start.size(500)
     2
-    >>> slow_start.saw(2, 0.62); slow_start.size(500)
-    32
+    >>> slow_start.saw(2, 0.615); slow_start.size(500)
+    64
     """
 
     def __init__(
@@ -63,8 +66,10 @@ class Batches:
         self._pace, self._what = pace, what
         self._borders, self._most = borders, max(1, most)
         self._largest = 1 if what not in pace else 1 << 30
-        self._last: tuple[int, float] | None = None
         self._per_call = 0.0
+        # How many batches were seen; sums over them of size, seconds, size², size·seconds.
+        self._seen = 0
+        self._sums = [0.0, 0.0, 0.0, 0.0]
 
     def size(self, left: int, workers: int = 1) -> int:
         """How many of the `left` resamples the next batch takes, one of `workers` at work."""
@@ -74,10 +79,12 @@ class Batches:
         size = min(_AIM_SECONDS / seconds, _GROWTH * self._largest)
         if self._largest == 1:
             # Only a second size tells the cost of a call from that of a resample.
-            size = max(size, 2)
+            size = max(min(size, _TRIAL), 2, min(_TRIAL, _TRIAL_SECONDS / seconds))
         if workers > 1:
-            # Towards the end batches become smaller, so that no worker waits long for the last.
-            size = min(size, max(left / (2 * workers), _LEAST_SECONDS / seconds))
+            # Towards the end batches become smaller, so that no worker waits long for the last; not
+            # so small that what a call costs whatever it holds becomes more than a quarter.
+            share, dear = left / workers, min(4 * self._per_call, _AIM_SECONDS) / seconds
+            size = min(size, max(share / 2, min(share, dear), _LEAST_SECONDS / seconds))
         return max(1, min(left, self._most, math.floor(size)))
 
     def stop(self, start: int, end: int, workers: int = 1, left: int | None = None) -> int:
@@ -99,18 +106,20 @@ class Batches:
 
     @property
     def known(self) -> bool:
-        """Whether anything has been learned of how long a resample takes."""
-        return self._what in self._pace
+        """Whether it is clear how long a resample takes, so that tasks can be made in store."""
+        return self._what in self._pace and self._largest > 1
 
     def saw(self, resamples: int, seconds: float) -> None:
         """Learn that so many resamples took so long."""
-        mean = max(seconds, 1e-9) / resamples
-        if self._last is not None and resamples > self._last[0]:
-            more, longer = resamples - self._last[0], seconds - self._last[1]
-            each = min(mean, max(longer / more, mean / _NOISE))
-            self._per_call = max(0.0, seconds - each * resamples)
-        else:
-            each = min(mean, max((seconds - self._per_call) / resamples, mean / _NOISE))
+        seconds = max(seconds, 1e-9)
+        new = (resamples, seconds, resamples**2, resamples * seconds)
+        self._seen += 1
+        self._sums = [a + b for a, b in zip(self._sums, new, strict=True)]
+        x, y, xx, xy = self._sums
+        mean = seconds / resamples if resamples > self._largest else y / x
+        spread = xx - x * x / self._seen
+        slope = (xy - x * y / self._seen) / spread if spread > 0 else mean
+        each = min(mean, max(slope, mean / _NOISE))
+        self._per_call = max(0.0, (y - each * x) / self._seen)
         self._pace[self._what] = each
-        self._last = (resamples, seconds)
         self._largest = max(self._largest, resamples)

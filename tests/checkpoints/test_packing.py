@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import attrs
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -161,6 +162,60 @@ def test_selections_come_back_whole():
     assert full.features_in.tolist() == [0, 1, 2]
     assert listed.pair_weights.top() == LISTED.pair_weights.top()
     assert not full.scores.flags.writeable
+
+
+def test_many_selections_come_back_whole_and_share_what_is_equal():
+    found = [
+        attrs.evolve(
+            FULL, selected=[k % 3], tables={"cost": np.arange(k)}, warnings=("w",) * (k % 2)
+        )
+        for k in range(30)
+    ]
+    content = pack_selections(found)
+    copies, _ = unpack_selections(content, (3, 4))
+    assert pack_selections(copies) == content
+    for copy, one in zip(copies, found, strict=True):
+        # One by one they are packed each under its own number.
+        assert pack_selections([copy]) == pack_selections([one])
+    mixed = [FULL, LISTED, FULL]
+    assert [pack_selections([s]) for s in unpack_selections(pack_selections(mixed))[0]] == [
+        pack_selections([s]) for s in mixed
+    ]
+    # Kept columns differ; everything that does not is there once.
+    many = pack_selections(found, None)
+    assert len(many) < 10 * len(pack_selections(found[:1]))
+
+
+def test_signed_zeros_and_nan_payloads_are_not_taken_for_equal():
+    odd = np.array([0x7FF8000000000001], dtype=np.uint64).view(np.float64)
+    scores = [np.array([0.0]), np.array([-0.0]), np.array([np.nan]), odd]
+    found = [Selection(selected=[0], scores=s) for s in scores]
+    copies, _ = unpack_selections(pack_selections(found))
+    assert [s.scores.tobytes() for s in copies] == [s.tobytes() for s in scores]
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"sizes/selected": np.array([1, 2])}, "sizes"),
+        ({"sizes/selected": np.array([-1, 4])}, "sizes"),
+        ({"sizes/selected": np.array([3])}, "sizes"),
+        ({"sizes/selected": np.array([1.5, 1.5])}, "sizes"),
+        ({"joined/selected": np.zeros((3, 1), dtype=np.int64)}, "sizes"),
+        ({"sizes/other": np.array([1, 2])}, "sizes of nothing"),
+        ({"0/selected": np.array([1])}, "two arrays"),
+        ({"0/scores": np.zeros(3)}, "two arrays"),
+        ({"every/surprise": np.zeros(3)}, "no selection has"),
+        ({"²/scores": np.zeros(3)}, "no selection"),
+        ({"9" * 30 + "/scores": np.zeros(3)}, "no selection"),
+    ],
+)
+def test_joined_arrays_that_do_not_fit_are_refused(change, reason):
+    two = [Selection(selected=kept, scores=[0.0, 1.0, 2.0]) for kept in ([1], [0, 2, 1])]
+    arrays, meta = unpack(pack_selections(two))
+    assert set(arrays) == {"joined/selected", "sizes/selected", "every/scores"}
+    with pytest.raises(StoreError, match=reason):
+        unpack_selections(pack(arrays | change, meta), (3, 4))
 
 
 def test_reduced_keeps_what_is_asked_for_and_says_no_more_is_carried():

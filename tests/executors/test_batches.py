@@ -53,3 +53,26 @@ def test_the_pace_is_kept_for_the_next_call_of_a_run():
     Batches(pace, "mim").saw(10, 0.1)
     assert Batches(pace, "mim").size(1000) == 50
     assert Batches(pace, "other").size(1000) == 1
+
+
+def test_batches_end_at_borders_that_lie_near():
+    borders = [50, 100, 150, 1000]
+    batches = Batches({"mim": 0.01}, "mim", borders=borders)
+    assert batches.stop(0, 2000) == 50
+    assert batches.stop(20, 2000) == 50
+    # Too small a rest, or too far: the batch is cut where its size says.
+    assert batches.stop(30, 2000) == 100
+    assert batches.stop(300, 2000) == 350
+    # Never beyond what is asked for, nor beyond what may be held.
+    assert batches.stop(130, 140) == 140
+    assert Batches({"mim": 0.01}, "mim", borders=borders, most=7).stop(44, 2000) == 50
+    assert Batches({"mim": 0.01}, "mim", borders=borders, most=7).stop(0, 2000) == 7
+
+
+def test_no_batch_of_a_dear_call_takes_more_than_its_share_at_the_end():
+    batches = Batches({}, "x")
+    for size in (1, 16, 40):
+        batches.saw(size, 0.4 + 0.01 * size)
+    # Half a second of work where there is plenty; of the last 60 no worker takes more than half.
+    assert batches.size(1000, workers=2) in (49, 50)
+    assert batches.size(60, workers=2) == 30
