@@ -16,7 +16,10 @@ if TYPE_CHECKING:
     from concurrent.futures import Executor
 
     from fsframe.checkpoints import Checkpoint
+    from fsframe.checkpoints.own_units import OwnUnits
+    from fsframe.dataset import Dataset
     from fsframe.executors import Engine
+    from fsframe.selection import Selection
 
 __all__ = ["DEFAULT_MEMORY", "Progress", "Run"]
 
@@ -116,6 +119,39 @@ class Run:
     def quiet(self) -> Run:
         """The same surroundings for work inside a unit: no reports, executor and checkpoint."""
         return attrs.evolve(self, listener=None, executor=None, checkpoint=None)
+
+    def units(self, what: str, data: Dataset, upstream: Selection | None = None) -> OwnUnits:
+        """Steps of one long fit that are kept with the run, so that it can go on after a kill.
+
+        Parameters
+        ----------
+        what : str
+            Says everything that a step depends on besides `data`, `upstream` and this run: method,
+            parameters.
+        data, upstream
+            As the method was given them.
+
+        Returns
+        -------
+        OwnUnits
+            ``units.get(t, compute)`` gives the arrays of step t; `compute` is called only where
+            they are not kept already. In a resample nothing is kept: the resample is the unit.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from fsframe.dataset import Dataset
+        >>> data = Dataset.from_arrays([[0.0], [1.0]], ["a", "b"])
+        >>> units = Run().units("doubling from 1", data)
+        >>> x = np.ones(1)
+        >>> for t in range(3):
+        ...     x = units.get(t, lambda: {"x": 2 * x})["x"]
+        >>> x
+        array([8.])
+        """
+        from fsframe.checkpoints.own_units import OwnUnits
+
+        return OwnUnits.of(self.checkpoint, what, data, self, upstream)
 
     def generator(self, *key: int) -> np.random.Generator:
         """The random stream of this work, or of a part of it.

@@ -65,7 +65,7 @@ class Bim(BoostedSettings, Selector):
     @one_blas_thread
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
         training = training_of("bim", data, upstream, self.standardize)
-        _, rounds = self.boosted(training, upstream, run)
+        _, rounds = self.boosted(data, training, upstream, run)
         mean = np.tensordot(rounds.alpha, rounds.weights, axes=1)
         W = training.spread(mean / np.linalg.norm(mean))
         scores = (W**2).sum(axis=1)

@@ -77,5 +77,5 @@ class BimVote(BoostedSettings, Classifier):
     @one_blas_thread
     def _fit(self, data: Dataset, upstream: Selection | None, run: Run) -> FittedBim:
         training = training_of(self.method_name(), data, upstream, self.standardize)
-        space, rounds = self.boosted(training, upstream, run)
+        space, rounds = self.boosted(data, training, upstream, run)
         return FittedBim(training=training, space=space, rounds=rounds)

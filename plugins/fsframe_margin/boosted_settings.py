@@ -9,6 +9,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from fsframe.dataset import Dataset
 from fsframe.errors import DataError
 from fsframe.params import Parameterised, choice, flag, integer, param, real
 from fsframe.run import Run
@@ -66,8 +67,10 @@ class BoostedSettings(Parameterised):
         if self.sigma_min > self.sigma_max:
             yield "sigma_min must not be larger than sigma_max"
 
-    def boosted(self, training: Training, upstream: Selection | None, run: Run) -> tuple[Any, Any]:
-        """The space of pairs, and the rounds on it."""
+    def boosted(
+        self, data: Dataset, training: Training, upstream: Selection | None, run: Run
+    ) -> tuple[Any, Any]:
+        """The space of pairs, and the rounds on it; finished ones are kept with the run."""
         from fsframe_margin.boosting import boost, sigma_path
         from fsframe_margin.margins import PairSpace
 
@@ -83,12 +86,14 @@ class BoostedSettings(Parameterised):
             training.X, training.y, training.outer, training.count,
             threads=run.threads, memory=run.memory,
         )  # fmt: skip
+        units = run.units(f"{type(self).__name__} {self.values()}", data, upstream)
         rounds = boost(
             space,
             sigma_path(self.sigma_max, self.sigma_min, self.rounds),
             training.n_classes,
             self._starts(training, upstream, run),
             lambda done: run.progress(done, self.rounds, "boosting rounds"),
+            units.get,
             rule=self.update,
             line_search=self.line_search,
             max_iter=self.max_iter,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import attrs
@@ -61,6 +62,7 @@ def boost(
     n_classes: int,
     start_of: Callable[[int], Floats],
     progress: Callable[[int], Any] = lambda done: None,
+    unit: Callable[[int, Callable[[], dict[str, Any]]], dict[str, Any]] = lambda t, work: work(),
     **settings: Any,
 ) -> Boosted:
     """Run Algorithm 3 over `sigmas`.
@@ -77,6 +79,8 @@ def boost(
         The W that a round starts from.
     progress : callable
         Told how many rounds are finished.
+    unit : callable
+        Gives what a round found, W and which rows were wrong: by doing it, or from what is kept.
     **settings
         Of `fsframe_margin.descent.descend`.
 
@@ -88,8 +92,6 @@ def boost(
     α_t = ½ (log((1 − ε_t)/ε_t) + log(C − 1)), which is SAMME's vote at the paper's scale and the
     paper's own for two classes; D grows by exp(α_t) where the round was wrong.
     """
-    rows = space.order
-    labels = space.labels
     own = space.outer
     weight = own / own.sum()
     limit = 1.0 - 1.0 / n_classes
@@ -102,9 +104,8 @@ def boost(
             space.outer = weight * space.total
             start = start_of(t)
             starts.append(start)
-            W = descend(space, start, float(sigma), **settings).weights
-            distances = training_distances(space, W, float(sigma), n_classes)[rows]
-            wrong = nearest_class(distances) != labels
+            found = unit(t, partial(_round, space, start, float(sigma), n_classes, settings))
+            W, wrong = found["W"], found["wrong"]
             error = float(weight[wrong].sum())
             errors.append(error)
             flags.append(0.0 < error < limit)
@@ -133,6 +134,15 @@ def boost(
         starts=np.array(starts[:1] if same else starts),
         fallback=fallback,
     )
+
+
+def _round(
+    space: PairSpace, start: Floats, sigma: float, n_classes: int, settings: dict[str, Any]
+) -> dict[str, Any]:
+    """W of one round, and which rows it classifies wrongly, themselves left out."""
+    W = descend(space, start, sigma, **settings).weights
+    distances = training_distances(space, W, sigma, n_classes)[space.order]
+    return {"W": W, "wrong": nearest_class(distances) != space.labels}
 
 
 def vote(space: PairSpace, boosted: Boosted, rows: Floats | None, n_classes: int) -> Floats:
