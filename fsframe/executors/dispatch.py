@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Future, wait
@@ -94,17 +95,20 @@ class Dispatcher:
         waiting = deque(gaps)
         table = engine.share_table(self._data.matrix, split(self._data))
         call = engine.share(self._call)
+        last = time.monotonic()
         try:
             while waiting or self._again or self._pending:
                 self._fill(waiting, table, call, room)
                 done, _ = wait(self._pending, timeout=_TICK, return_when=FIRST_COMPLETED)
                 engine.check()
                 yield from self._take(done, table, call)
-                if engine.lost_tables():
+                if done:
+                    last = time.monotonic()
+                if engine.lost_tables() or engine.stalled(0 if done else time.monotonic() - last):
                     self._take_back()
+                    last = time.monotonic()
         finally:
-            for future in self._pending:
-                future.cancel()
+            engine.cancel(self._pending)
             call.release()
 
     def _fill(
@@ -179,8 +183,7 @@ class Dispatcher:
     def _take_back(self) -> None:
         """Hand everything out anew."""
         jobs = list(self._pending.values())
-        for future in self._pending:
-            future.cancel()
+        self._engine.cancel(self._pending)
         self._pending.clear()
         self._lost(jobs, CancelledError())
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
 from typing import Any
 
@@ -83,6 +83,15 @@ class Engine:
     def lost_tables(self) -> bool:
         """Whether a table was found gone, so that what was handed out waits for it in vain."""
         return False
+
+    def stalled(self, seconds: float) -> bool:
+        """Whether what was handed out will not come by itself, after so long without an answer."""
+        return False
+
+    def cancel(self, futures: Iterable[Future[Any]]) -> None:
+        """Give up what was handed out, as far as it has not begun."""
+        for future in futures:
+            future.cancel()
 
     def check(self) -> None:
         """Raise EngineError if the engine as a whole is lost."""

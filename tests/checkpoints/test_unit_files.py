@@ -237,6 +237,6 @@ def test_of_many_processes_at_once_exactly_one_gets_the_lock(tmp_path):
     # The one that has it keeps it until it is told to go on; the others end by themselves.
     while sum(process.poll() is None for process in started) > 1:
         time.sleep(0.02)
-    outputs = [process.communicate(timeout=60) for process in started]
+    outputs = [process.communicate(timeout=600) for process in started]
     assert [out for out, _ in outputs].count("held\n") == 1
     assert all("is in use by" in err for out, err in outputs if not out)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import Executor, Future
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -19,6 +23,7 @@ from fsframe.checkpoints import Checkpoint, Manifest
 from fsframe.dataset import Dataset
 from fsframe.errors import EngineError
 from fsframe.executors import as_engine, open_engine
+from fsframe.executors.cluster import ClusterEngine
 from fsframe.run import Run
 
 pytest.importorskip("distributed", reason="dask.distributed is not installed")
@@ -39,8 +44,6 @@ class Cluster:
         while not address.exists() or '"address"' not in address.read_text():
             assert self.scheduler.poll() is None, "the scheduler did not start"
             time.sleep(0.02)
-        import json
-
         self.address: str = json.loads(address.read_text())["address"]
         self.workers = [self._worker(), self._worker()]
 
@@ -59,7 +62,7 @@ class Cluster:
         )
 
     def wait_for(self, engine, workers: int) -> None:
-        give_up = time.monotonic() + 60
+        give_up = time.monotonic() + 600
         while sum(engine._client.nthreads().values()) != workers:
             assert time.monotonic() < give_up, "the workers did not come"
             time.sleep(0.05)
@@ -155,8 +158,6 @@ def test_resamples_that_kill_every_worker_are_named(cluster, bits, table, counts
         cluster.wait_for(engine, 2)
         stop = []
 
-        import threading
-
         def keep_two() -> None:
             while not stop:
                 for place, worker in enumerate(cluster.workers):
@@ -172,6 +173,68 @@ def test_resamples_that_kill_every_worker_are_named(cluster, bits, table, counts
         finally:
             stop.append(True)
             keeper.join()
+
+
+class Silent(Executor):
+    """Takes tasks and never does them."""
+
+    def submit(self, function, *arguments):
+        return Future()
+
+
+class DeafClient:
+    """A client whose scheduler takes everything and answers as told."""
+
+    status = "running"
+
+    def __init__(self, at_work: dict, *, answers: bool = True) -> None:
+        self.at_work, self.answers = at_work, answers
+        self.asked = 0
+
+    def get_executor(self, **_):
+        return Silent()
+
+    def nthreads(self):
+        return {"a": 2}
+
+    def scatter(self, value, **_):
+        return SimpleNamespace(status="finished")
+
+    def processing(self):
+        self.asked += 1
+        if not self.answers:
+            threading.Event().wait()
+        return self.at_work
+
+
+@pytest.mark.parametrize(
+    ("client", "reason"),
+    [
+        (DeafClient({"a": []}), "idle, but tasks do not come back"),
+        (DeafClient({}), "no worker for 0.2 s"),
+        (DeafClient({"a": ["x"]}, answers=False), r"did not answer within 0\.1 s"),
+    ],
+)
+def test_a_cluster_that_does_nothing_for_us_is_told_and_not_waited_for(
+    monkeypatch, bits, table, counts, client, reason
+):
+    for name, seconds in (("QUIET", 0.1), ("LOOK", 0.01), ("ALONE", 0.2), ("ANSWER", 0.1)):
+        monkeypatch.setattr(f"fsframe.executors.cluster._{name}_SECONDS", seconds)
+    monkeypatch.setattr("fsframe.executors.dispatch._TICK", 0.01)
+    with ClusterEngine(client, owned=False) as engine, pytest.raises(EngineError, match=reason):
+        bits(Noise(), table, counts, Run(executor=engine))
+    assert client.asked
+
+
+def test_a_table_that_does_not_arrive_is_told(monkeypatch, bits, table, counts):
+    monkeypatch.setattr("fsframe.executors.cluster._SEND_SECONDS", 0.1)
+    client = DeafClient({})
+    client.scatter = lambda *_, **__: threading.Event().wait()  # type: ignore[method-assign]
+    with (
+        ClusterEngine(client, owned=False) as engine,
+        pytest.raises(EngineError, match=r"did not answer within 0\.1 s"),
+    ):
+        bits(Noise(), table, counts, Run(executor=engine))
 
 
 def test_nobody_at_the_address_is_told(monkeypatch):

@@ -162,7 +162,7 @@ def test_a_shared_value_is_mapped_only_where_it_is_what_it_says():
 
 def test_arrays_in_shared_memory_are_read_only_and_aligned(two_processes):
     held = two_processes.share((np.arange(3.0), b"odd", np.ones((7, 3))))
-    flags = two_processes.submit(array_flags, held.shared).result(60)
+    flags = two_processes.submit(array_flags, held.shared).result(600)
     held.release()
     assert flags == [(False, True), (False, True)]
 
@@ -252,7 +252,7 @@ def test_a_consumer_that_stops_early_leaves_nothing_running(table, counts):
         found = select_resamples(Noise(seconds=0.02), table, counts, run)
         next(found)
         found.close()
-        assert pool.submit(int).result(10) == 0
+        assert pool.submit(int).result(600) == 0
     seen = []
     run = attrs.evolve(RUN, listener=lambda progress: seen.append(progress.done))
     found = select_resamples(Noise(), table, counts, run)
@@ -262,7 +262,7 @@ def test_a_consumer_that_stops_early_leaves_nothing_running(table, counts):
 
 
 def test_workers_have_one_thread_and_leave_ctrl_c_to_the_parent(two_processes):
-    threads, numba_threads, on_interrupt = two_processes.submit(threads_in_use).result(60)
+    threads, numba_threads, on_interrupt = two_processes.submit(threads_in_use).result(600)
     assert set(threads) == {1}
     assert numba_threads == "1"
     assert on_interrupt == str(signal.SIG_IGN)
@@ -308,7 +308,7 @@ def test_workers_end_with_a_parent_that_was_killed(tmp_path):
     parent.kill()
     parent.wait()
     assert len(workers) == 2
-    give_up = time.monotonic() + 60
+    give_up = time.monotonic() + 600
     while any(running(pid) for pid in workers):
         assert time.monotonic() < give_up, "workers outlive their parent"
         time.sleep(0.02)

@@ -40,7 +40,7 @@ def fsframe(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
         env=environment(),
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=600,
     )
 
 
@@ -74,7 +74,7 @@ def stopped(folder: Path, number: int, *arguments: str, done: int = 8) -> dict:
             break
     # To the whole group, as a terminal does it.
     os.killpg(process.pid, number)
-    rest = process.communicate(timeout=60)[1].splitlines()
+    rest = process.communicate(timeout=600)[1].splitlines()
     assert process.returncode == 128 + number
     found: dict = json.loads(rest[-1])
     return found
@@ -118,7 +118,7 @@ def test_people_are_told_how_to_go_on(folder):
     while len(list(folder.glob("*.units/units-*"))) < 3:
         assert process.poll() is None
     os.killpg(process.pid, signal.SIGINT)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=600)
     assert process.returncode == 130
     assert out == ""
     [line] = err.splitlines()
@@ -129,12 +129,12 @@ def test_people_are_told_how_to_go_on(folder):
 
 
 def test_a_run_stopped_before_anything_is_finished_leaves_nothing(folder):
-    slow = ["tiny:top=3,seconds=30", *SLOW[1:]]
+    slow = ["tiny:top=3,seconds=3000", *SLOW[1:]]
     process = started(folder, "chain", *slow)
     assert process.stderr is not None
     assert json.loads(process.stderr.readline())["event"] == "begin"
     os.killpg(process.pid, signal.SIGINT)
-    rest = process.communicate(timeout=25)[1].splitlines()
+    rest = process.communicate(timeout=600)[1].splitlines()
     assert json.loads(rest[-1])["kept"] == 0
     assert os.listdir(folder) == ["table.csv"]
 
@@ -182,7 +182,7 @@ def test_reading_options_are_remembered(folder):
 
 
 def test_a_second_process_on_one_run_file_is_told_who_holds_it(folder):
-    long = ["chain", "tiny:top=3,seconds=3", *SLOW[1:]]
+    long = ["chain", "tiny:top=3,seconds=300", *SLOW[1:]]
     process = started(folder, *long)
     assert process.stderr is not None
     assert json.loads(process.stderr.readline())["event"] == "begin"
@@ -191,7 +191,7 @@ def test_a_second_process_on_one_run_file_is_told_who_holds_it(folder):
         assert second.returncode == 5
         assert f"in use by process {process.pid}" in second.stderr
     process.terminate()
-    process.communicate(timeout=60)
+    process.communicate(timeout=600)
     assert process.returncode == 143
 
 

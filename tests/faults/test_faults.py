@@ -81,7 +81,7 @@ print(harness.kill_points(step=8, offset=4)["lost"])
     folder = str(Path(__file__).parent)
     done = subprocess.run(
         [sys.executable, "-c", code.format(folder=folder)],
-        capture_output=True, text=True, timeout=100,
+        capture_output=True, text=True, timeout=900,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-2000:]
     assert int(done.stdout) > 0

@@ -56,7 +56,7 @@ def as_somebody(folder: Path, code: str) -> subprocess.CompletedProcess[str]:
     """
     whole = textwrap.dedent(prelude) + textwrap.dedent(code)
     return subprocess.run(
-        [sys.executable, "-c", whole], cwd=folder, capture_output=True, text=True, timeout=120
+        [sys.executable, "-c", whole], cwd=folder, capture_output=True, text=True, timeout=600
     )
 
 
