@@ -85,7 +85,9 @@ class AnovaF(Selector):
                     )
             found = _f_statistics(block, present, data, weights)
             scores[start:stop], log_p[start:stop] = found
-        notes = (f"missing values in {holes} columns were left out",) if holes else ()
+        notes: tuple[str, ...] = (
+            (f"missing values in {holes} columns were left out",) if holes else ()
+        )
         if (scores == np.finfo(float).max).any():
             notes += ("some features separate the classes perfectly: their F has no bound",)
         kept = rank_by_score(scores)[: self.keep_count(data.n_features, DEFAULT_COUNT)]

@@ -11,10 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from fsframe.errors import DataError
 
-__all__ = ["LONGEST_TABLE", "MISSING_BYTE", "Bins", "Parts", "SeenBytes"]
-
-MISSING_BYTE = 254
-"""Byte of a missing value; 255 is left for padding."""
+__all__ = ["LONGEST_TABLE", "Bins", "Parts", "SeenBytes"]
 
 LONGEST_TABLE = 4096
 """Longest range of whole numbers that is coded by a table; longer ones are searched."""
@@ -143,15 +140,26 @@ class SeenBytes:
     ----------
     base : (m,) float64
         What byte 0 stands for.
-    marks : (m, 256) uint8
-        Which bytes occur; `MISSING_BYTE` stands for a missing value.
     usable : (m,) bool
         Columns that are such; nothing is known of the others.
+    starts : (m + 1,) int64
+        Column k has the bytes ``values[starts[k] : starts[k + 1]]``.
+    values : uint8
+        Bytes that occur, ascending; byte 254, the last, stands for a missing value.
+    missing : (m,) bool
+        Whether it occurs.
     """
 
     base: NDArray[np.float64]
-    marks: NDArray[np.uint8]
     usable: NDArray[np.bool_]
+    starts: NDArray[np.int64]
+    values: NDArray[np.uint8]
+    missing: NDArray[np.bool_]
+
+    @property
+    def distinct(self) -> NDArray[np.int64]:
+        """How many values each column has, as (m,)."""
+        return np.diff(self.starts) - self.missing
 
 
 class Parts:

@@ -1,4 +1,4 @@
-"""Counts of many bootstraps in one pass: every sample adds a row of draws to its level's counts."""
+"""Relevance in many bootstraps of one table at once, bins learned inside each."""
 
 from __future__ import annotations
 
@@ -7,109 +7,102 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.compiled import njit
+from fsframe.dataset import Dataset
+from fsframe.run import Run
 from fsframe_infotheory.discretise import Discretiser
+from fsframe_infotheory.draws import draw_rows, draws_by_class, packed_sums, relevance_sums
 from fsframe_infotheory.edges import equal_width_edges
+from fsframe_infotheory.encode import encode, in_threads
+from fsframe_infotheory.entropy import clogc_table, sum_clogc
+from fsframe_infotheory.packing import PACKED_LEVELS
 
-__all__ = ["draws_by_class", "edges_of_each", "relevance_sums"]
+__all__ = ["bootstrap_relevance", "edges_of_each"]
 
 END = 64
 """Rows at each end of a sorted column among which the drawn extremes are looked for."""
 
-
-def draws_by_class(
-    counts: NDArray[np.int64], y: NDArray[np.int64], n_classes: int
-) -> tuple[NDArray[Any], NDArray[np.int64], NDArray[np.int64]]:
-    """Bootstrap counts with samples sorted by class, as short integers.
-
-    Parameters
-    ----------
-    counts : (n_bootstraps, n_samples) int64
-    y : (n_samples,) int64
-        Class codes.
-
-    Returns
-    -------
-    draws : (n_samples, n_bootstraps) uint16, or int64 where a class is drawn more than 65,535 times
-    order : (n_samples,) int64
-        Row behind each sample.
-    starts : (n_classes + 1,) int64
-        First sample of each class.
-    """
-    order = np.argsort(y, kind="stable").astype(np.int64)
-    starts = np.concatenate([[0], np.cumsum(np.bincount(y, minlength=n_classes))])
-    largest = counts.sum(axis=1).max(initial=0)
-    kind = np.uint16 if largest < 1 << 16 else np.int64
-    return np.ascontiguousarray(counts.T[order], dtype=kind), order, starts.astype(np.int64)
+BOOTSTRAP_BYTES = 1 << 17
+"""Bit rows of bootstrap counts that are counted with before the next ones."""
 
 
-@njit()
-def relevance_sums(  # type: ignore[no-untyped-def]
-    codes, n_levels, fine_edges, edges, edge_starts, draws, starts, table, fine, sums_j, sums_jy
-):
-    """Write Σ c·log₂c over the bins of one feature, and over bins and classes, per bootstrap.
+def bootstrap_relevance(
+    data: Dataset, counts: NDArray[np.int64], discretiser: Discretiser, run: Run
+) -> NDArray[np.float64]:
+    """I(X_j; Y) in bits as (n_bootstraps, n_features), bins learned inside each bootstrap."""
+    encoded, bins = encode(data, discretiser, run=run)
+    layout = encoded.layout
+    totals = counts.sum(axis=1)
+    table = clogc_table(int(totals.max()))
+    class_of = np.zeros((data.n_samples, data.n_classes), np.int64)
+    class_of[np.arange(data.n_samples), data.y] = 1
+    sizes = counts @ class_of
+    sum_y = np.array([sum_clogc(drawn) for drawn in sizes])
+    bits = np.empty((len(counts), data.n_features))
 
-    Parameters
-    ----------
-    codes : (n,) unsigned integers
-        Fine levels, samples sorted by class; level ``len(fine_edges) + 1`` is "missing".
-    n_levels : int
-        ``len(fine_edges) + 2``.
-    fine_edges : (m,) float64
-        All edges that any bootstrap uses, ascending.
-    edges, edge_starts : float64, (n_bootstraps + 1,) int64
-        Bootstrap b's own edges are ``edges[edge_starts[b] : edge_starts[b + 1]]``.
-    draws : (n, n_bootstraps) integers
-    starts : (n_classes + 1,) int64
-    table : float64
-        c·log₂c.
-    fine : (n_levels, n_classes, n_bootstraps), dtype of `draws`
-        Scratch.
-    sums_j, sums_jy : (n_bootstraps,) float64
-        Results.
+    def put(columns: Any, sums_j: NDArray[np.float64], sums_jy: NDArray[np.float64]) -> None:
+        relevance = np.log2(totals) + (sums_jy - sums_j - sum_y) / totals
+        bits[:, columns] = np.maximum(relevance, 0.0).T
 
-    Notes
-    -----
-    n·B additions, 32 of them in one register; exact, so equal to counting each bootstrap alone.
-    """
-    n_bootstraps = draws.shape[1]
-    n_classes = starts.size - 1
-    fine[:n_levels] = 0
-    for c in range(n_classes):
-        for i in range(starts[c], starts[c + 1]):
-            into = fine[codes[i], c]
-            drawn = draws[i]
-            for b in range(n_bootstraps):
-                into[b] += drawn[b]
-    bin_counts = np.zeros(n_classes, np.int64)
-    for b in range(n_bootstraps):
-        k = edge_starts[b]
-        j = 0.0
-        jy = 0.0
-        bin_counts[:] = 0
-        for level in range(n_levels):
-            missing = level == n_levels - 1
-            closed = missing
-            if not missing and level > 0:
-                while k < edge_starts[b + 1] and edges[k] <= fine_edges[level - 1]:
-                    closed = True
-                    k += 1
-            if closed:
-                total = np.int64(0)
-                for c in range(n_classes):
-                    jy += table[bin_counts[c]]
-                    total += bin_counts[c]
-                    bin_counts[c] = 0
-                j += table[total]
-            for c in range(n_classes):
-                bin_counts[c] += np.int64(fine[level, c, b])
-        total = np.int64(0)
-        for c in range(n_classes):
-            jy += table[bin_counts[c]]
-            total += bin_counts[c]
-        j += table[total]
-        sums_j[b] = j
-        sums_jy[b] = jy
+    n_planes = max(1, int(counts.max()).bit_length())
+    rows = draw_rows(counts, layout.order, layout.starts, layout.words, n_planes)
+
+    def count_packed(k: int) -> None:
+        chunk = encoded.chunk(k)
+        sums = np.empty((2, len(counts), len(chunk.packed)))
+        # As many bootstraps at a time as their counts stay in the cache.
+        width = max(1, BOOTSTRAP_BYTES // (8 * n_planes * layout.n_words))
+        for first in range(0, len(counts), width):
+            part = slice(first, first + width)
+            packed_sums(
+                chunk.planes, chunk.offsets, chunk.block_levels, layout.words,
+                rows[first * n_planes : (first + width) * n_planes], n_planes, sizes[part], table,
+                0, len(chunk.block_levels), sums[0, part], sums[1, part],
+            )  # fmt: skip
+        # Bins of other columns differ from bootstrap to bootstrap.
+        live = np.flatnonzero((chunk.packed >= 0) & bins.as_levels[chunk.packed])
+        put(chunk.packed[live], sums[0][:, live].T, sums[1][:, live].T)
+
+    packed = bins.as_levels & (bins.n_levels <= PACKED_LEVELS)
+    if packed.any():
+        in_threads(run.threads, count_packed, range(len(encoded.bounds)))
+    if packed.all():
+        return bits
+
+    draws, order, starts = draws_by_class(counts, data.y, data.n_classes)
+    y, drawn = data.y[order], counts[:, order]
+
+    def count_listed(bound: tuple[int, int]) -> None:
+        start, stop = bound
+        block = None
+        if not bins.as_levels[start:stop].all():
+            block = np.asarray(data.columns(start, stop), dtype=np.float64)[order].T
+        for j in (start + np.flatnonzero(~packed[start:stop])).tolist():
+            if block is None or bins.as_levels[j]:
+                # The same levels in every bootstrap: those not drawn have counts of zero, which
+                # change nothing.
+                codes, fine_edges = encoded.codes_of(j), bins.of(j)[1:]
+                edges = np.tile(fine_edges, len(counts))
+                edge_starts = np.arange(len(counts) + 1) * fine_edges.size
+            else:
+                values = np.ascontiguousarray(block[j - start])
+                edges, edge_starts = edges_of_each(
+                    values, y, bool(data.categorical[j]), drawn, discretiser
+                )
+                fine_edges = np.unique(edges)
+                codes = np.searchsorted(fine_edges, values, side="right")
+                codes[np.isnan(values)] = fine_edges.size + 1
+            n_levels = fine_edges.size + 2
+            kind = np.uint16 if n_levels <= 1 << 16 else np.uint32
+            fine = np.empty((n_levels, data.n_classes, len(counts)), draws.dtype)
+            sums_j, sums_jy = np.empty(len(counts)), np.empty(len(counts))
+            relevance_sums(
+                codes.astype(kind), n_levels, fine_edges, edges, edge_starts, draws, starts, table,
+                fine, sums_j, sums_jy,
+            )  # fmt: skip
+            put([j], sums_j[None], sums_jy[None])
+
+    in_threads(run.threads, count_listed, encoded.bounds)
+    return bits
 
 
 def edges_of_each(

@@ -8,12 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.compiled import njit
-from fsframe_infotheory.popcount import equal_bits
 
 __all__ = [
     "as_flat",
-    "gather_bytes",
-    "mark_bytes",
     "mark_present",
     "scan_columns",
     "write_bytes",
@@ -22,9 +19,6 @@ __all__ = [
 
 WIDE = 512
 """Columns that are read together: 4 kB of a row of doubles."""
-
-FEW = 32
-"""Range of bytes up to which each is looked for, 64 places at once, until it is found."""
 
 
 def as_flat(block: NDArray[Any]) -> tuple[NDArray[Any], int, int]:
@@ -48,21 +42,21 @@ def as_flat(block: NDArray[Any]) -> tuple[NDArray[Any], int, int]:
 
 @njit()
 def write_bytes(  # type: ignore[no-untyped-def]
-    flat, by_row, by_column, first, order, places, base, usable, raw
+    flat, by_row, by_column, first, n, base, usable, raw
 ):
-    """Write columns whose values are whole and near their `base` as bytes, samples in order.
+    """Write columns whose values are whole and near their `base` as bytes, rows in order.
 
     Parameters
     ----------
     first : int
         Column of the table that is the first of the m columns.
-    order, places : (n,) int64
-        Row of the table behind each sample, and where it stands in `raw`.
+    n : int
+        Number of rows.
     base : (m,) float64
         A value x becomes x − base, if that is whole and in 0 … 253; NaN becomes 254.
     usable : (m,) bool
         Set false for columns with any other value; what is written of them means nothing.
-    raw : (m, n_slots) uint8
+    raw : (m, n) uint8
 
     Notes
     -----
@@ -70,7 +64,6 @@ def write_bytes(  # type: ignore[no-untyped-def]
     in row order would miss the cache at every value. Where columns are contiguous, each is read
     alone.
     """
-    n = order.size
     if by_row == 1:
         for k in range(base.size):
             origin = (first + k) * by_column
@@ -78,11 +71,11 @@ def write_bytes(  # type: ignore[no-untyped-def]
             zero = base[k]
             wrong = False
             for i in range(n):
-                value = np.float64(column[order[i]])
+                value = np.float64(column[i])
                 x = value - zero
                 inside = x if (x >= 0.0) & (x <= 253.0) else 254.0
                 byte = np.int32(inside)
-                raw[k, places[i]] = np.uint8(byte)
+                raw[k, i] = np.uint8(byte)
                 # Back to the value: a difference may round a value below 1e-15 to a whole number.
                 # 254 is no value's byte.
                 wrong |= ((np.float64(byte) + zero != value) | (byte == 254)) & (x == x)
@@ -98,7 +91,7 @@ def write_bytes(  # type: ignore[no-untyped-def]
         for start in range(0, n, 64):
             height = min(64, n - start)
             for i in range(height):
-                origin = order[start + i] * by_row + (first + tile) * by_column
+                origin = (start + i) * by_row + (first + tile) * by_column
                 row = flat[origin : origin + (width - 1) * by_column + 1]
                 into = turned[i]
                 for k in range(width):
@@ -111,58 +104,11 @@ def write_bytes(  # type: ignore[no-untyped-def]
                     broken[k] |= np.uint8(other & (x == x))
             # Unsigned indices spare a test for counting from the end.
             for k in range(width):
-                column = raw[tile + k]
+                column = raw[tile + k, start : start + height]
                 for i in range(height):
-                    column[np.uintp(places[np.uintp(start + i)])] = turned[np.uintp(i), np.uintp(k)]
+                    column[np.uintp(i)] = turned[np.uintp(i), np.uintp(k)]
         for k in range(width):
             usable[tile + k] = usable[tile + k] and broken[k] == 0
-
-
-@njit()
-def gather_bytes(  # type: ignore[no-untyped-def]
-    flat, by_column, first, order, starts, words, usable, raw
-):
-    """Write columns of bytes that are contiguous in memory, samples in order; see `write_bytes`.
-
-    `starts` and `words` say where each class begins among the samples and in `raw`. Columns with
-    bytes above 253, which have a meaning here, are not usable.
-    """
-    for k in range(raw.shape[0]):
-        origin = (first + k) * by_column
-        column = flat[origin : origin + by_column]
-        highest = np.uint8(0)
-        for c in range(starts.size - 1):
-            rows = order[starts[c] : starts[c + 1]]
-            into = raw[k, 64 * words[c] : 64 * words[c] + rows.size]
-            for i in range(rows.size):
-                byte = column[rows[i]]
-                highest = max(highest, byte)
-                into[i] = byte
-        usable[k] = highest <= 253
-
-
-@njit()
-def mark_bytes(raw, seen):  # type: ignore[no-untyped-def]
-    """Set ``seen[k, v]`` for each byte v of row k of `raw`, whose length is a multiple of 64."""
-    length = raw.shape[1]
-    for k in range(raw.shape[0]):
-        row = raw[k]
-        lowest, highest = np.uint8(255), np.uint8(0)
-        for i in range(length):
-            byte = row[i]
-            lowest = min(lowest, byte)
-            # Padding is not looked for below.
-            highest = max(highest, byte if byte != 255 else np.uint8(0))
-        if highest < lowest + FEW:
-            for byte in range(lowest, np.int64(highest) + 1):
-                for start in range(0, length, 64):
-                    if equal_bits(raw, k * length + start, np.uint8(byte)):
-                        seen[k, byte] = 1
-                        break
-        else:
-            marks = seen[k]
-            for i in range(length):
-                marks[row[i]] = 1
 
 
 @njit()

@@ -36,8 +36,8 @@ def contingency_tables(
             levels = int(encoded.n_levels[column])
             cells = codes.astype(np.int64) * n_classes + labels
             size = levels * n_classes
-            counts = np.bincount(cells, weights=layout.weights, minlength=size).astype(np.float64)
-            table = counts.reshape(levels, n_classes)
+            sizes = np.bincount(cells, weights=layout.weights, minlength=size)
+            table = np.asarray(sizes, dtype=np.float64).reshape(levels, n_classes)
             if encoded.dropped[column] >= 0:
                 table[encoded.dropped[column]] = 0.0
             yield np.array([column]), table[:, :, None]

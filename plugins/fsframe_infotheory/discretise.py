@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.dataset import Dataset
-from fsframe_infotheory.bins import LONGEST_TABLE, MISSING_BYTE, Bins, Parts, SeenBytes
+from fsframe_infotheory.bins import LONGEST_TABLE, Bins, Parts, SeenBytes
 from fsframe_infotheory.columns import as_flat, mark_present, scan_columns
 from fsframe_infotheory.edges import (
     default_bins,
@@ -18,6 +18,7 @@ from fsframe_infotheory.edges import (
     freedman_diaconis_edges,
 )
 from fsframe_infotheory.mdl import mdl_edges
+from fsframe_infotheory.tally import MISSING_BYTE
 
 __all__ = ["RULES", "Bins", "Discretiser"]
 
@@ -76,13 +77,14 @@ class Discretiser:
         start: int,
         stop: int,
         block: NDArray[Any] | None = None,
+        first: int = 0,
         seen: SeenBytes | None = None,
     ) -> Bins:
         """The bins of columns ``start … stop−1``.
 
-        `block` is their values if already read, `seen` what is known of those that fit into bytes.
+        If they were read already, they are those of `block` from `first`; `seen` is what is known
+        of those that fit into bytes.
         """
-        first = 0
         if block is None and data.in_memory:
             block, first = data.matrix, start
         elif block is None:
@@ -95,13 +97,13 @@ class Discretiser:
         whole, missing = np.empty(n_columns, bool), np.empty(n_columns, np.int64)
         parts = Parts(n_columns)
         if seen is not None:
-            distinct = seen.marks[:, :MISSING_BYTE].sum(axis=1, dtype=np.int64)
+            distinct = seen.distinct
             kept = seen.usable & self._stay(distinct, categorical)
             columns = np.flatnonzero(kept)
-            owner, value = np.divmod(np.flatnonzero(seen.marks[columns].view(np.bool_)), 256)
-            owner, value = owner[value < MISSING_BYTE], value[value < MISSING_BYTE]
-            parts.add(columns, distinct[kept], seen.base[columns[owner]] + value, True)
-            missing[columns] = seen.marks[columns, MISSING_BYTE]
+            valued = np.repeat(kept, np.diff(seen.starts)) & (seen.values != MISSING_BYTE)
+            values = seen.values[valued] + np.repeat(seen.base[columns], distinct[columns])
+            parts.add(columns, distinct[kept], values, True)
+            missing[columns] = seen.missing[columns]
         rest = np.flatnonzero(~parts.done)
         if rest.size:
             scan = (np.empty(rest.size), np.empty(rest.size), np.empty(rest.size, bool))
@@ -110,7 +112,7 @@ class Discretiser:
             low[rest], high[rest], whole[rest] = scan
             missing[rest] = holes
         known = ~parts.done & (missing < n_rows)
-        for j in rest[missing[rest] == n_rows]:
+        for j in rest[missing[rest] == n_rows].tolist():
             parts.add_one(j, True, np.empty(0))
         span = np.full(n_columns, np.inf)
         # Halves, because high − low overflows where a column spans more than the largest double.
@@ -145,7 +147,7 @@ class Discretiser:
             for k in np.flatnonzero(~ascending):
                 parts.add_one(columns[k], False, np.unique(edges[k]))
         y = self.codes_of_target(data)[0] if self.rule == "mdl" else data.y
-        for j in np.flatnonzero(~parts.done):
+        for j in np.flatnonzero(~parts.done).tolist():
             values = _column(flat, by_row, by_column, first + j, n_rows)
             parts.add_one(j, *self.learn_values(values, y, data.counts, bool(categorical[j])))
         return parts.bins(missing > 0, self.rule == "auto")

@@ -15,8 +15,18 @@ from fsframe.dataset import Dataset
 from fsframe.run import Run
 from fsframe_infotheory.bins import Bins
 from fsframe_infotheory.discretise import Discretiser
+from fsframe_infotheory.held import HeldBytes, held_bytes
 from fsframe_infotheory.layout import Layout
-from fsframe_infotheory.packing import Chunk, RawColumns, chunk_sums, codes_in, pack
+from fsframe_infotheory.packing import (
+    PACKED_LEVELS,
+    Chunk,
+    Coded,
+    as_bytes,
+    codes_in,
+    pack,
+    weighted_sums,
+)
+from fsframe_infotheory.raw import Masks, RawColumns
 
 __all__ = ["Encoded", "encode", "in_threads"]
 
@@ -61,6 +71,9 @@ class Encoded:
         ``rebuild(k)`` encodes chunk k again.
     totals, sum_y, sum_j, sum_jy : (n_features,) float64
         Weight of the samples counted with each feature, and Σ c·log₂c over class, feature, both.
+    coded : Coded or None
+        All columns as bytes, from which features can be packed one by one; only where that was
+        asked for, none has more than 16 levels, and counts are whole.
     """
 
     layout: Layout
@@ -75,6 +88,7 @@ class Encoded:
     sum_y: NDArray[np.float64]
     sum_j: NDArray[np.float64]
     sum_jy: NDArray[np.float64]
+    coded: Coded | None = None
 
     @property
     def n_features(self) -> int:
@@ -125,7 +139,7 @@ def encode(
     counts: NDArray[np.int64] | None = None,
     weights: NDArray[np.float64] | None = None,
     pairwise: bool = False,
-    keep: bool = True,
+    keep: str = "codes",
     run: Run | None = None,
 ) -> tuple[Encoded, Bins]:
     """A table as packed codes, and the bins that were learned on it.
@@ -143,8 +157,9 @@ def encode(
     pairwise : bool
         Whether samples with a missing value are left out of the counts it would enter; otherwise
         "missing" is a level.
-    keep : bool
-        Whether codes are held for counting with partners; sums alone need none.
+    keep : {"codes", "bytes", "sums"}
+        What is held: codes for counting with partners; bytes to pack from, where that can be, and
+        else codes; or neither, which sums alone do not need.
     run : Run, optional
         Threads and the bound on memory, of which codes take at most half.
 
@@ -154,60 +169,106 @@ def encode(
 
     Notes
     -----
-    L − 1 bits per sample and feature up to 16 levels, two or four bytes above; chunks of columns
-    that would go beyond the bound are encoded again on every pass.
+    L − 1 bits per sample and feature up to 16 levels, one to four bytes above; chunks of columns
+    that would go beyond the bound are encoded again on every pass. Bytes of a table in memory are
+    kept between calls: see `fsframe_infotheory.held`.
     """
     run = run or Run()
     y, n_classes = discretiser.codes_of_target(data)
     layout = Layout.of(y, n_classes, counts, weights)
+    masks = None
+    held = None
+    if layout.weights is None and not pairwise:
+        masks = Masks.of(layout, data.n_samples)
+        held = held_bytes(data, run)
+        if held is None and keep == "bytes":
+            held = HeldBytes.once(data, run.memory // 4)
+    if keep == "bytes" and held is None:
+        keep = "codes"
     bounds = list(data.column_blocks(CHUNK_BYTES))
-    budget = run.memory // 2 if keep else 0
-    whole_counts = layout.weights is None and not pairwise
-
-    def build(bound: tuple[int, int]) -> tuple[Bins, Chunk, NDArray[np.float64]]:
-        columns = RawColumns.read(data, bound, layout, whole_counts)
-        bins = discretiser.learn_columns(data, *bound, columns.block, columns.seen)
-        chunk = pack(columns, bins, layout, whole_counts)
-        sums = chunk_sums(chunk, bins, bound, layout, pairwise)
-        return bins, chunk if keep else _without_codes(chunk), sums
-
-    parts: list[Bins] = []
-    chunks: list[Chunk | None] = []
-    sums: list[NDArray[np.float64]] = []
-    lanes: list[NDArray[np.int64]] = []
-    held = 0
-    step = max(1, run.threads)
-    for first in range(0, len(bounds), step):
-        for bins, chunk, found in in_threads(run.threads, build, bounds[first : first + step]):
-            parts.append(bins)
-            sums.append(found)
-            lanes.append(chunk.packed)
-            fits = keep and held + chunk.nbytes <= budget
-            held += chunk.nbytes if fits else 0
-            chunks.append(chunk if fits else None)
+    pieces = _pieces(data, discretiser, layout, masks, held, bounds, pairwise, keep, run)
+    bins = Bins.joined([piece.bins for piece in pieces])
+    coded = None
+    if keep == "bytes" and held is not None:
+        if int(bins.n_levels.max()) > PACKED_LEVELS:
+            pieces = _pieces(data, discretiser, layout, masks, held, bounds, pairwise, "codes", run)
+        else:
+            coded = Coded.joined([piece.coded for piece in pieces if piece.coded], held.raw)
 
     def rebuild(k: int) -> Chunk:
-        columns = RawColumns.read(data, bounds[k], layout, whole_counts)
-        return pack(columns, parts[k], layout, whole_counts)
+        columns = RawColumns.read(data, bounds[k], layout, masks, held)
+        own = pieces[k].bins
+        coded = None if masks is None else as_bytes(columns, own, layout, masks)
+        return pack(columns, own, layout, coded)
 
-    bins = Bins.joined(parts)
-    totals, sum_y, sum_j, sum_jy = np.concatenate(sums, axis=1)
+    totals, sum_y, sum_j, sum_jy = np.concatenate([piece.sums for piece in pieces], axis=1)
     encoded = Encoded(
         layout=layout,
-        weighted=not whole_counts,
+        weighted=masks is None,
         n_levels=bins.n_levels,
         dropped=np.where(bins.missing & pairwise, bins.n_values, -1),
         bounds=bounds,
-        chunks=chunks,
-        lanes=lanes,
+        chunks=[piece.chunk for piece in pieces],
+        lanes=[piece.lanes for piece in pieces],
         rebuild=rebuild,
         totals=totals,
         sum_y=sum_y,
         sum_j=sum_j,
         sum_jy=sum_jy,
+        coded=coded,
     )
     return encoded, bins
 
 
-def _without_codes(chunk: Chunk) -> Chunk:
-    return attrs.evolve(chunk, planes=chunk.planes[:0], codes=chunk.codes[:0])
+@attrs.frozen(kw_only=True, eq=False)
+class _Piece:
+    """What became of one group of columns; codes only where they are held."""
+
+    bins: Bins
+    sums: NDArray[np.float64]
+    chunk: Chunk | None = None
+    coded: Coded | None = None
+    lanes: NDArray[np.int64] = attrs.field(factory=lambda: np.empty(0, np.int64))
+
+
+def _pieces(
+    data: Dataset,
+    discretiser: Discretiser,
+    layout: Layout,
+    masks: Masks | None,
+    held: HeldBytes | None,
+    bounds: list[tuple[int, int]],
+    pairwise: bool,
+    keep: str,
+    run: Run,
+) -> list[_Piece]:
+    """Every group of columns, as many at a time as there are threads."""
+
+    def build(bound: tuple[int, int]) -> _Piece:
+        columns = RawColumns.read(data, bound, layout, masks, held)
+        bins = discretiser.learn_columns(data, *bound, columns.source, columns.first, columns.seen)
+        if masks is None:
+            chunk = pack(columns, bins, layout, None)
+            sums = weighted_sums(chunk, bins, layout, pairwise)
+            return _Piece(bins=bins, sums=sums, chunk=chunk if keep == "codes" else None)
+        coded = as_bytes(columns, bins, layout, masks)
+        sums = np.empty((4, bins.n_features))
+        sums[0], sums[1], sums[2:] = layout.total, layout.sum_y, coded.sums
+        if keep == "bytes":
+            return _Piece(bins=bins, sums=sums, coded=coded)
+        if keep == "sums":
+            return _Piece(bins=bins, sums=sums)
+        chunk = pack(columns, bins, layout, coded)
+        return _Piece(bins=bins, sums=sums, chunk=chunk, lanes=chunk.packed)
+
+    found: list[_Piece] = []
+    room = run.memory // 2
+    step = max(1, run.threads)
+    for first in range(0, len(bounds), step):
+        for piece in in_threads(run.threads, build, bounds[first : first + step]):
+            room -= 0 if piece.chunk is None else piece.chunk.nbytes
+            if piece.chunk is not None and room < 0:
+                room += piece.chunk.nbytes
+                piece = attrs.evolve(piece, chunk=None)
+            found.append(piece)
+    return found

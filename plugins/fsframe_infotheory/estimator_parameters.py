@@ -55,7 +55,8 @@ def sample_weights(data: Dataset, upstream: Selection | None) -> NDArray[np.floa
     """Bootstrap counts times importance, or None where there are neither."""
     weights = None if upstream is None else upstream.instance_weights
     if data.counts is not None:
-        weights = data.counts * (1.0 if weights is None else weights)
+        counts = data.counts.astype(np.float64)
+        weights = counts if weights is None else counts * weights
     return weights
 
 
@@ -73,6 +74,10 @@ class EstimatingGreedyFilter(EstimatorParameters, GreedyFilter):
             yield "stop=significant tests counts, so it needs estimator=plug-in"
         if self.constants == "last":
             yield "constants=last looks at levels, so it needs estimator=plug-in"
+
+    def counts_are_whole(self, data: Dataset, upstream: Selection | None) -> bool:
+        """Whether a bootstrap is counted in whole numbers; estimates are no counts."""
+        return self.estimator == "plug-in" and super().counts_are_whole(data, upstream)
 
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
         if self.estimator == "plug-in":

@@ -105,7 +105,7 @@ class InformationFilter(Selector):
         )
 
     def encode(
-        self, data: Dataset, upstream: Selection | None, run: Run, keep: bool = True
+        self, data: Dataset, upstream: Selection | None, run: Run, keep: str = "codes"
     ) -> tuple[Encoded, Bins]:
         """The table as codes by this filter's parameters."""
         return encode(
@@ -118,6 +118,25 @@ class InformationFilter(Selector):
             keep=keep,
             run=run,
         )
+
+    def counts_are_whole(self, data: Dataset, upstream: Selection | None) -> bool:
+        """Whether a bootstrap of the table is counted in whole numbers, with the classes given."""
+        weighted = upstream is not None and upstream.instance_weights is not None
+        return not weighted and data.task == "classification" and self.missing != "pairwise"
+
+    def one_by_one(
+        self, data: Dataset, counts: NDArray[np.int64], upstream: Selection | None, run: Run
+    ) -> list[Selection]:
+        """A Selection per bootstrap, each from its own rows alone."""
+        found = []
+        for b, drawn in enumerate(counts):
+            rows = np.flatnonzero(drawn)
+            local = upstream
+            if upstream is not None and upstream.instance_weights is not None:
+                local = attrs.evolve(upstream, instance_weights=upstream.instance_weights[rows])
+            part = data.with_counts(drawn).take_rows(rows)
+            found.append(self._select(part, local, run.child(b)))
+        return found
 
     def check_data(self, data: Dataset) -> None:
         """Raise what the core raises, and DataError for missing values that are refused."""

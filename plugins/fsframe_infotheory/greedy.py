@@ -10,10 +10,10 @@ from fsframe.run import Run
 from fsframe_infotheory.counting import Counter
 from fsframe_infotheory.criterion import Criterion
 from fsframe_infotheory.encode import Encoded
-from fsframe_infotheory.lazy import LazyMinimum
+from fsframe_infotheory.lazy import least_conditional_relevance
 from fsframe_infotheory.partner import Partner, joint, partner_of
 from fsframe_infotheory.ranking import TIE, first_best
-from fsframe_infotheory.stopping import Stopping
+from fsframe_infotheory.stopping import NOT_POSITIVE, Stopping
 
 __all__ = ["Ranking", "select_greedily"]
 
@@ -88,33 +88,18 @@ def select_greedily(
             open_[columns] = False
     waiting = open_ & constant(encoded) & constants_last
     open_ &= ~waiting
-    selected: list[int] = []
-    scores: list[float] = []
-    stopped = ""
-    with Counter(encoded, run.threads) as counter:
-        engine = _lazily(counter, criterion, relevance) or _Engine(counter, criterion, relevance)
-        engine.close(np.flatnonzero(~open_))
-        for feature in () if given is None else given:
-            engine.absorb(int(feature))
-        while len(selected) < count:
-            if not open_.any():
-                constants = np.flatnonzero(waiting)[: count - len(selected)]
-                selected += constants.tolist()
-                scores += [0.0] * constants.size
-                stopped = "" if len(selected) == count else "no candidate is left"
-                break
-            best, score = engine.best()
-            if stopping is not None:
-                stopped = stopping.verdict(best, score, open_, counter, engine.partners, run)
-                if stopped:
-                    break
-            selected.append(best)
-            scores.append(score)
-            open_[best] = False
-            engine.close(np.array([best]))
-            if len(selected) < count:
-                engine.absorb(best)
-            run.progress(len(selected), count, "features")
+    before = np.empty(0, np.intp) if given is None else given
+    if encoded.coded is not None and criterion.lazy:
+        selected, scores, stopped = _lazily(encoded, count, before, open_, stopping)
+        run.progress(len(selected), count, "features")
+    else:
+        engine = _Engine(encoded, criterion, relevance, open_)
+        selected, scores, stopped = engine.rank(count, before, stopping, run)
+    if not stopped and len(selected) < count:
+        constants = np.flatnonzero(waiting)[: count - len(selected)]
+        selected += constants.tolist()
+        scores += [0.0] * constants.size
+        stopped = "" if len(selected) == count else "no candidate is left"
     tests = np.empty((0, 3)) if stopping is None else stopping.table()
     return Ranking(
         selected=np.array(selected, dtype=np.intp),
@@ -124,38 +109,70 @@ def select_greedily(
     )
 
 
+def _lazily(
+    encoded: Encoded,
+    count: int,
+    given: NDArray[np.intp],
+    open_: NDArray[np.bool_],
+    stopping: Stopping | None,
+) -> tuple[list[int], list[float], str]:
+    """Features, scores and why it ended, where no more is counted than must be."""
+    features, scores = least_conditional_relevance(encoded, count, given, open_)
+    stopped = ""
+    if stopping is not None:
+        positive = scores > TIE
+        if not positive.all():
+            end = int(np.argmin(positive))
+            features, scores, stopped = features[:end], scores[:end], NOT_POSITIVE
+    return features.tolist(), scores.tolist(), stopped
+
+
 def constant(encoded: Encoded) -> NDArray[np.bool_]:
     """Features that have one level among the counted samples, as (n_features,)."""
     whole = encoded.totals * np.log2(np.maximum(encoded.totals, 1e-300))
     return np.abs(encoded.sum_j - whole) <= TIE * np.maximum(1.0, encoded.totals)
 
 
-def _lazily(
-    counter: Counter, criterion: Criterion, relevance: NDArray[np.float64]
-) -> LazyMinimum | None:
-    """The engine that counts no more than it must, where the criterion and the table allow it."""
-    if criterion.lazy and LazyMinimum.fits(counter.encoded):
-        return LazyMinimum(counter, relevance)
-    return None
-
-
 class _Engine:
     """All candidates counted with every partner."""
 
     def __init__(
-        self, counter: Counter, criterion: Criterion, relevance: NDArray[np.float64]
+        self,
+        encoded: Encoded,
+        criterion: Criterion,
+        relevance: NDArray[np.float64],
+        candidates: NDArray[np.bool_],
     ) -> None:
-        self.counter = counter
+        self.encoded = encoded
         self.criterion = criterion
         self.relevance = relevance
+        self.open = candidates.copy()
         self.folded = criterion.start(len(relevance))
-        self.open = np.ones(len(relevance), dtype=bool)
         self.partners: list[Partner] = []
         self.together: Partner | None = None
 
-    def close(self, features: NDArray[np.intp]) -> None:
-        """Take features out of the candidates."""
-        self.open[features] = False
+    def rank(
+        self, count: int, given: NDArray[np.intp], stopping: Stopping | None, run: Run
+    ) -> tuple[list[int], list[float], str]:
+        """Features, scores, and why it ended before the count, if for a reason of its own."""
+        selected: list[int] = []
+        scores: list[float] = []
+        with Counter(self.encoded, run.threads) as counter:
+            for feature in given:
+                self.absorb(int(feature), counter)
+            while len(selected) < count and self.open.any():
+                best, score = self.best()
+                if stopping is not None:
+                    why = stopping.verdict(best, score, self.open, counter, self.partners, run)
+                    if why:
+                        return selected, scores, why
+                selected.append(best)
+                scores.append(score)
+                self.open[best] = False
+                if len(selected) < count:
+                    self.absorb(best, counter)
+                run.progress(len(selected), count, "features")
+        return selected, scores, ""
 
     def best(self) -> tuple[int, float]:
         """The best of the open candidates, and its score."""
@@ -165,11 +182,11 @@ class _Engine:
         feature = first_best(np.where(self.open, scores, -np.inf))
         return feature, float(scores[feature])
 
-    def absorb(self, feature: int) -> None:
+    def absorb(self, feature: int, counter: Counter) -> None:
         """Count all features with what `feature` adds to the partners."""
-        new = partner_of(self.counter.encoded, feature)
+        new = partner_of(self.encoded, feature)
         for partner in self._added(new):
-            terms = self.counter.terms(partner, self.criterion.per_class)
+            terms = counter.terms(partner, self.criterion.per_class)
             self.folded = self.criterion.absorb(self.folded, self.criterion.term(terms))
         self.partners.append(new)
 

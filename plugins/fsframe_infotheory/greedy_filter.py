@@ -12,10 +12,14 @@ from fsframe.dataset import Dataset
 from fsframe.params import choice, integer, param, real
 from fsframe.run import Run
 from fsframe.selection import PairWeights, Selection
+from fsframe_infotheory.bins import Bins
 from fsframe_infotheory.criterion import Criterion
-from fsframe_infotheory.encode import Encoded
+from fsframe_infotheory.encode import Encoded, encode
 from fsframe_infotheory.filter import DEFAULT_COUNT, InformationFilter
 from fsframe_infotheory.greedy import Ranking, select_greedily
+from fsframe_infotheory.held import held_bytes
+from fsframe_infotheory.layout import MOST_REPEATED
+from fsframe_infotheory.packing import PACKED_LEVELS
 from fsframe_infotheory.stopping import Stopping
 
 __all__ = ["GreedyFilter"]
@@ -78,7 +82,45 @@ class GreedyFilter(InformationFilter):
         )
 
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
-        encoded, bins = self.encode(data, upstream, run)
+        encoded, bins = self.encode(data, upstream, run, keep=self._kept)
+        return self._ranked(data, encoded, bins, run)
+
+    @property
+    def _kept(self) -> str:
+        # A test of gains looks at codes of features, which a lazy selection does without.
+        return "bytes" if self.criterion().lazy and self.stop != "significant" else "codes"
+
+    def _select_many(
+        self, data: Dataset, counts: NDArray[np.int64], upstream: Selection | None, run: Run
+    ) -> list[Selection]:
+        """One Selection per bootstrap; the table is read once where its columns are bytes."""
+        if not self._same_bytes(data, upstream, run):
+            return self.one_by_one(data, counts, upstream, run)
+        found = []
+        for b, drawn in enumerate(counts):
+            part = run.child(b)
+            if drawn.sum() > MOST_REPEATED * np.count_nonzero(drawn):
+                found += self.one_by_one(data, drawn[None], upstream, run.batch(b))
+                continue
+            encoded, bins = encode(
+                data, self.discretiser(), counts=drawn, keep=self._kept, run=part
+            )
+            found.append(self._ranked(data, encoded, bins, part))
+        return found
+
+    def _same_bytes(self, data: Dataset, upstream: Selection | None, run: Run) -> bool:
+        """Whether every column is the same few bytes in every bootstrap, whichever rows it draws.
+
+        Whole numbers of at most `max_levels` values stay so when rows are left out. Bins do not:
+        they are learned on the rows drawn.
+        """
+        if not self.counts_are_whole(data, upstream) or held_bytes(data, run) is None:
+            return False
+        encoded, bins = encode(data, self.discretiser(), keep="sums", run=run)
+        return bool(bins.as_levels.all() and encoded.n_levels.max() <= PACKED_LEVELS)
+
+    def _ranked(self, data: Dataset, encoded: Encoded, bins: Bins, run: Run) -> Selection:
+        """The Selection from a table that is encoded."""
         given = self.columns_named(self.given, data)
         count = self.keep_count(
             data.n_features, DEFAULT_COUNT if self.stop == "k" else data.n_features
@@ -93,14 +135,14 @@ class GreedyFilter(InformationFilter):
             stopping=self.stopping(),
             run=run,
         )
-        criterion = self.in_unit(ranking.scores)
+        values = self.in_unit(ranking.scores)
         if self.is_ratio():
-            criterion[1:] = ranking.scores[1:]
+            values[1:] = ranking.scores[1:]
         scores = np.full(data.n_features, np.nan)
-        scores[ranking.selected] = criterion
+        scores[ranking.selected] = values
         tables: dict[str, NDArray[Any]] = {
             "relevance": self.in_unit(encoded.relevance()),
-            "criterion": criterion,
+            "criterion": values,
             **bins.tables(),
         }
         if len(ranking.tests):

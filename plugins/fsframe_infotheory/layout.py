@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from fsframe_infotheory.entropy import clogc_table, sum_clogc
 
-__all__ = ["Layout"]
+__all__ = ["MOST_REPEATED", "Layout"]
 
 MOST_REPEATED = 4
 """Rows are repeated, which keeps counts whole, up to this many samples per row."""
@@ -76,7 +76,7 @@ class Layout:
         words = np.concatenate([[0], np.cumsum((sizes + 63) // 64)]).astype(np.int64)
         within = np.arange(len(rows)) - np.repeat(starts[:-1], sizes)
         if carried is None:
-            class_sizes = sizes.astype(np.float64)
+            class_sizes = np.asarray(sizes, dtype=np.float64)
         else:
             class_sizes = np.bincount(y[rows], weights=carried, minlength=n_classes)
         return cls(
@@ -103,6 +103,11 @@ class Layout:
     def n_words(self) -> int:
         """Length of a bit row."""
         return int(self.words[-1])
+
+    @property
+    def short_order(self) -> NDArray[np.uint32]:
+        """`order`, for kernels: unsigned indices spare a test for counting from the end."""
+        return self.order.astype(np.uint32)
 
     @property
     def table(self) -> NDArray[np.float64]:

@@ -1,31 +1,40 @@
-"""From raw columns to packed codes: bytes where values are few, bit rows, sums of counts."""
+"""From bytes or raw columns to packed codes: bit rows where levels are few, and sums of counts."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.dataset import Dataset
-from fsframe_infotheory.bins import LONGEST_TABLE, MISSING_BYTE, Bins, SeenBytes
-from fsframe_infotheory.columns import (
-    as_flat,
-    gather_bytes,
-    mark_bytes,
-    write_bytes,
-    write_codes,
-)
+from fsframe_infotheory.bins import LONGEST_TABLE, Bins
+from fsframe_infotheory.columns import as_flat, write_codes
 from fsframe_infotheory.grouped import grouped_sums, level_sums
 from fsframe_infotheory.layout import Layout
-from fsframe_infotheory.planes import margin_sums, pack_blocks, unpack_feature
+from fsframe_infotheory.planes import pack_blocks, unpack_feature
 from fsframe_infotheory.popcount import LANES
+from fsframe_infotheory.raw import Masks, RawColumns, tally_rows
 
-__all__ = ["Chunk", "RawColumns", "block_of", "chunk_sums", "codes_in", "pack"]
+__all__ = [
+    "MOST_BYTES",
+    "PACKED_LEVELS",
+    "Chunk",
+    "Coded",
+    "as_bytes",
+    "block_of",
+    "blocks_of",
+    "codes_in",
+    "pack",
+    "weighted_sums",
+]
 
 PACKED_LEVELS = 16
 """Most levels of a feature that is kept as bit rows; measured crossover with counting by table."""
+
+MOST_BYTES = 254
+"""Most levels of a feature whose codes fit into bytes beside one for missing values."""
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -40,7 +49,7 @@ class Chunk:
         Bit rows and counts, as `fsframe_infotheory.planes.joint_sums` takes them.
     listed : (m,) int64
         Columns kept as integers.
-    codes : (m, n_samples) uint16 or uint32
+    codes : (m, n_samples) uint8, uint16 or uint32
         Their levels, samples sorted by class.
     """
 
@@ -85,88 +94,104 @@ def block_of(
 
 
 @attrs.frozen(kw_only=True, eq=False)
-class RawColumns:
-    """Some neighbouring columns as they are, and as bytes where they fit.
+class Coded:
+    """The columns of a chunk as bytes, where levels are few enough, and how to read them.
 
-    `source[:, first + k]` is column k; `raw` is (m, n_words · 64) or empty, `block` the columns
-    read from a file.
+    Parameters
+    ----------
+    raw : (m, n_rows) uint8
+        Columns, rows in the order of the table; those of more than 254 levels mean nothing.
+    starts : (m + 1,) int64
+        Level a of column k is the byte ``levels[starts[k] + a]``.
+    levels : uint8
+    sums : (2, m) float64
+        Σ c·log₂c over levels, and over levels and classes.
     """
 
-    start: int
-    source: NDArray[Any]
-    first: int
-    block: NDArray[Any] | None
     raw: NDArray[np.uint8]
-    seen: SeenBytes | None
+    starts: NDArray[np.int64]
+    levels: NDArray[np.uint8]
+    sums: NDArray[np.float64]
 
     @classmethod
-    def read(
-        cls, data: Dataset, bound: tuple[int, int], layout: Layout, as_bytes: bool
-    ) -> RawColumns:
-        start, stop = bound
-        block = None if data.in_memory else data.columns(start, stop)
-        source, first = (data.matrix, start) if block is None else (block, 0)
-        if not as_bytes:
-            raw = np.empty((0, 0), np.uint8)
-            return cls(start=start, source=source, first=first, block=block, raw=raw, seen=None)
-        m = stop - start
-        raw = np.empty((m, layout.n_words * 64), np.uint8)
-        ends = 64 * layout.words[:-1] + np.diff(layout.starts)
-        for end, stop_class in zip(ends, 64 * layout.words[1:], strict=True):
-            # Padding after each class holds 255, which is no level's byte.
-            raw[:, end:stop_class] = 255
-        usable = np.ones(m, dtype=bool)
-        base = _bases(source[:64, first : first + m])
-        usable &= ~np.isnan(base)
-        marks = np.zeros((m, 256), np.uint8)
-        flat, by_row, by_column = as_flat(source)
-        if flat.dtype == np.uint8 and by_row == 1:
-            # Unsigned indices spare a test for counting from the end: 0.3 ns per byte, not 0.5.
-            order = layout.order.astype(np.uint32)
-            gather_bytes(flat, by_column, first, order, layout.starts, layout.words, usable, raw)
-        else:
-            write_bytes(
-                flat, by_row, by_column, first, layout.order, layout.places, base, usable, raw
-            )
-        mark_bytes(raw, marks)
-        seen = SeenBytes(base=base, marks=marks, usable=usable)
-        return cls(start=start, source=source, first=first, block=block, raw=raw, seen=seen)
+    def joined(cls, parts: Sequence[Coded], raw: NDArray[np.uint8]) -> Coded:
+        """Neighbouring groups of columns as one; `raw` is what they may be parts of."""
+        sizes = np.concatenate([np.diff(part.starts) for part in parts])
+        own = all(np.may_share_memory(part.raw, raw) for part in parts)
+        return cls(
+            raw=raw if own else np.concatenate([part.raw for part in parts]),
+            starts=np.concatenate([[0], np.cumsum(sizes)]),
+            levels=np.concatenate([part.levels for part in parts]),
+            sums=np.concatenate([part.sums for part in parts], axis=1),
+        )
 
 
-def _bases(head: NDArray[Any]) -> NDArray[np.float64]:
-    """What byte 0 shall stand for in each column: the range of its first values in the middle."""
-    low = np.fmin.reduce(head, axis=0).astype(np.float64)
-    if head.dtype == np.uint8:
-        return np.zeros_like(low)
-    span = np.fmax.reduce(head, axis=0) - low
-    return np.where(span <= 253, np.floor(low - (253 - span) // 2), np.nan)
+def as_bytes(columns: RawColumns, bins: Bins, layout: Layout, masks: Masks) -> Coded:
+    """Some columns as bytes by their bins, counted once; whole counts only."""
+    n_levels, seen = bins.n_levels, columns.seen
+    assert seen is not None
+    own = bins.as_levels & seen.usable
+    raw, sums = columns.raw, columns.sums.copy()
+    coded = np.flatnonzero(~own & (n_levels <= MOST_BYTES))
+    if coded.size:
+        # A copy: bytes that are held for other calls, or are the table itself, stay as they are.
+        raw = raw.copy()
+        every = np.arange(raw.shape[1])
+        _write(columns, coded, bins, every, every, coded, raw)
+        raw.setflags(write=False)
+        sums[:, coded] = tally_rows(raw, coded, layout, masks).sums
+    wide = np.flatnonzero(~own & (n_levels > MOST_BYTES))
+    if wide.size:
+        codes = np.empty((wide.size, layout.n), np.uint32)
+        _write(columns, wide, bins, layout.order, np.arange(layout.n), np.arange(wide.size), codes)
+        found = np.empty((2, wide.size))
+        level_sums(codes, n_levels[wide], layout.starts, layout.table, *found)
+        sums[:, wide] = found
+    if own.all():
+        return Coded(raw=raw, starts=seen.starts, levels=seen.values, sums=sums)
+    starts = np.concatenate([[0], np.cumsum(n_levels)])
+    owner = np.repeat(np.arange(len(n_levels)), n_levels)
+    levels = np.arange(starts[-1]) - starts[owner]
+    levels[own[owner]] = seen.values[np.repeat(own, np.diff(seen.starts))]
+    return Coded(raw=raw, starts=starts, levels=(levels & 255).astype(np.uint8), sums=sums)
 
 
-def pack(columns: RawColumns, bins: Bins, layout: Layout, whole_counts: bool) -> Chunk:
-    """Codes of some columns; packed by number of levels, so that blocks waste no rows."""
+def blocks_of(
+    levels: NDArray[np.int64], lanes: NDArray[np.int64], layout: Layout
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Most levels in each block of 8 lanes, and where its bit rows and its counts begin.
+
+    `levels` is (n_features,), `lanes` (n_blocks · 8,) features or −1. Both results of places have
+    one entry more, the size of the whole.
+    """
+    held = np.where(lanes >= 0, levels[lanes], 1).reshape(-1, LANES)
+    most = held.max(axis=1) if len(held) else np.empty(0, np.int64)
+    offsets = np.concatenate([[0], np.cumsum((most - 1) * (layout.n_words * LANES))])
+    margin_offsets = np.concatenate([[0], np.cumsum(most * (layout.n_classes * LANES))])
+    return most, offsets, margin_offsets
+
+
+def pack(columns: RawColumns, bins: Bins, layout: Layout, coded: Coded | None) -> Chunk:
+    """Codes of some columns; packed by number of levels, so that blocks waste no rows.
+
+    Without `coded`, because counts are not whole, all are listed.
+    """
     levels = bins.n_levels
-    few = (levels <= PACKED_LEVELS) & whole_counts
-    narrow = np.flatnonzero(few)
+    few = (levels <= PACKED_LEVELS) & (coded is not None)
+    narrow, wide = np.flatnonzero(few), np.flatnonzero(~few)
     narrow = narrow[np.argsort(levels[narrow], kind="stable")]
-    wide = np.flatnonzero(~few)
-
-    n_blocks = -(-len(narrow) // LANES)
-    lanes = np.full(n_blocks * LANES, -1, np.int64)
+    lanes = np.full(-(-len(narrow) // LANES) * LANES, -1, np.int64)
     lanes[: len(narrow)] = narrow
-    # Ascending levels, so that the last feature of a block has the most.
-    block_levels = levels[narrow[np.minimum(np.arange(1, n_blocks + 1) * LANES, len(narrow)) - 1]]
-    offsets = np.concatenate([[0], np.cumsum((block_levels - 1) * layout.n_words * LANES)])
-    margin_offsets = np.concatenate([[0], np.cumsum(block_levels * layout.n_classes * LANES)])
+    block_levels, offsets, margin_offsets = blocks_of(levels, lanes, layout)
     planes = np.zeros(int(offsets[-1]), np.uint64)
     margins = np.zeros(int(margin_offsets[-1]), np.int64)
-    if len(narrow):
-        coded = narrow[~_are_bytes(columns, bins)[narrow]]
-        _write(columns, coded, bins, layout.order, layout.places, coded, columns.raw)
+    if coded is not None and narrow.size:
         pack_blocks(
-            columns.raw, lanes, *_level_bytes(columns, bins), layout.words, block_levels, offsets,
-            margin_offsets, planes, margins,
+            coded.raw, lanes, coded.starts, coded.levels, layout.short_order, layout.starts,
+            layout.words, block_levels, offsets, margin_offsets, planes, margins,
         )  # fmt: skip
-    kind = np.uint16 if not wide.size or levels[wide].max() <= 1 << 16 else np.uint32
+    most = levels[wide].max(initial=0)
+    kind = np.uint8 if most <= 1 << 8 else np.uint16 if most <= 1 << 16 else np.uint32
     codes = np.empty((len(wide), layout.n), kind)
     if wide.size:
         every = np.arange(layout.n)
@@ -181,28 +206,6 @@ def pack(columns: RawColumns, bins: Bins, layout: Layout, whole_counts: bool) ->
         listed=wide + columns.start,
         codes=codes,
     )
-
-
-def _are_bytes(columns: RawColumns, bins: Bins) -> NDArray[np.bool_]:
-    """Columns whose bytes are their levels, as (m,)."""
-    return bins.as_levels & columns.seen.usable
-
-
-def _level_bytes(columns: RawColumns, bins: Bins) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
-    """Byte of each level of each column, one column after the other, and where each begins."""
-    levels = bins.n_levels
-    starts = np.concatenate([[0], np.cumsum(levels)])
-    owner = np.repeat(np.arange(len(levels)), levels)
-    position = np.arange(starts[-1]) - starts[owner]
-    found = position.copy()
-    own = _are_bytes(columns, bins)[owner]
-    missing = own & (position == bins.n_values[owner])
-    valued = own & ~missing
-    values = bins.thresholds[bins.offsets[owner[valued]] + position[valued]]
-    found[valued] = (values - columns.seen.base[owner[valued]]).astype(np.int64)
-    found[missing] = MISSING_BYTE
-    # Columns of many levels are not packed; their entries are not looked at.
-    return starts, (found & 255).astype(np.uint8)
 
 
 def _write(
@@ -259,40 +262,23 @@ def _write(
     )
 
 
-def chunk_sums(
-    chunk: Chunk, bins: Bins, bound: tuple[int, int], layout: Layout, pairwise: bool
+def weighted_sums(
+    chunk: Chunk, bins: Bins, layout: Layout, pairwise: bool
 ) -> NDArray[np.float64]:
     """Total weight, Σ c·log₂c over y, j and (j, y) of a chunk's columns, as (4, n_columns)."""
-    start, stop = bound
-    found = np.empty((4, stop - start))
-    found[0], found[1] = layout.total, layout.sum_y
-    n_classes = layout.n_classes
-    if layout.weights is not None or pairwise:
-        sums = np.empty((8, stop - start))
-        grouped_sums(
-            chunk.codes,
-            bins.n_levels,
-            np.where(bins.missing & pairwise, bins.n_values, -1),
-            np.arange(layout.n),
-            np.array([0, layout.n]),
-            np.repeat(np.arange(n_classes), np.diff(layout.starts)),
-            n_classes,
-            np.ones(layout.n) if layout.weights is None else layout.weights,
-            layout.whole_table,
-            0,
-            stop - start,
-            sums,
-        )
-        return sums[[0, 5, 1, 2]]
-    lanes = np.empty((2, len(chunk.packed)))
-    margin_sums(
-        chunk.block_levels, chunk.margins, chunk.margin_offsets, n_classes, layout.table, *lanes
+    sums = np.empty((8, bins.n_features))
+    grouped_sums(
+        chunk.codes,
+        bins.n_levels,
+        np.where(bins.missing & pairwise, bins.n_values, -1),
+        np.arange(layout.n),
+        np.array([0, layout.n]),
+        np.repeat(np.arange(layout.n_classes), np.diff(layout.starts)),
+        layout.n_classes,
+        np.ones(layout.n) if layout.weights is None else layout.weights,
+        layout.whole_table,
+        0,
+        bins.n_features,
+        sums,
     )
-    live = chunk.packed >= 0
-    found[2:, chunk.packed[live] - start] = lanes[:, live]
-    if chunk.listed.size:
-        columns = chunk.listed - start
-        sums = np.empty((2, columns.size))
-        level_sums(chunk.codes, bins.n_levels[columns], layout.starts, layout.table, *sums)
-        found[2:, columns] = sums
-    return found
+    return sums[[0, 5, 1, 2]]

@@ -95,4 +95,4 @@ class PairParameters:
         every = self.pair_columns == "all"
         columns = np.arange(encoded.n_features) if every else np.sort(selected)
         found = pair_informations(encoded, columns, self.pairs, run)
-        return PairWeights(columns, found.matrix * unit)
+        return PairWeights(columns, np.asarray(found.matrix) * unit)

@@ -19,17 +19,27 @@ from fsframe_infotheory.popcount import (
     count_common_4,
     equal_bits,
     popcount,
+    shifted,
 )
 
-__all__ = ["joint_sums", "level_rows", "margin_sums", "pack_blocks", "unpack_feature"]
+__all__ = [
+    "joint_block",
+    "joint_scratch",
+    "joint_sums",
+    "level_rows",
+    "pack_blocks",
+    "unpack_feature",
+]
 
 
 @njit()
 def pack_blocks(  # type: ignore[no-untyped-def]
-    codes,
+    raw,
     lanes,
     level_starts,
     level_bytes,
+    order,
+    starts,
     words,
     block_levels,
     offsets,
@@ -41,24 +51,34 @@ def pack_blocks(  # type: ignore[no-untyped-def]
 
     Parameters
     ----------
-    codes : (n_columns, n_words · 64) uint8
-        Samples sorted by class, every class from a new word; padding is no level's byte.
+    raw : (n_columns, n_rows) uint8
+        Columns of bytes, in the order of the table's rows.
     lanes : (n_blocks · 8,) int64
-        Row of `codes` for each lane; −1 where a block is short of features.
+        Row of `raw` for each lane; −1 where a block is short of features.
     level_starts, level_bytes : (n_columns + 1,) int64, uint8
         Level a of row k is the byte ``level_bytes[level_starts[k] + a]``.
-    words : (n_classes + 1,) int64
-        First word of each class.
+    order : (n,) uint32
+        Row of the table behind each sample, sorted by class.
+    starts, words : (n_classes + 1,) int64
+        First sample of each class, and first word of each class.
     block_levels, offsets, margin_offsets, planes, margins
         As in `joint_sums`; planes and margins are given as zeros.
     """
-    n_slots = codes.shape[1]
     n_words = words[words.size - 1]
     n_classes = words.size - 1
+    # Padding after each class stays 255, which is no level's byte.
+    turned = np.full(n_words * 64, 255, np.uint8)
     for k in range(lanes.size):
         row = lanes[k]
         if row < 0:
             continue
+        column = raw[row]
+        for c in range(n_classes):
+            size = starts[c + 1] - starts[c]
+            rows = order[starts[c] : starts[c + 1]]
+            into = turned[64 * words[c] : 64 * words[c] + size]
+            for i in range(size):
+                into[i] = column[rows[i]]
         block, lane = k // LANES, k % LANES
         for level in range(level_starts[row + 1] - level_starts[row]):
             byte = level_bytes[level_starts[row] + level]
@@ -68,32 +88,11 @@ def pack_blocks(  # type: ignore[no-untyped-def]
             for c in range(n_classes):
                 size = np.int64(0)
                 for word in range(words[c], words[c + 1]):
-                    bits = equal_bits(codes, row * n_slots + word * 64, byte)
+                    bits = equal_bits(turned, word * 64, byte)
                     size += np.int64(popcount(bits))
                     if held:
                         planes[at_plane + word * LANES] = bits
                 margins[at_margin + c * LANES] = size
-
-
-@njit()
-def margin_sums(  # type: ignore[no-untyped-def]
-    block_levels, margins, margin_offsets, n_classes, table, sums_j, sums_jy
-):
-    """Write Σ c·log₂c over the levels, and over levels and classes, of every lane."""
-    for block in range(block_levels.size):
-        for lane in range(LANES):
-            j = 0.0
-            jy = 0.0
-            for level in range(block_levels[block]):
-                total = np.int64(0)
-                base = margin_offsets[block] + level * n_classes * LANES + lane
-                for c in range(n_classes):
-                    size = margins[base + c * LANES]
-                    jy += table[size]
-                    total += size
-                j += table[total]
-            sums_j[block * LANES + lane] = j
-            sums_jy[block * LANES + lane] = jy
 
 
 @njit()
@@ -130,6 +129,93 @@ def level_rows(codes, starts, words, rows):  # type: ignore[no-untyped-def]
                     rows[level, word] |= bit
                 bit <<= one
             word += 1
+
+
+@njit()
+def joint_scratch(levels, partner_levels):  # type: ignore[no-untyped-def]
+    """Memory for `joint_block`, for blocks of at most so many levels."""
+    return (
+        np.empty(levels * partner_levels * LANES, np.int64),
+        np.empty(partner_levels * LANES, np.int64),
+        np.empty(LANES, np.int64),
+        np.empty(max(4, partner_levels) * LANES, np.uint64),
+    )
+
+
+@njit()
+def joint_block(  # type: ignore[no-untyped-def]
+    planes,
+    levels,
+    margins,
+    rows,
+    row_margins,
+    words,
+    n_words,
+    n_classes,
+    table,
+    per_class,
+    scratch,
+    js,
+    jsy,
+):
+    """`joint_sums` of one block, whose bit rows begin at the address `planes`."""
+    total, column, rest, cells = scratch
+    partner_levels = row_margins.shape[0]
+    js[:] = 0.0
+    if per_class:
+        jsy[:] = 0.0
+        total[: levels * partner_levels * LANES] = 0
+    for c in range(n_classes if per_class else 1):
+        first = words[c] if per_class else 0
+        length = words[c + 1] - first if per_class else n_words
+        for b in range(partner_levels):
+            size = row_margins[b, c] if per_class else row_margins[b].sum()
+            for lane in range(LANES):
+                column[b * LANES + lane] = size
+        target = jsy if per_class else js
+        for a in range(levels - 1):
+            for lane in range(LANES):
+                size = np.int64(0)
+                if per_class:
+                    size = margins[(a * n_classes + c) * LANES + lane]
+                else:
+                    for d in range(n_classes):
+                        size += margins[(a * n_classes + d) * LANES + lane]
+                rest[lane] = size
+            mine = shifted(planes, (a * n_words + first) * LANES)
+            b = 0
+            while b + 4 <= partner_levels - 1:
+                theirs = at(rows, b * n_words + first)
+                count_common_4(mine, theirs, n_words, length, at(cells, b * LANES))
+                b += 4
+            if b + 2 <= partner_levels - 1:
+                theirs = at(rows, b * n_words + first)
+                count_common_2(mine, theirs, n_words, length, at(cells, b * LANES))
+                b += 2
+            if b < partner_levels - 1:
+                theirs = at(rows, b * n_words + first)
+                count_common_1(mine, theirs, n_words, length, at(cells, b * LANES))
+            for b in range(partner_levels):
+                for lane in range(LANES):
+                    if b < partner_levels - 1:
+                        size = np.int64(cells[b * LANES + lane])
+                        rest[lane] -= size
+                    else:
+                        size = rest[lane]
+                    column[b * LANES + lane] -= size
+                    target[lane] += table[np.uintp(size)]
+                    if per_class:
+                        total[(a * partner_levels + b) * LANES + lane] += size
+        for b in range(partner_levels):
+            for lane in range(LANES):
+                size = column[b * LANES + lane]
+                target[lane] += table[np.uintp(size)]
+                if per_class:
+                    total[((levels - 1) * partner_levels + b) * LANES + lane] += size
+    if per_class:
+        for cell in range(levels * partner_levels):
+            for lane in range(LANES):
+                js[lane] += table[np.uintp(total[cell * LANES + lane])]
 
 
 @njit()
@@ -179,73 +265,23 @@ def joint_sums(  # type: ignore[no-untyped-def]
     """
     n_words = words[words.size - 1]
     n_classes = words.size - 1
-    partner_levels = row_margins.shape[0]
-    n_parts = n_classes if per_class else 1
     most = 1
     for block in range(start, stop):
         most = max(most, block_levels[block])
-    total = np.empty(most * partner_levels * LANES, np.int64)
-    column = np.empty(partner_levels * LANES, np.int64)
-    rest = np.empty(LANES, np.int64)
-    cells = np.empty(max(4, partner_levels) * LANES, np.uint64)
+    scratch = joint_scratch(most, row_margins.shape[0])
     for block in range(start, stop):
-        levels = block_levels[block]
-        base = offsets[block]
-        margin_base = margin_offsets[block]
-        js = sums_js[block * LANES : (block + 1) * LANES]
-        jsy = sums_jsy[block * LANES : (block + 1) * LANES]
-        js[:] = 0.0
-        if per_class:
-            jsy[:] = 0.0
-            total[: levels * partner_levels * LANES] = 0
-        for c in range(n_parts):
-            first = words[c] if per_class else 0
-            length = words[c + 1] - first if per_class else n_words
-            for b in range(partner_levels):
-                size = row_margins[b, c] if per_class else row_margins[b].sum()
-                for lane in range(LANES):
-                    column[b * LANES + lane] = size
-            target = jsy if per_class else js
-            for a in range(levels - 1):
-                for lane in range(LANES):
-                    size = np.int64(0)
-                    if per_class:
-                        size = margins[margin_base + (a * n_classes + c) * LANES + lane]
-                    else:
-                        for d in range(n_classes):
-                            size += margins[margin_base + (a * n_classes + d) * LANES + lane]
-                    rest[lane] = size
-                mine = at(planes, base + (a * n_words + first) * LANES)
-                b = 0
-                while b + 4 <= partner_levels - 1:
-                    theirs = at(rows, b * n_words + first)
-                    count_common_4(mine, theirs, n_words, length, at(cells, b * LANES))
-                    b += 4
-                if b + 2 <= partner_levels - 1:
-                    theirs = at(rows, b * n_words + first)
-                    count_common_2(mine, theirs, n_words, length, at(cells, b * LANES))
-                    b += 2
-                if b < partner_levels - 1:
-                    theirs = at(rows, b * n_words + first)
-                    count_common_1(mine, theirs, n_words, length, at(cells, b * LANES))
-                for b in range(partner_levels):
-                    for lane in range(LANES):
-                        if b < partner_levels - 1:
-                            size = np.int64(cells[b * LANES + lane])
-                            rest[lane] -= size
-                        else:
-                            size = rest[lane]
-                        column[b * LANES + lane] -= size
-                        target[lane] += table[np.uintp(size)]
-                        if per_class:
-                            total[(a * partner_levels + b) * LANES + lane] += size
-            for b in range(partner_levels):
-                for lane in range(LANES):
-                    size = column[b * LANES + lane]
-                    target[lane] += table[np.uintp(size)]
-                    if per_class:
-                        total[((levels - 1) * partner_levels + b) * LANES + lane] += size
-        if per_class:
-            for cell in range(levels * partner_levels):
-                for lane in range(LANES):
-                    js[lane] += table[np.uintp(total[cell * LANES + lane])]
+        joint_block(
+            at(planes, offsets[block]),
+            block_levels[block],
+            margins[margin_offsets[block] :],
+            rows,
+            row_margins,
+            words,
+            n_words,
+            n_classes,
+            table,
+            per_class,
+            scratch,
+            sums_js[block * LANES : (block + 1) * LANES],
+            sums_jsy[block * LANES : (block + 1) * LANES],
+        )

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from llvmlite import ir
+from llvmlite import ir  # type: ignore[import-untyped]
+from numba import extending
 from numba.core import types
-from numba.extending import intrinsic
 
 __all__ = [
     "LANES",
@@ -16,10 +16,13 @@ __all__ = [
     "count_common_4",
     "equal_bits",
     "popcount",
+    "shifted",
 ]
 
 LANES = 8
 """Features side by side in one block: eight 64-bit words fill one 512-bit register."""
+
+intrinsic: Any = extending.intrinsic
 
 _WORDS = types.CPointer(types.uint64)
 _I32 = ir.IntType(32)
@@ -46,6 +49,16 @@ def at(typing_context: Any, array: Any, offset: Any) -> Any:
         return builder.gep(data, [args[1]])
 
     return _WORDS(array, types.intp), generate
+
+
+@intrinsic
+def shifted(typing_context: Any, address: Any, offset: Any) -> Any:
+    """The address `offset` words further on."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.gep(args[0], [args[1]])
+
+    return _WORDS(_WORDS, types.intp), generate
 
 
 @intrinsic

@@ -12,7 +12,9 @@ from fsframe_infotheory.counting import Counter
 from fsframe_infotheory.partner import Partner, joint, partner_of
 from fsframe_infotheory.ranking import TIE
 
-__all__ = ["Stopping", "conditional_gain"]
+__all__ = ["NOT_POSITIVE", "Stopping", "conditional_gain"]
+
+NOT_POSITIVE = "no candidate has a positive score"
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -54,7 +56,7 @@ class Stopping:
     ) -> str:
         """Why to end before `feature`, or nothing if it may be selected."""
         if self.rule == "positive":
-            return "" if score > TIE else "no candidate has a positive score"
+            return "" if score > TIE else NOT_POSITIVE
         together = partners[0] if partners else None
         for partner in partners[1:]:
             together = joint(together, partner) if together is not None else partner

@@ -47,6 +47,6 @@ class SymmetricUncertainty(ScoredFilter):
     """
 
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
-        encoded, bins = self.encode(data, upstream, run, keep=False)
+        encoded, bins = self.encode(data, upstream, run, keep="sums")
         notes = self.notes(data, bins, encoded)
         return self.ranking(class_uncertainty(encoded), data, bins.tables(), notes)

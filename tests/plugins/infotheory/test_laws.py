@@ -310,12 +310,12 @@ def test_columns_read_in_many_groups_change_no_bit(name, monkeypatch):
 
 @pytest.mark.parametrize("seed", range(6))
 def test_lazy_counting_finds_what_full_counting_finds(seed, monkeypatch):
-    from fsframe_infotheory import encode, greedy
+    from fsframe_infotheory import encode
 
     X, y = some_table(n=150, p=80, seed=seed)
     monkeypatch.setattr(encode, "CHUNK_BYTES", 8 * 150 * 19)
     lazily = select("cmim", X, y, top=40)
-    monkeypatch.setattr(greedy, "_lazily", lambda *_: None)
+    monkeypatch.setattr(encode.Coded, "joined", lambda *_: None)
     fully = select("cmim", X, y, top=40)
     assert_array_equal(lazily.selected, fully.selected)
     assert_allclose(lazily.scores, fully.scores, atol=1e-14)
