@@ -89,9 +89,8 @@ def compare(words: tuple[str, ...], **options: Any) -> None:
     if options["csv_out"]:
         check_destination(options["csv_out"], overwrite=options["overwrite"])
     folder = Path(options["out"]) if options["out"] else None
-    tables = [read_data(str(path), **options) for path in found_paths]
+    tables = _read_all(methods, found_paths, options)
     _check_names(tables)
-    _check_all(methods, tables, options["seed"])
     if folder is not None:
         _make(folder)
     talk = Talk(quiet=options["quiet"], events=options["events"] == "json")
@@ -141,19 +140,29 @@ def _check_names(tables: Sequence[Dataset]) -> None:
         raise RequestError(f"two tables are called {twice[0]!r}; give their files different names")
 
 
-def _check_all(methods: Sequence[CrossValidation], tables: Sequence[Dataset], seed: int) -> None:
-    """Everything that can be known to fail on any table, told together before any work starts."""
+def _read_all(
+    methods: Sequence[CrossValidation], paths: Sequence[Path], options: dict[str, Any]
+) -> list[Dataset]:
+    """The tables, or everything that can be known to fail on any of them, told together."""
     from fsframe.run import Run
 
+    tables: list[Dataset] = []
     problems: dict[str, FsframeError] = {}
-    for table in tables:
+    for path in paths:
+        try:
+            table = read_data(str(path), **options)
+        except FsframeError as error:
+            problems.setdefault(str(error), error)
+            continue
+        tables.append(table)
         for method in methods:
             try:
-                method.check(table, Run(entropy=seed).child(0))
+                method.check(table, Run(entropy=options["seed"]).child(0))
             except FsframeError as error:
                 problems.setdefault(f"{table.name}: {error}", error)
     if problems:
         raise type(next(iter(problems.values())))("\n".join(problems))
+    return tables
 
 
 def _cell(

@@ -288,9 +288,13 @@ def test_compare_refuses_a_file_in_the_place_of_its_folder(folder, capsys):
 def test_compare_tells_problems_of_all_tables_before_it_computes(folder, capsys, monkeypatch):
     Path("small.csv").write_text("a,b,class\n1,2,x\n2,1,x\n3,1,y\n1,4,y\n2,2,y\n")
     monkeypatch.setattr("fsframe.cli.compare.run_chain", lambda *_, **__: pytest.fail("begun"))
-    words = [word if word != "other.csv" else "small.csv" for word in COMPARE]
+    Path("alone.csv").write_text("a,b,class\n1,2,x\n2,1,x\n3,1,y\n1,4,y\n2,2,z\n")
+    place = COMPARE.index("other.csv")
+    words = [*COMPARE[:place], "small.csv", "alone.csv", *COMPARE[place:]]
     code, _, err = ran(capsys, *words)
     assert code == 4 and "small: classes with fewer members" in err
+    # What cannot even be read is told with the rest.
+    assert "alone.csv: classes with a single member" in err and "other" not in err
 
 
 def test_compare_starts_its_workers_once(folder, capsys, monkeypatch):
