@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from fsframe.compiled import njit
 
 __all__ = ["pair_weights"]

@@ -111,9 +111,7 @@ class _Table:
     slope: float
     gaps: bool
 
-    def differences(
-        self, first: NDArray[np.intp], second: NDArray[np.intp]
-    ) -> NDArray[np.float64]:
+    def differences(self, first: NDArray[np.intp], second: NDArray[np.intp]) -> NDArray[np.float64]:
         """Diffs of pairs (pairs, columns); NaN where a value is missing."""
         d = np.abs(self.values[first] - self.values[second])
         real, codes = d[:, : self.n_real], d[:, self.n_real :]

@@ -153,6 +153,10 @@ class _SharedCodes:
             method, self.columns.take(places), y, value, weights, order, run, (0,), self.mask,
             self.notes,
         )  # fmt: skip
+        # drawn targets are few: their distances are made anew, as they are for one bootstrap
+        shared = None
+        if problem.drawn is None:
+            shared = np.take(self.distances[places], places, axis=1)
         scores = feature_scores(
             problem.columns,
             method.rule(not problem.target.signed),
@@ -160,6 +164,6 @@ class _SharedCodes:
             rows=problem.drawn,
             memory=run.memory,
             threads=problem.threads,
-            distances=np.take(self.distances[places], places, axis=1),
+            distances=shared,
         )
         return method.finish(problem, scores, run)

@@ -46,7 +46,7 @@ def feature_scores(
     threads : int
         The result does not depend on it.
     distances : (n, n) float64, optional
-        The matrix of distances where it is at hand; it is overwritten.
+        The matrix of distances where it is at hand and `rows` are all; it is overwritten.
     metric : Columns, optional
         The columns that distances are taken over, where they are not those that are scored.
 
@@ -66,6 +66,8 @@ def feature_scores(
     n = columns.n
     metric = columns if metric is None else metric
     every = rows is None
+    if distances is not None and not every:
+        raise ValueError("distances at hand are for all rows as targets")
     targets = np.arange(n) if rows is None else rows
     if distances is None and metric is columns:
         source = _listing(columns, rule, target, memory)

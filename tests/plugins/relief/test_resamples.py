@@ -126,6 +126,17 @@ def test_codes_are_compared_once_for_all_bootstraps(method, monkeypatch):
         np.testing.assert_array_equal(selection.scores, scores)
 
 
+@pytest.mark.parametrize("method", [m for m in METHODS if not isinstance(m, Rrelieff)])
+@pytest.mark.parametrize("halves", [False, True])
+def test_genotypes_in_many_bootstraps_equal_one_by_one(method, halves):
+    data = make_data("equal rows", 90, 14, 1, regression=method.task == "regression")
+    counts = draws(data, 4, 2, halves)
+    run = Run(entropy=3, threads=2)
+    for b, found in enumerate(method.select_many(data, counts, run=run)):
+        alone = method.select(data.with_counts(counts[b]), run=run.child(b))
+        np.testing.assert_array_equal(found.scores, alone.scores)
+
+
 def test_ranges_are_those_of_the_rows_drawn():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(40, 5))
