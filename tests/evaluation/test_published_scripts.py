@@ -1,0 +1,121 @@
+"""The machinery of benchmarks/published: repetitions that add up, an order of work, reasons."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+FOLDER = Path(__file__).parents[2] / "benchmarks" / "published"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def scripts():
+    """The folder's modules can be imported, as when one of them is run."""
+    sys.path.insert(0, str(FOLDER))
+    yield
+    sys.path.remove(str(FOLDER))
+
+
+@pytest.fixture
+def bench(tmp_path):
+    from cells import Bench
+
+    generator = np.random.default_rng(0)
+    y = np.arange(30) % 2
+    X = generator.normal(size=(30, 2)) + y[:, None]
+    rows = [f"{a:.4f},{b:.4f},{c}" for (a, b), c in zip(X, y, strict=True)]
+    (tmp_path / "toy.csv").write_text("\n".join(["a,b,class", *rows]) + "\n")
+    return Bench(data=tmp_path, work=tmp_path / "work")
+
+
+def test_repetitions_add_up_and_are_never_computed_twice(bench, monkeypatch):
+    from fsframe.chain import Chain
+
+    table = bench.table("toy")
+    base = "relieff:top=1 knn"
+    singles = [bench.repetition(base, table, seed, folds=3).stages[-1].selection for seed in (0, 1)]
+    monkeypatch.setattr(Chain, "run", lambda *_, **__: pytest.fail("computed again"))
+    found, selection = bench.evaluate(base, table, 2, folds=3)
+    assert bench.finished(base, table, folds=3) == 2
+    assert found.n_splits == 6 and found.measures["accuracy"].values.size == 6
+    for name in ("fold", "predicted", "kept"):
+        parts = np.concatenate([single.tables[name] for single in singles])
+        assert (selection.tables[name] == parts).all()
+    assert not (singles[0].tables["fold"] == singles[1].tables["fold"]).all()
+
+
+def test_past_the_deadline_what_is_finished_can_be_read_and_no_more_is_begun(bench):
+    import attrs
+    from cells import OutOfTime
+
+    table = bench.table("toy")
+    bench.repetition("knn", table, 0, folds=3)
+    late = attrs.evolve(bench, deadline=0.0)
+    assert late.evaluate("knn", table, 1, folds=3)[0].n_splits == 3
+    with pytest.raises(OutOfTime):
+        late.evaluate("knn", table, 2, folds=3)
+
+
+def test_the_cheapest_knowledge_comes_first(monkeypatch):
+    import cells
+
+    order = []
+
+    class Recorder:
+        def repetition(self, base, table, seed):
+            order.append((base, seed))
+
+    # Nothing takes any time here, so that after its first repetition a cell costs the least.
+    work = [cells.Cell("dear", None, 0, 100.0), cells.Cell("cheap", None, 1, 2.0)]
+    cells.grow(Recorder(), work, 2)
+    assert order == [("cheap", 1), ("dear", 0), ("dear", 1)]
+    assert cells.Cell("x", None, 2, 3.0).claim == 18.0
+    assert cells.Cell("x", None, 0, 40.0).claim == cells.Cell("x", None, 1, 2.0).claim
+
+
+def test_the_error_of_folds_is_that_of_a_difference_to_ten_repetitions():
+    from margin_tables import fold_error
+
+    values = np.repeat([0.80, 0.84, 0.82], 10)  # means of repetitions: deviation 2 points
+    assert fold_error(values) == pytest.approx(2.0 * np.sqrt(1 / 3 + 1 / 10))
+    alone = np.tile([0.7, 0.9], 5)
+    expected = 100 * alone.std(ddof=1) / np.sqrt(10) * np.sqrt(1 + 1 / 10)
+    assert fold_error(alone) == pytest.approx(expected)
+
+
+def figure(method, difference, name="STA", printed=75.0, error=0.5):
+    return {
+        "table": "IMMIGRATE Table 2", "set": name, "method": method, "published %": printed,
+        "here %": printed + difference, "± corrected": 3.0, "difference": difference,
+        "± folds": error, "verdict": "", "repeats": 3.0,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("row", "others", "said"),
+    [
+        (figure("LDA", -3.0, error=1.6), [], "other folds"),
+        (figure("IM4", 9.0), [figure("IM1", 0.5)], "run otherwise: IM1"),
+        (figure("IM4", 9.0), [figure("IM1", -5.0)], "between two ways"),
+        (figure("1NN", -9.0, name="BRE"), [], "chosen before cross-validation"),
+        (figure("RF", -4.0), [figure("LDA", -3.0), figure("DT", -3.0)], "methods without settings"),
+        (figure("SV2", 5.0), [], "not given"),
+        (figure("LDA", 5.0), [], "not explained"),
+        (figure("IGT", -4.0), [], "beyond every setting: the best setting by the test folds"),
+        (figure("IGT", -2.5, printed=73.0), [], "points are lost to choosing σ"),
+    ],
+)
+def test_a_gap_is_explained_by_what_the_tables_bear_out_and_by_nothing_else(row, others, said):
+    from margin_gaps import Evidence, explained
+
+    settings = [{
+        "set": "STA", "here: tuned": 70.5, "here: best setting": 72.5,
+        "package: best setting": 71.0,
+    }]  # fmt: skip
+    bench = type("NoData", (), {"has": lambda *_: False})()
+    lines = list(explained([row, *others], Evidence([row, *others], settings, [], bench)))
+    line = next(line for line in lines if line[1] == row["method"])
+    assert said in line[-1]
