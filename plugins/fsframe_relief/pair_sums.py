@@ -139,8 +139,13 @@ class PairSums:
                 )  # fmt: skip
                 out[place, chance.columns] = part
         if self.target.value is not None:
-            out[2] = weights[1].sum()
-            out[3] = weights[0].sum()
+            # those with gaps have sums of their own
+            listed = [columns.plain, columns.levelled[: self.n_whole]]
+            if columns.probability is not None:
+                listed.append(columns.probability.columns)
+            for numbers in listed:
+                out[2, numbers] = weights[1].sum()
+                out[3, numbers] = weights[0].sum()
 
     def _by_target(
         self, C: NDArray[np.float64], rows: NDArray[np.int64], out: NDArray[np.float64]

@@ -93,6 +93,24 @@ def test_regression_scores_equal_the_definition(kind, gaps, decay):
     assert found[-1] == 0
 
 
+@pytest.mark.parametrize("gapped", [[0], [1], [0, 3], [2, 4]])
+@pytest.mark.parametrize("method", [Relieff(k=4), Surf(), Rrelieff(k=4)])
+def test_codes_with_gaps_in_some_columns_score_in_their_own_places(method, gapped):
+    # columns without gaps are put first inside; scores must come back to where they belong
+    rng = np.random.default_rng(4)
+    X = rng.integers(0, 3, (40, 5)).astype(float)
+    for column in gapped:
+        X[rng.integers(0, 40, 4), column] = np.nan
+    y = rng.random(40) if isinstance(method, Rrelieff) else rng.integers(0, 2, 40)
+    data = Dataset.from_arrays(X, y, categorical=np.ones(5, bool))
+    if isinstance(method, Rrelieff):
+        truth = literal.regression_scores(X, y, np.ones(5, bool), 4, decay=20.0)
+    else:
+        rule = "surf" if isinstance(method, Surf) else "nearest"
+        truth = literal.scores(X, data.y, np.ones(5, bool), rule, k=4)
+    np.testing.assert_allclose(method.select(data).scores, truth, rtol=0, atol=1e-12)
+
+
 def test_gaps_by_probability_differ_by_one_minus_the_chance_of_the_value():
     # Two classes, one discrete column with a gap in the last row of class 0, worked by hand with
     # Laplace: P(0 | 0) = (2 + 1) / (3 + 2), P(1 | 0) = 2 / 5, P(0 | 1) = 1 / 5, P(1 | 1) = 4 / 5.

@@ -17,6 +17,7 @@ from fsframe_relief.iterative_relief import IterativeRelief
 from fsframe_relief.relief import Relief
 from fsframe_relief.relieff import Relieff
 from fsframe_relief.relieved_f import RelievedF
+from fsframe_relief.rrelieff import Rrelieff
 from fsframe_relief.swrfstar import Swrfstar
 from fsframe_relief.turf import Turf
 from fsframe_relief.vls import Vls
@@ -67,6 +68,20 @@ def test_relieved_f_takes_all_at_the_smallest_distance_of_each_class(table):
     # one place shared by all that are tied for it is their plain mean
     truth = literal.scores(*table, "nearest", k=1)
     np.testing.assert_allclose(select(RelievedF(), table).scores, truth, rtol=0, atol=1e-12)
+
+
+@EXAMPLES
+@given(table=tables(), k=st.integers(2, 8), decay=st.sampled_from([None, 3.0]))
+def test_rrelieff_compares_diffs_with_differences_of_the_target(table, k, decay):
+    X, y, discrete = table
+    value = y + np.random.default_rng(0).random(len(y))
+    method = Rrelieff(k=k, weighting="equal") if decay is None else Rrelieff(k=k, decay=decay)
+    found = select(method, (X, value, discrete)).scores
+    with np.errstate(invalid="ignore", divide="ignore"):
+        truth = literal.regression_scores(X, value, discrete, k, decay)
+    # a column of one value scores 0, and a sum that nobody adds to counts 0
+    settled = np.isfinite(truth) & (np.nanmin(X, axis=0) < np.nanmax(X, axis=0))
+    np.testing.assert_allclose(found[settled], truth[settled], rtol=0, atol=1e-12)
 
 
 @EXAMPLES
