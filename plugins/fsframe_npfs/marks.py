@@ -179,8 +179,8 @@ class PairMarks:
         """Sorted codes of the pairs that one resample marks, ties by column."""
         if found.pair_weights is None:
             raise RequestError(
-                "npfs: of=pairs needs a base that weighs pairs of features, such as immigrate; "
-                "this one gives none"
+                "npfs: of=pairs needs a base that weighs pairs of features, such as "
+                "`mim:pairs=synergy` or immigrate; this one gives none"
             )
         i, j, weight = found.pair_weights.triplets()
         first, second = found.pair_weights.columns[i], found.pair_weights.columns[j]

@@ -19,10 +19,13 @@ from fsframe_npfs.marks import FeatureMarks, FragileColumns, Marker, PairMarks
 from fsframe_npfs.outcome import feature_selection, pair_selection
 from fsframe_npfs.promises import NULLS
 from fsframe_npfs.trial import Trial
+from fsframe_npfs.weaknesses import weaknesses
 
 __all__ = ["Npfs"]
 
 _DEFAULT_PERMUTATIONS = 10
+# Methods whose W ≥ 0 is made for distances, not for telling interactions from main effects.
+_WITHOUT_SIGN = ("immigrate", "bim")
 
 
 @attrs.frozen(kw_only=True)
@@ -211,7 +214,7 @@ class Npfs(WrappingSelector):
             n_permutations=n_permutations,
         )
         trial.carry_out()
-        warnings = [*self._caveats(marker.cells, upstream), *trial.warnings(columns, data)]
+        warnings = [*self._caveats(base, marker.cells, upstream), *weaknesses(trial)]
         if self.of == "pairs":
             return pair_selection(self, trial, upstream, warnings)
         return feature_selection(self, trial, upstream, warnings)
@@ -244,7 +247,14 @@ class Npfs(WrappingSelector):
             )
         return self.permutations
 
-    def _caveats(self, cells: int, upstream: Selection | None) -> Iterator[str]:
+    def _caveats(self, base: Base, cells: int, upstream: Selection | None) -> Iterator[str]:
+        weighing = [s.name for s in getattr(base, "stages", ()) if s.name in _WITHOUT_SIGN]
+        if self.of == "pairs" and weighing:
+            yield (
+                f"the pair weights of {weighing[-1]} are not negative and grow with main effects: "
+                "they miss an exclusive or, and may pair a relevant feature with noise; "
+                "`mim:pairs=synergy` weighs the interaction alone"
+            )
         if self.null in ("published", "matlab"):
             yield (
                 f"null={self.null} does not hold its level on one table: bootstraps share its "

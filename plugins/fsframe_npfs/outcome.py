@@ -29,6 +29,7 @@ def _tables(test: Npfs, trial: Trial) -> dict[str, NDArray]:
         "adjusted-p-values": verdict.adjusted,
         "critical-value": verdict.critical,
         "relevant": verdict.relevant,
+        "doubt": trial.doubt,
         "lower": lower,
         "upper": upper,
         "kept": trial.observed.kept,

@@ -1,8 +1,8 @@
-"""One carrying-out of the NPFS test: draw, count, decide, and say what makes the answer weak."""
+"""One carrying-out of the NPFS test: draw, count, decide."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from itertools import repeat
 from typing import TYPE_CHECKING, TypedDict, cast
 
@@ -17,8 +17,9 @@ from fsframe.run import Progress, Run
 from fsframe.selection import Selection
 from fsframe.selector import Base
 from fsframe_npfs.counting import Marks
+from fsframe_npfs.doubt import chance_of_other_answer
 from fsframe_npfs.drawing import BASE, DRAWS, BootstrapDraws, class_codes
-from fsframe_npfs.marks import FeatureMarks, FragileColumns, Marker, equal_columns
+from fsframe_npfs.marks import FeatureMarks, Marker
 from fsframe_npfs.relabelled import Relabelled
 from fsframe_npfs.resamples import shard_counts
 from fsframe_npfs.settling import looks, settled
@@ -28,7 +29,7 @@ from fsframe_npfs.verdicts import Verdict, by_centred_null, by_own_null, by_tail
 if TYPE_CHECKING:
     from fsframe_npfs.npfs import Npfs
 
-__all__ = ["Trial", "column_names"]
+__all__ = ["Trial"]
 
 
 class _Rule(TypedDict):
@@ -55,12 +56,18 @@ class Trial:
     codes: NDArray[np.int64] = attrs.field(init=False)
     z: NDArray[np.int64] = attrs.field(init=False)
     verdict: Verdict = attrs.field(init=False)
+    doubt: NDArray[np.float64] = attrs.field(init=False)
     all_settled: bool = False
 
     @property
     def drawn(self) -> int:
         """Resamples behind each count."""
         return len(self.observed.marks)
+
+    @property
+    def line(self) -> NDArray[np.int64]:
+        """Per code, the largest count that is not relevant."""
+        return self.verdict.critical - (1 if self.test.null == "matlab" else 0)
 
     def carry_out(self) -> None:
         """Draw and decide, at one look or at several."""
@@ -157,13 +164,21 @@ class Trial:
             by_null = by_own_null if test.compare == "own" else by_centred_null
             self.verdict = by_null(self.z, null_counts, self.drawn, **rule)
         else:
-            tail = self._pooled_tail() if test.null == "permutation" else self._published_tail()
-            self.verdict = by_tail(self.z, tail, at_least=test.null == "matlab", **rule)
+            tail = self._pooled_tail() if self.nulls else self._published_tail()
+            self.verdict = by_tail(
+                self.z,
+                tail,
+                at_least=test.null == "matlab",
+                sampled=len(self.nulls) * self.marker.cells,
+                **rule,
+            )
         if test.of == "pairs":
             # Pairs that only permuted labels marked were needed for the null, not for the answer.
             marked = self.z > 0
             self.codes, self.z = self.codes[marked], self.z[marked]
             self.verdict = self.verdict.of(marked)
+        error = self.verdict.line_error
+        self.doubt = chance_of_other_answer(self.z, self.drawn, self.line, error)
 
     def _list_codes(self) -> None:
         """The codes that have counts: all usable features, or the pairs that any label marked."""
@@ -202,64 +217,3 @@ class Trial:
                 f"{test.of}), above {level:.3g}; {way} let the base keep fewer (`top`)"
             )
         return tail
-
-    def warnings(self, columns: FragileColumns, data: Dataset) -> Iterator[str]:
-        """What makes the result weak."""
-        test, verdict = self.test, self.verdict
-        constant = np.flatnonzero(~columns.usable)
-        if constant.size:
-            yield f"constant columns are not tested: {column_names(data, constant)}"
-        yield from self.observed.notes.lines(self.drawn, "resamples")
-        if test.settle is not None and not self.all_settled:
-            yield f"not every decision was settled after n={test.resamples} bootstraps"
-        if not verdict.relevant.any():
-            yield f"no {test.of[:-1]} is relevant at alpha={test.alpha:g}"
-        if test.null == "permutation" and (verdict.critical >= self.drawn).any():
-            yield from self._unreachable(data)
-        if test.of == "features" and verdict.relevant.any():
-            yield from self._copies(data)
-
-    def _unreachable(self, data: Dataset) -> Iterator[str]:
-        """Where even a count of n is too common under permuted labels: say why and what helps."""
-        test, blocked = self.test, self.verdict.critical >= self.drawn
-        everything = f"all {self.drawn} bootstraps"
-        if test.of == "pairs":
-            yield (
-                f"{blocked.sum()} pairs cannot be relevant: under permuted labels pairs are marked "
-                f"in {everything} too often"
-            )
-            return
-        null_rate = sum(null.counts_of(self.codes) for null in self.nulls) / (
-            self.drawn * len(self.nulls)
-        )
-        preferred = self.codes[blocked & (null_rate > 0.8)]
-        if preferred.size:
-            yield (
-                f"{column_names(data, preferred)}: picked in nearly {everything} whatever the "
-                "label, so that no count can be relevant"
-            )
-        if blocked.all() and test.compare == "pooled" and preferred.size:
-            yield "no count can be relevant because of those; compare=centred takes that off"
-        elif blocked.all():
-            yield (
-                f"no count can be relevant: at {self.verdict.level:.3g} per feature, being picked "
-                f"in {everything} is not rare enough under permuted labels; let the base keep "
-                "fewer (`top`), or test at a milder level"
-            )
-
-    def _copies(self, data: Dataset) -> Iterator[str]:
-        relevant = set(self.codes[self.verdict.relevant].tolist())
-        for group in equal_columns(data, self.codes[self.verdict.relevant]):
-            left_out = [column for column in group if column not in relevant]
-            if left_out:
-                found = [column for column in group if column in relevant]
-                yield (
-                    f"{column_names(data, left_out)}: not relevant by the test, but an exact copy "
-                    f"of {column_names(data, found)}, which is; the base picks one of them"
-                )
-
-
-def column_names(data: Dataset, columns: NDArray[np.int64] | list[int], most: int = 5) -> str:
-    names = [data.feature_names[int(column)] for column in columns[:most]]
-    more = len(columns) - len(names)
-    return ", ".join(names) + (f" and {more} more" if more > 0 else "")

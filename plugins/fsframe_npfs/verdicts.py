@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe_npfs.corrections import adjusted, level_of_one_test
+from fsframe_npfs.doubt import likely_exceedances
 from fsframe_npfs.tails import critical_value
 
 __all__ = ["Verdict", "by_centred_null", "by_own_null", "by_tail", "share_taken_off"]
@@ -29,6 +30,8 @@ class Verdict:
     critical : (m,) int
         Largest count that is not relevant (with ``at_least``: smallest that is).
     relevant : (m,) bool
+    line_error : (m,) float64
+        Standard deviation of `critical` over seeds: permuted labels are a sample; 0 for a law.
     """
 
     p: NDArray[np.float64]
@@ -36,6 +39,7 @@ class Verdict:
     level: float
     critical: NDArray[np.int64]
     relevant: NDArray[np.bool_]
+    line_error: NDArray[np.float64]
 
     def of(self, listed: NDArray[np.bool_]) -> Verdict:
         """The verdict on some of the features or pairs only."""
@@ -45,6 +49,7 @@ class Verdict:
             adjusted=self.adjusted[listed],
             critical=self.critical[listed],
             relevant=self.relevant[listed],
+            line_error=self.line_error[listed],
         )
 
 
@@ -56,6 +61,7 @@ def by_tail(
     correction: str,
     tests: int,
     at_least: bool = False,
+    sampled: int = 0,
 ) -> Verdict:
     """The verdict where all counts share one null distribution.
 
@@ -74,6 +80,8 @@ def by_tail(
     at_least : bool
         Relevant where z ≥ ζ instead of z > ζ, as the authors' MATLAB code has it. The size of
         that test is above alpha.
+    sampled : int
+        Number of null counts that `tail` was made of; 0 for a law.
 
     Returns
     -------
@@ -90,13 +98,24 @@ def by_tail(
     level = level_of_one_test(deciding, alpha, correction, tests)
     critical = critical_value(tail, level)
     relevant = (z >= critical if at_least else z > critical) & (z > 0)
+    error = 0.0
+    if sampled:
+        few, many = likely_exceedances(sampled, level)
+        lines = (critical_value(tail, (k + 1.0) / (1.0 + sampled)) for k in (few, many))
+        error = _half_way(*lines)
     return Verdict(
         p=p,
         adjusted=adjusted(p, correction, tests),
         level=level,
         critical=np.full(z.shape, critical, dtype=np.int64),
         relevant=relevant,
+        line_error=np.full(z.shape, error),
     )
+
+
+def _half_way(high: float, low: float) -> float:
+    """A standard deviation, from the 16 % and the 84 % point."""
+    return max(0.0, high - low) / 2.0
 
 
 def by_centred_null(
@@ -152,12 +171,18 @@ def by_centred_null(
     level = level_of_one_test(p, alpha, correction, tests)
     line = _line(pool, never_marked, int(level * (1.0 + cells) * (1 + _ROUNDING)) - 1)
     own_line = np.clip(line + share * (total - z) / permutations + 1e-9, 0, n)
+    few, many = likely_exceedances(cells, level)
+    ends = (np.clip(_line(pool, never_marked, k), -n, n) for k in (few, many))
+    # The means that are taken off are those of a sample of labellings too.
+    spread = share**2 * rows.var(axis=0, ddof=1).sum() / tests / permutations
+    error = float(np.sqrt(_half_way(*ends) ** 2 + spread))
     return Verdict(
         p=p,
         adjusted=adjusted(p, correction, tests),
         level=level,
         critical=np.floor(own_line).astype(np.int64),
         relevant=(observed > line) & (z > 0),
+        line_error=np.full(z.shape, error),
     )
 
 
@@ -246,16 +271,23 @@ def by_own_null(
     level = level_of_one_test(p, alpha, correction, tests)
     # How many permutations may reach the count of a relevant feature.
     allowed = int(level * (permutations + 1) * (1 + _ROUNDING)) - 1
-    if allowed < 0:
-        critical = np.full(z.shape, n, dtype=np.int64)
-    elif allowed >= permutations:
-        critical = np.zeros(z.shape, dtype=np.int64)
-    else:
-        critical = np.sort(null_counts, axis=0)[permutations - 1 - allowed].astype(np.int64)
+    ascending = np.sort(null_counts, axis=0)
+
+    def reached_by(number: int) -> NDArray[np.int64]:
+        """The smallest counts that no more than `number` permutations lie above."""
+        if number < 0:
+            return np.full(z.shape, n, dtype=np.int64)
+        if number >= permutations:
+            return np.zeros(z.shape, dtype=np.int64)
+        return ascending[permutations - 1 - number].astype(np.int64)
+
+    critical = reached_by(allowed)
+    few, many = likely_exceedances(permutations, level)
     return Verdict(
         p=p,
         adjusted=adjusted(p, correction, tests),
         level=level,
         critical=critical,
         relevant=(z > critical) & (z > 0),
+        line_error=np.maximum(reached_by(few) - reached_by(many), 0) / 2.0,
     )

@@ -1,0 +1,101 @@
+"""Decisions that hang on the seed: how likely another says otherwise, and what would help."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from fsframe.run import Run
+from fsframe_npfs.doubt import chance_of_other_answer, likely_exceedances, remedy
+from fsframe_npfs.npfs import Npfs
+
+
+def test_the_chance_is_that_of_two_binomial_counts_on_two_sides() -> None:
+    # A law as null: the line stays, only the count is drawn anew.
+    rng = np.random.default_rng(0)
+    n, line = 60, 20
+    pi = rng.uniform(0.15, 0.6, size=40_000)
+    first, second = rng.binomial(n, pi), rng.binomial(n, pi)
+    chance = chance_of_other_answer(first, n, np.full(first.shape, line), np.zeros(first.shape))
+    other = (first > line) != (second > line)
+    for low, high in ((0.0, 0.05), (0.05, 0.2), (0.2, 0.5)):
+        group = (chance >= low) & (chance < high)
+        assert group.sum() > 1000
+        assert abs(other[group].mean() - chance[group].mean()) < 0.05
+
+
+@pytest.mark.parametrize("null", ["permutation", "published"])
+def test_features_that_seeds_disagree_on_are_those_that_were_called_doubtful(
+    mim: Any, slides: Any, null: str
+) -> None:
+    predicted, observed = [], []
+    for table in range(3):
+        data = slides(table, 400, 40, 8)
+        tables = [
+            Npfs(null=null, n=50).select_wrapped(mim(k=8), data, None, Run(entropy=s)).tables
+            for s in range(8)
+        ]
+        relevant = np.array([t["relevant"] for t in tables])
+        share = relevant.mean(axis=0)
+        observed.append(np.where(relevant, 1 - share, share) * 8 / 7)
+        predicted.append(np.array([t["doubt"] for t in tables]))
+    chance, other = np.concatenate(predicted), np.concatenate(observed)
+    assert other.sum() > 3, "the tables are too easy to tell"
+    assert 0.5 < other.sum() / chance.sum() < 2
+    assert other[chance < 0.01].mean() < 0.01
+    assert other[chance > 0.2].mean() > 0.1
+
+
+def test_the_warning_names_them_and_says_what_would_settle_them(mim: Any, slides: Any) -> None:
+    data = slides(0, 400, 40, 8)
+    for null in ("permutation", "published"):
+        found = Npfs(null=null, n=50).select_wrapped(mim(k=8), data, None, Run())
+        near = np.flatnonzero(found.tables["doubt"] > 0.05)
+        [text] = [w for w in found.warnings if w.startswith("close to the line")]
+        first = near[np.argmax(found.tables["doubt"][near])]
+        assert data.feature_names[first] in text
+        assert "about n=" in text and "would settle" in text
+    clear = Npfs(null="published", n=400).select_wrapped(
+        mim(k=4), slides(0, 3000, 12, 4), None, Run()
+    )
+    assert not any("close to the line" in w for w in clear.warnings)
+
+
+def test_what_the_remedy_says_does_settle_it() -> None:
+    z, line = np.array([24, 16, 21]), np.array([20, 20, 20])
+    advice = remedy(z, 50, line, np.zeros(3), 0)
+    # The count of 21 is half a count off the line: 20 of 50 and 21 of 50 are one number to it.
+    assert advice.hopeless.tolist() == [False, False, True]
+    times = advice.n / 50
+    chance = chance_of_other_answer(
+        np.round((z[:2] + 0.0) * times).astype(int),
+        advice.n,
+        np.round((line[:2] + 0.5) * times - 0.5).astype(int),
+        np.zeros(2),
+    )
+    assert chance.max() <= 0.06
+    # An uncertain line asks for more permutations.
+    advice = remedy(z[:2], 50, line[:2], np.full(2, 3.0), 10)
+    assert advice.permutations > 10
+    assert remedy(z[:2], 50, line[:2], np.full(2, 0.1), 10).permutations == 10
+
+
+def test_likely_exceedances_are_the_quantiles_of_a_binomial_law() -> None:
+    rng = np.random.default_rng(1)
+    for cells, level in ((220, 0.01), (1000, 0.01), (10, 0.1), (5, 0.01), (100_000, 0.05)):
+        low, high = likely_exceedances(cells, level)
+        draws = rng.binomial(cells, level, size=20_000)
+        assert low == np.quantile(draws, 0.1587) or abs(low - np.quantile(draws, 0.1587)) <= 1
+        assert abs(high - np.quantile(draws, 0.8413)) <= max(1, 0.002 * high)
+
+
+def test_shards_are_told_that_only_a_larger_table_helps(mim: Any, slides: Any) -> None:
+    found = [
+        Npfs(null="shards", n=20).select_wrapped(mim(k=5), slides(s, 800, 40, 8), None, Run())
+        for s in range(6)
+    ]
+    texts = [w for f in found for w in f.warnings if w.startswith("close to the line")]
+    assert texts
+    assert all(text.endswith("only a larger table helps") for text in texts)
