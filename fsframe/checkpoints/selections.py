@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 import attrs
@@ -34,7 +35,7 @@ def reduced(selection: Selection, parts: Collection[str]) -> Selection:
     changes: dict[str, Any] = {}
     for name in PARTS - set(parts):
         if name == "scores":
-            changes[name] = np.full(selection.scores.shape, np.nan)
+            changes[name] = _no_scores(selection.scores.size)
         elif name in _FREE:
             if getattr(selection, name):
                 changes[name] = {}
@@ -44,6 +45,14 @@ def reduced(selection: Selection, parts: Collection[str]) -> Selection:
     if left_out:
         changes["carried"] = selection.carried - left_out
     return attrs.evolve(selection, **changes) if changes else selection
+
+
+@lru_cache(maxsize=4)
+def _no_scores(n_features: int) -> NDArray[np.float64]:
+    """All NaN; one array for many Selections, so that it is soon seen to be the same in all."""
+    scores = np.full(n_features, np.nan)
+    scores.setflags(write=False)
+    return scores
 
 
 def pack_selections(selections: Sequence[Selection], meta: Any = None) -> bytes:
