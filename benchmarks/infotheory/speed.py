@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 import fsframe
 from fsframe.dataset import Dataset
 from fsframe.run import Run
+from fsframe_infotheory import held
 from fsframe_infotheory.discretise import Discretiser
 from fsframe_infotheory.encode import encode
 from fsframe_infotheory.greedy import select_greedily
@@ -73,10 +74,16 @@ def ours(
     """Seconds and selection; `packed`: of the selection alone."""
     run = Run(threads=threads)
     selector = fsframe.selectors[criterion](top=k)
+
+    def select() -> list[int]:
+        # Each call reads the table: its bytes are not kept from the call before.
+        held.forget()
+        return selector.select(data, run=run).selected.tolist()
+
     if criterion == "mim" or not packed:
-        return peers.best_of(repeats, lambda: selector.select(data, run=run).selected.tolist())
-    encoded, _ = encode(data, Discretiser(), run=run)
+        return peers.best_of(repeats, select)
     rule = selector.criterion()
+    encoded, _ = encode(data, Discretiser(), keep="bytes" if rule.lazy else "codes", run=run)
     return peers.best_of(
         repeats, lambda: select_greedily(encoded, rule, k, run=run).selected.tolist()
     )

@@ -6,13 +6,13 @@ import attrs
 
 from fsframe.params import param, real
 from fsframe_infotheory.criterion import Criterion
-from fsframe_infotheory.greedy_filter import GreedyFilter
+from fsframe_infotheory.estimator_parameters import EstimatingGreedyFilter
 
 __all__ = ["Betagamma"]
 
 
 @attrs.frozen(kw_only=True)
-class Betagamma(GreedyFilter):
+class Betagamma(EstimatingGreedyFilter):
     """Features by any linear mixture of relevance, redundancy and conditional redundancy.
 
     Notes

@@ -5,13 +5,13 @@ from __future__ import annotations
 import attrs
 
 from fsframe_infotheory.criterion import Criterion
-from fsframe_infotheory.greedy_filter import GreedyFilter
+from fsframe_infotheory.estimator_parameters import EstimatingGreedyFilter
 
 __all__ = ["Cife"]
 
 
 @attrs.frozen(kw_only=True)
-class Cife(GreedyFilter):
+class Cife(EstimatingGreedyFilter):
     """Features by relevance less class-unspecific redundancy (conditional infomax feature
     extraction).
 

@@ -7,13 +7,13 @@ import numpy as np
 
 from fsframe.params import flag, param
 from fsframe_infotheory.criterion import Criterion
-from fsframe_infotheory.greedy_filter import GreedyFilter
+from fsframe_infotheory.estimator_parameters import EstimatingGreedyFilter
 
 __all__ = ["Cmim"]
 
 
 @attrs.frozen(kw_only=True)
-class Cmim(GreedyFilter):
+class Cmim(EstimatingGreedyFilter):
     """Features that tell something beyond each selected one (conditional mutual information
     maximisation).
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import attrs
 
 from fsframe_infotheory.criterion import Criterion
-from fsframe_infotheory.greedy_filter import GreedyFilter
+from fsframe_infotheory.estimator_parameters import EstimatingGreedyFilter
 
 __all__ = ["Condred"]
 
 
 @attrs.frozen(kw_only=True)
-class Condred(GreedyFilter):
+class Condred(EstimatingGreedyFilter):
     """Features by relevance and redundancy given the class, plain redundancy left out.
 
     Notes

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe_infotheory.encode import Encoded
-from fsframe_infotheory.grouped import dense_sums, grouped_sums
+from fsframe_infotheory.entropy import sum_clogc
+from fsframe_infotheory.grouped import dense_sums, grouped_sums, weighted_dense_sums
 from fsframe_infotheory.packing import Chunk, codes_in
 from fsframe_infotheory.partner import Partner
 from fsframe_infotheory.planes import joint_sums
@@ -156,7 +157,7 @@ class Counter:
             group = features[at : at + width]
             codes = np.stack([codes_in(chunk, int(j), self.encoded.layout) for j in group])
             n_levels = self.encoded.n_levels[group]
-            sums = self._listed(codes.astype(np.uint16), n_levels, partner, per_class)
+            sums = self._listed(codes.astype(np.uint8), n_levels, partner, per_class)
             js[group], jsy[group] = sums
 
     def _listed(
@@ -174,7 +175,7 @@ class Counter:
         shares = self._shares(np.full(len(codes), 10 * layout.n))
         if int(n_levels.max()) * n_cells <= max(MOST_CELLS, 8 * layout.n):
             cells = partner.codes * group + (partner.labels if per_class else 0)
-            cells = cells.astype(np.int32)
+            cells = cells.astype(np.uint16 if n_cells <= 1 << 16 else np.int32)
 
             def work(start: int, stop: int) -> None:
                 dense_sums(
@@ -209,10 +210,52 @@ class Counter:
         self.map(work, self._shares(np.full(len(codes), 20 * self.encoded.layout.n)))
         return sums
 
+    def _weighted_dense(self, partner: Partner, weights: NDArray[np.float64]) -> Terms:
+        """Terms where all samples enter all counts, and tables are small."""
+        encoded, layout = self.encoded, self.encoded.layout
+        n_cells = partner.n_levels * layout.n_classes
+        cells = (partner.codes * layout.n_classes + partner.labels).astype(np.int32)
+        masses = np.bincount(cells, weights=weights, minlength=n_cells)
+        found = np.empty((2, encoded.n_features))
+        for k in range(len(encoded.bounds)):
+            chunk = encoded.chunk(k)
+            n_levels = encoded.n_levels[chunk.listed]
+            sums = np.empty((2, len(chunk.listed)))
+            codes = chunk.codes
+
+            def work(
+                start: int,
+                stop: int,
+                codes: NDArray[Any] = codes,
+                n_levels: NDArray[np.int64] = n_levels,
+                sums: NDArray[np.float64] = sums,
+            ) -> None:
+                weighted_dense_sums(
+                    codes, n_levels, cells, n_cells, layout.n_classes, weights, start, stop,
+                    sums[0], sums[1],
+                )  # fmt: skip
+
+            self.map(work, self._shares(np.full(len(codes), 10 * layout.n)))
+            found[:, chunk.listed] = sums
+        return Terms(
+            total=layout.total,
+            j=encoded.sum_j,
+            jy=encoded.sum_jy,
+            s=sum_clogc(masses.reshape(partner.n_levels, -1).sum(axis=1)),
+            sy=sum_clogc(masses),
+            y=layout.sum_y,
+            js=found[0],
+            jsy=found[1],
+        )
+
     def _weighted(self, partner: Partner) -> Terms:
         encoded = self.encoded
         layout = encoded.layout
         weights = np.ones(layout.n) if layout.weights is None else layout.weights
+        cells = partner.n_levels * layout.n_classes
+        whole = (encoded.dropped < 0).all() and partner.present is None
+        if whole and int(encoded.n_levels.max()) * cells <= max(MOST_CELLS, 8 * layout.n):
+            return self._weighted_dense(partner, weights)
         sums = np.empty((8, encoded.n_features))
         for k in range(len(encoded.bounds)):
             chunk = encoded.chunk(k)

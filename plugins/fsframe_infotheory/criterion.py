@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe_infotheory.terms import Terms
-
 __all__ = ["Criterion", "Scores", "Term"]
 
-Term = Callable[[Terms], NDArray[np.float64]]
+Term = Callable[[Any], NDArray[np.float64]]
 Scores = Callable[[NDArray[np.float64], NDArray[np.float64], int], NDArray[np.float64]]
 
 
@@ -23,7 +22,9 @@ class Criterion:
     Parameters
     ----------
     term : callable
-        From the `Terms` of all features with one partner to (n_features,) values.
+        From the `fsframe_infotheory.terms.Terms` of all features with one partner, or, with
+        nearest-neighbour estimates, `fsframe_infotheory.estimated.EstimatedTerms`, to
+        (n_features,) values.
     score : callable
         ``score(relevance, folded, n_selected)`` to (n_features,) scores in bits, larger is better;
         `relevance` is I(X_j; Y), `folded` the terms folded over the partners so far.

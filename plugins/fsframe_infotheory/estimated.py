@@ -1,4 +1,4 @@
-"""Relevance of every feature with continuous ones estimated from nearest neighbours."""
+"""Informations of every feature with continuous ones estimated from nearest neighbours."""
 
 from __future__ import annotations
 
@@ -12,22 +12,51 @@ from fsframe_infotheory.encode import in_threads
 from fsframe_infotheory.entropy import clogc
 from fsframe_infotheory.nearest import continuous_information, discrete_continuous_information
 
-__all__ = ["as_target", "estimated_relevance"]
+__all__ = ["EstimatedTerms", "Estimator"]
 
 
-def estimated_relevance(
-    data: Dataset,
-    discretiser: Discretiser,
-    weights: NDArray[np.float64] | None,
-    n_neighbours: int,
-    threads: int,
-) -> NDArray[np.float64]:
-    """I(X_j; Y) in bits of every feature, none of them binned, as (n_features,).
+@attrs.frozen(kw_only=True, eq=False)
+class EstimatedTerms:
+    """Informations of features X_j with one partner X_s and the class Y, estimated, in bits.
+
+    They have the names of those in `fsframe_infotheory.terms.Terms`, but for joint entropies,
+    which continuous variables do not have.
+
+    Parameters
+    ----------
+    relevance : (n_features,) float64
+        I(X_j; Y).
+    relevance_s : float
+        I(X_s; Y).
+    redundancy : (n_features,) float64
+        I(X_j; X_s).
+    conditional_redundancy : (n_features,) float64
+        I(X_j; X_s | Y), or NaN where it was not asked for.
+    """
+
+    relevance: NDArray[np.float64]
+    relevance_s: float
+    redundancy: NDArray[np.float64]
+    conditional_redundancy: NDArray[np.float64]
+
+    @property
+    def conditional_relevance(self) -> NDArray[np.float64]:
+        """I(X_j; Y | X_s) = I(X_j; Y) − I(X_j; X_s) + I(X_j; X_s | Y)."""
+        return self.relevance - self.redundancy + self.conditional_redundancy
+
+    @property
+    def joint_relevance(self) -> NDArray[np.float64]:
+        """I(X_j, X_s; Y) = I(X_s; Y) + I(X_j; Y | X_s)."""
+        return self.relevance_s + self.conditional_relevance
+
+
+class Estimator:
+    """Estimates on one table; which columns are discrete is learned once, on all rows.
 
     Parameters
     ----------
     data : Dataset
-        Samples without a value are left out of that feature's estimate.
+        Samples without a value are left out of that feature's estimates.
     discretiser : Discretiser
         Which columns it keeps as levels counts as discrete; the others as continuous.
     weights : (n_samples,) float64, optional
@@ -41,53 +70,99 @@ def estimated_relevance(
     Discrete with discrete is the plug-in value; discrete with continuous, either way round, is
     Ross's estimate; continuous with continuous is Kraskov's. Others than plug-in may be negative.
     """
-    target, discrete_target = _target(data, discretiser)
-    bits = np.empty(data.n_features)
 
-    def work(bound: tuple[int, int]) -> None:
-        block = np.asarray(data.columns(*bound), dtype=np.float64)
-        bins = discretiser.learn_columns(data, *bound)
-        for j in range(bound[1] - bound[0]):
-            present = ~np.isnan(block[:, j]) & ~np.isnan(target)
-            x, y = block[present, j], target[present]
-            mass = None if weights is None else weights[present]
-            levels = np.searchsorted(bins.of(j), x) if bins.as_levels[j] else None
-            if levels is not None and discrete_target:
-                found = _plug_in(levels, y.astype(np.int64), mass)
-            elif levels is not None:
-                found = discrete_continuous_information(y, levels, n_neighbours, mass)
-            elif discrete_target:
-                found = discrete_continuous_information(x, y.astype(np.int64), n_neighbours, mass)
-            else:
-                found = continuous_information(x, y, n_neighbours, mass)
-            bits[bound[0] + j] = found
+    def __init__(
+        self,
+        data: Dataset,
+        discretiser: Discretiser,
+        weights: NDArray[np.float64] | None,
+        n_neighbours: int,
+        threads: int,
+    ) -> None:
+        self.data = data
+        self.weights = weights
+        self.n_neighbours = n_neighbours
+        self.threads = threads
+        self.discrete = discretiser.learn(data).as_levels
+        self.label, self.label_is_discrete = data.y.astype(np.float64), True
+        if data.task == "regression":
+            nothing = np.zeros(data.n_samples, np.int64)
+            self.label_is_discrete = discretiser.learn_values(data.y, nothing, None)[0]
 
-    in_threads(threads, work, data.column_blocks(1 << 22))
-    return bits
+    def relevance(self) -> NDArray[np.float64]:
+        """I(X_j; Y) of every feature, as (n_features,)."""
+        return self._with(self.label, self.label_is_discrete, None)
 
+    def terms(
+        self, feature: int, relevance: NDArray[np.float64], per_class: bool
+    ) -> EstimatedTerms:
+        """Terms of every feature with `feature`; those given the class need `per_class`.
 
-def as_target(data: Dataset, feature: int, discretiser: Discretiser) -> Dataset:
-    """The same table with one feature in place of the label: a class if it has levels."""
-    column = np.asarray(data.columns(feature, feature + 1), dtype=np.float64)[:, 0]
-    as_levels = bool(discretiser.learn_columns(data, feature, feature + 1).as_levels[0])
-    known = np.unique(column[~np.isnan(column)])
-    if as_levels and not np.isnan(column).any():
-        codes = np.searchsorted(known, column)
-        return attrs.evolve(
-            data, y=codes, classes=tuple(known.tolist()), task="classification"
+        Notes
+        -----
+        I(X_j; X_s | Y) = Σ_c p(c) I(X_j; X_s | Y = c), each estimated on the samples of class c.
+        """
+        partner = self._column(feature)
+        discrete = bool(self.discrete[feature])
+        given_class = np.full(self.data.n_features, np.nan)
+        if per_class:
+            y = self.data.y
+            mass = np.ones(y.size) if self.weights is None else self.weights
+            given_class = np.zeros(self.data.n_features)
+            for c in np.unique(y):
+                share = mass[y == c].sum() / mass.sum()
+                given_class += share * self._with(partner, discrete, y == c)
+        return EstimatedTerms(
+            relevance=relevance,
+            relevance_s=float(relevance[feature]),
+            redundancy=self._with(partner, discrete, None),
+            conditional_redundancy=given_class,
         )
-    return attrs.evolve(data, y=column, classes=(), task="regression")
+
+    def _column(self, feature: int) -> NDArray[np.float64]:
+        return np.asarray(self.data.columns(feature, feature + 1), dtype=np.float64)[:, 0]
+
+    def _with(
+        self, target: NDArray[np.float64], discrete: bool, rows: NDArray[np.bool_] | None
+    ) -> NDArray[np.float64]:
+        """Information of every feature about `target` in the samples `rows`."""
+        bits = np.empty(self.data.n_features)
+        known = ~np.isnan(target) if rows is None else ~np.isnan(target) & rows
+
+        def work(bound: tuple[int, int]) -> None:
+            block = np.asarray(self.data.columns(*bound), dtype=np.float64)
+            for j in range(bound[1] - bound[0]):
+                present = known & ~np.isnan(block[:, j])
+                mass = None if self.weights is None else self.weights[present]
+                levels = bool(self.discrete[bound[0] + j])
+                bits[bound[0] + j] = _information(
+                    block[present, j], levels, target[present], discrete, self.n_neighbours, mass
+                )
+
+        in_threads(self.threads, work, self.data.column_blocks(1 << 22))
+        return bits
 
 
-def _target(data: Dataset, discretiser: Discretiser) -> tuple[NDArray[np.float64], bool]:
-    if data.task == "classification":
-        return data.y.astype(np.float64), True
-    as_levels, bounds = discretiser.learn_values(data.y, np.zeros(data.n_samples, np.int64), None)
-    if as_levels:
-        codes = np.searchsorted(bounds, data.y).astype(np.float64)
-        # A feature in place of the label may have holes.
-        return np.where(np.isnan(data.y), np.nan, codes), True
-    return data.y, False
+def _information(
+    x: NDArray[np.float64],
+    x_discrete: bool,
+    y: NDArray[np.float64],
+    y_discrete: bool,
+    n_neighbours: int,
+    weights: NDArray[np.float64] | None,
+) -> float:
+    """I(X; Y) in bits by the estimator for what the two are."""
+    if x_discrete and y_discrete:
+        return _plug_in(_codes(x), _codes(y), weights)
+    if x_discrete:
+        return discrete_continuous_information(y, _codes(x), n_neighbours, weights)
+    if y_discrete:
+        return discrete_continuous_information(x, _codes(y), n_neighbours, weights)
+    return continuous_information(x, y, n_neighbours, weights)
+
+
+def _codes(values: NDArray[np.float64]) -> NDArray[np.int64]:
+    return np.unique(values, return_inverse=True)[1].astype(np.int64)
 
 
 def _plug_in(

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from types import SimpleNamespace
 
 import attrs
 import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.dataset import Dataset
+from fsframe.errors import DataError
 from fsframe.params import choice, integer, param
 from fsframe.run import Run
 from fsframe.selection import Selection
-from fsframe_infotheory.estimated import as_target, estimated_relevance
+from fsframe_infotheory.estimated import Estimator
 from fsframe_infotheory.filter import DEFAULT_COUNT
 from fsframe_infotheory.greedy_filter import GreedyFilter
 from fsframe_infotheory.ranking import TIE, first_best
@@ -62,7 +62,10 @@ def sample_weights(data: Dataset, upstream: Selection | None) -> NDArray[np.floa
 
 @attrs.frozen(kw_only=True)
 class EstimatingGreedyFilter(EstimatorParameters, GreedyFilter):
-    """Base of greedy filters whose criterion needs relevance and redundancy only."""
+    """Base of greedy filters whose terms follow from informations of two variables.
+
+    Redundancy given the class is estimated within each class, so that it takes classes.
+    """
 
     def check_parameters(self) -> Iterator[str]:
         yield from super().check_parameters()
@@ -75,6 +78,17 @@ class EstimatingGreedyFilter(EstimatorParameters, GreedyFilter):
         if self.constants == "last":
             yield "constants=last looks at levels, so it needs estimator=plug-in"
 
+    def check_data(self, data: Dataset) -> None:
+        """Raise what the filter raises, and DataError where estimates need classes."""
+        super().check_data(data)
+        estimated = self.estimator == "knn" and data.task == "regression"
+        if estimated and self.criterion().per_class:
+            raise DataError(
+                f"{self.method_name()}: estimator=knn estimates redundancy within each class, and "
+                f"{data.label_name!r} is a numeric target; take mim, mifs or mrmr, whose criteria "
+                "do without, or estimator=plug-in"
+            )
+
     def counts_are_whole(self, data: Dataset, upstream: Selection | None) -> bool:
         """Whether a bootstrap is counted in whole numbers; estimates are no counts."""
         return self.estimator == "plug-in" and super().counts_are_whole(data, upstream)
@@ -82,13 +96,10 @@ class EstimatingGreedyFilter(EstimatorParameters, GreedyFilter):
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
         if self.estimator == "plug-in":
             return super()._select(data, upstream, run)
-        rule, criterion = self.discretiser(), self.criterion()
+        criterion = self.criterion()
         weights = sample_weights(data, upstream)
-
-        def with_target(table: Dataset) -> NDArray[np.float64]:
-            return estimated_relevance(table, rule, weights, self.neighbours, run.threads)
-
-        relevance = with_target(data)
+        estimator = Estimator(data, self.discretiser(), weights, self.neighbours, run.threads)
+        relevance = estimator.relevance()
         given = self.columns_named(self.given, data)
         open_ = np.ones(data.n_features, dtype=bool)
         open_[given] = open_[self.columns_named(self.exclude, data)] = False
@@ -99,7 +110,7 @@ class EstimatingGreedyFilter(EstimatorParameters, GreedyFilter):
         chosen: list[int] = []
         scores = np.full(data.n_features, np.nan)
         for feature in given:
-            terms = SimpleNamespace(redundancy=with_target(as_target(data, int(feature), rule)))
+            terms = estimator.terms(int(feature), relevance, criterion.per_class)
             folded = criterion.absorb(folded, criterion.term(terms))
         while len(chosen) < count and open_.any():
             found = criterion.score(relevance, folded, len(before)) if before else relevance
@@ -111,7 +122,7 @@ class EstimatingGreedyFilter(EstimatorParameters, GreedyFilter):
             before.append(best)
             open_[best] = False
             if len(chosen) < count:
-                terms = SimpleNamespace(redundancy=with_target(as_target(data, best, rule)))
+                terms = estimator.terms(best, relevance, criterion.per_class)
                 folded = criterion.absorb(folded, criterion.term(terms))
             run.progress(len(chosen), count, "features")
         in_unit = self.in_unit(scores)

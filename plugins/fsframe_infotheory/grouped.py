@@ -10,7 +10,10 @@ import numpy as np
 
 from fsframe.compiled import njit
 
-__all__ = ["dense_sums", "grouped_sums", "level_sums"]
+__all__ = ["dense_sums", "grouped_sums", "level_sums", "weighted_dense_sums"]
+
+PAIRED_CELLS = 4096
+"""Cells of a joint table up to which two features are counted at once: 32 kB for both."""
 
 
 @njit()
@@ -42,6 +45,21 @@ def level_sums(codes, n_levels, starts, table, sums_j, sums_jy):  # type: ignore
 
 
 @njit()
+def _sum_of(counts, size, table):  # type: ignore[no-untyped-def]
+    """Σ table[count]; four sums that take turns, so that additions need not wait for each other."""
+    a, b, c, d = 0.0, 0.0, 0.0, 0.0
+    for k in range(0, size - size % 4, 4):
+        at = np.uintp(k)
+        a += table[np.uintp(counts[at])]
+        b += table[np.uintp(counts[at + np.uintp(1)])]
+        c += table[np.uintp(counts[at + np.uintp(2)])]
+        d += table[np.uintp(counts[at + np.uintp(3)])]
+    for k in range(size - size % 4, size):
+        a += table[np.uintp(counts[np.uintp(k)])]
+    return (a + b) + (c + d)
+
+
+@njit()
 def dense_sums(  # type: ignore[no-untyped-def]
     codes, n_levels, cells, n_cells, group, table, start, stop, sums_js, sums_jsy
 ):
@@ -52,7 +70,7 @@ def dense_sums(  # type: ignore[no-untyped-def]
     codes : (m, n) unsigned integers
         Levels of the features, samples sorted by class.
     n_levels : (m,) int64
-    cells : (n,) int32
+    cells : (n,) uint16 or int32
         Partner's level · `group` + class of each sample, below `n_cells`.
     n_cells, group : int
         `group` is the number of classes, or 1 where classes are not looked at.
@@ -61,53 +79,77 @@ def dense_sums(  # type: ignore[no-untyped-def]
     start, stop : int
         Features to do.
     sums_js, sums_jsy : (m,) float64
-        Results.
+        Results; the second means nothing where classes are not looked at.
     """
     n = cells.size
-    most = 0
+    most = np.int64(0)
     for j in range(start, stop):
         most = max(most, n_levels[j])
-    # Small tables are four that take turns, so that neighbouring samples in one cell need not wait
-    # for each other; of large ones adding up four would take longer than waiting. Indices are
-    # unsigned, which spares the test for counting from the end.
-    turns = 4 if most * n_cells <= 1024 else 1
-    size = np.uintp(most * n_cells)
-    counts = np.empty(np.uintp(turns) * size, np.int32)
+    # Two features share a pass over the partner, as long as both their tables stay in the cache:
+    # neighbouring increments then need not wait for each other. Indices are unsigned, which spares
+    # the test for counting from the end.
+    size = most * n_cells
+    together = 2 if size <= PAIRED_CELLS else 1
+    counts = np.empty(2 * size, np.int32)
+    both = np.empty(size // group, np.int32)
+    width, second = np.uintp(n_cells), np.uintp(size)
+    for first in range(start, stop, together):
+        counts[: together * size] = 0
+        last = min(first + together, stop)
+        row = codes[first]
+        if last - first == 2:
+            other = codes[first + 1]
+            for i in range(n):
+                at = np.uintp(i)
+                cell = np.uintp(cells[at])
+                counts[np.uintp(row[at]) * width + cell] += 1
+                counts[second + np.uintp(other[at]) * width + cell] += 1
+        else:
+            for i in range(n):
+                at = np.uintp(i)
+                counts[np.uintp(row[at]) * width + np.uintp(cells[at])] += 1
+        for j in range(first, last):
+            found = counts[(j - first) * size :]
+            used = n_levels[j] * n_cells
+            sums_jsy[j] = _sum_of(found, used, table)
+            sums_js[j] = sums_jsy[j]
+            if group > 1:
+                for k in range(used // group):
+                    count = np.int32(0)
+                    for c in range(group):
+                        count += found[k * group + c]
+                    both[k] = count
+                sums_js[j] = _sum_of(both, used // group, table)
+
+
+@njit()
+def weighted_dense_sums(  # type: ignore[no-untyped-def]
+    codes, n_levels, cells, n_cells, group, weights, start, stop, sums_js, sums_jsy
+):
+    """`dense_sums` where samples have weights, (n,) float64; one table per feature."""
+    most = np.int64(0)
+    for j in range(start, stop):
+        most = max(most, n_levels[j])
+    masses = np.empty(most * n_cells)
     width = np.uintp(n_cells)
     for j in range(start, stop):
-        used = np.uintp(n_levels[j] * n_cells)
-        for turn in range(turns):
-            first = np.uintp(turn) * size
-            counts[first : first + used] = 0
         row = codes[j]
-        whole = n - n % 4 if turns == 4 else 0
-        for i in range(0, whole, 4):
-            k = np.uintp(i)
-            for turn in range(4):
-                at = k + np.uintp(turn)
-                counts[np.uintp(turn) * size + np.uintp(row[at]) * width + np.uintp(cells[at])] += 1
-        for i in range(whole, n):
+        used = n_levels[j] * n_cells
+        masses[:used] = 0.0
+        for i in range(cells.size):
             at = np.uintp(i)
-            counts[np.uintp(row[at]) * width + np.uintp(cells[at])] += 1
+            masses[np.uintp(row[at]) * width + np.uintp(cells[at])] += weights[at]
         js = 0.0
         jsy = 0.0
-        cell = np.uintp(0)
-        if group == 1 and turns == 1:
-            for k in range(used):
-                js += table[np.uintp(counts[np.uintp(k)])]
-            cell = used
-        while cell < used:
-            both = np.int32(0)
+        for k in range(0, used, group):
+            both = 0.0
             for c in range(group):
-                at = cell + np.uintp(c)
-                count = counts[at]
-                if turns == 4:
-                    count += counts[at + size] + counts[at + size + size]
-                    count += counts[at + size + size + size]
-                both += count
-                jsy += table[np.uintp(count)]
-            js += table[np.uintp(both)]
-            cell += np.uintp(group)
+                mass = masses[k + c]
+                if mass > 0.0:
+                    jsy += mass * np.log2(mass)
+                    both += mass
+            if both > 0.0:
+                js += both * np.log2(both)
         sums_js[j] = js
         sums_jsy[j] = jsy
 
@@ -218,10 +260,10 @@ def grouped_sums(  # type: ignore[no-untyped-def]
             total += in_group
         of_feature = 0.0
         with_class = 0.0
-        for a in range(levels):
-            of_feature += _clogc(of_j[a], table)
+        for level in range(levels):
+            of_feature += _clogc(of_j[level], table)
             for c in range(n_classes):
-                with_class += _clogc(of_jy[a * n_classes + c], table)
+                with_class += _clogc(of_jy[level * n_classes + c], table)
         of_class = 0.0
         for c in range(n_classes):
             of_class += _clogc(of_y[c], table)

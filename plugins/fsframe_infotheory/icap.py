@@ -6,13 +6,13 @@ import attrs
 import numpy as np
 
 from fsframe_infotheory.criterion import Criterion
-from fsframe_infotheory.greedy_filter import GreedyFilter
+from fsframe_infotheory.estimator_parameters import EstimatingGreedyFilter
 
 __all__ = ["Icap"]
 
 
 @attrs.frozen(kw_only=True)
-class Icap(GreedyFilter):
+class Icap(EstimatingGreedyFilter):
     """Features whose redundancy with selected ones is penalised and whose synergy is not rewarded
     (interaction capping).
 

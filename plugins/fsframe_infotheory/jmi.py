@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import attrs
 import numpy as np
 from numpy.typing import NDArray
@@ -11,15 +13,15 @@ from fsframe.run import Run
 from fsframe.selection import PairWeights
 from fsframe_infotheory.criterion import Criterion
 from fsframe_infotheory.encode import Encoded
+from fsframe_infotheory.estimator_parameters import EstimatingGreedyFilter
 from fsframe_infotheory.greedy import Ranking
-from fsframe_infotheory.greedy_filter import GreedyFilter
 from fsframe_infotheory.pairs import PairParameters
 
 __all__ = ["Jmi"]
 
 
 @attrs.frozen(kw_only=True)
-class Jmi(PairParameters, GreedyFilter):
+class Jmi(PairParameters, EstimatingGreedyFilter):
     """Features that tell most together with each selected one (joint mutual information).
 
     Notes
@@ -47,6 +49,11 @@ class Jmi(PairParameters, GreedyFilter):
         help="The sum of joint relevances, or Brown's mean, which gives the same order.",
         source="Brown et al. 2012, eq. 20",
     )
+
+    def check_parameters(self) -> Iterator[str]:
+        yield from super().check_parameters()
+        if self.estimator == "knn" and self.pairs != "none":
+            yield "pairs are counted, so they need estimator=plug-in"
 
     def criterion(self) -> Criterion:
         """Σ I(X, X_s; Y), or I(X; Y) less the mean of I(X; X_s) − I(X; X_s | Y)."""

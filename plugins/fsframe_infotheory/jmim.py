@@ -5,13 +5,13 @@ from __future__ import annotations
 import attrs
 
 from fsframe_infotheory.criterion import Criterion
-from fsframe_infotheory.greedy_filter import GreedyFilter
+from fsframe_infotheory.estimator_parameters import EstimatingGreedyFilter
 
 __all__ = ["Jmim"]
 
 
 @attrs.frozen(kw_only=True)
-class Jmim(GreedyFilter):
+class Jmim(EstimatingGreedyFilter):
     """Features whose joint information with the class is large with every selected one (joint
     mutual information maximisation).
 

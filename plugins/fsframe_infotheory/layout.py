@@ -75,10 +75,7 @@ class Layout:
         starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         words = np.concatenate([[0], np.cumsum((sizes + 63) // 64)]).astype(np.int64)
         within = np.arange(len(rows)) - np.repeat(starts[:-1], sizes)
-        if carried is None:
-            class_sizes = np.asarray(sizes, dtype=np.float64)
-        else:
-            class_sizes = np.bincount(y[rows], weights=carried, minlength=n_classes)
+        class_sizes = np.bincount(y[rows], weights=carried, minlength=n_classes)
         return cls(
             order=rows.astype(np.int64),
             starts=starts,
@@ -86,7 +83,7 @@ class Layout:
             places=np.repeat(words[:-1] * 64, sizes) + within,
             weights=carried,
             total=float(class_sizes.sum()),
-            class_sizes=class_sizes,
+            class_sizes=np.asarray(class_sizes, dtype=np.float64),
         )
 
     @property

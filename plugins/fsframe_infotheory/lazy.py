@@ -95,7 +95,7 @@ def _choose(  # type: ignore[no-untyped-def]
     most = np.int64(1)
     for block in range(n_blocks):
         most = max(most, block_levels[block])
-    scratch = joint_scratch(most, most)
+    scratch = joint_scratch(n_classes, most)
     js, jsy = np.empty(LANES), np.empty(LANES)
     n_chosen = 0
     n_partners = 0
@@ -165,7 +165,7 @@ def _choose(  # type: ignore[no-untyped-def]
             uppers[lane // LANES] = _upper(open_, bound, lane // LANES)
             if n_chosen == chosen.size:
                 break
-        home, k = lane // LANES, lane % LANES
+        home, k = int(lane) // LANES, int(lane) % LANES
         if not packed[home]:
             part = slice(home, home + 1)
             pack_blocks(

@@ -12,7 +12,7 @@ from fsframe.dataset import Dataset
 from fsframe.run import Run
 from fsframe.selection import Selection
 from fsframe_infotheory.bootstrap import bootstrap_relevance
-from fsframe_infotheory.estimated import estimated_relevance
+from fsframe_infotheory.estimated import Estimator
 from fsframe_infotheory.estimator_parameters import (
     EstimatorParameters,
     estimation_note,
@@ -69,9 +69,9 @@ class Mim(PairParameters, EstimatorParameters, ScoredFilter):
 
     def _estimate(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
         weights = sample_weights(data, upstream)
-        bits = estimated_relevance(
+        bits = Estimator(
             data, self.discretiser(), weights, self.neighbours, run.threads
-        )
+        ).relevance()
         return self.ranking(self.in_unit(bits), data, {}, (estimation_note(bits),))
 
     def _select_many(

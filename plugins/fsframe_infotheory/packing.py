@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from fsframe_infotheory.bins import LONGEST_TABLE, Bins
 from fsframe_infotheory.columns import as_flat, write_codes
-from fsframe_infotheory.grouped import grouped_sums, level_sums
+from fsframe_infotheory.grouped import grouped_sums, level_sums, weighted_dense_sums
 from fsframe_infotheory.layout import Layout
 from fsframe_infotheory.planes import pack_blocks, unpack_feature
 from fsframe_infotheory.popcount import LANES
@@ -266,6 +266,16 @@ def weighted_sums(
     chunk: Chunk, bins: Bins, layout: Layout, pairwise: bool
 ) -> NDArray[np.float64]:
     """Total weight, Σ c·log₂c over y, j and (j, y) of a chunk's columns, as (4, n_columns)."""
+    labels = np.repeat(np.arange(layout.n_classes), np.diff(layout.starts))
+    weights = np.ones(layout.n) if layout.weights is None else layout.weights
+    if not pairwise:
+        found = np.empty((4, bins.n_features))
+        found[0], found[1] = layout.total, layout.sum_y
+        weighted_dense_sums(
+            chunk.codes, bins.n_levels, labels.astype(np.int32), layout.n_classes,
+            layout.n_classes, weights, 0, bins.n_features, found[2], found[3],
+        )  # fmt: skip
+        return found
     sums = np.empty((8, bins.n_features))
     grouped_sums(
         chunk.codes,
@@ -273,9 +283,9 @@ def weighted_sums(
         np.where(bins.missing & pairwise, bins.n_values, -1),
         np.arange(layout.n),
         np.array([0, layout.n]),
-        np.repeat(np.arange(layout.n_classes), np.diff(layout.starts)),
+        labels,
         layout.n_classes,
-        np.ones(layout.n) if layout.weights is None else layout.weights,
+        weights,
         layout.whole_table,
         0,
         bins.n_features,

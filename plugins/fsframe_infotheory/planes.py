@@ -132,11 +132,11 @@ def level_rows(codes, starts, words, rows):  # type: ignore[no-untyped-def]
 
 
 @njit()
-def joint_scratch(levels, partner_levels):  # type: ignore[no-untyped-def]
-    """Memory for `joint_block`, for blocks of at most so many levels."""
+def joint_scratch(n_classes, partner_levels):  # type: ignore[no-untyped-def]
+    """Memory for `joint_block`, for partners of so many levels."""
     return (
-        np.empty(levels * partner_levels * LANES, np.int64),
-        np.empty(partner_levels * LANES, np.int64),
+        np.empty((n_classes, partner_levels, LANES), np.int64),
+        np.empty((partner_levels, LANES), np.int64),
         np.empty(LANES, np.int64),
         np.empty(max(4, partner_levels) * LANES, np.uint64),
     )
@@ -158,22 +158,24 @@ def joint_block(  # type: ignore[no-untyped-def]
     js,
     jsy,
 ):
-    """`joint_sums` of one block, whose bit rows begin at the address `planes`."""
-    total, column, rest, cells = scratch
+    """`joint_sums` of one block, whose bit rows begin at the address `planes`.
+
+    Bit rows are read from first to last, class by class within a level, which is how they lie in
+    memory: large tables come from there as fast as it allows.
+    """
+    left, totals, rest, cells = scratch
     partner_levels = row_margins.shape[0]
+    n_parts = n_classes if per_class else 1
     js[:] = 0.0
-    if per_class:
-        jsy[:] = 0.0
-        total[: levels * partner_levels * LANES] = 0
-    for c in range(n_classes if per_class else 1):
-        first = words[c] if per_class else 0
-        length = words[c + 1] - first if per_class else n_words
+    jsy[:] = 0.0
+    for c in range(n_parts):
         for b in range(partner_levels):
-            size = row_margins[b, c] if per_class else row_margins[b].sum()
-            for lane in range(LANES):
-                column[b * LANES + lane] = size
-        target = jsy if per_class else js
-        for a in range(levels - 1):
+            left[c, b] = row_margins[b, c] if per_class else row_margins[b].sum()
+    for a in range(levels - 1):
+        totals[:partner_levels] = 0
+        for c in range(n_parts):
+            first = words[c] if per_class else 0
+            length = words[c + 1] - first if per_class else n_words
             for lane in range(LANES):
                 size = np.int64(0)
                 if per_class:
@@ -202,20 +204,20 @@ def joint_block(  # type: ignore[no-untyped-def]
                         rest[lane] -= size
                     else:
                         size = rest[lane]
-                    column[b * LANES + lane] -= size
-                    target[lane] += table[np.uintp(size)]
-                    if per_class:
-                        total[(a * partner_levels + b) * LANES + lane] += size
+                    left[c, b, lane] -= size
+                    totals[b, lane] += size
+                    jsy[lane] += table[np.uintp(size)]
         for b in range(partner_levels):
             for lane in range(LANES):
-                size = column[b * LANES + lane]
-                target[lane] += table[np.uintp(size)]
-                if per_class:
-                    total[((levels - 1) * partner_levels + b) * LANES + lane] += size
-    if per_class:
-        for cell in range(levels * partner_levels):
-            for lane in range(LANES):
-                js[lane] += table[np.uintp(total[cell * LANES + lane])]
+                js[lane] += table[np.uintp(totals[b, lane])]
+    for b in range(partner_levels):
+        for lane in range(LANES):
+            total = np.int64(0)
+            for c in range(n_parts):
+                size = left[c, b, lane]
+                jsy[lane] += table[np.uintp(size)]
+                total += size
+            js[lane] += table[np.uintp(total)]
 
 
 @njit()
@@ -252,7 +254,7 @@ def joint_sums(  # type: ignore[no-untyped-def]
     table : (n + 1,) float64
         c·log₂c for c = 0 … n.
     per_class : bool
-        Whether to count within classes too; if not, `sums_jsy` is left alone.
+        Whether to count within classes too; if not, `sums_jsy` means nothing.
     start, stop : int
         Blocks to do.
     sums_js, sums_jsy : (n_blocks · 8,) float64
@@ -265,10 +267,7 @@ def joint_sums(  # type: ignore[no-untyped-def]
     """
     n_words = words[words.size - 1]
     n_classes = words.size - 1
-    most = 1
-    for block in range(start, stop):
-        most = max(most, block_levels[block])
-    scratch = joint_scratch(most, row_margins.shape[0])
+    scratch = joint_scratch(n_classes, row_margins.shape[0])
     for block in range(start, stop):
         joint_block(
             at(planes, offsets[block]),

@@ -7,8 +7,11 @@ import pytest
 from numpy.testing import assert_allclose
 from sklearn.feature_selection import mutual_info_classif, mutual_info_regression
 
+import fsframe
 from fsframe.dataset import Dataset
-from fsframe.errors import RequestError
+from fsframe.errors import DataError, RequestError
+from fsframe_infotheory.discretise import Discretiser
+from fsframe_infotheory.estimated import Estimator
 from fsframe_infotheory.mim import Mim
 from fsframe_infotheory.mrmr import Mrmr
 from fsframe_infotheory.nearest import continuous_information, discrete_continuous_information
@@ -154,3 +157,59 @@ def test_a_given_feature_without_bins_makes_its_copy_redundant():
 def test_estimates_refuse_what_needs_counts():
     with pytest.raises(RequestError, match="stop=significant tests counts"):
         Mrmr(estimator="knn", stop="significant")
+
+
+ESTIMATED = ["mifs", "mrmr", "jmi", "cmim", "icap", "cife", "condred", "betagamma", "jmim"]
+
+
+@pytest.mark.parametrize("name", ESTIMATED)
+def test_estimates_of_discrete_columns_are_the_counted_values(name):
+    rng = np.random.default_rng(3)
+    X, y = rng.integers(0, 4, (120, 7)).astype(float), rng.integers(0, 3, 120)
+    X[:, 2] = np.where(rng.random(120) < 0.5, y, X[:, 2])
+    X[:, 5] = np.where(rng.random(120) < 0.7, X[:, 2], X[:, 5])
+    data = Dataset.from_arrays(X, y)
+    counted = fsframe.selectors[name](top=6).select(data)
+    estimated = fsframe.selectors[name](top=6, estimator="knn").select(data)
+    assert estimated.selected.tolist() == counted.selected.tolist()
+    assert_allclose(estimated.scores, counted.scores, atol=1e-12)
+
+
+def test_redundancy_within_classes_is_that_of_gaussian_pairs():
+    rho, found = 0.8, []
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        y = np.arange(1200) % 2
+        a = rng.normal(size=1200)
+        b = rho * a + np.sqrt(1 - rho**2) * rng.normal(size=1200)
+        # The class moves both, so that they share more without it than within it.
+        data = Dataset.from_arrays(np.c_[a + 4 * y, b - 4 * y], y)
+        estimator = Estimator(data, Discretiser(), None, 3, 1)
+        terms = estimator.terms(0, estimator.relevance(), True)
+        found.append([terms.conditional_redundancy[1], terms.joint_relevance[1]])
+    conditional, joint = np.mean(found, axis=0)
+    assert abs(conditional + 0.5 * np.log2(1 - rho**2)) < 0.06
+    # The classes hardly overlap, and two features cannot tell more than the one bit there is.
+    assert abs(joint - 1) < 0.3
+
+
+def test_a_feature_that_acts_through_its_partner_is_found_without_bins():
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(600, 6))
+    y = ((X[:, 1] > 0) ^ (X[:, 4] > 0)).astype(int)
+    X[:, 1] += 0.8 * y
+    found = fsframe.selectors["jmi"](estimator="knn", top=2).select(Dataset.from_arrays(X, y))
+    assert sorted(found.selected.tolist()) == [1, 4]
+
+
+def test_estimates_within_classes_refuse_a_numeric_target():
+    rng = np.random.default_rng(0)
+    data = Dataset.from_arrays(rng.normal(size=(30, 3)), rng.normal(size=30))
+    with pytest.raises(DataError, match=r"within each class.*take mim, mifs or mrmr"):
+        fsframe.selectors["jmi"](estimator="knn").select(data)
+    assert fsframe.selectors["mrmr"](estimator="knn", top=2).select(data).selected.size == 2
+
+
+def test_estimates_refuse_pairs():
+    with pytest.raises(RequestError, match="pairs are counted"):
+        fsframe.selectors["jmi"](estimator="knn", pairs="joint")
