@@ -43,6 +43,11 @@ def resume(run: str, **options: Any) -> None:
     out = Path(run.rstrip("/").removesuffix(".units"))
     folder = units_folder(out)
     if not folder.is_dir():
+        if out.is_dir():
+            raise StoreError(
+                f"{out} is a folder, such as `compare --out` keeps: give the same compare again, "
+                "and it goes on from what is finished"
+            )
         if not out.is_file():
             raise StoreError(
                 f"there is nothing to resume: neither {out} nor {folder.name} is there; start the "

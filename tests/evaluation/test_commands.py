@@ -272,6 +272,8 @@ def test_compare_called_again_computes_nothing_and_says_the_same(folder, capsys,
     monkeypatch.setattr("fsframe.cli.compare.run_chain", fail)
     code, again, _ = ran(capsys, *COMPARE, "--out", "cmp", "--json")
     assert code == 0 and json.loads(again) == json.loads(first)
+    code, _, err = ran(capsys, "resume", "cmp")
+    assert code == 5 and "same compare again" in err
 
 
 def test_compare_refuses_a_folder_of_another_protocol(folder, capsys):
