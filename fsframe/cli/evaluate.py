@@ -207,7 +207,7 @@ def measure_lines(found: Evaluation, seconds: float) -> Iterator[str]:
     rows.append(_stability_row(found))
     rows.append(["seconds per split", f"{seconds / found.n_splits:.3g}", ""])
     yield from list(table_lines(["", "", ""], rows, right={1}))[1:]
-    yield "± is the standard error corrected for overlapping training sets (Nadeau, Bengio 2003)."
+    yield "± is corrected for training sets that overlap (Nadeau, Bengio 2003)."
 
 
 def _span(kept: Any) -> str:
@@ -245,11 +245,7 @@ def _curve_lines(found: Evaluation) -> Iterator[str]:
     yield "By number of features (the best of every fold's own ranking):"
     rows = []
     for point in found.curve:
-        mark = (
-            "← smallest within one standard error of the best"
-            if (point.size == found.one_standard_error)
-            else ""
-        )
+        mark = "← smallest within ± of the best" if (point.size == found.one_standard_error) else ""
         stable = "—" if point.stability != point.stability else f"{point.stability:.3f}"
         rows.append(
             [str(point.size), f"{point.accuracy:.4f}", f"{point.standard_error:.4f}", stable, mark]

@@ -88,7 +88,8 @@ def test_evaluate_tunes_and_marks_the_curve(folder, capsys):
     words = ("evaluate", "anova-f:top={1,3}", "knn", "on", "toy.csv", *QUICK, "--curve", "auto")
     code, out, _ = ran(capsys, *words)
     assert code == 0 and "Chosen inside the folds:" in out
-    assert "smallest within one standard error" in out
+    assert "smallest within ± of the best" in out
+    assert all(len(line) <= 80 for line in out.splitlines() if not line.startswith("warning"))
 
 
 def test_evaluate_uses_weighted_knn_where_no_classifier_is_named(folder, capsys):
