@@ -60,14 +60,14 @@ def write_bytes(  # type: ignore[no-untyped-def]
 
     Notes
     -----
-    Rows are read in long pieces and turned in the cache: reading single columns of a large table
+    One of the two distances is 1, see `as_flat`. Rows are read in long pieces and turned in the cache: reading single columns of a large table
     in row order would miss the cache at every value. Where columns are contiguous, each is read
     alone.
     """
     if by_row == 1:
         for k in range(base.size):
             origin = (first + k) * by_column
-            column = flat[origin : origin + by_column]
+            column = flat[origin : origin + n]
             zero = base[k]
             wrong = False
             for i in range(n):
@@ -91,11 +91,11 @@ def write_bytes(  # type: ignore[no-untyped-def]
         for start in range(0, n, 64):
             height = min(64, n - start)
             for i in range(height):
-                origin = (start + i) * by_row + (first + tile) * by_column
-                row = flat[origin : origin + (width - 1) * by_column + 1]
+                origin = (start + i) * by_row + first + tile
+                row = flat[origin : origin + width]
                 into = turned[i]
                 for k in range(width):
-                    value = np.float64(row[k * by_column])
+                    value = np.float64(row[k])
                     x = value - shift[k]
                     inside = x if (x >= 0.0) & (x <= 253.0) else 254.0
                     byte = np.int32(inside)
