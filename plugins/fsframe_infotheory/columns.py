@@ -60,9 +60,9 @@ def write_bytes(  # type: ignore[no-untyped-def]
 
     Notes
     -----
-    One of the two distances is 1, see `as_flat`. Rows are read in long pieces and turned in the cache: reading single columns of a large table
-    in row order would miss the cache at every value. Where columns are contiguous, each is read
-    alone.
+    One of the two distances is 1, see `as_flat`. Rows are read in long pieces and turned in the
+    cache: reading single columns of a large table in row order would miss the cache at every value.
+    Where columns are contiguous, each is read alone.
     """
     if by_row == 1:
         for k in range(base.size):
