@@ -100,7 +100,7 @@ class Batches:
         near = [
             border
             for border in self._borders[max(0, place - 1) : place + 1]
-            if size <= 2 * (border - start) <= 4 * size and border <= min(end, start + self._most)
+            if size <= 2 * (border - start) < 4 * size and border <= min(end, start + self._most)
         ]
         return min(near, key=lambda border: abs(border - start - size), default=start + size)
 

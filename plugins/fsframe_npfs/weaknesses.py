@@ -88,9 +88,9 @@ def _doubtful(trial: Trial) -> Iterator[str]:
         trial.verdict.line_error[near],
         trial.n_permutations,
     )
-    ways = [f"n={advice.n}"] if advice.n > test.resamples else []
+    ways = [f"n={_rounded(advice.n)}"] if advice.n > test.resamples else []
     if advice.permutations > trial.n_permutations:
-        ways.append(f"permutations={advice.permutations}")
+        ways.append(f"permutations={_rounded(advice.permutations)}")
     lost = trial.codes[near[advice.hopeless]]
     if ways:
         rest = f" all but {_names(trial, lost)}" if lost.size else " them"
@@ -100,6 +100,12 @@ def _doubtful(trial: Trial) -> Iterator[str]:
     elif lost.size:
         text += "; no number of bootstraps that one could wait for settles it"
     yield text
+
+
+def _rounded(number: int) -> int:
+    """Up to two digits: more would say more than is known."""
+    step = 10 ** max(0, len(str(number)) - 2)
+    return -(-number // step) * step
 
 
 def _copies(trial: Trial) -> Iterator[str]:
