@@ -6,14 +6,19 @@ import gc
 
 import numpy as np
 import pytest
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
 
 import fsframe
 from fsframe.dataset import Dataset
 from fsframe.run import Run
 from fsframe_infotheory import held
+from fsframe_infotheory.counting import Counter
+from fsframe_infotheory.discretise import Discretiser
+from fsframe_infotheory.encode import encode
 from fsframe_infotheory.entropy import clogc_table
 from fsframe_infotheory.layout import Layout
+from fsframe_infotheory.partner import partner_of
+from fsframe_infotheory.ranking import ranked
 from fsframe_infotheory.raw import Masks, tally_rows
 
 GREEDY = ["mifs", "mrmr", "jmi", "cmim", "disr", "icap", "cife", "condred", "betagamma", "jmim"]
@@ -168,3 +173,27 @@ def test_a_tally_is_what_numpy_counts(n):
         expected = [sum(table[cells.sum(axis=1)[values]]), sum(table[cells[values].ravel()])]
         assert_array_equal(found.sums[:, k], expected)
     assert_array_equal(found.top, raw.max(axis=1))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_first_n_of_a_ranking_are_those_of_the_whole(seed):
+    rng = np.random.default_rng(seed)
+    scores = rng.integers(0, 30, 400) / 7 + rng.choice([0, 3e-11, 6e-11, -8e-11], 400)
+    scores[rng.random(400) < [0.0, 0.5, 0.99][seed % 3]] = np.nan
+    whole = ranked(scores)
+    for n in (0, 1, 2, 7, 50, 99, 100, 399, 500):
+        assert_array_equal(ranked(scores, n), whole[:n])
+
+
+def test_weighted_tables_hold_what_a_walk_through_groups_finds():
+    rng = np.random.default_rng(4)
+    data = Dataset.from_arrays(rng.integers(0, 6, (90, 7)).astype(float), rng.integers(0, 3, 90))
+    weights = rng.random(90)
+    encoded, _ = encode(data, Discretiser(), weights=weights)
+    counter, partner = Counter(encoded), partner_of(encoded, 2)
+    masses = encoded.layout.weights
+    dense = counter._weighted_dense(partner, masses)
+    chunk = encoded.chunk(0)
+    sums = counter._grouped(chunk.codes, encoded.n_levels, encoded.dropped, partner, masses)
+    for name, row in zip(("total", "j", "jy", "s", "sy", "y", "js", "jsy"), sums, strict=True):
+        assert_allclose(getattr(dense, name) + np.zeros(7), row, atol=1e-12, err_msg=name)
