@@ -160,7 +160,7 @@ def masks(rng):  # type: ignore[no-untyped-def]
 
     def loop() -> Any:
         out[:] = 0.0
-        loops.count_scores(columns.codes, 255, levels, start, none, p, rows, C, y, 2, out)
+        mask_kernels.count_scores(columns.codes, 255, levels, start, none, p, rows, C, y, 2, out)
         return out
 
     own = columns.codes[:, None, :].astype(int)

@@ -80,11 +80,17 @@ def main() -> None:
     parser.add_argument("--peers", default=sys.executable, help="interpreter that has them")
     parser.add_argument("--programs", nargs="+", choices=PEERS, default=PEERS)
     parser.add_argument("--methods", nargs="+", choices=METHODS, default=METHODS)
-    parser.add_argument(
-        "--only-ratios", action="store_true", help="no genotypes and no process from nothing"
-    )
+    parser.add_argument("--only", choices=["ratios", "genotypes"], help="a part of all this")
     parser.add_argument("--threads", nargs="+", type=int, default=[1, 2])
     arguments = parser.parse_args()
+    if arguments.only != "genotypes":
+        ratios(arguments)
+    if arguments.only != "ratios":
+        genotypes()
+
+
+def ratios(arguments: argparse.Namespace) -> None:
+    """The table of ratios, and what is missing."""
     missing: dict[str, str] = {}
     print(
         "| method | size | threads | s | cpu s | peer | peer s | peer cpu s | ratio | cpu ratio |"
@@ -95,9 +101,10 @@ def main() -> None:
             missing |= compare(method, threads, arguments.programs, arguments.peers)
     for program, reason in missing.items():
         print(f"{program} was left out: {reason}")
-    if arguments.only_ratios:
-        return
 
+
+def genotypes() -> None:
+    """Genotypes against continuous columns, and a process from nothing."""
     print()
     print("2000 x 5000, one thread, processor time: genotypes against continuous columns")
     for method in METHODS:

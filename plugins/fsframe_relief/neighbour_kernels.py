@@ -4,8 +4,7 @@ Target i spreads ``+omega_i`` over its misses and ``-omega_i`` over its hits, so
 feature is the sum over pairs of weight times diff. Misses of class c get the share
 P(c) / sum of P over the other classes that have a usable miss. In regression (``signed`` false)
 there is one class and all weights are positive with sum omega_i. NaN distances are no neighbours.
-Rows are
-sorted by class: class c is the columns ``bounds[c] … bounds[c + 1]``.
+Rows are sorted by class: class c is the columns ``bounds[c] … bounds[c + 1]``.
 """
 
 from __future__ import annotations

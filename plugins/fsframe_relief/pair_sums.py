@@ -163,8 +163,10 @@ class PairSums:
             )  # fmt: skip
             out[columns.special] = part
         if self.masks is not None:
+            from fsframe_relief.mask_kernels import count_scores
+
             part = np.zeros(columns.levelled.size)
-            kernels.count_scores(
+            count_scores(
                 columns.codes, columns.gap, self.masks.levels, self.masks.start, self.masks.known,
                 self.n_whole, rows, C, target.y, n_classes, part,
             )  # fmt: skip

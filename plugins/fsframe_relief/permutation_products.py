@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 
-import attrs
 import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
@@ -15,6 +14,7 @@ from fsframe_relief.blocks import run_blocks
 from fsframe_relief.columns import Columns
 from fsframe_relief.distances import full_distances
 from fsframe_relief.neighbours import Rule, Target
+from fsframe_relief.permutation_tables import PairTable, pair_tables
 from fsframe_relief.sums import mean_of
 
 __all__ = ["SLACK", "Progress", "reached_by_products"]
@@ -24,9 +24,8 @@ Progress = Callable[[int, int, str], None]
 SLACK = 1e-12
 """A permuted score this close below the observed one reaches it: sums are rounded."""
 
-STRIPE = 512
 LABELLINGS = 128
-"""Columns and labellings per product; fixed, so that threads do not change the bits."""
+"""Labellings per product; fixed, so that threads do not change the bits."""
 
 
 def reached_by_products(
@@ -43,7 +42,7 @@ def reached_by_products(
     A = _unsigned_weights(columns, rule, target, rows, memory, threads)
     n = columns.n
     reached = np.zeros(columns.n_features, dtype=np.int64)
-    tables = list(_tables(columns))
+    tables = list(pair_tables(columns))
     # A batch holds scores (and, for gaps, three more sums), class factors, and a block of pairs.
     n_classes = len(target.prior)
     each = 8 * (5 * columns.n_features + 4 * n * n_classes + 2048) + 1
@@ -100,50 +99,6 @@ def _unsigned_weights(
     return D
 
 
-@attrs.frozen(eq=False)
-class _Table:
-    """Columns of one arithmetic as floats: numbers, values, how many are continuous, ramp, gaps."""
-
-    numbers: NDArray[np.intp]
-    values: NDArray[np.float64]
-    n_real: int
-    floor: float
-    slope: float
-    gaps: bool
-
-    def differences(self, first: NDArray[np.intp], second: NDArray[np.intp]) -> NDArray[np.float64]:
-        """Diffs of pairs (pairs, columns); NaN where a value is missing."""
-        d = np.abs(self.values[first] - self.values[second])
-        real, codes = d[:, : self.n_real], d[:, self.n_real :]
-        if (self.floor, self.slope) != (0.0, 1.0):
-            real -= self.floor
-            real *= self.slope
-        np.clip(real, 0.0, 1.0, out=real)
-        # codes are 1 or more apart; NaN stays
-        np.minimum(np.ceil(codes, out=codes), 1.0, out=codes)
-        return d
-
-
-def _tables(columns: Columns) -> Iterator[_Table]:
-    """All live columns in stripes."""
-    n_whole = int((~columns.gaps).sum())
-    for start in range(0, columns.plain.size, STRIPE):
-        part = slice(start, start + STRIPE)
-        values = np.ascontiguousarray(columns.scaled[:, part])
-        yield _Table(columns.plain[part], values, values.shape[1], 0.0, 1.0, False)
-    for low, high, gaps in ((0, n_whole, False), (n_whole, columns.levelled.size, True)):
-        for start in range(low, high, STRIPE):
-            part = slice(start, min(start + STRIPE, high))
-            codes = columns.codes[:, part]
-            values = np.where(codes == columns.gap, np.nan, codes.astype(np.float64))
-            yield _Table(columns.levelled[part], values, 0, 0.0, 1.0, gaps)
-    for start in range(0, columns.special.size, STRIPE):
-        part = slice(start, start + STRIPE)
-        values = np.ascontiguousarray(columns.values[:, part])
-        real = int(np.clip(columns.n_real - start, 0, values.shape[1]))
-        yield _Table(columns.special[part], values, real, columns.floor, columns.slope, True)
-
-
 class _Labelled:
     """What the labellings change: class factors of every target, or target values."""
 
@@ -193,7 +148,7 @@ def _factors(
 
 def _products(
     A: NDArray[np.float64],
-    table: _Table,
+    table: PairTable,
     weights: _Labelled,
     target: Target,
     threads: int,
@@ -207,7 +162,7 @@ def _products(
 
 
 def _pair_products(
-    A: NDArray[np.float64], table: _Table, weights: _Labelled, threads: int
+    A: NDArray[np.float64], table: PairTable, weights: _Labelled, threads: int
 ) -> NDArray[np.float64]:
     """K P for complete columns, over the pairs that are neighbours either way."""
     first, second = np.nonzero(np.triu((A != 0) | (A.T != 0), 1))
@@ -242,7 +197,7 @@ def _add_pairs(
 
 
 def _gap_products(
-    A: NDArray[np.float64], table: _Table, weights: _Labelled, target: Target
+    A: NDArray[np.float64], table: PairTable, weights: _Labelled, target: Target
 ) -> NDArray[np.float64]:
     """Scores of columns with gaps: weighted means over known neighbours, target by target."""
     n_labels, n_classes = len(weights.labels), len(target.prior)
@@ -278,7 +233,7 @@ def _gap_products(
 
 
 def _regression_products(
-    A: NDArray[np.float64], table: _Table, weights: _Labelled, target: Target
+    A: NDArray[np.float64], table: PairTable, weights: _Labelled, target: Target
 ) -> NDArray[np.float64]:
     """Scores in regression: N_CA and N_C are products with |dy|; N_A and m do not change."""
     values = weights.values

@@ -48,12 +48,11 @@ def permutation_p_values(
     -----
     Where the neighbourhood does not depend on the labels (SURF, MultiSURF, their star forms,
     SWRF*, and all methods in regression), W_r is linear in the diffs of the neighbouring pairs
-    with weights that
-    only the labels change: with P the (pairs × features) diffs and K the (labellings × pairs)
-    weights, all scores are the product K P, computed in blocks of pairs. O(R n^2 p)
-    multiplications at the speed of a matrix product, and O(R p) memory beside the blocks. Nearest
-    hits and misses depend on the
-    labels: there, every labelling chooses its neighbours again from one matrix of distances.
+    with weights that only the labels change: with P the (pairs × features) diffs and K the
+    (labellings × pairs) weights, all scores are the product K P, computed in blocks of pairs.
+    O(R n^2 p) multiplications at the speed of a matrix product, and O(R p) memory beside the
+    blocks. Nearest hits and misses depend on the labels: there, every labelling chooses its
+    neighbours again from one matrix of distances.
 
     The labellings are exchangeable when features and labels are independent, so P(p <= a) <= a for
     any number of samples and any dependence between features or between overlapping pairs.

@@ -5,16 +5,16 @@ from __future__ import annotations
 import numpy as np
 
 from fsframe.compiled import njit
-from fsframe_relief.distance_kernels import _ones, fill_differences
+from fsframe_relief.distance_kernels import fill_differences
 
 __all__ = [
-    "count_scores",
     "folded_lists",
     "gap_scores",
     "level_scores",
     "plain_scores",
     "probability_scores",
     "row_lists",
+    "settle",
     "special_scores",
 ]
 
@@ -128,7 +128,7 @@ def probability_scores(
 
 
 @njit()
-def _settle(total, mean, known, own, n_classes):
+def settle(total, mean, known, own, n_classes):
     # Put group means together. Group 2c holds near, 2c + 1 far instances of class c; `total` is a
     # group's whole weight. Shares of miss classes are renormalised over those with a known value.
     score = 0.0
@@ -198,7 +198,7 @@ def special_scores(Z, n_real, floor, slope, rows, C, y, n_classes, out):
                 for g in range(groups):
                     known[g] = base[g, a] != 0.0
                     mean[g] = top[g, a] / base[g, a] if known[g] else 0.0
-                out[a0 + a] += _settle(total, mean, known, own, n_classes)
+                out[a0 + a] += settle(total, mean, known, own, n_classes)
 
 
 @njit()
@@ -238,69 +238,4 @@ def gap_scores(codes, gap, first, rows, C, y, n_classes, out):
                 for g in range(groups):
                     known[g] = base[g, a] != 0.0
                     mean[g] = top[g, a] / base[g, a] if known[g] else 0.0
-                out[a0 + a] += _settle(total, mean, known, own, n_classes)
-
-
-@njit()
-def count_scores(codes, gap, levels, start, known, n_whole, rows, C, y, n_classes, out):
-    """Add the part of discrete columns where all weights of a group of neighbours are equal.
-
-    A group is a bit mask over the instances, and ``levels[start[a] + v]`` the instances with code
-    v in
-    column a: the number of neighbours that differ is one popcount of their intersection. The first
-    `n_whole` columns are complete; ``known[a - n_whole]`` masks the instances with a value in
-    column a.
-    """
-    n, p = codes.shape
-    words = levels.shape[1]
-    groups = 2 * n_classes
-    b = rows.shape[0]
-    mask = np.zeros((b, groups, words), np.uint64)
-    total = np.zeros((b, groups))
-    size = np.zeros((b, groups))
-    mean = np.empty(groups)
-    seen = np.empty(groups, np.bool_)
-    for r in range(b):
-        own = y[rows[r]]
-        for j in range(n):
-            w = C[r, j]
-            if w != 0.0:
-                g = 2 * y[j] + (1 if (w > 0.0) == (y[j] == own) else 0)
-                mask[r, g, j >> 6] |= np.uint64(1) << np.uint64(j & 63)
-                total[r, g] += w
-                size[r, g] += 1.0
-    for a0 in range(0, p, CHUNK):
-        a1 = min(p, a0 + CHUNK)
-        for r in range(b):
-            i = rows[r]
-            for g in range(groups):
-                if size[r, g] == 0.0:
-                    continue
-                m = mask[r, g]
-                rate = total[r, g] / size[r, g]
-                for a in range(a0, min(a1, n_whole)):
-                    here = levels[start[a] + codes[i, a]]
-                    equal = np.uint64(0)
-                    for w in range(words):
-                        equal += _ones(here[w] & m[w])
-                    out[a] += rate * (size[r, g] - np.float64(equal))
-            for a in range(max(a0, n_whole), a1):
-                v = codes[i, a]
-                if v == gap:
-                    continue
-                here = levels[start[a] + v]
-                there = known[a - n_whole]
-                for g in range(groups):
-                    seen[g] = False
-                    if size[r, g] == 0.0:
-                        continue
-                    m = mask[r, g]
-                    equal = np.uint64(0)
-                    filled = np.uint64(0)
-                    for w in range(words):
-                        equal += _ones(here[w] & m[w])
-                        filled += _ones(there[w] & m[w])
-                    seen[g] = filled > 0
-                    if seen[g]:
-                        mean[g] = 1.0 - np.float64(equal) / np.float64(filled)
-                out[a] += _settle(total[r], mean, seen, y[i], n_classes)
+                out[a0 + a] += settle(total, mean, known, own, n_classes)

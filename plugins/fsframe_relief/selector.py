@@ -1,4 +1,4 @@
-"""What all methods of the family share: parameters, preparation of the table, and the result."""
+"""What all methods of the family share: parameters, scoring, and the result."""
 
 from __future__ import annotations
 

@@ -38,6 +38,8 @@ def distances(delta, same):
 def near_weights(d, members, rule, T, k):
     """{instance: weight} near, and far, of one target among `members`."""
     members = [j for j in members if not np.isnan(d[j])]
+    if not members:
+        return {}, {}
     if rule == "nearest":
         order = sorted(members, key=lambda j: d[j])
         if len(order) <= k:
