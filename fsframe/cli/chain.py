@@ -68,7 +68,9 @@ class _Memory(click.ParamType):
     help="Threads to use; results do not depend on it. [default: all]",
 )
 @click.option(
-    "--memory", type=_Memory(), help="Bound on temporaries, such as 2GB. [default: 2 GiB]"
+    "--memory",
+    type=_Memory(),
+    help="Bound on the temporaries of one fit, such as 2GB; each worker has it. [default: 2 GiB]",
 )
 @engine_options
 @click.option("--dry-run", is_flag=True, help="Only check the request and print the chain.")
