@@ -120,6 +120,7 @@ class Encoded:
         """Levels of one feature, samples sorted by class, as (n,)."""
         return codes_in(self.chunk(self.place(feature)[0]), feature, self.layout)
 
+    @cached_property
     def relevance(self) -> NDArray[np.float64]:
         """I(X_j; Y) in bits of every feature, as (n_features,); never below zero.
 
@@ -129,7 +130,9 @@ class Encoded:
         """
         safe = np.maximum(self.totals, 1e-300)
         bits = np.log2(safe) + (self.sum_jy - self.sum_j - self.sum_y) / safe
-        return np.where(self.totals > 0, np.maximum(bits, 0.0), 0.0)
+        bits = np.where(self.totals > 0, np.maximum(bits, 0.0), 0.0)
+        bits.setflags(write=False)
+        return bits
 
 
 def encode(

@@ -81,7 +81,7 @@ def select_greedily(
     features, and O(k² p n) for those over pairs.
     """
     run = run or Run()
-    relevance = encoded.relevance()
+    relevance = encoded.relevance
     open_ = np.ones(encoded.n_features, dtype=bool)
     for columns in (given, exclude):
         if columns is not None:

@@ -141,7 +141,7 @@ class GreedyFilter(InformationFilter):
         scores = np.full(data.n_features, np.nan)
         scores[ranking.selected] = values
         tables: dict[str, NDArray[Any]] = {
-            "relevance": self.in_unit(encoded.relevance()),
+            "relevance": self.in_unit(encoded.relevance),
             "criterion": values,
             **bins.tables(),
         }

@@ -220,7 +220,7 @@ def least_conditional_relevance(
     """
     layout, coded = encoded.layout, encoded.coded
     assert coded is not None
-    relevance = encoded.relevance()
+    relevance = encoded.relevance
     group = _GROUP[np.minimum(encoded.n_levels, PACKED_LEVELS)]
     # 64 bits are more than any relevance.
     features = np.argsort(group * 64.0 - relevance)

@@ -62,7 +62,7 @@ class Mim(PairParameters, EstimatorParameters, ScoredFilter):
         keep = "sums" if self.pairs == "none" else "codes"
         encoded, bins = self.encode(data, upstream, run, keep=keep)
         notes = self.notes(data, bins, encoded)
-        found = self.ranking(self.in_unit(encoded.relevance()), data, bins.tables(), notes)
+        found = self.ranking(self.in_unit(encoded.relevance), data, bins.tables(), notes)
         unit = np.log(2) if self.unit == "nats" else 1.0
         pairs = self.weigh_pairs(encoded, found.selected, run, unit)
         return attrs.evolve(found, pair_weights=pairs)

@@ -56,7 +56,7 @@ def pair_informations(
             "mim:top=2000 before, or allow more memory"
         )
     weights = np.empty((m, m))
-    relevance = encoded.relevance()[columns]
+    relevance = encoded.relevance[columns]
     with Counter(encoded, run.threads) as counter:
         for i, column in enumerate(columns):
             terms = counter.terms(partner_of(encoded, int(column)))

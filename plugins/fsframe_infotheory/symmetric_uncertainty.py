@@ -20,7 +20,7 @@ def class_uncertainty(encoded: Encoded) -> NDArray[np.float64]:
     totals = np.maximum(encoded.totals, 1e-300)
     entropies = 2 * np.log2(totals) - (encoded.sum_j + encoded.sum_y) / totals
     live = (entropies > 1e-12) & (encoded.totals > 0)
-    relevance = encoded.relevance()
+    relevance = encoded.relevance
     return np.divide(2 * relevance, entropies, out=np.zeros_like(relevance), where=live)
 
 
