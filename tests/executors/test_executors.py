@@ -15,7 +15,7 @@ from pathlib import Path
 import attrs
 import numpy as np
 import pytest
-from executor_bases import Deadly, Failing, Noise, array_flags, threads_in_use, wait_long
+from executor_bases import Bounds, Deadly, Failing, Noise, array_flags, threads_in_use, wait_long
 
 from fsframe.chain import Chain
 from fsframe.checkpoints import Checkpoint, Manifest
@@ -63,6 +63,15 @@ def test_upstream_labels_and_names_reach_the_workers(bits, table, counts, two_pr
     assert bits(Noise(), shuffled, counts, run, upstream=upstream) == alone
     assert alone != bits(Noise(), table, counts, RUN, upstream=upstream)
     assert b"seen as table" in alone
+
+
+def test_every_worker_has_the_whole_bound_on_memory(table, counts, two_processes):
+    """Methods choose their way by it, so that dividing it would make workers change results."""
+    run = Run(memory=123_456_789)
+    for executor in (None, two_processes):
+        surroundings = attrs.evolve(run, executor=executor)
+        found = select_resamples(Bounds(), table, counts, surroundings)
+        assert {int(s.tables["memory"][0]) for s in found} == {123_456_789}
 
 
 def test_a_whole_run_has_the_same_digests_on_any_engine(table, two_processes):

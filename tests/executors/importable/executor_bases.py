@@ -44,6 +44,15 @@ class Noise:
 
 
 @attrs.frozen(kw_only=True)
+class Bounds(Noise):
+    """Says how much memory it may use."""
+
+    def select(self, data, upstream=None, run=None):
+        tables = {"memory": np.array([run.memory])}
+        return attrs.evolve(super().select(data, upstream, run), tables=tables)
+
+
+@attrs.frozen(kw_only=True)
 class Deadly(Noise):
     """Kills the process that computes some part, as often as there are files to remove."""
 

@@ -12,6 +12,7 @@ import pytest
 import fsframe
 from fsframe.chain import Chain
 from fsframe.dataset import Dataset
+from fsframe.errors import RequestError
 from fsframe.run import Run
 from fsframe.selection import PairWeights, Selection
 from fsframe.selector import Selector
@@ -133,3 +134,19 @@ def test_the_gametes_pair_recurs_and_permuted_labels_name_few() -> None:
 def test_top_counts_features_in_the_order_of_their_best_pair(top: int) -> None:
     found = Npfs(of="pairs", n=30, top=top).select_wrapped(Products(), xor_table(0), None, Run())
     assert found.selected.size == top and set(found.selected[:2]) == {0, 1}
+
+
+def test_pairs_of_a_base_without_signs_are_warned_of_and_a_better_base_is_named() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 4))
+    data = Dataset.from_arrays(X, (X[:, 0] * X[:, 1] > 0).astype(int))
+    rest = "npfs:of=pairs,n=3,permutations=2,alpha=0.4,pairs=2"
+    told = {}
+    for base in ("immigrate:sigma=1", "mim:pairs=synergy"):
+        warnings = Chain.parse(f"{base} {rest}").select(data).warnings
+        told[base] = [text for text in warnings if "exclusive or" in text]
+    assert told["mim:pairs=synergy"] == []
+    [text] = told["immigrate:sigma=1"]
+    assert "mim:pairs=synergy" in text
+    with pytest.raises(RequestError, match=r"such as `mim:pairs=synergy`"):
+        Chain.parse(f"mim {rest}").select(data)

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import pickle
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fsframe.dataset import Dataset
 from fsframe.errors import DataError, RequestError
+from fsframe.run import Run
+from fsframe_npfs.drawing import BootstrapDraws
 from fsframe_npfs.resamples import bootstrap_counts, half_counts, largest_shard_number, shard_counts
 
 
@@ -85,3 +91,47 @@ def test_halves_are_complementary() -> None:
     assert (halves.sum(axis=0) == 1).all()
     with pytest.raises(DataError, match="four rows"):
         half_counts(10, np.random.default_rng(0), y=labels(7, 3))
+
+
+def test_bootstraps_drawn_in_any_pieces_are_the_same(slides: Any) -> None:
+    data = slides(0, 60, 5, 2)
+    run = Run(entropy=3, key=(1, 2))
+    times = np.arange(60) % 3
+    draws = BootstrapDraws.of(run, range(3), range(4, 9), 0.8, True, times)
+    assert len(draws) == 15
+    whole = draws.rows(data, 0, 15)
+    pieces = np.concatenate([draws.rows(data, a, b) for a, b in ((0, 1), (1, 7), (7, 15))])
+    np.testing.assert_array_equal(whole, pieces)
+    np.testing.assert_array_equal(whole, np.stack(list(draws.one_by_one(data))))
+    assert (whole[:, times == 0] == 0).all()
+    copy = pickle.loads(pickle.dumps(draws))
+    np.testing.assert_array_equal(copy.rows(data, 3, 9), whole[3:9])
+    # Bootstraps of a longer run begin with those of a shorter one.
+    longer = BootstrapDraws.of(run, range(3), range(4, 30), 0.8, True, times)
+    np.testing.assert_array_equal(longer.rows(data, 26, 31), whole[5:10])
+
+
+def test_the_text_of_draws_tells_all_that_they_depend_on() -> None:
+    def text(run=None, numbers=range(5), fraction=1.0, stratify=True, times=None) -> str:
+        run = run or Run()
+        return str(BootstrapDraws.of(run, range(2), numbers, fraction, stratify, times))
+
+    texts = [
+        text(),
+        text(run=Run(entropy=1)),
+        text(run=Run(key=(3,))),
+        text(numbers=range(1, 6)),
+        text(numbers=range(6)),
+        text(fraction=0.5),
+        text(stratify=False),
+        text(times=np.ones(4, dtype=np.int64)),
+        text(times=np.array([2, 0, 1, 1])),
+    ]
+    assert len(set(texts)) == len(texts)
+    assert text() == texts[0]
+
+
+def test_a_numeric_target_is_drawn_from_as_one_group() -> None:
+    data = Dataset.from_arrays(np.zeros((30, 2)), np.linspace(0, 1, 30))
+    counts = BootstrapDraws.of(Run(), range(2), range(3), 1.0, True, None).rows(data, 0, 6)
+    assert (counts.sum(axis=1) == 30).all()
