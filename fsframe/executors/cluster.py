@@ -115,9 +115,9 @@ class ClusterEngine(Engine):
         try:
             return within(seconds, question, *arguments, **options)
         except TimeoutError as error:
+            # Ours, or that of dask itself, which waits for a first worker.
             raise EngineError(
-                f"the dask scheduler or its workers did not answer within {seconds:g} s; what was "
-                "finished is kept"
+                f"the dask cluster does not answer ({error}); what was finished is kept"
             ) from error
         except (OSError, RuntimeError, CancelledError) as error:
             raise _lost() from error
