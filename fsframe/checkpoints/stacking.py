@@ -56,10 +56,9 @@ def _same(one: NDArray[Any], other: NDArray[Any]) -> bool:
     """Whether two arrays of one type are equal bit by bit."""
     if one.shape != other.shape:
         return False
-    if one.__array_interface__["data"] == other.__array_interface__["data"]:
-        # The same memory, as far as it is laid out in the same way.
-        if one.strides == other.strides:
-            return True
+    place, other_place = (array.__array_interface__["data"] for array in (one, other))
+    if place == other_place and one.strides == other.strides:
+        return True
     a, b = (np.ascontiguousarray(array).reshape(-1).view(np.uint8) for array in (one, other))
     # A look at the beginning tells most arrays apart.
     return bool((a[:64] == b[:64]).all() and (a == b).all())
