@@ -96,7 +96,8 @@ def other_way(row: Row, evidence: Evidence) -> str:
     if variant is None:
         return ""
     gives = f"{variant['method']} gives {variant['here %']:.1f}"
-    if abs(variant["difference"]) <= max(OVER, 2 * variant["± folds"]):
+    near = abs(variant["difference"]) <= max(OVER, 2 * variant["± folds"])
+    if near and abs(variant["difference"]) <= abs(row["difference"]) / 2:
         return f"run otherwise: {gives}"
     between = variant["difference"] * row["difference"] < 0
     return f"between two ways to run it: {gives}" if between else ""

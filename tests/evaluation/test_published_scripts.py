@@ -100,6 +100,7 @@ def figure(method, difference, name="STA", printed=75.0, error=0.5):
         (figure("LDA", -3.0, error=1.6), [], "other folds"),
         (figure("IM4", 9.0), [figure("IM1", 0.5)], "run otherwise: IM1"),
         (figure("IM4", 9.0), [figure("IM1", -5.0)], "between two ways"),
+        (figure("BIM", -5.0), [figure("BIP", -4.0, error=4.0)], "not explained"),
         (figure("1NN", -9.0, name="BRE"), [], "chosen before cross-validation"),
         (figure("RF", -4.0), [figure("LDA", -3.0), figure("DT", -3.0)], "methods without settings"),
         (figure("SV2", 5.0), [], "not given"),
