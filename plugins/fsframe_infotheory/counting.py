@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from itertools import pairwise
 from types import TracebackType
 from typing import Any
 
+import attrs
 import numpy as np
 from numpy.typing import NDArray
 
@@ -30,6 +32,23 @@ MOST_ROWS = 1024
 
 MOST_CELLS = 1 << 14
 """Most cells of a joint table, or eight per sample; beyond, samples are grouped."""
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class _Job:
+    """Some features to be counted with a partner.
+
+    ``work(start, stop)`` does those numbered start … stop−1, which cost ``costs[start : stop]``;
+    then column ``places[k]`` of `found` holds the sums over (j, s) and (j, s, y) of feature
+    ``features[k]``, and of `every` all eight, where they were asked for.
+    """
+
+    work: Callable[[int, int], None]
+    costs: NDArray[np.int64]
+    found: NDArray[np.float64]
+    features: NDArray[np.int64]
+    places: NDArray[np.int64]
+    every: NDArray[np.float64] | None = None
 
 
 class Counter:
@@ -72,10 +91,14 @@ class Counter:
         encoded = self.encoded
         if encoded.weighted:
             return self._weighted(partner)
-        js = np.empty(encoded.n_features)
-        jsy = np.full(encoded.n_features, np.nan)
-        for k in range(len(encoded.bounds)):
-            self._whole(encoded.chunk(k), partner, per_class, js, jsy)
+        sums = np.full((2, encoded.n_features), np.nan)
+        jobs: list[_Job] = []
+        for k, held in enumerate(encoded.chunks):
+            jobs += self._jobs(encoded.chunk(k), partner, per_class, sums)
+            if held is None or k == len(encoded.chunks) - 1:
+                # Chunks that are held are shared out together; others do not outlive their turn.
+                self._carry_out(jobs, sums)
+                jobs = []
         return Terms(
             total=encoded.layout.total,
             j=encoded.sum_j,
@@ -83,42 +106,48 @@ class Counter:
             s=partner.sum_s,
             sy=partner.sum_sy,
             y=encoded.layout.sum_y,
-            js=js,
-            jsy=jsy,
+            js=sums[0],
+            jsy=sums[1],
         )
 
-    def _whole(
-        self,
-        chunk: Chunk,
-        partner: Partner,
-        per_class: bool,
-        js: NDArray[np.float64],
-        jsy: NDArray[np.float64],
-    ) -> None:
+    def _carry_out(self, jobs: list[_Job], sums: NDArray[np.float64]) -> None:
+        """Do all jobs in about equal shares, one per thread, or in one where there is little."""
+        if not jobs:
+            return
+        costs = np.concatenate([job.costs for job in jobs])
+        borders = np.cumsum([0, *(len(job.costs) for job in jobs)])
+
+        def work(start: int, stop: int) -> None:
+            for job, first, last in zip(jobs, borders[:-1], borders[1:], strict=True):
+                low, high = max(start, first), min(stop, last)
+                if low < high:
+                    job.work(int(low - first), int(high - first))
+
+        self.map(work, self._shares(costs))
+        for job in jobs:
+            sums[:, job.features] = job.found[:, job.places]
+
+    def _jobs(
+        self, chunk: Chunk, partner: Partner, per_class: bool, sums: NDArray[np.float64]
+    ) -> list[_Job]:
+        """What is to be done with one chunk, and could not be done at once."""
         layout = self.encoded.layout
+        jobs = []
         if chunk.block_levels.size:
             most = int(chunk.block_levels.max())
             cells = most * partner.n_levels * layout.n_classes
             if (most - 1) * (partner.n_levels - 1) <= MOST_ROWS and cells <= 8 * MOST_CELLS:
-                self._packed(chunk, partner, per_class, js, jsy)
+                jobs.append(self._packed(chunk, partner, per_class))
             else:
-                self._unpacked(chunk, partner, per_class, js, jsy)
+                for job in self._unpacked(chunk, partner, per_class):
+                    self._carry_out([job], sums)
         if chunk.listed.size:
-            n_levels = self.encoded.n_levels[chunk.listed]
-            sums = self._listed(chunk.codes, n_levels, partner, per_class)
-            js[chunk.listed], jsy[chunk.listed] = sums
+            jobs.append(self._listed(chunk.codes, chunk.listed, partner, per_class))
+        return jobs
 
-    def _packed(
-        self,
-        chunk: Chunk,
-        partner: Partner,
-        per_class: bool,
-        js: NDArray[np.float64],
-        jsy: NDArray[np.float64],
-    ) -> None:
+    def _packed(self, chunk: Chunk, partner: Partner, per_class: bool) -> _Job:
         layout = self.encoded.layout
-        n_blocks = len(chunk.block_levels)
-        lanes = np.empty((2, n_blocks * LANES))
+        lanes = np.empty((2, len(chunk.packed)))
 
         def work(start: int, stop: int) -> None:
             joint_sums(
@@ -128,11 +157,14 @@ class Counter:
             )  # fmt: skip
 
         products = (chunk.block_levels - 1) * (partner.n_levels - 1) * layout.n_words * LANES
-        self.map(work, self._shares(products + 40 * LANES))
-        live = chunk.packed >= 0
-        js[chunk.packed[live]] = lanes[0, live]
-        if per_class:
-            jsy[chunk.packed[live]] = lanes[1, live]
+        live = np.flatnonzero(chunk.packed >= 0)
+        return _Job(
+            work=work,
+            costs=products + 40 * LANES,
+            found=lanes,
+            features=chunk.packed[live],
+            places=live,
+        )
 
     def _shares(self, work: NDArray[np.int64]) -> list[tuple[int, int]]:
         """Bounds of about equal work, one per thread, or one in all where there is little."""
@@ -142,62 +174,56 @@ class Counter:
         bounds = [0, *cuts.tolist(), len(work)]
         return [(a, b) for a, b in pairwise(bounds) if a < b]
 
-    def _unpacked(
-        self,
-        chunk: Chunk,
-        partner: Partner,
-        per_class: bool,
-        js: NDArray[np.float64],
-        jsy: NDArray[np.float64],
-    ) -> None:
+    def _unpacked(self, chunk: Chunk, partner: Partner, per_class: bool) -> Iterator[_Job]:
         """Packed features with a partner of many levels: unpacked some at a time."""
         features = chunk.packed[chunk.packed >= 0]
         width = max(8, (1 << 20) // max(1, self.encoded.layout.n))
         for at in range(0, len(features), width):
             group = features[at : at + width]
             codes = np.stack([codes_in(chunk, int(j), self.encoded.layout) for j in group])
-            n_levels = self.encoded.n_levels[group]
-            sums = self._listed(codes.astype(np.uint8), n_levels, partner, per_class)
-            js[group], jsy[group] = sums
+            yield self._listed(codes.astype(np.uint8), group, partner, per_class)
 
     def _listed(
         self,
         codes: NDArray[Any],
-        n_levels: NDArray[np.int64],
+        features: NDArray[np.int64],
         partner: Partner,
         per_class: bool,
-    ) -> NDArray[np.float64]:
-        """Sums over (j, s) and (j, s, y) of features given as codes, as (2, m); whole counts."""
+    ) -> _Job:
+        """Sums over (j, s) and (j, s, y) of features given as codes; whole counts."""
         layout = self.encoded.layout
-        found = np.empty((2, len(codes)))
+        n_levels = self.encoded.n_levels[features]
         group = layout.n_classes if per_class else 1
         n_cells = partner.n_levels * group
-        shares = self._shares(np.full(len(codes), 10 * layout.n))
-        if int(n_levels.max()) * n_cells <= max(MOST_CELLS, 8 * layout.n):
-            cells = partner.codes * group + (partner.labels if per_class else 0)
-            cells = cells.astype(np.uint16 if n_cells <= 1 << 16 else np.int32)
+        if int(n_levels.max()) * n_cells > max(MOST_CELLS, 8 * layout.n):
+            none = np.full(len(codes), -1)
+            return self._grouped(codes, features, none, partner, np.ones(layout.n))
+        cells = partner.codes * group + (partner.labels if per_class else 0)
+        cells = cells.astype(np.uint16 if n_cells <= 1 << 16 else np.int32)
+        found = np.empty((2, len(codes)))
 
-            def work(start: int, stop: int) -> None:
-                dense_sums(
-                    codes, n_levels, cells, n_cells, group, layout.table, start, stop, found[0],
-                    found[1],
-                )  # fmt: skip
+        def work(start: int, stop: int) -> None:
+            dense_sums(
+                codes, n_levels, cells, n_cells, group, layout.table, start, stop, found[0],
+                found[1],
+            )  # fmt: skip
 
-            self.map(work, shares)
-            return found
-        none = np.full(len(codes), -1)
-        sums = self._grouped(codes, n_levels, none, partner, np.ones(layout.n))
-        return sums[6:]
+        costs = np.full(len(codes), 10 * layout.n)
+        return _Job(
+            work=work, costs=costs, found=found, features=features, places=np.arange(len(codes))
+        )
 
     def _grouped(
         self,
         codes: NDArray[Any],
-        n_levels: NDArray[np.int64],
+        features: NDArray[np.int64],
         dropped: NDArray[np.int64],
         partner: Partner,
         weights: NDArray[np.float64],
-    ) -> NDArray[np.float64]:
+    ) -> _Job:
+        """All sums, of which `found` is the last two."""
         layout = self.encoded.layout
+        n_levels = self.encoded.n_levels[features]
         sums = np.empty((8, len(codes)))
         order, starts = partner.grouped
 
@@ -207,8 +233,14 @@ class Counter:
                 layout.n_classes, weights, layout.whole_table, start, stop, sums,
             )  # fmt: skip
 
-        self.map(work, self._shares(np.full(len(codes), 20 * self.encoded.layout.n)))
-        return sums
+        return _Job(
+            work=work,
+            costs=np.full(len(codes), 20 * layout.n),
+            found=sums[6:],
+            features=features,
+            places=np.arange(len(codes)),
+            every=sums,
+        )
 
     def _weighted_dense(self, partner: Partner, weights: NDArray[np.float64]) -> Terms:
         """Terms where all samples enter all counts, and tables are small."""
@@ -221,21 +253,11 @@ class Counter:
             chunk = encoded.chunk(k)
             n_levels = encoded.n_levels[chunk.listed]
             sums = np.empty((2, len(chunk.listed)))
-            codes = chunk.codes
-
-            def work(
-                start: int,
-                stop: int,
-                codes: NDArray[Any] = codes,
-                n_levels: NDArray[np.int64] = n_levels,
-                sums: NDArray[np.float64] = sums,
-            ) -> None:
-                weighted_dense_sums(
-                    codes, n_levels, cells, n_cells, layout.n_classes, weights, start, stop,
-                    sums[0], sums[1],
-                )  # fmt: skip
-
-            self.map(work, self._shares(np.full(len(codes), 10 * layout.n)))
+            work = partial(
+                weighted_dense_sums, chunk.codes, n_levels, cells, n_cells, layout.n_classes,
+                weights, sums[0], sums[1],
+            )  # fmt: skip
+            self.map(work, self._shares(np.full(len(n_levels), 10 * layout.n)))
             found[:, chunk.listed] = sums
         return Terms(
             total=layout.total,
@@ -260,9 +282,9 @@ class Counter:
         for k in range(len(encoded.bounds)):
             chunk = encoded.chunk(k)
             columns = chunk.listed
-            sums[:, columns] = self._grouped(
-                chunk.codes, encoded.n_levels[columns], encoded.dropped[columns], partner, weights
-            )
+            job = self._grouped(chunk.codes, columns, encoded.dropped[columns], partner, weights)
+            self.map(job.work, self._shares(job.costs))
+            sums[:, columns] = job.every
         # No sample has both values: nothing is known of the pair, and all its terms are zero.
         sums[0, sums[0] == 0] = 1.0
         total, j, jy, s, sy, y, js, jsy = sums

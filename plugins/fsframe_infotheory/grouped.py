@@ -124,7 +124,7 @@ def dense_sums(  # type: ignore[no-untyped-def]
 
 @njit()
 def weighted_dense_sums(  # type: ignore[no-untyped-def]
-    codes, n_levels, cells, n_cells, group, weights, start, stop, sums_js, sums_jsy
+    codes, n_levels, cells, n_cells, group, weights, sums_js, sums_jsy, start, stop
 ):
     """`dense_sums` where samples have weights, (n,) float64; one table per feature."""
     most = np.int64(0)

@@ -273,7 +273,7 @@ def weighted_sums(
         found[0], found[1] = layout.total, layout.sum_y
         weighted_dense_sums(
             chunk.codes, bins.n_levels, labels.astype(np.int32), layout.n_classes,
-            layout.n_classes, weights, 0, bins.n_features, found[2], found[3],
+            layout.n_classes, weights, found[2], found[3], 0, bins.n_features,
         )  # fmt: skip
         return found
     sums = np.empty((8, bins.n_features))
