@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from fsframe.chain import Chain
 from fsframe.run import Run
 from fsframe_npfs.npfs import Npfs
 from fsframe_npfs.tails import binomial_tail, critical_value
@@ -22,7 +23,7 @@ def table(name: str) -> list[dict[str, str]]:
         return list(csv.DictReader(lines))
 
 
-def reference_matrix(mim: Any, slides: Any, seed: int, features: int, fraction: float) -> Any:
+def reference_matrix(base: Any, slides: Any, seed: int, features: int, fraction: float) -> Any:
     """Ranks of the first 25 of every bootstrap, drawn from the reference's own random streams."""
     data = slides(seed, features=features)
     rows = np.random.default_rng(10000 + seed)
@@ -30,7 +31,26 @@ def reference_matrix(mim: Any, slides: Any, seed: int, features: int, fraction: 
     counts = np.stack(
         [np.bincount(rows.integers(0, 1000, size), minlength=1000) for _ in range(500)]
     )
-    return np.array([s.selected for s in mim(k=25).select_many(data, counts)])
+    return np.array([s.selected for s in base.select_many(data, counts)])
+
+
+def assert_as_in_the_reference(ranked: Any, name: str, seed: int, features: int, fraction: float):
+    """Critical value, number selected and number true, for every k and both inequalities."""
+    rows = {
+        (r["k"], r["inequality"]): r
+        for r in table(f"at_n500_{name}.csv")
+        if (r["K_features"], r["seed"]) == (str(features), str(seed))
+        and float(r["bootstrap_fraction"]) == fraction
+    }
+    assert len(rows) == 10
+    for k in (3, 5, 10, 15, 25):
+        z = np.bincount(ranked[:, :k].ravel(), minlength=features)
+        critical = critical_value(binomial_tail(500, k / features), 0.01)
+        for inequality, relevant in (("gt", z > critical), ("ge", z >= critical)):
+            row = rows[str(k), inequality]
+            found = (critical, relevant.sum(), relevant[:15].sum())
+            expected = (float(row["zcrit"]), int(row["selected"]), int(row["true_pos"]))
+            assert found == expected, (seed, k, inequality)
 
 
 @pytest.mark.parametrize("features", [50, 100, 250])
@@ -38,22 +58,17 @@ def reference_matrix(mim: Any, slides: Any, seed: int, features: int, fraction: 
 def test_every_seed_gives_the_reference_selection_at_500_bootstraps(
     mim: Any, slides: Any, features: int, fraction: float
 ) -> None:
-    rows = {
-        (r["seed"], r["k"], r["inequality"]): r
-        for r in table("at_n500_mim.csv")
-        if r["K_features"] == str(features) and float(r["bootstrap_fraction"]) == fraction
-    }
-    assert len(rows) == 100
     for seed in range(3):
-        ranked = reference_matrix(mim, slides, seed, features, fraction)
-        for k in (3, 5, 10, 15, 25):
-            z = np.bincount(ranked[:, :k].ravel(), minlength=features)
-            critical = critical_value(binomial_tail(500, k / features), 0.01)
-            for name, relevant in (("gt", z > critical), ("ge", z >= critical)):
-                row = rows[str(seed), str(k), name]
-                found = (critical, relevant.sum(), relevant[:15].sum())
-                expected = (float(row["zcrit"]), int(row["selected"]), int(row["true_pos"]))
-                assert found == expected, (seed, k, name)
+        ranked = reference_matrix(mim(k=25), slides, seed, features, fraction)
+        assert_as_in_the_reference(ranked, "mim", seed, features, fraction)
+
+
+@pytest.mark.parametrize(("seed", "fraction"), [(0, 1.0), (1, 0.75)])
+def test_jmi_gives_the_reference_selection_at_500_bootstraps(
+    slides: Any, seed: int, fraction: float
+) -> None:
+    ranked = reference_matrix(Chain.parse("jmi:top=25"), slides, seed, 50, fraction)
+    assert_as_in_the_reference(ranked, "jmi", seed, 50, fraction)
 
 
 @pytest.mark.parametrize(("k", "n"), [(3, 100), (10, 100), (25, 100), (15, 300)])
