@@ -1,11 +1,13 @@
 """What engines and checkpoints cost and bring: ratios measured side by side in one run.
 
-    python benchmarks/resampling/executors.py
+    python benchmarks/resampling/executors.py [--only immigrate,mim,small,overhead,stop]
 
 Two workers are compared with one process that may use one thread, since that is what each worker
 may use; rounds alternate between the two, so that other load on the machine meets both. On a
 machine that is busy already two workers cannot have two processors, so processor seconds stand
-beside the wall clock, and resamples that only sleep show what sharing out costs by itself.
+beside the wall clock, and resamples that only sleep show what sharing out costs by itself. One
+process with two threads is given beside, and what becomes of small runs when starting the workers
+counts too.
 """
 
 from __future__ import annotations
@@ -16,13 +18,15 @@ import os
 os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", NUMBA_NUM_THREADS="1")
 
 import argparse
+import contextlib
+import json
 import signal
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import attrs
@@ -69,25 +73,53 @@ def level_table(n: int, p: int) -> Dataset:
 def workers_against_serial(name: str, text: str, data: Dataset, rounds: int) -> None:
     chain = Chain.parse(text)
     expected = chain.run(data, threads=1).digests()
-    alone, together = [], []
+    alone, together, threaded, others = [], [], [], []
     spent_alone = spent_together = 0.0
     with open_engine("processes", 2) as engine:
         # Starting workers is not measured here: it is the same for a run of a minute and of a day.
         assert chain.run(data, executor=engine).digests() == expected
         for _ in range(rounds):
-            before = processor_seconds(engine)
+            machine, before = busy_seconds(), processor_seconds(engine)
             alone.append(seconds(lambda: chain.run(data, threads=1)))
             between = processor_seconds(engine)
             together.append(seconds(lambda: chain.run(data, executor=engine)))
             spent_alone += between - before
             spent_together += processor_seconds(engine) - between
+            ours = processor_seconds(engine) - before
+            others.append((busy_seconds() - machine - ours) / (alone[-1] + together[-1]))
+            threaded.append(seconds(lambda: chain.run(data, threads=2)))
     ratios = [one / two for one, two in zip(alone, together, strict=True)]
+    shown, taken = (", ".join(f"{x:.2f}" for x in numbers) for numbers in (ratios, others))
     print(
         f"{name}: serial {statistics.median(alone):.2f} s, 2 workers "
         f"{statistics.median(together):.2f} s, ratio median {statistics.median(ratios):.2f} "
-        f"({', '.join(f'{ratio:.2f}' for ratio in ratios)}); "
-        f"processor seconds {spent_together / spent_alone:.2f} of the serial ones"
+        f"({shown})"
     )
+    print(
+        f"  processors that others used meanwhile: {taken}; processor seconds "
+        f"{spent_together / spent_alone:.2f} of the serial ones; one process with two threads "
+        f"{statistics.median(threaded):.2f} s"
+    )
+
+
+def small_runs(rounds: int) -> None:
+    """The same tests with fewer bootstraps, the start of two workers included."""
+    data = level_table(5000, 1000)
+    for n in (10, 50, 200, 1000):
+        chain = Chain.parse(f"mim:top=20 npfs:n={n},permutations=10,alpha=0.05")
+        alone, together = [], []
+        for _ in range(rounds):
+            alone.append(seconds(lambda chain=chain: chain.run(data, threads=1)))
+
+            def started(chain: Chain = chain) -> None:
+                with open_engine("processes", 2) as engine:
+                    chain.run(data, executor=engine)
+
+            together.append(seconds(started))
+        print(
+            f"NPFS over mim, {11 * n} fits: serial {statistics.median(alone):.2f} s, two workers "
+            f"with their start {statistics.median(together):.2f} s"
+        )
 
 
 def processor_seconds(engine: Engine) -> float:
@@ -97,6 +129,13 @@ def processor_seconds(engine: Engine) -> float:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
         total += (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
     return total
+
+
+def busy_seconds() -> float:
+    """Processor time that the whole machine has spent, so far."""
+    fields = [int(field) for field in Path("/proc/stat").read_text().split("\n")[0].split()[1:]]
+    idle, waiting = fields[3], fields[4]
+    return (sum(fields[:8]) - idle - waiting) / os.sysconf("SC_CLK_TCK")
 
 
 def sharing_out(engine: Engine, rounds: int) -> None:
@@ -123,14 +162,15 @@ def overhead_per_task(engine: Engine, rounds: int) -> None:
     counts = np.ones((tasks, 1000), dtype=np.int64)
     base = Idle(seconds=each)
     found = []
-    for _ in range(rounds):
+    for _ in range(rounds + 1):
         # A pace of one resample per batch: each is a task of its own.
         run = Run(executor=engine, pace={f"{base} 1000x200": 10.0})
         took = seconds(lambda run=run: list(select_resamples(base, data, counts, run)))
         found.append((took - each * tasks / engine.workers) / tasks * 1000)
     print(
-        f"overhead per task of {each} s, 1000 × 200: median {statistics.median(found):.2f} ms "
-        f"({', '.join(f'{value:.2f}' for value in found)})"
+        f"overhead per task of {each} s, 1000 × 200: {found[0]:.2f} ms for the first {tasks} tasks "
+        f"of new workers, then median {statistics.median(found[1:]):.2f} ms "
+        f"({', '.join(f'{value:.2f}' for value in found[1:])})"
     )
 
 
@@ -180,34 +220,76 @@ def time_to_stop(engine: list[str], number: int) -> None:
             found.append(time.perf_counter() - began)
             assert process.returncode == 128 + number
     name = signal.Signals(number).name
-    print(f"{name} to the end, {' '.join(engine) or 'serial'}: at most {max(found):.3f} s of 5")
+    print(
+        f"{name} to the end, {engine[0] if engine else 'serial'}: at most {max(found):.3f} s of 5"
+    )
+
+
+@contextlib.contextmanager
+def cluster() -> Iterator[str]:
+    """The address of a scheduler with two workers on this machine."""
+    processes = []
+
+    def start(what: str, *arguments: str) -> None:
+        command = [sys.executable, "-m", f"distributed.cli.dask_{what}", *arguments]
+        quiet = subprocess.DEVNULL
+        processes.append(subprocess.Popen(command, cwd=folder, stdout=quiet, stderr=quiet))
+
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "scheduler.json"
+        try:
+            start("scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard",
+                  "--no-show", "--scheduler-file", str(file))  # fmt: skip
+            while not file.exists() or '"address"' not in file.read_text():
+                time.sleep(0.05)
+            address = json.loads(file.read_text())["address"]
+            for _ in range(2):
+                start("worker", address, "--nthreads", "1", "--no-nanny", "--no-dashboard")
+            yield address
+        finally:
+            for process in processes:
+                process.kill()
+                process.wait()
+
+
+def stopping() -> None:
+    time_to_stop([], signal.SIGINT)
+    time_to_stop(["--workers", "2"], signal.SIGINT)
+    time_to_stop(["--workers", "2"], signal.SIGTERM)
+    with cluster() as address:
+        time_to_stop(["--scheduler", address], signal.SIGINT)
+        time_to_stop(["--scheduler", address], signal.SIGTERM)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--n", type=int, default=20, help="bootstraps of each test")
+    parser.add_argument("--only", default="immigrate,mim,small,overhead,sharing,units,stop")
     options = parser.parse_args()
-    rounds, n = options.rounds, options.n
+    rounds, n, asked = options.rounds, options.n, options.only.split(",")
     print(f"load before: {os.getloadavg()[0]:.1f} on {os.cpu_count()} processors")
-    test = f"npfs:n={n},permutations=5,alpha=0.05"
-    workers_against_serial(
-        "NPFS over immigrate, 300 × 20", f"immigrate:sigma=1 {test}", xor_table(300, 20), rounds
-    )
-    workers_against_serial(
-        "NPFS over mim, 5000 × 1000, five levels",
-        f"mim:top=20 npfs:n={25 * n},permutations=5,alpha=0.05",
-        level_table(5000, 1000),
-        rounds,
-    )
-    with open_engine("processes", 2) as engine:
-        assert engine is not None
-        engine.submit(int).result()
-        overhead_per_task(engine, rounds)
-        sharing_out(engine, rounds)
-    checkpoint_cost(rounds)
-    time_to_stop([], signal.SIGINT)
-    time_to_stop(["--workers", "2"], signal.SIGTERM)
+    if "immigrate" in asked:
+        text = f"immigrate:sigma=1 npfs:n={n},permutations=10,alpha=0.05"
+        workers_against_serial("NPFS over immigrate, 300 × 20", text, xor_table(300, 20), rounds)
+    if "mim" in asked:
+        text = f"mim:top=20 npfs:n={50 * n},permutations=10,alpha=0.05"
+        table = level_table(5000, 1000)
+        workers_against_serial("NPFS over mim, 5000 × 1000, five levels", text, table, rounds)
+    if "small" in asked:
+        small_runs(min(rounds, 3))
+    if "overhead" in asked or "sharing" in asked:
+        with open_engine("processes", 2) as engine:
+            assert engine is not None
+            engine.submit(int).result()
+            if "overhead" in asked:
+                overhead_per_task(engine, rounds)
+            if "sharing" in asked:
+                sharing_out(engine, rounds)
+    if "units" in asked:
+        checkpoint_cost(rounds)
+    if "stop" in asked:
+        stopping()
     print(f"load after: {os.getloadavg()[0]:.1f}")
 
 
