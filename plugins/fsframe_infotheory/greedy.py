@@ -86,7 +86,7 @@ def select_greedily(
     for columns in (given, exclude):
         if columns is not None:
             open_[columns] = False
-    waiting = open_ & constant(encoded) & constants_last
+    waiting = open_ & constant(encoded) if constants_last else np.zeros_like(open_)
     open_ &= ~waiting
     before = np.empty(0, np.intp) if given is None else given
     if encoded.coded is not None and criterion.lazy:
