@@ -15,7 +15,7 @@ from fsframe.run import Run
 from fsframe.selection import Selection, rank_by_score
 from fsframe.selector import Selector
 from fsframe_margin.blas import one_blas_thread
-from fsframe_margin.training import row_notes, training_of
+from fsframe_margin.training import require_margins, row_notes, training_of
 
 __all__ = ["Gflip"]
 
@@ -31,7 +31,7 @@ class Gflip(Selector):
     Parameters
     ----------
     utility : {"linear", "zero-one", "sigmoid"}
-        Utility u of a margin θ: θ, its sign, or 1/(1 + exp(−βθ)).
+        Utility u of a margin θ: θ; one where θ > 0, else zero; or 1/(1 + exp(−βθ)).
     beta : float > 0
         β of the sigmoid.
     max_passes : int ≥ 1
@@ -88,6 +88,7 @@ class Gflip(Selector):
         from fsframe_margin.nearest_kernels import flip_margins
 
         training = training_of("gflip", data, upstream, self.standardize)
+        require_margins("gflip", training)
         n, size = training.X.shape
         if 24 * n * n > run.memory:
             raise DataError(
@@ -160,7 +161,7 @@ class Gflip(Selector):
         live = ~np.isnan(margins)
         theta, weight = margins[live], outer[live]
         if self.utility == "zero-one":
-            return float(weight @ np.sign(theta))
+            return float(weight @ (theta > 0))
         if self.utility == "sigmoid":
             from scipy.special import expit
 

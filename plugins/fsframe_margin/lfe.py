@@ -15,7 +15,7 @@ from fsframe.run import Run
 from fsframe.selection import PairWeights, Selection, rank_by_score
 from fsframe.selector import Selector
 from fsframe_margin.blas import one_blas_thread
-from fsframe_margin.training import row_notes, training_of
+from fsframe_margin.training import require_margins, row_notes, training_of
 
 __all__ = ["Lfe"]
 
@@ -63,6 +63,7 @@ class Lfe(Selector):
         from fsframe_margin.updates import positive_semidefinite
 
         training = training_of("lfe", data, upstream, self.standardize)
+        require_margins("lfe", training)
         size = training.varying.size
         if 32 * size * size > run.memory:
             raise DataError(
@@ -112,7 +113,5 @@ def _scatter(
     hits, misses = np.empty(n, dtype=np.intp), np.empty(n, dtype=np.intp)
     margin_vectors(XT, y, np.ones(A), np.empty((n, A)), hits, misses, 0, n)
     rows = np.flatnonzero((hits >= 0) & (misses >= 0))
-    if not rows.size:
-        raise DataError("lfe: no row has both a hit and a miss, so there is no margin")
     h, m, o = X[rows] - X[hits[rows]], X[rows] - X[misses[rows]], outer[rows, None]
     return (m * o).T @ m - (h * o).T @ h

@@ -14,7 +14,7 @@ from fsframe.run import Run
 from fsframe.selection import Selection, rank_by_score
 from fsframe.selector import Selector
 from fsframe_margin.blas import one_blas_thread
-from fsframe_margin.training import row_notes, training_of
+from fsframe_margin.training import require_margins, row_notes, training_of
 
 __all__ = ["Mbiw"]
 
@@ -64,6 +64,7 @@ class Mbiw(Selector):
         from fsframe_margin.instance_weighting import instance_weights, margin_profiles
 
         training = training_of("mbiw", data, upstream, self.standardize)
+        require_margins("mbiw", training)
         w = np.ones(training.varying.size)
         if upstream is not None and upstream.weights is not None:
             arrived = upstream.weights[training.varying]

@@ -14,7 +14,7 @@ from fsframe.run import Run
 from fsframe.selection import Selection, rank_by_score
 from fsframe.selector import Selector
 from fsframe_margin.blas import one_blas_thread
-from fsframe_margin.training import Training, row_notes, training_of
+from fsframe_margin.training import Training, require_margins, row_notes, training_of
 
 __all__ = ["Simba", "simba_selection"]
 
@@ -85,6 +85,7 @@ class Simba(Selector):
         from fsframe_margin.nearest_kernels import simba_visits
 
         training = training_of("simba", data, upstream, self.standardize)
+        require_margins("simba", training)
         generator, n = run.generator(0), len(training.y)
         orders = [
             generator.permutation(n) if self.order == "random" else np.arange(n)

@@ -15,7 +15,7 @@ from fsframe.selection import Selection
 from fsframe.selector import Selector
 from fsframe_margin.blas import one_blas_thread
 from fsframe_margin.simba import simba_selection
-from fsframe_margin.training import training_of
+from fsframe_margin.training import require_margins, training_of
 
 __all__ = ["SimbaMbiw"]
 
@@ -96,6 +96,7 @@ class SimbaMbiw(Selector):
         from fsframe_margin.nearest_kernels import simba_visits
 
         training = training_of("simba-mbiw", data, upstream, self.standardize)
+        require_margins("simba-mbiw", training)
         XT, n = np.ascontiguousarray(training.X.T), len(training.y)
         generator = run.generator(0)
         w = np.ones(training.varying.size)

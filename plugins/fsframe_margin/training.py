@@ -13,7 +13,7 @@ from fsframe.errors import DataError
 from fsframe.selection import Selection
 from fsframe_margin.standardise import Scaling, learn_scaling
 
-__all__ = ["Training", "row_notes", "take_training", "training_of"]
+__all__ = ["Training", "require_margins", "row_notes", "take_training", "training_of"]
 
 Floats = NDArray[np.float64]
 
@@ -104,6 +104,23 @@ def training_of(
     """The training rows of a Dataset, weighted by what arrives from the left."""
     importance = None if upstream is None else upstream.instance_weights
     return take_training(name, data.X, data.y, data.n_classes, data.counts, importance, standardize)
+
+
+def require_margins(name: str, training: Training) -> None:
+    """Refuse rows of which none has both a hit and a miss.
+
+    Raises
+    ------
+    DataError
+        If one class only is present, or no class has a second member.
+    """
+    _, members = np.unique(training.y, return_counts=True)
+    if members.size < 2 or members.max() < 2:
+        raise DataError(
+            f"{name}: {members.size} class{'es' * (members.size > 1)} of at most {members.max()} "
+            "rows: no row has both another member of its class and a row of another class, so "
+            "there is no margin"
+        )
 
 
 def row_notes(training: Training) -> tuple[str, ...]:

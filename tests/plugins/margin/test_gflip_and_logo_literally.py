@@ -1,0 +1,165 @@
+"""G-flip and LOGO against slow programs written from their papers' formulas, and by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fsframe.dataset import Dataset
+from fsframe.run import Run
+from fsframe_margin.gflip import Gflip
+from fsframe_margin.logistic_margins import expected_margins, fit_logo, solve_logistic
+from fsframe_margin.logo import Logo
+from fsframe_margin.margins import PairSpace
+
+UTILITIES = {
+    "linear": lambda theta, beta: theta,
+    "zero-one": lambda theta, beta: 1.0 if theta > 0 else 0.0,
+    "sigmoid": lambda theta, beta: 1.0 / (1.0 + np.exp(-beta * theta)),
+}
+
+
+def norm(z, features):
+    return sum(z[a] ** 2 for a in features) ** 0.5
+
+
+def margin(X, y, n, features):
+    """θ of Definition 1: half of the nearest miss's distance less the nearest hit's."""
+    others = [j for j in range(len(y)) if j != n]
+    hit = min(norm(X[n] - X[j], features) for j in others if y[j] == y[n])
+    miss = min(norm(X[n] - X[j], features) for j in others if y[j] != y[n])
+    return 0.5 * (miss - hit)
+
+
+def evaluation(X, y, features, utility, beta):
+    """e(F) of Definition 2."""
+    return sum(UTILITIES[utility](margin(X, y, n, features), beta) for n in range(len(y)))
+
+
+def gflip_as_printed(X, y, utility, beta, generator, passes):
+    """Algorithm 1, line by line; F, and e(F)."""
+    F: set[int] = set()
+    for _ in range(passes):
+        changed = False
+        for feature in generator.permutation(X.shape[1]):
+            e1 = evaluation(X, y, F | {feature}, utility, beta)
+            e2 = evaluation(X, y, F - {feature}, utility, beta)
+            if e1 > e2 + 1e-9 and feature not in F:
+                F, changed = F | {feature}, True
+            elif e2 > e1 + 1e-9 and feature in F:
+                F, changed = F - {feature}, True
+        if not changed:
+            break
+    return F, evaluation(X, y, F, utility, beta)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.integers(0, 2**32 - 1),
+    st.integers(6, 12),
+    st.integers(1, 5),
+    st.sampled_from(sorted(UTILITIES)),
+    st.sampled_from([0.3, 1.0, 4.0]),
+)
+def test_gflip_finds_the_set_of_the_printed_algorithm(seed, n, features, utility, beta):
+    rng = np.random.default_rng(seed)
+    X, y = rng.standard_normal((n, features)), np.arange(n) % (2 + seed % 2)
+    method = Gflip(utility=utility, beta=beta, standardize=False, max_passes=6)
+    found = method.select(Dataset.from_arrays(X, y), run=Run(entropy=seed))
+    generator = Run(entropy=seed).generator(0)
+    F, value = gflip_as_printed(X, y, utility, beta, generator, 6)
+    assert set(np.flatnonzero(found.tables["inside"]).tolist()) == F
+    assert found.tables["evaluation"][0] == pytest.approx(value, abs=1e-9)
+    for a in range(features):
+        inside, outside = (evaluation(X, y, s, utility, beta) for s in (F | {a}, F - {a}))
+        assert found.scores[a] == pytest.approx((inside - outside) / n, abs=1e-9)
+
+
+def test_gflip_by_hand():
+    # feature 0: margins (10 − 1)/2, (9 − 1)/2, (9 − 2)/2, (11 − 2)/2, 16.5 in all; feature 1 puts
+    # every row nearest to one of the other class
+    X = np.array([[0.0, 0.0], [1.0, 300.0], [10.0, 0.0], [12.0, 300.0]])
+    data = Dataset.from_arrays(X, [0, 0, 1, 1])
+    found = Gflip(standardize=False).select(data)
+    np.testing.assert_array_equal(found.selected, [0])
+    assert found.tables["evaluation"][0] == pytest.approx(16.5)
+    assert found.scores[0] == pytest.approx(16.5 / 4)
+    assert found.scores[1] < -50
+    counted = Gflip(utility="zero-one", standardize=False).select(data)
+    assert counted.tables["evaluation"][0] == 4.0
+
+
+def margins_by_definition(X, y, w, sigma):
+    """z̄_n = Σ_m P(miss m) |x_n − x_m| − Σ_h P(hit h) |x_n − x_h|, row by row (eq. 5–7)."""
+    out = np.zeros_like(X)
+    for n in range(len(y)):
+        for sign, members in (
+            (-1.0, [j for j in range(len(y)) if j != n and y[j] == y[n]]),
+            (1.0, [j for j in range(len(y)) if y[j] != y[n]]),
+        ):
+            kernel = [np.exp(-float(w @ np.abs(X[n] - X[j])) / sigma) for j in members]
+            for k, j in zip(kernel, members, strict=True):
+                out[n] += sign * k / sum(kernel) * np.abs(X[n] - X[j])
+    return out
+
+
+def least_by_projected_steps(z, penalty, w):
+    """argmin over w ≥ 0 of Σ log(1 + exp(−wᵀz_n)) + λ Σ w, by many small projected steps."""
+    step = 4.0 / np.linalg.norm(z, 2) ** 2  # one over the largest curvature
+    for _ in range(20_000):
+        moved = np.maximum(w - step * (penalty - z.T @ (1.0 / (1.0 + np.exp(z @ w)))), 0.0)
+        if np.abs(moved - w).max() < 1e-13:
+            break
+        w = moved
+    return w
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.sampled_from([0.5, 2.0]), st.sampled_from([0.3, 1.0, 3.0]))
+def test_logo_iterates_are_those_of_the_definition(seed, sigma, penalty):
+    rng = np.random.default_rng(seed)
+    n, features = int(rng.integers(8, 14)), int(rng.integers(1, 5))
+    X, y = rng.standard_normal((n, features)), np.arange(n) % 2
+    X[:, 0] += 0.5 * y
+    w = np.ones(features)
+    for iterations in (1, 2, 3):
+        w = least_by_projected_steps(margins_by_definition(X, y, w, sigma), penalty, w)
+        ones = np.ones(n)
+        found = fit_logo(X, y, ones, ones, sigma, penalty, max_iter=iterations, tol=0.0)
+        np.testing.assert_allclose(found.weights, w, atol=2e-3 * max(1.0, w.max()))
+        if not w.any():
+            return
+
+
+def test_logo_by_the_papers_own_descent():
+    """w = v² and steps in v, as the paper prints, end where the bounded solve ends."""
+    rng = np.random.default_rng(3)
+    z, penalty = rng.standard_normal((30, 4)) + np.array([0.8, 0.0, 0.3, -0.5]), 1.5
+    v = np.ones(4)
+    for _ in range(200_000):
+        gradient = (penalty - z.T @ (1.0 / (1.0 + np.exp(z @ v**2)))) * v
+        v = v - 0.02 * gradient
+        if np.abs(gradient).max() < 1e-10:
+            break
+    found, value = solve_logistic(z, np.ones(30), penalty, np.ones(4))
+    np.testing.assert_allclose(found, v**2, atol=1e-4)
+    wanted = np.log1p(np.exp(-z @ v**2)).sum() + penalty * (v**2).sum()
+    assert value == pytest.approx(wanted, abs=1e-6)
+    assert 0 < (v**2 > 1e-3).sum() < 4
+
+
+def test_logo_by_hand():
+    # rows at 0, 1 | 10, 11, w = 1, σ = 2: the two misses of a row differ by 1 in distance, so the
+    # farther has the share r = 1/(1 + e^½); z̄ = 9 + r, 8 + r, 8 + r, 9 + r
+    X, y = np.array([[0.0], [1.0], [10.0], [11.0]]), np.array([0, 0, 1, 1])
+    r = 1 / (1 + np.exp(0.5))
+    z = expected_margins(PairSpace(X, y, linear=True), np.ones(1), 2.0)
+    np.testing.assert_allclose(z[:, 0], [9 + r, 8 + r, 8 + r, 9 + r], atol=1e-12)
+    # λ for which w = ½ is the minimum: Σ z̄/(1 + e^{z̄/2})
+    penalty = float((z / (1 + np.exp(z / 2))).sum())
+    found = Logo(sigma=2.0, l1=penalty, max_iter=1, standardize=False).select(
+        Dataset.from_arrays(X, y)
+    )
+    assert found.scores[0] == pytest.approx(0.5, abs=1e-5)
