@@ -29,7 +29,7 @@ STORED_ROWS = 4096
 _CHUNK = 1 << 16
 """Pairs per unit of work: reductions are split by it, never by the number of threads."""
 
-_SPARSE = 0.6
+_SPARSE = 0.5
 """W goes entry by entry where it has fewer entries than this share of its tiles' (measured)."""
 
 

@@ -42,6 +42,29 @@ def distances(own: float, row: Floats, out: Floats) -> None:
 
 
 @njit(fastmath=ELEMENTWISE)
+def _four_distances(XT: Floats, a: int, i: int, first: int, D: Floats, at: int, m: int) -> None:
+    """|x_i − x_j| of features a … a+3 and m rows j from `first` on, into D from `at` on."""
+    own0, own1, own2, own3 = XT[a, i], XT[a + 1, i], XT[a + 2, i], XT[a + 3, i]
+    row0, row1 = XT[a, first : first + m], XT[a + 1, first : first + m]
+    row2, row3 = XT[a + 2, first : first + m], XT[a + 3, first : first + m]
+    out0, out1, out2, out3 = D[a, at:], D[a + 1, at:], D[a + 2, at:], D[a + 3, at:]
+    for p in range(m):
+        out0[p] = abs(own0 - row0[p])
+        out1[p] = abs(own1 - row1[p])
+        out2[p] = abs(own2 - row2[p])
+        out3[p] = abs(own3 - row3[p])
+
+
+@njit()
+def _all_distances(XT: Floats, i: int, first: int, D: Floats, at: int, m: int) -> None:
+    fours = XT.shape[0] // 4 * 4
+    for a in range(0, fours, 4):
+        _four_distances(XT, a, i, first, D, at, m)
+    for a in range(fours, XT.shape[0]):
+        distances(XT[a, i], XT[a, first : first + m], D[a, at : at + m])
+
+
+@njit(fastmath=ELEMENTWISE)
 def _distances_to(own: float, row: Floats, places: Places, out: Floats) -> None:
     for p in range(out.size):
         out[p] = abs(own - row[places[p]])
@@ -53,8 +76,7 @@ def _fill_pairs(XT: Floats, i: int, j: int, stop: int, D: Floats) -> tuple[int, 
     N, n = XT.shape[1], 0
     while n < BLOCK and i < stop and i < N - 1:
         m = min(BLOCK - n, N - j)
-        for a in range(XT.shape[0]):
-            distances(XT[a, i], XT[a, j : j + m], D[a, n : n + m])
+        _all_distances(XT, i, j, D, n, m)
         n += m
         j += m
         if j == N:
@@ -63,7 +85,7 @@ def _fill_pairs(XT: Floats, i: int, j: int, stop: int, D: Floats) -> tuple[int, 
     return n, i, j
 
 
-@njit(fastmath=SUM)
+@njit(fastmath=ELEMENTWISE)
 def block_quadratics(D: Floats, U: Floats, n: int, q: Floats, T: Floats) -> None:
     """q_p = Σ_ab W_ab d_ap d_bp with U the upper triangle, off-diagonal tiles doubled."""
     for p in range(n):
@@ -91,13 +113,13 @@ def block_quadratics(D: Floats, U: Floats, n: int, q: Floats, T: Floats) -> None
                 continue
             for p in range(n):
                 x0, x1, x2, x3 = d0[p], d1[p], d2[p], d3[p]
-                t0[p] += u00 * x0 + u01 * x1 + u02 * x2 + u03 * x3
-                t1[p] += u10 * x0 + u11 * x1 + u12 * x2 + u13 * x3
-                t2[p] += u20 * x0 + u21 * x1 + u22 * x2 + u23 * x3
-                t3[p] += u30 * x0 + u31 * x1 + u32 * x2 + u33 * x3
+                t0[p] = t0[p] + u00 * x0 + u01 * x1 + u02 * x2 + u03 * x3
+                t1[p] = t1[p] + u10 * x0 + u11 * x1 + u12 * x2 + u13 * x3
+                t2[p] = t2[p] + u20 * x0 + u21 * x1 + u22 * x2 + u23 * x3
+                t3[p] = t3[p] + u30 * x0 + u31 * x1 + u32 * x2 + u33 * x3
         e0, e1, e2, e3 = D[a], D[a + 1], D[a + 2], D[a + 3]
         for p in range(n):
-            q[p] += e0[p] * t0[p] + e1[p] * t1[p] + e2[p] * t2[p] + e3[p] * t3[p]
+            q[p] = q[p] + e0[p] * t0[p] + e1[p] * t1[p] + e2[p] * t2[p] + e3[p] * t3[p]
 
 
 @njit(fastmath=SUM)
@@ -179,7 +201,7 @@ def pair_quadratics(XT: Floats, U: Floats, q: Floats, start: int, stop: int) -> 
         spread(q, first_i, first_j, n, buffer)
 
 
-@njit(fastmath=SUM)
+@njit(fastmath=ELEMENTWISE)
 def _block_entries(
     D: Floats, rows: Places, columns: Places, values: Floats, n: int, q: Floats
 ) -> None:
@@ -246,12 +268,12 @@ def pair_scatter(
         done = 0
         while done < kept:
             n = min(BLOCK - at, kept - done)
-            for a in range(A):
-                others = XT[a, i + 1 :]
-                if kept == m:
-                    distances(XT[a, i], others[done : done + n], D[a, at : at + n])
-                else:
-                    _distances_to(XT[a, i], others, places[done : done + n], D[a, at : at + n])
+            if kept == m:
+                _all_distances(XT, i, i + 1 + done, D, at, n)
+            else:
+                for a in range(A):
+                    others, chosen = XT[a, i + 1 :], places[done : done + n]
+                    _distances_to(XT[a, i], others, chosen, D[a, at : at + n])
             c[at : at + n] = row[done : done + n]
             at += n
             done += n
