@@ -21,7 +21,7 @@ pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="each trial is a
 def counted(*arguments: str) -> dict:
     """What the harness counted; printed, so that `pytest -s` and a failure show it."""
     command = [sys.executable, str(Path(__file__).with_name("harness.py")), *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=900)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=7200)
     assert done.returncode == 0, done.stderr[-2000:]
     counts: dict = json.loads(done.stdout)
     print(json.dumps(counts))
