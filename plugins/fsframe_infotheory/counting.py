@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from fsframe_infotheory.encode import Encoded
 from fsframe_infotheory.entropy import sum_clogc
 from fsframe_infotheory.grouped import dense_sums, grouped_sums, weighted_dense_sums
+from fsframe_infotheory.joint import joint_sums
 from fsframe_infotheory.packing import Chunk, codes_in
 from fsframe_infotheory.partner import Partner
-from fsframe_infotheory.planes import joint_sums
 from fsframe_infotheory.popcount import LANES
 from fsframe_infotheory.terms import Terms
 

@@ -99,7 +99,7 @@ def packed_sums(  # type: ignore[no-untyped-def]
     Parameters
     ----------
     planes, offsets, block_levels, words
-        As in `fsframe_infotheory.planes.joint_sums`; every sample once.
+        As in `fsframe_infotheory.joint.joint_sums`; every sample once.
     rows : (n_bootstraps · n_planes, n_words) uint64
         From `draw_rows`.
     sizes : (n_bootstraps, n_classes) int64

@@ -7,8 +7,9 @@ from numpy.typing import NDArray
 
 from fsframe.compiled import njit
 from fsframe_infotheory.encode import Encoded
+from fsframe_infotheory.joint import joint_block, joint_scratch
 from fsframe_infotheory.packing import PACKED_LEVELS, blocks_of
-from fsframe_infotheory.planes import joint_block, joint_scratch, pack_blocks
+from fsframe_infotheory.planes import pack_blocks
 from fsframe_infotheory.popcount import LANES, at
 from fsframe_infotheory.ranking import TIE
 
@@ -143,7 +144,6 @@ def _choose(  # type: ignore[no-untyped-def]
                         n_words,
                         n_classes,
                         table,
-                        True,
                         scratch,
                         js,
                         jsy,

@@ -46,7 +46,7 @@ class Chunk:
     packed : (n_lanes,) int64
         Column behind each lane of the bit rows; −1 where a block has fewer than 8 features.
     planes, offsets, block_levels, margins, margin_offsets
-        Bit rows and counts, as `fsframe_infotheory.planes.joint_sums` takes them.
+        Bit rows and counts, as `fsframe_infotheory.joint.joint_sums` takes them.
     listed : (m,) int64
         Columns kept as integers.
     codes : (m, n_samples) uint8, uint16 or uint32

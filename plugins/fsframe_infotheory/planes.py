@@ -1,4 +1,4 @@
-"""Joint counts of few-levelled features, from bit rows: 64 samples per word, 8 features at a time.
+"""Few-levelled features as bit rows: 64 samples per word, 8 features side by side.
 
 A feature with L levels is L−1 rows of bits, one per level but the last; samples are sorted by
 class and every class starts on a new word, so that a count within a class is a population count
@@ -11,25 +11,9 @@ from __future__ import annotations
 import numpy as np
 
 from fsframe.compiled import njit
-from fsframe_infotheory.popcount import (
-    LANES,
-    at,
-    count_common_1,
-    count_common_2,
-    count_common_4,
-    equal_bits,
-    popcount,
-    shifted,
-)
+from fsframe_infotheory.popcount import LANES, equal_bits, popcount
 
-__all__ = [
-    "joint_block",
-    "joint_scratch",
-    "joint_sums",
-    "level_rows",
-    "pack_blocks",
-    "unpack_feature",
-]
+__all__ = ["level_rows", "pack_blocks", "unpack_feature"]
 
 
 @njit()
@@ -62,7 +46,7 @@ def pack_blocks(  # type: ignore[no-untyped-def]
     starts, words : (n_classes + 1,) int64
         First sample of each class, and first word of each class.
     block_levels, offsets, margin_offsets, planes, margins
-        As in `joint_sums`; planes and margins are given as zeros.
+        As in `fsframe_infotheory.joint.joint_sums`; planes and margins are given as zeros.
     """
     n_words = words[words.size - 1]
     n_classes = words.size - 1
@@ -129,158 +113,3 @@ def level_rows(codes, starts, words, rows):  # type: ignore[no-untyped-def]
                     rows[level, word] |= bit
                 bit <<= one
             word += 1
-
-
-@njit()
-def joint_scratch(n_classes, partner_levels):  # type: ignore[no-untyped-def]
-    """Memory for `joint_block`, for partners of so many levels."""
-    return (
-        np.empty((n_classes, partner_levels, LANES), np.int64),
-        np.empty((partner_levels, LANES), np.int64),
-        np.empty(LANES, np.int64),
-        np.empty(max(4, partner_levels) * LANES, np.uint64),
-    )
-
-
-@njit()
-def joint_block(  # type: ignore[no-untyped-def]
-    planes,
-    levels,
-    margins,
-    rows,
-    row_margins,
-    words,
-    n_words,
-    n_classes,
-    table,
-    per_class,
-    scratch,
-    js,
-    jsy,
-):
-    """`joint_sums` of one block, whose bit rows begin at the address `planes`.
-
-    Bit rows are read from first to last, class by class within a level, which is how they lie in
-    memory: large tables come from there as fast as it allows.
-    """
-    left, totals, rest, cells = scratch
-    partner_levels = row_margins.shape[0]
-    n_parts = n_classes if per_class else 1
-    js[:] = 0.0
-    jsy[:] = 0.0
-    for c in range(n_parts):
-        for b in range(partner_levels):
-            left[c, b] = row_margins[b, c] if per_class else row_margins[b].sum()
-    for a in range(levels - 1):
-        totals[:partner_levels] = 0
-        for c in range(n_parts):
-            first = words[c] if per_class else 0
-            length = words[c + 1] - first if per_class else n_words
-            for lane in range(LANES):
-                size = np.int64(0)
-                if per_class:
-                    size = margins[(a * n_classes + c) * LANES + lane]
-                else:
-                    for d in range(n_classes):
-                        size += margins[(a * n_classes + d) * LANES + lane]
-                rest[lane] = size
-            mine = shifted(planes, (a * n_words + first) * LANES)
-            b = 0
-            while b + 4 <= partner_levels - 1:
-                theirs = at(rows, b * n_words + first)
-                count_common_4(mine, theirs, n_words, length, at(cells, b * LANES))
-                b += 4
-            if b + 2 <= partner_levels - 1:
-                theirs = at(rows, b * n_words + first)
-                count_common_2(mine, theirs, n_words, length, at(cells, b * LANES))
-                b += 2
-            if b < partner_levels - 1:
-                theirs = at(rows, b * n_words + first)
-                count_common_1(mine, theirs, n_words, length, at(cells, b * LANES))
-            for b in range(partner_levels):
-                for lane in range(LANES):
-                    if b < partner_levels - 1:
-                        size = np.int64(cells[b * LANES + lane])
-                        rest[lane] -= size
-                    else:
-                        size = rest[lane]
-                    left[c, b, lane] -= size
-                    totals[b, lane] += size
-                    jsy[lane] += table[np.uintp(size)]
-        for b in range(partner_levels):
-            for lane in range(LANES):
-                js[lane] += table[np.uintp(totals[b, lane])]
-    for b in range(partner_levels):
-        for lane in range(LANES):
-            total = np.int64(0)
-            for c in range(n_parts):
-                size = left[c, b, lane]
-                jsy[lane] += table[np.uintp(size)]
-                total += size
-            js[lane] += table[np.uintp(total)]
-
-
-@njit()
-def joint_sums(  # type: ignore[no-untyped-def]
-    planes,
-    offsets,
-    block_levels,
-    margins,
-    margin_offsets,
-    rows,
-    row_margins,
-    words,
-    table,
-    per_class,
-    start,
-    stop,
-    sums_js,
-    sums_jsy,
-):
-    """Write Σ c·log₂c over the joint counts with one partner, for blocks of 8 features.
-
-    Parameters
-    ----------
-    planes : (…,) uint64
-        Bit rows of all blocks; block k has (block_levels[k] − 1, n_words, 8) from `offsets[k]`.
-    margins : (…,) int64
-        Counts of all blocks; block k has (block_levels[k], n_classes, 8) from `margin_offsets[k]`.
-    rows : (partner levels − 1, n_words) uint64
-        Bit rows of the partner.
-    row_margins : (partner levels, n_classes) int64
-        Counts of the partner.
-    words : (n_classes + 1,) int64
-        First word of each class.
-    table : (n + 1,) float64
-        c·log₂c for c = 0 … n.
-    per_class : bool
-        Whether to count within classes too; if not, `sums_jsy` means nothing.
-    start, stop : int
-        Blocks to do.
-    sums_js, sums_jsy : (n_blocks · 8,) float64
-        Results: over (feature, partner) and over (feature, partner, class).
-
-    Notes
-    -----
-    (L_j − 1)(L_s − 1)·n/64 words per pair; every block writes its own results, in an order that
-    does not depend on who runs it.
-    """
-    n_words = words[words.size - 1]
-    n_classes = words.size - 1
-    scratch = joint_scratch(n_classes, row_margins.shape[0])
-    for block in range(start, stop):
-        joint_block(
-            at(planes, offsets[block]),
-            block_levels[block],
-            margins[margin_offsets[block] :],
-            rows,
-            row_margins,
-            words,
-            n_words,
-            n_classes,
-            table,
-            per_class,
-            scratch,
-            sums_js[block * LANES : (block + 1) * LANES],
-            sums_jsy[block * LANES : (block + 1) * LANES],
-        )
