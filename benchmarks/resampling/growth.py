@@ -72,6 +72,10 @@ def points(only: str) -> list[tuple[str, str, int, int, int]]:
     return found
 
 
+def _order(key: tuple[str, ...]) -> tuple[object, ...]:
+    return (*key[:2], *map(int, key[2:]))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--only", default="", choices=["", "n", "K", "N"])
@@ -108,7 +112,7 @@ def main() -> None:
         with options.out.open("w", newline="") as lines:
             writer = csv.DictWriter(lines, row.keys(), lineterminator="\n")
             writer.writeheader()
-            writer.writerows(known[key] for key in sorted(known))
+            writer.writerows(known[key] for key in sorted(known, key=_order))
 
 
 if __name__ == "__main__":
