@@ -20,11 +20,17 @@ from fsframe_margin.prototypes import with_prototypes
 from fsframe_margin.training import Training, row_notes, training_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from fsframe_margin.descent import Descent
+    from fsframe_margin.immigrate_fit import Fit
+    from fsframe_margin.margins import PairSpace
     from fsframe_margin.tuning import Tuned
 
 __all__ = ["Immigrate"]
 
 Floats = NDArray[np.float64]
+Rows = NDArray[np.intp]
 
 _PAPER = "Zhao, Hong, Liu"
 
@@ -255,7 +261,9 @@ class Immigrate(Selector):
         w = descend_im4e(space, np.full(size, 1.0 / size), sigma).weights
         return w, np.flatnonzero(w > min(self.screen / size, w.max() * (1 - 1e-12)))
 
-    def _fit(self, training: Training, upstream: Selection | None, run: Run):  # type: ignore[no-untyped-def]
+    def _fit(
+        self, training: Training, upstream: Selection | None, run: Run
+    ) -> tuple[Fit, float, bool, dict[str, Floats]]:
         """The fit, σ, whether W was pruned, and what inner cross-validation said."""
         from fsframe_margin import immigrate_fit as routes
 
@@ -313,11 +321,11 @@ class Immigrate(Selector):
 
         folds = stratified_folds(training.y, self.folds, run.generator(1))
 
-        def fit(space, start, setting):  # type: ignore[no-untyped-def]
+        def fit(space: PairSpace, start: Floats, setting: tuple[float, bool]) -> Floats:
             sigma, pruned = setting
             return descend(space, start, sigma, **self._settings(pruned, len(start))).weights
 
-        def jobs(train, held):  # type: ignore[no-untyped-def]
+        def jobs(train: Rows, held: Rows) -> Iterator[Callable[[], NDArray[np.int64]]]:
             return fold_jobs(training, start, train, held, settings, fit, self.standardize, run)
 
         workers = workers_within(run, *training.X.shape)
@@ -339,7 +347,7 @@ class Immigrate(Selector):
         }
 
     def _selection(
-        self, training: Training, fit: Any, sigma: float, tables: dict[str, Any], notes: list[str]
+        self, training: Training, fit: Fit, sigma: float, tables: dict[str, Any], notes: list[str]
     ) -> Selection:
         size = training.varying.size
         scores = np.zeros(training.n_features)
@@ -377,7 +385,7 @@ class Immigrate(Selector):
             warnings=(*notes, *self._notes(fit.descent)),
         )
 
-    def _notes(self, found) -> Iterator[str]:  # type: ignore[no-untyped-def]
+    def _notes(self, found: Descent) -> Iterator[str]:
         if found.iterations == 0 and found.stopped.startswith("no weights"):
             yield (
                 "no pair of features separates hits from misses at this sigma, "

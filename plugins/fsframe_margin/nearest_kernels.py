@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fsframe.compiled import njit
+from fsframe_margin.neighbour_shares import ELEMENTWISE
 
 __all__ = ["flip_margins", "k_nearest", "margin_vectors", "nearest_pair", "simba_visits"]
 
+Floats = NDArray[np.float64]
+Labels = NDArray[np.integer]
 
-@njit(fastmath={"contract"})
-def _add_square(own, row, weight, out):  # type: ignore[no-untyped-def]
+
+@njit(fastmath=ELEMENTWISE)
+def _add_square(own: float, row: Floats, weight: float, out: Floats) -> None:
     for p in range(out.size):
         z = own - row[p]
         out[p] += weight * z * z
 
 
 @njit()
-def nearest_pair(XT, squares, label, i, distance):  # type: ignore[no-untyped-def]
+def nearest_pair(
+    XT: Floats, squares: Floats, label: Labels, i: int, distance: Floats
+) -> tuple[int, int]:
     """Nearest hit and nearest miss of row i (−1: none) under Σ_a squares_a z_a², ties by row.
 
     `distance` receives the squared distances to all rows.
@@ -37,7 +44,9 @@ def nearest_pair(XT, squares, label, i, distance):  # type: ignore[no-untyped-de
 
 
 @njit()
-def simba_visits(XT, label, importance, order, slope, w):  # type: ignore[no-untyped-def]
+def simba_visits(
+    XT: Floats, label: Labels, importance: Floats, order: Labels, slope: float, w: Floats
+) -> None:
     """Visit rows in `order` and move w by importance · u′(θ) · Δ each time (Simba, Algorithm 1).
 
     `slope` is β of the sigmoid utility, or 0 for the linear one. A row without a hit or a miss
@@ -64,7 +73,16 @@ def simba_visits(XT, label, importance, order, slope, w):  # type: ignore[no-unt
 
 
 @njit()
-def margin_vectors(XT, label, w, out, hits, misses, start, stop):  # type: ignore[no-untyped-def]
+def margin_vectors(
+    XT: Floats,
+    label: Labels,
+    w: Floats,
+    out: Floats,
+    hits: Labels,
+    misses: Labels,
+    start: int,
+    stop: int,
+) -> None:
     """Write |x − miss| − |x − hit| of rows start ≤ i < stop into out (N, A), and who they were.
 
     Nearest under Σ w² z²; zero where a row has no hit or no miss.
@@ -82,7 +100,7 @@ def margin_vectors(XT, label, w, out, hits, misses, start, stop):  # type: ignor
 
 
 @njit()
-def flip_margins(squared, row, sign, label, margins):  # type: ignore[no-untyped-def]
+def flip_margins(squared: Floats, row: Floats, sign: float, label: Labels, margins: Floats) -> None:
     """Write the hypothesis-margins under squared + sign·(x_i − x_j)², row being one feature.
 
     ½(‖x − miss‖ − ‖x − hit‖); NaN where a row has no hit or no miss.
@@ -107,7 +125,7 @@ def flip_margins(squared, row, sign, label, margins):  # type: ignore[no-untyped
 
 
 @njit()
-def k_nearest(XT, rows, squares, skip_self, chosen):  # type: ignore[no-untyped-def]
+def k_nearest(XT: Floats, rows: Floats, squares: Floats, skip_self: bool, chosen: Labels) -> None:
     """Write the nearest columns of XT to every row into chosen (m, k), nearest first.
 
     Ties go to the lower index. With `skip_self`, row i is column i of XT and is left out.

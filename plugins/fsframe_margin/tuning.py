@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 __all__ = ["IM4E_PATH", "IMMIGRATE_PATH", "Tuned", "stratified_folds", "tune"]
 
 Floats = NDArray[np.float64]
+Labels = NDArray[np.int64]
 
 IMMIGRATE_PATH = (4.0, 2.0, 1.0, 0.5, 0.25, 0.125)
 """σ from 4, halved until it is not larger than 0.2 (IMMIGRATE paper, §4.2)."""
@@ -62,7 +63,7 @@ def tune(
     weight: Floats,
     folds: NDArray[np.intp],
     n_settings: int,
-    fit_fold: Callable[[NDArray[np.intp], NDArray[np.intp]], Iterable[Callable[[], Floats]]],
+    fit_fold: Callable[[NDArray[np.intp], NDArray[np.intp]], Iterable[Callable[[], Labels]]],
     threads: int = 1,
 ) -> Tuned:
     """The setting of the best accuracy over folds.
@@ -86,7 +87,7 @@ def tune(
     Ties go to the earlier setting. A fold whose training rows hold one class only is left out.
     """
     right, seen = np.zeros(n_settings), 0.0
-    jobs: list[tuple[NDArray[np.intp], int, Callable[[], Floats]]] = []
+    jobs: list[tuple[NDArray[np.intp], int, Callable[[], Labels]]] = []
     for fold in range(int(folds.max()) + 1):
         held, train = np.flatnonzero(folds == fold), np.flatnonzero(folds != fold)
         _, members = np.unique(y[train], return_counts=True)
@@ -102,7 +103,7 @@ def tune(
     return Tuned(int(np.argmax(accuracy)), accuracy)
 
 
-def _run(jobs: Sequence[Callable[[], Floats]], threads: int) -> list[Floats]:
+def _run(jobs: Sequence[Callable[[], Labels]], threads: int) -> list[Labels]:
     if threads <= 1:
         return [job() for job in jobs]
     with ThreadPoolExecutor(threads) as pool:
