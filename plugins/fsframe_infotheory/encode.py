@@ -266,9 +266,12 @@ def _pieces(
 
     found: list[_Piece] = []
     room = run.memory // 2
-    step = max(1, run.threads)
+    # Bytes are tallied about as fast as they come from memory, which a second thread only slows
+    # down: measured 1.3 to 1.8 times as long.
+    tallied = keep != "codes" and data.matrix.dtype == np.uint8
+    step = 1 if tallied else max(1, run.threads)
     for first in range(0, len(bounds), step):
-        for piece in in_threads(run.threads, build, bounds[first : first + step]):
+        for piece in in_threads(step, build, bounds[first : first + step]):
             room -= 0 if piece.chunk is None else piece.chunk.nbytes
             if piece.chunk is not None and room < 0:
                 room += piece.chunk.nbytes
