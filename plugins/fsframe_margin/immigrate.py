@@ -80,7 +80,7 @@ class Immigrate(Selector):
     G(W) = σ Σ_n o_n [log Σ_m c_m e^{−q_nm/σ} − log Σ_h c_h e^{−q_nh/σ}],
     q(x_i, x_j) = |x_i − x_j|ᵀ W |x_i − x_j|; its gradient is Σ of Theorem 3.1.
 
-    Time per iteration N² A² / 2 multiply-adds and 2 N² exponentials; memory 16 N² bytes up to
+    Time per iteration N² A² / 2 multiply-adds and N² exponentials; memory 24 N² bytes up to
     4096 rows, a few rows of length N above; and 64 A² bytes. Where those do not fit, W is kept by
     tiles, or by what its tiles can be formed from (`fsframe_margin.implicit_weights`); then pairs
     are given among the kept features, or the 100,000 largest if more than 2048 are kept.
