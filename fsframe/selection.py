@@ -24,6 +24,10 @@ def _freeze(value: Any, dtype: Any = None) -> Any:
     """`value` as a read-only array, or None; the caller's own array stays writable."""
     if value is None:
         return None
+    # Thousands of resamples arrive with arrays that are as they should be.
+    ready = type(value) is np.ndarray and not value.flags.writeable
+    if ready and (dtype is None or value.dtype == dtype):
+        return value
     array = np.array(value, dtype=dtype, copy=None)
     if array.flags.writeable:
         array = array.view()
@@ -32,7 +36,8 @@ def _freeze(value: Any, dtype: Any = None) -> Any:
 
 
 def _indices(value: Any) -> Any:
-    if value is not None and np.size(value) and np.asarray(value).dtype.kind not in "iu":
+    kind = value.dtype.kind if isinstance(value, np.ndarray) else np.asarray(value).dtype.kind
+    if kind not in "iu" and value is not None and np.size(value):
         # Rounding a column number would silently name another column.
         raise ValueError("column numbers must be whole numbers")
     return _freeze(value, np.intp)
@@ -65,8 +70,13 @@ class _Arrays(Mapping[str, NDArray[Any]]):
         return _Arrays, (self._arrays,)
 
 
+_NO_ARRAYS = _Arrays({})
+
+
 def _arrays(value: Any) -> Mapping[str, NDArray[Any]]:
-    return value if isinstance(value, _Arrays) else _Arrays(value)
+    if type(value) is _Arrays:
+        return value
+    return _Arrays(value) if value else _NO_ARRAYS
 
 
 def _texts(value: Any) -> tuple[str, ...]:

@@ -131,13 +131,8 @@ def _selection(head: Any, arrays: dict[str, NDArray[Any]]) -> Selection:
         else:
             raise StoreError(f"it holds a part that no selection has: {name[:40]!r}")
     pairs = groups.pop("pair_weights")
-    if not set(pairs) <= set(_PAIRS):
-        raise StoreError("it holds pair weights of another form")
-    m = pairs["columns"].size if "columns" in pairs else 0
-    for name in ("i", "j"):
-        place = pairs.get(name, np.zeros(0))
-        if place.size and not 0 <= place.min() <= place.max() < m:
-            raise StoreError(f"it holds pair weights whose {name} points outside {m} columns")
+    if pairs:
+        _check_pairs(pairs)
     try:
         return Selection(
             **plain,
@@ -148,6 +143,16 @@ def _selection(head: Any, arrays: dict[str, NDArray[Any]]) -> Selection:
         )
     except (TypeError, ValueError, IndexError) as error:
         raise StoreError(f"it holds an unsound selection: {error}") from None
+
+
+def _check_pairs(pairs: Mapping[str, NDArray[Any]]) -> None:
+    if not set(pairs) <= set(_PAIRS):
+        raise StoreError("it holds pair weights of another form")
+    m = pairs["columns"].size if "columns" in pairs else 0
+    for name in ("i", "j"):
+        place = pairs.get(name)
+        if place is not None and place.size and not 0 <= place.min() <= place.max() < m:
+            raise StoreError(f"it holds pair weights whose {name} points outside {m} columns")
 
 
 def _is_texts(value: Any) -> bool:

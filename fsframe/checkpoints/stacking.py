@@ -105,4 +105,7 @@ def _cut(array: NDArray[Any], sizes: NDArray[Any] | None, n: int) -> list[NDArra
     ):
         raise StoreError("it holds joined arrays whose sizes do not fit")
     ends = np.cumsum(sizes).tolist()
+    # Read-only before it is cut, so that not every piece has to be made so.
+    array = array.view()
+    array.setflags(write=False)
     return [array[end - size : end] for end, size in zip(ends, sizes.tolist(), strict=True)]
