@@ -244,10 +244,12 @@ class Selection:
         found = []
         if self.scores.shape != (n_features,):
             found.append(f"scores have shape {self.scores.shape}, not ({n_features},)")
-        if self.selected.ndim != 1 or len(np.unique(self.selected)) != self.selected.size:
+        if self.selected.ndim != 1:
             found.append("selected is not a list of different columns")
         elif self.selected.size and (self.selected.min() < 0 or self.selected.max() >= n_features):
             found.append(f"selected has columns outside 0 … {n_features - 1}")
+        elif np.bincount(self.selected, minlength=1).max() > 1:
+            found.append("selected is not a list of different columns")
         if np.isinf(self.scores).any():
             found.append("scores hold infinite values")
         for name, array, length in (
