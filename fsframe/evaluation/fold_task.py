@@ -16,6 +16,7 @@ from fsframe.evaluation.folds import deal, deal_groups
 from fsframe.evaluation.grid import ChainGrid
 from fsframe.run import Run
 from fsframe.selection import Selection, rank_by_score
+from fsframe.selector import one_by_one
 
 __all__ = ["DEFAULT_CLASSIFIER", "FoldTask", "full_ranking", "inner_places"]
 
@@ -113,11 +114,7 @@ class FoldTask:
         run: Run | None = None,
     ) -> list[Selection]:
         """`select` on each fold, as the machinery for resamples asks for them."""
-        surroundings = Run() if run is None else run
-        return [
-            self.select(data.with_counts(row), upstream, surroundings.child(b))
-            for b, row in enumerate(counts)
-        ]
+        return one_by_one(self.select, data, counts, upstream, run)
 
     def _tuned(
         self,

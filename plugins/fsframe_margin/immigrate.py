@@ -13,16 +13,16 @@ from fsframe.dataset import Dataset
 from fsframe.errors import DataError
 from fsframe.params import choice, either, flag, integer, optional, param, real
 from fsframe.run import Run
-from fsframe.selection import PairWeights, Selection, rank_by_score
+from fsframe.selection import Selection
 from fsframe.selector import Selector
 from fsframe_margin.blas import one_blas_thread
+from fsframe_margin.immigrate_result import descent_notes, immigrate_result
 from fsframe_margin.prototypes import with_prototypes
 from fsframe_margin.training import Training, row_notes, training_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from fsframe_margin.descent import Descent
     from fsframe_margin.immigrate_fit import Fit
     from fsframe_margin.margins import PairSpace
     from fsframe_margin.tuning import Tuned
@@ -244,7 +244,8 @@ class Immigrate(Selector):
                 f"learned from {len(training.y)} of {rows} rows, weighted for their classes "
                 "(prototypes); another seed draws others"
             )
-        return self._selection(training, fit, sigma, tables, notes)
+        notes += descent_notes(fit.descent, self.line_search)
+        return immigrate_result(training, fit, sigma, self.keep_count, tables, notes)
 
     def _screening(self, training: Training, run: Run) -> tuple[Floats, NDArray[np.intp]]:
         """IM4E's weights, and the columns with one above screen/A (at least the best)."""
@@ -345,60 +346,3 @@ class Immigrate(Selector):
             "penalty": self.l1,
             "keep_best": self.keep == "best" or (self.keep == "auto" and not package),
         }
-
-    def _selection(
-        self, training: Training, fit: Fit, sigma: float, tables: dict[str, Any], notes: list[str]
-    ) -> Selection:
-        size = training.varying.size
-        scores = np.zeros(training.n_features)
-        scores[training.varying] = fit.scores
-        main = np.zeros(training.n_features)
-        main[training.varying] = fit.main
-        above = int((scores > 1.0 / size).sum())
-        kept = rank_by_score(scores)[: self.keep_count(len(scores), max(1, above))]
-        model = {
-            "sigma": np.float64(sigma),
-            "centre": training.scaling.centre,
-            "scale": training.scaling.scale,
-        }
-        if fit.W is not None:
-            model["W"] = training.spread(fit.W)
-            pairs = PairWeights(np.arange(len(scores)), model["W"])
-        else:
-            place = np.full(training.n_features, -1)
-            place[training.varying] = np.arange(size)
-            inside = np.sort(place[kept])
-            pairs = fit.pairs(inside[inside >= 0])
-        return Selection(
-            selected=kept,
-            scores=scores,
-            weights=np.sqrt(scores),
-            pair_weights=pairs,
-            model=model,
-            tables={
-                "cost": fit.descent.cost,
-                "gap": fit.descent.gap,
-                "step": fit.descent.step,
-                "main-effect": main**2,
-                **tables,
-            },
-            warnings=(*notes, *self._notes(fit.descent)),
-        )
-
-    def _notes(self, found: Descent) -> Iterator[str]:
-        if found.iterations == 0 and found.stopped.startswith("no weights"):
-            yield (
-                "no pair of features separates hits from misses at this sigma, "
-                "(−Σ)⁺ = 0: W was left where it started"
-            )
-        if not found.converged and self.line_search:
-            yield (
-                f"no convergence: {found.stopped}; "
-                f"the last step changed the cost by {_last_change(found.cost):.1e} of itself"
-            )
-
-
-def _last_change(cost: Floats) -> float:
-    if len(cost) < 2 or cost[-1] == 0:
-        return 0.0
-    return abs(float(cost[-1] - cost[-2]) / float(cost[-1]))
