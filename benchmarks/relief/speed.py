@@ -4,8 +4,8 @@
 
 `--peers` is an interpreter that has the other programs (skrebate, fast-select, Orange3); by default
 this one. What cannot be imported there is said, and left out. Every program has a process of its
-own for each method and number of threads; programs take turns, twice. Ratios are peer seconds /
-fsframe seconds: above 1, fsframe is faster. On a machine that does other work at the same time the
+own for each method and number of threads; programs take turns, twice (--turns). Ratios are peer
+seconds / fsframe seconds: above 1, fsframe is faster. On a machine that does other work the
 ratio of processor times is the one to trust.
 """
 
@@ -38,11 +38,13 @@ def measure(
     return found
 
 
-def compare(method: str, threads: int, programs: list[str], peers: str) -> dict[str, str]:
+def compare(
+    method: str, threads: int, programs: list[str], peers: str, sizes: list[str], turns: int
+) -> dict[str, str]:
     """Print the ratios of one method and number of threads; return what is missing, and why."""
     best: dict[tuple[str, str, str], float] = {}
     missing: dict[str, str] = {}
-    for turn in range(2):
+    for turn in range(turns):
         for program in ("fsframe", *programs):
             if program in missing or (threads > 1 and program in ONE_THREAD):
                 continue
@@ -50,17 +52,17 @@ def compare(method: str, threads: int, programs: list[str], peers: str) -> dict[
                 continue
             python = sys.executable if program == "fsframe" else peers
             repeats = 0 if program == "skrebate" else 7
-            found = measure(python, program, method, threads, repeats, "normal", SIZES)
+            found = measure(python, program, method, threads, repeats, "normal", sizes)
             if "missing" in found and program == "fsframe":
                 raise SystemExit(f"fsframe: {found['missing']}")
             if "missing" in found:
                 missing[program] = found["missing"]
                 continue
-            for size in SIZES:
+            for size in sizes:
                 for key in ("best", "cpu"):
                     place = (program, size, key)
                     best[place] = min(best.get(place, float("inf")), found[size][key])
-    for size in SIZES:
+    for size in sizes:
         for program in programs:
             if (program, size, "best") not in best:
                 continue
@@ -81,6 +83,8 @@ def main() -> None:
     parser.add_argument("--programs", nargs="+", choices=PEERS, default=PEERS)
     parser.add_argument("--methods", nargs="+", choices=METHODS, default=METHODS)
     parser.add_argument("--only", choices=["ratios", "genotypes"], help="a part of all this")
+    parser.add_argument("--sizes", nargs="+", default=SIZES, help="N x A, such as 200x1000")
+    parser.add_argument("--turns", type=int, default=2, help="processes of each program")
     parser.add_argument("--threads", nargs="+", type=int, default=[1, 2])
     arguments = parser.parse_args()
     if arguments.only != "genotypes":
@@ -98,7 +102,10 @@ def ratios(arguments: argparse.Namespace) -> None:
     print("|---|---|---|---|---|---|---|---|---|---|")
     for threads in arguments.threads:
         for method in arguments.methods:
-            missing |= compare(method, threads, arguments.programs, arguments.peers)
+            missing |= compare(
+                method, threads, arguments.programs, arguments.peers, arguments.sizes,
+                arguments.turns,
+            )  # fmt: skip
     for program, reason in missing.items():
         print(f"{program} was left out: {reason}")
 

@@ -90,7 +90,7 @@ class AnovaF(Selector):
         )
         if (scores == np.finfo(float).max).any():
             notes += ("some features separate the classes perfectly: their F has no bound",)
-        kept = rank_by_score(scores)[: self.keep_count(data.n_features, DEFAULT_COUNT)]
+        kept = rank_by_score(scores, self.keep_count(data.n_features, DEFAULT_COUNT))
         return Selection(
             selected=kept, scores=scores, tables={"p_values": np.exp(log_p)}, warnings=notes
         )

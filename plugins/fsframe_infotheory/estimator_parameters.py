@@ -38,9 +38,7 @@ class EstimatorParameters:
         "nearest neighbours without binning (may be negative).",
         source="Ross 2014; Kraskov, Stögbauer, Grassberger 2004",
     )
-    neighbours: int = param(
-        3, integer(1), help="Nearest neighbours for estimator=knn.", symbol="k"
-    )
+    neighbours: int = param(3, integer(1), help="Nearest neighbours for estimator=knn.", symbol="k")
 
 
 def estimation_note(bits: NDArray[np.float64]) -> str:

@@ -23,6 +23,7 @@ from fsframe_infotheory.scored_filter import ScoredFilter
 
 __all__ = ["Mim"]
 
+
 @attrs.frozen(kw_only=True)
 class Mim(PairParameters, EstimatorParameters, ScoredFilter):
     """Features ranked by their mutual information with the class, I(Xⱼ; Y).

@@ -262,9 +262,7 @@ def _write(
     )
 
 
-def weighted_sums(
-    chunk: Chunk, bins: Bins, layout: Layout, pairwise: bool
-) -> NDArray[np.float64]:
+def weighted_sums(chunk: Chunk, bins: Bins, layout: Layout, pairwise: bool) -> NDArray[np.float64]:
     """Total weight, Σ c·log₂c over y, j and (j, y) of a chunk's columns, as (4, n_columns)."""
     labels = np.repeat(np.arange(layout.n_classes), np.diff(layout.starts))
     weights = np.ones(layout.n) if layout.weights is None else layout.weights

@@ -77,7 +77,7 @@ class Bim(BoostedSettings, Selector):
                 "the best one stands alone"
             )
         return Selection(
-            selected=rank_by_score(scores)[: self.keep_count(len(scores), max(1, above))],
+            selected=rank_by_score(scores, self.keep_count(len(scores), max(1, above))),
             scores=scores,
             weights=np.sqrt(scores),
             pair_weights=PairWeights(np.arange(len(scores)), W),

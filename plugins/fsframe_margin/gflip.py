@@ -129,7 +129,7 @@ class Gflip(Selector):
             order = np.argsort(-scores[chosen], kind="stable")
             kept = chosen[order] if chosen.size else rank_by_score(scores)[:1]
         else:
-            kept = rank_by_score(scores)[: self.keep_count(len(scores), 1)]
+            kept = rank_by_score(scores, self.keep_count(len(scores), 1))
         notes = []
         if not inside.any():
             notes.append("no single feature raises the evaluation: the best one is kept")

@@ -113,7 +113,7 @@ class Im4e(Selector):
         found = self._descend(space, start, sigma)
         w = training.spread(found.weights)
         above = int((w > self.threshold / training.varying.size).sum())
-        kept = rank_by_score(w)[: self.keep_count(len(w), max(1, above))]
+        kept = rank_by_score(w, self.keep_count(len(w), max(1, above)))
         notes = []
         if found.iterations == 0 and found.converged:
             notes.append("no feature has a positive expected margin: w was left where it started")

@@ -55,7 +55,7 @@ def immigrate_result(
     main = np.zeros(training.n_features)
     main[training.varying] = fit.main
     above = int((scores > 1.0 / size).sum())
-    kept = rank_by_score(scores)[: keep_count(len(scores), max(1, above))]
+    kept = rank_by_score(scores, keep_count(len(scores), max(1, above)))
     model = {
         "sigma": np.float64(sigma),
         "centre": training.scaling.centre,

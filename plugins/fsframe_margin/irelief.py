@@ -96,7 +96,7 @@ class Irelief(Selector):
         if found.iterations == 0 and found.converged:
             notes.append(f"{found.stopped}: w was left at equal weights")
         return Selection(
-            selected=rank_by_score(w)[: self.keep_count(len(w), max(1, above))],
+            selected=rank_by_score(w, self.keep_count(len(w), max(1, above))),
             scores=w,
             weights=w,
             model={

@@ -81,7 +81,7 @@ class Lfe(Selector):
         scores = (W**2).sum(axis=1)
         above = int((scores > 1 / size).sum())
         return Selection(
-            selected=rank_by_score(scores)[: self.keep_count(len(scores), max(1, above))],
+            selected=rank_by_score(scores, self.keep_count(len(scores), max(1, above))),
             scores=scores,
             weights=np.sqrt(scores),
             pair_weights=PairWeights(np.arange(len(scores)), W),

@@ -97,7 +97,7 @@ class Logo(Selector):
                 f"the last change of w was {found.change[-1]:.1e} of its norm"
             )
         return Selection(
-            selected=rank_by_score(w)[: self.keep_count(len(w), max(1, live))],
+            selected=rank_by_score(w, self.keep_count(len(w), max(1, live))),
             scores=w,
             weights=w,
             model={

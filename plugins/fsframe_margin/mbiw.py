@@ -73,7 +73,7 @@ class Mbiw(Selector):
         omega = instance_weights(profiles, training.count)
         scores = training.spread((omega * training.count) @ profiles)
         return Selection(
-            selected=rank_by_score(scores)[: self.keep_count(len(scores), len(scores))],
+            selected=rank_by_score(scores, self.keep_count(len(scores), len(scores))),
             scores=scores,
             instance_weights=omega,
             warnings=row_notes(training),

@@ -124,7 +124,7 @@ def simba_selection(
     w = training.spread(squares / largest if largest > 0 else squares)
     above = int((raw > 1.0).sum())
     return Selection(
-        selected=rank_by_score(w)[: method.keep_count(len(w), max(1, above))],
+        selected=rank_by_score(w, method.keep_count(len(w), max(1, above))),
         scores=w,
         weights=w,
         model={

@@ -156,7 +156,7 @@ class Ensemble(WrappingSelector):
         scores = linear_scores(ranks)
         kept = max(1, round(float(tables["kept"].mean())))
         return Selection(
-            selected=rank_by_score(scores)[: self.keep_count(data.n_features, kept)],
+            selected=rank_by_score(scores, self.keep_count(data.n_features, kept)),
             scores=scores,
             tables=tables,
             warnings=warnings,

@@ -20,15 +20,15 @@ SMALL = 2e7
 def row_block(n: int, p: int) -> int:
     """Target rows per unit of work: set by the table, so that threads do not change sums.
 
-    Some twelve units share the work evenly, and pass over half of a symmetric matrix only; where
+    Some ten units share the work evenly, and pass over half of a symmetric matrix only; where
     there is little to do, fewer and larger ones cost less to start.
 
-    >>> row_block(30, 5), row_block(100, 10_000), row_block(2000, 100)
-    (64, 8, 64)
+    >>> row_block(30, 5), row_block(100, 10_000), row_block(200, 1000), row_block(2000, 100)
+    (64, 8, 24, 64)
     """
     if n * n * p < SMALL:
         return ROW_BLOCK
-    return min(max(n // 12 // 8 * 8, 8), ROW_BLOCK)
+    return min(max(n // 8 // 8 * 8, 8), ROW_BLOCK)
 
 
 def run_blocks(work: Callable[[int], Any], starts: range, threads: int) -> Iterator[Any]:

@@ -12,8 +12,6 @@ __all__ = ["ColumnSummary", "few_levels", "summarise"]
 
 SLICE = 1 << 20
 """Values sorted in one go: bounds temporaries to some 10 MB."""
-CACHED = 1 << 16
-"""Values passed over several times, while they are in the cache."""
 
 
 @attrs.frozen(eq=False)
@@ -44,7 +42,7 @@ class ColumnSummary:
 
 
 def summarise(X: NDArray[np.float64], threads: int = 1) -> ColumnSummary:
-    """The summary of a table, in blocks of rows.
+    """The summary of a table, in one pass.
 
     Examples
     --------
@@ -52,45 +50,20 @@ def summarise(X: NDArray[np.float64], threads: int = 1) -> ColumnSummary:
     >>> found.low.tolist(), found.high.tolist(), found.missing.tolist(), found.whole.tolist()
     ([0.0, 0.5], [2.0, 0.5], [0, 1], [True, False])
     """
-    n, p = X.shape
+    from fsframe_relief.summary_kernels import CHUNK, look
+
+    X = np.ascontiguousarray(X)
+    p = X.shape[1]
     low, high = np.full(p, np.inf), np.full(p, -np.inf)
-    missing, whole = np.zeros(p, dtype=np.int64), np.ones(p, dtype=bool)
-    step = max(1, CACHED // p)
+    missing, broken = np.zeros(p), np.zeros(p)
+    step = -(-p // (CHUNK * threads)) * CHUNK
 
-    def look(start: int) -> ColumnSummary:
-        return _of_block(X[start : start + step], whole)
+    def some(start: int) -> None:
+        look(X, start, min(p, start + step), low, high, missing, broken)
 
-    for found in run_blocks(look, range(0, n, step), threads):
-        np.minimum(low, found.low, out=low)
-        np.maximum(high, found.high, out=high)
-        missing += found.missing
-        whole &= found.whole
-    return ColumnSummary(low, high, missing, whole)
-
-
-def _of_block(block: NDArray[np.float64], open_: NDArray[np.bool_]) -> ColumnSummary:
-    """The summary of some rows; whether values are whole is asked of the `open_` columns only."""
-    p = block.shape[1]
-    # A sum is NaN if any term is, so that complete columns need no mask of missing values.
-    with np.errstate(invalid="ignore", over="ignore"):
-        unsure = np.isnan(block.sum(axis=0))
-    missing = np.zeros(p, dtype=np.int64)
-    if unsure.any():
-        missing = np.isnan(block).sum(axis=0)
-        low = np.fmin.reduce(block, axis=0, initial=np.inf)
-        high = np.fmax.reduce(block, axis=0, initial=-np.inf)
-    else:
-        low, high = block.min(axis=0), block.max(axis=0)
-    # one row tells most columns that are not whole
-    asked = np.flatnonzero(open_)
-    asked = asked[_whole(block[0, asked])]
-    whole = np.zeros(p, dtype=bool)
-    whole[asked] = _whole(block if asked.size == p else block[:, asked]).all(axis=0)
-    return ColumnSummary(low, high, missing, whole)
-
-
-def _whole(values: NDArray[np.float64]) -> NDArray[np.bool_]:
-    return (np.floor(values) == values) | np.isnan(values)
+    for _ in run_blocks(some, range(0, p, step), threads):
+        pass
+    return ColumnSummary(low, high, missing.astype(np.int64), broken == 0)
 
 
 def few_levels(

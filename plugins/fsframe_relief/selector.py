@@ -142,8 +142,6 @@ class ReliefSelector(Selector):
         """The Selection of some scores: what is kept, p-values if asked for, warnings."""
         notes = [*problem.notes, *_neighbour_notes(problem, self.rule(not problem.target.signed))]
         tables: dict[str, NDArray[Any]] = {}
-        ranked = rank_by_score(scores)
-        above = ranked[scores[ranked] > self.threshold]
         if self.permutations:
             p_values = permutation_p_values(
                 problem.columns,
@@ -159,12 +157,14 @@ class ReliefSelector(Selector):
             tables["p_values"] = p_values
             tables["p_adjusted"] = adjusted(p_values, self.correction)
         if self.level is not None and self.top is None:
+            ranked = rank_by_score(scores)
             kept = ranked[tables["p_adjusted"][ranked] <= self.level]
             if not kept.size:
                 notes.append(f"no feature has an adjusted p-value of at most {self.level:g}")
         else:
-            kept = ranked[: self.keep_count(len(scores), max(1, above.size))]
-            if not above.size and self.top is None:
+            above = int((scores > self.threshold).sum())
+            kept = rank_by_score(scores, self.keep_count(len(scores), max(1, above)))
+            if not above and self.top is None:
                 notes.append(
                     f"no score is above {self.threshold:g}; the best column was kept all the same"
                 )

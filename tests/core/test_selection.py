@@ -158,3 +158,17 @@ def test_ranking_is_by_score_then_column_without_nan(values: list[float]) -> Non
     ranked = rank_by_score(scores).tolist()
     assert sorted(ranked) == np.flatnonzero(~np.isnan(scores)).tolist()
     assert ranked == sorted(ranked, key=lambda c: (-scores[c], c))
+
+
+@given(
+    st.lists(st.sampled_from([0.0, -0.0, 1.5, -2.0, np.inf, -np.inf, np.nan, 0.25]), max_size=30),
+    st.integers(0, 32),
+)
+def test_the_first_of_a_ranking_are_those_of_the_whole_ranking(scores, count) -> None:
+    values = np.array(scores)
+    whole = rank_by_score(values)
+    literal = sorted(
+        (k for k in range(len(scores)) if scores[k] == scores[k]), key=lambda k: -scores[k]
+    )
+    assert whole.tolist() == literal
+    assert rank_by_score(values, count).tolist() == literal[:count]
