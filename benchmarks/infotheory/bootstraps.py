@@ -123,9 +123,7 @@ def product(
         for start in range(0, p, width):
             block = X[:, start : start + width, None] == np.arange(levels)
             flat = block.reshape(n, -1)
-            found = [
-                flat[y == c].astype(np.float32).T @ weight for c, weight in enumerate(weights)
-            ]
+            found = [flat[y == c].astype(np.float32).T @ weight for c, weight in enumerate(weights)]
             whole = np.stack(found).astype(np.int64)
             entropies[whole].sum()
             entropies[whole.sum(axis=0)].sum()

@@ -104,9 +104,7 @@ def mrmr_selection(
     from mrmr import mrmr_classif
 
     table, target = pandas.DataFrame(X.astype(float)), pandas.Series(y)
-    return best_of(
-        1, lambda: mrmr_classif(table, target, K=k, n_jobs=1, show_progress=False)
-    )
+    return best_of(1, lambda: mrmr_classif(table, target, K=k, n_jobs=1, show_progress=False))
 
 
 def praznik(
@@ -121,8 +119,10 @@ def praznik(
         return None
     library = os.environ.get("PRAZNIK_LIBRARY")
     name = criterion.upper()
-    call = f'.Call("C_{name}", X, y, {k}L, {threads}L)' if library else (
-        f"praznik::{name}(X, y, k = {k}, threads = {threads})"
+    call = (
+        f'.Call("C_{name}", X, y, {k}L, {threads}L)'
+        if library
+        else (f"praznik::{name}(X, y, k = {k}, threads = {threads})")
     )
     script = f"""
     {f'dyn.load("{library}")' if library else ""}
@@ -130,7 +130,7 @@ def praznik(
     X <- matrix(readBin("X.bin", "integer", n * p, size = 1), n, p)
     X <- as.data.frame(lapply(seq_len(p), function(j) as.factor(X[, j])))
     y <- as.factor(readBin("y.bin", "integer", n, size = 1))
-    now <- function() {{ {'as.numeric(Sys.time())' if wall() else 'sum(proc.time()[1:2])'} }}
+    now <- function() {{ {"as.numeric(Sys.time())" if wall() else "sum(proc.time()[1:2])"} }}
     r <- {call}
     least <- Inf
     # Some calls per reading of a clock that may tick in milliseconds.

@@ -105,8 +105,9 @@ def test_bins_come_from_the_training_rows_alone():
     bins = Discretiser().learn(half)
     far = np.full((1, 4), 1e9)
     assert bins.apply(far).tolist() == [[9, 9, 9, 9]] and bins.apply(-far).tolist() == [[0] * 4]
-    counted = Discretiser().learn(data.with_counts(np.r_[np.ones(100, int), np.zeros(100, int)])
-                                  .take_rows(np.arange(100)))
+    counted = Discretiser().learn(
+        data.with_counts(np.r_[np.ones(100, int), np.zeros(100, int)]).take_rows(np.arange(100))
+    )
     assert_array_equal(bins.thresholds, counted.thresholds)
 
 

@@ -270,9 +270,7 @@ def test_numeric_target_is_binned_and_said_to_be():
     target = y + np.random.default_rng(8).normal(0, 0.1, len(y))
     data = Dataset.from_arrays(X, target)
     found = select("jmi", data, None, top=4)
-    classes = np.digitize(
-        target, np.linspace(*_widened(target), 11)[1:-1]
-    )
+    classes = np.digitize(target, np.linspace(*_widened(target), 11)[1:-1])
     assert_array_equal(found.selected, select("jmi", X, classes, top=4).selected)
     assert any("target was cut into bins" in text for text in found.warnings)
 
