@@ -10,6 +10,7 @@ from scipy.spatial.distance import cdist
 from fsframe_relief import distance_kernels as loops
 from fsframe_relief import mask_kernels, screen_kernels
 from fsframe_relief.columns import prepare_columns
+from fsframe_relief.summary_kernels import look
 
 
 def cases():  # type: ignore[no-untyped-def]
@@ -17,6 +18,7 @@ def cases():  # type: ignore[no-untyped-def]
     yield from gaps()
     yield from genotypes()
     yield from probabilities()
+    yield from summaries()
 
 
 def continuous():  # type: ignore[no-untyped-def]
@@ -161,3 +163,41 @@ def probabilities():  # type: ignore[no-untyped-def]
         return out
 
     yield "probability_distances", f"{n} × {p}, 10 % gaps (table lookups a target)", loop, arrays
+
+
+def summaries():  # type: ignore[no-untyped-def]
+    n, p = 100, 10_000
+    X = np.random.default_rng(4).normal(size=(n, p))
+    X[:, ::4] = np.round(X[:, ::4])
+
+    def loop() -> Any:
+        low, high = np.full(p, np.inf), np.full(p, -np.inf)
+        missing, broken = np.zeros((2, p))
+        look(X, 0, p, low, high, missing, broken)
+        return np.array([low, high, missing, broken > 0])
+
+    def arrays() -> Any:
+        step = (1 << 16) // p
+        parts = [block_summary(X[start : start + step]) for start in range(0, n, step)]
+        low, high, missing, broken = zip(*parts, strict=True)
+        return np.array(
+            [np.min(low, 0), np.max(high, 0), np.sum(missing, 0), np.any(broken, axis=0)]
+        )
+
+    yield "look", f"{n} × {p}, complete (reductions by blocks in the cache)", loop, arrays
+
+
+def block_summary(block: Any) -> Any:
+    """Least, greatest, gaps, whether some value is not whole: the masks only where needed."""
+    missing = np.zeros(block.shape[1])
+    if np.isnan(block.sum(axis=0)).any():
+        missing = np.isnan(block).sum(axis=0)
+        low, high = np.fmin.reduce(block, axis=0), np.fmax.reduce(block, axis=0)
+    else:
+        low, high = block.min(axis=0), block.max(axis=0)
+    # one row tells most columns that are not whole
+    broken = np.floor(block[0]) != block[0]
+    asked = np.flatnonzero(~broken)
+    part = block[:, asked]
+    broken[asked] = ((np.floor(part) != part) & ~np.isnan(part)).any(axis=0)
+    return low, high, missing, broken

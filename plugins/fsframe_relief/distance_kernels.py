@@ -203,7 +203,7 @@ def mismatch_distances(planes, known, segments, rows, first, out, shared):
                         out[r, j] += count
 
 
-@njit()
+@njit(fastmath=FAST)
 def probability_distances(Z, state, first_state, n_real, level, chance, y, rows, first, out):  # type: ignore[no-untyped-def]
     """Add diffs of columns with gaps, a gap standing for its class's distribution of values.
 
@@ -221,7 +221,9 @@ def probability_distances(Z, state, first_state, n_real, level, chance, y, rows,
             total = 0.0
             for a in range(n_real):
                 d = abs(x[a] - z[a])
-                total += d if d == d else table[s[a]]
+                # looked up in any case: a branch would keep the loop from running in lanes
+                t = table[s[a]]
+                total += d if d == d else t
             for a in range(n_real, p):
                 total += table[s[a]]
             out[r, j] += total

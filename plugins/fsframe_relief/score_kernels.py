@@ -122,7 +122,8 @@ def probability_scores(
             w = weight[r, q]
             for a in range(n_real):
                 d = abs(x[a] - z[a])
-                out[a] += w * (d if d == d else table[s[a]])
+                t = table[s[a]]
+                out[a] += w * (d if d == d else t)
             for a in range(n_real, p):
                 out[a] += w * table[s[a]]
 
