@@ -239,6 +239,19 @@ class Selection:
         """Number of columns of the table that the indices refer to."""
         return len(self.scores)
 
+    def with_selected(self, selected: ArrayLike) -> Selection:
+        """The same but for the kept columns; the quick way to thousands of them.
+
+        >>> found = Selection(selected=[1], scores=[0.1, 0.9])
+        >>> found.with_selected([0]).selected, found.selected
+        (array([0]), array([1]))
+        """
+        other = object.__new__(Selection)
+        for name in _FIELDS:
+            object.__setattr__(other, name, getattr(self, name))
+        object.__setattr__(other, "selected", _indices(selected))
+        return other
+
     def problems(self, n_features: int, n_samples: int) -> list[str]:
         """What is wrong with this selection for a table of that shape; nothing if it is sound."""
         found = []
@@ -300,6 +313,9 @@ class Selection:
             pair_weights=None if self.pair_weights is None else self.pair_weights.lift(columns),
             features_in=columns,
         )
+
+
+_FIELDS = tuple(field.name for field in attrs.fields(Selection))
 
 
 def rank_by_score(scores: NDArray[np.float64], count: int | None = None) -> NDArray[np.intp]:

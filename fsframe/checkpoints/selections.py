@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -23,6 +23,8 @@ PARTS = frozenset({"scores", "weights", "pair_weights", "instance_weights", "mod
 _ARRAYS = ("selected", "scores", "weights", "instance_weights", "features_in")
 _PAIRS = ("columns", "matrix", "i", "j", "weight", "diagonal")
 _FREE = ("model", "tables")
+_SELECTED = ("joined/selected", "sizes/selected")
+_MOST_ALIKE = 1 << 20
 
 
 def reduced(selection: Selection, parts: Collection[str]) -> Selection:
@@ -72,7 +74,10 @@ def pack_selections(selections: Sequence[Selection], meta: Any = None) -> bytes:
     """
     listed = [_arrays(selection) for selection in selections]
     heads = [[list(found.warnings), sorted(found.carried)] for found in selections]
-    return pack(together(listed), {"selections": heads, "meta": meta})
+    outer: dict[str, Any] = {"selections": heads, "meta": meta}
+    if 1 < len(heads) <= _MOST_ALIKE and all(head == heads[0] for head in heads):
+        outer = {"selections": heads[:1], "times": len(heads), "meta": meta}
+    return pack(together(listed), outer)
 
 
 def unpack_selections(
@@ -92,13 +97,20 @@ def unpack_selections(
         If the bytes are not those of `pack_selections`, or hold something unsound.
     """
     arrays, outer = unpack(content)
-    if not isinstance(outer, dict) or set(outer) != {"selections", "meta"}:
+    if not isinstance(outer, dict) or set(outer) - {"times"} != {"selections", "meta"}:
         raise StoreError("it does not hold selections")
-    heads = outer["selections"]
+    heads, times = outer["selections"], outer.get("times", 1)
     if not isinstance(heads, list):
         raise StoreError("it has no list of selections")
-    grouped = apart(arrays, len(heads))
-    found = [_selection(head, group) for head, group in zip(heads, grouped, strict=True)]
+    if type(times) is not int or not 1 <= times <= _MOST_ALIKE or times > 1 != len(heads):
+        raise StoreError("it does not say how many selections it holds")
+    grouped = apart(arrays, len(heads) * times)
+    if times > 1 and all(name in _SELECTED or name.startswith("every/") for name in arrays):
+        # Thousands that differ in the kept columns only: the rest is looked at once.
+        first = _selection(heads[0], grouped[0])
+        found = [first, *_with_others(first, grouped[1:])]
+    else:
+        found = [_selection(h, g) for h, g in zip(heads * times, grouped, strict=True)]
     for selection in found if shape is not None else ():
         problems = selection.problems(*shape)  # type: ignore[misc]
         if problems:
@@ -142,6 +154,16 @@ def _selection(head: Any, arrays: dict[str, NDArray[Any]]) -> Selection:
             carried=frozenset(head[1]),
         )
     except (TypeError, ValueError, IndexError) as error:
+        raise StoreError(f"it holds an unsound selection: {error}") from None
+
+
+def _with_others(
+    first: Selection, groups: Sequence[dict[str, NDArray[Any]]]
+) -> Iterator[Selection]:
+    try:
+        for arrays in groups:
+            yield first.with_selected(arrays["selected"]) if "selected" in arrays else first
+    except ValueError as error:
         raise StoreError(f"it holds an unsound selection: {error}") from None
 
 

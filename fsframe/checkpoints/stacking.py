@@ -40,7 +40,7 @@ def together(results: Sequence[Mapping[str, NDArray[Any]]]) -> Arrays:
         listed = [result.get(name) for result in results]
         whole = [array for array in listed if array is not None]
         alike = len(whole) == len(listed) > 1 and len({array.dtype for array in whole}) == 1
-        if alike and all(_same(array, whole[0]) for array in whole[1:]):
+        if alike and all(array is whole[0] or _same(array, whole[0]) for array in whole[1:]):
             found[f"every/{name}"] = whole[0]
         elif alike and all(array.ndim == 1 for array in whole):
             found[f"joined/{name}"] = np.concatenate(whole)

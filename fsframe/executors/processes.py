@@ -17,7 +17,7 @@ __all__ = ["ProcessEngine"]
 
 
 class ProcessEngine(Engine):
-    """Worker processes, started afresh (spawn) when the first task comes.
+    """Worker processes, started afresh (spawn), all at once and while their maker goes on.
 
     Parameters
     ----------
@@ -30,6 +30,9 @@ class ProcessEngine(Engine):
         super().__init__(_pool(count), count)
         self._going: set[Future[Any]] = set()
         self._ended = False
+        for _ in range(count):
+            # The pool starts a process with a task that finds none idle.
+            self.submit(int)
 
     def submit(self, function: Any, *arguments: Any) -> Future[Any]:
         """As the pool gives it; the processes that this starts never see Ctrl-C."""

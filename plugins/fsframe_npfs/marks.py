@@ -149,7 +149,8 @@ class FeatureMarks:
 
     def marks(self, found: Selection, counts: NDArray[np.int64] | None) -> NDArray[np.int64]:
         """Sorted columns that the base kept in one resample."""
-        kept = np.sort(found.selected).astype(np.int64)
+        kept = found.selected.astype(np.int64)
+        kept.sort()
         return kept[self.columns.usable_in(counts)[kept]]
 
 

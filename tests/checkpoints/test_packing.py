@@ -218,6 +218,49 @@ def test_joined_arrays_that_do_not_fit_are_refused(change, reason):
         unpack_selections(pack(arrays | change, meta), (3, 4))
 
 
+@given(
+    st.lists(
+        st.tuples(
+            st.lists(st.integers(0, 3), max_size=3, unique=True),
+            st.sampled_from([(), (), ("few rows",)]),
+        ),
+        max_size=6,
+    )
+)
+def test_many_that_differ_in_what_is_kept_come_back_one_by_one(given_):
+    scores = np.array([0.5, np.nan, -0.0, 1.0])
+    found = [
+        Selection(selected=np.array(kept, dtype=np.intp), scores=scores, warnings=told)
+        for kept, told in given_
+    ]
+    copies, meta = unpack_selections(pack_selections(found, {"seconds": 1.5}), (4, 9))
+    assert meta == {"seconds": 1.5}
+    assert [copy.selected.tolist() for copy in copies] == [kept for kept, _ in given_]
+    assert [copy.warnings for copy in copies] == [told for _, told in given_]
+    assert all(copy.scores.tobytes() == scores.tobytes() for copy in copies)
+    assert not any(copy.selected.flags.writeable for copy in copies)
+
+
+@pytest.mark.parametrize("times", [0, -3, 2.0, True, "2", None, 1 << 30, 3])
+def test_a_number_of_selections_that_does_not_fit_is_refused(times):
+    found = [Selection(selected=[k], scores=np.zeros(3)) for k in range(2)]
+    arrays, meta = unpack(pack_selections(found))
+    assert meta["times"] == 2
+    with pytest.raises(StoreError, match="how many selections|sizes do not fit"):
+        unpack_selections(pack(arrays, {**meta, "times": times}), (3, 4))
+
+
+def test_many_kept_columns_that_are_no_columns_are_refused():
+    found = [Selection(selected=[k], scores=np.zeros(3)) for k in range(2)]
+    arrays, meta = unpack(pack_selections(found))
+    half = {**arrays, "joined/selected": np.array([0.5, 1.0])}
+    with pytest.raises(StoreError, match="whole numbers"):
+        unpack_selections(pack(half, meta))
+    outside = {**arrays, "joined/selected": np.array([0, 3])}
+    with pytest.raises(StoreError, match="outside"):
+        unpack_selections(pack(outside, meta), (3, 4))
+
+
 def test_reduced_keeps_what_is_asked_for_and_says_no_more_is_carried():
     bare = reduced(FULL, ())
     assert bare.selected.tolist() == [2, 0]
