@@ -117,6 +117,8 @@ class Bins:
     @classmethod
     def joined(cls, parts: Sequence[Bins]) -> Bins:
         """Bins of neighbouring groups of columns as one."""
+        if len(parts) == 1:
+            return parts[0]
         starts = np.cumsum([0, *(part.n_features for part in parts)])
         sizes = np.concatenate([np.diff(part.offsets) for part in parts])
         return cls(
@@ -160,6 +162,22 @@ class SeenBytes:
     def distinct(self) -> NDArray[np.int64]:
         """How many values each column has, as (m,)."""
         return np.diff(self.starts) - self.missing
+
+    def as_bins(self) -> Bins:
+        """The bins of columns that all keep their values as levels."""
+        values, distinct = self.values, self.distinct
+        if self.missing.any():
+            ends = self.starts[1:][self.missing] - 1
+            values = np.delete(values, ends)
+        thresholds = values.astype(np.float64)
+        if self.base.any():
+            thresholds += np.repeat(self.base, distinct)
+        return Bins(
+            as_levels=np.ones(distinct.size, bool),
+            offsets=np.concatenate([[0], np.cumsum(distinct)]),
+            thresholds=thresholds,
+            missing=self.missing,
+        )
 
 
 class Parts:

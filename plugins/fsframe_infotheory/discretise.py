@@ -85,6 +85,13 @@ class Discretiser:
         If they were read already, they are those of `block` from `first`; `seen` is what is known
         of those that fit into bytes.
         """
+        categorical = data.categorical[start:stop]
+        distinct = kept = None
+        if seen is not None:
+            distinct = seen.distinct
+            kept = seen.usable & self._stay(distinct, categorical)
+            if kept.all():
+                return seen.as_bins()
         if block is None and data.in_memory:
             block, first = data.matrix, start
         elif block is None:
@@ -92,13 +99,10 @@ class Discretiser:
         flat, by_row, by_column = as_flat(block)
         n_columns, n_rows = stop - start, data.n_samples
         n = n_rows if data.counts is None else int(data.counts.sum())
-        categorical = data.categorical[start:stop]
         low, high = np.empty(n_columns), np.empty(n_columns)
         whole, missing = np.empty(n_columns, bool), np.empty(n_columns, np.int64)
         parts = Parts(n_columns)
-        if seen is not None:
-            distinct = seen.distinct
-            kept = seen.usable & self._stay(distinct, categorical)
+        if seen is not None and distinct is not None and kept is not None:
             columns = np.flatnonzero(kept)
             valued = np.repeat(kept, np.diff(seen.starts)) & (seen.values != MISSING_BYTE)
             values = seen.values[valued] + np.repeat(seen.base[columns], distinct[columns])

@@ -154,10 +154,13 @@ def _choose(  # type: ignore[no-untyped-def]
                             bound[block * LANES + k] = value
                     seen[block] += 1
                     uppers[block] = _upper(open_, bound, block)
-            for other in range(lanes.size):
-                lower = lane < 0 or lanes[other] < lanes[lane]
-                if open_[other] and bound[other] >= mark - tolerance and lower:
-                    lane = np.int64(other)
+            for block in range(n_blocks):
+                if uppers[block] < mark - tolerance:
+                    continue
+                for other in range(block * LANES, (block + 1) * LANES):
+                    lower = lane < 0 or lanes[other] < lanes[lane]
+                    if open_[other] and bound[other] >= mark - tolerance and lower:
+                        lane = np.int64(other)
             chosen[n_chosen] = lanes[lane]
             scores[n_chosen] = bound[lane]
             n_chosen += 1

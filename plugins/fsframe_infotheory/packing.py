@@ -116,6 +116,8 @@ class Coded:
     @classmethod
     def joined(cls, parts: Sequence[Coded], raw: NDArray[np.uint8]) -> Coded:
         """Neighbouring groups of columns as one; `raw` is what they may be parts of."""
+        if len(parts) == 1:
+            return parts[0]
         sizes = np.concatenate([np.diff(part.starts) for part in parts])
         own = all(np.may_share_memory(part.raw, raw) for part in parts)
         return cls(

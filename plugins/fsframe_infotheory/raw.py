@@ -118,20 +118,18 @@ class RawColumns:
         found = tally_rows(raw, rows, layout, masks)
         # Bytes 254 and 255 of a table of bytes are values, which have a meaning here.
         fits = found.top <= 253 if block.dtype == np.uint8 else found.top <= 254
-        usable = usable.copy()
-        usable[rows] = fits
-        sizes = np.zeros(m, np.int64)
-        sizes[rows] = np.diff(found.starts)
-        missing = np.zeros(m, bool)
-        missing[rows] = found.missing
-        sums = np.zeros((2, m))
-        sums[:, rows] = found.sums
+        starts, missing, sums = found.starts, found.missing, found.sums
+        if rows.size == m:
+            usable = fits
+        else:
+            usable = usable.copy()
+            usable[rows] = fits
+            starts, missing, sums = np.zeros(m + 1, np.int64), np.zeros(m, bool), np.zeros((2, m))
+            starts[1 + rows] = np.diff(found.starts)
+            np.cumsum(starts, out=starts)
+            missing[rows], sums[:, rows] = found.missing, found.sums
         seen = SeenBytes(
-            base=base,
-            usable=usable,
-            starts=np.concatenate([[0], np.cumsum(sizes)]),
-            values=found.values,
-            missing=missing,
+            base=base, usable=usable, starts=starts, values=found.values, missing=missing
         )
         return cls(
             start=start, source=block, first=first, sums=sums,

@@ -246,7 +246,7 @@ def test_a_number_of_selections_that_does_not_fit_is_refused(times):
     found = [Selection(selected=[k], scores=np.zeros(3)) for k in range(2)]
     arrays, meta = unpack(pack_selections(found))
     assert meta["times"] == 2
-    with pytest.raises(StoreError, match="how many selections|sizes do not fit"):
+    with pytest.raises(StoreError, match=r"how many selections|sizes do not fit"):
         unpack_selections(pack(arrays, {**meta, "times": times}), (3, 4))
 
 
