@@ -100,13 +100,13 @@ def _run(results: list[StageText | dict[str, Any]]) -> None:
     if options["dry_run"]:
         click.echo(str(chain))
         return
-    csv_out = options.pop("csv_out")
+    csv_out = options["csv_out"]
     record, out = run_protocol(chain, "evaluate", texts, also_written=[csv_out], **options)
     selection = record.stages[-1].selection
     assert selection is not None
     found = summarise(selection)
     if csv_out:
-        _write_csv(Path(csv_out), found, options["overwrite"])
+        write_folds(Path(csv_out), found, overwrite=options["overwrite"])
     if options["as_json"]:
         text = evaluation_object(record, found, method, out)
         click.echo(json.dumps(text, ensure_ascii=False, allow_nan=False))
@@ -255,7 +255,8 @@ def _curve_lines(found: Evaluation) -> Iterator[str]:
     )
 
 
-def _write_csv(path: Path, found: Evaluation, overwrite: bool) -> None:
+def write_folds(path: Path, found: Evaluation, *, overwrite: bool) -> None:
+    """A table of one line per fold at `path`: what it kept, and every measure of it."""
     from fsframe.store import place_file
 
     names = [name for name, measure in found.measures.items() if measure.mean == measure.mean]

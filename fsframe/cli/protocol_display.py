@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fsframe.errors import FsframeError
+from fsframe.errors import FsframeError, RequestError
 
 if TYPE_CHECKING:
     from fsframe.store import RunRecord
 
-__all__ = ["protocol_lines", "protocol_object"]
+__all__ = ["protocol_csv", "protocol_lines", "protocol_object"]
 
 
 def protocol_lines(record: RunRecord, path: Path | None) -> Iterator[str] | None:
@@ -44,6 +44,25 @@ def protocol_object(record: RunRecord, path: Path | None) -> dict[str, Any]:
     from fsframe.cli.display import result_object
 
     return result_object(record, path)
+
+
+def protocol_csv(record: RunRecord, path: Path, *, overwrite: bool) -> None:
+    """Write what ``evaluate --csv`` writes.
+
+    Raises
+    ------
+    RequestError
+        If the run is no evaluation.
+    StoreError
+        If the file is there already, or cannot be written.
+    """
+    name, _ = _protocol(record)
+    if name != "cross-validation":
+        raise RequestError("--csv writes the folds of an evaluation, which this run is not")
+    from fsframe.cli.evaluate import write_folds
+    from fsframe.evaluation.summary import summarise
+
+    write_folds(path, summarise(_selection(record)), overwrite=overwrite)
 
 
 def _selection(record: RunRecord) -> Any:

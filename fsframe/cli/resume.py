@@ -65,9 +65,24 @@ def resume(run: str, **options: Any) -> None:
             f"there is nothing to resume: {folder} holds nothing finished; start the run again"
         )
     manifest = Manifest.read(folder / "manifest")
+    csv_out = _also_asked(manifest)
     finished = _finished(out, manifest)
     record = _go_on(out, manifest, options) if finished is None else finished
+    if csv_out is not None:
+        from fsframe.cli.protocol_display import protocol_csv
+
+        protocol_csv(record, csv_out, overwrite=bool(manifest.request.get("overwrite")))
     _show(record, out, options["as_json"])
+
+
+def _also_asked(manifest: Manifest) -> Path | None:
+    """Where the interrupted command was to write its table of folds, if it still can."""
+    from fsframe.store import check_destination
+
+    name = manifest.request.get("csv", "")
+    if name:
+        check_destination(name, overwrite=bool(manifest.request.get("overwrite")))
+    return Path(name) if name else None
 
 
 def _finished(out: Path, manifest: Manifest) -> RunRecord | None:

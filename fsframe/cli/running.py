@@ -179,6 +179,7 @@ def run_chain(
                 command=command,
                 memory=str(options.get("memory") or ""),
                 reading=json.dumps({name: options.get(name) for name in READING}),
+                csv=os.path.abspath(options["csv_out"]) if options.get("csv_out") else "",
             )
             _tell_of_earlier(checkpoint, talk)
         talk.event(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import click
 
@@ -14,7 +15,9 @@ __all__ = ["show"]
 @click.command()
 @click.argument("run", type=click.Path())
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def show(run: str, as_json: bool) -> None:
+@click.option("--csv", "csv_out", metavar="FILE", help="Of an evaluation: write one line per fold.")
+@click.option("--overwrite", is_flag=True, help="Replace --csv if it is there.")
+def show(run: str, as_json: bool, csv_out: str | None, overwrite: bool) -> None:
     """Show what a run file holds: chain, data, stages, kept features, top pairs, warnings.
 
     \b
@@ -22,11 +25,13 @@ def show(run: str, as_json: bool) -> None:
       fsframe show examples/parkinsons.immigrate-npfs.h5
     """
     from fsframe.cli.display import file_lines
-    from fsframe.cli.protocol_display import protocol_object
+    from fsframe.cli.protocol_display import protocol_csv, protocol_object
     from fsframe.store import load_run
 
     path = find_run(run)
     record = load_run(path)
+    if csv_out is not None:
+        protocol_csv(record, Path(csv_out), overwrite=overwrite)
     if as_json:
         found = {
             **protocol_object(record, path),

@@ -218,8 +218,8 @@ def test_a_protocol_whose_base_is_not_here_is_still_shown(folder, capsys, monkey
 def test_an_interrupted_evaluation_goes_on_with_the_same_bits(folder, capsys, monkeypatch):
     from fsframe.evaluation.fold_task import FoldTask
 
-    words = ("evaluate", "simba", "knn", "on", "toy.csv", *QUICK, "-o", "run.h5")
-    _, whole, _ = ran(capsys, *words[:-1], "whole.h5")
+    words = ("evaluate", "simba", "knn", "on", "toy.csv", *QUICK, "--csv", "c.csv", "-o", "run.h5")
+    _, whole, _ = ran(capsys, *words[:-3], "whole.csv", "-o", "whole.h5")
     computed = []
     select = FoldTask.select
 
@@ -240,10 +240,47 @@ def test_an_interrupted_evaluation_goes_on_with_the_same_bits(folder, capsys, mo
         return [line for line in text.splitlines() if not line.startswith(("seconds", "run file"))]
 
     assert code == 0 and timeless(out) == timeless(whole)
+    one, other = (Path(name).read_text().splitlines() for name in ("c.csv", "whole.csv"))
+    assert one == other and len(one) == 9
     # Eight folds in all: those that were kept have not been computed again.
     assert len(computed) - before < 8
     a, b = (fsframe.load_run(n).stages[-1].selection.tables for n in ("run.h5", "whole.h5"))
     assert all(a[key].tobytes() == b[key].tobytes() for key in a)
+
+
+def test_the_table_of_folds_can_be_had_later(folder, capsys):
+    words = ("evaluate", "mim:top=2", "knn", "on", "toy.csv", *QUICK, "--csv", "a.csv")
+    ran(capsys, *words, "-o", "run.h5")
+    assert ran(capsys, "show", "run.h5", "--csv", "b.csv")[0] == 0
+    assert Path("b.csv").read_text() == Path("a.csv").read_text()
+    code, _, err = ran(capsys, "show", "run.h5", "--csv", "b.csv")
+    assert code == 5 and "b.csv" in err and "overwrite" in err
+    assert ran(capsys, "show", "run.h5", "--csv", "b.csv", "--overwrite")[0] == 0
+    ran(capsys, "chain", "mim:top=2", "on", "toy.csv", "-q", "-o", "chain.h5")
+    code, _, err = ran(capsys, "show", "chain.h5", "--csv", "d.csv")
+    assert code == 2 and "evaluation" in err and not Path("d.csv").exists()
+
+
+def test_resume_does_not_begin_what_it_could_not_write(folder, capsys, monkeypatch):
+    from fsframe.evaluation.fold_task import FoldTask
+
+    words = ("evaluate", "simba", "knn", "on", "toy.csv", *QUICK, "--csv", "c.csv", "-o", "run.h5")
+    select, calls = FoldTask.select, []
+
+    def fails_late(self, *arguments, **options):
+        calls.append(1)
+        if len(calls) == 6:
+            raise fsframe.errors.DataError("the power fails")
+        return select(self, *arguments, **options)
+
+    with monkeypatch.context() as broken:
+        broken.setattr(FoldTask, "select", fails_late)
+        ran(capsys, *words)
+    assert Path("run.h5.units/manifest").exists()
+    Path("c.csv").write_text("mine")
+    code, _, err = ran(capsys, "resume", "run.h5", "-q")
+    assert code == 5 and "c.csv" in err and not Path("run.h5").exists()
+    assert Path("c.csv").read_text() == "mine"
 
 
 COMPARE = ("compare", "anova-f:top=1 knn", "anova-f:top=5", "on", "toy.csv", "other.csv", *QUICK)
