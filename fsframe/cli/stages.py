@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -138,7 +139,15 @@ class LastCommand(click.Command):
         **extra: Any,
     ) -> click.Context:
         extra = {**extra, "allow_interspersed_args": True, "allow_extra_args": False}
-        return super().make_context(info_name, args, parent, **extra)
+        # Parsing empties the list.
+        files = [word for word in args if word.startswith("-") and os.path.exists(word)]
+        try:
+            return super().make_context(info_name, args, parent, **extra)
+        except click.NoSuchOption as error:
+            if not files:
+                raise
+            hint = f"{error.format_message()} For the file of that name write ./{files[0]}"
+            raise click.UsageError(hint, error.ctx) from None
 
 
 class StageGroup(click.Group):

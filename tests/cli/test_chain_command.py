@@ -242,6 +242,13 @@ def test_a_request_that_makes_no_sense_ends_with_its_code_and_one_message(
     assert done.out == ""
 
 
+def test_a_file_with_a_dash_first_is_not_taken_for_an_option_in_silence(call: Call) -> None:
+    Path("-small.csv").write_text("a,b,class\n1,2,x\n2,1,y\n1,3,x\n2,4,y\n")
+    done = call("chain mim on -small.csv")
+    assert done.code == 2 and "write ./-small.csv" in done.err
+    assert call("chain mim on ./-small.csv --no-out").code == 0
+
+
 def test_all_bad_parameters_are_told_before_any_work_starts(call: Call) -> None:
     done = call("chain mim --top 0 relieff --k 0 immigrate --sigma x on nowhere")
     assert done.code == 2
