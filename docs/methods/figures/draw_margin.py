@@ -34,6 +34,13 @@ def xor(noise: int = 4, rows: int = 120, seed: int = 0) -> fsframe.Dataset:
     return fsframe.Dataset.from_arrays(X, (X[:, 0] * X[:, 1] > 0).astype(int))
 
 
+def legend_above(ax: plt.Axes, room: float) -> None:
+    """A legend in a strip that the curves leave free: so much of their height is added for it."""
+    low, high = ax.get_ylim()
+    ax.set_ylim(low, high + room * (high - low))
+    ax.legend(frameon=False, loc="upper right")
+
+
 def immigrate(axes: np.ndarray) -> None:
     data = xor(8)
     for label, options in (
@@ -46,7 +53,7 @@ def immigrate(axes: np.ndarray) -> None:
     axes[0].set(
         xlabel="update", ylabel="cost G (eq. 3.5)", title="XOR with 8 noise features, σ = 1"
     )
-    axes[0].legend(frameon=False)
+    legend_above(axes[0], 0.5)
     W = fsframe.selectors["immigrate"](sigma=0.5).select(data).pair_weights.matrix
     picture = axes[1].imshow(W, cmap="Blues", vmin=0)
     axes[1].set(title="W, σ = 0.5: the class is sign(f1·f2)", xticks=range(10), yticks=range(10))
@@ -179,7 +186,7 @@ def simba_mbiw(axes: np.ndarray) -> None:
             ranks = np.argsort(np.argsort(-scores, axis=1, kind="stable"), axis=1)
             ax.plot(sizes, [kuncheva(ranks < k).value for k in sizes], marker=".", label=label)
         ax.set(title=f"Parkinsons, 25 {table}", xlabel="features kept", ylabel="Kuncheva index")
-        ax.legend(frameon=False)
+        legend_above(ax, 0.5)
 
 
 def _regions(ax: plt.Axes, data: fsframe.Dataset, fitted: object, title: str) -> None:
