@@ -2,81 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from typing import Any
 
 import attrs
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fsframe.frozen_arrays import arrays, floats, indices
+from fsframe.pair_weights import Pair, PairWeights
+
 __all__ = ["Pair", "PairWeights", "Selection", "rank_by_score"]
-
-
-class Pair(NamedTuple):
-    """Two columns and the weight of their interaction."""
-
-    a: int
-    b: int
-    weight: float
-
-
-def _freeze(value: Any, dtype: Any = None) -> Any:
-    """`value` as a read-only array, or None; the caller's own array stays writable."""
-    if value is None:
-        return None
-    # Thousands of resamples arrive with arrays that are as they should be.
-    ready = type(value) is np.ndarray and not value.flags.writeable
-    if ready and (dtype is None or value.dtype == dtype):
-        return value
-    array = np.array(value, dtype=dtype, copy=None)
-    if array.flags.writeable:
-        array = array.view()
-        array.setflags(write=False)
-    return array
-
-
-def _indices(value: Any) -> Any:
-    kind = value.dtype.kind if isinstance(value, np.ndarray) else np.asarray(value).dtype.kind
-    if kind not in "iu" and value is not None and np.size(value):
-        # Rounding a column number would silently name another column.
-        raise ValueError("column numbers must be whole numbers")
-    return _freeze(value, np.intp)
-
-
-def _floats(value: Any) -> Any:
-    return _freeze(value, np.float64)
-
-
-class _Arrays(Mapping[str, NDArray[Any]]):
-    """Read-only arrays by name; unlike a mapping proxy it travels between processes."""
-
-    def __init__(self, arrays: Mapping[str, ArrayLike]) -> None:
-        self._arrays = {str(key): _freeze(array) for key, array in arrays.items()}
-
-    def __getitem__(self, key: str) -> NDArray[Any]:
-        return self._arrays[key]  # type: ignore[no-any-return]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._arrays)
-
-    def __len__(self) -> int:
-        return len(self._arrays)
-
-    def __repr__(self) -> str:
-        return repr(self._arrays)
-
-    def __reduce__(self) -> tuple[type[_Arrays], tuple[dict[str, NDArray[Any]]]]:
-        # Through the constructor: unpickled arrays are writable until they are frozen again.
-        return _Arrays, (self._arrays,)
-
-
-_NO_ARRAYS = _Arrays({})
-
-
-def _arrays(value: Any) -> Mapping[str, NDArray[Any]]:
-    if type(value) is _Arrays:
-        return value
-    return _Arrays(value) if value else _NO_ARRAYS
 
 
 def _texts(value: Any) -> tuple[str, ...]:
@@ -85,114 +21,6 @@ def _texts(value: Any) -> tuple[str, ...]:
 
 def _words(value: Any) -> frozenset[str]:
     return frozenset(value)
-
-
-@attrs.frozen(eq=False)
-class PairWeights:
-    """Symmetric weights over pairs of columns, dense or as a list of pairs.
-
-    Parameters
-    ----------
-    columns : (m,) int
-        Which columns the rows and columns of the weights are.
-    matrix : (m, m) float64, symmetric, optional
-        The weights; the diagonal holds main effects.
-    i, j, weight : (n_pairs,) arrays, optional
-        In place of `matrix`: positions in `columns`, ``i < j``, where all weights would not fit;
-        what is not listed is unknown or negligible.
-    diagonal : (m,) float64, optional
-        Main effects beside a list of pairs.
-
-    Notes
-    -----
-    Memory is 8 m² bytes dense, 24 bytes per pair as a list.
-    """
-
-    columns: NDArray[np.intp] = attrs.field(converter=_indices)
-    matrix: NDArray[np.float64] | None = attrs.field(default=None, converter=_floats)
-    i: NDArray[np.intp] | None = attrs.field(default=None, converter=_indices)
-    j: NDArray[np.intp] | None = attrs.field(default=None, converter=_indices)
-    weight: NDArray[np.float64] | None = attrs.field(default=None, converter=_floats)
-    diagonal: NDArray[np.float64] | None = attrs.field(default=None, converter=_floats)
-
-    def __attrs_post_init__(self) -> None:
-        m = len(self.columns)
-        if self.matrix is not None:
-            if self.matrix.shape != (m, m):
-                raise ValueError(f"pair weights of shape {self.matrix.shape} over {m} columns")
-            if not np.allclose(self.matrix, self.matrix.T, rtol=1e-9, atol=1e-12, equal_nan=True):
-                raise ValueError("pair weights are not symmetric")
-        elif self.i is None or self.j is None or self.weight is None:
-            raise ValueError("pair weights need a matrix, or i, j and weight")
-        elif not (len(self.i) == len(self.j) == len(self.weight)) or np.any(self.i >= self.j):
-            raise ValueError("listed pairs need i < j and one weight each")
-        elif len(self.i) and (self.i.min() < 0 or self.j.max() >= m):
-            raise ValueError(f"listed pairs name positions outside 0 … {m - 1}")
-        elif self.diagonal is not None and self.diagonal.shape != (m,):
-            raise ValueError(f"a diagonal of shape {self.diagonal.shape} over {m} columns")
-        if len(np.unique(self.columns)) != m:
-            raise ValueError("pair weights name a column twice")
-
-    @classmethod
-    def from_triplets(
-        cls,
-        columns: ArrayLike,
-        i: ArrayLike,
-        j: ArrayLike,
-        weight: ArrayLike,
-        diagonal: ArrayLike | None = None,
-    ) -> PairWeights:
-        """Pair weights as a list of pairs; `i` and `j` are positions in `columns`, i < j."""
-        return cls(columns, None, i, j, weight, diagonal)
-
-    def triplets(self) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.float64]]:
-        """Positions i < j and weights of all pairs held."""
-        if self.matrix is None:
-            assert self.i is not None and self.j is not None and self.weight is not None
-            return self.i, self.j, self.weight
-        i, j = np.triu_indices(len(self.columns), k=1)
-        return i, j, self.matrix[i, j]
-
-    def main_effects(self) -> NDArray[np.float64] | None:
-        """The diagonal as (m,), or None where only pairs are known."""
-        return self.diagonal if self.matrix is None else np.diagonal(self.matrix)
-
-    def top(self, n: int | None = None) -> list[Pair]:
-        """The n pairs of the largest weights above zero, best first, ties by column.
-
-        >>> PairWeights([4, 7, 9], [[0, 1, 3], [1, 0, 2], [3, 2, 0]]).top(2)
-        [Pair(a=4, b=9, weight=3.0), Pair(a=7, b=9, weight=2.0)]
-        """
-        i, j, weight = self.triplets()
-        live = np.flatnonzero(weight > 0)
-        a, b, w = self.columns[i[live]], self.columns[j[live]], weight[live]
-        a, b = np.minimum(a, b), np.maximum(a, b)
-        order = np.lexsort((b, a, -w))[:n]
-        return [Pair(int(a[k]), int(b[k]), float(w[k])) for k in order]
-
-    def count(self) -> int:
-        """Number of pairs with a weight above zero."""
-        return int(np.count_nonzero(self.triplets()[2] > 0))
-
-    def restrict(self, columns: NDArray[np.intp]) -> PairWeights:
-        """The weights among `columns` only, renumbered to positions in `columns`."""
-        place = {int(column): position for position, column in enumerate(columns)}
-        kept = np.array([p for p, c in enumerate(self.columns) if int(c) in place], dtype=np.intp)
-        names = np.array([place[int(self.columns[p])] for p in kept], dtype=np.intp)
-        if self.matrix is not None:
-            return PairWeights(names, self.matrix[np.ix_(kept, kept)])
-        assert self.i is not None and self.j is not None and self.weight is not None
-        inverse = np.full(len(self.columns), -1, dtype=np.intp)
-        inverse[kept] = np.arange(len(kept))
-        both = (inverse[self.i] >= 0) & (inverse[self.j] >= 0)
-        diagonal = None if self.diagonal is None else self.diagonal[kept]
-        return PairWeights.from_triplets(
-            names, inverse[self.i[both]], inverse[self.j[both]], self.weight[both], diagonal
-        )
-
-    def lift(self, columns: NDArray[np.intp]) -> PairWeights:
-        """The same weights, with position p renamed to ``columns[p]``."""
-        return attrs.evolve(self, columns=columns[self.columns])
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -223,15 +51,15 @@ class Selection:
         Which of the weights come from an earlier stage; set by the core.
     """
 
-    selected: NDArray[np.intp] = attrs.field(converter=_indices)
-    scores: NDArray[np.float64] = attrs.field(converter=_floats)
-    weights: NDArray[np.float64] | None = attrs.field(default=None, converter=_floats)
+    selected: NDArray[np.intp] = attrs.field(converter=indices)
+    scores: NDArray[np.float64] = attrs.field(converter=floats)
+    weights: NDArray[np.float64] | None = attrs.field(default=None, converter=floats)
     pair_weights: PairWeights | None = None
-    instance_weights: NDArray[np.float64] | None = attrs.field(default=None, converter=_floats)
-    model: Mapping[str, NDArray[Any]] = attrs.field(factory=dict, converter=_arrays)
-    tables: Mapping[str, NDArray[Any]] = attrs.field(factory=dict, converter=_arrays)
+    instance_weights: NDArray[np.float64] | None = attrs.field(default=None, converter=floats)
+    model: Mapping[str, NDArray[Any]] = attrs.field(factory=dict, converter=arrays)
+    tables: Mapping[str, NDArray[Any]] = attrs.field(factory=dict, converter=arrays)
     warnings: tuple[str, ...] = attrs.field(default=(), converter=_texts)
-    features_in: NDArray[np.intp] | None = attrs.field(default=None, converter=_indices)
+    features_in: NDArray[np.intp] | None = attrs.field(default=None, converter=indices)
     carried: frozenset[str] = attrs.field(default=frozenset(), converter=_words)
 
     @property
@@ -249,7 +77,7 @@ class Selection:
         other = object.__new__(Selection)
         for name in _FIELDS:
             object.__setattr__(other, name, getattr(self, name))
-        object.__setattr__(other, "selected", _indices(selected))
+        object.__setattr__(other, "selected", indices(selected))
         return other
 
     def problems(self, n_features: int, n_samples: int) -> list[str]:

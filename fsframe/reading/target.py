@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.dataset import infer_task
+from fsframe.given_arrays import infer_task
 from fsframe.errors import DataError, RequestError
 from fsframe.reading.numbers import is_missing, is_number
 

@@ -1,0 +1,143 @@
+"""The arrays that a table is made from: checked, and brought into the form that it keeps."""
+
+from __future__ import annotations
+
+import numbers
+from collections import Counter
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from fsframe.errors import DataError
+
+__all__ = ["as_labels", "as_mask", "as_matrix", "as_names", "infer_task"]
+
+
+def infer_task(y: NDArray[Any]) -> str:
+    """``"regression"`` for numbers of which at least one is not whole, else ``"classification"``.
+
+    >>> infer_task(np.array([0, 1, 1])), infer_task(np.array([0.5, 1.0]))
+    ('classification', 'regression')
+    """
+    if y.dtype.kind == "f" and not np.all(y == np.round(y)):
+        return "regression"
+    return "classification"
+
+
+def as_matrix(X: ArrayLike) -> NDArray[np.float64]:
+    """The features as float64 in C order, not to be written to; a copy only where there must be."""
+    try:
+        if np.asarray(X).dtype.kind in "cmM":
+            raise TypeError(f"values of {np.asarray(X).dtype} are no real numbers")
+        matrix = np.array(X, dtype=np.float64, order="C", copy=None)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"the features must be a table of numbers: {error}") from None
+    if matrix.ndim != 2 or 0 in matrix.shape:
+        raise DataError(
+            f"the features must be a table of samples × features, not of shape {matrix.shape}"
+        )
+    with np.errstate(over="ignore", invalid="ignore"):
+        # A finite sum has no infinite terms, and takes half the time of looking at each.
+        infinite = np.isinf(matrix) if not np.isfinite(matrix.sum()) else None
+    if infinite is not None and infinite.any():
+        row, column = np.argwhere(infinite)[0]
+        raise DataError(
+            f"{int(infinite.sum())} infinite values, the first in row {row + 1}, column "
+            f"{column + 1}; replace them, or leave them empty to mark them missing"
+        )
+    if matrix.flags.writeable:
+        # A view: the caller's own array stays writable, ours is frozen.
+        matrix = matrix.view()
+        matrix.setflags(write=False)
+    return matrix
+
+
+def as_mask(given: Any, n_features: int) -> NDArray[np.bool_]:
+    """The columns meant, as (n_features,) bool; `given` is such a mask, or column numbers."""
+    mask = np.zeros(n_features, dtype=bool)
+    if given is not None and np.size(given):
+        columns = np.asarray(given)
+        if columns.dtype == bool and columns.shape != (n_features,):
+            raise DataError(
+                f"the mask of categorical columns has shape {columns.shape}, not ({n_features},)"
+            )
+        if columns.dtype.kind not in "bui":
+            raise DataError(f"categorical columns are given by number or mask, not {given!r}")
+        if columns.dtype != bool and not (0 <= columns.min() <= columns.max() < n_features):
+            raise DataError(
+                f"categorical columns {columns.tolist()} are not all in 0 … {n_features - 1}"
+            )
+        mask[columns] = True
+    mask.setflags(write=False)
+    return mask
+
+
+def as_names(given: Sequence[str] | None, n_features: int) -> tuple[str, ...]:
+    """One name per column, all different; ``f1, f2, …`` where there are none."""
+    if given is None:
+        return _numbered(n_features)
+    names = tuple(str(name) for name in given)
+    if len(names) != n_features:
+        raise DataError(f"{len(names)} feature names for {n_features} features")
+    if len(set(names)) != len(names):
+        twice = sorted(name for name, times in Counter(names).items() if times > 1)
+        raise DataError(f"feature names must differ; given more than once: {', '.join(twice[:5])}")
+    return names
+
+
+@lru_cache(maxsize=8)
+def _numbered(n_features: int) -> tuple[str, ...]:
+    """The names of columns without names."""
+    return tuple(f"f{i + 1}" for i in range(n_features))
+
+
+def _plain_labels(labels: NDArray[Any], label_name: str) -> NDArray[Any]:
+    """Labels of Python objects as numbers where all are numbers, else as text."""
+    if labels.dtype.kind != "O" or labels.ndim != 1:
+        return labels
+    found = labels.tolist()
+    for row, label in enumerate(found, start=1):
+        # NaN is the one value that differs from itself.
+        if label is None or label != label:
+            raise DataError(f"label {label_name!r} is missing in row {row}")
+    if all(isinstance(label, numbers.Real) for label in found):
+        return np.array(found)
+    return np.array([str(label) for label in found])
+
+
+def as_labels(
+    y: ArrayLike, n_samples: int, label_name: str, task: str | None
+) -> tuple[NDArray[Any], tuple[Any, ...], str]:
+    """Class codes and classes, or the target and none; and which task that makes."""
+    labels = _plain_labels(np.asarray(y), label_name)
+    if labels.shape != (n_samples,):
+        raise DataError(
+            f"label {label_name!r} has shape {labels.shape}, the table {n_samples} rows"
+        )
+    if labels.dtype.kind == "f" and not np.isfinite(labels).all():
+        row = int(np.flatnonzero(~np.isfinite(labels))[0])
+        raise DataError(f"label {label_name!r} is missing or infinite in row {row + 1}")
+    kind = infer_task(labels) if task is None else task
+    if kind == "regression":
+        if labels.dtype.kind not in "fiub":
+            raise DataError(f"label {label_name!r} holds text; regression needs numbers")
+        target = labels.astype(np.float64)
+        target.setflags(write=False)
+        return target, (), kind
+    if kind != "classification":
+        raise DataError(f"task must be classification or regression, not {kind!r}")
+    values, codes = np.unique(labels, return_inverse=True)
+    if len(values) < 2:
+        raise DataError(
+            f"label {label_name!r} has one class only ({values[0]!s}); selection needs at least two"
+        )
+    if values.dtype.kind == "f":
+        # From 2^63 on a whole number has no place among the integers, and stays what it is.
+        whole = np.all(values == np.round(values)) and np.abs(values).max() < 2.0**63
+        values = values.astype(np.int64) if whole else values
+    codes = codes.astype(np.int64)
+    codes.setflags(write=False)
+    return codes, tuple(values.tolist()), kind
