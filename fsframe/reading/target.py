@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.given_arrays import infer_task
 from fsframe.errors import DataError, RequestError
+from fsframe.given_arrays import infer_task
 from fsframe.reading.numbers import is_missing, is_number
 
 __all__ = ["check_classes", "label_values"]
