@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 from cells import arguments
-from margin_methods import METHODS, VARIANT_OF, VARIANTS, YARDSTICKS
+from margin_methods import IM4E_SETS, METHODS, VARIANT_OF, VARIANTS, YARDSTICKS
 from result_tables import write_tables
 
 OVER = 2.0
@@ -139,7 +139,9 @@ def weaker_baseline(row: Row, evidence: Evidence) -> str:
 
 
 def below_majority(row: Row, evidence: Evidence) -> str:
-    share = evidence.majority.get(row["set"], 0.0)
+    share = evidence.majority.get(IM4E_SETS.get(row["set"], row["set"]), 0.0)
+    if row["difference"] < 0 and abs(row["published %"] - share) <= 1.5:
+        return f"printed is about the share of the larger class ({share:.1f})"
     if row["difference"] > 0 and row["published %"] < share - 1:
         return f"printed below the share of the larger class ({share:.1f})"
     return ""
