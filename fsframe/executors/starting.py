@@ -42,8 +42,8 @@ def start_worker() -> None:
     if parent is not None:
         threading.Thread(target=_leave_with, args=(parent.sentinel,), daemon=True).start()
     importlib.import_module("fsframe.executors.work")
-    # Modules live as long as the process: looking for garbage among them, again and again while
-    # thousands of results come and go, takes one part in thirty of the time of a light method.
+    # Modules live as long as the process. Looking for garbage among them takes some 80 ms, again
+    # and again while thousands of results of a light method come and go.
     gc.collect()
     gc.freeze()
 
