@@ -232,3 +232,19 @@ def test_a_dataset_travels_between_processes() -> None:
     assert again.sha256 == digest
     assert again.X.tolist() == data.X.tolist()
     assert again.counts.tolist() == [1, 2, 0, 1, 1, 1]
+
+
+def test_class_labels_that_are_whole_numbers_are_integers() -> None:
+    X = np.zeros((3, 1))
+    whole = Dataset.from_arrays(X, [2.0, 1.0, 2.0])
+    assert whole.classes == (1, 2) and all(type(label) is int for label in whole.classes)
+    halves = Dataset.from_arrays(X, [0.5, 1.5, 0.5], task="classification")
+    assert halves.classes == (0.5, 1.5)
+    # Beyond 64 bits there is no integer for it.
+    large = Dataset.from_arrays(X, [1.0, 2.0**63, 1.0])
+    assert large.classes == (1.0, 2.0**63) and type(large.classes[1]) is float
+
+
+def test_only_names_that_repeat_are_told() -> None:
+    with pytest.raises(DataError, match=r"given more than once: b$"):
+        Dataset.from_arrays(np.zeros((2, 3)), [0, 1], ["a", "b", "b"])

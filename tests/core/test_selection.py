@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from fsframe.selection import Pair, PairWeights, Selection, rank_by_score
@@ -160,6 +160,8 @@ def test_ranking_is_by_score_then_column_without_nan(values: list[float]) -> Non
     assert ranked == sorted(ranked, key=lambda c: (-scores[c], c))
 
 
+@example([0.25, 1.5, 1.5], 1)
+@example([0.25, 1.5, 1.5], 0)
 @given(
     st.lists(st.sampled_from([0.0, -0.0, 1.5, -2.0, np.inf, -np.inf, np.nan, 0.25]), max_size=30),
     st.integers(0, 32),
