@@ -103,6 +103,15 @@ def other_way(row: Row, evidence: Evidence) -> str:
     return f"between two ways to run it: {gives}" if between else ""
 
 
+def prototypes(row: Row, evidence: Evidence) -> str:
+    more = evidence.by_place.get((row["table"], row["set"], "IGP"))
+    if row["method"] != "IGT" or row["difference"] > 0 or more is None:
+        return ""
+    if more["here %"] <= row["here %"] + 2 * row["± folds"]:
+        return ""
+    return f"here from 500 prototypes of all rows; 2000 give {more['here %']:.1f}"
+
+
 def coding(row: Row, evidence: Evidence) -> str:
     for other in evidence.coding:
         same = all(other[key] == row[key] for key in ("table", "set", "method"))
@@ -168,7 +177,7 @@ def not_given(row: Row, evidence: Evidence) -> str:
 
 
 REASONS: tuple[Callable[[Row, Evidence], str], ...] = (
-    other_set, folds, other_way, coding, settings, weaker_baseline, below_majority, set_itself,
+    other_set, folds, other_way, prototypes, coding, settings, weaker_baseline, below_majority, set_itself,
 )  # fmt: skip
 
 
