@@ -177,7 +177,8 @@ def not_given(row: Row, evidence: Evidence) -> str:
 
 
 REASONS: tuple[Callable[[Row, Evidence], str], ...] = (
-    other_set, folds, other_way, prototypes, coding, settings, weaker_baseline, below_majority, set_itself,
+    other_set, folds, other_way, prototypes, coding, settings, weaker_baseline, below_majority,
+    set_itself,
 )  # fmt: skip
 
 
