@@ -300,13 +300,14 @@ def _stoppable(work: Callable[[], R], stop: Callable[[int], NoReturn]) -> R:
             failed.append(error)
 
     thread = threading.Thread(target=target, daemon=True, name="fsframe-run")
-    with _signals_raise():
-        try:
+    # Around the handlers too: a signal may come while they are being put in place.
+    try:
+        with _signals_raise():
             thread.start()
             while thread.is_alive():
                 thread.join(1.0)
-        except _Told as told:
-            stop(told.number)
+    except _Told as told:
+        stop(told.number)
     if failed:
         raise failed[0]
     return found[0]
