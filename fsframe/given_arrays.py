@@ -28,7 +28,22 @@ def infer_task(y: NDArray[Any]) -> str:
 
 
 def as_matrix(X: ArrayLike) -> NDArray[np.float64]:
-    """The features as float64 in C order, not to be written to; a copy only where there must be."""
+    """The features as a table keeps them; a copy only where there must be one.
+
+    Parameters
+    ----------
+    X : array_like of shape (n_samples, n_features)
+        Real numbers, NaN where missing.
+
+    Returns
+    -------
+    float64 array of that shape, in C order, not to be written to
+
+    Raises
+    ------
+    DataError
+        If `X` holds other than real numbers or infinite ones, has another shape or nothing in it.
+    """
     try:
         if np.asarray(X).dtype.kind in "cmM":
             raise TypeError(f"values of {np.asarray(X).dtype} are no real numbers")
@@ -41,8 +56,8 @@ def as_matrix(X: ArrayLike) -> NDArray[np.float64]:
         )
     with np.errstate(over="ignore", invalid="ignore"):
         # A finite sum has no infinite terms, and takes half the time of looking at each.
-        infinite = np.isinf(matrix) if not np.isfinite(matrix.sum()) else None
-    if infinite is not None and infinite.any():
+        finite = np.isfinite(matrix.sum())
+    if not finite and (infinite := np.isinf(matrix)).any():
         row, column = np.argwhere(infinite)[0]
         raise DataError(
             f"{int(infinite.sum())} infinite values, the first in row {row + 1}, column "
@@ -56,7 +71,23 @@ def as_matrix(X: ArrayLike) -> NDArray[np.float64]:
 
 
 def as_mask(given: Any, n_features: int) -> NDArray[np.bool_]:
-    """The columns meant, as (n_features,) bool; `given` is such a mask, or column numbers."""
+    """The columns meant, as a mask.
+
+    Parameters
+    ----------
+    given : array of shape (n_features,) bool, or of column numbers, or None
+        None for no column.
+    n_features : int
+
+    Returns
+    -------
+    bool array of shape (n_features,), not to be written to
+
+    Raises
+    ------
+    DataError
+        If `given` is neither, or names a column that there is not.
+    """
     mask = np.zeros(n_features, dtype=bool)
     if given is not None and np.size(given):
         columns = np.asarray(given)
@@ -76,7 +107,13 @@ def as_mask(given: Any, n_features: int) -> NDArray[np.bool_]:
 
 
 def as_names(given: Sequence[str] | None, n_features: int) -> tuple[str, ...]:
-    """One name per column, all different; ``f1, f2, …`` where there are none."""
+    """One name per column, all different; ``f1, f2, …`` where there are none.
+
+    Raises
+    ------
+    DataError
+        If there are more or fewer than `n_features`, or two are the same.
+    """
     if given is None:
         return _numbered(n_features)
     names = tuple(str(name) for name in given)
@@ -111,7 +148,32 @@ def _plain_labels(labels: NDArray[Any], label_name: str) -> NDArray[Any]:
 def as_labels(
     y: ArrayLike, n_samples: int, label_name: str, task: str | None
 ) -> tuple[NDArray[Any], tuple[Any, ...], str]:
-    """Class codes and classes, or the target and none; and which task that makes."""
+    """The label as a table keeps it.
+
+    Parameters
+    ----------
+    y : array_like of shape (n_samples,)
+        Classes (numbers or text), or a numeric target.
+    n_samples : int
+    label_name : str
+        What messages call it.
+    task : str or None
+        ``"classification"`` or ``"regression"``; None to tell from the values (`infer_task`).
+
+    Returns
+    -------
+    y : array of shape (n_samples,), not to be written to
+        int64 codes 0 … n_classes - 1, or the target as float64.
+    classes : tuple
+        What the codes stand for, in ascending order; none for a target.
+    task : str
+
+    Raises
+    ------
+    DataError
+        If a label is missing or infinite, the shape is another one, there is one class only, or the
+        task is none of the two or does not fit the values.
+    """
     labels = _plain_labels(np.asarray(y), label_name)
     if labels.shape != (n_samples,):
         raise DataError(

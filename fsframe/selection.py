@@ -70,6 +70,23 @@ class Selection:
     def with_selected(self, selected: ArrayLike) -> Selection:
         """The same but for the kept columns; the quick way to thousands of them.
 
+        Parameters
+        ----------
+        selected : array of shape (n_kept,)
+            Columns, best first.
+
+        Returns
+        -------
+        Selection
+            It shares all other arrays with this one. O(n_kept).
+
+        Raises
+        ------
+        ValueError
+            If `selected` holds other than whole numbers.
+
+        Examples
+        --------
         >>> found = Selection(selected=[1], scores=[0.1, 0.9])
         >>> found.with_selected([0]).selected, found.selected
         (array([0]), array([1]))
@@ -149,8 +166,20 @@ _FIELDS = tuple(field.name for field in attrs.fields(Selection))
 def rank_by_score(scores: NDArray[np.float64], count: int | None = None) -> NDArray[np.intp]:
     """Columns from the best score to the worst, ties by column, NaN left out.
 
-    Of all columns, or of the first `count` in that order, which takes less than to order all.
+    Parameters
+    ----------
+    scores : array of shape (n_features,)
+        Higher is better; NaN for a column that cannot be kept.
+    count : int, optional
+        The first so many in that order only; all by default.
 
+    Returns
+    -------
+    array of shape (min(count, n_known),)
+        O(n_features log n_features), with `count` O(n_features + count log count).
+
+    Examples
+    --------
     >>> rank_by_score(np.array([0.2, np.nan, 0.9, 0.2])).tolist()
     [2, 0, 3]
     >>> rank_by_score(np.array([0.2, np.nan, 0.9, 0.2]), 2).tolist()

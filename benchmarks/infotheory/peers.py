@@ -122,7 +122,7 @@ def praznik(
     call = (
         f'.Call("C_{name}", X, y, {k}L, {threads}L)'
         if library
-        else (f"praznik::{name}(X, y, k = {k}, threads = {threads})")
+        else f"praznik::{name}(X, y, k = {k}, threads = {threads})"
     )
     script = f"""
     {f'dyn.load("{library}")' if library else ""}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import attrs
@@ -71,17 +71,8 @@ SCREEN = "anova-f:top=500"
 UNSCREENED = ("IMF",)
 PROTOTYPES = "prototypes=500"
 
-
-def anywhere(name: str) -> bool:
-    """Where most ways make sense."""
-    return True
-
-
-ONLY_ON: dict[str, Callable[[str], bool]] = {
-    "IMF": lambda name: name in WIDE,
-    "IGP": lambda name: name in LONG,
-}
-"""Ways to a figure that make sense on some sets only."""
+ONLY_ON = {"IMF": WIDE, "IGP": LONG}
+"""Ways to a figure that make sense on these sets only."""
 
 # What the IM4E paper calls methods and sets in its own tables.
 IM4E_NAMES = {
@@ -130,7 +121,7 @@ def published(path: Path) -> Iterator[Printed]:
                 continue
             table = f"{row['paper'].replace('_', ' ')} Table {row['table']}"
             for ours in (method, *VARIANTS.get(method, ())):
-                if ours in METHODS and ONLY_ON.get(ours, anywhere)(name):
+                if ours in METHODS and name in ONLY_ON.get(ours, (name,)):
                     yield Printed(table, row["dataset"], name, ours, float(row["accuracy"]))
 
 

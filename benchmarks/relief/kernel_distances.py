@@ -10,7 +10,7 @@ from scipy.spatial.distance import cdist
 from fsframe_relief import distance_kernels as loops
 from fsframe_relief import mask_kernels, screen_kernels
 from fsframe_relief.columns import prepare_columns
-from fsframe_relief.summary_kernels import look
+from fsframe_relief.summary_kernels import summarise_columns
 
 
 def cases():  # type: ignore[no-untyped-def]
@@ -173,7 +173,7 @@ def summaries():  # type: ignore[no-untyped-def]
     def loop() -> Any:
         low, high = np.full(p, np.inf), np.full(p, -np.inf)
         missing, broken = np.zeros((2, p))
-        look(X, 0, p, low, high, missing, broken)
+        summarise_columns(X, 0, p, low, high, missing, broken)
         return np.array([low, high, missing, broken > 0])
 
     def arrays() -> Any:
@@ -184,7 +184,12 @@ def summaries():  # type: ignore[no-untyped-def]
             [np.min(low, 0), np.max(high, 0), np.sum(missing, 0), np.any(broken, axis=0)]
         )
 
-    yield "look", f"{n} × {p}, complete (reductions by blocks in the cache)", loop, arrays
+    yield (
+        "summarise_columns",
+        f"{n} × {p}, complete (reductions by blocks in the cache)",
+        loop,
+        arrays,
+    )
 
 
 def block_summary(block: Any) -> Any:

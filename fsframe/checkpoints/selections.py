@@ -23,7 +23,9 @@ PARTS = frozenset({"scores", "weights", "pair_weights", "instance_weights", "mod
 _ARRAYS = ("selected", "scores", "weights", "instance_weights", "features_in")
 _PAIRS = ("columns", "matrix", "i", "j", "weight", "diagonal")
 _FREE = ("model", "tables")
+# What the arrays of the kept columns are called when those of many selections are stored together.
 _SELECTED = ("joined/selected", "sizes/selected")
+# Selections that one part may hold under one head; a damaged file must not ask for more.
 _MOST_ALIKE = 1 << 20
 
 
@@ -102,7 +104,8 @@ def unpack_selections(
     heads, times = outer["selections"], outer.get("times", 1)
     if not isinstance(heads, list):
         raise StoreError("it has no list of selections")
-    if type(times) is not int or not 1 <= times <= _MOST_ALIKE or times > 1 != len(heads):
+    alike = type(times) is int and 1 <= times <= _MOST_ALIKE
+    if not alike or (times > 1 and len(heads) != 1):
         raise StoreError("it does not say how many selections it holds")
     grouped = apart(arrays, len(heads) * times)
     if times > 1 and all(name in _SELECTED or name.startswith("every/") for name in arrays):

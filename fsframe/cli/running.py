@@ -182,16 +182,17 @@ def run_chain(
                 csv=os.path.abspath(options["csv_out"]) if options.get("csv_out") else "",
             )
             _tell_of_earlier(checkpoint, talk)
-        talk.event(
-            "begin",
-            chain=str(chain),
-            data=source,
-            run_file=None if out is None else str(out),
-            workers=1 if engine is None else engine.workers,
-            kept=0 if checkpoint is None else checkpoint.n_parts,
-        )
 
         def work() -> RunRecord:
+            # Not before: who waits for this may send a signal, and it has to be taken by then.
+            talk.event(
+                "begin",
+                chain=str(chain),
+                data=source,
+                run_file=None if out is None else str(out),
+                workers=1 if engine is None else engine.workers,
+                kept=0 if checkpoint is None else checkpoint.n_parts,
+            )
             # Results go to stdout; what a plugin prints while it works must not mix with them.
             with contextlib.redirect_stdout(sys.stderr):
                 return chain.run(

@@ -1,4 +1,4 @@
-"""What a worker process does before anything else; imports no numerical library before that."""
+"""What a worker process does first: limits that numerical libraries read when they are imported."""
 
 from __future__ import annotations
 

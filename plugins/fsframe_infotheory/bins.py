@@ -163,6 +163,12 @@ class SeenBytes:
         """How many values each column has, as (m,)."""
         return np.diff(self.starts) - self.missing
 
+    def levels(self, columns: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """The values of those columns, as (m,) bool: ascending, one column after the other."""
+        kept = np.repeat(columns, np.diff(self.starts))
+        kept[self.starts[1:][self.missing] - 1] = False
+        return self.values[kept] + np.repeat(self.base[columns], self.distinct[columns])
+
     def as_bins(self) -> Bins:
         """The bins of columns that all keep their values as levels."""
         values, distinct = self.values, self.distinct

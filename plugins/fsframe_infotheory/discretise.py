@@ -18,7 +18,6 @@ from fsframe_infotheory.edges import (
     freedman_diaconis_edges,
 )
 from fsframe_infotheory.mdl import mdl_edges
-from fsframe_infotheory.tally import MISSING_BYTE
 
 __all__ = ["RULES", "Bins", "Discretiser"]
 
@@ -86,11 +85,10 @@ class Discretiser:
         of those that fit into bytes.
         """
         categorical = data.categorical[start:stop]
-        distinct = kept = None
+        as_seen = np.zeros(stop - start, bool)
         if seen is not None:
-            distinct = seen.distinct
-            kept = seen.usable & self._stay(distinct, categorical)
-            if kept.all():
+            as_seen = seen.usable & self._stay(seen.distinct, categorical)
+            if as_seen.all():
                 return seen.as_bins()
         if block is None and data.in_memory:
             block, first = data.matrix, start
@@ -102,12 +100,9 @@ class Discretiser:
         low, high = np.empty(n_columns), np.empty(n_columns)
         whole, missing = np.empty(n_columns, bool), np.empty(n_columns, np.int64)
         parts = Parts(n_columns)
-        if seen is not None and distinct is not None and kept is not None:
-            columns = np.flatnonzero(kept)
-            valued = np.repeat(kept, np.diff(seen.starts)) & (seen.values != MISSING_BYTE)
-            values = seen.values[valued] + np.repeat(seen.base[columns], distinct[columns])
-            parts.add(columns, distinct[kept], values, True)
-            missing[columns] = seen.missing[columns]
+        if seen is not None:
+            parts.add(np.flatnonzero(as_seen), seen.distinct[as_seen], seen.levels(as_seen), True)
+            missing[as_seen] = seen.missing[as_seen]
         rest = np.flatnonzero(~parts.done)
         if rest.size:
             scan = (np.empty(rest.size), np.empty(rest.size), np.empty(rest.size, bool))

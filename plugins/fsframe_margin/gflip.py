@@ -127,7 +127,7 @@ class Gflip(Selector):
         if self.top is None:
             chosen = training.varying[inside]
             order = np.argsort(-scores[chosen], kind="stable")
-            kept = chosen[order] if chosen.size else rank_by_score(scores)[:1]
+            kept = chosen[order] if chosen.size else rank_by_score(scores, 1)
         else:
             kept = rank_by_score(scores, self.keep_count(len(scores), 1))
         notes = []

@@ -1,4 +1,4 @@
-"""A look at all columns: ranges, gaps, and which columns hold few distinct values."""
+"""A summary of all columns: ranges, gaps, and which columns hold few distinct values."""
 
 from __future__ import annotations
 
@@ -42,7 +42,14 @@ class ColumnSummary:
 
 
 def summarise(X: NDArray[np.float64], threads: int = 1) -> ColumnSummary:
-    """The summary of a table, in one pass.
+    """The summary of a table, in one pass: O(n p) time, O(p) memory beside the table.
+
+    Parameters
+    ----------
+    X : array of shape (n_samples, n_features)
+        Values, NaN where missing; copied if its rows do not lie one after the other.
+    threads : int
+        Columns are shared among so many; the summary does not depend on it.
 
     Examples
     --------
@@ -50,7 +57,7 @@ def summarise(X: NDArray[np.float64], threads: int = 1) -> ColumnSummary:
     >>> found.low.tolist(), found.high.tolist(), found.missing.tolist(), found.whole.tolist()
     ([0.0, 0.5], [2.0, 0.5], [0, 1], [True, False])
     """
-    from fsframe_relief.summary_kernels import CHUNK, look
+    from fsframe_relief.summary_kernels import CHUNK, summarise_columns
 
     X = np.ascontiguousarray(X)
     p = X.shape[1]
@@ -59,7 +66,7 @@ def summarise(X: NDArray[np.float64], threads: int = 1) -> ColumnSummary:
     step = -(-p // (CHUNK * threads)) * CHUNK
 
     def some(start: int) -> None:
-        look(X, start, min(p, start + step), low, high, missing, broken)
+        summarise_columns(X, start, min(p, start + step), low, high, missing, broken)
 
     for _ in run_blocks(some, range(0, p, step), threads):
         pass

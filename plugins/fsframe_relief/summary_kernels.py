@@ -1,4 +1,4 @@
-"""Compiled look at columns: least and greatest value, gaps, and values that are not whole."""
+"""Compiled summary of columns: least and greatest value, gaps, values that are not whole."""
 
 from __future__ import annotations
 
@@ -6,15 +6,19 @@ import numpy as np
 
 from fsframe.compiled import njit
 
-__all__ = ["look"]
+__all__ = ["summarise_columns"]
 
 CHUNK = 512
 """Columns whose four results stay in the nearest cache while the rows pass by."""
 
 
 @njit()
-def look(X, first, stop, low, high, missing, broken):
-    """Enter columns `first` to `stop` of `X` into results that start at inf, -inf, 0 and 0."""
+def summarise_columns(X, first, stop, low, high, missing, broken):
+    """Enter columns `first` to `stop` of `X` into results that start at inf, -inf, 0 and 0.
+
+    `X` is (n_samples, n_features); `low` and `high`, `missing` and `broken` (how many values are
+    NaN, how many not whole), all (n_features,) float64, take the columns' results.
+    """
     for a0 in range(first, stop, CHUNK):
         a1 = min(stop, a0 + CHUNK)
         lo, hi = low[a0:a1], high[a0:a1]

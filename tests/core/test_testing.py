@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import unittest
-import warnings
-from collections.abc import Callable, Iterator
 from typing import Any, ClassVar
 
 import attrs
@@ -13,9 +11,9 @@ import pytest
 
 from fsframe.classifier import Classifier
 from fsframe.dataset import Dataset
-from fsframe.params import optional, param, real, text
+from fsframe.params import optional, param, text
 from fsframe.run import Run
-from fsframe.selection import PairWeights, Selection, rank_by_score
+from fsframe.selection import PairWeights, Selection
 from fsframe.selector import Selector
 from fsframe.stability import StabilityMetric, StabilityValue
 from fsframe.testing import (
@@ -27,41 +25,13 @@ from fsframe.testing import (
     run_checks,
 )
 
+from .broken_selectors import BROKEN, Gap, breaking, scored
+
 
 @pytest.fixture(autouse=True)
 def _own_tally(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is broken on purpose here does not count in the tally of the run."""
     monkeypatch.setattr(conformance, "TALLY", {})
-
-
-@attrs.frozen(kw_only=True)
-class Gap(Selector):
-    """Features by the gap between class means, in standard deviations."""
-
-    takes_counts: ClassVar[bool] = True
-
-    power: float = param(1.0, real(above=0), help="Exponent of the gap.")
-
-    def scores(self, data: Dataset, weights: np.ndarray, run: Run) -> np.ndarray:
-        means = np.array(
-            [
-                np.average(data.X[data.y == c], axis=0, weights=weights[data.y == c])
-                for c in np.unique(data.y)
-            ]
-        )
-        centre = np.average(data.X, axis=0, weights=weights)
-        spread = np.sqrt(np.average((data.X - centre) ** 2, axis=0, weights=weights))
-        largest = np.abs(data.X).max(axis=0)
-        # A constant column has a spread of rounding errors only.
-        flat = spread <= 1e-12 * largest
-        gap = (means.max(axis=0) - means.min(axis=0)) / np.where(flat, 1.0, spread)
-        return np.where(flat, 0.0, gap) ** self.power
-
-    def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
-        weights = np.ones(data.n_samples) if data.counts is None else data.counts.astype(float)
-        scores = self.scores(data, weights, run)
-        kept = rank_by_score(scores)[: self.keep_count(data.n_features, 3)]
-        return Selection(selected=kept, scores=scores)
 
 
 def outcomes(method: Any, base: type = SelectorConformance, **body: Any) -> dict[str, Outcome]:
@@ -79,207 +49,11 @@ def test_a_sound_selector_keeps_every_law() -> None:
     assert len(found) >= 35
 
 
-def _breaking(change: Callable[..., Any]) -> type[Selector]:
-    """A `Gap` whose `_select` is `change(super()._select, self, data, upstream, run)`."""
-
-    @attrs.frozen(kw_only=True)
-    class Broken(Gap):
-        """A selector that breaks a law."""
-
-        def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
-            inner = super()._select
-            return change(lambda: inner(data, upstream, run), self, data, upstream, run)
-
-    return Broken
-
-
-def _scored(scores: np.ndarray, self: Selector) -> Selection:
-    kept = rank_by_score(scores)[: self.keep_count(len(scores), 3)]
-    return Selection(selected=kept, scores=scores)
-
-
-_calls: Iterator[int] = iter(range(10**6))
-
-
-def _print(inner: Any, *_: Any) -> Selection:
-    print("hello")
-    return inner()
-
-
-def _by_global_stream(inner: Any, self: Selector, *_: Any) -> Selection:
-    np.random.random()
-    return inner()
-
-
-def _warn(inner: Any, *_: Any) -> Selection:
-    warnings.warn("overflow", RuntimeWarning, stacklevel=1)
-    return inner()
-
-
-def _overwrite(inner: Any, self: Selector, data: Dataset, *_: Any) -> Selection:
-    X = data.matrix.view()
-    base = X.base
-    while base is not None and base.base is not None:
-        base = base.base
-    if isinstance(base, np.ndarray) and base.flags.writeable and base.shape == X.shape:
-        base[0, 0] += 1
-    return inner()
-
-
-def _count_down(inner: Any, self: Selector, data: Dataset, upstream: Any, run: Run) -> Selection:
-    run.progress(5, 10, "x")
-    run.progress(3, 10, "x")
-    return inner()
-
-
-BROKEN: dict[str, tuple[Callable[..., Any], str]] = {
-    "another answer each time": (
-        lambda inner, self, *a: _scored(inner().scores + next(_calls) * 1e-9, self),
-        "equal_seeds_give_equal_bits",
-    ),
-    "numpy's global stream": (_by_global_stream, "equal_seeds_give_equal_bits"),
-    "threads": (
-        lambda inner, self, data, up, run: _scored(
-            inner().scores * (1 + 1e-12 * run.threads), self
-        ),
-        "number_of_threads_changes_no_bit",
-    ),
-    "the bound on memory": (
-        lambda inner, self, data, up, run: _scored(
-            inner().scores + (run.memory < 2**30) * np.arange(data.n_features), self
-        ),
-        "a_small_bound_on_memory_changes_nothing",
-    ),
-    "the place of a column": (
-        lambda inner, self, data, *a: _scored(
-            inner().scores + 0.1 * np.arange(data.n_features), self
-        ),
-        "order_of_columns_does_not_matter",
-    ),
-    "the first row": (
-        lambda inner, self, data, *a: _scored(inner().scores + abs(data.X[0]), self),
-        "order_of_rows_does_not_matter",
-    ),
-    "the name of a column": (
-        lambda inner, self, data, *a: _scored(
-            inner().scores + len(data.feature_names[0]) * 0.1, self
-        ),
-        "names_do_not_matter",
-    ),
-    "the code of a class": (
-        lambda inner, self, data, *a: _scored(
-            inner().scores + abs(data.X[data.y == 0].mean(axis=0)), self
-        ),
-        "order_of_classes_does_not_matter",
-    ),
-    "the unit": (
-        lambda inner, self, data, *a: _scored(inner().scores * data.X.std(axis=0), self),
-        "scale_changes_nothing",
-    ),
-    "a bonus for constants": (
-        lambda inner, self, data, *a: _scored(
-            inner().scores + 9.0 * (np.ptp(data.X, axis=0) == 0), self
-        ),
-        "a_constant_column_comes_last",
-    ),
-    "a malus for duplicates": (
-        lambda inner, self, data, *a: _scored(
-            inner().scores
-            - np.array(
-                [np.equal(data.X[:, :j].T, c).all(axis=1).any() for j, c in enumerate(data.X.T)]
-            ),
-            self,
-        ),
-        "a_duplicated_column_scores_as_its_original",
-    ),
-    "worst first": (
-        lambda inner, self, *a: _scored(-inner().scores, self),
-        "a_column_that_separates_the_classes_comes_first",
-    ),
-    "best last": (
-        lambda inner, self, *a: attrs.evolve(inner(), selected=inner().selected[::-1]),
-        "kept_columns_come_best_first",
-    ),
-    "one too many": (
-        lambda inner, self, data, *a: Selection(
-            selected=rank_by_score(inner().scores)[: inner().selected.size + 1],
-            scores=inner().scores,
-        ),
-        "top_is_honoured",
-    ),
-    "another best one for another top": (
-        lambda inner, self, data, *a: _scored(
-            inner().scores if self.top in (None, 2) else np.roll(inner().scores, 1), self
-        ),
-        "a_larger_top_only_adds",
-    ),
-    "nothing kept": (
-        lambda inner, self, *a: attrs.evolve(inner(), selected=[]),
-        "result_is_sound",
-    ),
-    "kept without a score": (
-        lambda inner, self, data, *a: attrs.evolve(
-            inner(), scores=np.full(data.n_features, np.nan)
-        ),
-        "result_is_sound",
-    ),
-    "no selection at all": (lambda inner, *a: 5, "result_is_sound"),
-    "complex numbers in a table": (
-        lambda inner, *a: attrs.evolve(inner(), tables={"z": np.array([1j])}),
-        "result_can_be_stored_and_read",
-    ),
-    "counts ignored": (
-        lambda inner, self, data, *a: _scored(
-            self.scores(data, np.ones(data.n_samples), a[1]), self
-        ),
-        "counts_equal_copies",
-    ),
-    "counts in the sum": (
-        lambda inner, self, data, *a: _scored(
-            inner().scores * (1 if data.counts is None else data.counts.sum()), self
-        ),
-        "equal_counts_change_nothing",
-    ),
-    "counts at all": (
-        lambda inner, self, data, *a: _scored(inner().scores + (data.counts is not None), self),
-        "counts_of_one_change_nothing",
-    ),
-    "the rows that were left out": (
-        lambda inner, self, data, *a: _scored(
-            inner().scores * (1.0 if data.counts is None else 1.1), self
-        ),
-        "rows_with_count_zero_are_left_out",
-    ),
-    "weights used in silence": (
-        lambda inner, self, data, up, run: _scored(
-            inner().scores
-            + (0 if up is None or up.instance_weights is None else up.instance_weights[0]),
-            self,
-        ),
-        "upstream_weights_matter_as_declared",
-    ),
-    "scores of the stage before": (
-        lambda inner, self, data, up, run: _scored(
-            inner().scores + (0 if up is None else np.nan_to_num(up.scores)), self
-        ),
-        "only_columns_left_upstream_are_seen",
-    ),
-    "weights that the entry does not name": (
-        lambda inner, *a: attrs.evolve(inner(), weights=np.ones(inner().scores.size)),
-        "what_the_entry_promises_is_given",
-    ),
-    "stdout": (_print, "nothing_is_printed_and_progress_only_grows"),
-    "progress that goes back": (_count_down, "nothing_is_printed_and_progress_only_grows"),
-    "warnings of numpy": (_warn, "ties_and_contradicting_rows_are_borne"),
-    "the user's own array": (_overwrite, "inputs_are_not_modified"),
-}
-
-
 @pytest.mark.filterwarnings("ignore:overflow")
 @pytest.mark.parametrize("case", BROKEN)
 def test_a_broken_law_is_found(case: str) -> None:
     change, law = BROKEN[case]
-    found = outcomes(_breaking(change), gives=frozenset({"scores"}))
+    found = outcomes(breaking(change), gives=frozenset({"scores"}))
     assert law in failed(found)
     assert found[law].detail
 
@@ -289,7 +63,7 @@ class ManyAtOnce(Gap):
     """A fast way through many resamples that draws from the stream of another batch."""
 
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
-        return _scored(super()._select(data, upstream, run).scores + run.generator().random(), self)
+        return scored(super()._select(data, upstream, run).scores + run.generator().random(), self)
 
     def _select_many(
         self, data: Dataset, counts: np.ndarray, upstream: Selection | None, run: Run
@@ -318,7 +92,7 @@ class ManyForgets(Gap):
         scores = super()._select(data, upstream, run).scores
         if upstream is not None and upstream.weights is not None:
             scores = scores * upstream.weights
-        return _scored(scores, self)
+        return scored(scores, self)
 
     def _select_many(
         self, data: Dataset, counts: np.ndarray, upstream: Selection | None, run: Run
@@ -343,7 +117,7 @@ def test_crashes_on_odd_tables_are_found() -> None:
         return inner()
 
     # A class made inside a function cannot be pickled; that is not what is tried here.
-    assert failed(outcomes(_breaking(crash))) - {"pickles"} == {
+    assert failed(outcomes(breaking(crash))) - {"pickles"} == {
         "a_class_of_one_row_is_borne",
         "a_class_without_rows_in_a_resample_is_borne",
         "categorical_columns_are_borne",
@@ -390,7 +164,7 @@ def test_a_selector_that_cannot_travel_is_found() -> None:
 
 
 def test_declared_exceptions_are_honoured_and_counted() -> None:
-    broken = _breaking(BROKEN["the unit"][0])
+    broken = breaking(BROKEN["the unit"][0])
     found = outcomes(broken, exceptions={"scale_changes_nothing": "it depends on the unit"})
     assert found["scale_changes_nothing"].status == "excepted"
     assert found["scale_changes_nothing"].detail == "it depends on the unit"
