@@ -90,17 +90,21 @@ class Batches:
     def stop(self, start: int, end: int, workers: int = 1, left: int | None = None) -> int:
         """Where the batch that begins at `start` ends, `end` at most.
 
-        It ends at a border where one lies between half and twice the size that it would have.
+        It ends at a border where one lies between half and twice the size that it would have; a
+        batch that is small so that workers end together is only made smaller.
 
         >>> Batches({"mim": 0.01}, "mim", borders=[40, 80, 120]).stop(0, 200)
         40
         """
-        size = min(end - start, self.size(end - start if left is None else left, workers))
+        left = end - start if left is None else left
+        size = min(end - start, self.size(left, workers))
+        shared = size < min(end - start, self.size(left))
+        last = min(end, start + (size if shared else min(2 * size - 1, self._most)))
         place = bisect_left(self._borders, start + size)
         near = [
             border
             for border in self._borders[max(0, place - 1) : place + 1]
-            if size <= 2 * (border - start) < 4 * size and border <= min(end, start + self._most)
+            if size <= 2 * (border - start) and border <= last
         ]
         return min(near, key=lambda border: abs(border - start - size), default=start + size)
 

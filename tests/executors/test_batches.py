@@ -69,6 +69,25 @@ def test_batches_end_at_borders_that_lie_near():
     assert Batches({"mim": 0.01}, "mim", borders=borders, most=7).stop(0, 2000) == 7
 
 
+@given(
+    st.floats(1e-4, 1e-3), st.integers(2, 4), st.integers(200, 3000), st.lists(st.floats(0.9, 1.1))
+)
+def test_workers_end_together_wherever_borders_lie(each, workers, apart, paces):
+    """Eleven labellings, one border each: no worker waits for a whole labelling at the end."""
+    total = 11 * apart
+    batches = Batches({"mim": each}, "mim", borders=range(0, total, apart))
+    ends, start = [0.0] * workers, 0
+    while start < total:
+        stop = batches.stop(start, total, workers)
+        worker, pace = ends.index(min(ends)), paces[start % len(paces)] if paces else 1.0
+        took = (stop - start) * each * pace
+        batches.saw(stop - start, took)
+        ends[worker] += took
+        start = stop
+    # Nobody waits for more than one of the last tasks, of a fifth of a second.
+    assert max(ends) - min(ends) <= 0.3
+
+
 def test_no_batch_of_a_dear_call_takes_more_than_its_share_at_the_end():
     batches = Batches({}, "x")
     for size in (1, 16, 40):
