@@ -12,8 +12,14 @@ import attrs
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fsframe.errors import DataError
-from fsframe.given_arrays import as_labels, as_mask, as_matrix, as_names, infer_task
+from fsframe.given_arrays import (
+    as_counts,
+    as_labels,
+    as_mask,
+    as_matrix,
+    as_names,
+    infer_task,
+)
 
 __all__ = ["ColumnSource", "Dataset", "infer_task"]
 
@@ -227,15 +233,7 @@ class Dataset:
         """
         if counts is None:
             return attrs.evolve(self, counts=None)
-        given = np.asarray(counts)
-        if given.dtype.kind not in "iu" and not np.array_equal(given, np.round(given)):
-            raise DataError("counts must be whole numbers: how often each row was drawn")
-        taken = given.astype(np.int64)
-        if taken.shape != (self.n_samples,) or taken.min() < 0 or not taken.any():
-            raise DataError(
-                f"counts must be {self.n_samples} numbers ≥ 0, not all zero, one per row"
-            )
-        return attrs.evolve(self, counts=taken)
+        return attrs.evolve(self, counts=as_counts(counts, (self.n_samples,)))
 
     def with_labels(self, y: NDArray[Any]) -> Dataset:
         """The same table with other codes (a permutation of the label, for a null distribution)."""

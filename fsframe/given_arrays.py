@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from fsframe.errors import DataError
 
-__all__ = ["as_labels", "as_mask", "as_matrix", "as_names", "infer_task"]
+__all__ = ["as_counts", "as_labels", "as_mask", "as_matrix", "as_names", "infer_task"]
 
 
 def infer_task(y: NDArray[Any]) -> str:
@@ -104,6 +104,35 @@ def as_mask(given: Any, n_features: int) -> NDArray[np.bool_]:
         mask[columns] = True
     mask.setflags(write=False)
     return mask
+
+
+def as_counts(given: Any, shape: tuple[int, ...]) -> NDArray[np.int64]:
+    """How often each row is drawn, in one resample or in each of several.
+
+    Parameters
+    ----------
+    given : array_like of shape (n_samples,) or (n_resamples, n_samples)
+        Whole numbers.
+    shape : tuple of int
+        The shape that it must have.
+
+    Returns
+    -------
+    int64 array of that shape
+        A copy, unless there are several resamples.
+
+    Raises
+    ------
+    DataError
+        If it holds other numbers or negative ones, has another shape, or draws no row at all.
+    """
+    counts = np.asarray(given)
+    if counts.dtype.kind not in "iu" and not np.array_equal(counts, np.round(counts)):
+        raise DataError("counts must be whole numbers: how often each row was drawn")
+    taken = counts.astype(np.int64, copy=counts.ndim == 1)
+    if taken.shape != shape or taken.min(initial=0) < 0 or not (taken.max(axis=-1) > 0).all():
+        raise DataError(f"counts must be {shape[-1]} numbers ≥ 0, not all zero, one per row")
+    return taken
 
 
 def as_names(given: Sequence[str] | None, n_features: int) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from fsframe.dataset import Dataset
 from fsframe.errors import DataError, PluginError, RequestError
+from fsframe.given_arrays import as_counts
 from fsframe.params import Parameterised, count_or_fraction, optional, param, stages
 from fsframe.run import Run, make_run
 from fsframe.selection import Selection
@@ -146,13 +147,16 @@ class Selector(Parameterised):
         local = attrs.evolve(data.take_columns(columns), counts=None)
         every = np.arange(data.n_samples)
         local_upstream = _localise_upstream(upstream, columns, every)
-        found = many(local, np.asarray(counts, dtype=np.int64), local_upstream, surroundings)
-        results = []
-        for row, selection in zip(counts, found, strict=True):
+        given = as_counts(counts, (len(counts), data.n_samples))
+        found = many(local, given, local_upstream, surroundings)
+        if len(found) != len(given):
+            raise PluginError(
+                f"{self.method_name()}: _select_many returned {len(found)} selections for "
+                f"{len(given)} resamples"
+            )
+        for selection in found:
             self._check(selection, local)
-            resample = data.with_counts(row)
-            results.append(_globalise(selection, resample, columns, every, upstream, ()))
-        return results
+        return [_globalise(one, data, columns, every, upstream, ()) for one in found]
 
     def check_data(self, data: Dataset) -> None:
         """Raise DataError if `data` holds what this method does not take."""
@@ -339,17 +343,17 @@ def _globalise(
 ) -> Selection:
     """`found` in the numbering of `data`, with the weights that travel past this stage."""
     lifted = found.lift(columns, data.n_features)
-    instance_weights: Any = found.instance_weights
-    if instance_weights is not None and not np.array_equal(rows, np.arange(data.n_samples)):
+    changes: dict[str, Any] = {}
+    own = found.instance_weights
+    if own is not None and not np.array_equal(rows, np.arange(data.n_samples)):
         # A row that stands in `rows` more than once was copied; its weight is the copies' sum.
-        instance_weights = np.bincount(rows, weights=instance_weights, minlength=data.n_samples)
+        changes["instance_weights"] = np.bincount(rows, weights=own, minlength=data.n_samples)
     carried = _carried(lifted, upstream)
-    return attrs.evolve(
-        lifted,
-        **{"instance_weights": instance_weights, **carried},
-        carried=frozenset(carried),
-        warnings=found.warnings + notes,
-    )
+    if carried or found.carried:
+        changes.update(carried, carried=frozenset(carried))
+    if notes:
+        changes["warnings"] = found.warnings + notes
+    return attrs.evolve(lifted, **changes) if changes else lifted
 
 
 def _carried(found: Selection, upstream: Selection | None) -> dict[str, Any]:

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 
 __all__ = ["Batches"]
 
-_LEAST_SECONDS = 0.2
 _AIM_SECONDS = 0.5
 _GROWTH = 32
 # The second size may take as long as this, should a call cost nothing by itself.
@@ -71,8 +70,11 @@ class Batches:
         self._seen = 0
         self._sums = [0.0, 0.0, 0.0, 0.0]
 
-    def size(self, left: int, workers: int = 1) -> int:
-        """How many of the `left` resamples the next batch takes, one of `workers` at work."""
+    def size(self, left: int, workers: int = 1, least: float = 0.0) -> int:
+        """How many of the `left` resamples the next batch takes, one of `workers` at work.
+
+        It takes at least so many seconds, as far as there are as many.
+        """
         seconds = self._pace.get(self._what)
         if seconds is None:
             return 1
@@ -84,10 +86,17 @@ class Batches:
             # Towards the end batches become smaller, so that no worker waits long for the last; not
             # so small that what a call costs whatever it holds becomes more than a quarter.
             share, dear = left / workers, min(4 * self._per_call, _AIM_SECONDS) / seconds
-            size = min(size, max(share / 2, min(share, dear), _LEAST_SECONDS / seconds))
+            size = min(size, max(share / 2, min(share, dear), least / seconds))
         return max(1, min(left, self._most, math.floor(size)))
 
-    def stop(self, start: int, end: int, workers: int = 1, left: int | None = None) -> int:
+    def stop(
+        self,
+        start: int,
+        end: int,
+        workers: int = 1,
+        left: int | None = None,
+        least: float = 0.0,
+    ) -> int:
         """Where the batch that begins at `start` ends, `end` at most.
 
         It ends at a border where one lies between half and twice the size that it would have; a
@@ -97,7 +106,7 @@ class Batches:
         40
         """
         left = end - start if left is None else left
-        size = min(end - start, self.size(left, workers))
+        size = min(end - start, self.size(left, workers, least))
         shared = size < min(end - start, self.size(left))
         last = min(end, start + (size if shared else min(2 * size - 1, self._most)))
         place = bisect_left(self._borders, start + size)

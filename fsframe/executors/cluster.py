@@ -74,6 +74,7 @@ class ClusterEngine(Engine):
     """
 
     mappable = False
+    least_seconds = 0.2
 
     def __init__(self, client: Any, *, owned: bool) -> None:
         super().__init__(client.get_executor(pure=False))

@@ -133,7 +133,8 @@ class Dispatcher:
                 return
             start, stop = waiting.popleft()
             left = stop - start + sum(end - begin for begin, end in waiting)
-            middle = self._batches.stop(start, stop, self._engine.workers, left)
+            engine = self._engine
+            middle = self._batches.stop(start, stop, engine.workers, left, engine.least_seconds)
             if middle < stop:
                 waiting.appendleft((middle, stop))
             self._submit(_Job(start, middle), table, call)

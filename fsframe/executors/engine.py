@@ -36,6 +36,8 @@ class Engine:
     """
 
     mappable = True
+    least_seconds = 0.05
+    """What a task takes at least, where there is as much left to do."""
 
     def __init__(self, executor: Executor, workers: int | None = None) -> None:
         self.executor = executor

@@ -44,42 +44,69 @@ class Urn:
     ) -> None:
         self._n_rows = n_rows
         groups = _groups(y, n_rows)
-        times = np.ones(n_rows, dtype=np.int64) if times is None else times
         # What to draw among, how many, and the classes that must not get lost.
-        self._parts: list[tuple[NDArray[np.intp], int, list[NDArray[np.intp]]]] = []
+        self._parts: list[_Part] = []
         if stratify and y is not None:
             for rows in groups:
-                size = max(int(fraction * times[rows].sum() + 0.5), min(2, rows.size))
-                self._parts.append((np.repeat(rows, times[rows]), size, [rows]))
+                inside = None if times is None else times[rows]
+                total = rows.size if inside is None else int(inside.sum())
+                size = max(int(fraction * total + 0.5), min(2, rows.size))
+                self._parts.append(_Part(rows, size, [np.arange(rows.size)], inside))
         else:
-            copies = np.repeat(np.arange(n_rows), times)
-            self._parts.append((copies, max(int(fraction * copies.size), 2), groups))
+            total = n_rows if times is None else int(times.sum())
+            size = max(int(fraction * total), 2)
+            self._parts.append(_Part(np.arange(n_rows), size, groups, times))
 
     def draw(self, generator: np.random.Generator) -> NDArray[np.int64]:
         """How often each row is drawn in one bootstrap, (n_rows,)."""
         counts = np.zeros(self._n_rows, dtype=np.int64)
-        for copies, size, groups in self._parts:
-            counts += self._redrawn(copies, size, groups, generator)
+        for part in self._parts:
+            counts[part.rows] = part.draw(generator)
         return counts
 
-    def _redrawn(
+
+class _Part:
+    """Some rows that are drawn from by themselves: those of one class, or all.
+
+    Parameters
+    ----------
+    rows : (m,) int
+    size : int
+        How many are drawn.
+    groups : list of (k,) int
+        Places among `rows`, each of a class that must not get lost.
+    times : (m,) int, optional
+        How often each row already counts.
+    """
+
+    def __init__(
         self,
-        copies: NDArray[np.intp],
+        rows: NDArray[np.intp],
         size: int,
         groups: list[NDArray[np.intp]],
-        generator: np.random.Generator,
-    ) -> NDArray[np.int64]:
+        times: NDArray[np.int64] | None,
+    ) -> None:
+        self.rows, self._size, self._groups = rows, size, groups
+        self._copies = None if times is None else np.repeat(np.arange(rows.size), times)
+
+    def draw(self, generator: np.random.Generator) -> NDArray[np.int64]:
+        """How often each row is drawn, (m,)."""
+        copies, n_rows = self._copies, self.rows.size
         for _ in range(_MOST_REDRAWS):
-            drawn = copies[generator.integers(0, copies.size, size)]
-            counts = np.bincount(drawn, minlength=self._n_rows)
-            if all(np.count_nonzero(counts[group]) >= min(2, group.size) for group in groups):
+            drawn = generator.integers(0, n_rows if copies is None else copies.size, self._size)
+            counts = np.bincount(drawn if copies is None else copies[drawn], minlength=n_rows)
+            if all(self._is_there(counts, group) for group in self._groups):
                 return counts
-        smallest = min(group.size for group in groups)
+        smallest = min(group.size for group in self._groups)
         raise DataError(
-            f"npfs: {_MOST_REDRAWS} draws of {size} rows all left a class with fewer than two "
-            f"different rows (the smallest class has {smallest}); draw within the classes "
+            f"npfs: {_MOST_REDRAWS} draws of {self._size} rows all left a class with fewer than "
+            f"two different rows (the smallest class has {smallest}); draw within the classes "
             f"(stratify=true) or draw more rows (fraction)"
         )
+
+    def _is_there(self, counts: NDArray[np.int64], group: NDArray[np.intp]) -> bool:
+        inside = counts if group.size == counts.size else counts[group]
+        return np.count_nonzero(inside) >= min(2, group.size)
 
 
 def bootstrap_counts(
