@@ -233,7 +233,8 @@ class Dataset:
         """
         if counts is None:
             return attrs.evolve(self, counts=None)
-        return attrs.evolve(self, counts=as_counts(counts, (self.n_samples,)))
+        taken = as_counts(counts, (self.n_samples,)).astype(np.int64)
+        return attrs.evolve(self, counts=taken)
 
     def with_labels(self, y: NDArray[Any]) -> Dataset:
         """The same table with other codes (a permutation of the label, for a null distribution)."""

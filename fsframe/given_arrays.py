@@ -106,7 +106,7 @@ def as_mask(given: Any, n_features: int) -> NDArray[np.bool_]:
     return mask
 
 
-def as_counts(given: Any, shape: tuple[int, ...]) -> NDArray[np.int64]:
+def as_counts(given: Any, shape: tuple[int, ...]) -> NDArray[np.integer[Any]]:
     """How often each row is drawn, in one resample or in each of several.
 
     Parameters
@@ -118,8 +118,8 @@ def as_counts(given: Any, shape: tuple[int, ...]) -> NDArray[np.int64]:
 
     Returns
     -------
-    int64 array of that shape
-        A copy, unless there are several resamples.
+    integer array of that shape
+        `given` itself where its type is one of whole numbers.
 
     Raises
     ------
@@ -127,12 +127,13 @@ def as_counts(given: Any, shape: tuple[int, ...]) -> NDArray[np.int64]:
         If it holds other numbers or negative ones, has another shape, or draws no row at all.
     """
     counts = np.asarray(given)
-    if counts.dtype.kind not in "iu" and not np.array_equal(counts, np.round(counts)):
-        raise DataError("counts must be whole numbers: how often each row was drawn")
-    taken = counts.astype(np.int64, copy=counts.ndim == 1)
-    if taken.shape != shape or taken.min(initial=0) < 0 or not (taken.max(axis=-1) > 0).all():
+    if counts.dtype.kind not in "iu":
+        if not np.array_equal(counts, np.round(counts)):
+            raise DataError("counts must be whole numbers: how often each row was drawn")
+        counts = counts.astype(np.int64)
+    if counts.shape != shape or counts.min(initial=0) < 0 or not (counts.max(axis=-1) > 0).all():
         raise DataError(f"counts must be {shape[-1]} numbers ≥ 0, not all zero, one per row")
-    return taken
+    return counts
 
 
 def as_names(given: Sequence[str] | None, n_features: int) -> tuple[str, ...]:

@@ -30,7 +30,7 @@ class Draws(Protocol):
 
     def __len__(self) -> int: ...
 
-    def rows(self, data: Dataset, start: int, stop: int) -> NDArray[np.int64]:
+    def rows(self, data: Dataset, start: int, stop: int) -> NDArray[np.integer[Any]]:
         """The counts of resamples `start` … `stop` − 1, (stop − start, n_samples)."""
         ...
 

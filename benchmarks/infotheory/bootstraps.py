@@ -64,11 +64,10 @@ def drawn(n: int, bootstraps: int) -> NDArray[np.int64]:
 def bit_rows(data: Dataset, counts: NDArray[np.int64]) -> Callable[[], None]:
     """The bare counting of `mim`, ready to be called."""
     encoded, _ = encode(data, Discretiser(), run=RUN)
-    layout, sizes = encoded.layout, np.stack([counts[:, data.y == c].sum(axis=1) for c in (0, 1)])
-    sizes = np.ascontiguousarray(sizes.T)
+    layout = encoded.layout
     n_planes = int(counts.max()).bit_length()
     places = (layout.order, layout.starts, layout.words, n_planes)
-    rows = draw_rows(counts, *places)
+    rows, sizes = draw_rows(counts, *places)
     entropies = clogc_table(int(counts.sum(axis=1).max()))
 
     def work() -> None:

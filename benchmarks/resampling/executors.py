@@ -5,9 +5,10 @@
 Two workers are compared with one process that may use one thread, since that is what each worker
 may use; rounds alternate between the two, so that other load on the machine meets both. On a
 machine that is busy already two workers cannot have two processors, so processor seconds stand
-beside the wall clock, and resamples that only sleep show what sharing out costs by itself. One
-process with two threads is given beside, and what becomes of small runs when starting the workers
-counts too.
+beside the wall clock, and resamples that only sleep show what sharing out costs by itself. What the
+machine gives at most is measured in the same rounds: both workers do the whole serial run at the
+same time, and nothing is shared out. One process with two threads is given beside, and what becomes
+of small runs when starting the workers counts too.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from pathlib import Path
 
 import attrs
@@ -70,14 +72,33 @@ def level_table(n: int, p: int) -> Dataset:
     return Dataset.from_arrays(X, (X[:, :5].sum(axis=1) > 10).astype(int))
 
 
-def workers_against_serial(name: str, text: str, data: Dataset, rounds: int) -> None:
-    chain = Chain.parse(text)
+TABLES = {"xor": xor_table, "levels": level_table}
+
+
+@lru_cache
+def table_of(kind: str, n: int, p: int) -> Dataset:
+    return TABLES[kind](n, p)
+
+
+def serially(text: str, table: tuple[str, int, int]) -> None:
+    """The whole run in one process and thread; what a worker is asked to do by itself."""
+    Chain.parse(text).run(table_of(*table), threads=1)
+
+
+def both_at_once(engine: Engine, text: str, table: tuple[str, int, int]) -> None:
+    for future in [engine.submit(serially, text, table) for _ in range(2)]:
+        future.result()
+
+
+def workers_against_serial(name: str, text: str, table: tuple[str, int, int], rounds: int) -> None:
+    chain, data = Chain.parse(text), table_of(*table)
     expected = chain.run(data, threads=1).digests()
-    alone, together, threaded, others = [], [], [], []
+    alone, together, unshared, threaded, others = [], [], [], [], []
     spent_alone = spent_together = 0.0
     with open_engine("processes", 2) as engine:
         # Starting workers is not measured here: it is the same for a run of a minute and of a day.
         assert chain.run(data, executor=engine).digests() == expected
+        both_at_once(engine, text, table)
         for _ in range(rounds):
             machine, before = busy_seconds(), processor_seconds(engine)
             alone.append(seconds(lambda: chain.run(data, threads=1)))
@@ -87,13 +108,22 @@ def workers_against_serial(name: str, text: str, data: Dataset, rounds: int) -> 
             spent_together += processor_seconds(engine) - between
             ours = processor_seconds(engine) - before
             others.append((busy_seconds() - machine - ours) / (alone[-1] + together[-1]))
+            unshared.append(seconds(lambda: both_at_once(engine, text, table)))
             threaded.append(seconds(lambda: chain.run(data, threads=2)))
     ratios = [one / two for one, two in zip(alone, together, strict=True)]
+    limits = [2 * one / two for one, two in zip(alone, unshared, strict=True)]
+    kept = [whole / (2 * two) for whole, two in zip(unshared, together, strict=True)]
     shown, taken = (", ".join(f"{x:.2f}" for x in numbers) for numbers in (ratios, others))
     print(
         f"{name}: serial {statistics.median(alone):.2f} s, 2 workers "
         f"{statistics.median(together):.2f} s, ratio median {statistics.median(ratios):.2f} "
         f"({shown})"
+    )
+    shown = ", ".join(f"{x:.2f}" for x in limits)
+    print(
+        f"  both workers with the whole run each, at once: ratio median "
+        f"{statistics.median(limits):.2f} ({shown}); of that sharing out keeps "
+        f"{statistics.median(kept):.2f}"
     )
     print(
         f"  processors that others used meanwhile: {taken}; processor seconds "
@@ -271,10 +301,10 @@ def main() -> None:
     print(f"load before: {os.getloadavg()[0]:.1f} on {os.cpu_count()} processors")
     if "immigrate" in asked:
         text = f"immigrate:sigma=1 npfs:n={n},permutations=10,alpha=0.05"
-        workers_against_serial("NPFS over immigrate, 300 × 20", text, xor_table(300, 20), rounds)
+        workers_against_serial("NPFS over immigrate, 300 × 20", text, ("xor", 300, 20), rounds)
     if "mim" in asked:
         text = f"mim:top=20 npfs:n={50 * n},permutations=10,alpha=0.05"
-        table = level_table(5000, 1000)
+        table = ("levels", 5000, 1000)
         workers_against_serial("NPFS over mim, 5000 × 1000, five levels", text, table, rounds)
     if "small" in asked:
         small_runs(min(rounds, 3))

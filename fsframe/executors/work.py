@@ -161,11 +161,11 @@ def _prepare(table: Shared | Parcel, call: Shared | Parcel) -> Prepared:
     return prepared
 
 
-def rows_of(counts: Any, data: Dataset, start: int, stop: int) -> NDArray[np.int64]:
+def rows_of(counts: Any, data: Dataset, start: int, stop: int) -> NDArray[np.integer[Any]]:
     """The counts of some resamples, looked up or drawn."""
     if isinstance(counts, np.ndarray):
-        return counts[start:stop].astype(np.int64, copy=False)
-    drawn: NDArray[np.int64] = counts.rows(data, start, stop)
+        return counts[start:stop]
+    drawn: NDArray[np.integer[Any]] = counts.rows(data, start, stop)
     return drawn
 
 
@@ -201,7 +201,7 @@ def _work(prepared: Prepared, call: Call, task: Task, *, one_thread: bool) -> An
     if task.counts is None:
         counts = rows_of(call.draws, data, task.start, task.stop)
     else:
-        counts = task.counts.astype(np.int64)
+        counts = task.counts
     found = compute(base, data, counts, upstream, run, call.parts)
     seconds = time.perf_counter() - began
     return Answer(content=pack_selections(found, seconds), seconds=seconds)

@@ -26,41 +26,40 @@ BOOTSTRAP_BYTES = 1 << 17
 
 
 def bootstrap_relevance(
-    data: Dataset, counts: NDArray[np.int64], discretiser: Discretiser, run: Run
+    data: Dataset, counts: NDArray[np.integer[Any]], discretiser: Discretiser, run: Run
 ) -> NDArray[np.float64]:
     """I(X_j; Y) in bits as (n_bootstraps, n_features), bins learned inside each bootstrap."""
     encoded, bins = encode(data, discretiser, run=run)
     layout = encoded.layout
-    totals = counts.sum(axis=1)
+    n_planes = max(1, int(counts.max()).bit_length())
+    rows, sizes = draw_rows(counts, layout.order, layout.starts, layout.words, n_planes)
+    totals = sizes.sum(axis=1)
     table = clogc_table(int(totals.max()))
-    class_of = np.zeros((data.n_samples, data.n_classes), np.int64)
-    class_of[np.arange(data.n_samples), data.y] = 1
-    sizes = counts @ class_of
     sum_y = np.array([sum_clogc(drawn) for drawn in sizes])
     bits = np.empty((len(counts), data.n_features))
 
-    def put(columns: Any, sums_j: NDArray[np.float64], sums_jy: NDArray[np.float64]) -> None:
-        relevance = np.log2(totals) + (sums_jy - sums_j - sum_y) / totals
-        bits[:, columns] = np.maximum(relevance, 0.0).T
-
-    n_planes = max(1, int(counts.max()).bit_length())
-    rows = draw_rows(counts, layout.order, layout.starts, layout.words, n_planes)
+    def put(
+        part: slice, columns: Any, sums_j: NDArray[np.float64], sums_jy: NDArray[np.float64]
+    ) -> None:
+        n = totals[part, None]
+        relevance = np.log2(n) + (sums_jy - sums_j - sum_y[part, None]) / n
+        bits[part, columns] = np.maximum(relevance, 0.0)
 
     def count_packed(k: int) -> None:
         chunk = encoded.chunk(k)
-        sums = np.empty((2, len(counts), len(chunk.packed)))
+        # Bins of other columns differ from bootstrap to bootstrap.
+        live = np.flatnonzero((chunk.packed >= 0) & bins.as_levels[chunk.packed])
         # As many bootstraps at a time as their counts stay in the cache.
         width = max(1, BOOTSTRAP_BYTES // (8 * n_planes * layout.n_words))
         for first in range(0, len(counts), width):
-            part = slice(first, first + width)
+            part = slice(first, min(first + width, len(counts)))
+            sums = np.empty((2, part.stop - first, len(chunk.packed)))
             packed_sums(
                 chunk.planes, chunk.offsets, chunk.block_levels, layout.words,
-                rows[first * n_planes : (first + width) * n_planes], n_planes, sizes[part], table,
-                0, len(chunk.block_levels), sums[0, part], sums[1, part],
+                rows[first * n_planes : part.stop * n_planes], n_planes, sizes[part], table,
+                0, len(chunk.block_levels), sums[0], sums[1],
             )  # fmt: skip
-        # Bins of other columns differ from bootstrap to bootstrap.
-        live = np.flatnonzero((chunk.packed >= 0) & bins.as_levels[chunk.packed])
-        put(chunk.packed[live], sums[0][:, live].T, sums[1][:, live].T)
+            put(part, chunk.packed[live], sums[0][:, live], sums[1][:, live])
 
     packed = bins.as_levels & (bins.n_levels <= PACKED_LEVELS)
     if packed.any():
@@ -69,7 +68,7 @@ def bootstrap_relevance(
         return bits
 
     draws, order, starts = draws_by_class(counts, data.y, data.n_classes)
-    y, drawn = data.y[order], counts[:, order]
+    y, drawn = data.y[order], counts[:, order].astype(np.int64, copy=False)
 
     def count_listed(bound: tuple[int, int]) -> None:
         start, stop = bound
@@ -99,7 +98,7 @@ def bootstrap_relevance(
                 codes.astype(kind), n_levels, fine_edges, edges, edge_starts, draws, starts, table,
                 fine, sums_j, sums_jy,
             )  # fmt: skip
-            put([j], sums_j[None], sums_jy[None])
+            put(slice(None), [j], sums_j[:, None], sums_jy[:, None])
 
     in_threads(run.threads, count_listed, encoded.bounds)
     return bits

@@ -21,13 +21,13 @@ __all__ = ["draw_rows", "draws_by_class", "packed_sums", "relevance_sums"]
 
 
 def draws_by_class(
-    counts: NDArray[np.int64], y: NDArray[np.int64], n_classes: int
+    counts: NDArray[np.integer[Any]], y: NDArray[np.int64], n_classes: int
 ) -> tuple[NDArray[Any], NDArray[np.int64], NDArray[np.int64]]:
     """Bootstrap counts with samples sorted by class, as short integers.
 
     Parameters
     ----------
-    counts : (n_bootstraps, n_samples) int64
+    counts : (n_bootstraps, n_samples) integers
     y : (n_samples,) int64
         Class codes.
 
@@ -52,7 +52,7 @@ def draw_rows(counts, order, starts, words, n_planes):  # type: ignore[no-untype
 
     Parameters
     ----------
-    counts : (n_bootstraps, n_samples) int64, below 2 ** n_planes
+    counts : (n_bootstraps, n_samples) integers, below 2 ** n_planes
     order : (n_samples,) int64
         Row behind each sample.
     starts, words : (n_classes + 1,) int64
@@ -61,22 +61,26 @@ def draw_rows(counts, order, starts, words, n_planes):  # type: ignore[no-untype
 
     Returns
     -------
-    (n_bootstraps · n_planes, n_words) uint64
+    rows : (n_bootstraps · n_planes, n_words) uint64
         Row ``b · n_planes + i`` holds bit i of the counts of bootstrap b.
+    sizes : (n_bootstraps, n_classes) int64
+        Samples drawn of each class.
     """
     n_words = words[words.size - 1]
     rows = np.zeros((counts.shape[0] * n_planes, n_words), np.uint64)
+    sizes = np.zeros((counts.shape[0], starts.size - 1), np.int64)
     for b in range(counts.shape[0]):
         drawn = counts[b]
         for c in range(starts.size - 1):
             for i in range(starts[c], starts[c + 1]):
-                count = drawn[order[i]]
+                count = np.int64(drawn[order[i]])
+                sizes[b, c] += count
                 place = i - starts[c]
                 word = words[c] + place // 64
                 bit = np.uint64(place % 64)
                 for plane in range(n_planes):
                     rows[b * n_planes + plane, word] |= np.uint64((count >> plane) & 1) << bit
-    return rows
+    return rows, sizes
 
 
 @njit()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any, ClassVar
 
 import attrs
 import numpy as np
@@ -50,6 +51,8 @@ class Mim(PairParameters, EstimatorParameters, ScoredFilter):
     array([1., 0.])
     """
 
+    takes_short_counts: ClassVar[bool] = True
+
     def check_parameters(self) -> Iterator[str]:
         yield from super().check_parameters()
         if self.estimator == "knn" and self.missing == "level":
@@ -76,7 +79,11 @@ class Mim(PairParameters, EstimatorParameters, ScoredFilter):
         return self.ranking(self.in_unit(bits), data, {}, (estimation_note(bits),))
 
     def _select_many(
-        self, data: Dataset, counts: NDArray[np.int64], upstream: Selection | None, run: Run
+        self,
+        data: Dataset,
+        counts: NDArray[np.integer[Any]],
+        upstream: Selection | None,
+        run: Run,
     ) -> list[Selection]:
         """One Selection per bootstrap, all counted in one pass over the table."""
         counted = self.estimator == "plug-in" and self.pairs == "none"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from hashlib import blake2b
+from typing import Any
 
 import attrs
 import numpy as np
@@ -84,9 +85,16 @@ class BootstrapDraws:
             f"fraction={self.fraction!r} stratify={self.stratify} {times}"
         )
 
-    def rows(self, data: Dataset, start: int, stop: int) -> NDArray[np.int64]:
-        """Bootstraps `start` … `stop` − 1 as counts per row, (stop − start, n_samples)."""
-        counts = np.empty((stop - start, data.n_samples), dtype=np.int64)
+    def rows(self, data: Dataset, start: int, stop: int) -> NDArray[np.integer[Any]]:
+        """Bootstraps `start` … `stop` − 1 as counts per row, (stop − start, n_samples).
+
+        Short integers as long as no count can exceed them: a thousand bootstraps of many rows
+        leave the cache, and then moving them costs more than drawing them.
+        """
+        drawn_from = data.n_samples if self.times is None else int(self.times.sum())
+        # A class may be drawn two rows more often than its share.
+        short = drawn_from + 2 * data.n_classes < 1 << 16
+        counts = np.empty((stop - start, data.n_samples), dtype=np.uint16 if short else np.int64)
         for begin, end in runs_of(self.labellings[start:stop]):
             labelling = int(self.labellings[start + begin])
             codes = class_codes(permuted(data, self.streams, labelling))
@@ -96,7 +104,7 @@ class BootstrapDraws:
                 counts[place] = urn.draw(self.streams.generator(DRAWS, labelling, number))
         return counts
 
-    def one_by_one(self, data: Dataset) -> Iterator[NDArray[np.int64]]:
+    def one_by_one(self, data: Dataset) -> Iterator[NDArray[np.integer[Any]]]:
         """All of them in order, few at a time in memory."""
         for start in range(0, len(self), 32):
             yield from self.rows(data, start, min(len(self), start + 32))

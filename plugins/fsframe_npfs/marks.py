@@ -199,7 +199,13 @@ def tally(marks: Sequence[NDArray[np.int64]]) -> tuple[NDArray[np.int64], NDArra
     >>> [a.tolist() for a in tally([np.array([1, 4]), np.array([4])])]
     [[1, 4], [1, 2]]
     """
-    codes, counts = np.unique(np.concatenate([*marks, np.zeros(0, np.int64)]), return_counts=True)
+    found = np.concatenate([*marks, np.zeros(0, np.int64)])
+    # Codes of features are few and small, those of pairs may be neither.
+    if found.max(initial=0) <= found.size:
+        counts = np.bincount(found)
+        codes = np.flatnonzero(counts)
+        return codes, counts[codes]
+    codes, counts = np.unique(found, return_counts=True)
     return codes.astype(np.int64), counts.astype(np.int64)
 
 

@@ -187,8 +187,41 @@ def test_a_fast_way_through_many_resamples_is_used_and_checked() -> None:
         def _select_many(self, data: Dataset, counts: Any, upstream: Any, run: Run) -> Any:
             return []
 
-    with pytest.raises(ValueError, match="shorter"):
+    with pytest.raises(PluginError, match="returned 0 selections for 2 resamples"):
         Short().select_many(table(), np.ones((2, 6), int))
+
+
+@pytest.mark.parametrize(("short", "expected"), [(False, np.int64), (True, np.uint16)])
+def test_short_counts_reach_only_those_who_take_them(short: bool, expected: type) -> None:
+    seen = []
+
+    class Fast(Mean):
+        takes_short_counts = short
+
+        def _select_many(self, data: Dataset, counts: Any, upstream: Any, run: Run) -> Any:
+            seen.append(counts.dtype)
+            return [Selection(selected=[0], scores=np.ones(data.n_features)) for _ in counts]
+
+    Fast().select_many(table(), np.ones((2, 6), np.uint16))
+    assert seen == [expected]
+
+
+@pytest.mark.parametrize(
+    ("counts", "what"),
+    [
+        (np.ones((2, 5), int), "6 numbers"),
+        (np.array([[1] * 6, [0] * 6]), "not all zero"),
+        (np.array([[1] * 6, [2, -1, 0, 1, 1, 1]]), "≥ 0"),
+        (np.full((2, 6), 0.5), "whole numbers"),
+    ],
+)
+def test_counts_of_many_resamples_are_looked_at_before_a_fast_way(counts: Any, what: str) -> None:
+    class Fast(Mean):
+        def _select_many(self, data: Dataset, counts: Any, upstream: Any, run: Run) -> Any:
+            raise AssertionError("not to be called")
+
+    with pytest.raises(DataError, match=what):
+        Fast().select_many(table(), counts)
 
 
 def test_a_wrapping_stage_without_anything_to_wrap_says_what_to_do() -> None:
