@@ -70,6 +70,8 @@ WIDE, LONG = ["COL", "GLI", "BRE"], ["WAV", "ELE"]
 SCREEN = "anova-f:top=500"
 UNSCREENED = ("IMF",)
 PROTOTYPES = "prototypes=500"
+# The other methods take all rows of WAV; on ELE tuning IM4E alone would take hours a repetition.
+MORE_PROTOTYPES = "prototypes=2000"
 
 ONLY_ON = {"IMF": WIDE, "IGP": LONG}
 """Ways to a figure that make sense on these sets only."""
@@ -131,7 +133,10 @@ def chain_of(method: str, name: str) -> str:
     if name in WIDE and method not in UNSCREENED:
         return f"{SCREEN} {base}"
     if name in LONG and "prototypes=" not in base:
-        return base.replace("immigrate:", f"immigrate:{PROTOTYPES},")
+        base = base.replace("immigrate:", f"immigrate:{PROTOTYPES},")
+        if name == "ELE" and method in ("IM4", "BIM"):
+            base = base.replace("im4e:", f"im4e:{MORE_PROTOTYPES},")
+            base = base.replace("bim-vote", f"bim-vote:{MORE_PROTOTYPES}")
     return base
 
 

@@ -14,6 +14,7 @@ from fsframe.selection import PairWeights, Selection, rank_by_score
 from fsframe.selector import Selector
 from fsframe_margin.blas import one_blas_thread
 from fsframe_margin.boosted_settings import BoostedSettings
+from fsframe_margin.prototypes import prototype_note
 from fsframe_margin.training import row_notes, training_of
 
 __all__ = ["Bim"]
@@ -33,6 +34,8 @@ class Bim(BoostedSettings, Selector):
         Where W starts in every round.
     standardize : bool
         Bring columns to mean 0 and standard deviation 1 first.
+    prototypes : int ≥ 4, optional
+        Learn the rounds from about so many rows where there are more.
 
     Notes
     -----
@@ -65,7 +68,9 @@ class Bim(BoostedSettings, Selector):
     @one_blas_thread
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
         training = training_of("bim", data, upstream, self.standardize)
-        _, rounds = self.boosted(data, training, upstream, run)
+        rows = len(training.y)
+        training = self.learners(training, run)
+        rounds = self.boosted(data, training, upstream, run)
         mean = np.tensordot(rounds.alpha, rounds.weights, axes=1)
         W = training.spread(mean / np.linalg.norm(mean))
         scores = (W**2).sum(axis=1)
@@ -96,7 +101,7 @@ class Bim(BoostedSettings, Selector):
                 "start": rounds.starts,
                 "main-effect": np.diag(W) ** 2,
             },
-            warnings=(*row_notes(training), *notes),
+            warnings=(*row_notes(training), *prototype_note(training, rows), *notes),
         )
 
     def _select_many(

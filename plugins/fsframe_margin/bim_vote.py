@@ -13,7 +13,7 @@ from fsframe.dataset import Dataset
 from fsframe.run import Run
 from fsframe.selection import Selection
 from fsframe_margin.blas import one_blas_thread
-from fsframe_margin.boosted_settings import BoostedSettings
+from fsframe_margin.boosted_settings import BoostedSettings, pair_space
 from fsframe_margin.training import Training, training_of
 
 __all__ = ["BimVote", "FittedBim"]
@@ -54,6 +54,9 @@ class BimVote(BoostedSettings, Classifier):
     ----------
     rounds, sigma_max, sigma_min, max_iter, update, line_search, start, standardize
         As for the selector `bim`.
+    prototypes : int ≥ 4, optional
+        Learn the rounds from about so many rows where there are more; votes are counted against
+        all rows.
 
     Notes
     -----
@@ -77,5 +80,5 @@ class BimVote(BoostedSettings, Classifier):
     @one_blas_thread
     def _fit(self, data: Dataset, upstream: Selection | None, run: Run) -> FittedBim:
         training = training_of(self.method_name(), data, upstream, self.standardize)
-        space, rounds = self.boosted(data, training, upstream, run)
-        return FittedBim(training=training, space=space, rounds=rounds)
+        rounds = self.boosted(data, self.learners(training, run), upstream, run)
+        return FittedBim(training=training, space=pair_space(training, run), rounds=rounds)

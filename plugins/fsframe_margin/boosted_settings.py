@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 import numpy as np
@@ -14,13 +14,31 @@ from fsframe.errors import DataError
 from fsframe.params import Parameterised, choice, flag, integer, param, real
 from fsframe.run import Run
 from fsframe.selection import Selection
+from fsframe_margin.prototypes import prototypes_parameter, with_prototypes
 from fsframe_margin.training import Training
 
-__all__ = ["BoostedSettings"]
+if TYPE_CHECKING:
+    from fsframe_margin.boosting import Boosted
+    from fsframe_margin.margins import PairSpace
+
+__all__ = ["BoostedSettings", "pair_space"]
 
 Floats = NDArray[np.float64]
 
 _PAPER = "Zhao, Hong, Liu"
+
+# Key of the stream that draws prototypes; those of the rounds are their numbers.
+_PROTOTYPES = 1 << 31
+
+
+def pair_space(training: Training, run: Run) -> PairSpace:
+    """All pairs of the rows of `training`, within the bounds of `run`."""
+    from fsframe_margin.margins import PairSpace
+
+    return PairSpace(
+        training.X, training.y, training.outer, training.count,
+        threads=run.threads, memory=run.memory,
+    )  # fmt: skip
 
 
 # without slots, or it could not stand beside Selector or Classifier among the bases
@@ -63,16 +81,23 @@ class BoostedSettings(Parameterised):
         True, flag(), help="Columns to mean 0 and standard deviation 1, learned from these rows."
     )
 
+    prototypes: int | None = prototypes_parameter()
+
     def check_parameters(self) -> Iterator[str]:
         if self.sigma_min > self.sigma_max:
             yield "sigma_min must not be larger than sigma_max"
 
+    def learners(self, training: Training, run: Run) -> Training:
+        """The rows that the rounds learn from: all of them, or prototypes."""
+        if self.prototypes is None:
+            return training
+        return with_prototypes(training, self.prototypes, run.generator(_PROTOTYPES))
+
     def boosted(
         self, data: Dataset, training: Training, upstream: Selection | None, run: Run
-    ) -> tuple[Any, Any]:
-        """The space of pairs, and the rounds on it; finished ones are kept with the run."""
+    ) -> Boosted:
+        """The rounds on the rows of `training`; finished ones are kept with the run."""
         from fsframe_margin.boosting import boost, sigma_path
-        from fsframe_margin.margins import PairSpace
 
         size = training.varying.size
         held = 16 * self.rounds * size * size
@@ -82,12 +107,9 @@ class BoostedSettings(Parameterised):
                 f"weights, more than the {run.memory / 2**30:.1f} GiB allowed; screen first "
                 "(`im4e bim`), lower rounds, or raise the memory bound"
             )
-        space = PairSpace(
-            training.X, training.y, training.outer, training.count,
-            threads=run.threads, memory=run.memory,
-        )  # fmt: skip
+        space = pair_space(training, run)
         units = run.units(f"{type(self).__name__} {self.values()}", data, upstream)
-        rounds = boost(
+        return boost(
             space,
             sigma_path(self.sigma_max, self.sigma_min, self.rounds),
             training.n_classes,
@@ -100,7 +122,6 @@ class BoostedSettings(Parameterised):
             tol=1e-5 if self.line_search else 0.0,
             keep_best=self.line_search,
         )
-        return space, rounds
 
     def _starts(self, training: Training, upstream: Selection | None, run: Run) -> Any:
         from fsframe_margin.arriving_weights import arriving_matrix

@@ -14,6 +14,7 @@ from fsframe.run import Run
 from fsframe.selection import Selection, rank_by_score
 from fsframe.selector import Selector
 from fsframe_margin.blas import one_blas_thread
+from fsframe_margin.prototypes import prototype_note, prototypes_parameter, with_prototypes
 from fsframe_margin.training import Training, row_notes, training_of
 
 __all__ = ["Im4e"]
@@ -39,7 +40,7 @@ class Im4e(Selector):
         Where w starts.
     threshold : float > 0
         Kept are columns with a weight above threshold/A.
-    standardize, folds
+    standardize, folds, prototypes
         As in `immigrate`.
 
     Notes
@@ -98,12 +99,16 @@ class Im4e(Selector):
         True, flag(), help="Columns to mean 0 and standard deviation 1, learned from these rows."
     )
     folds: int = param(5, integer(2), help="Inner folds for sigma=cv.")
+    prototypes: int | None = prototypes_parameter()
 
     @one_blas_thread
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
         from fsframe_margin.margins import PairSpace
 
         training = training_of("im4e", data, upstream, self.standardize)
+        rows = len(training.y)
+        if self.prototypes is not None:
+            training = with_prototypes(training, self.prototypes, run.generator(2))
         start = self._start(training, upstream, run)
         sigma, tables = self._sigma(training, start, run)
         space = PairSpace(
@@ -135,7 +140,7 @@ class Im4e(Selector):
                 "sigma": np.array([sigma]),
                 **tables,
             },
-            warnings=(*row_notes(training), *notes),
+            warnings=(*row_notes(training), *prototype_note(training, rows), *notes),
         )
 
     def _select_many(

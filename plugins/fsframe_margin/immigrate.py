@@ -17,7 +17,7 @@ from fsframe.selection import Selection
 from fsframe.selector import Selector
 from fsframe_margin.blas import one_blas_thread
 from fsframe_margin.immigrate_result import descent_notes, immigrate_result
-from fsframe_margin.prototypes import with_prototypes
+from fsframe_margin.prototypes import prototype_note, prototypes_parameter, with_prototypes
 from fsframe_margin.training import Training, row_notes, training_of
 
 if TYPE_CHECKING:
@@ -191,12 +191,7 @@ class Immigrate(Selector):
         help="Leave features that were screened out away, or add them back as diagonal terms.",
         source=f"{_PAPER}, §3.6",
     )
-    prototypes: int | None = param(
-        None,
-        optional(integer(4)),
-        help="With more rows than this, learn from so many drawn ones, weighted for their classes.",
-        source=f"{_PAPER}, §6, second direction",
-    )
+    prototypes: int | None = prototypes_parameter()
 
     def check_parameters(self) -> Iterator[str]:
         if self.l1 > 0 and self.update != "elementwise":
@@ -239,11 +234,7 @@ class Immigrate(Selector):
                 fit, sigma, pruned, tables = self._fit(training, inner, run)
         tables = {"sigma": np.array([sigma]), "pruned": np.array([pruned]), **tables}
         notes = list(row_notes(training))
-        if len(training.y) < rows:
-            notes.append(
-                f"learned from {len(training.y)} of {rows} rows, weighted for their classes "
-                "(prototypes); another seed draws others"
-            )
+        notes += prototype_note(training, rows)
         notes += descent_notes(fit.descent, self.line_search)
         return immigrate_result(training, fit, sigma, self.keep_count, tables, notes)
 

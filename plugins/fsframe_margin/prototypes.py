@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
 import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from fsframe.params import integer, optional, param
 from fsframe_margin.training import Training
 
-__all__ = ["drawn_prototypes", "with_prototypes"]
+__all__ = ["drawn_prototypes", "prototype_note", "prototypes_parameter", "with_prototypes"]
+
+
+def prototypes_parameter() -> Any:
+    """The parameter of methods that can learn from some of the rows."""
+    return param(
+        None,
+        optional(integer(4)),
+        help="With more rows than this, learn from so many drawn ones, weighted for their classes.",
+        source="Zhao, Hong, Liu, §6, second direction",
+    )
 
 
 def drawn_prototypes(
@@ -56,3 +70,12 @@ def with_prototypes(training: Training, n: int, generator: np.random.Generator) 
         outer=outer,
         count=count,
     )
+
+
+def prototype_note(training: Training, rows: int) -> Iterator[str]:
+    """A remark where `training` holds prototypes in the place of `rows` rows."""
+    if len(training.y) < rows:
+        yield (
+            f"learned from {len(training.y)} of {rows} rows, weighted for their classes "
+            "(prototypes); another seed draws others"
+        )

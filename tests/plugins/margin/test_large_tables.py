@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import attrs
 import numpy as np
 import pytest
 
@@ -9,8 +10,11 @@ from fsframe.dataset import Dataset
 from fsframe.errors import DataError, RequestError
 from fsframe.run import Run
 from fsframe_margin import implicit_weights, tiled_passes
+from fsframe_margin.bim import Bim
+from fsframe_margin.bim_vote import BimVote
 from fsframe_margin.descent import descend
 from fsframe_margin.diagonal_rest import DiagonalRestSpace
+from fsframe_margin.im4e import Im4e
 from fsframe_margin.immigrate import Immigrate
 from fsframe_margin.implicit_descent import descend_implicit
 from fsframe_margin.implicit_weights import ImplicitPairs, ImplicitWeights
@@ -204,6 +208,41 @@ def test_screened_features_can_come_back_as_diagonal_terms(wide):
     assert np.all(np.diff(found.tables["cost"]) < 0)
     with pytest.raises(RequestError, match="screened=diagonal needs screen"):
         Immigrate(screened="diagonal")
+
+
+@pytest.fixture(scope="module")
+def many_rows():
+    rng = np.random.default_rng(2)
+    X, y = rng.standard_normal((1000, 4)), np.repeat([0, 1, 2], [600, 390, 10])
+    X[:, 1] += y
+    X[:, 3] += 0.7 * (y > 0)
+    return Dataset.from_arrays(X, y)
+
+
+@pytest.mark.parametrize("method", [Im4e(), Bim(rounds=5)])
+def test_other_methods_learn_from_prototypes_too(method, many_rows):
+    full = method.select(many_rows)
+    few = attrs.evolve(method, prototypes=300).select(many_rows, seed=3)
+    assert any("learned from 300 of 1000 rows" in note for note in few.warnings)
+    assert 0 < np.abs(few.scores - full.scores).max() < 0.2
+    assert few.selected[0] == full.selected[0] == 1
+    np.testing.assert_array_equal(
+        few.scores, attrs.evolve(method, prototypes=300).select(many_rows, seed=3).scores
+    )
+    other = attrs.evolve(method, prototypes=300).select(many_rows, seed=4)
+    assert (other.scores != few.scores).any()
+    all_of_them = attrs.evolve(method, prototypes=1000).select(many_rows)
+    np.testing.assert_array_equal(all_of_them.scores, full.scores)
+    assert all_of_them.warnings == full.warnings
+
+
+def test_rounds_learned_from_prototypes_vote_against_all_rows(many_rows):
+    full = BimVote(rounds=5).fit(many_rows)
+    few = BimVote(rounds=5, prototypes=300).fit(many_rows)
+    assert few.inner.space.n_rows == full.inner.space.n_rows == 1000
+    assert not np.array_equal(few.inner.rounds.weights, full.inner.rounds.weights)
+    agree = few.predict(many_rows.X) == full.predict(many_rows.X)
+    assert agree.mean() > 0.9
 
 
 def test_prototypes_stand_for_their_class():
