@@ -323,9 +323,10 @@ def _columns(data: Dataset, upstream: Selection | None) -> NDArray[np.intp]:
             f"the stage on the left saw {upstream.n_features} columns, {data.name!r} has "
             f"{data.n_features}: both must be of one table"
         )
-    if upstream is None:
-        return np.arange(data.n_features)
-    return np.sort(upstream.selected)
+    columns = np.arange(data.n_features) if upstream is None else np.sort(upstream.selected)
+    # Results hold it as it is, the same array in all of many resamples.
+    columns.setflags(write=False)
+    return columns
 
 
 def _localise_upstream(

@@ -42,6 +42,7 @@ METHODS = {
     "IG1": f"immigrate:sigma=1,{PACKAGE},top=1.0 margin",
     "IGP": "immigrate:prototypes=2000,sigma=cv,top=1.0 margin",
     "BIP": "bim-vote:update=psd-clip,line-search=false",
+    "BI3": "bim-vote:rounds=3,sigma-min=0.02,update=psd-clip,line-search=false",
     "IM1": "im4e:sigma=1,max-iter=10,top=1.0 margin",
     "IMF": "im4e:sigma=cv,top=1.0 margin",
     "RE1": "relief:m=1,top=1.0 weighted-knn:k=1",
@@ -55,8 +56,9 @@ METHODS = {
     '"min_samples_leaf":7,"ccp_alpha":0.005}',
 }
 VARIANTS = {
-    "IGT": ("IGR", "IG1", "IGP"), "BIM": ("BIP",), "IM4": ("IM1", "IMF"), "REL": ("RE1", "RES"),
-    "RFF": ("RFS",), "LOGO": ("LOM",), "DT": ("DTR",), "GFP": ("GFZ",), "LDA": ("LDE",),
+    "IGT": ("IGR", "IG1", "IGP"), "BIM": ("BIP", "BI3"), "IM4": ("IM1", "IMF"),
+    "REL": ("RE1", "RES"), "RFF": ("RFS",), "LOGO": ("LOM",), "DT": ("DTR",), "GFP": ("GFZ",),
+    "LDA": ("LDE",),
 }  # fmt: skip
 VARIANT_OF = {variant: method for method, many in VARIANTS.items() for variant in many}
 YARDSTICKS = ("1NN", "3NN", "NBC", "LDA", "DT")
@@ -152,7 +154,8 @@ def guess(method: str, table: Dataset) -> float:
     n, p = min(table.n_samples, 10_000), 500 if wide else table.n_features
     price = {
         "IM4": 20e-6, "IMF": 20e-6, "IGT": 15e-6, "IGP": 15e-6, "IGR": 5e-6, "EGT": 30e-6,
-        "BIM": 15e-6, "BIP": 15e-6, "B4G": 25e-6, "LOGO": 30e-6, "GFP": 10e-6, "IG1": 1e-6,
+        "BIM": 15e-6, "BIP": 15e-6, "BI3": 5e-7, "B4G": 25e-6, "LOGO": 30e-6, "GFP": 10e-6,
+        "IG1": 1e-6,
     }  # fmt: skip
     if n > 3000 and method in ("IGT", "IGR", "IG1", "IGP"):
         n = 3600 if method == "IGP" else 900

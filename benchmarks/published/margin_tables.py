@@ -159,8 +159,9 @@ def write_all(found: Found, printed: list[Printed], folder: Path, name: str) -> 
         "*equal*: the difference is within twice that.",
         f"Sets: {', '.join(sets)}. Chains: {chains}. With more than 1000 features all but IMF "
         "stand behind `anova-f:top=500`, inside the fold; on WAV and ELE immigrate learns from 500 "
-        "prototypes. IGR, IG1, IGP, BIP, IM1, IMF, RE1, RES, RFS, LOM, GFZ, LDE and DTR are other "
-        "ways to what was printed as IGT, BIM, IM4, REL, RFF, LOGO, GFP, LDA and DT.",
+        "prototypes, on ELE IM4 and BIM from 2000. IGR, IG1, IGP, BIP, BI3, IM1, IMF, RE1, RES, "
+        "RFS, LOM, GFZ, LDE and DTR are other ways to what was printed as IGT, BIM, IM4, REL, RFF, "
+        "LOGO, GFP, LDA and DT.",
         f"Of {len(verdicts)} figures (variants apart) {verdicts.count('equal')} are equal, "
         f"{verdicts.count('above')} above and {verdicts.count('below')} below.",
     ]

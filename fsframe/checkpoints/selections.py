@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.checkpoints.packing import pack, unpack
-from fsframe.checkpoints.stacking import apart, together
+from fsframe.checkpoints.stacking import apart, cut, together
 from fsframe.errors import StoreError
 from fsframe.selection import PairWeights, Selection
 
@@ -74,12 +74,39 @@ def pack_selections(selections: Sequence[Selection], meta: Any = None) -> bytes:
     >>> copy.selected, copy.warnings
     (array([1]), ('weak',))
     """
+    if 1 < len(selections) <= _MOST_ALIKE and _alike_but_for_selected(selections):
+        first = selections[0]
+        rest = {f"every/{n}": array for n, array in _arrays(first).items() if n != "selected"}
+        lists = together([{"selected": found.selected} for found in selections])
+        head = [list(first.warnings), sorted(first.carried)]
+        return pack(lists | rest, {"selections": [head], "times": len(selections), "meta": meta})
     listed = [_arrays(selection) for selection in selections]
     heads = [[list(found.warnings), sorted(found.carried)] for found in selections]
     outer: dict[str, Any] = {"selections": heads, "meta": meta}
     if 1 < len(heads) <= _MOST_ALIKE and all(head == heads[0] for head in heads):
         outer = {"selections": heads[:1], "times": len(heads), "meta": meta}
     return pack(together(listed), outer)
+
+
+def _alike_but_for_selected(selections: Sequence[Selection]) -> bool:
+    """Whether only the kept columns differ, as far as a quick look can tell.
+
+    Those are the results of thousands of resamples of which nothing else is wanted; the bytes are
+    those of a closer look.
+    """
+    one = selections[0]
+    return all(
+        found.scores is one.scores
+        and found.features_in is one.features_in
+        and found.weights is None
+        and found.pair_weights is None
+        and found.instance_weights is None
+        and found.warnings == one.warnings
+        and found.carried == one.carried
+        and not found.model
+        and not found.tables
+        for found in selections
+    )
 
 
 def unpack_selections(
@@ -107,12 +134,16 @@ def unpack_selections(
     alike = type(times) is int and 1 <= times <= _MOST_ALIKE
     if not alike or (times > 1 and len(heads) != 1):
         raise StoreError("it does not say how many selections it holds")
-    grouped = apart(arrays, len(heads) * times)
-    if times > 1 and all(name in _SELECTED or name.startswith("every/") for name in arrays):
+    every = {name: array for name, array in arrays.items() if name not in _SELECTED}
+    lists = arrays.keys() - every.keys()
+    if times > 1 and len(lists) == 2 and all(name.startswith("every/") for name in every):
         # Thousands that differ in the kept columns only: the rest is looked at once.
-        first = _selection(heads[0], grouped[0])
-        found = [first, *_with_others(first, grouped[1:])]
+        if "every/selected" in every:
+            raise StoreError("it holds two lists of kept columns")
+        kept = cut(arrays["joined/selected"], arrays["sizes/selected"], times)
+        found = _with_each(_selection(heads[0], apart(every, 1)[0] | {"selected": kept[0]}), kept)
     else:
+        grouped = apart(arrays, len(heads) * times)
         found = [_selection(h, g) for h, g in zip(heads * times, grouped, strict=True)]
     for selection in found if shape is not None else ():
         problems = selection.problems(*shape)  # type: ignore[misc]
@@ -160,12 +191,9 @@ def _selection(head: Any, arrays: dict[str, NDArray[Any]]) -> Selection:
         raise StoreError(f"it holds an unsound selection: {error}") from None
 
 
-def _with_others(
-    first: Selection, groups: Sequence[dict[str, NDArray[Any]]]
-) -> Iterator[Selection]:
+def _with_each(one: Selection, kept: Sequence[NDArray[Any]]) -> list[Selection]:
     try:
-        for arrays in groups:
-            yield first.with_selected(arrays["selected"]) if "selected" in arrays else first
+        return [one.with_selected(selected) for selected in kept]
     except ValueError as error:
         raise StoreError(f"it holds an unsound selection: {error}") from None
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from fsframe.errors import StoreError
 
-__all__ = ["apart", "together"]
+__all__ = ["apart", "cut", "together"]
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -78,7 +78,7 @@ def apart(arrays: Mapping[str, NDArray[Any]], n: int) -> list[Arrays]:
         if owner == "every":
             pieces = dict.fromkeys(range(n), array)
         elif owner == "joined":
-            pieces = dict(enumerate(_cut(array, arrays.get(f"sizes/{name}"), n)))
+            pieces = dict(enumerate(cut(array, arrays.get(f"sizes/{name}"), n)))
         elif owner == "sizes":
             if f"joined/{name}" not in arrays:
                 raise StoreError(f"it holds sizes of nothing: {name[:40]!r}")
@@ -93,7 +93,8 @@ def apart(arrays: Mapping[str, NDArray[Any]], n: int) -> list[Arrays]:
     return found
 
 
-def _cut(array: NDArray[Any], sizes: NDArray[Any] | None, n: int) -> list[NDArray[Any]]:
+def cut(array: NDArray[Any], sizes: NDArray[Any] | None, n: int) -> list[NDArray[Any]]:
+    """The `n` lists that were put end to end in `array`; StoreError if `sizes` do not fit."""
     if (
         array.ndim != 1
         or sizes is None
