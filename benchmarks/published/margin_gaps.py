@@ -143,7 +143,7 @@ def im4e_settings(row: Row, evidence: Evidence) -> str:
     if row["method"] != "IM4" or found is None or not row["table"].startswith("IMMIGRATE"):
         return ""
     best, near = found["best σ"], found["nearest σ"]
-    if abs(near - row["published %"]) > OVER:
+    if abs(near - row["published %"]) > min(OVER, abs(row["difference"]) / 2):
         return ""
     if row["difference"] > 0:
         return f"the choice of σ: {found['which one']:g} in every fold gives {near:.1f}"
