@@ -294,7 +294,9 @@ def stopping() -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--n", type=int, default=20, help="bootstraps of each test")
+    parser.add_argument(
+        "--n", type=int, default=20, help="bootstraps over immigrate; a hundredth of those over mim"
+    )
     parser.add_argument("--only", default="immigrate,mim,small,overhead,sharing,units,stop")
     options = parser.parse_args()
     rounds, n, asked = options.rounds, options.n, options.only.split(",")
@@ -303,7 +305,7 @@ def main() -> None:
         text = f"immigrate:sigma=1 npfs:n={n},permutations=10,alpha=0.05"
         workers_against_serial("NPFS over immigrate, 300 × 20", text, ("xor", 300, 20), rounds)
     if "mim" in asked:
-        text = f"mim:top=20 npfs:n={50 * n},permutations=10,alpha=0.05"
+        text = f"mim:top=20 npfs:n={100 * n},permutations=10,alpha=0.05"
         table = ("levels", 5000, 1000)
         workers_against_serial("NPFS over mim, 5000 × 1000, five levels", text, table, rounds)
     if "small" in asked:

@@ -131,12 +131,14 @@ def unpack_selections(
     heads, times = outer["selections"], outer.get("times", 1)
     if not isinstance(heads, list):
         raise StoreError("it has no list of selections")
-    alike = type(times) is int and 1 <= times <= _MOST_ALIKE
-    if not alike or (times > 1 and len(heads) != 1):
+    known = type(times) is int and 1 <= times <= _MOST_ALIKE
+    if not known or (times > 1 and len(heads) != 1):
         raise StoreError("it does not say how many selections it holds")
     every = {name: array for name, array in arrays.items() if name not in _SELECTED}
-    lists = arrays.keys() - every.keys()
-    if times > 1 and len(lists) == 2 and all(name.startswith("every/") for name in every):
+    alike = times > 1 and all(name.startswith("every/") for name in every)
+    if alike and len(every) == len(arrays):
+        found = [_selection(heads[0], apart(every, 1)[0])] * times
+    elif alike and len(every) == len(arrays) - 2:
         # Thousands that differ in the kept columns only: the rest is looked at once.
         if "every/selected" in every:
             raise StoreError("it holds two lists of kept columns")

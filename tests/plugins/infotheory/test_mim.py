@@ -66,6 +66,20 @@ def test_all_bootstraps_together_equal_each_alone_to_the_bit(rule):
             assert_array_equal(together.selected, alone.selected)
 
 
+@pytest.mark.parametrize("kind", [np.uint8, np.uint16, np.int32])
+@pytest.mark.parametrize("rule", ["auto", "mdl"])
+def test_short_counts_change_no_bit(rule, kind):
+    data = _mixed()
+    rng = np.random.default_rng(1)
+    counts = np.array([np.bincount(rng.integers(0, 300, 300), minlength=300) for _ in range(90)])
+    counts[5] *= 40
+    mim = Mim(discretise=rule, missing="level", top=5)
+    found = mim.select_many(data, counts.astype(kind))
+    for short, long in zip(found, mim.select_many(data, counts), strict=True):
+        assert_array_equal(short.scores, long.scores)
+        assert_array_equal(short.selected, long.selected)
+
+
 @pytest.mark.parametrize("rule", ["auto", "equal-frequency", "mdl", "freedman-diaconis"])
 def test_counts_equal_copied_rows_to_the_bit(rule):
     data = _mixed(holes=0)

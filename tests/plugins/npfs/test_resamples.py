@@ -13,8 +13,14 @@ from hypothesis import strategies as st
 from fsframe.dataset import Dataset
 from fsframe.errors import DataError, RequestError
 from fsframe.run import Run
-from fsframe_npfs.drawing import BootstrapDraws
-from fsframe_npfs.resamples import bootstrap_counts, half_counts, largest_shard_number, shard_counts
+from fsframe_npfs.drawing import DRAWS, BootstrapDraws
+from fsframe_npfs.resamples import (
+    Urn,
+    bootstrap_counts,
+    half_counts,
+    largest_shard_number,
+    shard_counts,
+)
 
 
 def labels(*sizes: int) -> np.ndarray:
@@ -109,6 +115,19 @@ def test_bootstraps_drawn_in_any_pieces_are_the_same(slides: Any) -> None:
     # Bootstraps of a longer run begin with those of a shorter one.
     longer = BootstrapDraws.of(run, range(3), range(4, 30), 0.8, True, times)
     np.testing.assert_array_equal(longer.rows(data, 26, 31), whole[5:10])
+
+
+@pytest.mark.parametrize(("times", "kind"), [(1, np.uint16), (40_000, np.int64)])
+def test_counts_are_short_where_none_can_exceed_them(slides: Any, times: int, kind: type) -> None:
+    data = slides(0, 60, 5, 2)
+    each = np.full(60, times)
+    draws = BootstrapDraws.of(Run(), range(2), range(4), 1.0, True, each)
+    counts = draws.rows(data, 0, 8)
+    assert counts.dtype == kind
+    assert (counts.sum(axis=1) == 60 * times).all()
+    urn = Urn(60, data.y, 1.0, True, each)
+    expected = urn.draw(Run().generator(DRAWS, 0, 3))
+    np.testing.assert_array_equal(counts[3], expected)
 
 
 def test_the_text_of_draws_tells_all_that_they_depend_on() -> None:
