@@ -4,8 +4,6 @@
     python benchmarks/margin/speed.py tuning         σ and pruning by inner cross-validation
     python benchmarks/margin/speed.py resamples      100 bootstraps
     python benchmarks/margin/speed.py genes --data GLI.h5 [--iterations 5]
-    python benchmarks/margin/speed.py rows  --data ELE.csv.gz, or --rows 20000
-    python benchmarks/margin/speed.py many [--exact]  100,000 × 20 by prototypes
     python benchmarks/margin/speed.py memory         peak memory of every method under its bound
 
 The R package Immigrate is run where `Rscript` and the package are there, and its W is compared.
@@ -26,22 +24,20 @@ import json
 import os
 import shutil
 import subprocess
-import sys
 import tempfile
 import time
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from plain import plain_fit
 from threadpoolctl import threadpool_limits
+from worker import measured, simulated
 
 HERE = Path(__file__).resolve().parent
-WORKER = HERE / "worker.py"
 
 # Seconds of R Immigrate 0.2.1 for 10 iterations, recorded once (see above); N × A.
 RECORDED = {(194, 22): 0.74, (351, 34): 4.05, (768, 8): 2.82, (1000, 50): 66.62, (300, 200): 94.69}
-SIZES = (8000, 4000, 2000, 1000, 500)
-MANY = SIZES[1:]
 WANTED = {(351, 34): 40, (1000, 50): 60, (300, 200): 60}
 
 
@@ -92,8 +88,6 @@ def part_fit(options: argparse.Namespace) -> None:
     Against plain expressions and the machine's GEMM with the element-wise update, against the R
     package with its own (psd-clip), which costs an eigendecomposition more.
     """
-    from plain import plain_fit
-    from worker import simulated
 
     from fsframe_margin.blas import one_blas_thread
     from fsframe_margin.descent import descend
@@ -148,8 +142,6 @@ def part_tuning(options: argparse.Namespace) -> None:
 
     Each call learns on the rows of a fold and predicts the others with the classifier margin.
     """
-    from plain import plain_fit
-    from worker import simulated
 
     import fsframe
     from fsframe.run import Run
@@ -206,7 +198,6 @@ def part_tuning(options: argparse.Namespace) -> None:
 
 def part_resamples(options: argparse.Namespace) -> None:
     """100 bootstraps of a table of 195 × 22."""
-    from worker import simulated
 
     import fsframe
     from fsframe.run import Run
@@ -221,16 +212,6 @@ def part_resamples(options: argparse.Namespace) -> None:
     print(f"100 bootstraps of 195 × 22: {seconds:.2f} s")
 
 
-def measured(task: dict[str, Any]) -> dict[str, Any]:
-    """What one worker says, or its last line of complaint."""
-    done = subprocess.run(
-        [sys.executable, str(WORKER), json.dumps(task)], capture_output=True, text=True, check=False
-    )
-    if done.returncode:
-        return {"failed": (done.stderr.strip().splitlines() or ["?"])[-1]}
-    return json.loads(done.stdout.splitlines()[-1])
-
-
 def part_genes(options: argparse.Namespace) -> None:
     """All pairs of all genes, nothing screened, W never whole."""
     memory = 4 << 30
@@ -241,72 +222,6 @@ def part_genes(options: argparse.Namespace) -> None:
         }  # fmt: skip
         found = measured(task)
         print(json.dumps({"max_iter": iterations, **found}, indent=1))
-
-
-def part_rows(options: argparse.Namespace) -> None:
-    """Many rows: exact by streaming, and by prototypes with their error over some draws."""
-    if options.data:
-        prototype_errors({"data": options.data})
-    else:
-        prototype_errors({"rows": options.rows or 20_000, "columns": 20})
-
-
-def prototype_errors(
-    table: dict[str, Any], method: str = "immigrate", sizes: tuple[int, ...] = SIZES
-) -> None:
-    """Scores from prototypes against those from all rows, which is the slow part."""
-    common = {"what": "select", "memory": 2 << 30, "scores": True, **table}
-    exact = measured({**common, "method": method})
-    if "failed" in exact:
-        raise SystemExit(exact["failed"])
-    true = np.array(exact["scores"])
-    print(
-        f"{table}: all rows {exact['processor-seconds']:.0f} processor s, peak {exact['peak']:.0f} "
-        f"MB, {exact['iterations']} updates, kept {exact['kept']}, largest score {true.max():.3f}",
-        flush=True,
-    )
-    draws_of_prototypes(common, true, set(exact["selected"]), sizes)
-
-
-def part_many(options: argparse.Namespace) -> None:
-    """100,000 × 20 by prototypes: how far draws lie from the mean of the largest ones.
-
-    With --exact, how far from all rows, which takes more than an hour and a half of a processor:
-    the descent goes on from what 8000 prototypes found, to a tenth of the usual tolerance. (With
-    5,000 rows and 1000 prototypes that ends within 0.0004 of a descent from I/√A with tol=1e-8.)
-    """
-    table = {"rows": options.rows or 100_000, "columns": 20}
-    if options.exact:
-        prototype_errors(table, "immigrate:prototypes=8000,top=1.0 immigrate:tol=1e-6", MANY)
-    else:
-        common = {"what": "select", "memory": 2 << 30, "scores": True, **table}
-        draws_of_prototypes(common, sizes=MANY)
-
-
-def draws_of_prototypes(
-    common: dict[str, Any],
-    true: np.ndarray | None = None,
-    kept: set[int] | None = None,
-    sizes: tuple[int, ...] = SIZES,
-) -> None:
-    """Five draws of each size; without the truth, against the mean score of the largest size."""
-    for m in sizes:
-        runs = [
-            measured({**common, "method": f"immigrate:prototypes={m}", "seed": seed})
-            for seed in range(5)
-        ]
-        scores = np.array([run["scores"] for run in runs])
-        if true is None:
-            true = scores.mean(axis=0)
-            kept = set(np.flatnonzero(true > 1 / len(true)).tolist())
-        errors = np.abs(scores - true).max(axis=1)
-        same = sum(set(run["selected"]) == kept for run in runs)
-        print(
-            f"{m:5} prototypes: {np.mean([r['processor-seconds'] for r in runs]):.1f} processor s, "
-            f"peak {max(r['peak'] for r in runs):5.0f} MB; largest error of a score, five draws: "
-            f"mean {errors.mean():.4f}, worst {errors.max():.4f}; same features kept in {same}",
-            flush=True,
-        )
 
 
 MEMORY_TASKS = [
@@ -351,9 +266,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parts = {n.removeprefix("part_"): f for n, f in globals().items() if n.startswith("part_")}
     parser.add_argument("part", choices=sorted(parts))
-    parser.add_argument("--data", help="a table for the parts genes and rows")
-    parser.add_argument("--rows", type=int, help="rows, many: of a simulated table")
-    parser.add_argument("--exact", action="store_true", help="many: against all rows, hours")
+    parser.add_argument("--data", help="a table for the part genes")
     parser.add_argument("--iterations", type=int, default=5)
     parser.add_argument("--sigma", type=float, default=4.0)
     parser.add_argument("--repeats", type=int, default=5)
@@ -361,7 +274,6 @@ def main() -> None:
     parser.add_argument("--method", action="append", help="memory: this method only; repeat")
     parser.add_argument("--no-package", action="store_true", help="fit: leave R out")
     options = parser.parse_args()
-    sys.path.insert(0, str(HERE))
     parts[options.part](options)
 
 

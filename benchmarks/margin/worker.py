@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import resource
+import subprocess
 import sys
 import time
 from typing import Any
@@ -91,6 +92,42 @@ def classify(task: dict[str, Any]) -> dict[str, Any]:
         "before": before,
         "right": right,
     }
+
+
+def continued(task: dict[str, Any]) -> dict[str, Any]:
+    """A descent over all rows that starts from prototypes, in pieces of two updates."""
+    import fsframe
+    from fsframe.run import Run
+
+    data, selector = table(task), fsframe.selectors[task["method"]]
+    run = Run(entropy=0, memory=int(task["memory"]), threads=task.get("threads", 2))
+    used, found = time.process_time(), None
+    for size in task["first"]:
+        found = selector(prototypes=size, top=1.0).select(data, found, run)
+    changes: list[float] = []
+    while not changes or changes[-1] > task["settled"]:
+        piece = selector(max_iter=2, tol=0.0, top=1.0)
+        before, found = found.scores, piece.select(data, found, run)
+        changes.append(float(np.abs(found.scores - before).max()))
+        print(f"{time.process_time() - used:.0f} s: {changes[-1]:.6f}", file=sys.stderr, flush=True)
+    return {
+        "processor-seconds": time.process_time() - used,
+        "peak": peak_mb(),
+        "changes": changes,
+        "selected": np.flatnonzero(found.scores > 1 / len(found.scores)).tolist(),
+        "scores": found.scores.tolist(),
+    }
+
+
+def measured(task: dict[str, Any], watch: bool = False) -> dict[str, Any]:
+    """What a worker says of a task, or its last line of complaint; its complaints may be shown."""
+    done = subprocess.run(
+        [sys.executable, __file__, json.dumps(task)], text=True, check=False,
+        stdout=subprocess.PIPE, stderr=None if watch else subprocess.PIPE,
+    )  # fmt: skip
+    if done.returncode:
+        return {"failed": ((done.stderr or "").strip().splitlines() or ["?"])[-1]}
+    return json.loads(done.stdout.splitlines()[-1])
 
 
 def main() -> None:

@@ -54,7 +54,7 @@ class DiagonalRestSpace(PairSpace):
         W, v = self.split(weights)
         q = super().measure(W)
         squares = np.zeros_like(q)
-        self._each_chunk(lambda a, b: linear_kernels.pair_squares(self.restT, v, squares, a, b))
+        self.each_chunk(lambda a, b: linear_kernels.pair_squares(self.restT, v, squares, a, b))
         q += squares
         return q
 
@@ -64,12 +64,8 @@ class DiagonalRestSpace(PairSpace):
         measured = point.measured
         assert measured is not None
 
-        def squares(start: int, stop: int) -> Floats:
-            u = np.zeros(self.restT.shape[0])
+        def squares(u: Floats, start: int, stop: int) -> None:
             linear_kernels.pair_square_means(self.restT, measured, by, u, start, stop)
-            return u
 
-        u = np.zeros(self.restT.shape[0])
-        for part in self._each_chunk(squares):
-            u += part
+        u = self.summed((self.restT.shape[0],), squares)
         return np.concatenate([pairs.ravel(), u])

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from itertools import pairwise
-from typing import Any
 
 import attrs
 import numpy as np
@@ -18,8 +18,11 @@ from numpy.typing import NDArray
 from fsframe.errors import DataError
 from fsframe_margin import linear_kernels, neighbour_shares, pair_blocks, streamed_kernels
 from fsframe_margin.neighbour_shares import SMALLEST_SUM, Shares
+from fsframe_margin.pair_blocks import Quadratic
+from fsframe_margin.quadratic_form import by_entries, quadratic_form, upper_tiles
+from fsframe_margin.streamed_sums import streamed_log_sums
 
-__all__ = ["PairSpace", "Point", "upper_entries", "upper_tiles"]
+__all__ = ["PairSpace", "Point"]
 
 Floats = NDArray[np.float64]
 
@@ -29,8 +32,8 @@ STORED_ROWS = 4096
 _CHUNK = 1 << 16
 """Pairs per unit of work: reductions are split by it, never by the number of threads."""
 
-_SPARSE = 0.5
-"""W goes entry by entry where it has fewer entries than this share of its tiles' (measured)."""
+_STREAMED_CHUNKS = 64
+"""Most units of work where nothing is stored: what they return has the length of the table."""
 
 
 @attrs.define
@@ -119,48 +122,63 @@ class PairSpace:
         self.linear = linear
         self.threads = max(1, threads)
         self.stored = n <= STORED_ROWS and 48 * n * n <= memory
-        self.chunks = _row_chunks(n)
+        self.chunks = _row_chunks(n, None if self.stored else _STREAMED_CHUNKS)
 
     @property
     def n_rows(self) -> int:
         """Number of rows."""
         return self.XT.shape[1]
 
-    def _each_chunk(self, work: Callable[[int, int], Any]) -> list[Any]:
-        """What `work` returns for every chunk of rows, in their order."""
+    def each_chunk(self, work: Callable[[int, int], None]) -> None:
+        """Call `work` with every chunk of rows."""
         if self.threads == 1 or len(self.chunks) == 1:
-            return [work(start, stop) for start, stop in self.chunks]
+            for chunk in self.chunks:
+                work(*chunk)
+            return
         with ThreadPoolExecutor(self.threads) as pool:
-            return list(pool.map(lambda chunk: work(*chunk), self.chunks))
+            list(pool.map(lambda chunk: work(*chunk), self.chunks))
+
+    def summed(self, shape: tuple[int, ...], add: Callable[[Floats, int, int], None]) -> Floats:
+        """The sum of arrays that `add` fills for every chunk of rows, in the order of chunks."""
+
+        def part(chunk: tuple[int, int]) -> Floats:
+            held = np.zeros(shape)
+            add(held, *chunk)
+            return held
+
+        total = np.zeros(shape)
+        if self.threads == 1 or len(self.chunks) == 1:
+            for chunk in self.chunks:
+                total += part(chunk)
+            return total
+        with ThreadPoolExecutor(self.threads) as pool:
+            for held in pool.map(part, self.chunks):
+                total += held
+        return total
 
     def measure(self, weights: Floats) -> Floats:
         """q over all pairs i < j as (n, n), rows sorted by class; zero elsewhere."""
         q = np.zeros((self.n_rows, self.n_rows))
         if self.linear:
-            self._each_chunk(lambda a, b: linear_kernels.pair_manhattan(self.XT, weights, q, a, b))
+            self.each_chunk(lambda a, b: linear_kernels.pair_manhattan(self.XT, weights, q, a, b))
             return q
-        tiles = self.tiles(weights)
-        if np.count_nonzero(weights) < 2 * _SPARSE * 16 * _tiles_in_use(tiles):
-            # only features with an entry need differences
-            used = np.flatnonzero(weights.any(axis=0))
-            X, entries = self.XT[used], upper_entries(weights[np.ix_(used, used)])
-            self._each_chunk(lambda a, b: pair_blocks.pair_sparse_quadratics(X, *entries, q, a, b))
-        else:
-            self._each_chunk(lambda a, b: pair_blocks.pair_quadratics(self.XT, tiles, q, a, b))
+        XT, form = self.measured_by(weights)
+        self.each_chunk(lambda a, b: pair_blocks.pair_quadratics(XT, form, q, a, b))
         return q
+
+    def measured_by(self, weights: Floats) -> tuple[Floats, Quadratic]:
+        """What measurements at `weights` are formed from: columns that have a weight, and W."""
+        form = quadratic_form(weights, self.XT.shape[0])
+        if not form.rows.size:
+            return self.XT, form
+        used = np.flatnonzero(weights.any(axis=0))
+        return self.XT[used], by_entries(weights[np.ix_(used, used)])
 
     def point(self, weights: Floats, sigma: float) -> Point:
         """The cost at `weights`, with what the gradient there needs."""
         if self.stored:
             return self.between(weights, self.measure(weights), None, 1.0, 0.0, sigma)
-        hits, misses = np.empty(self.n_rows), np.empty(self.n_rows)
-        tiles = self.tiles(weights)
-        self._each_chunk(
-            lambda a, b: streamed_kernels.streamed_log_sums(
-                self.XT, tiles, self.linear, 1.0 / sigma,
-                self.count, self.begin, self.end, hits, misses, a, b,
-            )
-        )  # fmt: skip
+        hits, misses = streamed_log_sums(self, weights, sigma)
         return Point(weights, None, self._cost(hits, misses, sigma), hits, misses)
 
     def between(
@@ -182,16 +200,12 @@ class PairSpace:
         """log Σ count·exp(−q/σ) over hits and misses of every row, q/σ = a·first + b·second."""
         n = self.n_rows
 
-        def sums(i: int, j: int) -> Floats:
-            part = np.zeros((2, n))
+        def sums(out: Floats, i: int, j: int) -> None:
             neighbour_shares.direct_sums(
-                first, second, a, b, self.count, self.end, part[0], part[1], i, j
+                first, second, a, b, self.count, self.end, out[0], out[1], i, j
             )
-            return part
 
-        both = np.zeros((2, n))
-        for part in self._each_chunk(sums):
-            both += part
+        both = self.summed((2, n), sums)
         both[0, self.alone] = 1.0
         if both.min() >= SMALLEST_SUM:
             hits, misses = np.log(both)
@@ -199,7 +213,7 @@ class PairSpace:
             return hits, misses
         hits, misses = np.empty(n), np.empty(n)
         one, other = first + first.T, second + second.T
-        self._each_chunk(
+        self.each_chunk(
             lambda i, j: neighbour_shares.log_sums(
                 one, other, a, b, self.count, self.begin, self.end, hits, misses, i, j
             )
@@ -235,28 +249,24 @@ class PairSpace:
         `outer` (rows sorted by class) takes the place of the space's own outer weights.
         """
         by = self.shares(point, sigma, outer)
-        shape = (1, self.features) if self.linear else (self.XT.shape[0],) * 2
-
-        def scatter(start: int, stop: int) -> Floats:
-            S = np.zeros(shape)
-            if point.measured is None:
-                tiles = self.tiles(point.weights)
-                streamed_kernels.streamed_scatter(self.XT, tiles, self.linear, by, S, start, stop)
-            elif self.linear:
-                linear_kernels.pair_means(self.XT, point.measured, by, S[0], start, stop)
-            else:
-                pair_blocks.pair_scatter(
-                    self.XT, point.measured, by, self.negligible, S, start, stop
-                )
-            return S
-
-        total = np.zeros(shape)
-        for part in self._each_chunk(scatter):
-            total += part
         if self.linear:
-            return total[0]
+            return self.summed((1, self.features), partial(self._means, point, by))[0]
+        total = self.summed((self.XT.shape[0],) * 2, partial(self._scatter, point, by))
         upper = np.triu(total)[: self.features, : self.features]
         return upper + np.triu(upper, 1).T
+
+    def _means(self, point: Point, by: Shares, u: Floats, start: int, stop: int) -> None:
+        if point.measured is None:
+            streamed_kernels.streamed_means(self.XT, point.weights, by, u[0], start, stop)
+        else:
+            linear_kernels.pair_means(self.XT, point.measured, by, u[0], start, stop)
+
+    def _scatter(self, point: Point, by: Shares, S: Floats, start: int, stop: int) -> None:
+        if point.measured is None:
+            form = quadratic_form(point.weights, self.XT.shape[0])
+            streamed_kernels.streamed_scatter(self.XT, form, by, self.negligible, S, start, stop)
+        else:
+            pair_blocks.pair_scatter(self.XT, point.measured, by, self.negligible, S, start, stop)
 
     def tiles(self, weights: Floats) -> Floats:
         """The weights as the kernels take them."""
@@ -265,53 +275,12 @@ class PairSpace:
         return upper_tiles(weights, self.XT.shape[0])
 
 
-def _row_chunks(n: int) -> list[tuple[int, int]]:
-    """Ranges of rows that hold about `_CHUNK` pairs (i, j > i) each."""
+def _row_chunks(n: int, most: int | None = None) -> list[tuple[int, int]]:
+    """Ranges of rows that hold about `_CHUNK` pairs (i, j > i) each; at most so many, if given."""
     pairs_before = np.concatenate([[0], np.cumsum(np.arange(n - 1, -1, -1))])
     pieces = max(1, round(pairs_before[-1] / _CHUNK))
+    pieces = pieces if most is None else min(pieces, most)
     cuts = np.searchsorted(pairs_before, pairs_before[-1] * np.arange(pieces + 1) / pieces)
     cuts[0], cuts[-1] = 0, n
     cuts = np.unique(cuts)
     return [(int(a), int(b)) for a, b in pairwise(cuts)]
-
-
-def upper_tiles(W: Floats, padded: int) -> Floats:
-    """W padded to `padded`, tiles above the 4 × 4 diagonal tiles doubled, those below zero.
-
-    Then q = Σ over tiles a ≤ b, half the products of the full matrix.
-    """
-    full = np.zeros((padded, padded))
-    full[: W.shape[0], : W.shape[1]] = W
-    tile = np.arange(padded) // 4
-    full *= 2.0 - np.equal.outer(tile, tile)
-    full[np.greater.outer(tile, tile)] = 0.0
-    return full
-
-
-def _tiles_in_use(tiles: Floats) -> int:
-    """How many 4 × 4 tiles of the upper triangle hold anything."""
-    size = tiles.shape[0] // 4
-    return int(np.count_nonzero(tiles.reshape(size, 4, size, 4).any(axis=(1, 3))))
-
-
-def upper_entries(W: Floats) -> tuple[NDArray[np.intp], NDArray[np.intp], Floats]:
-    """Entries of W's upper triangle four at a time: their row (m,), columns and values (m, 4).
-
-    Entries beside the diagonal are doubled, so that q is a sum over the upper triangle; rows are
-    filled up with zeros.
-
-    >>> rows, columns, values = upper_entries(np.array([[1.0, 0.5], [0.5, 0.0]]))
-    >>> rows.tolist(), columns.tolist(), values.tolist()
-    ([0], [[0, 1, 0, 0]], [[1.0, 1.0, 0.0, 0.0]])
-    """
-    upper = np.triu(W)
-    i, j = np.nonzero(upper)
-    fours = -(-np.bincount(i, minlength=len(W)) // 4)
-    rows = np.repeat(np.arange(len(W)), fours)
-    first = np.searchsorted(i, np.arange(len(W)))
-    place = 4 * (np.cumsum(fours) - fours)[i] + np.arange(len(i)) - first[i]
-    columns = np.repeat(rows, 4)
-    columns[place] = j
-    values = np.zeros(len(columns))
-    values[place] = upper[i, j] * np.where(i == j, 1.0, 2.0)
-    return rows, columns.reshape(-1, 4), values.reshape(-1, 4)

@@ -26,6 +26,7 @@ __all__ = [
     "pair_coefficients",
     "row_coefficients",
     "row_log_sums",
+    "row_sums",
     "scaled",
     "smallest",
     "terms",
@@ -170,6 +171,29 @@ def _share_out(e: Floats, count: Floats, own: float, sums: Floats) -> float:
 
 
 @njit()
+def row_sums(
+    first: Floats,
+    second: Floats,
+    a: float,
+    b: float,
+    i: int,
+    count: Floats,
+    end: Places,
+    hits: Floats,
+    misses: Floats,
+    buffer: Floats,
+) -> None:
+    """Add Σ count·exp(−q/σ) over the pairs (i, j > i) to the sums of both rows.
+
+    q/σ = a·first + b·second, which are row i of the measurements.
+    """
+    for low, high, sums in ((i + 1, end[i], hits), (end[i], first.size, misses)):
+        e = buffer[: high - low]
+        _mixed_exponentials(first[low:high], second[low:high], a, b, e)
+        sums[i] += _share_out(e, count[low:high], count[i], sums[low:high])
+
+
+@njit()
 def direct_sums(
     first: Floats,
     second: Floats,
@@ -182,17 +206,10 @@ def direct_sums(
     start: int,
     stop: int,
 ) -> None:
-    """Add Σ count·exp(−q/σ) over the pairs of rows start ≤ i < stop, j > i, to the sums of both.
-
-    q/σ = a·first + b·second.
-    """
-    N = first.shape[1]
-    buffer = np.empty(N)
+    """`row_sums` of the rows start ≤ i < stop, from measurements between all rows."""
+    buffer = np.empty(first.shape[1])
     for i in range(start, stop):
-        for low, high, sums in ((i + 1, end[i], hits), (end[i], N, misses)):
-            e = buffer[: high - low]
-            _mixed_exponentials(first[i, low:high], second[i, low:high], a, b, e)
-            sums[i] += _share_out(e, count[low:high], count[i], sums[low:high])
+        row_sums(first[i], second[i], a, b, i, count, end, hits, misses, buffer)
 
 
 @njit(fastmath=ELEMENTWISE)

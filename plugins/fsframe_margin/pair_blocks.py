@@ -8,6 +8,8 @@ times; weights with few entries go entry by entry instead. Nothing of size N × 
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -16,12 +18,15 @@ from fsframe_margin.neighbour_shares import ELEMENTWISE, SUM, Shares, row_coeffi
 
 __all__ = [
     "BLOCK",
+    "Quadratic",
+    "all_distances",
+    "block_measures",
     "block_quadratics",
     "block_scatter",
     "distances",
+    "keep_large",
     "pair_quadratics",
     "pair_scatter",
-    "pair_sparse_quadratics",
     "spread",
 ]
 
@@ -34,6 +39,19 @@ BLOCK = 384
 Measured between 64 and 1024: fewer pay for the ends of loops, more leave the cache, and rows of a
 power of two (4 kB) take each other's places in it.
 """
+
+
+class Quadratic(NamedTuple):
+    """W by tiles of its upper triangle, or entry by entry: then `rows` holds something.
+
+    `tiles` is (A, A), tiles beside the diagonal ones doubled; `rows` (m,), `columns` and `values`
+    (m, 4) are entries of the upper triangle, four of one row at a time.
+    """
+
+    tiles: Floats
+    rows: Places
+    columns: Places
+    values: Floats
 
 
 @njit(fastmath=ELEMENTWISE)
@@ -57,7 +75,7 @@ def _four_distances(XT: Floats, a: int, i: int, first: int, D: Floats, at: int, 
 
 
 @njit()
-def _all_distances(XT: Floats, i: int, first: int, D: Floats, at: int, m: int) -> None:
+def all_distances(XT: Floats, i: int, first: int, D: Floats, at: int, m: int) -> None:
     fours = XT.shape[0] // 4 * 4
     for a in range(0, fours, 4):
         _four_distances(XT, a, i, first, D, at, m)
@@ -77,7 +95,7 @@ def _fill_pairs(XT: Floats, i: int, j: int, stop: int, D: Floats) -> tuple[int, 
     N, n = XT.shape[1], 0
     while n < BLOCK and i < stop and i < N - 1:
         m = min(BLOCK - n, N - j)
-        _all_distances(XT, i, j, D, n, m)
+        all_distances(XT, i, j, D, n, m)
         n += m
         j += m
         if j == N:
@@ -189,19 +207,6 @@ def spread(q: Floats, i: int, j: int, n: int, values: Floats) -> None:
         j = i + 1
 
 
-@njit()
-def pair_quadratics(XT: Floats, U: Floats, q: Floats, start: int, stop: int) -> None:
-    """Write q(x_i, x_j) of rows start ≤ i < stop, j > i, into the upper triangle of q."""
-    A, N = XT.shape
-    D, T, buffer = np.empty((A, BLOCK)), np.empty((4, BLOCK)), np.empty(BLOCK)
-    i, j = start, start + 1
-    while i < stop and i < N - 1:
-        first_i, first_j = i, j
-        n, i, j = _fill_pairs(XT, i, j, stop, D)
-        block_quadratics(D, U, n, buffer, T)
-        spread(q, first_i, first_j, n, buffer)
-
-
 @njit(fastmath=ELEMENTWISE)
 def _block_entries(
     D: Floats, rows: Places, columns: Places, values: Floats, n: int, q: Floats
@@ -218,22 +223,29 @@ def _block_entries(
 
 
 @njit()
-def pair_sparse_quadratics(
-    XT: Floats, rows: Places, columns: Places, values: Floats, q: Floats, start: int, stop: int
-) -> None:
-    """As `pair_quadratics`, from entries of the upper triangle, four of one row at a time."""
+def block_measures(D: Floats, form: Quadratic, n: int, q: Floats, T: Floats) -> None:
+    """q of n pairs whose differences D holds, by tiles or entry by entry."""
+    if form.rows.size:
+        _block_entries(D, form.rows, form.columns, form.values, n, q)
+    else:
+        block_quadratics(D, form.tiles, n, q, T)
+
+
+@njit()
+def pair_quadratics(XT: Floats, form: Quadratic, q: Floats, start: int, stop: int) -> None:
+    """Write q(x_i, x_j) of rows start ≤ i < stop, j > i, into the upper triangle of q."""
     A, N = XT.shape
-    D, buffer = np.empty((A, BLOCK)), np.empty(BLOCK)
+    D, T, buffer = np.empty((A, BLOCK)), np.empty((4, BLOCK)), np.empty(BLOCK)
     i, j = start, start + 1
     while i < stop and i < N - 1:
         first_i, first_j = i, j
         n, i, j = _fill_pairs(XT, i, j, stop, D)
-        _block_entries(D, rows, columns, values, n, buffer)
+        block_measures(D, form, n, buffer, T)
         spread(q, first_i, first_j, n, buffer)
 
 
 @njit()
-def _keep_large(c: Floats, negligible: float, places: Places) -> int:
+def keep_large(c: Floats, negligible: float, places: Places) -> int:
     """Bring entries beyond ±negligible to the front of c, in order, and say where they were.
 
     Where that is most of them all are kept, and nothing moves: reading differences in order is
@@ -265,12 +277,12 @@ def pair_scatter(
     for i in range(start, min(stop, N - 1)):
         m = N - i - 1
         row_coefficients(q[i], i, i + 1, m, by, row)
-        kept = _keep_large(row[:m], negligible, places)
+        kept = keep_large(row[:m], negligible, places)
         done = 0
         while done < kept:
             n = min(BLOCK - at, kept - done)
             if kept == m:
-                _all_distances(XT, i, i + 1 + done, D, at, n)
+                all_distances(XT, i, i + 1 + done, D, at, n)
             else:
                 for a in range(A):
                     others, chosen = XT[a, i + 1 :], places[done : done + n]

@@ -12,14 +12,32 @@ from fsframe_margin.neighbour_shares import (
     Shares,
     row_coefficients,
     row_log_sums,
+    row_sums,
     scaled,
     smallest,
     terms,
     total,
 )
-from fsframe_margin.pair_blocks import BLOCK, block_quadratics, block_scatter, distances
+from fsframe_margin.pair_blocks import (
+    BLOCK,
+    Quadratic,
+    all_distances,
+    block_measures,
+    block_quadratics,
+    block_scatter,
+    distances,
+    keep_large,
+)
 
-__all__ = ["cross_measures", "expectations", "streamed_log_sums", "streamed_scatter"]
+__all__ = [
+    "cross_measures",
+    "expectations",
+    "streamed_linear_sums",
+    "streamed_means",
+    "streamed_rows",
+    "streamed_scatter",
+    "streamed_sums",
+]
 
 Floats = NDArray[np.float64]
 Places = NDArray[np.intp]
@@ -58,7 +76,7 @@ def cross_measures(
 
 
 @njit()
-def streamed_log_sums(
+def streamed_rows(
     XT: Floats,
     U: Floats,
     linear: bool,
@@ -68,17 +86,16 @@ def streamed_log_sums(
     end: Places,
     log_hits: Floats,
     log_misses: Floats,
-    start: int,
-    stop: int,
+    rows: Places,
 ) -> None:
-    """As `log_sums`, with q formed for one row at a time and thrown away."""
+    """As `log_sums` for some rows, with q to all others formed and thrown away."""
     A, N = XT.shape
     D = np.empty((A, BLOCK))
     T = np.empty((4, BLOCK))
     own = np.empty(A)
     q = np.empty(N)
     z = np.empty(N)
-    for i in range(start, stop):
+    for i in rows:
         for a in range(A):
             own[a] = XT[a, i]
         _one_to_many(own, XT, U, linear, D, T, q)
@@ -87,32 +104,119 @@ def streamed_log_sums(
 
 
 @njit()
-def streamed_scatter(
-    XT: Floats, U: Floats, linear: bool, by: Shares, S: Floats, start: int, stop: int
-) -> None:
-    """As `pair_scatter` (or, for linear weights, `pair_means`), with q formed again from U."""
+def _later_linear(XT: Floats, i: int, w: Floats, q: Floats) -> None:
+    """Write wᵀ|x_i − x_j| of every j > i into q[j]."""
     A, N = XT.shape
-    D = np.empty((A, BLOCK))
-    T = np.empty((4, BLOCK))
-    E = np.empty((4, BLOCK))
-    own = np.empty(A)
-    q = np.empty(N)
-    c = np.empty(N)
-    for i in range(start, min(stop, N - 1)):
+    for j in range(i + 1, N, BLOCK):
+        block = q[j : min(j + BLOCK, N)]
+        for p in range(block.size):
+            block[p] = 0.0
         for a in range(A):
-            own[a] = XT[a, i]
-        rest = N - i - 1
-        _one_to_many(own, XT[:, i + 1 :], U, linear, D, T, q[i + 1 :])
-        row_coefficients(q, i, i + 1, rest, by, c)
-        if linear:
-            for a in range(A):
-                S[0, a] += weighted_difference(own[a], XT[a, i + 1 :], c[:rest])
-            continue
+            if w[a] != 0.0:
+                add_weighted(XT[a, i], XT[a, j : j + block.size], w[a], block)
+
+
+@njit()
+def streamed_sums(
+    XT: Floats,
+    form: Quadratic,
+    inverse: float,
+    count: Floats,
+    end: Places,
+    hits: Floats,
+    misses: Floats,
+    start: int,
+    stop: int,
+) -> None:
+    """As `direct_sums`, with q formed for one row at a time and thrown away."""
+    A, N = XT.shape
+    D, T = np.empty((A, BLOCK)), np.empty((4, BLOCK))
+    q, buffer = np.empty(N), np.empty(N)
+    for i in range(start, min(stop, N - 1)):
+        for j in range(i + 1, N, BLOCK):
+            n = min(BLOCK, N - j)
+            all_distances(XT, i, j, D, 0, n)
+            block_measures(D, form, n, q[j : j + n], T)
+        row_sums(q, q, inverse, 0.0, i, count, end, hits, misses, buffer)
+
+
+@njit()
+def streamed_linear_sums(
+    XT: Floats,
+    w: Floats,
+    inverse: float,
+    count: Floats,
+    end: Places,
+    hits: Floats,
+    misses: Floats,
+    start: int,
+    stop: int,
+) -> None:
+    """As `streamed_sums`, for q that is linear in one weight per feature."""
+    N = XT.shape[1]
+    q, buffer = np.empty(N), np.empty(N)
+    for i in range(start, min(stop, N - 1)):
+        _later_linear(XT, i, w, q)
+        row_sums(q, q, inverse, 0.0, i, count, end, hits, misses, buffer)
+
+
+@njit()
+def _gather(D: Floats, places: Places, n: int, out: Floats) -> None:
+    for a in range(D.shape[0]):
+        chosen, row = out[a], D[a]
+        for p in range(n):
+            chosen[p] = row[places[p]]
+
+
+@njit()
+def streamed_scatter(
+    XT: Floats,
+    form: Quadratic,
+    by: Shares,
+    negligible: float,
+    S: Floats,
+    start: int,
+    stop: int,
+) -> None:
+    """As `pair_scatter`, with q formed again from W; differences serve for q and for Σ."""
+    A, N = XT.shape
+    D, T = np.empty((A, BLOCK)), np.empty((4, 2 * BLOCK))
+    held, coefficients, at = np.empty((A, 2 * BLOCK)), np.empty(2 * BLOCK), 0
+    q, c, places = np.empty(N), np.empty(BLOCK), np.empty(BLOCK, dtype=np.intp)
+    for i in range(start, min(stop, N - 1)):
+        for j in range(i + 1, N, BLOCK):
+            n = min(BLOCK, N - j)
+            all_distances(XT, i, j, D, 0, n)
+            block_measures(D, form, n, q[j : j + n], T)
+            row_coefficients(q, i, j, n, by, c)
+            kept = keep_large(c[:n], negligible, places)
+            if kept == n:
+                block_scatter(D, c, n, S, T)
+                continue
+            _gather(D, places, kept, held[:, at:])
+            coefficients[at : at + kept] = c[:kept]
+            at += kept
+            if at >= BLOCK:
+                block_scatter(held, coefficients, at, S, T)
+                at = 0
+    if at:
+        block_scatter(held, coefficients, at, S, T)
+
+
+@njit()
+def streamed_means(XT: Floats, w: Floats, by: Shares, u: Floats, start: int, stop: int) -> None:
+    """As `pair_means`, with q formed again from w."""
+    A, N = XT.shape
+    q, c = np.empty(N), np.empty(N)
+    for i in range(start, min(stop, N - 1)):
+        _later_linear(XT, i, w, q)
+        row_coefficients(q, i, i + 1, N - i - 1, by, c)
         for j in range(i + 1, N, BLOCK):
             n = min(BLOCK, N - j)
             for a in range(A):
-                distances(own[a], XT[a, j : j + n], D[a, :n])
-            block_scatter(D, c[j - i - 1 : j - i - 1 + n], n, S, E)
+                u[a] += weighted_difference(
+                    XT[a, i], XT[a, j : j + n], c[j - i - 1 : j - i - 1 + n]
+                )
 
 
 @njit(fastmath=SUM)

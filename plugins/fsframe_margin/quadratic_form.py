@@ -1,0 +1,71 @@
+"""W as the compiled loops take it: by tiles, or entry by entry where it has few."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fsframe_margin.pair_blocks import Quadratic
+
+__all__ = ["by_entries", "quadratic_form", "upper_entries", "upper_tiles"]
+
+Floats = NDArray[np.float64]
+
+_SPARSE = 0.5
+"""W goes entry by entry where it has fewer entries than this share of its tiles' (measured)."""
+
+
+def quadratic_form(W: Floats, padded: int) -> Quadratic:
+    """W over (A, A) for features padded to `padded`, a multiple of four."""
+    tiles = upper_tiles(W, padded)
+    if np.count_nonzero(W) < 2 * _SPARSE * 16 * _tiles_in_use(tiles):
+        return by_entries(W)
+    nothing = np.empty(0, dtype=np.intp)
+    return Quadratic(tiles, nothing, nothing.reshape(0, 4), np.empty((0, 4)))
+
+
+def by_entries(W: Floats) -> Quadratic:
+    """W over (A, A) entry by entry."""
+    return Quadratic(np.empty((0, 0)), *upper_entries(W))
+
+
+def upper_tiles(W: Floats, padded: int) -> Floats:
+    """W padded to `padded`, tiles above the 4 × 4 diagonal tiles doubled, those below zero.
+
+    Then q = Σ over tiles a ≤ b, half the products of the full matrix.
+    """
+    full = np.zeros((padded, padded))
+    full[: W.shape[0], : W.shape[1]] = W
+    tile = np.arange(padded) // 4
+    full *= 2.0 - np.equal.outer(tile, tile)
+    full[np.greater.outer(tile, tile)] = 0.0
+    return full
+
+
+def _tiles_in_use(tiles: Floats) -> int:
+    """How many 4 × 4 tiles of the upper triangle hold anything."""
+    size = tiles.shape[0] // 4
+    return int(np.count_nonzero(tiles.reshape(size, 4, size, 4).any(axis=(1, 3))))
+
+
+def upper_entries(W: Floats) -> tuple[NDArray[np.intp], NDArray[np.intp], Floats]:
+    """Entries of W's upper triangle four at a time: their row (m,), columns and values (m, 4).
+
+    Entries beside the diagonal are doubled, so that q is a sum over the upper triangle; rows are
+    filled up with zeros.
+
+    >>> rows, columns, values = upper_entries(np.array([[1.0, 0.5], [0.5, 0.0]]))
+    >>> rows.tolist(), columns.tolist(), values.tolist()
+    ([0], [[0, 1, 0, 0]], [[1.0, 1.0, 0.0, 0.0]])
+    """
+    upper = np.triu(W)
+    i, j = np.nonzero(upper)
+    fours = -(-np.bincount(i, minlength=len(W)) // 4)
+    rows = np.repeat(np.arange(len(W)), fours)
+    first = np.searchsorted(i, np.arange(len(W)))
+    place = 4 * (np.cumsum(fours) - fours)[i] + np.arange(len(i)) - first[i]
+    columns = np.repeat(rows, 4)
+    columns[place] = j
+    values = np.zeros(len(columns))
+    values[place] = upper[i, j] * np.where(i == j, 1.0, 2.0)
+    return rows, columns.reshape(-1, 4), values.reshape(-1, 4)
