@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 from cells import arguments
-from margin_methods import IM4E_SETS, METHODS, VARIANT_OF, VARIANTS, YARDSTICKS
+from margin_methods import IM4E_SETS, LEARNED_FROM, METHODS, VARIANT_OF, VARIANTS, YARDSTICKS
 from result_tables import write_tables
 
 OVER = 2.0
@@ -110,14 +110,15 @@ def other_way(row: Row, evidence: Evidence) -> str:
 
 
 def prototypes(row: Row, evidence: Evidence) -> str:
-    more = evidence.by_place.get((row["table"], row["set"], "IGP"))
-    if row["method"] == "BIM" and row["set"] == "ELE" and row["difference"] < 0:
-        return "here the rounds are learned from 2000 prototypes; with all rows it was not run"
-    if row["method"] != "IGT" or row["difference"] > 0 or more is None:
+    _, n = LEARNED_FROM.get((row["method"], row["set"]), ("", 0))
+    if not n or row["difference"] > 0:
         return ""
+    more = evidence.by_place.get((row["table"], row["set"], "IGP"))
+    if row["method"] != "IGT" or more is None:
+        return f"here learned from {n} prototypes; with all rows it was not run"
     if more["here %"] <= row["here %"] + 2 * row["± folds"]:
         return ""
-    return f"here from 500 prototypes of all rows; 2000 give {more['here %']:.1f}"
+    return f"here learned from {n} prototypes; 2000 give {more['here %']:.1f}"
 
 
 def coding(row: Row, evidence: Evidence) -> str:

@@ -71,9 +71,18 @@ SMALL = [
 WIDE, LONG = ["COL", "GLI", "BRE"], ["WAV", "ELE"]
 SCREEN = "anova-f:top=500"
 UNSCREENED = ("IMF",)
-PROTOTYPES = "prototypes=500"
-# The other methods take all rows of WAV; on ELE tuning IM4E alone would take hours a repetition.
-MORE_PROTOTYPES = "prototypes=2000"
+
+LEARNED_FROM = {
+    **{
+        (method, name): ("immigrate", 500)
+        for method in ("IGT", "IGR", "IG1", "EGT")
+        for name in LONG
+    },
+    # On WAV these take all rows; on ELE tuning IM4E alone would take hours a repetition.
+    ("IM4", "ELE"): ("im4e", 2000),
+    ("BIM", "ELE"): ("bim-vote", 2000),
+}
+"""Where a method learns from prototypes: which of its stages, and how many."""
 
 ONLY_ON = {"IMF": WIDE, "IGP": LONG}
 """Ways to a figure that make sense on these sets only."""
@@ -134,12 +143,13 @@ def chain_of(method: str, name: str) -> str:
     base = METHODS[method]
     if name in WIDE and method not in UNSCREENED:
         return f"{SCREEN} {base}"
-    if name in LONG and "prototypes=" not in base:
-        base = base.replace("immigrate:", f"immigrate:{PROTOTYPES},")
-        if name == "ELE" and method in ("IM4", "BIM"):
-            base = base.replace("im4e:", f"im4e:{MORE_PROTOTYPES},")
-            base = base.replace("bim-vote", f"bim-vote:{MORE_PROTOTYPES}")
-    return base
+    learner, n = LEARNED_FROM.get((method, name), ("", 0))
+    stages = base.split(" ")
+    for place, stage in enumerate(stages):
+        selector, colon, rest = stage.partition(":")
+        if selector == learner:
+            stages[place] = f"{selector}:prototypes={n}" + (f",{rest}" if colon else "")
+    return " ".join(stages)
 
 
 def fixed(sigma: float, prune: bool, update: str = "") -> str:

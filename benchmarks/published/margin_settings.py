@@ -1,18 +1,20 @@
 """What IMMIGRATE's tuning could reach at best, and what else moves its accuracy, set by set.
 
     python benchmarks/published/margin_settings.py --data DATA --published published_accuracy.csv
-        [--only im4e]
+        [--only im4e,bim]
 
 Every σ of the path with and without pruning as a fixed setting, by the update here and by the R
 package's, on the folds of margin_tables.py. The best of them is chosen with the test folds in
 sight, so that it bounds from above what any choice of one setting can give. Beside them, at σ = 1:
 whole steps, a random start, another rule of prediction, columns standardised before the folds.
-A second, shorter table has the same bound for IM4E's σ, and which σ comes nearest to the print.
+A second table has the same bound for IM4E's σ, over its whole path, and which σ comes nearest to
+the print; a third has other ways to run BIM, on the two sets where it is furthest below.
 """
 
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +24,7 @@ from margin_methods import PACKAGE, PATH, SMALL, chain_of, fixed, published
 from result_tables import percent, write_tables
 
 from fsframe.dataset import Dataset
+from fsframe_margin.tuning import IM4E_PATH
 
 SETTINGS = [(sigma, prune) for sigma in PATH for prune in (False, True)]
 ONE = "immigrate:sigma=1,prune=false,top=1.0"
@@ -32,9 +35,17 @@ OTHERS = {
     "1-NN by weights": f"{ONE} weighted-knn:k=1",
     "3-NN by weights": f"{ONE} weighted-knn:k=3",
 }
-# IM4E's path goes on to 1e-4; below these no set is at its best.
-IM4E_SIGMAS = (1.0, 0.5, 0.25, 0.125, 0.0625, 0.03125)
 BEFORE = f"{ONE},standardize=false margin:standardize=false"
+PACKAGE_STEP = "update=psd-clip,line-search=false"
+BIM_WAYS = (
+    "bim-vote", f"bim-vote:{PACKAGE_STEP}", f"bim-vote:rounds=3,sigma-min=0.02,{PACKAGE_STEP}",
+    f"bim-vote:rounds=3,sigma-max=0.06,sigma-min=0.02,{PACKAGE_STEP}",
+    "bim-vote:rounds=3,sigma-min=0.02", "bim-vote:rounds=10", "bim-vote:max-iter=1",
+    "bim-vote:max-iter=1,rounds=20", "bim-vote:start=identity", "bim-vote:sigma-min=1",
+    "bim-vote:sigma-max=1,sigma-min=0.02", "bim-vote:standardize=false", "bim:top=1.0 margin",
+    "bim:top=1.0 weighted-knn:k=3", "bim:top=1.0 weighted-knn:k=5",
+)  # fmt: skip
+BIM_SETS = ("BCW", "GLA")
 
 
 def standardised(table: Dataset) -> Dataset:
@@ -79,28 +90,55 @@ def row_of(bench: Bench, name: str, printed: float, repeats: int) -> list[Any]:
     return [*row, percent(before.measures["accuracy"].mean)]
 
 
+def accuracy(bench: Bench, base: str, name: str, repeats: int) -> float:
+    """Mean accuracy of a chain on a set, in [0, 1]."""
+    return float(bench.evaluate(base, bench.table(name), repeats)[0].measures["accuracy"].mean)
+
+
 def im4e_row(bench: Bench, name: str, printed: float, repeats: int) -> list[Any]:
     """IM4E tuned, at its best σ, and at the σ that comes nearest to what was printed."""
-    table = bench.table(name)
+    tuned = accuracy(bench, chain_of("IM4", name), name, repeats)
+    means = np.array(
+        [accuracy(bench, f"im4e:sigma={s:g},top=1.0 margin", name, repeats) for s in IM4E_PATH]
+    )
+    best, near = int(means.argmax()), int(np.abs(means - printed / 100).argmin())
+    return [
+        name, printed, percent(tuned), percent(means[best]), f"{IM4E_PATH[best]:g}",
+        percent(means[near]), f"{IM4E_PATH[near]:g}",
+    ]  # fmt: skip
 
-    def accuracy(base: str) -> float:
-        return 100 * bench.evaluate(base, table, repeats)[0].measures["accuracy"].mean
 
-    means = np.array([accuracy(f"im4e:sigma={s:g},top=1.0 margin") for s in IM4E_SIGMAS])
-    best, near = int(means.argmax()), int(np.abs(means - printed).argmin())
-    shown = [f"{value:.2f}" for value in (accuracy(chain_of("IM4", name)), *means[[best, near]])]
-    return [name, printed, shown[0], shown[1], IM4E_SIGMAS[best], shown[2], IM4E_SIGMAS[near]]
-
-
-def of_im4e(bench: Bench, names: list[str], printed: dict[str, float], options: Any) -> None:
-    """The table of IM4E's settings."""
-    repeats = 1 if options.quick else options.repeats
+def rows_in_time(names: list[str], row_of: Callable[[str], list[Any]]) -> list[list[Any]]:
+    """The rows of a table, as far as there is time."""
     rows = []
     for name in names:
         try:
-            rows.append(im4e_row(bench, name, printed[name], repeats))
+            rows.append(row_of(name))
         except OutOfTime:
             print(f"{name}: out of time")
+    return rows
+
+
+def bim_table(bench: Bench, printed: dict[str, float], options: Any, repeats: int) -> None:
+    """Other ways to run BIM."""
+    names = [name for name in BIM_SETS if bench.has(name)]
+    ways = ["as printed", *BIM_WAYS]
+    columns = rows_in_time(
+        names,
+        lambda name: [
+            printed[name], *(percent(accuracy(bench, way, name, repeats)) for way in BIM_WAYS)
+        ],
+    )  # fmt: skip
+    rows = [list(row) for row in zip(ways, *columns, strict=True)]
+    notes = [f"Accuracy in percent, ten-fold × {repeats}, the folds of the margin table."]
+    write_tables(options.results, "bim-settings", ["chain", *names], rows, "Ways to BIM", notes)
+
+
+def im4e_table(
+    bench: Bench, names: list[str], printed: dict[str, float], options: Any, repeats: int
+) -> None:
+    """IM4E's settings."""
+    rows = rows_in_time(names, lambda name: im4e_row(bench, name, printed[name], repeats))
     header = ["set", "printed %", "tuned", "best σ", "which", "nearest σ", "which one"]
     notes = [
         f"Accuracy in percent, ten-fold × {repeats}, the folds of the margin table. *tuned*: by "
@@ -110,32 +148,11 @@ def of_im4e(bench: Bench, names: list[str], printed: dict[str, float], options: 
     write_tables(options.results, "im4e-settings", header, rows, "IM4E's settings", notes)
 
 
-def _options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--published", type=Path, required=True, help="the printed accuracies")
-    parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--sets", default=",".join(SMALL), help="comma between")
-    parser.add_argument("--only", default="immigrate,im4e", help="which tables, comma between")
-
-
-def main() -> None:
-    options, bench = arguments(__doc__, _options)
-    repeats = 1 if options.quick else options.repeats
-    both: dict[str, dict[str, float]] = {"IGT": {}, "IM4": {}}
-    for row in published(options.published):
-        if row.method in both and row.table.startswith("IMMIGRATE"):
-            both[row.method][row.name] = row.accuracy
-    printed = both["IGT"]
-    names = [n for n in options.sets.split(",") if n in printed and bench.has(n)]
-    if "im4e" in options.only:
-        of_im4e(bench, ["CRY", "WIN"] if options.quick else names, both["IM4"], options)
-    if "immigrate" not in options.only:
-        return
-    rows = []
-    for name in ["CRY", "WIN"] if options.quick else names:
-        try:
-            rows.append(row_of(bench, name, printed[name], repeats))
-        except OutOfTime:
-            print(f"{name}: out of time")
+def immigrate_table(
+    bench: Bench, names: list[str], printed: dict[str, float], options: Any, repeats: int
+) -> None:
+    """IMMIGRATE's settings."""
+    rows = rows_in_time(names, lambda name: row_of(bench, name, printed[name], repeats))
     header = ["set", "printed %"]
     for way in ("here", "package"):
         header += [f"{way}: tuned", f"{way}: best setting", "its σ", f"{way}: best in each fold"]
@@ -150,6 +167,31 @@ def main() -> None:
     ]
     header += [*OTHERS, "standardised before"]
     write_tables(options.results, "margin-settings", header, rows, "IMMIGRATE's settings", notes)
+
+
+def _options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--published", type=Path, required=True, help="the printed accuracies")
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--sets", default=",".join(SMALL), help="comma between")
+    parser.add_argument("--only", default="immigrate,im4e,bim", help="tables, comma between")
+
+
+def main() -> None:
+    options, bench = arguments(__doc__, _options)
+    repeats = 1 if options.quick else options.repeats
+    printed: dict[str, dict[str, float]] = {"IGT": {}, "IM4": {}, "BIM": {}}
+    for row in published(options.published):
+        if row.method in printed and row.table.startswith("IMMIGRATE"):
+            printed[row.method][row.name] = row.accuracy
+    asked = ["CRY", "WIN"] if options.quick else options.sets.split(",")
+    names = [n for n in asked if n in printed["IGT"] and bench.has(n)]
+    wanted = options.only.split(",")
+    if "im4e" in wanted:
+        im4e_table(bench, names, printed["IM4"], options, repeats)
+    if "bim" in wanted and not options.quick:
+        bim_table(bench, printed["BIM"], options, repeats)
+    if "immigrate" in wanted:
+        immigrate_table(bench, names, printed["IGT"], options, repeats)
 
 
 if __name__ == "__main__":

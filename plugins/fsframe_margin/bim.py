@@ -13,7 +13,7 @@ from fsframe.run import Run
 from fsframe.selection import PairWeights, Selection, rank_by_score
 from fsframe.selector import Selector
 from fsframe_margin.blas import one_blas_thread
-from fsframe_margin.boosted_settings import BoostedSettings
+from fsframe_margin.boosted_settings import BoostedSettings, pair_space
 from fsframe_margin.prototypes import prototype_note
 from fsframe_margin.training import row_notes, training_of
 
@@ -69,8 +69,8 @@ class Bim(BoostedSettings, Selector):
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
         training = training_of("bim", data, upstream, self.standardize)
         rows = len(training.y)
-        training = self.learners(training, run)
-        rounds = self.boosted(data, training, upstream, run)
+        training = self.learned_from(training, run)
+        rounds = self.boosted(data, training, pair_space(training, run), upstream, run)
         mean = np.tensordot(rounds.alpha, rounds.weights, axes=1)
         W = training.spread(mean / np.linalg.norm(mean))
         scores = (W**2).sum(axis=1)

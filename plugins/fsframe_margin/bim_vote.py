@@ -80,5 +80,9 @@ class BimVote(BoostedSettings, Classifier):
     @one_blas_thread
     def _fit(self, data: Dataset, upstream: Selection | None, run: Run) -> FittedBim:
         training = training_of(self.method_name(), data, upstream, self.standardize)
-        rounds = self.boosted(data, self.learners(training, run), upstream, run)
-        return FittedBim(training=training, space=pair_space(training, run), rounds=rounds)
+        learned = self.learned_from(training, run)
+        space = pair_space(learned, run)
+        rounds = self.boosted(data, learned, space, upstream, run)
+        # votes are counted against all rows
+        space = space if learned is training else pair_space(training, run)
+        return FittedBim(training=training, space=space, rounds=rounds)

@@ -87,16 +87,22 @@ class BoostedSettings(Parameterised):
         if self.sigma_min > self.sigma_max:
             yield "sigma_min must not be larger than sigma_max"
 
-    def learners(self, training: Training, run: Run) -> Training:
+    def learned_from(self, training: Training, run: Run) -> Training:
         """The rows that the rounds learn from: all of them, or prototypes."""
-        if self.prototypes is None:
-            return training
         return with_prototypes(training, self.prototypes, run.generator(_PROTOTYPES))
 
     def boosted(
-        self, data: Dataset, training: Training, upstream: Selection | None, run: Run
+        self,
+        data: Dataset,
+        training: Training,
+        space: PairSpace,
+        upstream: Selection | None,
+        run: Run,
     ) -> Boosted:
-        """The rounds on the rows of `training`; finished ones are kept with the run."""
+        """The rounds on the rows of `training`, between which `space` holds the pairs.
+
+        Finished rounds are kept with the run.
+        """
         from fsframe_margin.boosting import boost, sigma_path
 
         size = training.varying.size
@@ -107,7 +113,6 @@ class BoostedSettings(Parameterised):
                 f"weights, more than the {run.memory / 2**30:.1f} GiB allowed; screen first "
                 "(`im4e bim`), lower rounds, or raise the memory bound"
             )
-        space = pair_space(training, run)
         units = run.units(f"{type(self).__name__} {self.values()}", data, upstream)
         return boost(
             space,

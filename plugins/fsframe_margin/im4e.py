@@ -107,8 +107,7 @@ class Im4e(Selector):
 
         training = training_of("im4e", data, upstream, self.standardize)
         rows = len(training.y)
-        if self.prototypes is not None:
-            training = with_prototypes(training, self.prototypes, run.generator(2))
+        training = with_prototypes(training, self.prototypes, run.generator(2))
         start = self._start(training, upstream, run)
         sigma, tables = self._sigma(training, start, run)
         space = PairSpace(

@@ -212,8 +212,7 @@ class Immigrate(Selector):
 
         training = training_of("immigrate", data, upstream, self.standardize)
         rows = len(training.y)
-        if self.prototypes is not None:
-            training = with_prototypes(training, self.prototypes, run.generator(2))
+        training = with_prototypes(training, self.prototypes, run.generator(2))
         if self.screen is None:
             fit, sigma, pruned, tables = self._fit(training, upstream, run)
         else:

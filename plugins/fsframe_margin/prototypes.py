@@ -45,14 +45,30 @@ def drawn_prototypes(
     return np.sort(np.concatenate(chosen))
 
 
-def with_prototypes(training: Training, n: int, generator: np.random.Generator) -> Training:
+def with_prototypes(training: Training, n: int | None, generator: np.random.Generator) -> Training:
     """`training` with about `n` of its rows, each weighted for those of its class left out.
 
+    Parameters
+    ----------
+    training : Training
+        The rows to draw from, (N, A).
+    n : int ≥ 4, optional
+        How many; all of them by default, or where there are not more.
+    generator : Generator
+        Draws them.
+
+    Returns
+    -------
+    Training
+        About n rows, sorted as they were, with weights of their own.
+
+    Notes
+    -----
     Row weights are scaled within each class, in the outer sum and as neighbours, so that each class
     counts as much as before: sums over rows and over neighbours keep their expectations, and the
     cost and Σ differ from those of all rows by sampling error of the order 1/√n.
     """
-    if n >= len(training.y):
+    if n is None or n >= len(training.y):
         return training
     rows = drawn_prototypes(training.y, n, generator)
     outer, count = training.outer[rows].copy(), training.count[rows].copy()
