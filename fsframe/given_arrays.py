@@ -131,7 +131,8 @@ def as_counts(given: Any, shape: tuple[int, ...]) -> NDArray[np.integer[Any]]:
         if not np.array_equal(counts, np.round(counts)):
             raise DataError("counts must be whole numbers: how often each row was drawn")
         counts = counts.astype(np.int64)
-    if counts.shape != shape or counts.min(initial=0) < 0 or not (counts.max(axis=-1) > 0).all():
+    below_zero = counts.dtype.kind == "i" and counts.min(initial=0) < 0
+    if counts.shape != shape or below_zero or not (counts.max(axis=-1) > 0).all():
         raise DataError(f"counts must be {shape[-1]} numbers ≥ 0, not all zero, one per row")
     return counts
 

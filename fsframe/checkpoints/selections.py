@@ -74,18 +74,23 @@ def pack_selections(selections: Sequence[Selection], meta: Any = None) -> bytes:
     >>> copy.selected, copy.warnings
     (array([1]), ('weak',))
     """
-    if 1 < len(selections) <= _MOST_ALIKE and _alike_but_for_selected(selections):
+    several = 1 < len(selections) <= _MOST_ALIKE
+    if several and _alike_but_for_selected(selections):
         first = selections[0]
         rest = {f"every/{n}": array for n, array in _arrays(first).items() if n != "selected"}
-        lists = together([{"selected": found.selected} for found in selections])
-        head = [list(first.warnings), sorted(first.carried)]
-        return pack(lists | rest, {"selections": [head], "times": len(selections), "meta": meta})
-    listed = [_arrays(selection) for selection in selections]
-    heads = [[list(found.warnings), sorted(found.carried)] for found in selections]
-    outer: dict[str, Any] = {"selections": heads, "meta": meta}
-    if 1 < len(heads) <= _MOST_ALIKE and all(head == heads[0] for head in heads):
-        outer = {"selections": heads[:1], "times": len(heads), "meta": meta}
-    return pack(together(listed), outer)
+        arrays = together([{"selected": found.selected} for found in selections]) | rest
+        heads, one_head = [_head(first)], True
+    else:
+        arrays = together([_arrays(selection) for selection in selections])
+        heads = [_head(selection) for selection in selections]
+        one_head = several and all(head == heads[0] for head in heads)
+    if one_head:
+        return pack(arrays, {"selections": heads[:1], "times": len(selections), "meta": meta})
+    return pack(arrays, {"selections": heads, "meta": meta})
+
+
+def _head(selection: Selection) -> list[list[str]]:
+    return [list(selection.warnings), sorted(selection.carried)]
 
 
 def _alike_but_for_selected(selections: Sequence[Selection]) -> bool:
@@ -134,17 +139,8 @@ def unpack_selections(
     known = type(times) is int and 1 <= times <= _MOST_ALIKE
     if not known or (times > 1 and len(heads) != 1):
         raise StoreError("it does not say how many selections it holds")
-    every = {name: array for name, array in arrays.items() if name not in _SELECTED}
-    alike = times > 1 and all(name.startswith("every/") for name in every)
-    if alike and len(every) == len(arrays):
-        found = [_selection(heads[0], apart(every, 1)[0])] * times
-    elif alike and len(every) == len(arrays) - 2:
-        # Thousands that differ in the kept columns only: the rest is looked at once.
-        if "every/selected" in every:
-            raise StoreError("it holds two lists of kept columns")
-        kept = cut(arrays["joined/selected"], arrays["sizes/selected"], times)
-        found = _with_each(_selection(heads[0], apart(every, 1)[0] | {"selected": kept[0]}), kept)
-    else:
+    found = _alike_unpacked(heads[0], arrays, times) if times > 1 else None
+    if found is None:
         grouped = apart(arrays, len(heads) * times)
         found = [_selection(h, g) for h, g in zip(heads * times, grouped, strict=True)]
     for selection in found if shape is not None else ():
@@ -152,6 +148,30 @@ def unpack_selections(
         if problems:
             raise StoreError("it holds an unsound selection: " + "; ".join(problems))
     return found, outer["meta"]
+
+
+def _alike_unpacked(
+    head: Any, arrays: dict[str, NDArray[Any]], times: int
+) -> list[Selection] | None:
+    """So many selections that differ in the kept columns at most: the rest is looked at once.
+
+    None where something else differs.
+    """
+    every = {name: array for name, array in arrays.items() if name not in _SELECTED}
+    if not all(name.startswith("every/") for name in every):
+        return None
+    if len(every) == len(arrays):
+        return [_selection(head, apart(every, 1)[0])] * times
+    if len(every) != len(arrays) - len(_SELECTED):
+        return None
+    if "every/selected" in every:
+        raise StoreError("it holds two lists of kept columns")
+    kept = cut(*(arrays[name] for name in _SELECTED), times)
+    one = _selection(head, apart(every, 1)[0] | {"selected": kept[0]})
+    try:
+        return [one.with_selected(selected) for selected in kept]
+    except ValueError as error:
+        raise StoreError(f"it holds an unsound selection: {error}") from None
 
 
 def _arrays(selection: Selection) -> dict[str, NDArray[Any]]:
@@ -190,13 +210,6 @@ def _selection(head: Any, arrays: dict[str, NDArray[Any]]) -> Selection:
             carried=frozenset(head[1]),
         )
     except (TypeError, ValueError, IndexError) as error:
-        raise StoreError(f"it holds an unsound selection: {error}") from None
-
-
-def _with_each(one: Selection, kept: Sequence[NDArray[Any]]) -> list[Selection]:
-    try:
-        return [one.with_selected(selected) for selected in kept]
-    except ValueError as error:
         raise StoreError(f"it holds an unsound selection: {error}") from None
 
 

@@ -70,7 +70,7 @@ class Batches:
         self._seen = 0
         self._sums = [0.0, 0.0, 0.0, 0.0]
 
-    def size(self, left: int, workers: int = 1, least: float = 0.0) -> int:
+    def size(self, left: int, workers: int = 1, least_seconds: float = 0.0) -> int:
         """How many of the `left` resamples the next batch takes, one of `workers` at work.
 
         It takes at least so many seconds, as far as there are as many.
@@ -86,7 +86,7 @@ class Batches:
             # Towards the end batches become smaller, so that no worker waits long for the last; not
             # so small that what a call costs whatever it holds becomes more than a quarter.
             share, dear = left / workers, min(4 * self._per_call, _AIM_SECONDS) / seconds
-            size = min(size, max(share / 2, min(share, dear), least / seconds))
+            size = min(size, max(share / 2, min(share, dear), least_seconds / seconds))
         return max(1, min(left, self._most, math.floor(size)))
 
     def stop(
@@ -95,25 +95,22 @@ class Batches:
         end: int,
         workers: int = 1,
         left: int | None = None,
-        least: float = 0.0,
+        least_seconds: float = 0.0,
     ) -> int:
         """Where the batch that begins at `start` ends, `end` at most.
 
-        It ends at a border where one lies between half and twice the size that it would have; a
-        batch that is small so that workers end together is only made smaller.
+        It ends at a border where one lies between half and twice the size that it would have.
 
         >>> Batches({"mim": 0.01}, "mim", borders=[40, 80, 120]).stop(0, 200)
         40
         """
         left = end - start if left is None else left
-        size = min(end - start, self.size(left, workers, least))
-        shared = size < min(end - start, self.size(left))
-        last = min(end, start + (size if shared else min(2 * size - 1, self._most)))
+        size = min(end - start, self.size(left, workers, least_seconds))
         place = bisect_left(self._borders, start + size)
         near = [
             border
             for border in self._borders[max(0, place - 1) : place + 1]
-            if size <= 2 * (border - start) and border <= last
+            if size <= 2 * (border - start) < 4 * size and border <= min(end, start + self._most)
         ]
         return min(near, key=lambda border: abs(border - start - size), default=start + size)
 

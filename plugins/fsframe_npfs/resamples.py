@@ -6,6 +6,8 @@ cannot become its own nearest neighbour.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -51,11 +53,12 @@ class Urn:
                 inside = None if times is None else times[rows]
                 total = rows.size if inside is None else int(inside.sum())
                 size = max(int(fraction * total + 0.5), min(2, rows.size))
-                self._parts.append(_Part(rows, size, [np.arange(rows.size)], inside))
+                self._parts.append(_Part(rows, size, [(rows.size, slice(None))], inside))
         else:
             total = n_rows if times is None else int(times.sum())
             size = max(int(fraction * total), 2)
-            self._parts.append(_Part(np.arange(n_rows), size, groups, times))
+            classes = [(rows.size, rows) for rows in groups]
+            self._parts.append(_Part(np.arange(n_rows), size, classes, times))
 
     def draw(self, generator: np.random.Generator) -> NDArray[np.int64]:
         """How often each row is drawn in one bootstrap, (n_rows,)."""
@@ -73,8 +76,8 @@ class _Part:
     rows : (m,) int
     size : int
         How many are drawn.
-    groups : list of (k,) int
-        Places among `rows`, each of a class that must not get lost.
+    classes : list of pairs
+        How many rows a class has that must not get lost, and where they are among `rows`.
     times : (m,) int, optional
         How often each row already counts.
     """
@@ -83,10 +86,10 @@ class _Part:
         self,
         rows: NDArray[np.intp],
         size: int,
-        groups: list[NDArray[np.intp]],
+        classes: Sequence[tuple[int, slice | NDArray[np.intp]]],
         times: NDArray[np.int64] | None,
     ) -> None:
-        self.rows, self._size, self._groups = rows, size, groups
+        self.rows, self._size, self._classes = rows, size, classes
         self._copies = None if times is None else np.repeat(np.arange(rows.size), times)
 
     def draw(self, generator: np.random.Generator) -> NDArray[np.int64]:
@@ -95,18 +98,14 @@ class _Part:
         for _ in range(_MOST_REDRAWS):
             drawn = generator.integers(0, n_rows if copies is None else copies.size, self._size)
             counts = np.bincount(drawn if copies is None else copies[drawn], minlength=n_rows)
-            if all(self._is_there(counts, group) for group in self._groups):
+            if all(np.count_nonzero(counts[at]) >= min(2, n) for n, at in self._classes):
                 return counts
-        smallest = min(group.size for group in self._groups)
+        smallest = min(n for n, _ in self._classes)
         raise DataError(
             f"npfs: {_MOST_REDRAWS} draws of {self._size} rows all left a class with fewer than "
             f"two different rows (the smallest class has {smallest}); draw within the classes "
             f"(stratify=true) or draw more rows (fraction)"
         )
-
-    def _is_there(self, counts: NDArray[np.int64], group: NDArray[np.intp]) -> bool:
-        inside = counts if group.size == counts.size else counts[group]
-        return np.count_nonzero(inside) >= min(2, group.size)
 
 
 def bootstrap_counts(

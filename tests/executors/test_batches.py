@@ -79,7 +79,7 @@ def test_workers_end_together_wherever_borders_lie(each, workers, apart, paces):
     batches = Batches({"mim": each}, "mim", borders=range(0, total, apart))
     ends, start = [0.0] * workers, 0
     while start < total:
-        stop = batches.stop(start, total, workers, least=0.05)
+        stop = batches.stop(start, total, workers, least_seconds=0.05)
         worker, pace = ends.index(min(ends)), paces[start % len(paces)] if paces else 1.0
         took = (stop - start) * each * pace
         batches.saw(stop - start, took)
