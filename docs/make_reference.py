@@ -17,13 +17,13 @@ from fsframe import classifiers, errors, hookspecs, manager, selectors, stabilit
 from fsframe.cli import cli, main
 from fsframe.params import Parameter, format_value
 from fsframe.registry import Offer, Registry
-from fsframe.selector import WrappingSelector
 from fsframe.testing import (
     ClassifierConformance,
     Conformance,
     SelectorConformance,
     StabilityMetricConformance,
 )
+from fsframe.wrapping import WrappingSelector
 
 PAGE = Path(__file__).parent / "reference.md"
 

@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from fsframe.selection import PairWeights as PairWeights
     from fsframe.selection import Selection as Selection
     from fsframe.selector import Selector as Selector
-    from fsframe.selector import WrappingSelector as WrappingSelector
     from fsframe.stability import StabilityMetric as StabilityMetric
     from fsframe.store import load_run as load_run
+    from fsframe.wrapping import WrappingSelector as WrappingSelector
 
 _HOME = {
     "Chain": "fsframe.chain",
@@ -50,7 +50,7 @@ _HOME = {
     "Selector": "fsframe.selector",
     "StabilityMetric": "fsframe.stability",
     "StoreError": "fsframe.errors",
-    "WrappingSelector": "fsframe.selector",
+    "WrappingSelector": "fsframe.wrapping",
     "classifiers": "fsframe.registry",
     "load_run": "fsframe.store",
     "read": "fsframe.reading",

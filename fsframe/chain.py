@@ -18,7 +18,8 @@ from fsframe.params import format_value
 from fsframe.registry import Registry, classifiers, find_offer, selectors
 from fsframe.run import Progress, Run, make_run
 from fsframe.selection import Selection
-from fsframe.selector import Selector, WrappingSelector
+from fsframe.selector import Selector
+from fsframe.wrapping import WrappingSelector
 
 if TYPE_CHECKING:
     import os

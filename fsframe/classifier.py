@@ -13,7 +13,7 @@ from fsframe.errors import DataError, PluginError, RequestError
 from fsframe.params import Parameterised
 from fsframe.run import Run, make_run
 from fsframe.selection import Selection
-from fsframe.selector import _localise_upstream
+from fsframe.stage_view import local_upstream
 
 __all__ = ["Classifier", "FittedClassifier", "FittedOnColumns"]
 
@@ -156,7 +156,7 @@ class Classifier(Parameterised):
         local = local if rows.size == data.n_samples else local.take_rows(rows)
         if not self.takes_missing and np.isnan(local.X.sum()):
             raise DataError(f"{name} does not take missing values; drop or fill them first")
-        fitted = self._fit(local, _localise_upstream(upstream, columns, rows), make_run(run, seed))
+        fitted = self._fit(local, local_upstream(upstream, columns, rows), make_run(run, seed))
         if not (hasattr(fitted, "predict") and hasattr(fitted, "predict_scores")):
             raise PluginError(f"{name} returned {type(fitted).__name__}, not a fitted classifier")
         return FittedOnColumns(

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from fsframe.dataset import Dataset
 from fsframe.run import Run
 from fsframe.selection import Selection
-from fsframe.selector import Base
+from fsframe.wrapping import Base
 
 __all__ = ["Draws", "select_resamples"]
 

@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 import attrs
 import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.dataset import Dataset
-from fsframe.errors import DataError, PluginError, RequestError
+from fsframe.errors import DataError, PluginError
 from fsframe.given_arrays import as_counts
-from fsframe.params import Parameterised, count_or_fraction, optional, param, stages
+from fsframe.params import Parameterised, count_or_fraction, optional, param
 from fsframe.run import Run, make_run
 from fsframe.selection import Selection
+from fsframe.stage_view import (
+    columns_at_hand,
+    first_missing,
+    in_whole_table,
+    local_upstream,
+    nothing_left,
+)
 
-__all__ = ["Base", "Selector", "WrappingSelector", "one_by_one"]
+__all__ = ["Selector", "one_by_one"]
 
 
 @attrs.frozen(kw_only=True)
@@ -118,15 +125,15 @@ class Selector(Parameterised):
             If the method returns something unsound.
         """
         surroundings = make_run(run, seed)
-        columns = _columns(data, upstream)
+        columns = columns_at_hand(data, upstream)
         self.check_data(data)
         if not columns.size:
-            return _nothing_left(data)
+            return nothing_left(data)
         local, rows, notes = self._localise(data, columns)
-        local_upstream = _localise_upstream(upstream, columns, rows)
-        found = self._select(local, local_upstream, surroundings)
+        arrived = local_upstream(upstream, columns, rows)
+        found = self._select(local, arrived, surroundings)
         self._check(found, local)
-        return _globalise(found, data, columns, rows, upstream, notes)
+        return in_whole_table(found, data, columns, rows, upstream, notes)
 
     def select_many(
         self,
@@ -144,17 +151,17 @@ class Selector(Parameterised):
         """
         surroundings = make_run(run, seed)
         many = getattr(self, "_select_many", None)
-        columns = _columns(data, upstream)
+        columns = columns_at_hand(data, upstream)
         if many is None or not columns.size:
             return one_by_one(self.select, data, counts, upstream, surroundings)
         self.check_data(data)
         local = attrs.evolve(data.take_columns(columns), counts=None)
         every = np.arange(data.n_samples)
-        local_upstream = _localise_upstream(upstream, columns, every)
+        arrived = local_upstream(upstream, columns, every)
         given = as_counts(counts, (len(counts), data.n_samples))
         if not self.takes_short_counts:
             given = given.astype(np.int64, copy=False)
-        found = many(local, given, local_upstream, surroundings)
+        found = many(local, given, arrived, surroundings)
         if len(found) != len(given):
             raise PluginError(
                 f"{self.method_name()}: _select_many returned {len(found)} selections for "
@@ -162,7 +169,7 @@ class Selector(Parameterised):
             )
         for selection in found:
             self._check(selection, local)
-        return [_globalise(one, data, columns, every, upstream, ()) for one in found]
+        return [in_whole_table(one, data, columns, every, upstream, ()) for one in found]
 
     def check_data(self, data: Dataset) -> None:
         """Raise DataError if `data` holds what this method does not take."""
@@ -174,7 +181,7 @@ class Selector(Parameterised):
                 + " and ".join(sorted(self.tasks))
             )
         if not self.takes_missing:
-            missing = _first_missing(data)
+            missing = first_missing(data)
             if missing is not None:
                 row, column, total = missing
                 raise DataError(
@@ -215,71 +222,6 @@ class Selector(Parameterised):
             )
 
 
-class Base(Protocol):
-    """What a wrapping stage resamples: the chain on its left, or the one that `base` names."""
-
-    def select(
-        self, data: Dataset, upstream: Selection | None = None, run: Run | None = None
-    ) -> Selection: ...
-
-    def select_many(
-        self,
-        data: Dataset,
-        counts: NDArray[np.integer[Any]],
-        upstream: Selection | None = None,
-        run: Run | None = None,
-    ) -> list[Selection]: ...
-
-
-@attrs.frozen(kw_only=True)
-class WrappingSelector(Selector):
-    """Base of stages that resample another selector; authors write `_select_wrapped`.
-
-    Without `base`, everything on the left in the chain is wrapped, screening included, so that
-    whatever learns from labels is inside the resample. With `base`, it is an ordinary stage.
-    """
-
-    wrapping: ClassVar[bool] = True
-    takes_counts: ClassVar[bool] = True
-
-    base: str | None = param(
-        None,
-        optional(stages()),
-        help="The selector or chain to resample; by default everything on the left.",
-    )
-
-    def _select_wrapped(
-        self, base: Base, data: Dataset, upstream: Selection | None, run: Run
-    ) -> Selection:
-        """The author's part: resample `base` on `data`, and select among the columns of `data`.
-
-        `upstream` is what the wrapped chain found on the whole table, or, with `base`, what the
-        stage on the left kept.
-        """
-        raise NotImplementedError
-
-    def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
-        if self.base is None:
-            raise RequestError(
-                f"{self.method_name()} resamples another selector: put one on its left "
-                f"(`immigrate {self.method_name()}`) or name it (`{self.method_name()}:base=mim`)"
-            )
-        from fsframe.chain import Chain
-
-        return self._select_wrapped(Chain.parse(self.base), data, upstream, run)
-
-    def select_wrapped(
-        self, base: Base, data: Dataset, upstream: Selection | None, run: Run
-    ) -> Selection:
-        """Which columns of the whole table `data` this stage keeps when it resamples `base`."""
-        every = np.arange(data.n_features)
-        local, rows, notes = self._localise(data, every)
-        local_upstream = _localise_upstream(upstream, every, rows)
-        found = self._select_wrapped(base, local, local_upstream, run)
-        self._check(found, local)
-        return _globalise(found, data, every, rows, upstream, notes)
-
-
 def one_by_one(
     select: Callable[[Dataset, Selection | None, Run], Selection],
     data: Dataset,
@@ -310,99 +252,3 @@ def one_by_one(
         select(data.with_counts(row), upstream, surroundings.child(b))
         for b, row in enumerate(counts)
     ]
-
-
-def _columns(data: Dataset, upstream: Selection | None) -> NDArray[np.intp]:
-    if not isinstance(data, Dataset):
-        raise RequestError(
-            f"select takes a Dataset, not {type(data).__name__}: make one with "
-            "Dataset.from_arrays(X, y), or read one with fsframe.read(path)"
-        )
-    if upstream is not None and upstream.n_features != data.n_features:
-        raise RequestError(
-            f"the stage on the left saw {upstream.n_features} columns, {data.name!r} has "
-            f"{data.n_features}: both must be of one table"
-        )
-    columns = np.arange(data.n_features) if upstream is None else np.sort(upstream.selected)
-    # Results hold it as it is, the same array in all of many resamples.
-    columns.setflags(write=False)
-    return columns
-
-
-def _localise_upstream(
-    upstream: Selection | None, columns: NDArray[np.intp], rows: NDArray[np.intp]
-) -> Selection | None:
-    if upstream is None:
-        return None
-    local = upstream.restrict(columns)
-    if local.instance_weights is None:
-        return local
-    return attrs.evolve(local, instance_weights=local.instance_weights[rows])
-
-
-def _globalise(
-    found: Selection,
-    data: Dataset,
-    columns: NDArray[np.intp],
-    rows: NDArray[np.intp],
-    upstream: Selection | None,
-    notes: tuple[str, ...],
-) -> Selection:
-    """`found` in the numbering of `data`, with the weights that travel past this stage."""
-    lifted = found.lift(columns, data.n_features)
-    changes: dict[str, Any] = {}
-    own = found.instance_weights
-    if own is not None and not np.array_equal(rows, np.arange(data.n_samples)):
-        # A row that stands in `rows` more than once was copied; its weight is the copies' sum.
-        changes["instance_weights"] = np.bincount(rows, weights=own, minlength=data.n_samples)
-    carried = _carried(lifted, upstream)
-    if carried or found.carried:
-        changes.update(carried, carried=frozenset(carried))
-    if notes:
-        changes["warnings"] = found.warnings + notes
-    return attrs.evolve(lifted, **changes) if changes else lifted
-
-
-def _carried(found: Selection, upstream: Selection | None) -> dict[str, Any]:
-    """The weights of earlier stages that travel past this one, as far as its columns were kept."""
-    if upstream is None:
-        return {}
-    carried: dict[str, Any] = {}
-    kept = np.sort(found.selected)
-    if found.weights is None and upstream.weights is not None:
-        weights = np.zeros_like(upstream.weights)
-        weights[kept] = upstream.weights[kept]
-        carried["weights"] = weights
-    if found.pair_weights is None and upstream.pair_weights is not None:
-        carried["pair_weights"] = upstream.pair_weights.restrict(kept).lift(kept)
-    if found.instance_weights is None and upstream.instance_weights is not None:
-        carried["instance_weights"] = upstream.instance_weights
-    return carried
-
-
-def _nothing_left(data: Dataset) -> Selection:
-    return Selection(
-        selected=[],
-        scores=np.full(data.n_features, np.nan),
-        features_in=[],
-        warnings=("no column was left by the stage before; nothing was done",),
-    )
-
-
-def _first_missing(data: Dataset) -> tuple[int, int, int] | None:
-    """Row and column of the first missing value, and how many there are; None if there is none."""
-    total, first = 0, None
-    for start, stop in data.column_blocks():
-        block = data.columns(start, stop)
-        if block.dtype.kind != "f":
-            continue
-        # A sum is NaN if any term is: one pass without a temporary for the usual, complete table.
-        if not np.isnan(block.sum()):
-            continue
-        places = np.argwhere(np.isnan(block))
-        total += len(places)
-        if len(places):
-            # argwhere goes row by row, so that the block's first place is its first row.
-            place = (int(places[0, 0]), start + int(places[0, 1]))
-            first = place if first is None else min(first, place)
-    return None if first is None else (first[0], first[1], total)

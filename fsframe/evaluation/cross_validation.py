@@ -31,8 +31,9 @@ from fsframe.recurring import Recurring
 from fsframe.resampling import select_resamples
 from fsframe.run import Run
 from fsframe.selection import Selection, rank_by_score
-from fsframe.selector import Base, Selector, WrappingSelector
+from fsframe.selector import Selector
 from fsframe.suggest import did_you_mean
+from fsframe.wrapping import Base, WrappingSelector
 
 __all__ = ["CrossValidation", "grid_of"]
 

@@ -22,8 +22,9 @@ from fsframe.registry import stability_metrics
 from fsframe.resampling import select_resamples
 from fsframe.run import Run
 from fsframe.selection import Selection, rank_by_score
-from fsframe.selector import Base, Selector, WrappingSelector
+from fsframe.selector import Selector
 from fsframe.stability import StabilityMetric, StabilityValue
+from fsframe.wrapping import Base, WrappingSelector
 
 __all__ = ["StabilityStudy"]
 

@@ -16,7 +16,7 @@ from fsframe.recurring import Recurring
 from fsframe.resampling import select_resamples
 from fsframe.run import Run
 from fsframe.selection import Selection, rank_by_score
-from fsframe.selector import Base, WrappingSelector
+from fsframe.wrapping import Base, WrappingSelector
 from fsframe_npfs.aggregation import (
     complete_ranks,
     false_selections_bound,

@@ -13,7 +13,7 @@ from fsframe.errors import RequestError
 from fsframe.params import choice, flag, integer, optional, param, real
 from fsframe.run import Run
 from fsframe.selection import Selection
-from fsframe.selector import Base, WrappingSelector
+from fsframe.wrapping import Base, WrappingSelector
 from fsframe_npfs.corrections import CORRECTIONS
 from fsframe_npfs.marks import FeatureMarks, FragileColumns, Marker, PairMarks
 from fsframe_npfs.outcome import feature_selection, pair_selection

@@ -15,7 +15,7 @@ from fsframe.dataset import Dataset
 from fsframe.executors.work import portable
 from fsframe.run import Run
 from fsframe.selection import Selection
-from fsframe.selector import Base
+from fsframe.wrapping import Base
 
 __all__ = ["LABELS", "Relabelled", "permuted", "runs_of"]
 

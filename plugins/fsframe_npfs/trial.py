@@ -15,7 +15,7 @@ from fsframe.errors import RequestError
 from fsframe.resampling import select_resamples
 from fsframe.run import Progress, Run
 from fsframe.selection import Selection
-from fsframe.selector import Base
+from fsframe.wrapping import Base
 from fsframe_npfs.counting import Marks
 from fsframe_npfs.doubt import chance_of_other_answer
 from fsframe_npfs.drawing import BASE, DRAWS, BootstrapDraws, class_codes

@@ -13,7 +13,7 @@ from fsframe.dataset import Dataset
 from fsframe.resampling import select_resamples
 from fsframe.run import Run
 from fsframe.selection import Selection
-from fsframe.selector import Base
+from fsframe.wrapping import Base
 
 __all__ = ["scored_round"]
 

@@ -12,7 +12,7 @@ from fsframe.dataset import Dataset
 from fsframe.params import count_or_fraction, param
 from fsframe.run import Run
 from fsframe.selection import Selection, rank_by_score
-from fsframe.selector import Base, WrappingSelector
+from fsframe.wrapping import Base, WrappingSelector
 from fsframe_relief.rounds import scored_round
 
 __all__ = ["Turf", "ranked_scores"]

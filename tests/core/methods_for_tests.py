@@ -12,7 +12,8 @@ from fsframe.dataset import Dataset
 from fsframe.params import integer, param
 from fsframe.run import Run
 from fsframe.selection import PairWeights, Selection, rank_by_score
-from fsframe.selector import Base, Selector, WrappingSelector
+from fsframe.selector import Selector
+from fsframe.wrapping import Base, WrappingSelector
 
 
 @attrs.frozen(kw_only=True)
