@@ -84,6 +84,12 @@ def parse_stage(text: str) -> StageText:
         If the text does not follow the grammar.
     """
     name, colon, rest = text.partition(":")
+    stages = name.split()
+    if len(stages) > 1 and all(map(_NAME.match, stages)):
+        raise RequestError(
+            f"stage {text!r}: these are {len(stages)} stages in one pair of quotes; write them as "
+            "words of their own: " + " ".join(stages) + colon + "…" * bool(colon)
+        )
     if not _NAME.match(name):
         raise RequestError(
             f"stage {text!r}: {name!r} is not a name; a stage is written name or name:key=value,…"

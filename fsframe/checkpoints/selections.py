@@ -166,7 +166,8 @@ def _alike_unpacked(
         return None
     if "every/selected" in every:
         raise StoreError("it holds two lists of kept columns")
-    kept = cut(*(arrays[name] for name in _SELECTED), times)
+    joined, sizes = _SELECTED
+    kept = cut(arrays[joined], arrays[sizes], times)
     one = _selection(head, apart(every, 1)[0] | {"selected": kept[0]})
     try:
         return [one.with_selected(selected) for selected in kept]

@@ -28,7 +28,24 @@ BOOTSTRAP_BYTES = 1 << 17
 def bootstrap_relevance(
     data: Dataset, counts: NDArray[np.integer[Any]], discretiser: Discretiser, run: Run
 ) -> NDArray[np.float64]:
-    """I(X_j; Y) in bits as (n_bootstraps, n_features), bins learned inside each bootstrap."""
+    """I(X_j; Y) of every column in every bootstrap, bins learned inside each bootstrap.
+
+    Parameters
+    ----------
+    data : Dataset
+        The whole table, (n_samples, n_features), with classes.
+    counts : (n_bootstraps, n_samples) int ≥ 0
+        How often each bootstrap draws each row; any integer type.
+    discretiser : Discretiser
+        Makes bins of continuous columns.
+    run : Run
+        Its bounds on memory and threads; nothing is drawn.
+
+    Returns
+    -------
+    (n_bootstraps, n_features) float64
+        In bits, 0 or more.
+    """
     encoded, bins = encode(data, discretiser, run=run)
     layout = encoded.layout
     n_planes = max(1, int(counts.max()).bit_length())
