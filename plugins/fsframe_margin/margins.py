@@ -6,10 +6,12 @@ is the Σ of Theorem 3.1. `PairSpace` holds what does not depend on W.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from functools import partial
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import cached_property, partial
 from itertools import pairwise
+from typing import Any
 
 import attrs
 import numpy as np
@@ -29,8 +31,11 @@ Floats = NDArray[np.float64]
 STORED_ROWS = 4096
 """Above this many rows measurements are formed again in every pass (3 N² doubles are 400 MB)."""
 
-_CHUNK = 1 << 16
-"""Pairs per unit of work: reductions are split by it, never by the number of threads."""
+_CHUNK, _LEAST_CHUNK, _CHUNK_WORK = 1 << 16, 1 << 12, 1 << 25
+"""Pairs per unit of work: at most, at least, and how many times the square of the features.
+
+Reductions are split by it, never by the number of threads.
+"""
 
 _STREAMED_CHUNKS = 64
 """Most units of work where nothing is stored: what they return has the length of the table."""
@@ -116,18 +121,29 @@ class PairSpace:
             )
         self.total = float(self.outer.sum())
         self.features = features
-        padded = features if linear else -(-features // 4) * 4
+        padded = features if linear else features + features % 2
         self.XT = np.zeros((padded, n))
         self.XT[:features] = X[self.order].T
         self.linear = linear
         self.threads = max(1, threads)
         self.stored = n <= STORED_ROWS and 48 * n * n <= memory
-        self.chunks = _row_chunks(n, None if self.stored else _STREAMED_CHUNKS)
+        per_pair = 1 if linear else features**2
+        pairs = min(_CHUNK, max(_LEAST_CHUNK, _CHUNK_WORK // per_pair))
+        self.chunks = _row_chunks(n, pairs, None if self.stored else _STREAMED_CHUNKS)
 
     @property
     def n_rows(self) -> int:
         """Number of rows."""
         return self.XT.shape[1]
+
+    @cached_property
+    def pool(self) -> ThreadPoolExecutor:
+        """The threads, which end with the space: to start them anew costs as much as a pass."""
+        return ThreadPoolExecutor(self.threads)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """All but the threads, so that what was learned can be pickled."""
+        return {name: value for name, value in vars(self).items() if name != "pool"}
 
     def each_chunk(self, work: Callable[[int, int], None]) -> None:
         """Call `work` with every chunk of rows."""
@@ -135,8 +151,7 @@ class PairSpace:
             for chunk in self.chunks:
                 work(*chunk)
             return
-        with ThreadPoolExecutor(self.threads) as pool:
-            list(pool.map(lambda chunk: work(*chunk), self.chunks))
+        list(self.pool.map(lambda chunk: work(*chunk), self.chunks))
 
     def summed(self, shape: tuple[int, ...], add: Callable[[Floats, int, int], None]) -> Floats:
         """The sum of arrays that `add` fills for every chunk of rows, in the order of chunks."""
@@ -151,9 +166,13 @@ class PairSpace:
             for chunk in self.chunks:
                 total += part(chunk)
             return total
-        with ThreadPoolExecutor(self.threads) as pool:
-            for held in pool.map(part, self.chunks):
-                total += held
+        waiting: deque[Future[Floats]] = deque()
+        for chunk in self.chunks:
+            if len(waiting) > self.threads:  # or all of them might be held at once
+                total += waiting.popleft().result()
+            waiting.append(self.pool.submit(part, chunk))
+        for held in waiting:
+            total += held.result()
         return total
 
     def measure(self, weights: Floats) -> Floats:
@@ -275,10 +294,10 @@ class PairSpace:
         return upper_tiles(weights, self.XT.shape[0])
 
 
-def _row_chunks(n: int, most: int | None = None) -> list[tuple[int, int]]:
-    """Ranges of rows that hold about `_CHUNK` pairs (i, j > i) each; at most so many, if given."""
+def _row_chunks(n: int, pairs: int, most: int | None = None) -> list[tuple[int, int]]:
+    """Ranges of rows with about so many pairs (i, j > i) each; at most so many, if given."""
     pairs_before = np.concatenate([[0], np.cumsum(np.arange(n - 1, -1, -1))])
-    pieces = max(1, round(pairs_before[-1] / _CHUNK))
+    pieces = max(1, round(pairs_before[-1] / pairs))
     pieces = pieces if most is None else min(pieces, most)
     cuts = np.searchsorted(pairs_before, pairs_before[-1] * np.arange(pieces + 1) / pieces)
     cuts[0], cuts[-1] = 0, n

@@ -1,9 +1,8 @@
 """Fused loops over pairs of rows: quadratic-Manhattan measurements and their scatter matrix.
 
 Every kernel works on blocks of up to `BLOCK` pairs whose differences |x_i − x_j| are formed in a
-buffer that stays in the cache. Features are padded to a multiple of four, and the work per
-block goes through 4 × 4 tiles of the upper triangle, so that each loaded difference is used four
-times; weights with few entries go entry by entry instead. Nothing of size N × N × A exists.
+buffer that stays in the cache, features padded to an even number. Weights with few entries go entry
+by entry, others by tiles (`tile_kernels`). Nothing of size N × N × A exists.
 """
 
 from __future__ import annotations
@@ -14,15 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.compiled import njit
-from fsframe_margin.neighbour_shares import ELEMENTWISE, SUM, Shares, row_coefficients
+from fsframe_margin.neighbour_shares import ELEMENTWISE, Shares, row_coefficients
+from fsframe_margin.tile_kernels import block_quadratics, block_scatter
 
 __all__ = [
     "BLOCK",
     "Quadratic",
     "all_distances",
     "block_measures",
-    "block_quadratics",
-    "block_scatter",
     "distances",
     "keep_large",
     "pair_quadratics",
@@ -44,8 +42,8 @@ power of two (4 kB) take each other's places in it.
 class Quadratic(NamedTuple):
     """W by tiles of its upper triangle, or entry by entry: then `rows` holds something.
 
-    `tiles` is (A, A), tiles beside the diagonal ones doubled; `rows` (m,), `columns` and `values`
-    (m, 4) are entries of the upper triangle, four of one row at a time.
+    `tiles` is the upper triangle, (A, A), doubled beside the diagonal; `rows` (m,), `columns` and
+    `values` (m, 4) are entries of the upper triangle, four of one row at a time.
     """
 
     tiles: Floats
@@ -102,97 +100,6 @@ def _fill_pairs(XT: Floats, i: int, j: int, stop: int, D: Floats) -> tuple[int, 
             i += 1
             j = i + 1
     return n, i, j
-
-
-@njit(fastmath=ELEMENTWISE)
-def block_quadratics(D: Floats, U: Floats, n: int, q: Floats, T: Floats) -> None:
-    """q_p = Σ_ab W_ab d_ap d_bp with U the upper triangle, off-diagonal tiles doubled."""
-    for p in range(n):
-        q[p] = 0.0
-    for a in range(0, D.shape[0], 4):
-        t0, t1, t2, t3 = T[0], T[1], T[2], T[3]
-        for p in range(n):
-            t0[p] = 0.0
-            t1[p] = 0.0
-            t2[p] = 0.0
-            t3[p] = 0.0
-        for b in range(a, D.shape[0], 4):
-            d0, d1, d2, d3 = D[b], D[b + 1], D[b + 2], D[b + 3]
-            u00, u01, u02, u03 = U[a, b], U[a, b + 1], U[a, b + 2], U[a, b + 3]
-            u10, u11, u12, u13 = U[a + 1, b], U[a + 1, b + 1], U[a + 1, b + 2], U[a + 1, b + 3]
-            u20, u21, u22, u23 = U[a + 2, b], U[a + 2, b + 1], U[a + 2, b + 2], U[a + 2, b + 3]
-            u30, u31, u32, u33 = U[a + 3, b], U[a + 3, b + 1], U[a + 3, b + 2], U[a + 3, b + 3]
-            # pruned and penalised weights leave most tiles empty
-            if not (
-                u00 != 0.0 or u01 != 0.0 or u02 != 0.0 or u03 != 0.0
-                or u10 != 0.0 or u11 != 0.0 or u12 != 0.0 or u13 != 0.0
-                or u20 != 0.0 or u21 != 0.0 or u22 != 0.0 or u23 != 0.0
-                or u30 != 0.0 or u31 != 0.0 or u32 != 0.0 or u33 != 0.0
-            ):  # fmt: skip
-                continue
-            for p in range(n):
-                x0, x1, x2, x3 = d0[p], d1[p], d2[p], d3[p]
-                t0[p] = t0[p] + u00 * x0 + u01 * x1 + u02 * x2 + u03 * x3
-                t1[p] = t1[p] + u10 * x0 + u11 * x1 + u12 * x2 + u13 * x3
-                t2[p] = t2[p] + u20 * x0 + u21 * x1 + u22 * x2 + u23 * x3
-                t3[p] = t3[p] + u30 * x0 + u31 * x1 + u32 * x2 + u33 * x3
-        e0, e1, e2, e3 = D[a], D[a + 1], D[a + 2], D[a + 3]
-        for p in range(n):
-            q[p] = q[p] + e0[p] * t0[p] + e1[p] * t1[p] + e2[p] * t2[p] + e3[p] * t3[p]
-
-
-@njit(fastmath=SUM)
-def block_scatter(D: Floats, c: Floats, n: int, S: Floats, E: Floats) -> None:
-    """S_ab += Σ_p c_p d_ap d_bp over the 4 × 4 tiles with a ≤ b."""
-    for a in range(0, D.shape[0], 4):
-        e0, e1, e2, e3 = E[0], E[1], E[2], E[3]
-        f0, f1, f2, f3 = D[a], D[a + 1], D[a + 2], D[a + 3]
-        for p in range(n):
-            e0[p] = c[p] * f0[p]
-            e1[p] = c[p] * f1[p]
-            e2[p] = c[p] * f2[p]
-            e3[p] = c[p] * f3[p]
-        for b in range(a, D.shape[0], 4):
-            d0, d1, d2, d3 = D[b], D[b + 1], D[b + 2], D[b + 3]
-            s00 = s01 = s02 = s03 = 0.0
-            s10 = s11 = s12 = s13 = 0.0
-            s20 = s21 = s22 = s23 = 0.0
-            s30 = s31 = s32 = s33 = 0.0
-            for p in range(n):
-                x0, x1, x2, x3 = d0[p], d1[p], d2[p], d3[p]
-                y0, y1, y2, y3 = e0[p], e1[p], e2[p], e3[p]
-                s00 += y0 * x0
-                s01 += y0 * x1
-                s02 += y0 * x2
-                s03 += y0 * x3
-                s10 += y1 * x0
-                s11 += y1 * x1
-                s12 += y1 * x2
-                s13 += y1 * x3
-                s20 += y2 * x0
-                s21 += y2 * x1
-                s22 += y2 * x2
-                s23 += y2 * x3
-                s30 += y3 * x0
-                s31 += y3 * x1
-                s32 += y3 * x2
-                s33 += y3 * x3
-            S[a, b] += s00
-            S[a, b + 1] += s01
-            S[a, b + 2] += s02
-            S[a, b + 3] += s03
-            S[a + 1, b] += s10
-            S[a + 1, b + 1] += s11
-            S[a + 1, b + 2] += s12
-            S[a + 1, b + 3] += s13
-            S[a + 2, b] += s20
-            S[a + 2, b + 1] += s21
-            S[a + 2, b + 2] += s22
-            S[a + 2, b + 3] += s23
-            S[a + 3, b] += s30
-            S[a + 3, b + 1] += s31
-            S[a + 3, b + 2] += s32
-            S[a + 3, b + 3] += s33
 
 
 @njit()

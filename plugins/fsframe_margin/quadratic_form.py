@@ -11,12 +11,12 @@ __all__ = ["by_entries", "quadratic_form", "upper_entries", "upper_tiles"]
 
 Floats = NDArray[np.float64]
 
-_SPARSE = 0.5
+_SPARSE = 0.4
 """W goes entry by entry where it has fewer entries than this share of its tiles' (measured)."""
 
 
 def quadratic_form(W: Floats, padded: int) -> Quadratic:
-    """W over (A, A) for features padded to `padded`, a multiple of four."""
+    """W over (A, A) for features padded to `padded`, an even number."""
     tiles = upper_tiles(W, padded)
     if np.count_nonzero(W) < 2 * _SPARSE * 16 * _tiles_in_use(tiles):
         return by_entries(W)
@@ -30,22 +30,20 @@ def by_entries(W: Floats) -> Quadratic:
 
 
 def upper_tiles(W: Floats, padded: int) -> Floats:
-    """W padded to `padded`, tiles above the 4 × 4 diagonal tiles doubled, those below zero.
+    """The upper triangle of W, doubled beside the diagonal, as (padded, padded).
 
-    Then q = Σ over tiles a ≤ b, half the products of the full matrix.
+    Then q is a sum over a ≤ b, half the products of the full matrix.
     """
-    full = np.zeros((padded, padded))
-    full[: W.shape[0], : W.shape[1]] = W
-    tile = np.arange(padded) // 4
-    full *= 2.0 - np.equal.outer(tile, tile)
-    full[np.greater.outer(tile, tile)] = 0.0
-    return full
+    upper = np.zeros((padded, padded))
+    upper[: W.shape[0], : W.shape[1]] = 2.0 * np.triu(W) - np.diag(np.diag(W))
+    return upper
 
 
 def _tiles_in_use(tiles: Floats) -> int:
     """How many 4 × 4 tiles of the upper triangle hold anything."""
-    size = tiles.shape[0] // 4
-    return int(np.count_nonzero(tiles.reshape(size, 4, size, 4).any(axis=(1, 3))))
+    size = -(-tiles.shape[0] // 4)
+    whole = np.pad(tiles, (0, 4 * size - tiles.shape[0]))
+    return int(np.count_nonzero(whole.reshape(size, 4, size, 4).any(axis=(1, 3))))
 
 
 def upper_entries(W: Floats) -> tuple[NDArray[np.intp], NDArray[np.intp], Floats]:

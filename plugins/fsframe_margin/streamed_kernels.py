@@ -23,11 +23,10 @@ from fsframe_margin.pair_blocks import (
     Quadratic,
     all_distances,
     block_measures,
-    block_quadratics,
-    block_scatter,
     distances,
     keep_large,
 )
+from fsframe_margin.tile_kernels import block_quadratics, block_scatter
 
 __all__ = [
     "cross_measures",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -86,5 +85,4 @@ def _shifted(
             hits, misses, rows[first : first + size],
         )  # fmt: skip
 
-    with ThreadPoolExecutor(space.threads) as pool:
-        list(pool.map(part, range(0, len(rows), size)))
+    list(space.pool.map(part, range(0, len(rows), size)))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -259,10 +261,20 @@ def test_bits_do_not_depend_on_the_number_of_threads(monkeypatch):
     X, y = rng.standard_normal((150, 7)), rng.integers(0, 3, 150)
     W = np.eye(7) / np.sqrt(7)
     found = [descend(PairSpace(X, y, threads=t), W, 1.0, max_iter=8, tol=0.0) for t in (1, 2, 5)]
-    assert len(margins._row_chunks(150)) > 10
+    assert len(PairSpace(X, y).chunks) > 10
     for other in found[1:]:
         np.testing.assert_array_equal(found[0].weights, other.weights)
         np.testing.assert_array_equal(found[0].cost, other.cost)
+
+
+def test_a_space_that_has_threads_can_be_pickled():
+    X, y = many_rows()
+    space = PairSpace(X, y, threads=2)
+    W = np.eye(6) / np.sqrt(6)
+    point = space.point(W, 1.0)
+    assert "pool" in vars(space)
+    copy = pickle.loads(pickle.dumps(space))
+    assert copy.point(W, 1.0).cost == point.cost
 
 
 def test_outer_weight_of_a_row_is_its_share_of_the_sum():
