@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from fsframe.executors import Engine
     from fsframe.selection import Selection
 
-__all__ = ["DEFAULT_MEMORY", "Progress", "Run"]
+__all__ = ["DEFAULT_MEMORY", "Progress", "Run", "size_text"]
 
 DEFAULT_MEMORY = 2 * 1024**3
 """Bound on a method's temporaries in bytes, unless told otherwise."""
@@ -35,6 +35,15 @@ class Progress:
     done: int
     total: int
     key: tuple[int, ...] = ()
+
+
+def size_text(n_bytes: float) -> str:
+    """A number of bytes for people.
+
+    >>> size_text(64e6), size_text(3 << 30)
+    ('61 MiB', '3.0 GiB')
+    """
+    return f"{n_bytes / 2**20:.0f} MiB" if n_bytes < 2**30 else f"{n_bytes / 2**30:.1f} GiB"
 
 
 def available_threads() -> int:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from fsframe.dataset import Dataset
 from fsframe.errors import DataError
 from fsframe.params import Parameterised, choice, flag, integer, param, real
-from fsframe.run import Run
+from fsframe.run import Run, size_text
 from fsframe.selection import Selection
 from fsframe_margin.prototypes import prototypes_parameter, with_prototypes
 from fsframe_margin.training import Training
@@ -109,8 +109,8 @@ class BoostedSettings(Parameterised):
         held = 16 * self.rounds * size * size
         if held > run.memory:
             raise DataError(
-                f"bim: {self.rounds} rounds over {size} columns hold {held / 2**30:.1f} GiB of "
-                f"weights, more than the {run.memory / 2**30:.1f} GiB allowed; screen first "
+                f"bim: {self.rounds} rounds over {size} columns hold {size_text(held)} of "
+                f"weights, more than the {size_text(run.memory)} allowed; screen first "
                 "(`im4e bim`), lower rounds, or raise the memory bound"
             )
         units = run.units(f"{type(self).__name__} {self.values()}", data, upstream)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from fsframe.dataset import Dataset
 from fsframe.errors import DataError
 from fsframe.params import choice, flag, integer, param, real
-from fsframe.run import Run
+from fsframe.run import Run, size_text
 from fsframe.selection import Selection, rank_by_score
 from fsframe.selector import Selector
 from fsframe_margin.blas import one_blas_thread
@@ -92,8 +92,8 @@ class Gflip(Selector):
         n, size = training.X.shape
         if 24 * n * n > run.memory:
             raise DataError(
-                f"gflip: the distances between {n} rows need {24 * n * n / 2**30:.1f} GiB, more "
-                f"than the {run.memory / 2**30:.1f} GiB allowed; raise the memory bound, or use "
+                f"gflip: the distances between {n} rows need {size_text(24 * n * n)}, more "
+                f"than the {size_text(run.memory)} allowed; raise the memory bound, or use "
                 "simba"
             )
         XT = np.ascontiguousarray(training.X.T)

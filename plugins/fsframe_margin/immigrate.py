@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from fsframe.dataset import Dataset
 from fsframe.errors import DataError
 from fsframe.params import choice, either, flag, integer, optional, param, real
-from fsframe.run import Run
+from fsframe.run import Run, size_text
 from fsframe.selection import Selection
 from fsframe.selector import Selector
 from fsframe_margin.blas import one_blas_thread
@@ -263,8 +263,8 @@ class Immigrate(Selector):
             if self.sigma == "cv":
                 raise DataError(
                     f"immigrate: sigma=cv holds W over {size} columns, "
-                    f"{64 * size * size / 2**30:.1f} GiB, more than the "
-                    f"{run.memory / 2**30:.1f} GiB allowed; give sigma, screen first "
+                    f"{size_text(64 * size * size)}, more than the "
+                    f"{size_text(run.memory)} allowed; give sigma, screen first "
                     "(`im4e immigrate`), or raise the memory bound"
                 )
             settings = self._settings(self.prune is True, size)

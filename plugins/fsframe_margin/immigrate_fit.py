@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.errors import DataError
-from fsframe.run import Run
+from fsframe.run import Run, size_text
 from fsframe.selection import PairWeights, Selection
 from fsframe_margin.arriving_weights import arriving_matrix, arriving_pairs
 from fsframe_margin.training import Training
@@ -112,10 +112,11 @@ def fit_implicit(
     ]
     floor = THREAD_BYTES + 48 * n * n + 24 * n * size
     if needed or floor > run.memory:
-        why = (" and ".join(needed) + " need it whole") if needed else "not even its tiles fit"
+        verb = "needs" if len(needed) == 1 else "need"
+        why = f"{' and '.join(needed)} {verb} it whole" if needed else "not even its tiles fit"
         raise DataError(
-            f"immigrate: W over {size} columns takes {64 * size * size / 2**30:.1f} GiB with its "
-            f"temporaries, more than the {run.memory / 2**30:.1f} GiB allowed, and {why}; screen "
+            f"immigrate: W over {size} columns takes {size_text(64 * size * size)} with its "
+            f"temporaries, more than the {size_text(run.memory)} allowed, and {why}; screen "
             "first (`im4e immigrate`), or raise the memory bound"
         )
     # fewer threads, not other tiles, where memory is short: the bits stay
@@ -168,7 +169,7 @@ def fit_with_diagonal_rest(
     if 24 * n * n > run.memory:
         raise DataError(
             f"immigrate: screened=diagonal holds measurements between {n} rows, "
-            f"{24 * n * n / 2**30:.1f} GiB, more than the {run.memory / 2**30:.1f} GiB allowed; "
+            f"{size_text(24 * n * n)}, more than the {size_text(run.memory)} allowed; "
             "use screened=drop, prototypes, or raise the memory bound"
         )
     rest = np.setdiff1d(np.arange(size), kept)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from fsframe.dataset import Dataset
 from fsframe.errors import DataError
 from fsframe.params import flag, param
-from fsframe.run import Run
+from fsframe.run import Run, size_text
 from fsframe.selection import PairWeights, Selection, rank_by_score
 from fsframe.selector import Selector
 from fsframe_margin.blas import one_blas_thread
@@ -68,7 +68,7 @@ class Lfe(Selector):
         if 32 * size * size > run.memory:
             raise DataError(
                 f"lfe: the eigenvectors of {size} × {size} pairs need "
-                f"{32 * size * size / 2**30:.1f} GiB, more than the {run.memory / 2**30:.1f} GiB "
+                f"{size_text(32 * size * size)}, more than the {size_text(run.memory)} "
                 "allowed; screen first (such as `im4e lfe`) or raise the memory bound"
             )
         scatter = _scatter(training.X, training.y, training.outer)
