@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
 from collections.abc import Callable
+from functools import lru_cache
+from pathlib import Path
 from typing import Any, TypeVar
 
 import numba
@@ -40,6 +43,9 @@ event.register("numba:compile", _Announcer())
 def njit(**options: Any) -> Callable[[F], F]:
     """A decorator that compiles a function on its first call and keeps the machine code on disk.
 
+    What is kept serves until any module of the function's folder changes: a kernel contains those
+    of other modules that it calls.
+
     Parameters
     ----------
     **options
@@ -59,4 +65,22 @@ def njit(**options: Any) -> Callable[[F], F]:
     4.0
     """
     options = {"cache": True, "nogil": True, **options}
-    return numba.njit(**options)  # type: ignore[no-any-return]
+
+    def decorate(function: F) -> F:
+        compiled = numba.njit(**options)(function)
+        # numba looks at the module of the function only; where its inner names are others than
+        # these, that is what happens
+        kept = getattr(getattr(compiled, "_cache", None), "_cache_file", None)
+        stamp = getattr(kept, "_source_stamp", None)
+        if stamp is not None:
+            kept._source_stamp = (stamp, _stamp(Path(inspect.getfile(function)).parent))
+        return compiled
+
+    return decorate
+
+
+@lru_cache
+def _stamp(folder: Path) -> tuple[tuple[str, int, int], ...]:
+    """Name, time of change and size of every module of a folder."""
+    found = [(path.name, path.stat()) for path in sorted(folder.glob("*.py"))]
+    return tuple((name, state.st_mtime_ns, state.st_size) for name, state in found)

@@ -1,0 +1,45 @@
+"""Compiled kernels that are kept on disk are those of the sources."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+INNER = """
+from fsframe.compiled import njit
+
+@njit()
+def factor():
+    return {factor}
+"""
+OUTER = """
+from fsframe.compiled import njit
+from kernels.inner import factor
+
+@njit()
+def times(x):
+    return factor() * x
+"""
+ASK = "from kernels.outer import times; print(times(2))"
+
+
+def ask(folder: Path) -> tuple[str, bool]:
+    """What the kernel says in a process of its own, and whether it was compiled there."""
+    done = subprocess.run(
+        [sys.executable, "-c", ASK], cwd=folder, capture_output=True, text=True, check=True
+    )
+    return done.stdout.strip(), "compiling" in done.stderr
+
+
+def test_a_kernel_is_compiled_again_when_one_that_it_calls_has_changed(tmp_path: Path) -> None:
+    package = tmp_path / "kernels"
+    package.mkdir()
+    (package / "__init__.py").write_text("")
+    (package / "outer.py").write_text(OUTER)
+    (package / "inner.py").write_text(INNER.format(factor=3))
+    assert ask(tmp_path) == ("6", True)
+    assert ask(tmp_path) == ("6", False)
+    (package / "inner.py").write_text(INNER.format(factor=50))
+    assert ask(tmp_path) == ("100", True)
+    assert ask(tmp_path) == ("100", False)
