@@ -71,9 +71,9 @@ def njit(**options: Any) -> Callable[[F], F]:
         # numba looks at the module of the function only; where its inner names are others than
         # these, that is what happens
         kept = getattr(getattr(compiled, "_cache", None), "_cache_file", None)
-        stamp = getattr(kept, "_source_stamp", None)
-        if stamp is not None:
-            kept._source_stamp = (stamp, _stamp(Path(inspect.getfile(function)).parent))
+        if kept is not None and hasattr(kept, "_source_stamp"):
+            folder = Path(inspect.getfile(function)).parent
+            kept._source_stamp = (kept._source_stamp, _stamp(folder))
         return compiled
 
     return decorate
