@@ -121,17 +121,18 @@ def rows_in_time(names: list[str], row_of: Callable[[str], list[Any]]) -> list[l
 
 def bim_table(bench: Bench, printed: dict[str, float], options: Any, repeats: int) -> None:
     """Other ways to run BIM."""
-    names = [name for name in BIM_SETS if bench.has(name)]
-    ways = ["as printed", *BIM_WAYS]
     columns = rows_in_time(
-        names,
+        [name for name in BIM_SETS if bench.has(name)],
         lambda name: [
-            printed[name], *(percent(accuracy(bench, way, name, repeats)) for way in BIM_WAYS)
+            name, printed[name],
+            *(percent(accuracy(bench, way, name, repeats)) for way in BIM_WAYS),
         ],
     )  # fmt: skip
-    rows = [list(row) for row in zip(ways, *columns, strict=True)]
+    if not columns:
+        return
+    header, *rows = map(list, zip(("chain", "as printed", *BIM_WAYS), *columns, strict=True))
     notes = [f"Accuracy in percent, ten-fold × {repeats}, the folds of the margin table."]
-    write_tables(options.results, "bim-settings", ["chain", *names], rows, "Ways to BIM", notes)
+    write_tables(options.results, "bim-settings", header, rows, "Ways to BIM", notes)
 
 
 def im4e_table(
