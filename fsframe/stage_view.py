@@ -18,6 +18,17 @@ __all__ = ["columns_at_hand", "first_missing", "in_whole_table", "local_upstream
 def columns_at_hand(data: Dataset, upstream: Selection | None) -> NDArray[np.intp]:
     """The columns of `data` that the stage on the left kept, ascending; all without one.
 
+    Parameters
+    ----------
+    data : Dataset
+    upstream : Selection, optional
+        What the stage on the left kept, in the column numbers of `data`.
+
+    Returns
+    -------
+    (k,) int
+        Not to be written to.
+
     Raises
     ------
     RequestError
@@ -42,7 +53,15 @@ def columns_at_hand(data: Dataset, upstream: Selection | None) -> NDArray[np.int
 def local_upstream(
     upstream: Selection | None, columns: NDArray[np.intp], rows: NDArray[np.intp]
 ) -> Selection | None:
-    """`upstream` in the numbering of a table that has these columns and rows only."""
+    """`upstream` in the numbering of a table that has these columns and rows only.
+
+    Parameters
+    ----------
+    upstream : Selection, optional
+    columns : (k,) int, ascending
+    rows : (m,) int
+        A row that stands there twice was copied.
+    """
     if upstream is None:
         return None
     local = upstream.restrict(columns)
@@ -59,7 +78,20 @@ def in_whole_table(
     upstream: Selection | None,
     notes: tuple[str, ...],
 ) -> Selection:
-    """`found` in the numbering of `data`, with the weights that travel past this stage."""
+    """`found` in the numbering of `data`, with the weights that travel past this stage.
+
+    Parameters
+    ----------
+    found : Selection
+        Of the table that has `columns` and `rows` of `data` only.
+    data : Dataset
+    columns, rows : (k,), (m,) int
+        As for `local_upstream`.
+    upstream : Selection, optional
+        What the stage on the left kept, in the numbering of `data`.
+    notes : tuple of str
+        Warnings to add.
+    """
     lifted = found.lift(columns, data.n_features)
     changes: dict[str, Any] = {}
     own = found.instance_weights

@@ -1,7 +1,8 @@
 # Seconds of the R package Immigrate for one fit of 10 iterations on a table written by speed.py:
 #   Rscript package.R TABLE.csv WEIGHTS.csv
 # The last column is the class. Prints processor seconds, elapsed ones and iterations, and writes
-# W; the table is read outside the clock. The package stops early where its cost is NaN, so iterations are said too.
+# W; the table is read outside the clock. The package stops early where its cost is NaN, so
+# iterations are said too.
 suppressMessages(library(Immigrate))
 paths <- commandArgs(trailingOnly = TRUE)
 table <- read.csv(paths[1])

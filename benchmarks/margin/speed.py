@@ -41,15 +41,25 @@ RECORDED = {(194, 22): 0.74, (351, 34): 4.05, (768, 8): 2.82, (1000, 50): 66.62,
 WANTED = {(351, 34): 40, (1000, 50): 60, (300, 200): 60}
 
 
-def best(work: Any, repeats: int = 5, clock: Any = time.process_time) -> float:
-    """The shortest of some calls; the first, which may compile, does not count."""
+def timed(work: Any, repeats: int, clock: Any) -> list[float]:
+    """Seconds of some calls; the first, which may compile, does not count."""
     work()
     seconds = []
     for _ in range(repeats):
         began = clock()
         work()
         seconds.append(clock() - began)
-    return min(seconds)
+    return seconds
+
+
+def best(work: Any, repeats: int = 5, clock: Any = time.process_time) -> float:
+    """The shortest of some calls."""
+    return min(timed(work, repeats, clock))
+
+
+def typical(work: Any, repeats: int = 5, clock: Any = time.process_time) -> float:
+    """The middle of some calls, to stand beside a single call of a slower program."""
+    return float(np.median(timed(work, repeats, clock)))
 
 
 def gemm_rate(size: int = 1500) -> float:
@@ -118,9 +128,9 @@ def part_fit(options: argparse.Namespace) -> None:
             difference = np.abs(ours(1, "elementwise", 2) - plain_fit(X, y, 1.0, 2)).max()
             assert difference < 1e-8, f"the programs disagree by {difference}"
             plain = 5 * best(lambda X=X, y=y: plain_fit(X, y, 1.0, 2), 1)
-        one = best(lambda: ours(1, "elementwise"), options.repeats)
-        clipped = best(lambda: ours(1, "psd-clip"), options.repeats)
-        both = best(lambda: ours(2, "psd-clip"), options.repeats, time.perf_counter)
+        one = typical(lambda: ours(1, "elementwise"), options.repeats)
+        clipped = typical(lambda: ours(1, "psd-clip"), options.repeats)
+        both = typical(lambda: ours(2, "psd-clip"), options.repeats, time.perf_counter)
         # nominal work: two products of all pairs with all entries of W, 4 P A² per iteration
         flops = 10 * 4e-9 * (n * (n - 1) / 2) * A * A / one
         run = None if options.no_package else package_run(X, y)

@@ -95,11 +95,13 @@ def classify(task: dict[str, Any]) -> dict[str, Any]:
 
 
 def continued(task: dict[str, Any]) -> dict[str, Any]:
-    """A descent over all rows that starts from prototypes, in pieces of two updates."""
+    """IMMIGRATE over all rows, started from prototypes, in pieces of two updates."""
     import fsframe
     from fsframe.run import Run
 
-    data, selector = table(task), fsframe.selectors[task["method"]]
+    selector = fsframe.selectors["immigrate"]
+    selector().select(fsframe.Dataset.from_arrays(*simulated(40, 5)))  # as above
+    data = table(task)
     run = Run(entropy=0, memory=int(task["memory"]), threads=task.get("threads", 2))
     used, found = time.process_time(), None
     for size in task["first"]:
@@ -114,7 +116,7 @@ def continued(task: dict[str, Any]) -> dict[str, Any]:
         "processor-seconds": time.process_time() - used,
         "peak": peak_mb(),
         "changes": changes,
-        "selected": np.flatnonzero(found.scores > 1 / len(found.scores)).tolist(),
+        "selected": selector(max_iter=0).select(data, found, run).selected.tolist(),
         "scores": found.scores.tolist(),
     }
 

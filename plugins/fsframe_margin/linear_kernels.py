@@ -7,15 +7,16 @@ from numpy.typing import NDArray
 
 from fsframe.compiled import njit
 from fsframe_margin.neighbour_shares import ELEMENTWISE, SUM, Shares, row_coefficients
-from fsframe_margin.pair_blocks import spread
+from fsframe_margin.pair_blocks import BLOCK, spread
 
 __all__ = [
+    "add_means",
     "add_weighted",
+    "later_manhattan",
     "pair_manhattan",
     "pair_means",
     "pair_square_means",
     "pair_squares",
-    "weighted_difference",
 ]
 
 Floats = NDArray[np.float64]
@@ -36,31 +37,47 @@ def weighted_difference(own: float, row: Floats, c: Floats) -> float:
 
 
 @njit()
+def later_manhattan(XT: Floats, i: int, w: Floats, q: Floats) -> None:
+    """Write wᵀ|x_i − x_j| of every row j > i into q[j]."""
+    A, N = XT.shape
+    for j in range(i + 1, N, BLOCK):
+        block = q[j : min(j + BLOCK, N)]
+        for p in range(block.size):
+            block[p] = 0.0
+        for a in range(A):
+            if w[a] != 0.0:
+                add_weighted(XT[a, i], XT[a, j : j + block.size], w[a], block)
+
+
+@njit()
 def pair_manhattan(XT: Floats, w: Floats, q: Floats, start: int, stop: int) -> None:
     """Write wᵀ|x_i − x_j| of rows start ≤ i < stop, j > i, into the upper triangle
     of q."""
-    A, N = XT.shape
-    buffer = np.empty(N)
+    N = XT.shape[1]
     for i in range(start, min(stop, N - 1)):
-        m = N - i - 1
-        for p in range(m):
-            buffer[p] = 0.0
+        later_manhattan(XT, i, w, q[i])
+
+
+@njit()
+def add_means(XT: Floats, i: int, c: Floats, u: Floats) -> None:
+    """u += Σ_j c_j |x_i − x_j| over the rows j > i, the first of which c begins with."""
+    A, N = XT.shape
+    for j in range(i + 1, N, BLOCK):
+        n = min(BLOCK, N - j)
+        shares = c[j - i - 1 : j - i - 1 + n]
         for a in range(A):
-            if w[a] != 0.0:
-                add_weighted(XT[a, i], XT[a, i + 1 :], w[a], buffer[:m])
-        spread(q, i, i + 1, m, buffer)
+            u[a] += weighted_difference(XT[a, i], XT[a, j : j + n], shares)
 
 
 @njit()
 def pair_means(XT: Floats, q: Floats, by: Shares, u: Floats, start: int, stop: int) -> None:
     """Add u = Σ c_ij |x_i − x_j| over rows start ≤ i < stop, j > i, to u."""
-    A, N = XT.shape
+    N = XT.shape[1]
     c = np.empty(N)
     for i in range(start, min(stop, N - 1)):
         m = N - i - 1
         row_coefficients(q[i], i, i + 1, m, by, c)
-        for a in range(A):
-            u[a] += weighted_difference(XT[a, i], XT[a, i + 1 :], c[:m])
+        add_means(XT, i, c, u)
 
 
 @njit(fastmath=ELEMENTWISE)

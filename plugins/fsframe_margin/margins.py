@@ -6,12 +6,7 @@ is the Σ of Theorem 3.1. `PairSpace` holds what does not depend on W.
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
-from functools import cached_property, partial
-from itertools import pairwise
-from typing import Any
+from functools import partial
 
 import attrs
 import numpy as np
@@ -21,7 +16,15 @@ from fsframe.errors import DataError
 from fsframe_margin import linear_kernels, neighbour_shares, pair_blocks, streamed_kernels
 from fsframe_margin.neighbour_shares import SMALLEST_SUM, Shares
 from fsframe_margin.pair_blocks import Quadratic
-from fsframe_margin.quadratic_form import by_entries, quadratic_form, upper_tiles
+from fsframe_margin.quadratic_form import (
+    by_entries,
+    by_tiles,
+    has_few_entries,
+    linear_form,
+    quadratic_form,
+    upper_tiles,
+)
+from fsframe_margin.row_chunks import RowChunks
 from fsframe_margin.streamed_sums import streamed_log_sums
 
 __all__ = ["PairSpace", "Point"]
@@ -32,10 +35,7 @@ STORED_ROWS = 4096
 """Above this many rows measurements are formed again in every pass (3 N² doubles are 400 MB)."""
 
 _CHUNK, _LEAST_CHUNK, _CHUNK_WORK = 1 << 16, 1 << 12, 1 << 25
-"""Pairs per unit of work: at most, at least, and how many times the square of the features.
-
-Reductions are split by it, never by the number of threads.
-"""
+"""Pairs per unit of work at most and at least; between, pairs × features² come to the third."""
 
 _STREAMED_CHUNKS = 64
 """Most units of work where nothing is stored: what they return has the length of the table."""
@@ -55,7 +55,7 @@ class Point:
     log_misses: Floats
 
 
-class PairSpace:
+class PairSpace(RowChunks):
     """All pairs of rows of one table, sorted by class, with what each row and neighbour counts.
 
     Parameters
@@ -125,55 +125,15 @@ class PairSpace:
         self.XT = np.zeros((padded, n))
         self.XT[:features] = X[self.order].T
         self.linear = linear
-        self.threads = max(1, threads)
         self.stored = n <= STORED_ROWS and 48 * n * n <= memory
         per_pair = 1 if linear else features**2
         pairs = min(_CHUNK, max(_LEAST_CHUNK, _CHUNK_WORK // per_pair))
-        self.chunks = _row_chunks(n, pairs, None if self.stored else _STREAMED_CHUNKS)
+        super().__init__(n, pairs, None if self.stored else _STREAMED_CHUNKS, threads)
 
     @property
     def n_rows(self) -> int:
         """Number of rows."""
         return self.XT.shape[1]
-
-    @cached_property
-    def pool(self) -> ThreadPoolExecutor:
-        """The threads, which end with the space: to start them anew costs as much as a pass."""
-        return ThreadPoolExecutor(self.threads)
-
-    def __getstate__(self) -> dict[str, Any]:
-        """All but the threads, so that what was learned can be pickled."""
-        return {name: value for name, value in vars(self).items() if name != "pool"}
-
-    def each_chunk(self, work: Callable[[int, int], None]) -> None:
-        """Call `work` with every chunk of rows."""
-        if self.threads == 1 or len(self.chunks) == 1:
-            for chunk in self.chunks:
-                work(*chunk)
-            return
-        list(self.pool.map(lambda chunk: work(*chunk), self.chunks))
-
-    def summed(self, shape: tuple[int, ...], add: Callable[[Floats, int, int], None]) -> Floats:
-        """The sum of arrays that `add` fills for every chunk of rows, in the order of chunks."""
-
-        def part(chunk: tuple[int, int]) -> Floats:
-            held = np.zeros(shape)
-            add(held, *chunk)
-            return held
-
-        total = np.zeros(shape)
-        if self.threads == 1 or len(self.chunks) == 1:
-            for chunk in self.chunks:
-                total += part(chunk)
-            return total
-        waiting: deque[Future[Floats]] = deque()
-        for chunk in self.chunks:
-            if len(waiting) > self.threads:  # or all of them might be held at once
-                total += waiting.popleft().result()
-            waiting.append(self.pool.submit(part, chunk))
-        for held in waiting:
-            total += held.result()
-        return total
 
     def measure(self, weights: Floats) -> Floats:
         """q over all pairs i < j as (n, n), rows sorted by class; zero elsewhere."""
@@ -186,10 +146,11 @@ class PairSpace:
         return q
 
     def measured_by(self, weights: Floats) -> tuple[Floats, Quadratic]:
-        """What measurements at `weights` are formed from: columns that have a weight, and W."""
-        form = quadratic_form(weights, self.XT.shape[0])
-        if not form.rows.size:
-            return self.XT, form
+        """What measurements at `weights` are formed from: columns that have a weight, and these."""
+        if self.linear:
+            return self.XT, linear_form(weights)
+        if not has_few_entries(weights):
+            return self.XT, by_tiles(weights, self.XT.shape[0])
         used = np.flatnonzero(weights.any(axis=0))
         return self.XT[used], by_entries(weights[np.ix_(used, used)])
 
@@ -270,7 +231,12 @@ class PairSpace:
         by = self.shares(point, sigma, outer)
         if self.linear:
             return self.summed((1, self.features), partial(self._means, point, by))[0]
-        total = self.summed((self.XT.shape[0],) * 2, partial(self._scatter, point, by))
+        scatter = (
+            partial(self._streamed_scatter, quadratic_form(point.weights, self.XT.shape[0]), by)
+            if point.measured is None
+            else partial(self._stored_scatter, point.measured, by)
+        )
+        total = self.summed((self.XT.shape[0],) * 2, scatter)
         upper = np.triu(total)[: self.features, : self.features]
         return upper + np.triu(upper, 1).T
 
@@ -280,26 +246,16 @@ class PairSpace:
         else:
             linear_kernels.pair_means(self.XT, point.measured, by, u[0], start, stop)
 
-    def _scatter(self, point: Point, by: Shares, S: Floats, start: int, stop: int) -> None:
-        if point.measured is None:
-            form = quadratic_form(point.weights, self.XT.shape[0])
-            streamed_kernels.streamed_scatter(self.XT, form, by, self.negligible, S, start, stop)
-        else:
-            pair_blocks.pair_scatter(self.XT, point.measured, by, self.negligible, S, start, stop)
+    def _stored_scatter(self, q: Floats, by: Shares, S: Floats, start: int, stop: int) -> None:
+        pair_blocks.pair_scatter(self.XT, q, by, self.negligible, S, start, stop)
+
+    def _streamed_scatter(
+        self, form: Quadratic, by: Shares, S: Floats, start: int, stop: int
+    ) -> None:
+        streamed_kernels.streamed_scatter(self.XT, form, by, self.negligible, S, start, stop)
 
     def tiles(self, weights: Floats) -> Floats:
-        """The weights as the kernels take them."""
+        """The weights as loops over new rows take them: W's upper triangle, or w in one row."""
         if self.linear:
             return np.ascontiguousarray(weights)[None, :]
         return upper_tiles(weights, self.XT.shape[0])
-
-
-def _row_chunks(n: int, pairs: int, most: int | None = None) -> list[tuple[int, int]]:
-    """Ranges of rows with about so many pairs (i, j > i) each; at most so many, if given."""
-    pairs_before = np.concatenate([[0], np.cumsum(np.arange(n - 1, -1, -1))])
-    pieces = max(1, round(pairs_before[-1] / pairs))
-    pieces = pieces if most is None else min(pieces, most)
-    cuts = np.searchsorted(pairs_before, pairs_before[-1] * np.arange(pieces + 1) / pieces)
-    cuts[0], cuts[-1] = 0, n
-    cuts = np.unique(cuts)
-    return [(int(a), int(b)) for a, b in pairwise(cuts)]

@@ -43,7 +43,8 @@ class Quadratic(NamedTuple):
     """W by tiles of its upper triangle, or entry by entry: then `rows` holds something.
 
     `tiles` is the upper triangle, (A, A), doubled beside the diagonal; `rows` (m,), `columns` and
-    `values` (m, 4) are entries of the upper triangle, four of one row at a time.
+    `values` (m, 4) are entries of the upper triangle, four of one row at a time. For distances that
+    are linear in the weights, w is the one row of `tiles`.
     """
 
     tiles: Floats

@@ -7,7 +7,15 @@ from numpy.typing import NDArray
 
 from fsframe_margin.pair_blocks import Quadratic
 
-__all__ = ["by_entries", "quadratic_form", "upper_entries", "upper_tiles"]
+__all__ = [
+    "by_entries",
+    "by_tiles",
+    "has_few_entries",
+    "linear_form",
+    "quadratic_form",
+    "upper_entries",
+    "upper_tiles",
+]
 
 Floats = NDArray[np.float64]
 
@@ -15,18 +23,37 @@ _SPARSE = 0.4
 """W goes entry by entry where it has fewer entries than this share of its tiles' (measured)."""
 
 
+def has_few_entries(W: Floats) -> bool:
+    """Whether W (A, A) has so few entries that the loops had better go entry by entry."""
+    held, size = np.triu(W != 0.0), -(-len(W) // 4)
+    held = np.pad(held, (0, 4 * size - len(W)))
+    tiles_in_use = int(np.count_nonzero(held.reshape(size, 4, size, 4).any(axis=(1, 3))))
+    return bool(np.count_nonzero(W) < 2 * _SPARSE * 16 * tiles_in_use)
+
+
 def quadratic_form(W: Floats, padded: int) -> Quadratic:
-    """W over (A, A) for features padded to `padded`, an even number."""
-    tiles = upper_tiles(W, padded)
-    if np.count_nonzero(W) < 2 * _SPARSE * 16 * _tiles_in_use(tiles):
-        return by_entries(W)
-    nothing = np.empty(0, dtype=np.intp)
-    return Quadratic(tiles, nothing, nothing.reshape(0, 4), np.empty((0, 4)))
+    """W (A, A) for features padded to `padded`, an even number."""
+    return by_entries(W) if has_few_entries(W) else by_tiles(W, padded)
 
 
 def by_entries(W: Floats) -> Quadratic:
-    """W over (A, A) entry by entry."""
+    """W (A, A) entry by entry; at least one is not zero."""
     return Quadratic(np.empty((0, 0)), *upper_entries(W))
+
+
+def by_tiles(W: Floats, padded: int) -> Quadratic:
+    """W (A, A) by tiles, for features padded to `padded`."""
+    return _whole(upper_tiles(W, padded))
+
+
+def linear_form(w: Floats) -> Quadratic:
+    """Weights w (A,) of a distance that is linear in them: the one row of `tiles`."""
+    return _whole(np.ascontiguousarray(w)[None, :])
+
+
+def _whole(tiles: Floats) -> Quadratic:
+    nothing = np.empty(0, dtype=np.intp)
+    return Quadratic(tiles, nothing, nothing.reshape(0, 4), np.empty((0, 4)))
 
 
 def upper_tiles(W: Floats, padded: int) -> Floats:
@@ -37,13 +64,6 @@ def upper_tiles(W: Floats, padded: int) -> Floats:
     upper = np.zeros((padded, padded))
     upper[: W.shape[0], : W.shape[1]] = 2.0 * np.triu(W) - np.diag(np.diag(W))
     return upper
-
-
-def _tiles_in_use(tiles: Floats) -> int:
-    """How many 4 × 4 tiles of the upper triangle hold anything."""
-    size = -(-tiles.shape[0] // 4)
-    whole = np.pad(tiles, (0, 4 * size - tiles.shape[0]))
-    return int(np.count_nonzero(whole.reshape(size, 4, size, 4).any(axis=(1, 3))))
 
 
 def upper_entries(W: Floats) -> tuple[NDArray[np.intp], NDArray[np.intp], Floats]:

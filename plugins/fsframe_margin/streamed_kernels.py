@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.compiled import njit
-from fsframe_margin.linear_kernels import add_weighted, weighted_difference
+from fsframe_margin.linear_kernels import add_means, add_weighted, later_manhattan
 from fsframe_margin.neighbour_shares import (
     SUM,
     Shares,
@@ -31,7 +31,6 @@ from fsframe_margin.tile_kernels import block_quadratics, block_scatter
 __all__ = [
     "cross_measures",
     "expectations",
-    "streamed_linear_sums",
     "streamed_means",
     "streamed_rows",
     "streamed_scatter",
@@ -103,22 +102,10 @@ def streamed_rows(
 
 
 @njit()
-def _later_linear(XT: Floats, i: int, w: Floats, q: Floats) -> None:
-    """Write wᵀ|x_i − x_j| of every j > i into q[j]."""
-    A, N = XT.shape
-    for j in range(i + 1, N, BLOCK):
-        block = q[j : min(j + BLOCK, N)]
-        for p in range(block.size):
-            block[p] = 0.0
-        for a in range(A):
-            if w[a] != 0.0:
-                add_weighted(XT[a, i], XT[a, j : j + block.size], w[a], block)
-
-
-@njit()
 def streamed_sums(
     XT: Floats,
     form: Quadratic,
+    linear: bool,
     inverse: float,
     count: Floats,
     end: Places,
@@ -132,30 +119,13 @@ def streamed_sums(
     D, T = np.empty((A, BLOCK)), np.empty((4, BLOCK))
     q, buffer = np.empty(N), np.empty(N)
     for i in range(start, min(stop, N - 1)):
-        for j in range(i + 1, N, BLOCK):
-            n = min(BLOCK, N - j)
-            all_distances(XT, i, j, D, 0, n)
-            block_measures(D, form, n, q[j : j + n], T)
-        row_sums(q, q, inverse, 0.0, i, count, end, hits, misses, buffer)
-
-
-@njit()
-def streamed_linear_sums(
-    XT: Floats,
-    w: Floats,
-    inverse: float,
-    count: Floats,
-    end: Places,
-    hits: Floats,
-    misses: Floats,
-    start: int,
-    stop: int,
-) -> None:
-    """As `streamed_sums`, for q that is linear in one weight per feature."""
-    N = XT.shape[1]
-    q, buffer = np.empty(N), np.empty(N)
-    for i in range(start, min(stop, N - 1)):
-        _later_linear(XT, i, w, q)
+        if linear:
+            later_manhattan(XT, i, form.tiles[0], q)
+        else:
+            for j in range(i + 1, N, BLOCK):
+                n = min(BLOCK, N - j)
+                all_distances(XT, i, j, D, 0, n)
+                block_measures(D, form, n, q[j : j + n], T)
         row_sums(q, q, inverse, 0.0, i, count, end, hits, misses, buffer)
 
 
@@ -205,17 +175,12 @@ def streamed_scatter(
 @njit()
 def streamed_means(XT: Floats, w: Floats, by: Shares, u: Floats, start: int, stop: int) -> None:
     """As `pair_means`, with q formed again from w."""
-    A, N = XT.shape
+    N = XT.shape[1]
     q, c = np.empty(N), np.empty(N)
     for i in range(start, min(stop, N - 1)):
-        _later_linear(XT, i, w, q)
+        later_manhattan(XT, i, w, q)
         row_coefficients(q, i, i + 1, N - i - 1, by, c)
-        for j in range(i + 1, N, BLOCK):
-            n = min(BLOCK, N - j)
-            for a in range(A):
-                u[a] += weighted_difference(
-                    XT[a, i], XT[a, j : j + n], c[j - i - 1 : j - i - 1 + n]
-                )
+        add_means(XT, i, c, u)
 
 
 @njit(fastmath=SUM)

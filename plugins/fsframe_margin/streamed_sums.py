@@ -25,11 +25,28 @@ _PART = 1 << 18
 
 
 def streamed_log_sums(space: PairSpace, weights: Floats, sigma: float) -> tuple[Floats, Floats]:
-    """log Σ count·exp(−q/σ) over hits and over misses of every row, (n,) each.
+    """log Σ count·exp(−q/σ) over hits and over misses of every row, eq. 3.5 after step 1.
 
+    Parameters
+    ----------
+    space : PairSpace
+        Pairs of n rows, sorted by class.
+    weights : (A, A) or (A,) float64
+        W, or w where distances are linear in the weights.
+    sigma : float
+        σ > 0.
+
+    Returns
+    -------
+    (n,) float64, (n,) float64
+        A row without a hit gets −inf for it.
+
+    Notes
+    -----
     Each pair is measured once, and its exponential serves both rows. Rows whose sums are too small
     to be trusted are measured again, with a shift; where some of a few rows are such, all are taken
-    with a shift at once. A row without a hit gets −inf.
+    with a shift at once. N²/2 measurements and exponentials, or twice as many; a few rows of length
+    n are held for each thread.
     """
     n = space.n_rows
     hits, misses = np.empty(n), np.empty(n)
@@ -50,20 +67,11 @@ def streamed_log_sums(space: PairSpace, weights: Floats, sigma: float) -> tuple[
 
 def _direct(space: PairSpace, weights: Floats, sigma: float) -> Floats:
     """The sums over hits and over misses of every row, (2, n), without a shift."""
-    inverse, count, end = 1.0 / sigma, space.count, space.end
-    if space.linear:
-        w = np.ascontiguousarray(weights)
-        return space.summed(
-            (2, space.n_rows),
-            lambda out, a, b: streamed_kernels.streamed_linear_sums(
-                space.XT, w, inverse, count, end, out[0], out[1], a, b
-            ),
-        )
     XT, form = space.measured_by(weights)
     return space.summed(
         (2, space.n_rows),
         lambda out, a, b: streamed_kernels.streamed_sums(
-            XT, form, inverse, count, end, out[0], out[1], a, b
+            XT, form, space.linear, 1.0 / sigma, space.count, space.end, out[0], out[1], a, b
         ),
     )
 
@@ -85,4 +93,4 @@ def _shifted(
             hits, misses, rows[first : first + size],
         )  # fmt: skip
 
-    list(space.pool.map(part, range(0, len(rows), size)))
+    space.each(part, range(0, len(rows), size))

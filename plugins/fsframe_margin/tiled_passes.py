@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from typing import Any
 
@@ -46,8 +45,7 @@ class TiledSpace(PairSpace):
         tiles = column_tiles(self.features)
         if self.threads == 1 or len(tiles) == 1:
             return [work(a, b) for a, b in tiles]
-        with ThreadPoolExecutor(self.threads) as pool:
-            return list(pool.map(lambda tile: work(*tile), tiles))
+        return list(self.pool.map(lambda tile: work(*tile), tiles))
 
     def _pair_chunks(self) -> Iterator[tuple[int, int, Floats]]:
         """Differences of consecutive pairs, with the first pair and the number of them."""

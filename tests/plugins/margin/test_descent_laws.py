@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -11,7 +9,7 @@ from hypothesis import strategies as st
 
 from fsframe.dataset import Dataset
 from fsframe.errors import DataError
-from fsframe_margin import margins, quadratic_form, streamed_sums
+from fsframe_margin import margins, quadratic_form
 from fsframe_margin.descent import descend
 from fsframe_margin.immigrate import Immigrate
 from fsframe_margin.margins import PairSpace
@@ -140,70 +138,6 @@ def test_streamed_passes_equal_stored_ones(table, sigma):
     )
 
 
-def many_rows(n: int = 1000, features: int = 6) -> tuple[np.ndarray, np.ndarray]:
-    """More rows than the loops take at a time, in classes of unlike sizes; one row is far away."""
-    rng = np.random.default_rng(8)
-    X, y = rng.standard_normal((n, features)), (rng.random(n) < 0.3).astype(int)
-    y[:3] = [2, 2, 3]  # class 3 has one member
-    X[5] += 12.0
-    return X, y
-
-
-@pytest.mark.parametrize("linear", [False, True])
-@pytest.mark.parametrize("sigma", [4.0, 0.5, 0.02])
-@pytest.mark.parametrize("zeros", [0.0, 0.9])
-def test_streamed_passes_over_many_rows_equal_stored_ones(sigma, linear, zeros):
-    X, y = many_rows()
-    rng = np.random.default_rng(1)
-    weights = rng.random(6) if linear else rng.random((6, 6)) * (rng.random((6, 6)) >= zeros)
-    weights = weights / weights.sum() if linear else (weights + weights.T) / 8
-    stored, streamed = (PairSpace(X, y, linear=linear, memory=m) for m in (1 << 31, 1 << 20))
-    assert stored.stored
-    assert not streamed.stored
-    assert 2 < len(streamed.chunks) < len(stored.chunks) + 1
-    a, b = stored.point(weights, sigma), streamed.point(weights, sigma)
-    assert b.measured is None
-    np.testing.assert_allclose(a.log_hits, b.log_hits, rtol=1e-12, atol=1e-12)
-    np.testing.assert_allclose(a.log_misses, b.log_misses, rtol=1e-12, atol=1e-12)
-    wanted = stored.gradient(a, sigma)
-    found = streamed.gradient(b, sigma)
-    # a share of the far row has a relative error of q/σ roundings, and meets squares of 15
-    np.testing.assert_allclose(found, wanted, rtol=1e-11, atol=1e-11 * 15**2)
-
-
-def test_a_row_far_away_is_measured_with_a_shift_and_no_other(monkeypatch):
-    X, y = many_rows()
-    shifted = []
-    rows_of = streamed_sums.streamed_kernels.streamed_rows
-    monkeypatch.setattr(
-        streamed_sums.streamed_kernels,
-        "streamed_rows",
-        lambda *given: shifted.append(given[-1].tolist()) or rows_of(*given),
-    )
-    space = PairSpace(X, y, memory=1 << 20)
-    hits = space.point(np.eye(6) / np.sqrt(6), 0.5).log_hits
-    far = int(np.argmin(np.where(space.alone, np.inf, hits)))
-    assert np.isfinite(hits[far])
-    assert hits[far] < np.log(1e-200)
-    probed, again = shifted
-    assert len(probed) == 16
-    assert again == [far]
-
-
-@pytest.mark.parametrize("linear", [False, True])
-def test_streamed_bits_do_not_depend_on_the_number_of_threads(linear):
-    X, y = many_rows()
-    weights = np.full(6, 1 / 6) if linear else np.eye(6) / np.sqrt(6)
-    found = []
-    for threads in (1, 2, 5):
-        space = PairSpace(X, y, linear=linear, memory=1 << 20, threads=threads)
-        point = space.point(weights, 0.5)
-        found.append((point.log_hits, point.log_misses, space.gradient(point, 0.5)))
-    for other in found[1:]:
-        for one, two in zip(found[0], other, strict=True):
-            np.testing.assert_array_equal(one, two)
-
-
 @settings(max_examples=30, deadline=None)
 @given(tables(), st.sampled_from([0.2, 1.0, 5.0]), st.booleans())
 def test_sums_without_a_shift_equal_those_with_one(table, sigma, weighted):
@@ -265,16 +199,6 @@ def test_bits_do_not_depend_on_the_number_of_threads(monkeypatch):
     for other in found[1:]:
         np.testing.assert_array_equal(found[0].weights, other.weights)
         np.testing.assert_array_equal(found[0].cost, other.cost)
-
-
-def test_a_space_that_has_threads_can_be_pickled():
-    X, y = many_rows()
-    space = PairSpace(X, y, threads=2)
-    W = np.eye(6) / np.sqrt(6)
-    point = space.point(W, 1.0)
-    assert "pool" in vars(space)
-    copy = pickle.loads(pickle.dumps(space))
-    assert copy.point(W, 1.0).cost == point.cost
 
 
 def test_outer_weight_of_a_row_is_its_share_of_the_sum():
