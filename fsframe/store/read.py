@@ -6,6 +6,7 @@ import json
 import os
 import re
 import stat
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -56,9 +57,9 @@ def load_run(path: str | os.PathLike[str], *, limits: Limits | None = None) -> R
     bounds = limits or Limits()
     where = printable(os.fspath(path))
     content = _content(Path(path), where, bounds)
-    check_seal(content, where)
+    version = check_seal(content, where)
     try:
-        return _record(content, bounds)
+        return _record(content, bounds, version)
     except StoreError as error:
         raise StoreError(f"{where} is not a sound run file: {error}") from error
     except (ValueError, TypeError, IndexError, RecursionError, MemoryError) as error:
@@ -77,13 +78,21 @@ def _content(path: Path, where: str, limits: Limits) -> bytes:
                     f"{where} is {status.st_size} bytes long; a run file has at most "
                     f"{limits.file_bytes}"
                 )
-            return file.read(limits.file_bytes + 1)
+            return _all_of(file, status.st_size, where)
     except FileNotFoundError:
         raise StoreError(f"there is no run file {where}{_neighbours(path)}") from None
     except IsADirectoryError:
         raise StoreError(f"{where} is a folder; name a run file (NAME.h5)") from None
     except OSError as error:
         raise StoreError(f"cannot read {where}: {error.strerror or error}") from error
+
+
+def _all_of(file: Any, size: int, where: str) -> bytes:
+    """The `size` bytes of a file; never more is asked for, since a buffer is made for what is."""
+    content: bytes = file.read(size + 1)
+    if len(content) > size:
+        raise StoreError(f"{where} is being written by another program; read it when that is done")
+    return content
 
 
 def _open_without_waiting(path: str, flags: int) -> int:
@@ -99,31 +108,13 @@ def _neighbours(path: Path) -> str:
     return did_you_mean(path.name, map(printable, names))
 
 
-def _record(content: bytes, limits: Limits) -> RunRecord:
+def _record(content: bytes, limits: Limits, version: int) -> RunRecord:
+    read = READERS.get(version)
+    if read is None:
+        raise StoreError(f"there is no reader of run file version {version} here")
     handle, root = open_image(content, limits)
     try:
-        top = root.attributes(spec.ROOT_ATTRIBUTES)
-        _check_root(top)
-        root.check_members(spec.ROOT_MEMBERS)
-        data = _data(root.group("data"), limits)
-        stages, stored = _stages(root.group("stages"), limits)
-        result = root.group("result")
-        stored["/result"] = result.attributes(spec.RESULT_ATTRIBUTES)["digest"]
-        result.check_members(spec.RESULT_ARRAYS)
-        arrays = {name: result.array(name, kind) for name, kind in spec.RESULT_ARRAYS.items()}
-        record = RunRecord(
-            chain=top["chain"],
-            command=top["command"],
-            created=top["created"],
-            status=top["status"],
-            seed=int(top["seed"]) if top["seed"] else None,
-            fsframe_version=top["fsframe-version"],
-            data=data,
-            stages=stages,
-            warnings=root.texts("warnings"),
-            environment=_json(root, "environment", dict),
-            **arrays,
-        )
+        record, stored = read(root, limits, version)
     finally:
         handle.close()
     problems = record.problems()
@@ -136,10 +127,45 @@ def _record(content: bytes, limits: Limits) -> RunRecord:
     return record
 
 
-def _check_root(top: dict[str, Any]) -> None:
+def _version_1(
+    root: GuardedGroup, limits: Limits, version: int
+) -> tuple[RunRecord, dict[str, str]]:
+    """The record of a file of version 1, and the digests it declares, by path."""
+    top = root.attributes(spec.ROOT_ATTRIBUTES)
+    _check_root(top, version)
+    root.check_members(spec.ROOT_MEMBERS)
+    data = _data(root.group("data"), limits)
+    stages, stored = _stages(root.group("stages"), limits)
+    result = root.group("result")
+    stored["/result"] = result.attributes(spec.RESULT_ATTRIBUTES)["digest"]
+    result.check_members(spec.RESULT_ARRAYS)
+    arrays = {name: result.array(name, kind) for name, kind in spec.RESULT_ARRAYS.items()}
+    record = RunRecord(
+        chain=top["chain"],
+        command=top["command"],
+        created=top["created"],
+        status=top["status"],
+        seed=int(top["seed"]) if top["seed"] else None,
+        fsframe_version=top["fsframe-version"],
+        data=data,
+        stages=stages,
+        warnings=root.texts("warnings"),
+        environment=_json(root, "environment", dict),
+        **arrays,
+    )
+    return record, stored
+
+
+READERS: dict[int, Callable[[GuardedGroup, Limits, int], tuple[RunRecord, dict[str, str]]]] = {
+    1: _version_1
+}
+"""One reader for each version there has been; a version that is added leaves the others alone."""
+
+
+def _check_root(top: dict[str, Any], version: int) -> None:
     if top["encoding-type"] != spec.ENCODING_TYPE:
         raise StoreError(f"encoding-type is {printable(top['encoding-type'])!r}")
-    if top["encoding-version"] != spec.ENCODING_VERSION:
+    if top["encoding-version"] != version:
         raise StoreError(f"encoding-version is {top['encoding-version']}, the seal says otherwise")
     if top["status"] != spec.STATUS:
         raise StoreError(f"status is {printable(top['status'])!r}: the run did not finish")

@@ -6,7 +6,8 @@ import hashlib
 import re
 
 from fsframe.errors import StoreError
-from fsframe.store.spec import ENCODING_TYPE, ENCODING_VERSION, SEAL_BYTES
+from fsframe.store import spec
+from fsframe.store.spec import ENCODING_TYPE, SEAL_BYTES
 
 __all__ = ["check_seal", "make_seal"]
 
@@ -14,8 +15,15 @@ _HDF5_SIGNATURE = b"\x89HDF\r\n\x1a\n"
 _FIRST_LINE = re.compile(rb"fsframe-run ([1-9][0-9]{0,8})\n")
 
 
-def make_seal(image: bytes) -> bytes:
+def make_seal(image: bytes | memoryview, version: int | None = None) -> bytes:
     """The 512 bytes that seal an HDF5 image.
+
+    Parameters
+    ----------
+    image : bytes
+        What follows after the seal.
+    version : int, optional
+        Encoding version of the image; the newest by default.
 
     Notes
     -----
@@ -23,7 +31,7 @@ def make_seal(image: bytes) -> bytes:
     the seal is seen as surely as one in the image.
     """
     text = (
-        f"{ENCODING_TYPE} {ENCODING_VERSION}\n"
+        f"{ENCODING_TYPE} {spec.ENCODING_VERSION if version is None else version}\n"
         f"bytes {len(image)}\n"
         f"sha256 {hashlib.sha256(image).hexdigest()}\n"
         "An HDF5 file follows after byte 512; the format is described in docs/file-format.md of "
@@ -32,8 +40,8 @@ def make_seal(image: bytes) -> bytes:
     return text.encode("ascii").ljust(SEAL_BYTES, b"\0")
 
 
-def check_seal(content: bytes, where: str) -> None:
-    """Nothing, if `content` is a whole and undamaged run file of a version this reader knows.
+def check_seal(content: bytes, where: str) -> int:
+    """The encoding version of `content`, a whole and undamaged run file of a known version.
 
     Raises
     ------
@@ -44,14 +52,15 @@ def check_seal(content: bytes, where: str) -> None:
     if first is None:
         raise StoreError(f"{where} {_what_else(content)}")
     version = int(first[1])
-    if version > ENCODING_VERSION:
+    if version > spec.ENCODING_VERSION:
         raise StoreError(
             f"{where} has run file version {version}; this fsframe reads versions up to "
-            f"{ENCODING_VERSION}: update fsframe"
+            f"{spec.ENCODING_VERSION}: update fsframe"
         )
     image = memoryview(content)[SEAL_BYTES:]
-    if content[:SEAL_BYTES] == make_seal(image):  # type: ignore[arg-type]
-        return
+    # The seal of the version that the file declares: an old file keeps the seal it was given.
+    if content[:SEAL_BYTES] == make_seal(image, version):
+        return version
     declared = re.search(rb"\nbytes ([0-9]{1,19})\n", content[:SEAL_BYTES])
     if declared and int(declared[1]) != len(image):
         found, meant = len(content), int(declared[1]) + SEAL_BYTES

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.errors import FsframeError, StoreError
+from fsframe.store import spec
 from fsframe.store.arrays import storable
 from fsframe.store.atomic import check_destination, place_file
 from fsframe.store.compare import first_difference
@@ -19,7 +20,7 @@ from fsframe.store.digest import json_text, result_digest, stage_digest, stage_i
 from fsframe.store.read import load_run
 from fsframe.store.records import RunRecord, StageRecord
 from fsframe.store.seal import make_seal
-from fsframe.store.spec import ENCODING_TYPE, ENCODING_VERSION, SEAL_BYTES, Limits
+from fsframe.store.spec import ENCODING_TYPE, SEAL_BYTES, Limits
 
 __all__ = ["run_image", "write_run"]
 
@@ -115,7 +116,7 @@ def _write_root(root: Any, record: RunRecord) -> None:
     _array(root, "environment", (json_text(dict(record.environment), "the environment"),))
     for name, value in (
         ("encoding-type", ENCODING_TYPE),
-        ("encoding-version", ENCODING_VERSION),
+        ("encoding-version", spec.ENCODING_VERSION),
         ("fsframe-version", record.fsframe_version),
         ("chain", record.chain),
         ("command", record.command),

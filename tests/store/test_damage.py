@@ -362,3 +362,29 @@ def test_what_is_no_run_file_is_told(tmp_path, run_file):
     assert "version 2; this fsframe reads versions up to 1" in told(text)
     os.mkfifo(tmp_path / "pipe")
     assert "not a file" in told(tmp_path / "pipe")
+
+
+SMALL_SPACE = """
+import resource, sys
+sys.path.insert(0, {here!r})
+from conftest import build_record
+from fsframe.store import load_run, write_run
+with open("/proc/self/statm") as statm:
+    taken = int(statm.read().split()[0]) * resource.getpagesize()
+most = taken + (256 << 20)
+resource.setrlimit(resource.RLIMIT_AS, (most, most))
+print(load_run(write_run(sys.argv[1], build_record())).chain)
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="the address space is read there")
+def test_files_are_written_and_read_in_a_small_address_space(tmp_path, record):
+    """Beyond what the libraries have taken, 256 MiB: a buffer is made for what the file has."""
+    done = subprocess.run(
+        [sys.executable, "-c", SMALL_SPACE.format(here=str(HERE)), str(tmp_path / "run.h5")],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        cwd=ROOT,
+    )
+    assert (done.stdout.strip(), done.returncode) == (record.chain, 0), done.stderr[-500:]
