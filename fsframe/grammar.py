@@ -36,6 +36,7 @@ __all__ = [
 _NAME = re.compile(r"(?:[A-Za-z0-9][\w.-]*/)?[A-Za-z][\w-]*\Z")
 _KEY = re.compile(r"[A-Za-z][\w-]*\Z")
 _CLOSING = {"(": ")", "[": "]", "{": "}"}
+_DEEPEST = 20
 _QUOTED = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"", re.DOTALL)
 
 
@@ -129,6 +130,11 @@ def _split(text: str, *, blank: bool) -> list[str]:
             quoted = character
         elif character in _CLOSING:
             open_brackets.append(_CLOSING[character])
+            # Each level is read again for itself: without a bound a short text takes minutes.
+            if len(open_brackets) > _DEEPEST:
+                raise RequestError(
+                    f"brackets are nested deeper than {_DEEPEST} at position {position + 1}"
+                )
         elif character in _CLOSING.values():
             if not open_brackets or open_brackets.pop() != character:
                 raise RequestError(

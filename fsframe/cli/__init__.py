@@ -10,6 +10,7 @@ import click
 
 from fsframe.cli.encoding import speak_any_encoding
 from fsframe.cli.lazy import LazyGroup
+from fsframe.cli.saying import say_error
 from fsframe.errors import FsframeError, StoreError, one_line
 
 __all__ = ["cli", "main"]
@@ -80,7 +81,7 @@ def _run(arguments: Sequence[str] | None) -> int:
             sys.stdout.flush()
         return code if isinstance(code, int) else 0
     except FsframeError as error:
-        click.echo(f"fsframe: {error}", err=True)
+        say_error(str(error))
         return error.exit_code
     except click.ClickException as error:
         error.show()
@@ -95,7 +96,7 @@ def _run(arguments: Sequence[str] | None) -> int:
     except OSError as error:
         # What the system refuses: no permission, a name too long, a disk that is full.
         place = f"{error.filename}: " if error.filename else ""
-        click.echo(f"fsframe: {place}{error.strerror or one_line(error)}", err=True)
+        say_error(f"{place}{error.strerror or one_line(error)}")
         return StoreError.exit_code
     except MemoryError as error:
         detail = f" ({error})" if str(error) else ""

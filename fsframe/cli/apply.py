@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from fsframe.cli.run_file import find_run
+from fsframe.cli.saying import say
 from fsframe.errors import RequestError
 
 __all__ = ["apply"]
@@ -56,9 +57,9 @@ def apply(
         Path(out), table, names, label=record.data.label or None, keep=further, overwrite=overwrite
     )
     if not quiet:
-        click.echo(
+        say(
             f"{counted(table.n_rows, 'row')} × {counted(len(names), 'feature')} of {words[1]}: "
             + ", ".join(names[:8])
             + (", …" if len(names) > 8 else "")
         )
-        click.echo(f"table: {written}")
+        say(f"table: {written}")

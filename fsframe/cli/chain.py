@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shlex
 from pathlib import Path
@@ -13,6 +12,7 @@ import click
 from fsframe.cli.reading_options import read_data, reading_options
 from fsframe.cli.run_file import run_path
 from fsframe.cli.running import Talk, engine_options, run_chain
+from fsframe.cli.saying import say, say_json, say_lines
 from fsframe.cli.stages import StageGroup, last_command
 from fsframe.errors import RequestError
 from fsframe.grammar import StageText
@@ -125,7 +125,7 @@ def _run(results: list[StageText | dict[str, Any]], dry_run: bool) -> None:
     parsed = Chain.from_texts(texts)
     options = requests[0] if requests else {}
     if dry_run or options.get("dry_run"):
-        click.echo(str(parsed))
+        say(str(parsed))
         return
     if not requests:
         raise RequestError(
@@ -153,7 +153,6 @@ def _run_on(parsed: Chain, *, data: str, **options: Any) -> None:
         talk.note(warning)
     record = run_chain(parsed, table, out, options, talk=talk, path=path, source=data)
     if options["as_json"]:
-        click.echo(json.dumps(result_object(record, out), ensure_ascii=False, allow_nan=False))
+        say_json(result_object(record, out))
         return
-    for text in result_lines(record, out):
-        click.echo(text)
+    say_lines(result_lines(record, out))

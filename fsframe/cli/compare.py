@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +17,7 @@ from fsframe.cli.comparison_display import (
 from fsframe.cli.protocol_run import with_groups
 from fsframe.cli.reading_options import read_data, reading_options
 from fsframe.cli.running import Talk, engine_options, run_chain
+from fsframe.cli.saying import say, say_json, say_lines
 from fsframe.errors import FsframeError, RequestError, StoreError
 
 if TYPE_CHECKING:
@@ -39,8 +39,8 @@ __all__ = ["compare"]
 @click.option(
     "--classifier",
     metavar="STAGE|PATH",
-    help="For chains that do not end with one: a stage, or the import path of a scikit-learn "
-    "estimator. [default: weighted-knn]",
+    help="For chains that do not end with one: a stage, or the name of a scikit-learn "
+    "classifier. [default: weighted-knn]",
 )
 @click.option("--inner-folds", metavar="N", help="Folds for tuning sets. [default: 5]")
 @click.option(
@@ -107,12 +107,12 @@ def compare(words: tuple[str, ...], **options: Any) -> None:
     _write(result, cells, folder, options)
     if options["as_json"]:
         found = comparison_object(result)
-        click.echo(json.dumps(found, ensure_ascii=False, allow_nan=False))
+        say_json(found)
         return
-    for line in comparison_lines(result):
-        click.echo(line)
+    say_lines(comparison_lines(result))
     if folder is not None:
-        click.echo(f"\nfolder: {folder}")
+        say()
+        say(f"folder: {folder}")
 
 
 def _split(words: Sequence[str]) -> tuple[list[str], list[str]]:

@@ -19,6 +19,8 @@ _PAIRS_SHOWN = 10
 # In the JSON object; the run file has all.
 _PAIRS_LISTED = 1000
 _FEATURES_SHOWN = 30
+_WARNINGS_SHOWN = 100
+_LONGEST_VALUE = 300
 _BAR = 16
 
 
@@ -61,7 +63,7 @@ def result_object(record: RunRecord, path: Path | None) -> dict[str, Any]:
 
 
 def _number(value: float) -> float | None:
-    return None if math.isnan(value) else float(value)
+    return float(value) if math.isfinite(value) else None
 
 
 def result_lines(record: RunRecord, path: Path | None) -> Iterator[str]:
@@ -89,7 +91,9 @@ def closing_lines(record: RunRecord, path: Path | None) -> Iterator[str]:
     warnings = record.all_warnings()
     if warnings:
         yield ""
-        yield from (f"warning: {printable(warning)}" for warning in warnings)
+        yield from (f"warning: {warning}" for warning in warnings[:_WARNINGS_SHOWN])
+        if len(warnings) > _WARNINGS_SHOWN:
+            yield f"… and {len(warnings) - _WARNINGS_SHOWN} warnings more (--json has all)"
     if path is not None:
         yield ""
         yield f"run file: {path}"
@@ -117,20 +121,23 @@ def _stage_lines(record: RunRecord) -> Iterator[str]:
 
 def _protocol_lines(record: RunRecord) -> Iterator[str]:
     """What an evaluation or a study of stability at the end of the chain has measured."""
-    last = record.stages[-1]
-    name = last.name.rpartition("/")[2]
-    if last.provider != "protocols" or last.selection is None:
-        return
-    yield ""
+    from fsframe.evaluation.recorded import (
+        protocol_name,
+        recorded_evaluation,
+        recorded_stability,
+    )
+
+    name = protocol_name(record)
     if name == "cross-validation":
         from fsframe.cli.evaluate import measure_lines
-        from fsframe.evaluation.summary import summarise
 
-        yield from measure_lines(summarise(last.selection), last.seconds)
+        yield ""
+        yield from measure_lines(recorded_evaluation(record).found, record.stages[-1].seconds)
     elif name == "stability-study":
         from fsframe.cli.stability import metric_lines
 
-        yield from metric_lines(record, last.params["metric"])
+        yield ""
+        yield from metric_lines(recorded_stability(record).tables.metrics)
 
 
 def _feature_lines(record: RunRecord) -> Iterator[str]:
@@ -140,14 +147,15 @@ def _feature_lines(record: RunRecord) -> Iterator[str]:
         return
     last = _last_selecting(record)
     own_scores = record.scores[selected]
-    largest = max((abs(score) for score in own_scores if not math.isnan(score)), default=0.0)
+    largest = max((abs(score) for score in own_scores if math.isfinite(score)), default=0.0)
     header = ["rank", "feature", "score", ""]
     earlier = _earlier_scores(record, last)
     header[3:3] = [f"{stage.name} score" for stage in earlier]
     rows = []
     for rank, column in enumerate(selected[:_FEATURES_SHOWN], start=1):
-        score = record.scores[column]
-        bar = "█" * round(_BAR * max(0.0, score) / largest) if largest > 0 else ""
+        score = float(record.scores[column])
+        drawable = largest > 0 and math.isfinite(score)
+        bar = "█" * round(_BAR * max(0.0, score / largest)) if drawable else ""
         rows.append(
             [str(rank), printable(record.feature_names[column]), _short(score)]
             + [_short(stage.selection.scores[column]) for stage in earlier if stage.selection]
@@ -206,7 +214,7 @@ def file_lines(record: RunRecord, path: Path) -> Iterator[str]:
         provider = f"{stage.provider} {stage.provider_version}{_absence(stage)}"
         yield f"stage     {printable(stage.name)}, from {printable(provider)}"
         given = ", ".join(
-            f"{key}={format_value(value)}"
+            f"{key}={printable(format_value(value), longest=_LONGEST_VALUE)}"
             for key, value in stage.params.items()
             if value is not None
         )

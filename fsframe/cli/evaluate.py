@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import json
+import math
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,12 +17,13 @@ from fsframe.cli.protocol_run import (
     with_groups,
 )
 from fsframe.cli.reading_options import reading_options
+from fsframe.cli.saying import say, say_json, say_lines
 from fsframe.cli.stages import StageGroup, last_command
 from fsframe.cli.text_table import table_lines
 from fsframe.grammar import StageText, format_stages
 
 if TYPE_CHECKING:
-    from fsframe.evaluation.cross_validation import CrossValidation
+    from fsframe.evaluation.recorded import RecordedEvaluation
     from fsframe.evaluation.summary import Evaluation
     from fsframe.store import RunRecord
 
@@ -39,8 +41,8 @@ _PROTOCOL = "cross-validation"
 @click.option(
     "--classifier",
     metavar="STAGE|PATH",
-    help="For a chain that does not end with one: a stage, or the import path of a scikit-learn "
-    "estimator. [default: weighted-knn]",
+    help="For a chain that does not end with one: a stage, or the name of a scikit-learn "
+    "classifier. [default: weighted-knn]",
 )
 @click.option("--inner-folds", metavar="N", help="Folds for tuning sets. [default: 5]")
 @click.option("--curve", metavar="auto|[N,…]", help="Numbers of features to try as well.")
@@ -85,7 +87,7 @@ def evaluate() -> None:
 def _run(results: list[StageText | dict[str, Any]]) -> None:
     from fsframe.chain import Chain, Stage
     from fsframe.evaluation.cross_validation import CrossValidation
-    from fsframe.evaluation.summary import summarise
+    from fsframe.evaluation.recorded import recorded_evaluation
 
     texts, options = protocol_request(results, "immigrate margin")
     names = ("folds", "repeats", "scheme", "groups", "classifier", "inner_folds", "curve")
@@ -98,25 +100,21 @@ def _run(results: list[StageText | dict[str, Any]]) -> None:
     )
     chain = Chain((Stage(_PROTOCOL, method),))
     if options["dry_run"]:
-        click.echo(str(chain))
+        say(str(chain))
         return
     csv_out = options["csv_out"]
     record, out = run_protocol(chain, "evaluate", texts, also_written=[csv_out], **options)
-    selection = record.stages[-1].selection
-    assert selection is not None
-    found = summarise(selection)
+    found = recorded_evaluation(record)
     if csv_out:
-        write_folds(Path(csv_out), found, overwrite=options["overwrite"])
+        write_folds(Path(csv_out), found.found, overwrite=options["overwrite"])
     if options["as_json"]:
-        text = evaluation_object(record, found, method, out)
-        click.echo(json.dumps(text, ensure_ascii=False, allow_nan=False))
+        say_json(evaluation_object(record, found, out))
         return
-    for line in evaluation_lines(record, found, method, out):
-        click.echo(line)
+    say_lines(evaluation_lines(record, found, out))
 
 
 def classifier_text(text: str | None) -> str | None:
-    """The stage that `--classifier` names: itself, or ``sklearn`` with an import path.
+    """The stage that `--classifier` names: itself, or ``sklearn`` with the name of a class.
 
     >>> classifier_text("sklearn.tree.DecisionTreeClassifier:standardize=yes")
     'sklearn:estimator=sklearn.tree.DecisionTreeClassifier,standardize=yes'
@@ -132,16 +130,15 @@ def classifier_text(text: str | None) -> str | None:
 
 
 def evaluation_object(
-    record: RunRecord, found: Evaluation, method: CrossValidation, out: Path | None
+    record: RunRecord, recorded: RecordedEvaluation, out: Path | None
 ) -> dict[str, Any]:
     """An evaluation as one object for ``--json``; what is undefined is null."""
     from fsframe.cli.display import result_object
-    from fsframe.evaluation.cross_validation import grid_of
 
-    grid = grid_of(method)
+    found = recorded.found
     return {
         **result_object(record, out),
-        "evaluated": method.base,
+        "evaluated": recorded.base,
         "n_splits": found.n_splits,
         "measures": {
             name: {
@@ -160,7 +157,7 @@ def evaluation_object(
             else [_number(bound) for bound in found.stability.interval],
             "undefined": found.stability.undefined,
         },
-        "chosen": [str(grid.chains[c]) for c in found.chosen],
+        "chosen": list(recorded.chosen),
         "curve": [
             [p.size, _number(p.accuracy), _number(p.standard_error), _number(p.stability)]
             for p in found.curve
@@ -170,23 +167,24 @@ def evaluation_object(
 
 
 def _number(value: float) -> float | None:
-    return None if value != value else float(value)
+    return float(value) if math.isfinite(value) else None
 
 
 def evaluation_lines(
-    record: RunRecord, found: Evaluation, method: CrossValidation, out: Path | None
+    record: RunRecord, recorded: RecordedEvaluation, out: Path | None
 ) -> Iterator[str]:
     """An evaluation as lines for a terminal."""
     from fsframe.cli.display import closing_lines, frequency_lines
     from fsframe.store import printable
 
+    found = recorded.found
     yield (
-        f"{method.base} on {printable(record.data.name)}: {record.n_samples} samples × "
+        f"{recorded.base} on {printable(record.data.name)}: {record.n_samples} samples × "
         f"{record.n_features} features, {found.n_splits} splits"
     )
     yield ""
     yield from measure_lines(found, record.stages[-1].seconds)
-    yield from _choice_lines(found, method)
+    yield from _choice_lines(recorded)
     yield from _curve_lines(found)
     yield ""
     yield from frequency_lines(record)
@@ -224,16 +222,15 @@ def _stability_row(found: Evaluation) -> list[str]:
     return ["stability φ", f"{value.value:.3f}", interval]
 
 
-def _choice_lines(found: Evaluation, method: CrossValidation) -> Iterator[str]:
-    from fsframe.evaluation.cross_validation import grid_of
-
-    grid = grid_of(method)
-    if len(grid) == 1:
+def _choice_lines(recorded: RecordedEvaluation) -> Iterator[str]:
+    if recorded.n_chains == 1:
         return
     yield ""
     yield "Chosen inside the folds:"
-    times = [int((found.chosen == c).sum()) for c in range(len(grid))]
-    rows = [[str(n), str(chain)] for n, chain in zip(times, grid.chains, strict=True) if n]
+    # Equally often chosen ones in the order of the grid.
+    grid = dict(sorted(zip(recorded.found.chosen.tolist(), recorded.chosen, strict=True)))
+    times = Counter(recorded.chosen)
+    rows = [[str(times[chain]), chain] for chain in dict.fromkeys(grid.values())]
     rows.sort(key=lambda row: -int(row[0]))
     yield from table_lines(["times", "chain"], rows, right={0})
 

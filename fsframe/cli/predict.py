@@ -11,6 +11,7 @@ import click
 
 from fsframe.cli.reading_options import read_data, reading_options
 from fsframe.cli.run_file import find_run
+from fsframe.cli.saying import say
 from fsframe.errors import DataError, RequestError
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ def predict(
         check_destination(out, overwrite=overwrite)
     record = load_run(find_run(run))
     source = train or record.data.source
-    if not train and not (source and Path(source).exists()):
+    if not train and not (source and Path(source).is_file()):
         raise DataError(
             f"the table the run was made on ({source or 'of unknown place'}) is not there; say "
             "where it is: --train DATA"
@@ -78,7 +79,7 @@ def predict(
         click.echo(text.getvalue(), nl=False)
         return
     written = place_file(out, text.getvalue().encode(), overwrite=overwrite)
-    click.echo(f"predictions: {written}")
+    say(f"predictions: {written}")
 
 
 def _training(source: str, record: RunRecord, reading: dict[str, Any]) -> Dataset:

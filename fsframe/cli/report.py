@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from fsframe.cli.run_file import find_run
+from fsframe.cli.saying import say
 
 __all__ = ["report"]
 
@@ -32,4 +33,4 @@ def report(run: str, out: str | None, overwrite: bool) -> None:
     target = Path(out) if out else path.with_suffix(".html")
     check_destination(target, overwrite=overwrite)
     page = report_page(load_run(path), path)
-    click.echo(f"report: {place_file(target, page.encode(), overwrite=overwrite)}")
+    say(f"report: {place_file(target, page.encode(), overwrite=overwrite)}")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +12,7 @@ import click
 
 from fsframe.cli.reading_options import read_data, reading_options
 from fsframe.cli.running import READING, Talk, engine_options, run_chain
+from fsframe.cli.saying import say, say_json, say_lines
 from fsframe.errors import FsframeError, RequestError, StoreError
 
 if TYPE_CHECKING:
@@ -25,6 +28,8 @@ __all__ = ["resume"]
 @reading_options
 @engine_options
 @click.option("--threads", type=click.IntRange(min=1), help="Threads to use. [default: all]")
+@click.option("--csv", "csv_out", metavar="FILE", help="Of an evaluation: write one line per fold.")
+@click.option("--overwrite", is_flag=True, help="Replace the run file, or --csv, if it is there.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.option("-q", "--quiet", is_flag=True, help="No progress and no remarks on stderr.")
 def resume(run: str, **options: Any) -> None:
@@ -33,6 +38,9 @@ def resume(run: str, **options: Any) -> None:
     RUN is the run file that shall be there in the end. The chain, the seed and the table must be
     those of the interrupted run, and so must the versions that could change a bit of the result;
     the result is the same, bit by bit, as without the interruption. The engine may be another.
+
+    Nothing is written but RUN and what this command names: what is left of an interrupted run may
+    come from somebody else, and does not decide what is replaced.
 
     \b
     Example:
@@ -57,7 +65,7 @@ def resume(run: str, **options: Any) -> None:
 
         record = load_run(out)
         if not options["quiet"]:
-            click.echo(f"note: {out} is finished already", err=True)
+            say(f"note: {out} is finished already", err=True)
         _show(record, out, options["as_json"])
         return
     if not (folder / "manifest").is_file():
@@ -65,27 +73,50 @@ def resume(run: str, **options: Any) -> None:
             f"there is nothing to resume: {folder} holds nothing finished; start the run again"
         )
     manifest = Manifest.read(folder / "manifest")
-    csv_out = _also_asked(manifest)
-    finished = _finished(out, manifest)
+    csv_out = _also_asked(manifest, out, options)
+    options = {**options, "csv_out": None if csv_out is None else str(csv_out)}
+    finished = _finished(out, manifest, overwrite=options["overwrite"])
     record = _go_on(out, manifest, options) if finished is None else finished
     if csv_out is not None:
         from fsframe.cli.protocol_display import protocol_csv
 
-        protocol_csv(record, csv_out, overwrite=bool(manifest.request.get("overwrite")))
+        protocol_csv(record, csv_out, overwrite=options["overwrite"])
     _show(record, out, options["as_json"])
 
 
-def _also_asked(manifest: Manifest) -> Path | None:
-    """Where the interrupted command was to write its table of folds, if it still can."""
+def _also_asked(manifest: Manifest, out: Path, options: dict[str, Any]) -> Path | None:
+    """Where to write the table of folds: as this command says, or as the interrupted one did.
+
+    The manifest is believed only where it can do no harm: for a new file that is named as such a
+    table, in the folder of the run file.
+    """
     from fsframe.store import check_destination
 
+    if options["csv_out"]:
+        return check_destination(options["csv_out"], overwrite=options["overwrite"])
     name = manifest.request.get("csv", "")
-    if name:
-        check_destination(name, overwrite=bool(manifest.request.get("overwrite")))
-    return Path(name) if name else None
+    if not name:
+        return None
+    asked = Path(os.path.realpath(name))
+    beside = asked.parent == Path(os.path.realpath(out)).parent
+    if not beside or asked.suffix != ".csv" or asked.name.startswith("."):
+        if not options["quiet"]:
+            say(
+                f"note: the interrupted command was also to write {name}, which is no CSV file "
+                f"beside the run file; if it shall be written, say so: --csv {shlex.quote(name)}",
+                err=True,
+            )
+        return None
+    if os.path.lexists(asked):
+        raise StoreError(
+            f"{asked}, which the interrupted command was to write, is there already and was left "
+            f"as it is; say where the table of folds shall go (--csv FILE, with --overwrite to "
+            "replace a file)"
+        )
+    return check_destination(asked)
 
 
-def _finished(out: Path, manifest: Manifest) -> RunRecord | None:
+def _finished(out: Path, manifest: Manifest, *, overwrite: bool) -> RunRecord | None:
     """The record at `out`, if the run was killed after it was written; the leftovers go."""
     from fsframe.checkpoints import Checkpoint
     from fsframe.store import load_run
@@ -100,9 +131,12 @@ def _finished(out: Path, manifest: Manifest) -> RunRecord | None:
     if record is not None and (record.chain, record.seed, record.data.sha256) == asked:
         Checkpoint.open(out, manifest, overwrite=True).finish()
         return record
-    if manifest.request.get("overwrite"):
+    if overwrite:
         return None
-    raise StoreError(f"{out} is the file of another run and was left as it is; move it away first")
+    raise StoreError(
+        f"{out} is the file of another run and was left as it is; if it shall be replaced, say so: "
+        "--overwrite"
+    )
 
 
 def _go_on(out: Path, manifest: Manifest, options: dict[str, Any]) -> RunRecord:
@@ -130,7 +164,7 @@ def _go_on(out: Path, manifest: Manifest, options: dict[str, Any]) -> RunRecord:
             **options,
             **reading,
             "seed": manifest.seed,
-            "overwrite": bool(request.get("overwrite")),
+            "overwrite": options["overwrite"],
             "memory": int(memory) if memory.isdecimal() else None,
         },
         talk=talk,
@@ -155,7 +189,6 @@ def _show(record: RunRecord, out: Path, as_json: bool) -> None:
     from fsframe.cli.protocol_display import protocol_object
 
     if as_json:
-        click.echo(json.dumps(protocol_object(record, out), ensure_ascii=False, allow_nan=False))
+        say_json(protocol_object(record, out))
         return
-    for line in result_lines(record, out):
-        click.echo(line)
+    say_lines(result_lines(record, out))

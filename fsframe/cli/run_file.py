@@ -6,8 +6,7 @@ import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 
-import click
-
+from fsframe.cli.saying import say
 from fsframe.errors import StoreError
 from fsframe.suggest import did_you_mean
 
@@ -35,7 +34,7 @@ def find_run(text: str) -> Path:
     if path.name == text:
         below = sorted(found for found in Path().glob(f"*/{_escaped(text)}") if found.is_file())
         if len(below) == 1:
-            click.echo(f"note: reading {below[0]}", err=True)
+            say(f"note: reading {below[0]}", err=True)
             return below[0]
         if below:
             several = ", ".join(map(str, below))

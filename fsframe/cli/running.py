@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 import click
 
 from fsframe.cli.progress import ProgressLine
+from fsframe.cli.saying import say, say_error, say_json
 from fsframe.errors import FsframeError
 
 if TYPE_CHECKING:
@@ -107,8 +108,7 @@ class Talk:
     def event(self, event: str, **facts: Any) -> None:
         """Tell programs that something has happened."""
         if self.events:
-            line = json.dumps({"event": event, **facts}, ensure_ascii=False)
-            click.echo(line, err=True)
+            say_json({"event": event, **facts}, err=True)
 
     def note(self, text: str) -> None:
         """Tell people, and programs, a remark."""
@@ -116,7 +116,7 @@ class Talk:
             self.event("note", text=text)
         elif not self.quiet:
             self.close()
-            click.echo(f"note: {text}", err=True)
+            say(f"note: {text}", err=True)
 
     def close(self) -> None:
         """Wipe the progress line."""
@@ -263,10 +263,10 @@ def _stop(
         talk.event("stopped", signal=name, kept=kept, problem=problem)
     else:
         if problem:
-            click.echo(f"fsframe: {problem}", err=True)
+            say_error(problem)
         word = "interrupted" if number == signal.SIGINT else "told to stop"
         rest = _way_on(checkpoint) if checkpoint is not None and kept else "nothing was written"
-        click.echo(f"fsframe: {word}; {rest}", err=True)
+        say_error(f"{word}; {rest}")
     with contextlib.suppress(OSError):
         sys.stdout.flush()
         sys.stderr.flush()

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import click
 
 from fsframe.cli.run_file import find_run
+from fsframe.cli.saying import say_json, say_lines
 
 __all__ = ["show"]
 
@@ -40,7 +40,6 @@ def show(run: str, as_json: bool, csv_out: str | None, overwrite: bool) -> None:
             "fsframe_version": record.fsframe_version,
             "environment": dict(record.environment),
         }
-        click.echo(json.dumps(found, ensure_ascii=False, allow_nan=False))
+        say_json(found)
         return
-    for line in file_lines(record, path):
-        click.echo(line)
+    say_lines(file_lines(record, path))

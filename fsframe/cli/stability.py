@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Iterator
+import math
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,12 +11,17 @@ import click
 
 from fsframe.cli.protocol_run import output_options, protocol_request, run_protocol
 from fsframe.cli.reading_options import reading_options
+from fsframe.cli.saying import say, say_json, say_lines
 from fsframe.cli.stages import StageGroup, last_command
 from fsframe.cli.text_table import table_lines
 from fsframe.grammar import StageText, format_stages
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from fsframe.store import RunRecord
+    from fsframe.store.known_tables import MetricTables
 
 __all__ = ["metric_lines", "stability"]
 
@@ -81,83 +86,83 @@ def _run(results: list[StageText | dict[str, Any]]) -> None:
     method = StabilityStudy.from_texts({"base": format_stages(texts), **given})
     chain = Chain((Stage("stability-study", method),))
     if options["dry_run"]:
-        click.echo(str(chain))
+        say(str(chain))
         return
     record, out = run_protocol(chain, "stability", texts, **options)
     if options["as_json"]:
-        found = stability_object(record, method, out)
-        click.echo(json.dumps(found, ensure_ascii=False, allow_nan=False))
+        found = stability_object(record, out)
+        say_json(found)
         return
-    for line in stability_lines(record, method, out):
-        click.echo(line)
+    say_lines(stability_lines(record, out))
 
 
-def _tables(record: RunRecord) -> Any:
-    return record.stages[-1].tables
-
-
-def stability_object(record: RunRecord, method: Any, out: Path | None) -> dict[str, Any]:
+def stability_object(record: RunRecord, out: Path | None) -> dict[str, Any]:
     """A stability study as one object for ``--json``; what is undefined is null."""
     from fsframe.cli.display import result_object
+    from fsframe.evaluation.recorded import recorded_stability
 
-    tables = _tables(record)
-    found = {}
-    for name in method.metric:
-        interval = tables.get(f"interval-{name}")
-        sizes = tables.get(f"sizes-{name}")
-        found[name] = {
-            "value": _number(tables[f"stability-{name}"][0]),
-            "interval": None if interval is None else [_number(bound) for bound in interval],
-            "by_size": None if sizes is None else [_number(value) for value in sizes],
+    study = recorded_stability(record)
+    found = {
+        metric.name: {
+            "value": _number(metric.value),
+            "interval": None
+            if metric.interval is None
+            else [_number(bound) for bound in metric.interval],
+            "by_size": None
+            if metric.by_size is None
+            else [_number(value) for value in metric.by_size],
         }
-    return {**result_object(record, out), "studied": method.base, "stability": found}
+        for metric in study.tables.metrics
+    }
+    return {**result_object(record, out), "studied": study.base, "stability": found}
 
 
 def _number(value: float) -> float | None:
-    return None if value != value else float(value)
+    return float(value) if math.isfinite(value) else None
 
 
-def stability_lines(record: RunRecord, method: Any, out: Path | None) -> Iterator[str]:
+def stability_lines(record: RunRecord, out: Path | None) -> Iterator[str]:
     """A stability study as lines for a terminal."""
     from fsframe.cli.display import closing_lines, frequency_lines
+    from fsframe.evaluation.recorded import recorded_stability
     from fsframe.store import printable
 
-    tables = _tables(record)
-    kept = tables["kept"].sum(axis=1)
+    study = recorded_stability(record)
+    metrics = study.tables.metrics
+    kept = study.tables.kept.sum(axis=1)
     yield (
-        f"{method.base} on {printable(record.data.name)}: {record.n_samples} samples × "
-        f"{record.n_features} features, {len(kept)} resamples ({method.resample})"
+        f"{study.base} on {printable(record.data.name)}: {record.n_samples} samples × "
+        f"{record.n_features} features, {len(kept)} resamples ({study.resample})"
     )
     span = f"{kept.min()} to {kept.max()}" if kept.min() != kept.max() else f"{kept.min()}"
     yield f"features kept per resample: {span}"
     yield ""
-    yield from metric_lines(record, method.metric)
-    sized = [name for name in method.metric if f"sizes-{name}" in tables]
+    yield from metric_lines(metrics)
+    sized = {m.name: m.by_size for m in metrics if m.by_size is not None}
     if sized:
-        yield from _size_lines(tables, sized)
+        yield from _size_lines(sized)
     yield ""
     yield from frequency_lines(record)
     yield from closing_lines(record, out)
 
 
-def metric_lines(record: RunRecord, metrics: Iterable[str]) -> Iterator[str]:
+def metric_lines(metrics: Iterable[MetricTables]) -> Iterator[str]:
     """The values of the metrics, with their intervals, as lines for a terminal."""
-    tables = _tables(record)
     rows = []
-    for name in metrics:
-        interval = tables.get(f"interval-{name}")
+    for metric in metrics:
+        interval = metric.interval
         bounds = "" if interval is None else f"95 % from {interval[0]:.3f} to {interval[1]:.3f}"
-        rows.append([name, _shown(tables[f"stability-{name}"][0]), bounds])
+        rows.append([metric.name, _shown(metric.value), bounds])
     yield from table_lines(["metric", "stability", ""], rows, right={1})
 
 
-def _size_lines(tables: Any, sized: list[str]) -> Iterator[str]:
+def _size_lines(sized: Mapping[str, NDArray[np.float64]]) -> Iterator[str]:
     yield ""
     yield "The best k features of every resample's ranking:"
-    shown = _spread(len(tables[f"sizes-{sized[0]}"]))
+    shown = _spread(min(map(len, sized.values())))
     yield from table_lines(
         ["k", *sized],
-        [[str(k), *(_shown(tables[f"sizes-{name}"][k - 1]) for name in sized)] for k in shown],
+        [[str(k), *(_shown(values[k - 1]) for values in sized.values())] for k in shown],
         right=set(range(len(sized) + 1)),
     )
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterator, Sequence, Set
 
+from fsframe.store.escaping import printable
+
 __all__ = ["counted", "shown_width", "table_lines"]
 
 
@@ -48,8 +50,10 @@ def table_lines(
      1  a
     10  b
     """
-    widths = [max(shown_width(row[c]) for row in [header, *rows]) for c in range(len(header))]
-    for row in [header, *rows]:
+    # Escaped here too, not only on their way out: an escape takes more room than its character.
+    shown = [[printable(cell) for cell in row] for row in (header, *rows)]
+    widths = [max(shown_width(row[c]) for row in shown) for c in range(len(header))]
+    for row in shown:
         cells = []
         for c, (cell, width) in enumerate(zip(row, widths, strict=True)):
             blanks = " " * (width - shown_width(cell))

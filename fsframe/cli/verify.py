@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from fsframe.cli.run_file import find_run
+from fsframe.cli.saying import say
 
 __all__ = ["verify"]
 
@@ -23,6 +24,6 @@ def verify(runs: tuple[str, ...]) -> None:
     for run in runs:
         path = find_run(run)
         record = load_run(path)
-        click.echo(f"{path}: sound")
+        say(f"{path}: sound")
         for name, digest in record.digests().items():
-            click.echo(f"  {digest}  {name}")
+            say(f"  {digest}  {name}")

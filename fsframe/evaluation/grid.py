@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from itertools import product
+from math import prod
 
 import attrs
 
@@ -11,9 +12,10 @@ from fsframe.chain import Chain
 from fsframe.errors import FsframeError, RequestError
 from fsframe.grammar import StageText, format_stages, parse_list, parse_stages
 
-__all__ = ["ChainGrid"]
+__all__ = ["ChainGrid", "grid_texts"]
 
 _MOST = 1000
+_MOST_CHARACTERS = 4_000_000
 
 
 @attrs.frozen
@@ -48,12 +50,7 @@ class ChainGrid:
         ['mim:top=1 npfs:n=5', 'mim:top=1 npfs:n=9', 'mim:top=2 npfs:n=5', 'mim:top=2 npfs:n=9']
         """
         stages = parse_stages(text)
-        variants = _variants(stages)
-        if len(variants) > _MOST:
-            raise RequestError(
-                f"the sets in `{text}` make {len(variants)} combinations, more than {_MOST}; "
-                "leave some values out"
-            )
+        variants = _variants(stages, text)
         chains: list[Chain] = []
         problems: dict[str, None] = {}
         failure: FsframeError | None = None
@@ -71,16 +68,43 @@ class ChainGrid:
         return len(self.chains)
 
 
-def _variants(stages: tuple[StageText, ...]) -> list[tuple[StageText, ...]]:
-    per_stage = []
-    for stage in stages:
-        values = [_values(stage.name, key, value) for key, value in stage.params.items()]
-        per_stage.append(
-            [
-                StageText(stage.name, dict(zip(stage.params, combination, strict=True)))
-                for combination in product(*values)
-            ]
+def grid_texts(text: str) -> list[str]:
+    """The chains that `text` stands for, as text, in the order of `ChainGrid.parse`.
+
+    Nothing is looked up or built: the chain may come from a file.
+
+    Raises
+    ------
+    RequestError
+        If the text does not follow the grammar, or stands for too many chains.
+
+    Examples
+    --------
+    >>> grid_texts("mim:top={1,2} nobody:at=home")
+    ['mim:top=1 nobody:at=home', 'mim:top=2 nobody:at=home']
+    """
+    return [format_stages(variant) for variant in _variants(parse_stages(text), text)]
+
+
+def _variants(stages: tuple[StageText, ...], text: str) -> list[tuple[StageText, ...]]:
+    """Every combination, counted before one is made: five sets of sixty stand for 8·10⁸."""
+    values = [
+        [_values(stage.name, key, value) for key, value in stage.params.items()] for stage in stages
+    ]
+    count = prod(len(members) for of_stage in values for members in of_stage)
+    if count > _MOST or count * len(text) > _MOST_CHARACTERS:
+        shown = text if len(text) <= 200 else f"{text[:200]}…"
+        raise RequestError(
+            f"the sets in `{shown}` make {count} combinations, more than "
+            f"{min(_MOST, _MOST_CHARACTERS // max(1, len(text)))}; leave some values out"
         )
+    per_stage = [
+        [
+            StageText(stage.name, dict(zip(stage.params, combination, strict=True)))
+            for combination in product(*of_stage)
+        ]
+        for stage, of_stage in zip(stages, values, strict=True)
+    ]
     return [tuple(combination) for combination in product(*per_stage)]
 
 
@@ -100,7 +124,7 @@ def _values(stage: str, key: str, value: str) -> list[str]:
     except RequestError:
         # Not a chain: a list or a text with a brace in it, which the parameter's kind judges.
         return [value]
-    return [format_stages(variant) for variant in _variants(inner)]
+    return [format_stages(variant) for variant in _variants(inner, value)]
 
 
 def _is_json(value: str) -> bool:

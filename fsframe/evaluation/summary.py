@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import attrs
@@ -13,8 +14,9 @@ from fsframe.evaluation.measures import accuracy, auc, balanced_accuracy, log_lo
 from fsframe.registry import stability_metrics
 from fsframe.selection import Selection
 from fsframe.stability import StabilityValue
+from fsframe.store.known_tables import FoldTables, fold_tables
 
-__all__ = ["CurvePoint", "Evaluation", "Measure", "summarise"]
+__all__ = ["CurvePoint", "Evaluation", "Measure", "summarise", "summarise_tables"]
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -85,12 +87,16 @@ class Evaluation:
 
 
 def summarise(selection: Selection) -> Evaluation:
-    """The measures of a finished `cross-validation` stage.
+    """The measures of a finished `cross-validation` stage, from the tables of its Selection."""
+    return summarise_tables(fold_tables(selection.tables, selection.n_features))
+
+
+def summarise_tables(tables: FoldTables) -> Evaluation:
+    """The measures of a cross-validation.
 
     Parameters
     ----------
-    selection : Selection
-        With the tables of `CrossValidation`.
+    tables : FoldTables
 
     Notes
     -----
@@ -98,9 +104,8 @@ def summarise(selection: Selection) -> Evaluation:
     repetition's predictions together. So it is with balanced accuracy and AUC where some fold tests
     no row of some class, as in leave-one-out.
     """
-    tables = selection.tables
-    truth, fold = tables["truth"], tables["fold"]
-    predicted, scores = tables["predicted"], tables["class-scores"]
+    truth, fold = tables.truth, tables.fold
+    predicted, scores = tables.predicted, tables.class_scores
     parts = _parts(fold)
     ratio = _test_to_train(parts, truth.size)
     n_classes = np.unique(truth).size
@@ -117,7 +122,7 @@ def summarise(selection: Selection) -> Evaluation:
         "log-loss": lambda r, rows: log_loss(truth[rows], scores[r, rows]),
     }
     measures = {name: _measure(name, parts, fold, ratio, of) for name, of in of_part.items()}
-    kept = tables["kept"].astype(bool)
+    kept = tables.kept
     curve = _curve(tables, parts, ratio)
     return Evaluation(
         measures=measures,
@@ -126,18 +131,20 @@ def summarise(selection: Selection) -> Evaluation:
         stability=_stability(kept),
         curve=curve,
         one_standard_error=_one_standard_error(curve),
-        chosen=tables["chosen"],
+        chosen=tables.chosen,
         test_to_train=ratio,
     )
 
 
 def _parts(fold: NDArray[np.int64]) -> list[tuple[int, NDArray[np.intp]]]:
     """(repetition, tested rows) of every split, in order."""
-    return [
-        (repeat, np.flatnonzero(fold[repeat] == number))
-        for repeat in range(len(fold))
-        for number in range(int(fold[repeat].max()) + 1)
-    ]
+    parts = []
+    for repeat, row in enumerate(fold):
+        # One sort for all folds: leaving one out there are as many folds as rows.
+        order = np.argsort(row, kind="stable")
+        starts = np.searchsorted(row[order], np.arange(int(row.max()) + 2))
+        parts += [(repeat, order[start:stop]) for start, stop in pairwise(starts)]
+    return parts
 
 
 def _test_to_train(parts: list[tuple[int, NDArray[np.intp]]], n: int) -> float:
@@ -175,14 +182,14 @@ def _stability(kept: NDArray[np.bool_]) -> StabilityValue:
 
 
 def _curve(
-    tables: Any, parts: list[tuple[int, NDArray[np.intp]]], ratio: float
+    tables: FoldTables, parts: list[tuple[int, NDArray[np.intp]]], ratio: float
 ) -> tuple[CurvePoint, ...]:
-    if "sizes" not in tables:
+    truth, place = tables.truth, tables.place
+    if tables.sizes is None or tables.curve is None or place is None:
         return ()
-    truth, place = tables["truth"], tables["place"]
     points = []
-    for row, size in enumerate(tables["sizes"]):
-        predicted = tables["curve"][row]
+    for row, size in enumerate(tables.sizes):
+        predicted = tables.curve[row]
         values = np.array([accuracy(truth[rows], predicted[r, rows]) for r, rows in parts])
         kept = (place >= 0) & (place < size)
         points.append(

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import unicodedata
 
-__all__ = ["printable"]
+__all__ = ["is_unsafe", "printable"]
 
 # Control, format (bidirectional overrides among them), surrogate, private, unassigned,
 # line and paragraph separators.
 _UNSAFE = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
+
+
+def is_unsafe(character: str) -> bool:
+    """Whether a character does not show itself plainly: it steers, joins or hides."""
+    return unicodedata.category(character) in _UNSAFE
 
 
 def printable(text: str, longest: int | None = None) -> str:
@@ -24,17 +29,18 @@ def printable(text: str, longest: int | None = None) -> str:
     Returns
     -------
     str
-        One line; backslashes are doubled only where an escape was needed.
+        One line; backslashes are doubled only where an escape was needed. Applied to its own
+        result it changes nothing.
 
     Examples
     --------
     >>> printable("Jitter(%)"), printable("\x1b[2J"), printable("glucose", longest=5)
     ('Jitter(%)', '\\x1b[2J', 'gluc…')
     """
-    if not text.isprintable():
+    if not text.isprintable() and any(map(is_unsafe, text)):
         text = "".join(
             character.encode("unicode_escape").decode("ascii")
-            if unicodedata.category(character) in _UNSAFE or character == "\\"
+            if is_unsafe(character) or character == "\\"
             else character
             for character in text
         )

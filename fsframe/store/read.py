@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 import stat
@@ -284,12 +285,21 @@ def _json(group: GuardedGroup, name: str, kind: type) -> Any:
     return _parsed(texts[0], f"{group.path}/{name}", kind)
 
 
+def _finite(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError(f"{text[:20]} is no JSON number here")
+    return value
+
+
 def _parsed(text: str, where: str, kind: type) -> Any:
     def refuse(constant: str) -> None:
         raise ValueError(f"{constant} is no JSON number")
 
+    if len(text) > spec.JSON_CHARACTERS:
+        raise StoreError(f"{where} is JSON of {len(text)} characters, too long")
     try:
-        value = json.loads(text, parse_constant=refuse)
+        value = json.loads(text, parse_constant=refuse, parse_float=_finite)
     except (ValueError, RecursionError) as error:
         raise StoreError(f"{where} is not JSON: {error}") from None
     if not isinstance(value, kind):

@@ -8,6 +8,7 @@ __all__ = [
     "DATA_ATTRIBUTES",
     "ENCODING_TYPE",
     "ENCODING_VERSION",
+    "JSON_CHARACTERS",
     "NUMBER_TYPES",
     "ROOT_ATTRIBUTES",
     "SEAL_BYTES",
@@ -24,6 +25,7 @@ __all__ = [
 ENCODING_TYPE = "fsframe-run"
 ENCODING_VERSION = 1
 SEAL_BYTES = 512
+JSON_CHARACTERS = 4_000_000
 STATUS = "complete"
 STAGE_KINDS = ("selector", "classifier")
 TASKS = ("classification", "regression")

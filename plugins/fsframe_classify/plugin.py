@@ -22,6 +22,6 @@ def fsframe_classifiers() -> Iterator[ClassifierEntry]:
     yield ClassifierEntry(
         name="sklearn",
         target="fsframe_classify.sklearn_estimator:Sklearn",
-        summary="Any scikit-learn classifier by its import path",
+        summary="Any scikit-learn classifier by its public name",
         reference="Pedregosa et al. 2011, JMLR 12",
     )

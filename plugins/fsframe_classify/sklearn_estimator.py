@@ -1,10 +1,9 @@
-"""A scikit-learn classifier at the end of a chain, by its import path."""
+"""A scikit-learn classifier at the end of a chain, by its public name."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from importlib import import_module
 from typing import Any, ClassVar
 
 import attrs
@@ -13,10 +12,11 @@ from numpy.typing import NDArray
 
 from fsframe.classifier import Classifier
 from fsframe.dataset import Dataset
-from fsframe.errors import DataError, PluginError, RequestError, one_line
+from fsframe.errors import DataError, RequestError, one_line
 from fsframe.params import flag, param, text
 from fsframe.run import Run
 from fsframe.selection import Selection
+from fsframe_classify.sklearn_names import find_estimator
 from fsframe_classify.standardise import learn_scale
 
 __all__ = ["Sklearn"]
@@ -29,7 +29,8 @@ class Sklearn(Classifier):
     Parameters
     ----------
     estimator : str
-        Import path of the class, such as ``sklearn.naive_bayes.GaussianNB``.
+        Public name of the class, such as ``sklearn.naive_bayes.GaussianNB``. Scikit-learn's own
+        classifiers, and the classes that the environment variable ``FSFRAME_SKLEARN_ALLOW`` lists.
     options : str
         Its parameters as a JSON object, such as ``{"max_depth": 3}``.
     standardize : bool
@@ -38,7 +39,7 @@ class Sklearn(Classifier):
     Raises
     ------
     RequestError
-        If the class is not there, is no classifier, or refuses its options.
+        If the name is not one of those, or the class refuses its options.
     PluginError
         If scikit-learn is not installed.
 
@@ -57,8 +58,8 @@ class Sklearn(Classifier):
     takes_missing: ClassVar[bool] = True
 
     estimator: str = param(
-        kind=text("an import path"),
-        help="Import path of the class, such as sklearn.naive_bayes.GaussianNB.",
+        kind=text("a classifier of scikit-learn"),
+        help="Public name of the class, such as sklearn.naive_bayes.GaussianNB.",
     )
     options: str = param(
         "{}", text("a JSON object"), help='Its parameters as JSON, such as {"max_depth": 3}.'
@@ -82,22 +83,7 @@ class Sklearn(Classifier):
             yield str(error)
 
     def _made(self, random_state: int) -> Any:
-        path, _, name = self.estimator.replace(":", ".").rpartition(".")
-        try:
-            found = getattr(import_module(path), name) if path else None
-        except ImportError as error:
-            if path.split(".")[0] == "sklearn" and "No module named 'sklearn'" in str(error):
-                raise PluginError(
-                    "scikit-learn is not installed; install fsframe[sklearn] to use its classifiers"
-                ) from None
-            raise RequestError(f"cannot import {self.estimator!r}: {error}") from None
-        except AttributeError:
-            found = None
-        if not isinstance(found, type) or not hasattr(found, "predict"):
-            raise RequestError(
-                f"{self.estimator!r} is not the import path of a classifier, such as "
-                "sklearn.naive_bayes.GaussianNB"
-            )
+        found = find_estimator(self.estimator)
         options = json.loads(self.options)
         try:
             made = found(**options)

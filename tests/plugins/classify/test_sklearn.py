@@ -127,10 +127,10 @@ def test_missing_values_go_where_the_estimator_takes_them():
 @pytest.mark.parametrize(
     ("path", "options", "words"),
     [
-        ("sklearn.nowhere.Thing", "{}", "cannot import"),
-        ("sklearn.svm.Nothing", "{}", "not the import path of a classifier"),
-        ("sklearn.preprocessing.StandardScaler", "{}", "not the import path of a classifier"),
-        ("SVC", "{}", "not the import path of a classifier"),
+        ("sklearn.nowhere.Thing", "{}", "not one of scikit-learn's own"),
+        ("sklearn.svm.Nothing", "{}", "not one of scikit-learn's own"),
+        ("sklearn.preprocessing.StandardScaler", "{}", "not one of scikit-learn's own"),
+        ("SVC", "{}", "not one of scikit-learn's own"),
         ("sklearn.svm.SVC", '{"depth": 3}', "refuses its options"),
         ("sklearn.svm.SVC", '{"C": -1}', "refuses its options"),
         ("sklearn.svm.SVC", "[1]", "must be a JSON object"),
@@ -146,6 +146,65 @@ def test_without_scikit_learn_the_extra_is_named(monkeypatch):
     def refuse(name):
         raise ModuleNotFoundError("No module named 'sklearn'")
 
-    monkeypatch.setattr("fsframe_classify.sklearn_estimator.import_module", refuse)
+    monkeypatch.setattr("fsframe_classify.sklearn_names.import_module", refuse)
     with pytest.raises(PluginError, match=r"fsframe\[sklearn\]"):
         Sklearn(estimator="sklearn.svm.SVC")
+
+
+def test_every_classifier_that_scikit_learn_lists_can_be_named():
+    from sklearn.utils import all_estimators
+
+    from fsframe_classify.sklearn_names import find_estimator
+
+    listed = all_estimators("classifier")
+    assert len(listed) > 30
+    for name, found in listed:
+        public = ".".join(part for part in found.__module__.split(".") if not part.startswith("_"))
+        assert find_estimator(f"{public}.{name}") is found
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "evilmod.Boom",
+        "evilmod:Boom",
+        "sklearn.evilmod.Boom",
+        "sklearn.svm.evilmod.Boom",
+        "sklearn..evilmod.Boom",
+        ".evilmod.Boom",
+        "sklearn.svm._base.os",
+        "sklearn.utils.os",
+        "sklearn.show_versions.x",
+        "os.system",
+        "sklearn.linear_model.LinearRegression",
+    ],
+)
+def test_a_name_that_is_not_scikit_learns_own_imports_nothing(name, monkeypatch):
+    import importlib
+    import sys
+
+    asked = []
+    monkeypatch.setattr(
+        "fsframe_classify.sklearn_names.import_module",
+        lambda module: asked.append(module) or importlib.import_module(module),
+    )
+    before = set(sys.modules)
+    with pytest.raises(RequestError, match="not one of scikit-learn's own"):
+        Sklearn(estimator=name)
+    assert not [module for module in asked if not module.startswith("sklearn")]
+    assert "evilmod" not in {module.partition(".")[0] for module in set(sys.modules) - before}
+
+
+def test_the_user_allows_a_class_by_its_whole_name(tmp_path, monkeypatch):
+    (tmp_path / "own_methods.py").write_text(
+        "from sklearn.dummy import DummyClassifier\nclass Mine(DummyClassifier): pass\n"
+        "class NoClassifier: pass\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    with pytest.raises(RequestError, match="FSFRAME_SKLEARN_ALLOW=own_methods.Mine"):
+        Sklearn(estimator="own_methods.Mine")
+    monkeypatch.setenv("FSFRAME_SKLEARN_ALLOW", "other.Thing, own_methods.Mine")
+    assert Sklearn(estimator="own_methods.Mine").fit(table()).predict(NEW).shape == (20,)
+    for name in ("own_methods.NoClassifier", "own_methods", "other.Thing"):
+        with pytest.raises(RequestError):
+            Sklearn(estimator=name)

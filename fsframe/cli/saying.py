@@ -1,0 +1,78 @@
+"""The one place where text goes to a person: nothing that a file holds steers the terminal.
+
+Names of columns, classes and stages, warnings and commands come from files, and files come from
+strangers. What is said here is one line for each call, with every control sequence, line break and
+direction mark in it written as an escape. So no name can forge a line, such as a verdict.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from typing import Any
+
+import click
+
+from fsframe.store.escaping import is_unsafe, printable
+
+__all__ = ["json_text", "say", "say_error", "say_json", "say_lines"]
+
+_BEYOND_ASCII = re.compile(r"[^\x00-\x7e]")
+
+
+def say(text: str = "", *, err: bool = False) -> None:
+    """Print one line, on stdout or stderr."""
+    click.echo(printable(text), err=err)
+
+
+def say_lines(lines: Iterable[str]) -> None:
+    """Print lines on stdout, each by itself."""
+    for line in lines:
+        say(line)
+
+
+def say_error(text: str) -> None:
+    """Print what went wrong on stderr; further lines are indented, so that none poses as ours."""
+    first, *others = text.split("\n")
+    say(f"fsframe: {first}", err=True)
+    for line in others:
+        say(f"  {line}", err=True)
+
+
+def say_json(value: Any, *, err: bool = False) -> None:
+    """Print one JSON value on one line."""
+    click.echo(json_text(value), err=err)
+
+
+def json_text(value: Any) -> str:
+    r"""`value` as JSON on one line, unsafe characters as ``\u`` escapes, which mean the same.
+
+    Numbers that are not finite, which JSON does not have, become null.
+
+    >>> json_text({"naïve \x9b[2J": [1.5, float("inf")]})
+    '{"naïve \\u009b[2J": [1.5, null]}'
+    """
+    try:
+        text = json.dumps(value, ensure_ascii=False, allow_nan=False)
+    except ValueError:
+        text = json.dumps(_finite(value), ensure_ascii=False, allow_nan=False)
+    return _BEYOND_ASCII.sub(_escaped, text)
+
+
+def _escaped(match: re.Match[str]) -> str:
+    sign = match[0]
+    if sign == "\x7f":
+        # The one control character that JSON leaves as it is.
+        return "\\u007f"
+    return json.dumps(sign)[1:-1] if is_unsafe(sign) else sign
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_finite(item) for item in value]
+    if isinstance(value, float) and not -float("inf") < value < float("inf"):
+        return None
+    return value

@@ -1,0 +1,138 @@
+"""What a run file says of an evaluation or a study of stability: text and numbers, no stages.
+
+Nothing here builds a selector or a classifier from the chain that a file names; chains stay text.
+So a file is shown where its plugins are missing, and showing it runs nothing that it names.
+"""
+
+from __future__ import annotations
+
+import attrs
+
+from fsframe.errors import FsframeError, StoreError
+from fsframe.evaluation.fold_task import DEFAULT_CLASSIFIER
+from fsframe.evaluation.grid import grid_texts
+from fsframe.evaluation.summary import Evaluation, summarise_tables
+from fsframe.grammar import parse_stages
+from fsframe.registry import classifiers, find_offer, selectors
+from fsframe.store import RunRecord
+from fsframe.store.known_tables import (
+    StabilityTables,
+    fold_tables,
+    stability_tables,
+    text_parameter,
+)
+
+__all__ = [
+    "RecordedEvaluation",
+    "RecordedStability",
+    "protocol_name",
+    "recorded_evaluation",
+    "recorded_stability",
+]
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class RecordedEvaluation:
+    """An evaluation as a run file has it.
+
+    Parameters
+    ----------
+    base : str
+        The chain under study, with its sets.
+    found : Evaluation
+    chosen : tuple of str
+        The chain that each split chose.
+    n_chains : int
+        How many it chose from.
+    """
+
+    base: str
+    found: Evaluation
+    chosen: tuple[str, ...]
+    n_chains: int
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class RecordedStability:
+    """A study of stability as a run file has it: the chain, the resamples, the tables."""
+
+    base: str
+    resample: str
+    tables: StabilityTables
+
+
+def protocol_name(record: RunRecord) -> str:
+    """``cross-validation`` or ``stability-study`` if the run ends with one, else empty."""
+    stage = record.stages[-1] if record.stages else None
+    if stage is None or stage.provider != "protocols" or stage.selection is None:
+        return ""
+    name = stage.name.rpartition("/")[2]
+    return name if name in ("cross-validation", "stability-study") else ""
+
+
+def recorded_evaluation(record: RunRecord) -> RecordedEvaluation:
+    """The evaluation at the end of a run.
+
+    Raises
+    ------
+    StoreError
+        If its tables or parameters do not fit together.
+    """
+    stage, where = record.stages[-1], record.stage_paths()[-1]
+    tables = fold_tables(stage.tables, record.n_features, where)
+    base = _base(record, where)
+    texts = _chains(base, stage.params.get("classifier"), where)
+    if len(texts) != tables.tuning.shape[1]:
+        raise StoreError(
+            f"{where}: the chain stands for {len(texts)} chains, its table tuning for "
+            f"{tables.tuning.shape[1]}"
+        )
+    return RecordedEvaluation(
+        base=base,
+        found=summarise_tables(tables),
+        chosen=tuple(texts[number] for number in tables.chosen),
+        n_chains=len(texts),
+    )
+
+
+def recorded_stability(record: RunRecord) -> RecordedStability:
+    """The study of stability at the end of a run.
+
+    Raises
+    ------
+    StoreError
+        If its tables or parameters do not fit together.
+    """
+    stage, where = record.stages[-1], record.stage_paths()[-1]
+    return RecordedStability(
+        base=_base(record, where),
+        resample=text_parameter(stage, "resample", where),
+        tables=stability_tables(stage, record.n_features, where),
+    )
+
+
+def _base(record: RunRecord, where: str) -> str:
+    """The text of the chain under study: named, or everything on the left."""
+    stage = record.stages[-1]
+    if stage.params.get("base") is not None:
+        return text_parameter(stage, "base", where)
+    return " ".join(earlier.name for earlier in record.stages[:-1])
+
+
+def _chains(base: str, classifier: object, where: str) -> list[str]:
+    """Texts of the chains that `base` stands for, each with its classifier."""
+    try:
+        if not _ends_with_classifier(base):
+            given = classifier if isinstance(classifier, str) and classifier else ""
+            base = f"{base} {given or DEFAULT_CLASSIFIER}"
+        return grid_texts(base)
+    except FsframeError as error:
+        raise StoreError(f"{where}: the chain under study cannot be read: {error}") from None
+
+
+def _ends_with_classifier(text: str) -> bool:
+    try:
+        return find_offer(parse_stages(text)[-1].name, selectors, classifiers)[0] is classifiers
+    except FsframeError:
+        # Of a plugin that is not here; its kind is not known.
+        return False

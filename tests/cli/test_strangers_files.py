@@ -1,0 +1,216 @@
+"""Run files and manifests from strangers: nothing they name is imported, replaced or obeyed."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+
+import attrs
+import numpy as np
+import pytest
+
+from fsframe.store import load_run, write_run
+
+from .conftest import Call
+
+EVIL = "sklearn:estimator=evilmod.Boom"
+
+
+@pytest.fixture
+def boom(here: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A module in the current folder that leaves a trace where it is run."""
+    (here / "evilmod.py").write_text(
+        "from pathlib import Path\nPath('boom').write_text('run')\n"
+        "class Boom:\n    def predict(self, X): ...\n    def get_params(self): return {}\n"
+    )
+    monkeypatch.syspath_prepend(str(here))
+    return here / "boom"
+
+
+def with_params(path: Path, **params: object) -> Path:
+    """The run file at `path`, written again with other parameters in its last stage."""
+    record = load_run(path)
+    last = attrs.evolve(record.stages[-1], params={**record.stages[-1].params, **params})
+    changed = attrs.evolve(record, stages=[*record.stages[:-1], last])
+    return write_run(path, changed, overwrite=True)
+
+
+def test_no_command_imports_what_a_run_file_names(call: Call, here: Path, boom: Path) -> None:
+    made = call("evaluate mim:top=2 on small.csv --folds 2 --repeats 1 -q -o run.h5")
+    assert made.code == 0
+    with_params(here / "run.h5", classifier=EVIL)
+    for command in ("show run.h5", "show run.h5 --json", "verify run.h5", "resume run.h5"):
+        assert call(command).code == 0
+        assert not boom.exists(), command
+    assert "mim:top=2 " + EVIL in call("show run.h5 --json").json["chosen"]
+
+
+def test_predict_imports_no_estimator_that_is_not_scikit_learns(
+    call: Call, here: Path, boom: Path
+) -> None:
+    assert call("chain mim:top=2 knn on small.csv -q -o run.h5").code == 0
+    record = attrs.evolve(load_run(here / "run.h5"), chain=f"mim:top=2 {EVIL}")
+    write_run(here / "run.h5", record, overwrite=True)
+    done = call("predict run.h5 on small.csv")
+    assert done.code == 2 and "evilmod.Boom" in done.err
+    assert not boom.exists()
+
+
+def left_by_an_interrupted_run(
+    here: Path, call: Call, monkeypatch: pytest.MonkeyPatch, command: str, **changes: object
+) -> None:
+    """An interrupted `command`, its manifest changed by hand and made to fit its digest again."""
+    import fsframe.recording as recording
+    from fsframe.errors import StoreError
+
+    def full(*_: object, **__: object) -> None:
+        raise StoreError("the disk is full")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(recording, "write_run", full)
+        assert call(command).code == 5
+    manifest = here / "run.h5.units" / "manifest"
+    body = json.loads(manifest.read_bytes().split(b"\n", 2)[2])
+    body["request"] |= {name: value for name, value in changes.items() if name != "chain"}
+    body |= {name: value for name, value in changes.items() if name == "chain"}
+    raw = json.dumps(body).encode()
+    head = f"fsframe-unfinished 1\nsha256 {hashlib.sha256(raw).hexdigest()}\n".encode()
+    manifest.write_bytes(head + raw)
+
+
+EVALUATE = "evaluate mim:top=2 knn on small.csv --folds 2 --repeats 1 -o run.h5 -q"
+
+
+def test_a_manifest_does_not_decide_what_is_overwritten(
+    call: Call, here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    victim = here / "elsewhere" / "mine.txt"
+    victim.parent.mkdir()
+    victim.write_text("mine")
+    left_by_an_interrupted_run(here, call, monkeypatch, EVALUATE, csv=str(victim), overwrite="yes")
+    done = call("resume run.h5")
+    assert done.code == 0 and "--csv" in done.err
+    assert victim.read_text() == "mine"
+
+
+@pytest.mark.parametrize("name", ["small.csv", "new.txt", ".profile", "sub/new.csv"])
+def test_a_manifest_names_no_file_but_a_new_table_beside_the_run_file(
+    call: Call, here: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    (here / "sub").mkdir()
+    before = (here / "small.csv").read_bytes()
+    left_by_an_interrupted_run(
+        here, call, monkeypatch, EVALUATE, csv=str(here / name), overwrite="yes"
+    )
+    assert call("resume run.h5 --overwrite").code == (5 if name == "small.csv" else 0)
+    assert (here / "small.csv").read_bytes() == before
+    assert name == "small.csv" or not (here / name).exists()
+
+
+def test_a_manifest_does_not_replace_the_file_of_another_run(
+    call: Call, here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    left_by_an_interrupted_run(here, call, monkeypatch, EVALUATE, overwrite="yes")
+    (here / "run.h5").write_text("mine")
+    refused = call("resume run.h5")
+    assert refused.code == 5 and "--overwrite" in refused.err
+    assert (here / "run.h5").read_text() == "mine"
+    assert call("resume run.h5 --overwrite -q --csv folds.csv").code == 0
+    assert load_run(here / "run.h5").chain.startswith("cross-validation")
+    assert (here / "folds.csv").exists()
+
+
+def test_resume_imports_no_estimator_that_is_not_scikit_learns(
+    call: Call, here: Path, boom: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    command = "chain mim:top=2 knn on small.csv -o run.h5 -q"
+    left_by_an_interrupted_run(here, call, monkeypatch, command, chain=f"mim:top=2 {EVIL}")
+    done = call("resume run.h5")
+    assert done.code == 2 and "evilmod.Boom" in done.err
+    assert not boom.exists()
+
+
+FORGED = "x\n/tmp/run.h5: sound\x1b[2J\x9b1m\u202e"
+
+
+@pytest.fixture
+def strange(call: Call, here: Path) -> Path:
+    """Files whose every name would steer a terminal: one of a chain, of each protocol one."""
+    assert call("chain mim:top=2 knn on small.csv -q -o chain.h5").code == 0
+    assert call(EVALUATE.replace("run.h5", "evaluate.h5")).code == 0
+    assert call("stability mim:top=2 on small.csv --n 3 -q -o stability.h5").code == 0
+    for name in ("chain.h5", "evaluate.h5", "stability.h5"):
+        record = load_run(here / name)
+        data = attrs.evolve(
+            record.data,
+            name=FORGED,
+            source=FORGED,
+            label=FORGED,
+            feature_names=[f"{FORGED}{k}" for k in range(record.n_features)],
+            class_names=[f"{FORGED}{k}" for k in range(len(record.class_names))],
+        )
+        last = record.stages[-1]
+        stages = [
+            *record.stages[:-1],
+            attrs.evolve(last, provider_version=FORGED, warnings=(FORGED,), params={
+                key: FORGED if key == "base" else value for key, value in last.params.items()
+            }),
+        ]  # fmt: skip
+        if name == "chain.h5":
+            stages[0] = attrs.evolve(stages[0], name=FORGED.replace("/", "|"), provider=FORGED)
+        changed = attrs.evolve(
+            record,
+            data=data,
+            stages=stages,
+            command=FORGED,
+            created=FORGED,
+            fsframe_version=FORGED,
+            chain=FORGED,
+            warnings=[FORGED],
+            environment={FORGED: FORGED},
+        )
+        write_run(here / name, changed, overwrite=True)
+    return here
+
+
+@pytest.mark.parametrize("name", ["chain.h5", "evaluate.h5", "stability.h5"])
+@pytest.mark.parametrize(
+    "command", ["show {}", "show {} --json", "verify {}", "report {}", "predict {} on small.csv",
+                "apply {} on small.csv -o out.csv", "resume {}", "resume {} --json"],
+)  # fmt: skip
+def test_no_output_obeys_a_name(call: Call, strange: Path, name: str, command: str) -> None:
+    done = call(command.format(name))
+    for text in (done.out, done.err):
+        shown = [line for line in text.split("\n") if line]
+        assert all(line.isprintable() for line in shown), text
+        assert not [line for line in shown if line.startswith("/tmp/run.h5: sound")], text
+    if "--json" in command and done.code == 0:
+        assert FORGED in json.dumps(done.json, ensure_ascii=False).encode().decode("unicode_escape")
+
+
+def test_json_means_the_same_with_its_escapes(call: Call, strange: Path) -> None:
+    found = call("show chain.h5 --json").json
+    assert found["data"]["name"] == FORGED and found["warnings"][0] == FORGED
+
+
+def test_tables_with_strange_names_are_evaluated_compared_and_studied_line_by_line(
+    call: Call, here: Path
+) -> None:
+    names = ['"a\x1b[2J"', '"b\nsmall.csv: sound"', '"c\u202e"']
+    y = ["ill\x1b[2J", "well\x9b1m"]
+    X = np.random.default_rng(0).standard_normal((24, 3)).round(2)
+    rows = [",".join([*map(str, row), y[i % 2]]) for i, row in enumerate(X)]
+    (here / "odd.csv").write_text("\n".join([",".join([*names, "state"]), *rows]) + "\n")
+    for command in (
+        "chain mim:top=2 npfs:n=5 on odd.csv --no-out",
+        "evaluate mim:top=2 knn on odd.csv --folds 2 --repeats 1 --no-out",
+        "stability mim:top=2 on odd.csv --n 3 --no-out",
+        "chain mim:top=2 on odd.csv --no-out --drop nobody\x1b[2J",
+    ):
+        done = call(*command.split(" "))
+        assert all(line.isprintable() for line in (done.out + done.err).split("\n")), command
+        assert "\nsmall.csv: sound" not in done.out + done.err
+    done = call("compare", "mim:top=2 knn", "relieff:top=2 knn", "on", "odd.csv", "--folds", "2",
+                "--repeats", "1", "-q")  # fmt: skip
+    assert done.code == 0 and all(line.isprintable() for line in done.out.split("\n"))
