@@ -3,19 +3,29 @@
 from __future__ import annotations
 
 import io
+import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import attrs
 import numpy as np
+from numpy.typing import NDArray
 
 from fsframe.errors import PluginError
+from fsframe.evaluation.recorded import protocol_name, recorded_evaluation, recorded_stability
+from fsframe.evaluation.summary import Evaluation
 from fsframe.store import RunRecord, StageRecord, printable
+from fsframe.store.known_tables import StabilityTables, bootstrap_tables, convergence
 
 __all__ = ["Figure", "figures"]
 
 _BLUE, _ORANGE, _GREY = "#2b6cb0", "#dd6b20", "#a0aec0"
 _MOST = 20
+_MOST_POINTS = 1000
+_LARGEST = 1e150
+# Text as text and fixed identifiers: equal runs give equal pages. No text is a formula: a name with
+# dollar signs would be set as one, or fail to be.
+_STYLE = {"svg.fonttype": "none", "svg.hashsalt": "fsframe", "text.parse_math": False}
 
 
 @attrs.frozen(kw_only=True)
@@ -42,37 +52,55 @@ def figures(record: RunRecord) -> Iterator[Figure]:
             "reports are drawn with matplotlib, which is not installed; install fsframe[report]"
         ) from None
     matplotlib.use("Agg")
-    # Text as text and fixed identifiers: equal runs give equal pages.
-    matplotlib.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "fsframe"})
     yield from _scores(record)
     yield from _pairs(record)
     for stage in record.stages:
-        for draw in (_bootstraps, _convergence, _curve, _by_size):
-            yield from draw(record, stage)
+        yield from _bootstraps(record, stage)
+        yield from _convergence(record, stage)
+    name = protocol_name(record)
+    if name == "cross-validation":
+        yield from _curve(recorded_evaluation(record).found)
+    elif name == "stability-study":
+        yield from _by_size(recorded_stability(record).tables)
 
 
 def _drawn(draw: Callable[[Any], None], width: float, height: float) -> str:
+    import matplotlib
     from matplotlib.figure import Figure as Canvas
 
-    canvas = Canvas(figsize=(width, height), layout="constrained")
-    axes = canvas.subplots()
-    for side in ("top", "right"):
-        axes.spines[side].set_visible(False)
-    draw(axes)
-    text = io.StringIO()
-    canvas.savefig(text, format="svg", metadata={"Date": None})
+    with matplotlib.rc_context(_STYLE), warnings.catch_warnings():
+        # Of signs that the font lacks: the text itself goes into the picture, not its outline.
+        warnings.filterwarnings("ignore", message="Glyph")
+        canvas = Canvas(figsize=(width, height), layout="constrained")
+        axes = canvas.subplots()
+        for side in ("top", "right"):
+            axes.spines[side].set_visible(False)
+        draw(axes)
+        text = io.StringIO()
+        canvas.savefig(text, format="svg", metadata={"Date": None})
     svg = text.getvalue()
     return svg[svg.index("<svg") :]
 
 
+def _drawable(values: NDArray[Any]) -> NDArray[np.bool_]:
+    """Which numbers an axis can hold: finite, and their squares too."""
+    return np.abs(np.nan_to_num(values, nan=np.inf)) < _LARGEST
+
+
+def _short(text: str) -> str:
+    """A text from a file as a label: visible signs, and not too many."""
+    # matplotlib leaves labels that begin with an underscore out of a legend.
+    return printable(text, longest=28).replace("_", "\u02cd", text.startswith("_"))
+
+
 def _label(record: RunRecord, column: int) -> str:
-    # A dollar sign would start mathematics.
-    return printable(record.feature_names[column], longest=28).replace("$", r"\$")
+    return printable(record.feature_names[column], longest=28)
 
 
 def _scores(record: RunRecord) -> Iterator[Figure]:
-    order = np.argsort(-np.nan_to_num(record.scores, nan=-np.inf), kind="stable")
-    shown = [int(c) for c in order if not np.isnan(record.scores[c])][:_MOST]
+    known = np.flatnonzero(_drawable(record.scores))
+    order = known[np.argsort(-record.scores[known], kind="stable")]
+    shown = [int(column) for column in order[:_MOST]]
     if not shown:
         return
     kept = set(record.selected.tolist())
@@ -82,7 +110,7 @@ def _scores(record: RunRecord) -> Iterator[Figure]:
         colours = [_BLUE if column in kept else _GREY for column in shown]
         axes.barh(places, record.scores[shown], color=colours)
         axes.set_yticks(places, [_label(record, column) for column in shown])
-        axes.set_xlabel(f"score ({record.stages[-1].name})")
+        axes.set_xlabel(f"score ({_short(record.stages[-1].name)})" if record.stages else "score")
 
     yield Figure(
         heading="Which features matter",
@@ -95,6 +123,7 @@ def _pairs(record: RunRecord) -> Iterator[Figure]:
     weights = record.pair_weights
     # Enough of the strongest to involve as many columns as the picture holds.
     pairs = record.strongest_pairs(_MOST * _MOST * 10)
+    pairs = [pair for pair in pairs if pair.weight < _LARGEST]
     if weights is None or not pairs:
         return
     involved: dict[int, None] = {}
@@ -112,7 +141,9 @@ def _pairs(record: RunRecord) -> Iterator[Figure]:
     if main is not None:
         for position, column in enumerate(weights.columns):
             if int(column) in place:
-                matrix[place[int(column)], place[int(column)]] = main[position]
+                effect = float(main[position])
+                own = effect if abs(effect) < _LARGEST else 0.0
+                matrix[place[int(column)], place[int(column)]] = own
 
     def draw(axes: Any) -> None:
         image = axes.imshow(matrix, cmap="Blues", vmin=0.0)
@@ -132,20 +163,16 @@ def _pairs(record: RunRecord) -> Iterator[Figure]:
 
 
 def _bootstraps(record: RunRecord, stage: StageRecord) -> Iterator[Figure]:
-    tables = stage.tables
-    if not {"z", "critical-value", "columns"} <= set(tables):
+    found = bootstrap_tables(stage, record.n_features)
+    if found is None or not _drawable(found.z).all():
         return
-    z, columns = tables["z"], tables["columns"].astype(int)
-    if z.ndim != 1 or columns.shape != z.shape:
-        return
-    critical = np.broadcast_to(tables["critical-value"], z.shape)
+    z, columns, n = found.z, found.columns, found.n
+    critical = np.where(_drawable(found.critical), found.critical, np.nan)
     order = np.argsort(-z, kind="stable")[: 2 * _MOST]
-    n = int(tables["kept"].size) if "kept" in tables else int(z.max())
 
     def draw(axes: Any) -> None:
         places = np.arange(len(order))
-        relevant = tables.get("relevant", z > critical)[order].astype(bool)
-        axes.bar(places, z[order], color=np.where(relevant, _BLUE, _GREY))
+        axes.bar(places, z[order], color=np.where(found.relevant[order], _BLUE, _GREY))
         axes.step(places, critical[order], where="mid", color=_ORANGE, label="critical value ζ")
         axes.set_xticks(
             places, [_label(record, columns[c]) for c in order], rotation=60, ha="right"
@@ -154,21 +181,22 @@ def _bootstraps(record: RunRecord, stage: StageRecord) -> Iterator[Figure]:
         axes.legend(frameon=False)
 
     # What the test of this stage says of the coloured bars, in its own words.
-    promise = [str(text) for text in tables.get("promise", ())]
     yield Figure(
         heading=f"How often each feature came back ({stage.name})",
         svg=_drawn(draw, 2.0 + 0.24 * len(order), 3.6),
-        caption=" ".join(["Coloured features are relevant by the test.", *promise]),
+        caption=" ".join(["Coloured features are relevant by the test.", *found.promise]),
     )
 
 
 def _convergence(record: RunRecord, stage: StageRecord) -> Iterator[Figure]:
-    cost = stage.tables.get("cost")
-    if cost is None or cost.ndim != 1 or len(cost) < 2:
+    cost = convergence(stage)
+    if cost is None or not _drawable(cost).all():
         return
+    # More points than that no eye tells apart, and a table of fifty million would be drawn whole.
+    steps = np.unique(np.linspace(0, len(cost) - 1, min(len(cost), _MOST_POINTS)).astype(int))
 
     def draw(axes: Any) -> None:
-        axes.plot(np.arange(len(cost)), cost, marker="o", markersize=3, color=_BLUE)
+        axes.plot(steps, cost[steps], marker="o", markersize=3, color=_BLUE)
         axes.set_xlabel("iteration")
         axes.set_ylabel("cost")
 
@@ -179,13 +207,11 @@ def _convergence(record: RunRecord, stage: StageRecord) -> Iterator[Figure]:
     )
 
 
-def _curve(record: RunRecord, stage: StageRecord) -> Iterator[Figure]:
-    if stage.selection is None or "curve" not in stage.tables or "sizes" not in stage.tables:
+def _curve(found: Evaluation) -> Iterator[Figure]:
+    if not found.curve:
         return
-    from fsframe.evaluation.summary import summarise
-
-    found = summarise(stage.selection)
     sizes = [point.size for point in found.curve]
+    ticks = [sizes[k] for k in np.unique(np.linspace(0, len(sizes) - 1, _MOST).astype(int))]
 
     def draw(axes: Any) -> None:
         means = np.array([point.accuracy for point in found.curve])
@@ -202,7 +228,7 @@ def _curve(record: RunRecord, stage: StageRecord) -> Iterator[Figure]:
         if found.one_standard_error is not None:
             axes.axvline(found.one_standard_error, color=_GREY, linestyle=":")
         axes.set_xscale("log", base=2)
-        axes.set_xticks(sizes, [str(size) for size in sizes])
+        axes.set_xticks(ticks, [str(size) for size in ticks])
         axes.set_xlabel("features used")
         axes.legend(frameon=False)
 
@@ -214,8 +240,8 @@ def _curve(record: RunRecord, stage: StageRecord) -> Iterator[Figure]:
     )
 
 
-def _by_size(record: RunRecord, stage: StageRecord) -> Iterator[Figure]:
-    named = {k.removeprefix("sizes-"): v for k, v in stage.tables.items() if k.startswith("sizes-")}
+def _by_size(tables: StabilityTables) -> Iterator[Figure]:
+    named = {m.name: m.by_size for m in tables.metrics[:_MOST] if m.by_size is not None}
     if not named:
         return
 
@@ -223,7 +249,12 @@ def _by_size(record: RunRecord, stage: StageRecord) -> Iterator[Figure]:
         for number, (name, values) in enumerate(named.items()):
             # For sets of one size many metrics are the same number: the dashes show the one below.
             dashes = "--" if number else "-"
-            axes.plot(np.arange(1, len(values) + 1), values, dashes, label=name)
+            steps = np.unique(
+                np.linspace(1, len(values), min(len(values), _MOST_POINTS)).astype(int)
+            )
+            shown = values[steps - 1]
+            shown = np.where(_drawable(shown), shown, np.nan)
+            axes.plot(steps, shown, dashes, label=_short(name))
         axes.xaxis.get_major_locator().set_params(integer=True)
         axes.set_xlabel("best-ranked features compared")
         axes.set_ylabel("stability")

@@ -7,6 +7,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+from fsframe.evaluation.recorded import protocol_name, recorded_evaluation, recorded_stability
 from fsframe.params import format_value
 from fsframe.report.figures import figures
 from fsframe.store import RunRecord, printable
@@ -42,7 +43,7 @@ def report_page(record: RunRecord, path: Path | None = None) -> str:
         If matplotlib is not installed.
     """
     body = "\n".join(_body(record, path))
-    title = escape(f"{record.chain} on {printable(record.data.name)}")
+    title = _safe(f"{record.chain} on {record.data.name}")
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         f"<title>{title}</title><style>{_STYLE}</style></head>\n<body>\n{body}\n</body></html>\n"
@@ -58,8 +59,11 @@ def _body(record: RunRecord, path: Path | None) -> Iterator[str]:
         f'<p class="quiet"><code>{_safe(record.chain)}</code> on {record.n_samples} samples × '
         f"{record.n_features} features{classes}; seed {record.seed}, {_safe(record.created)}</p>"
     )
-    for warning in record.all_warnings():
+    told = record.all_warnings()
+    for warning in told[:_MOST]:
         yield f'<p class="warning">{_safe(warning)}</p>'
+    if len(told) > _MOST:
+        yield f'<p class="quiet">… and {len(told) - _MOST} warnings more in the run file.</p>'
     yield from _measured(record)
     for figure in figures(record):
         yield f"<h2>{_safe(figure.heading)}</h2>"
@@ -105,20 +109,16 @@ def _body(record: RunRecord, path: Path | None) -> Iterator[str]:
 
 def _measured(record: RunRecord) -> Iterator[str]:
     """What an evaluation or a study of stability at the end of the chain has found."""
-    stage = record.stages[-1]
-    if stage.provider != "protocols" or stage.selection is None:
-        return
+    name = protocol_name(record)
     rows = []
-    if "predicted" in stage.tables:
-        from fsframe.evaluation.summary import summarise
-
-        found = summarise(stage.selection)
-        for name, measure in found.measures.items():
+    if name == "cross-validation":
+        found = recorded_evaluation(record).found
+        for label, measure in found.measures.items():
             known = measure.mean == measure.mean
             error = measure.standard_error
             rows.append(
                 [
-                    name,
+                    label,
                     f"{measure.mean:.4f}" if known else "—",
                     f"± {error:.4f}" if error == error else measure.undefined,
                 ]
@@ -126,12 +126,12 @@ def _measured(record: RunRecord) -> Iterator[str]:
         rows.append(["features kept", f"{found.kept.mean():.1f}", ""])
         rows.append(_stable("φ", found.stability.value, found.stability.interval))
         yield f"<h2>How well it does on rows it has not seen ({found.n_splits} splits)</h2>"
-    else:
-        for table, value in stage.tables.items():
-            name = table.removeprefix("stability-")
-            if name != table:
-                rows.append(_stable(name, value[0], stage.tables.get(f"interval-{name}")))
+    elif name == "stability-study":
+        metrics = recorded_stability(record).tables.metrics
+        rows += [_stable(metric.name, metric.value, metric.interval) for metric in metrics]
         yield "<h2>How stable the choice is</h2>"
+    else:
+        return
     yield from _table(["measure", "value", ""], rows)
 
 

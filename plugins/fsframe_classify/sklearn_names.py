@@ -7,6 +7,7 @@ and with the list in the environment variable ``FSFRAME_SKLEARN_ALLOW``. No file
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Mapping
 from importlib import import_module
@@ -104,7 +105,11 @@ def _public_module(name: str) -> ModuleType | None:
 def _classifiers(module: ModuleType) -> dict[str, type]:
     base = import_module("sklearn.base")
     names = getattr(module, "__all__", None) or [n for n in dir(module) if not n.startswith("_")]
-    found = {name: getattr(module, name, None) for name in names}
+    found: dict[str, object] = {}
+    for name in names:
+        # Experimental classes raise ImportError until they are enabled.
+        with contextlib.suppress(ImportError):
+            found[name] = getattr(module, name, None)
     return {
         name: value
         for name, value in found.items()

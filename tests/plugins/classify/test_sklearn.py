@@ -201,7 +201,7 @@ def test_the_user_allows_a_class_by_its_whole_name(tmp_path, monkeypatch):
         "class NoClassifier: pass\n"
     )
     monkeypatch.syspath_prepend(str(tmp_path))
-    with pytest.raises(RequestError, match="FSFRAME_SKLEARN_ALLOW=own_methods.Mine"):
+    with pytest.raises(RequestError, match=r"FSFRAME_SKLEARN_ALLOW=own_methods\.Mine"):
         Sklearn(estimator="own_methods.Mine")
     monkeypatch.setenv("FSFRAME_SKLEARN_ALLOW", "other.Thing, own_methods.Mine")
     assert Sklearn(estimator="own_methods.Mine").fit(table()).predict(NEW).shape == (20,)
