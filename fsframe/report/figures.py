@@ -25,7 +25,7 @@ _MOST_POINTS = 1000
 _LARGEST = 1e150
 # Text as text and fixed identifiers: equal runs give equal pages. No text is a formula: a name with
 # dollar signs would be set as one, or fail to be.
-_STYLE = {"svg.fonttype": "none", "svg.hashsalt": "fsframe", "text.parse_math": False}
+_STYLE: Any = {"svg.fonttype": "none", "svg.hashsalt": "fsframe", "text.parse_math": False}
 
 
 @attrs.frozen(kw_only=True)
@@ -85,6 +85,12 @@ def _drawn(draw: Callable[[Any], None], width: float, height: float) -> str:
 def _drawable(values: NDArray[Any]) -> NDArray[np.bool_]:
     """Which numbers an axis can hold: finite, and their squares too."""
     return np.abs(np.nan_to_num(values, nan=np.inf)) < _LARGEST
+
+
+def _spread(length: int, most: int = _MOST_POINTS) -> NDArray[np.intp]:
+    """At most so many positions from first to last: no eye tells more apart, and a file may hold
+    fifty million."""
+    return np.unique(np.linspace(0, length - 1, min(length, most)).astype(np.intp))
 
 
 def _short(text: str) -> str:
@@ -192,8 +198,7 @@ def _convergence(record: RunRecord, stage: StageRecord) -> Iterator[Figure]:
     cost = convergence(stage)
     if cost is None or not _drawable(cost).all():
         return
-    # More points than that no eye tells apart, and a table of fifty million would be drawn whole.
-    steps = np.unique(np.linspace(0, len(cost) - 1, min(len(cost), _MOST_POINTS)).astype(int))
+    steps = _spread(len(cost))
 
     def draw(axes: Any) -> None:
         axes.plot(steps, cost[steps], marker="o", markersize=3, color=_BLUE)
@@ -211,7 +216,7 @@ def _curve(found: Evaluation) -> Iterator[Figure]:
     if not found.curve:
         return
     sizes = [point.size for point in found.curve]
-    ticks = [sizes[k] for k in np.unique(np.linspace(0, len(sizes) - 1, _MOST).astype(int))]
+    ticks = [sizes[k] for k in _spread(len(sizes), _MOST)]
 
     def draw(axes: Any) -> None:
         means = np.array([point.accuracy for point in found.curve])
@@ -249,12 +254,9 @@ def _by_size(tables: StabilityTables) -> Iterator[Figure]:
         for number, (name, values) in enumerate(named.items()):
             # For sets of one size many metrics are the same number: the dashes show the one below.
             dashes = "--" if number else "-"
-            steps = np.unique(
-                np.linspace(1, len(values), min(len(values), _MOST_POINTS)).astype(int)
-            )
-            shown = values[steps - 1]
-            shown = np.where(_drawable(shown), shown, np.nan)
-            axes.plot(steps, shown, dashes, label=_short(name))
+            steps = _spread(len(values))
+            shown = np.where(_drawable(values[steps]), values[steps], np.nan)
+            axes.plot(steps + 1, shown, dashes, label=_short(name))
         axes.xaxis.get_major_locator().set_params(integer=True)
         axes.set_xlabel("best-ranked features compared")
         axes.set_ylabel("stability")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from html import escape
 from html.parser import HTMLParser
 
+import attrs
 import numpy as np
 import pytest
 
@@ -115,3 +117,54 @@ def test_the_page_of_a_protocol_says_what_was_measured():
     value = studied.stages[-1].tables["stability-nogueira"][0]
     assert f"<td>stability nogueira</td><td>{value:.3f}</td>" in report_page(studied)
     assert "measure" not in report_page(Chain.parse("mim:top=2").run(small()))
+
+
+FORMULAS = ("$\\frac$", "$x_1$", "\\$a$", "_b", "=cmd|' /C calc'!A0", "a&b;<i>")
+
+
+def test_names_are_never_formulas_of_the_plotting_library():
+    from fsframe.report.page import report_page
+
+    rng = np.random.default_rng(3)
+    y = np.repeat([0, 1], 20)
+    data = Dataset.from_arrays(rng.standard_normal((40, 6)) + y[:, None], y, FORMULAS, name="$\\x$")
+    record = Chain.parse("immigrate:max_iter=2 npfs:n=5,null=published").run(data)
+    last = attrs.evolve(record.stages[-1], name="$\\frac$")
+    page = report_page(attrs.evolve(record, stages=[*record.stages[:-1], last]))
+    assert "score ($\\frac$)" in page and "mathdefault" not in page
+    for name in FORMULAS:
+        assert escape(name, quote=False) in page
+    curve = "cross-validation:base=(mim knn),folds=2,repeats=1,curve=auto"
+    assert "mathdefault" not in report_page(Chain.parse(curve).run(data))
+
+
+def senseless(record, **tables):
+    """The record with other tables in its last stage."""
+    last = record.stages[-1]
+    selection = attrs.evolve(last.selection, tables={**last.selection.tables, **tables})
+    return attrs.evolve(record, stages=[
+        *record.stages[:-1],
+        attrs.evolve(last, selection=selection, tables=selection.tables),
+    ])  # fmt: skip
+
+
+@pytest.mark.parametrize("value", [np.inf, -np.inf, np.nan, 1e308, -1e308])
+def test_numbers_that_no_axis_holds_are_left_out(value):
+    from fsframe.report.page import report_page
+
+    record = Chain.parse("immigrate:max_iter=3 npfs:n=5,null=published").run(small())
+    scores = record.scores.copy()
+    scores[1] = value
+    z = record.stages[-1].tables["z"].astype(float)
+    z[0] = value
+    changed = senseless(record, z=z, cost=np.array([1.0, value]))
+    assert "<svg" in report_page(attrs.evolve(changed, scores=scores))
+
+
+def test_a_long_table_is_drawn_with_few_points():
+    from fsframe.report.figures import figures
+
+    record = Chain.parse("mim:top=2").run(small())
+    changed = senseless(record, cost=np.arange(2_000_000.0))
+    pictures = {figure.heading: figure.svg for figure in figures(changed)}
+    assert len(pictures["Convergence (mim)"]) < 200_000
