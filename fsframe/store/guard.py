@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import secrets
+import zlib
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -12,27 +14,50 @@ from numpy.typing import NDArray
 
 from fsframe.errors import StoreError
 from fsframe.store.escaping import printable
-from fsframe.store.spec import NUMBER_TYPES, Limits
+from fsframe.store.spec import NUMBER_TYPES, TEXT_BYTES, Limits
 
 __all__ = ["GuardedGroup", "open_image"]
 
-_FILTERS = frozenset({h5py.h5z.FILTER_DEFLATE, h5py.h5z.FILTER_SHUFFLE, h5py.h5z.FILTER_FLETCHER32})
-_HDF5_ERRORS = (OSError, RuntimeError, ValueError, KeyError, TypeError, OverflowError)
+_SHUFFLE, _DEFLATE = h5py.h5z.FILTER_SHUFFLE, h5py.h5z.FILTER_DEFLATE
+_FLETCHER32 = h5py.h5z.FILTER_FLETCHER32
+# In this order and each once: gzip upon gzip would unpack a million times what is stored.
+_PIPELINES = (
+    [_FLETCHER32],
+    [_SHUFFLE, _FLETCHER32],
+    [_DEFLATE, _FLETCHER32],
+    [_SHUFFLE, _DEFLATE, _FLETCHER32],
+)
+_CHECKSUM_BYTES = 4
+# Chunks are about 1 MiB; many small ones cost more than what is in them.
+_FREE_CHUNKS, _SMALL_CHUNK = 64, 1 << 16
+# Unpacked a thousandfold still no more than 64 MiB.
+_HARMLESS_CHUNK = 1 << 16
+_HDF5_ERRORS = (
+    zlib.error,
+    MemoryError,
+    OSError,
+    RuntimeError,
+    ValueError,
+    KeyError,
+    TypeError,
+    OverflowError,
+)
 
 
 class _Budget:
     """Bytes that may still be read from one file, and the addresses of the objects met so far."""
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: Limits, file_bytes: int) -> None:
         self.limits = limits
         self.seen: set[int] = set()
-        self.left = limits.array_bytes
+        self.all = self.left = limits.memory(file_bytes)
 
     def take(self, size: int, where: str) -> None:
         self.left -= size
         if self.left < 0:
             raise StoreError(
-                f"{where}: the arrays declare more than {self.limits.array_bytes} bytes in all"
+                f"{where}: the arrays declare more than {self.all} bytes in all; if you trust the "
+                "file, load_run(path, limits=Limits(total_expansion=1100)) reads it"
             )
 
 
@@ -52,7 +77,7 @@ def open_image(content: bytes, limits: Limits) -> tuple[Any, GuardedGroup]:
     name = f"fsframe-run-{secrets.token_hex(8)}".encode()
     try:
         handle = h5py.h5f.open(name, h5py.h5f.ACC_RDONLY, access)
-        return handle, GuardedGroup(h5py.h5g.open(handle, b"/"), "", _Budget(limits))
+        return handle, GuardedGroup(h5py.h5g.open(handle, b"/"), "", _Budget(limits, len(content)))
     except _HDF5_ERRORS as error:
         raise StoreError(f"the HDF5 part cannot be opened: {error}") from error
 
@@ -198,6 +223,7 @@ class GuardedGroup:
         if array.ndim != 1:
             raise StoreError(f"{self.path}/{name} is not a list of texts")
         where = f"dataset {name}"
+        self._budget.take(TEXT_BYTES * array.size, f"{self.path}/{name}")
         return tuple(self._decode(raw, where) for raw in array.tolist())
 
     def decoded(self, name: str) -> NDArray[Any]:
@@ -205,7 +231,11 @@ class GuardedGroup:
         array = self.array(name)
         if array.dtype.kind != "S":
             return array
+        where = f"{self.path}/{printable(name)}"
+        self._budget.take(TEXT_BYTES * array.size, where)
         texts = [self._decode(raw, f"dataset {printable(name)}") for raw in array.ravel().tolist()]
+        # NumPy gives every text the room of the longest, four bytes a character.
+        self._budget.take(4 * array.size * max(map(len, texts), default=0), where)
         return np.array(texts, dtype=str if texts else "U1").reshape(array.shape)
 
     def _sound_shape(self, dataset: Any, dtype: np.dtype[Any], where: str) -> tuple[int, ...]:
@@ -226,8 +256,8 @@ class GuardedGroup:
             )
         if any(chunk > length for chunk, length in zip(plan.get_chunk(), shape, strict=True)):
             raise StoreError(f"{where} has chunks larger than itself")
-        filters = {plan.get_filter(k)[0] for k in range(plan.get_nfilters())}
-        if h5py.h5z.FILTER_FLETCHER32 not in filters or filters - _FILTERS:
+        filters = [plan.get_filter(k)[0] for k in range(plan.get_nfilters())]
+        if filters not in _PIPELINES:
             raise StoreError(
                 f"{where} must have the fletcher32 checksum and no filter besides shuffle and gzip"
             )
@@ -235,7 +265,38 @@ class GuardedGroup:
         if size > self._limits.expansion * stored:
             raise StoreError(f"{where} declares {size} bytes but stores {stored}")
         self._budget.take(size, where)
+        self._check_chunks(dataset, dtype, where, packed=_DEFLATE in filters)
         return shape
+
+    def _check_chunks(self, dataset: Any, dtype: np.dtype[Any], where: str, packed: bool) -> None:
+        """That all chunks are there, with checksums, and unpack to what they declare.
+
+        HDF5 unpacks a chunk to whatever length it has, a thousand times the stored one, before it
+        compares that with the declared length.
+        """
+        shape, chunk = dataset.shape, dataset.get_create_plist().get_chunk()
+        expected = math.prod(-(-length // part) for length, part in zip(shape, chunk, strict=True))
+        chunk_bytes = dtype.itemsize * math.prod(chunk)
+        if expected > _FREE_CHUNKS + math.prod(shape) * dtype.itemsize // _SMALL_CHUNK:
+            raise StoreError(f"{where} is cut into {expected} chunks, too many for its size")
+        if dataset.get_num_chunks() != expected:
+            raise StoreError(f"{where} has {dataset.get_num_chunks()} chunks, not {expected}")
+        found: list[Any] = []
+        dataset.chunk_iter(found.append)
+        for info in found:
+            if info.filter_mask:
+                raise StoreError(f"{where} has a chunk without its checksum")
+            if not packed:
+                if info.size != chunk_bytes + _CHECKSUM_BYTES:
+                    raise StoreError(f"{where} has a chunk of {info.size} bytes")
+                continue
+            if info.size <= _HARMLESS_CHUNK:
+                continue
+            _, raw = dataset.read_direct_chunk(info.chunk_offset)
+            unpacking = zlib.decompressobj()
+            unpacked = unpacking.decompress(raw[:-_CHECKSUM_BYTES], chunk_bytes + 1)
+            if len(unpacked) != chunk_bytes or not unpacking.eof:
+                raise StoreError(f"{where} has a chunk that does not unpack to its declared size")
 
     def _check_object(self, name: str, wanted: int, word: str) -> None:
         if self._group.links.get_info(name.encode()).type != h5py.h5l.TYPE_HARD:

@@ -19,6 +19,7 @@ __all__ = [
     "STAGE_KINDS",
     "STATUS",
     "TASKS",
+    "TEXT_BYTES",
     "Limits",
 ]
 
@@ -86,6 +87,9 @@ PAIR_ARRAYS: dict[str, str] = {
 RESULT_ATTRIBUTES: dict[str, type] = {"digest": str}
 RESULT_ARRAYS: dict[str, str] = {"selected": "int64", "scores": "float64"}
 
+TEXT_BYTES = 72
+"""What the object of a text takes besides its characters."""
+
 NUMBER_TYPES = frozenset(
     {"bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"}
     | {"float32", "float64"}
@@ -96,8 +100,10 @@ NUMBER_TYPES = frozenset(
 class Limits:
     """How much a reader takes from a file before it refuses it (section 5 of the format).
 
-    `array_bytes` bounds the elements of all datasets together; `expansion` is declared bytes per
-    stored byte of one dataset, which gzip cannot bring above 1,032.
+    `array_bytes` bounds the elements of all datasets together, and so does `free_bytes` plus
+    `total_expansion` times the size of the file: a small file cannot ask for much memory. A text
+    counts with the size of its object. `expansion` is declared bytes per stored byte of one
+    dataset, which gzip cannot bring above 1,032.
     """
 
     file_bytes: int = 4 * 1024**3
@@ -108,3 +114,9 @@ class Limits:
     members: int = 1_000
     dimensions: int = 8
     expansion: int = 1_100
+    free_bytes: int = 64 * 1024**2
+    total_expansion: int = 32
+
+    def memory(self, file_bytes: int) -> int:
+        """How many bytes the elements of a file of that size may take."""
+        return min(self.array_bytes, self.free_bytes + self.total_expansion * file_bytes)

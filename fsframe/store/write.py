@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+import attrs
 import h5py
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +21,7 @@ from fsframe.store.digest import json_text, result_digest, stage_digest, stage_i
 from fsframe.store.read import load_run
 from fsframe.store.records import RunRecord, StageRecord
 from fsframe.store.seal import make_seal
-from fsframe.store.spec import ENCODING_TYPE, SEAL_BYTES, Limits
+from fsframe.store.spec import ENCODING_TYPE, SEAL_BYTES, TEXT_BYTES, Limits
 
 __all__ = ["run_image", "write_run"]
 
@@ -78,7 +79,54 @@ def run_image(record: RunRecord) -> bytes:
     ------
     StoreError
         If the record holds what the format has no place for.
+
+    Notes
+    -----
+    Readers take only so much from a small file (`Limits.memory`). Where arrays compress better than
+    that, such as a table of zeros, the smallest one that makes the difference stays uncompressed.
     """
+    written = _Written()
+    image = _image(record, written)
+    missing = _bytes_missing(written, len(image))
+    if missing > 0:
+        written = _Written(plain=_left_plain(written, missing))
+        image = _image(record, written)
+    return image
+
+
+@attrs.define
+class _Written:
+    """What an image holds: the bytes of each array, what texts cost, and which are not packed."""
+
+    plain: frozenset[int] = frozenset()
+    sizes: list[int] = attrs.field(factory=list)
+    n_texts: int = 0
+
+
+def _bytes_missing(written: _Written, length: int) -> int:
+    """How much longer the image must be for readers to take its arrays."""
+    limits = Limits()
+    declared = sum(written.sizes) + TEXT_BYTES * written.n_texts
+    needed = -(-(declared - limits.free_bytes) // limits.total_expansion)
+    return needed - length
+
+
+def _left_plain(written: _Written, missing: int) -> frozenset[int]:
+    """Positions of arrays that together have at least `missing` bytes, few and small."""
+    order = sorted(range(len(written.sizes)), key=lambda k: written.sizes[k])
+    enough = [position for position in order if written.sizes[position] >= missing]
+    if enough:
+        return frozenset(enough[:1])
+    found: list[int] = []
+    for position in reversed(order):
+        found.append(position)
+        missing -= written.sizes[position]
+        if missing <= 0:
+            break
+    return frozenset(found)
+
+
+def _image(record: RunRecord, written: _Written) -> bytes:
     memory = io.BytesIO()
     access = h5py.h5p.create(h5py.h5p.FILE_ACCESS)
     # The core driver's image of an open file has, before HDF5 2.0, a superblock whose checksum does
@@ -93,7 +141,7 @@ def run_image(record: RunRecord) -> bytes:
     creation.set_obj_track_times(False)
     handle = h5py.h5f.create(repr(memory).encode(), h5py.h5f.ACC_TRUNC, creation, access)
     try:
-        _write_root(h5py.h5g.open(handle, b"/"), record)
+        _write_root(h5py.h5g.open(handle, b"/"), record, written)
     except FsframeError:
         raise
     except (OSError, ValueError, TypeError, RuntimeError, OverflowError, UnicodeError) as error:
@@ -103,17 +151,17 @@ def run_image(record: RunRecord) -> bytes:
     return memory.getvalue()[SEAL_BYTES:]
 
 
-def _write_root(root: Any, record: RunRecord) -> None:
-    _data(root, record)
+def _write_root(root: Any, record: RunRecord, written: _Written) -> None:
+    _data(root, record, written)
     stages = _group(root, "stages")
     for path, stage in zip(record.stage_paths(), record.stages, strict=True):
-        _stage(stages, path.rpartition("/")[2], stage)
+        _stage(stages, path.rpartition("/")[2], stage, written)
     result = _group(root, "result")
-    _array(result, "selected", record.selected)
-    _array(result, "scores", record.scores)
+    _array(result, "selected", record.selected, written)
+    _array(result, "scores", record.scores, written)
     _attribute(result, "digest", result_digest(record.selected, record.scores))
-    _array(root, "warnings", record.warnings)
-    _array(root, "environment", (json_text(dict(record.environment), "the environment"),))
+    _array(root, "warnings", record.warnings, written)
+    _array(root, "environment", (json_text(dict(record.environment), "the environment"),), written)
     for name, value in (
         ("encoding-type", ENCODING_TYPE),
         ("encoding-version", spec.ENCODING_VERSION),
@@ -127,23 +175,23 @@ def _write_root(root: Any, record: RunRecord) -> None:
         _attribute(root, name, value)
 
 
-def _data(root: Any, record: RunRecord) -> None:
+def _data(root: Any, record: RunRecord, written: _Written) -> None:
     data = record.data
     group = _group(root, "data")
-    _array(group, "feature_names", data.feature_names)
-    _array(group, "class_names", data.class_names)
+    _array(group, "feature_names", data.feature_names, written)
+    _array(group, "class_names", data.class_names, written)
     for name in ("name", "source", "sha256", "label", "task", "n_samples", "n_features"):
         _attribute(group, name, getattr(data, name))
 
 
-def _stage(stages: Any, member: str, stage: StageRecord) -> None:
+def _stage(stages: Any, member: str, stage: StageRecord, written: _Written) -> None:
     group = _group(stages, member)
     inner: dict[str, Any] = {}
     for path, value in sorted(stage_items(stage).items()):
         folder, slash, name = path.partition("/")
         if slash and folder not in inner:
             inner[folder] = _group(group, folder)
-        _array(inner[folder] if slash else group, name if slash else path, value)
+        _array(inner[folder] if slash else group, name if slash else path, value, written)
     for name, text in stage_texts(stage).items():
         _attribute(group, name, text)
     _attribute(group, "provider-version", stage.provider_version)
@@ -183,17 +231,19 @@ def _attribute(owner: Any, name: str, value: str | int | float) -> None:
     h5py.h5a.create(owner, name.encode(), kind, scalar).write(array, mtype=kind)
 
 
-def _array(parent: Any, name: str, value: Any) -> None:
+def _array(parent: Any, name: str, value: Any, written: _Written) -> None:
     array = storable(value, name)
     space = h5py.h5s.create_simple(array.shape)
     creation = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
     creation.set_obj_track_times(False)
     if array.size:
         creation.set_chunk(_chunks(array))
-        if array.nbytes >= _COMPRESS_FROM:
+        if array.nbytes >= _COMPRESS_FROM and len(written.sizes) not in written.plain:
             creation.set_shuffle()
             creation.set_deflate(1)
         creation.set_fletcher32()
+    written.sizes.append(array.nbytes)
+    written.n_texts += array.size if array.dtype.kind == "S" else 0
     kind = _type(array.dtype)
     dataset = h5py.h5d.create(parent, _member_name(name), kind, space, creation)
     if array.size:
