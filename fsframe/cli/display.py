@@ -195,7 +195,7 @@ def frequency_lines(record: RunRecord, most: int = 15) -> Iterator[str]:
     """How often each feature was kept, for a result whose scores are shares of resamples."""
     ranked = [column for column in rank_by_score(record.scores) if record.scores[column] > 0]
     rows = [
-        [printable(record.feature_names[c]), f"{100 * record.scores[c]:.0f} %"]
+        [printable(record.feature_names[c]), f"{100 * float(record.scores[c]):.0f} %"]
         for c in ranked[:most]
     ]
     yield from table_lines(["feature", "kept in"], rows, right={1})

@@ -1,0 +1,238 @@
+"""Run files that are well-formed, sealed and senseless: shown, or refused in a sentence."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import attrs
+import numpy as np
+import pytest
+
+from fsframe.errors import StoreError
+from fsframe.store import RunRecord, load_run, write_run
+
+from .conftest import Call
+
+ROOT = Path(__file__).resolve().parents[2]
+RUNS = {
+    "npfs.h5": "chain immigrate:max_iter=3 npfs:n=5,null=published on small.csv -q -o npfs.h5",
+    "evaluate.h5": "evaluate mim:top={1,2} knn on small.csv --folds 2 --repeats 2 --curve [1,3] -q "
+    "-o evaluate.h5",
+    "stability.h5": "stability mim:top=2 on small.csv --n 4 -q -o stability.h5",
+}
+
+
+def with_last(record: RunRecord, **changes: Any) -> RunRecord:
+    """The record, its last stage with other parameters or tables; None takes one away."""
+    last = record.stages[-1]
+    parts = {}
+    for part in ("params", "tables"):
+        merged = {**getattr(last, part), **changes.get(part, {})}
+        parts[part] = {key: value for key, value in merged.items() if value is not ...}
+    selection = attrs.evolve(last.selection, tables=parts["tables"])
+    stage = attrs.evolve(last, selection=selection, **parts)
+    return attrs.evolve(record, stages=[*record.stages[:-1], stage])
+
+
+def other_values(array: np.ndarray) -> Iterator[Any]:
+    """What somebody may put in the place of a table."""
+    yield ...
+    yield np.zeros((0,) * max(1, array.ndim))
+    yield np.zeros(3)
+    yield np.zeros((2, 2), dtype=np.int8)
+    yield array[:1] if array.size else np.ones(1)
+    yield np.array(["text"])
+    for number in (10**9, -5, 2**62):
+        yield np.full(array.shape, number, dtype=np.int64)
+    for number in (np.inf, -np.inf, np.nan, 1e308, 5e-324):
+        yield np.full(array.shape, number)
+    if array.dtype.kind in "iub":
+        yield array.astype(np.float64)
+        yield ~array.astype(np.int64)
+
+
+PARAMETERS = (
+    ...,
+    None,
+    3,
+    True,
+    [],
+    {},
+    "",
+    "(",
+    "{" * 50,
+    "a" * 70_000,
+    [["deep"]],
+    {"a": [1e300]},
+)
+
+
+def senseless(record: RunRecord) -> Iterator[tuple[str, RunRecord]]:
+    """The record with each table and each parameter replaced in turn, and odd names and scores."""
+    for name, table in record.stages[-1].tables.items():
+        for number, value in enumerate(other_values(table)):
+            yield f"table {name} #{number}", with_last(record, tables={name: value})
+    for name in record.stages[-1].params:
+        for number, value in enumerate(PARAMETERS):
+            yield f"parameter {name} #{number}", with_last(record, params={name: value})
+    for number, value in enumerate((np.inf, -np.inf, np.nan, 1e308)):
+        scores = np.full(record.n_features, value)
+        yield f"scores #{number}", attrs.evolve(record, scores=scores)
+    for number, name in enumerate(("$\\frac$", "<script>", "\x1b[2J", "=cmd", "x" * 4000, "", "_")):
+        data = attrs.evolve(record.data, feature_names=[name] * record.n_features)
+        yield f"names #{number}", attrs.evolve(record, data=data)
+        last = attrs.evolve(record.stages[-1], name=name.replace("<", "") or "e")
+        yield f"stage #{number}", attrs.evolve(record, stages=[*record.stages[:-1], last])
+    yield (
+        "seconds",
+        attrs.evolve(
+            record, stages=[*record.stages[:-1], attrs.evolve(record.stages[-1], seconds=np.inf)]
+        ),
+    )
+
+
+def tried(call: Call, here: Path, commands: tuple[str, ...], step: int) -> dict[int, int]:
+    """How many trials ended with each exit code; `call` fails where there is a traceback."""
+    codes: dict[int, int] = {}
+    number = 0
+    for name, command in RUNS.items():
+        assert call(*command.split()).code == 0
+        for what, record in senseless(load_run(here / name)):
+            number += 1
+            if number % step:
+                continue
+            try:
+                write_run(here / "odd.h5", record, overwrite=True)
+            except StoreError:
+                # What a reader refuses a writer does not write: infinite scores, surrogates.
+                continue
+            for told in commands:
+                try:
+                    code = call(told).code
+                except BaseException as error:
+                    raise AssertionError(f"{name}, {what}: `{told}`: {error!r}") from error
+                assert code in (0, 5), (name, what, told)
+                codes[code] = codes.get(code, 0) + 1
+    print(f"{number // step} senseless files, {commands}: exit codes {codes}")
+    return codes
+
+
+def test_senseless_files_are_shown_or_refused(call: Call, here: Path) -> None:
+    codes = tried(call, here, ("show odd.h5", "show odd.h5 --json"), step=16)
+    assert codes[0] and codes[5]
+
+
+@pytest.mark.slow
+def test_senseless_files_are_reported_or_refused(call: Call, here: Path) -> None:
+    pytest.importorskip("matplotlib")
+    codes = tried(
+        call,
+        here,
+        ("show odd.h5", "show odd.h5 --json", "verify odd.h5",
+         "report odd.h5 --overwrite", "show odd.h5 --csv odd.csv --overwrite"),
+        step=1,
+    )  # fmt: skip
+    assert codes[0] and codes[5]
+
+
+def billionth_fold(record: RunRecord) -> RunRecord:
+    fold = np.array(record.stages[-1].tables["fold"])
+    fold[0, 0] = 10**9
+    return with_last(record, tables={"fold": fold})
+
+
+def large_grid(record: RunRecord) -> RunRecord:
+    values = "{" + ",".join(map(str, range(1, 60))) + "}"
+    names = ("top", "sigma", "tol", "max_iter", "prune")
+    base = "immigrate:" + ",".join(f"{name}={values}" for name in names)
+    return with_last(record, params={"base": f"{base} knn"})
+
+
+def nested_grid(record: RunRecord) -> RunRecord:
+    values = "{" + ",".join(map(str, range(1, 60))) + "}"
+    inner = "(mim:" + ",".join(f"k{n}={values}" for n in range(5)) + ")"
+    return with_last(record, params={"base": f"npfs:base={inner} knn"})
+
+
+def deep_brackets(record: RunRecord) -> RunRecord:
+    return with_last(record, params={"base": "(" * 20_000 + "mim" + ")" * 20_000})
+
+
+def many_costs(record: RunRecord) -> RunRecord:
+    return with_last(record, tables={"cost": np.zeros(50_000_000, dtype=np.int8)})
+
+
+HIDDEN: dict[str, tuple[str, Callable[[RunRecord], RunRecord]]] = {
+    "fold 10⁹": ("evaluate.h5", billionth_fold),
+    "a grid of 59⁵": ("evaluate.h5", large_grid),
+    "a nested grid of 59⁵": ("evaluate.h5", nested_grid),
+    "20,000 brackets": ("evaluate.h5", deep_brackets),
+    "50 million costs": ("npfs.h5", many_costs),
+}
+
+COMMANDS = """
+import json, resource, sys, time
+from fsframe.cli import main
+import fsframe.report.page
+resource.setrlimit(resource.RLIMIT_AS, (3 << 30, 3 << 30))
+resource.setrlimit(resource.RLIMIT_CPU, (200, 200))
+codes = []
+for words in json.load(sys.stdin):
+    start = time.process_time()
+    try:
+        main(words)
+    except SystemExit as ended:
+        codes.append([ended.code, time.process_time() - start])
+sys.stderr.write("\\n" + json.dumps(codes))
+"""
+
+
+def test_no_cost_is_hidden_in_a_file(call: Call, here: Path) -> None:
+    """In 3 GiB of addresses and minutes of the processor, where each took all there was."""
+    for command in RUNS.values():
+        assert call(*command.split()).code == 0
+    commands, expected = [], []
+    for number, (name, change) in enumerate(HIDDEN.values()):
+        odd = f"odd-{number}.h5"
+        write_run(here / odd, change(load_run(here / name)))
+        commands += [["show", odd, "--json"], ["report", odd]]
+        expected += [0 if name == "npfs.h5" else 5] * 2
+    done = subprocess.run(
+        [sys.executable, "-c", COMMANDS],
+        input=json.dumps(commands),
+        capture_output=True,
+        text=True,
+        cwd=here,
+        timeout=600,
+    )
+    assert "Traceback" not in done.stderr, done.stderr[-500:]
+    codes = json.loads(done.stderr.rpartition("\n")[2])
+    slowest = max(seconds for _, seconds in codes)
+    print(f"{len(codes)} commands on files with hidden costs: at most {slowest:.1f} s")
+    assert [code for code, _ in codes] == expected
+
+
+def test_a_grid_is_counted_before_it_is_made() -> None:
+    from fsframe.errors import RequestError
+    from fsframe.evaluation.grid import ChainGrid
+
+    values = "{" + ",".join(map(str, range(1, 60))) + "}"
+    text = "immigrate:" + ",".join(f"k{n}={values}" for n in range(5))
+    for chain in (text, f"npfs:base=({text})"):
+        with pytest.raises(RequestError, match=f"{59**5} combinations"):
+            ChainGrid.parse(chain)
+
+
+def test_what_is_shown_is_json_whatever_the_numbers(call: Call, here: Path) -> None:
+    assert call(*RUNS["stability.h5"].split()).code == 0
+    changed = with_last(
+        load_run(here / "stability.h5"), tables={"stability-nogueira": np.array([np.inf])}
+    )
+    write_run(here / "stability.h5", changed, overwrite=True)
+    found = json.loads(call("show stability.h5 --json").out, parse_constant=lambda name: 1 / 0)
+    assert found["stability"]["nogueira"]["value"] is None
