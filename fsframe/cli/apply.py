@@ -21,6 +21,12 @@ __all__ = ["apply"]
     "--top", type=click.IntRange(min=1), help="Only the best so many of the kept features."
 )
 @click.option("--keep", metavar="NAME,…", help="Further columns to keep, such as an identifier.")
+@click.option(
+    "--defuse/--no-defuse",
+    default=False,
+    help="Put an apostrophe before cells that a spreadsheet would take for formulas. [default: "
+    "cells stay as they are spelled]",
+)
 @click.option("--overwrite", is_flag=True, help="Replace the file if it is there.")
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing.")
 def apply(
@@ -29,6 +35,7 @@ def apply(
     out: str,
     top: int | None,
     keep: str | None,
+    defuse: bool,
     overwrite: bool,
     quiet: bool,
 ) -> None:
@@ -54,7 +61,13 @@ def apply(
     table = read_table(words[1])
     further = [part.strip() for part in keep.split(",") if part.strip()] if keep else []
     written = write_reduced(
-        Path(out), table, names, label=record.data.label or None, keep=further, overwrite=overwrite
+        Path(out),
+        table,
+        names,
+        label=record.data.label or None,
+        keep=further,
+        overwrite=overwrite,
+        defuse=defuse,
     )
     if not quiet:
         say(

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from fsframe.cli.text_table import table_lines
+from fsframe.reading.formulas import defused
 
 if TYPE_CHECKING:
     from fsframe.evaluation.comparison import Cell, Comparison
@@ -26,7 +27,7 @@ def csv_lines(result: Comparison) -> Iterator[str]:
                 result.stability[d, c],
                 result.seconds[d, c],
             ]
-            fields = [_field(data), '"' + chain.replace('"', '""') + '"']
+            fields = [_field(defused(data)), '"' + chain.replace('"', '""') + '"']
             yield ",".join([*fields, *("" if v != v else repr(float(v)) for v in values)])
 
 

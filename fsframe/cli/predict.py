@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,7 @@ import click
 
 from fsframe.cli.reading_options import read_data, reading_options
 from fsframe.cli.run_file import find_run
-from fsframe.cli.saying import say
+from fsframe.cli.saying import say, say_lines
 from fsframe.errors import DataError, RequestError
 
 if TYPE_CHECKING:
@@ -30,6 +31,12 @@ __all__ = ["predict"]
 @reading_options
 @click.option("--classifier", metavar="STAGE", default="", help="For a run without one.")
 @click.option("-o", "--out", metavar="FILE", help="Where to write. [default: the screen]")
+@click.option(
+    "--defuse/--no-defuse",
+    default=True,
+    help="Put an apostrophe before classes that a spreadsheet would take for formulas. [default: "
+    "defuse]",
+)
 @click.option("--overwrite", is_flag=True, help="Replace the file if it is there.")
 def predict(
     run: str,
@@ -37,6 +44,7 @@ def predict(
     train: str | None,
     classifier: str,
     out: str | None,
+    defuse: bool,
     overwrite: bool,
     **reading: Any,
 ) -> None:
@@ -53,6 +61,7 @@ def predict(
     """
     from fsframe.prediction import refit
     from fsframe.reading import read_table
+    from fsframe.reading.formulas import defused
     from fsframe.store import check_destination, load_run, place_file
 
     if len(words) != 2 or words[0] != "on":
@@ -70,13 +79,17 @@ def predict(
     table = read_table(words[1])
     X = table.numbers(record.feature_names)
     scores, codes = fitted.predict_scores(X), fitted.predict(X)
+    names = [defused(name) if defuse else name for name in fitted.classes]
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(["row", "class", *(f"score {name}" for name in fitted.classes)])
     for row, (code, values) in enumerate(zip(codes, scores, strict=True), start=1):
-        writer.writerow([row, fitted.classes[code], *(repr(float(value)) for value in values)])
+        writer.writerow([row, names[code], *(repr(float(value)) for value in values)])
     if out is None:
-        click.echo(text.getvalue(), nl=False)
+        if sys.stdout.isatty():
+            say_lines(text.getvalue().splitlines())
+        else:
+            click.echo(text.getvalue(), nl=False)
         return
     written = place_file(out, text.getvalue().encode(), overwrite=overwrite)
     say(f"predictions: {written}")

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from fsframe.errors import RequestError
 from fsframe.reading.fields import unquote
+from fsframe.reading.formulas import defused, is_formula
 from fsframe.reading.table import Table, quoted
 from fsframe.store.atomic import check_destination, place_file
 
@@ -25,6 +26,7 @@ def write_reduced(
     label: str | None = None,
     keep: Sequence[str] = (),
     overwrite: bool = False,
+    defuse: bool = False,
 ) -> Path:
     """The path of a text table that holds some columns of `table`, its rows and columns in order.
 
@@ -41,6 +43,9 @@ def write_reduced(
         Further columns that must be there, such as an identifier.
     overwrite : bool
         Whether an existing file may be replaced.
+    defuse : bool
+        Whether an apostrophe is put before cells that a spreadsheet would take for formulas
+        (`fsframe.reading.formulas.is_formula`), names of columns too.
 
     Returns
     -------
@@ -59,7 +64,7 @@ def write_reduced(
     Notes
     -----
     Cells are written as they were spelled. Only where the new file needs another delimiter (a table
-    read from .csv and written to .tsv) are they quoted anew.
+    read from .csv and written to .tsv), or a cell is defused, are they quoted anew.
     """
     sign, packed = _output_form(Path(path), table)
     check_destination(path, overwrite=overwrite)
@@ -68,7 +73,7 @@ def write_reduced(
         places |= set(table.places([label]))
     if not places:
         raise RequestError("nothing to write: the run kept no feature")
-    text = "".join(_lines(table, sorted(places), sign))
+    text = "".join(_lines(table, sorted(places), sign, defuse))
     content = text.encode()
     # Without a time stamp equal tables give equal bytes.
     return place_file(
@@ -87,14 +92,24 @@ def _output_form(path: Path, table: Table) -> tuple[str, bool]:
     return (table.delimiter if same else _SIGNS[ending] or table.delimiter), packed
 
 
-def _lines(table: Table, columns: list[int], sign: str) -> Iterator[str]:
+def _lines(table: Table, columns: list[int], sign: str, defuse: bool) -> Iterator[str]:
     if table.spelled_names is not None:
-        yield _line([table.spelled_names[column] for column in columns], table.delimiter, sign)
+        yield _line(
+            [table.spelled_names[column] for column in columns], table.delimiter, sign, defuse
+        )
     for cells in table.rows(columns):
-        yield _line(cells, table.delimiter, sign)
+        yield _line(cells, table.delimiter, sign, defuse)
 
 
-def _line(cells: list[str], delimiter: str, sign: str) -> str:
+def _line(cells: list[str], delimiter: str, sign: str, defuse: bool) -> str:
+    if defuse:
+        cells = [_plain(cell, delimiter) for cell in cells]
     if sign != delimiter:
         cells = [quoted(unquote(cell), sign) for cell in cells]
     return sign.join(cells) + "\n"
+
+
+def _plain(cell: str, delimiter: str) -> str:
+    """A cell as it was spelled, unless it would be a formula."""
+    text = unquote(cell)
+    return quoted(defused(text), delimiter) if is_formula(text) else cell

@@ -65,3 +65,13 @@ def test_the_label_of_the_run_need_not_be_the_last_column(call: Call) -> None:
     Path("first.csv").write_text(text + "\n")
     assert call("chain mim:top=2 knn on first.csv --label state --out r.h5").code == 0
     assert call("predict r.h5 on small.csv").code == 0
+
+
+def test_classes_that_a_spreadsheet_would_compute_are_written_as_text(call: Call) -> None:
+    text = Path("small.csv").read_text(encoding="utf-8")
+    Path("small.csv").write_text(text.replace("well", "=cmd()").replace("ill", "-"), "utf-8")
+    assert call("chain mim:top=2 knn on small.csv -q -o run.h5").code == 0
+    classes = {line.split(",")[1] for line in call("predict run.h5 on small.csv").out.split()[1:]}
+    assert "'=cmd()" in classes and "-" in classes and "=cmd()" not in classes
+    raw = call("predict run.h5 on small.csv --no-defuse").out
+    assert ",=cmd()," in raw and "'" not in raw

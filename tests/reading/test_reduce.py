@@ -115,3 +115,17 @@ def test_a_reduced_table_reads_as_the_columns_of_the_whole(put, tmp_path):
     path = put("a,b,c,class\n" + rows)
     out = write_reduced(tmp_path / "out.csv", read_table(path), ["c", "b"], label="class")
     assert np.array_equal(read(out).X, read(path).X[:, 1:])
+
+
+def test_formula_cells_are_made_text_when_asked_and_numbers_never_change(put, tmp_path):
+    rows = ['=a,"@b, c",x,y', "-1.5,=1+1,3,+", '+2e-3,"=HYPERLINK(""x"")",-4,-']
+    table = read_table(put("\n".join(rows) + "\n"))
+    names = ["=a", "@b, c", "x"]
+    plain = write_reduced(tmp_path / "plain.csv", table, names, label="y")
+    assert plain.read_text() == "\n".join(rows) + "\n"
+    safe = write_reduced(tmp_path / "safe.csv", table, names, label="y", defuse=True)
+    assert safe.read_text().splitlines() == [
+        "'=a,\"'@b, c\",x,y",
+        "-1.5,'=1+1,3,+",
+        '+2e-3,"\'=HYPERLINK(""x"")",-4,-',
+    ]
