@@ -13,7 +13,7 @@ import numpy as np
 from fsframe.chain import Chain, StageResult, registry_of_class
 from fsframe.checkpoints import Checkpoint, Manifest, Unit
 from fsframe.checkpoints.fingerprints import call_name
-from fsframe.checkpoints.manifest import release
+from fsframe.checkpoints.manifest import release, software
 from fsframe.checkpoints.selections import pack_selections, unpack_selections
 from fsframe.dataset import Dataset
 from fsframe.run import Run
@@ -50,6 +50,7 @@ def record_run(
     DataError, PluginError, RequestError, EngineError
         As the stages say.
     """
+    _admit_workers(chain, run)
     if out is None:
         return _recorded(chain, data, run, source, command)
     check_destination(out, overwrite=overwrite)
@@ -62,6 +63,20 @@ def record_run(
         write_run(out, record, overwrite=overwrite)
         checkpoint.finish()
     return record
+
+
+def _admit_workers(chain: Chain, run: Run) -> None:
+    """Have workers that differ told before work starts: the first stage may take hours here."""
+    if run.executor is None:
+        return
+    from fsframe.executors import as_engine
+
+    engine = as_engine(run.executor)
+    try:
+        engine.admit(software(chain))
+    finally:
+        if engine is not run.executor:
+            engine.close()
 
 
 def open_checkpoint(

@@ -231,11 +231,13 @@ class _Resampling:
         from fsframe.checkpoints.selections import pack_selections
         from fsframe.executors import as_engine
         from fsframe.executors.dispatch import Dispatcher
+        from fsframe.executors.versions import needed_by
         from fsframe.executors.work import Call, portable
 
         data, run = self.data, self.run
+        base = portable(self.base)
         call = Call(
-            base=portable(self.base),
+            base=base,
             y=data.y,
             classes=data.classes,
             name=data.name,
@@ -248,6 +250,7 @@ class _Resampling:
             parts=self.parts,
             draws=None if isinstance(self.counts, np.ndarray) else self.counts,
             upstream=None if self.upstream is None else pack_selections([self.upstream]),
+            software=needed_by(base, self.counts),
         )
         assert run.executor is not None
         engine = as_engine(run.executor)

@@ -144,14 +144,13 @@ class Manifest:
         return cls(**{field.name: found[field.name] for field in attrs.fields(cls)})
 
 
-def software(chain: Chain) -> dict[str, str]:
-    """Versions of everything that may change a bit of what `chain` gives.
+def software(chain: Chain | str) -> dict[str, str]:
+    """Versions of everything that may change a bit of what `chain`, or its text, gives.
 
     Interpreter (major and minor), numerical libraries, and the plugins of every stage, those within
     a `base` too.
     """
-    found = {"python": ".".join(platform.python_version_tuple()[:2])}
-    found |= {name: release(name) for name in _LIBRARIES}
+    found = {name: release(name) for name in ("python", *_LIBRARIES)}
     for name, offered in _providers(str(chain)):
         found[f"plugin {name}"] = offered
     return found
@@ -159,7 +158,12 @@ def software(chain: Chain) -> dict[str, str]:
 
 @cache
 def release(name: str) -> str:
-    """The version of an installed distribution, or ``"absent"``; looked up once."""
+    """The version of an installed distribution, or ``"absent"``; looked up once.
+
+    Of ``python``, major and minor.
+    """
+    if name == "python":
+        return ".".join(platform.python_version_tuple()[:2])
     try:
         return version(name)
     except PackageNotFoundError:

@@ -94,7 +94,7 @@ def compare(words: tuple[str, ...], **options: Any) -> None:
     if folder is not None:
         _make(folder)
     talk = Talk(quiet=options["quiet"], events=options["events"] == "json")
-    asked = (options["engine"], options["workers"], options["scheduler"])
+    asked = tuple(options[name] for name in ("engine", "workers", "scheduler", "patience"))
     with open_engine(*asked) as engine:
         cells = [
             [

@@ -60,6 +60,13 @@ _OPTIONS = (
         "--scheduler", metavar="ADDRESS", help="Of a dask cluster, such as tcp://10.0.0.1:8786."
     ),
     click.option(
+        "--patience",
+        type=click.FloatRange(min=0, min_open=True, max=1e9),
+        metavar="SECONDS",
+        help="How long a worker, or a scheduler, may give no sign of life before the run goes on "
+        "without it. [default: 60]",
+    ),
+    click.option(
         "--events",
         type=click.Choice(["json"]),
         help="Tell what happens on stderr as JSON, one object a line, in place of progress.",
@@ -163,8 +170,11 @@ def run_chain(
 
     command = shlex.join(["fsframe", *sys.argv[1:]]) if command is None else command
     seed, overwrite = options.get("seed", 0), bool(options.get("overwrite"))
-    asked = (options.get("engine"), options.get("workers"), options.get("scheduler"))
+    names = ("engine", "workers", "scheduler", "patience")
+    asked = tuple(options.get(name) for name in names)
     with open_engine(*asked) if engine is None else contextlib.nullcontext(engine) as engine:
+        if engine is not None:
+            engine.tell = talk.note
         checkpoint = None
         if out is not None:
             checkpoint = open_checkpoint(

@@ -194,8 +194,13 @@ class DeafClient:
     def get_executor(self, **_):
         return Silent()
 
-    def nthreads(self):
-        return {"a": 2}
+    def scheduler_info(self):
+        self.asked += 1
+        facts = {"nthreads": 2, "last_seen": self.asked, "local_directory": "there"}
+        return {"workers": {address: facts for address in self.at_work}}
+
+    def run(self, function, *arguments, workers, **_):
+        return {workers[0]: function(*arguments)}
 
     def scatter(self, value, **_):
         return SimpleNamespace(status="finished")
@@ -212,23 +217,24 @@ class DeafClient:
     [
         (DeafClient({"a": []}), "idle, but tasks do not come back"),
         (DeafClient({}), "no worker for 0.2 s"),
-        (DeafClient({"a": ["x"]}, answers=False), r"does not answer \(no answer within 0\.1 s\)"),
+        (DeafClient({"a": ["x"]}, answers=False), r"does not answer \(no answer within 0\.3 s\)"),
     ],
 )
 def test_a_cluster_that_does_nothing_for_us_is_told_and_not_waited_for(
     monkeypatch, bits, table, counts, client, reason
 ):
-    for name, seconds in (("QUIET", 0.1), ("LOOK", 0.01), ("ALONE", 0.2), ("ANSWER", 0.1)):
+    for name, seconds in (("QUIET", 0.1), ("LOOK", 0.01), ("ALONE", 0.2)):
         monkeypatch.setattr(f"fsframe.executors.cluster._{name}_SECONDS", seconds)
     monkeypatch.setattr("fsframe.executors.dispatch._TICK", 0.01)
-    with ClusterEngine(client, owned=False) as engine, pytest.raises(EngineError, match=reason):
+    engine = ClusterEngine(client, owned=False, patience=0.3)
+    with engine, pytest.raises(EngineError, match=reason):
         bits(Noise(), table, counts, Run(executor=engine))
     assert client.asked
 
 
 def test_a_table_that_does_not_arrive_is_told(monkeypatch, bits, table, counts):
     monkeypatch.setattr("fsframe.executors.cluster._SEND_SECONDS", 0.1)
-    client = DeafClient({})
+    client = DeafClient({"a": []})
     client.scatter = lambda *_, **__: threading.Event().wait()  # type: ignore[method-assign]
     with (
         ClusterEngine(client, owned=False) as engine,
