@@ -53,14 +53,15 @@ def record_run(
     _admit_workers(chain, run)
     if out is None:
         return _recorded(chain, data, run, source, command)
-    check_destination(out, overwrite=overwrite)
+    # Once and for all: a plugin may change the current folder.
+    target = check_destination(out, overwrite=overwrite)
     checkpoint = run.checkpoint or open_checkpoint(
-        chain, data, run.entropy, out, overwrite=overwrite, restart=restart, command=command
+        chain, data, run.entropy, target, overwrite=overwrite, restart=restart, command=command
     )
     with checkpoint:
         surroundings = attrs.evolve(run, checkpoint=checkpoint)
         record = _recorded(chain, data, surroundings, source, command)
-        write_run(out, record, overwrite=overwrite)
+        write_run(target, record, overwrite=overwrite)
         checkpoint.finish()
     return record
 

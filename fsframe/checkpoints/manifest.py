@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import platform
 import re
 from collections.abc import Iterator, Mapping
@@ -24,8 +25,10 @@ if TYPE_CHECKING:
     from fsframe.chain import Chain
     from fsframe.dataset import Dataset
 
-__all__ = ["Manifest", "release", "software"]
+__all__ = ["NAMES", "Manifest", "release", "software"]
 
+NAMES = ("manifest", "manifest-copy")
+"""What the manifest of a folder and its copy are called."""
 _HEAD = re.compile(rb"fsframe-unfinished 1\nsha256 ([0-9a-f]{64})\n")
 _MOST_BYTES = 1 << 24
 # Libraries whose releases may change the last bits of a result.
@@ -134,6 +137,34 @@ class Manifest:
             return cls._from_json(json.loads(body))
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
             raise StoreError(f"{path} is not the manifest of a run: {error}") from None
+
+    def keep(self, folder: Path) -> None:
+        """Leave the manifest in the folder of the units, twice: units are worth little without."""
+        # The first name decides whether a folder holds a run, so it comes last.
+        for name in reversed(NAMES):
+            if not (folder / name).is_file():
+                self.write(folder / name)
+
+    @classmethod
+    def of_folder(cls, folder: Path) -> Manifest | None:
+        """The manifest that a folder holds, from its copy if need be; None if there is none.
+
+        Raises
+        ------
+        StoreError
+            If there is one, but neither it nor its copy can be read.
+        """
+        failed: StoreError | None = None
+        for name in NAMES:
+            if not os.path.lexists(folder / name):
+                continue
+            try:
+                return cls.read(folder / name)
+            except StoreError as error:
+                failed = failed or error
+        if failed is not None:
+            raise failed
+        return None
 
     @classmethod
     def _from_json(cls, found: Any) -> Manifest:

@@ -10,7 +10,9 @@ import click
 
 from fsframe.cli.encoding import speak_any_encoding
 from fsframe.cli.lazy import LazyGroup
+from fsframe.cli.tracebacks import begin, told_traceback, traceback_option
 from fsframe.errors import FsframeError, StoreError, one_line
+from fsframe.lasting_stream import LastingStream, occupy_standard_streams
 
 __all__ = ["cli", "main"]
 
@@ -54,6 +56,7 @@ Example:
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 @click.version_option(package_name="fsframe", message="fsframe %(version)s")
+@traceback_option
 def cli() -> None:
     """Which features matter, which interact, how many to keep, and would it be the same next time?
 
@@ -72,7 +75,19 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _run(arguments: Sequence[str] | None) -> int:
+    occupy_standard_streams()
     speak_any_encoding()
+    begin()
+    talk = sys.stderr
+    # Who listens to progress and remarks may leave; the run goes on.
+    sys.stderr = LastingStream(talk)  # type: ignore[assignment]
+    try:
+        return _ended(arguments)
+    finally:
+        sys.stderr = talk
+
+
+def _ended(arguments: Sequence[str] | None) -> int:
     try:
         code = cli.main(args=arguments, prog_name="fsframe", standalone_mode=False)
         # Python has no stdout where the shell has closed it.
@@ -80,7 +95,7 @@ def _run(arguments: Sequence[str] | None) -> int:
             sys.stdout.flush()
         return code if isinstance(code, int) else 0
     except FsframeError as error:
-        click.echo(f"fsframe: {error}", err=True)
+        click.echo(f"{told_traceback(error)}fsframe: {error}", err=True)
         return error.exit_code
     except click.ClickException as error:
         error.show()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -100,7 +101,8 @@ def _run(results: list[StageText | dict[str, Any]]) -> None:
     if options["dry_run"]:
         click.echo(str(chain))
         return
-    csv_out = options["csv_out"]
+    # Absolute: a plugin may change the current folder.
+    csv_out = os.path.abspath(options["csv_out"]) if options["csv_out"] else None
     record, out = run_protocol(chain, "evaluate", texts, also_written=[csv_out], **options)
     selection = record.stages[-1].selection
     assert selection is not None

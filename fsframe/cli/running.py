@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 import click
 
 from fsframe.cli.progress import ProgressLine
+from fsframe.cli.tracebacks import traceback_option
 from fsframe.errors import FsframeError
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from fsframe.run import Progress
     from fsframe.store import RunRecord
 
-__all__ = ["READING", "Talk", "engine_options", "run_chain"]
+__all__ = ["READING", "Talk", "engine_options", "run_chain", "this_command"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -71,6 +72,7 @@ _OPTIONS = (
         type=click.Choice(["json"]),
         help="Tell what happens on stderr as JSON, one object a line, in place of progress.",
     ),
+    traceback_option,
     click.option(
         "--restart", is_flag=True, help="Throw away what an interrupted run of this file has left."
     ),
@@ -131,6 +133,11 @@ class Talk:
             self._line.close()
 
 
+def this_command() -> str:
+    """The command of this process, as it would be typed."""
+    return shlex.join(["fsframe", *sys.argv[1:]])
+
+
 def run_chain(
     chain: Chain,
     table: Dataset,
@@ -168,7 +175,7 @@ def run_chain(
     from fsframe.executors import open_engine
     from fsframe.recording import open_checkpoint
 
-    command = shlex.join(["fsframe", *sys.argv[1:]]) if command is None else command
+    command = this_command() if command is None else command
     seed, overwrite = options.get("seed", 0), bool(options.get("overwrite"))
     names = ("engine", "workers", "scheduler", "patience")
     asked = tuple(options.get(name) for name in names)

@@ -7,6 +7,7 @@ import inspect
 import logging
 import math
 import time
+import warnings
 from collections.abc import Iterable, Mapping
 from concurrent.futures import CancelledError, Executor, Future, wait
 from typing import Any
@@ -55,7 +56,10 @@ def connect(scheduler: str, patience: float = PATIENCE) -> ClusterEngine:
     # A lost scheduler is told in one sentence of ours, not in tracebacks of its own.
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
     try:
-        client = Client(scheduler, timeout=_CONNECT_SECONDS, set_as_default=False)
+        with warnings.catch_warnings():
+            # Of versions that differ we tell more, and act on it.
+            warnings.simplefilter("ignore")
+            client = Client(scheduler, timeout=_CONNECT_SECONDS, set_as_default=False)
     except (OSError, ValueError) as error:
         reason = " ".join(str(error).split()) or type(error).__name__
         raise EngineError(f"cannot reach a dask scheduler at {scheduler}: {reason}") from error
@@ -232,7 +236,7 @@ class ClusterEngine(Engine):
         return future
 
     def _send(self, value: Scattered) -> Any:
-        """The future of a value that each worker at hand keeps; anew if one of them falls silent."""
+        """The future of a value that each worker keeps; sent anew if one of them falls silent."""
         began = time.monotonic()
         while True:
             targets = self._fit
@@ -299,7 +303,9 @@ class ClusterEngine(Engine):
         self._looked = now
         if not self.ready:
             if now - self._staffed > _ALONE_SECONDS:
-                refused = [refusal(str(w), w.differing) for w in self._known.values() if w.differing]
+                refused = [
+                    refusal(str(w), w.differing) for w in self._known.values() if w.differing
+                ]
                 raise EngineError(
                     f"the cluster has had no worker for {_ALONE_SECONDS} s"
                     + "".join(f" ({text})" for text in refused[:_MOST_TOLD])
