@@ -67,6 +67,8 @@ class Checkpoint:
         self._last_write = time.monotonic()
         self._number = 0
         self._closed = False
+        self.finished = False
+        """Whether the run file is there, so that nothing need be kept."""
         self._guard = threading.RLock()
         self._digests: dict[int, tuple[Any, str]] = {}
 
@@ -165,8 +167,8 @@ class Checkpoint:
     def _of_nothing(self, reason: str, numbered: Collection[int]) -> StoreError:
         return StoreError(
             f"{self.folder} holds {len(numbered)} files of finished units, but nothing says of "
-            f"which run: {reason}. They were left as they are: put `manifest` back, choose another run "
-            "file (--out), or throw them away (--restart, restart=True)"
+            f"which run: {reason}. They were left as they are: put `manifest` back, choose another "
+            "run file (--out), or throw them away (--restart, restart=True)"
         )
 
     def _mend_manifests(self, found: Manifest) -> None:
@@ -276,7 +278,7 @@ class Checkpoint:
     def finish(self) -> None:
         """Remove the folder: the run file is there."""
         with self._guard:
-            self._closed = True
+            self._closed = self.finished = True
             self._waiting.clear()
             self._remove_units()
             self._abandon()

@@ -11,6 +11,7 @@ import click
 from fsframe.cli.encoding import speak_any_encoding
 from fsframe.cli.lazy import LazyGroup
 from fsframe.cli.tracebacks import begin, told_traceback, traceback_option
+from fsframe.cli.written import written_words
 from fsframe.errors import FsframeError, StoreError, one_line
 from fsframe.lasting_stream import LastingStream, occupy_standard_streams
 
@@ -69,7 +70,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
     0 done; 1 out of memory; 2 the request is wrong; 3 a plugin is missing or broken; 4 the data
     cannot be used; 5 a file is unreadable or in the way; 6 the workers are lost; 130 interrupted,
-    143 told to stop.
+    143 told to stop, 129 the terminal has gone.
     """
     sys.exit(_run(arguments))
 
@@ -101,7 +102,7 @@ def _ended(arguments: Sequence[str] | None) -> int:
         error.show()
         return error.exit_code
     except (KeyboardInterrupt, click.Abort):
-        click.echo("fsframe: interrupted; nothing was written", err=True)
+        click.echo(f"fsframe: interrupted; {written_words()}", err=True)
         return 130
     except BrokenPipeError:
         # The reader of our output went away (`| head`); what follows must not complain again.

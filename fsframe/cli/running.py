@@ -18,6 +18,7 @@ import click
 
 from fsframe.cli.progress import ProgressLine
 from fsframe.cli.tracebacks import traceback_option
+from fsframe.cli.written import note_written, written_words
 from fsframe.errors import FsframeError
 
 if TYPE_CHECKING:
@@ -150,7 +151,7 @@ def run_chain(
     command: str | None = None,
     engine: Engine | None = None,
 ) -> RunRecord:
-    """The record of `chain` on `table`, left at `out`; stopped by Ctrl-C and SIGTERM without loss.
+    """The record of `chain` on `table`, left at `out`; stopped by signals without loss.
 
     Parameters
     ----------
@@ -234,8 +235,13 @@ def run_chain(
             if checkpoint is not None and checkpoint.n_parts:
                 talk.note(_way_on(checkpoint))
             raise
+        except KeyboardInterrupt:
+            # A stage has caught the signal, or it came in between.
+            _stop(signal.SIGINT, engine, checkpoint, talk)
         finally:
             talk.close()
+    if out is not None:
+        note_written(out)
     talk.event("end", run_file=None if out is None else str(out))
     return record
 
@@ -262,8 +268,8 @@ def _stop(
 ) -> NoReturn:
     """Keep what is finished, say how to go on, and end the process, whatever is being computed."""
     with contextlib.suppress(ValueError):
-        for each in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(each, signal.SIG_IGN)
+        for each in _STOPPING:
+            signal.signal(each, _deaf)
     talk.close()
     problem = ""
     if engine is not None:
@@ -275,20 +281,31 @@ def _stop(
         except FsframeError as error:
             problem = str(error)
     kept = 0 if checkpoint is None else checkpoint.n_parts
+    if checkpoint is not None and checkpoint.finished:
+        note_written(checkpoint.out)
     name = signal.Signals(number).name
     if talk.events:
         talk.event("stopped", signal=name, kept=kept, problem=problem)
     else:
         if problem:
             click.echo(f"fsframe: {problem}", err=True)
-        word = "interrupted" if number == signal.SIGINT else "told to stop"
-        rest = _way_on(checkpoint) if checkpoint is not None and kept else "nothing was written"
+        word = "interrupted" if number == signal.SIGINT else f"told to stop ({name})"
+        rest = _way_on(checkpoint) if checkpoint is not None and kept else written_words()
         click.echo(f"fsframe: {word}; {rest}", err=True)
     with contextlib.suppress(OSError):
         sys.stdout.flush()
         sys.stderr.flush()
     # A thread in compiled code cannot be asked to end; everything that matters is on disk.
     os._exit(128 + number)
+
+
+_STOPPING = tuple(
+    getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
+)
+
+
+def _deaf(number: int, frame: FrameType | None) -> None:
+    """Not SIG_IGN: of a signal that has come already Python would complain on stderr."""
 
 
 class _Told(BaseException):
@@ -333,17 +350,34 @@ def _stoppable(work: Callable[[], R], stop: Callable[[int], NoReturn]) -> R:
 
 @contextlib.contextmanager
 def _signals_raise() -> Iterator[None]:
-    """SIGINT and SIGTERM raise `_Told` in this thread, if it is the main one."""
+    """SIGINT, SIGTERM and SIGHUP raise `_Told` in this thread, if it is the main one."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
 
     def tell(number: int, _: FrameType | None) -> None:
+        # Signals come in bursts: what is being put in order now must not be interrupted.
+        for each in _STOPPING:
+            signal.signal(each, _deaf)
         raise _Told(number)
 
-    before = {number: signal.signal(number, tell) for number in (signal.SIGINT, signal.SIGTERM)}
+    before = {}
+    for number in _STOPPING:
+        # One that is ignored, as nohup does with SIGHUP, goes on being ignored.
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            before[number] = signal.signal(number, tell)
     try:
         yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+    except _Told:
+        raise
+    except BaseException:
+        _restore(before)
+        raise
+    else:
+        _restore(before)
+
+
+def _restore(handlers: Mapping[int, Any]) -> None:
+    for number, handler in handlers.items():
+        signal.signal(number, signal.SIG_DFL if handler is None else handler)
+
