@@ -125,7 +125,7 @@ def _recorded(chain: Chain, data: Dataset, run: Run, source: str, command: str) 
         command=command,
         fsframe_version=release("fsframe"),
         warnings=data.warnings,
-        environment=environment(),
+        environment=environment() | _plugins(chain),
     )
 
 
@@ -184,6 +184,12 @@ def _stage_record(result: StageResult) -> StageRecord:
 
 def _plain(value: Any) -> Any:
     return list(value) if isinstance(value, tuple) else value
+
+
+def _plugins(chain: Chain) -> dict[str, str]:
+    """Versions of the plugins of all stages, those within a base too, by ``plugin NAME``."""
+    used = software(chain)
+    return {name: version for name, version in used.items() if name.startswith("plugin ")}
 
 
 def environment() -> dict[str, str]:

@@ -78,13 +78,7 @@ def _same_request(record: RunRecord, chain: Chain, options: Mapping[str, Any]) -
         return False
     here, there = software(chain), dict(record.environment)
     there["python"] = ".".join(there.get("python", "").split(".")[:2])
-    there |= {f"plugin {stage.provider}": stage.provider_version for stage in record.stages}
-    for name, version in here.items():
-        # Of a base only the text is recorded; the plugins that come with fsframe have its version.
-        unknown = there["fsframe"] if name.startswith("plugin ") and "fsframe" in there else ""
-        if there.get(name, unknown) != version:
-            return False
-    return True
+    return all(there.get(name) == version for name, version in here.items())
 
 
 def _memory(command: str) -> list[str]:
