@@ -250,6 +250,7 @@ def note(counts: dict[str, Any], name: str, example: str, number: int = 1) -> No
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--trials", type=int, default=40)
+    parser.add_argument("--seconds", type=float, default=1e9, help="begin no trial after so many")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--workers", type=int, default=0)
     parser.add_argument("--command", choices=sorted(COMMANDS), action="append")
@@ -261,8 +262,6 @@ def main() -> None:
     counts: dict[str, Any] = {**dict.fromkeys(names, 0), "examples": [], "expected": {}}
     began = time.perf_counter()
     # Everything is imported once.
-    import fsframe.evaluation.comparison
-    import fsframe.recording
     from fsframe.chain import Chain
 
     Chain.parse("tiny npfs:n=3,permutations=2 weighted-knn")
@@ -276,13 +275,15 @@ def main() -> None:
             make_table(folder)
             start = time.perf_counter()
             assert wait_for(forked(folder, [*COMMANDS[command], *engine], "plain"), 300) == 0, (
-                (base / "plain.err").read_text()
-            )
+                base / "plain.err"
+            ).read_text()
             whole[command] = time.perf_counter() - start
             counts["expected"][command] = result(folder)
             shutil.rmtree(folder)
         targets = TARGETS if options.workers else TARGETS[:2]
         for number in range(options.trials):
+            if time.perf_counter() - began > options.seconds:
+                break
             command = commands[number % len(commands)]
             kind, target = chance.choice(SIGNALS), chance.choice(targets)
             trial(base, command, options.workers, kind, target, chance, whole[command], counts)

@@ -6,11 +6,15 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import attrs
 import numpy as np
 import pytest
+
+from fsframe.cli import main
+from fsframe.store import load_run
 
 UNRULY = Path(__file__).with_name("unruly_plugin")
 FSFRAME = [sys.executable, "-m", "fsframe"]
@@ -27,16 +31,39 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def fsframe(folder: Path, *words: str, **environ: str) -> subprocess.CompletedProcess[str]:
-    places = os.pathsep.join([str(UNRULY), str(UNRULY.with_name("tiny_plugin"))])
+Done = subprocess.CompletedProcess[str]
+Command = Callable[..., Done]
+
+
+def apart(folder: Path, *words: str, **environ: str) -> Done:
+    """A command as a process of its own, for what would end or change this one."""
     return subprocess.run(
         [*FSFRAME, *words],
         cwd=folder,
-        env={**os.environ, "PYTHONPATH": places, "OPENBLAS_NUM_THREADS": "1", **environ},
+        env={**os.environ, "PYTHONPATH": str(UNRULY), "OPENBLAS_NUM_THREADS": "1", **environ},
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=600,
     )
+
+
+@pytest.fixture
+def fsframe(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys) -> Command:
+    """A command in this process, with the plugin as if it were installed."""
+    monkeypatch.syspath_prepend(str(UNRULY))
+    monkeypatch.setenv("PYTHONPATH", str(UNRULY))
+    monkeypatch.setattr("fsframe.registry._manager", None)
+
+    def run(*words: str) -> Done:
+        monkeypatch.chdir(folder)
+        monkeypatch.setattr(sys, "argv", ["fsframe", *words])
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as ended:
+            main(list(words))
+        out, err = capsys.readouterr()
+        return Done(words, int(ended.value.code or 0), out, err)
+
+    return run
 
 
 @pytest.mark.parametrize(
@@ -47,8 +74,8 @@ def fsframe(folder: Path, *words: str, **environ: str) -> subprocess.CompletedPr
         ("base", "OwnError: mine"),
     ],
 )
-def test_whatever_a_stage_raises_is_named_and_what_was_finished_is_kept(folder, how, says):
-    done = fsframe(folder, "chain", "mim:top=5", f"unruly:how={how}", "on", "table.csv")
+def test_whatever_a_stage_raises_is_named_and_what_was_finished_is_kept(folder, how, says, fsframe):
+    done = fsframe("chain", "mim:top=5", f"unruly:how={how}", "on", "table.csv")
     assert done.returncode == 3
     assert done.stdout == ""
     assert f"fsframe: stage `unruly` of plugin `unruly` 0.1: {says}" in done.stderr
@@ -58,40 +85,40 @@ def test_whatever_a_stage_raises_is_named_and_what_was_finished_is_kept(folder, 
     assert list(units.glob("units-*"))
 
 
-def test_a_traceback_is_shown_to_who_wants_it_from_a_worker_too(folder):
+def test_a_traceback_is_shown_to_who_wants_it_from_a_worker_too(folder, fsframe):
     words = ["unruly:how=raise", *AFTER]
-    done = fsframe(folder, "chain", *words, "--no-out", "--traceback")
+    done = fsframe("chain", *words, "--no-out", "--traceback")
     assert done.returncode == 3
     assert "unruly_stages.py" in done.stderr and "Traceback" in done.stderr
     base = ["evaluate", "unruly:how=raise", "on", "table.csv", "--folds", "2", "--repeats", "1"]
-    done = fsframe(folder, "--traceback", *base, "--no-out", "--workers", "1")
+    done = fsframe("--traceback", *base, "--no-out", "--workers", "1")
     assert done.returncode == 3
     assert "unruly_stages.py" in done.stderr
     assert "fsframe: stage `unruly` of plugin `unruly` 0.1: RuntimeError" in done.stderr
 
 
-def test_a_classifier_that_fails_when_it_predicts_is_named(folder):
+def test_a_classifier_that_fails_when_it_predicts_is_named(folder, fsframe):
     words = ["evaluate", "mim:top=2", "unruly-knn", "on", "table.csv", "--folds", "2", "--no-out"]
-    done = fsframe(folder, *words, "--repeats", "1")
+    done = fsframe(*words, "--repeats", "1")
     assert done.returncode == 3
     assert "stage `unruly-knn` of plugin `unruly` 0.1: RuntimeError: no prediction" in done.stderr
 
 
-def test_a_stage_that_changes_the_folder_does_not_move_the_run_file(folder):
-    done = fsframe(folder, "chain", "unruly:how=chdir", "on", "table.csv")
+def test_a_stage_that_changes_the_folder_does_not_move_the_run_file(folder, fsframe):
+    done = fsframe("chain", "unruly:how=chdir", "on", "table.csv")
     assert done.returncode == 0, done.stderr
     assert (folder / "table.unruly.h5").is_file()
     words = ["unruly:how=chdir", "on", "table.csv", "--folds", "2", "--repeats", "1"]
-    done = fsframe(folder, "evaluate", *words, "--csv", "folds.csv")
+    done = fsframe("evaluate", *words, "--csv", "folds.csv")
     assert done.returncode == 0, done.stderr
     assert (folder / "folds.csv").is_file()
-    done = fsframe(folder, "compare", "unruly:how=chdir", "mim:top=2", *words[1:], "--out", "all")
+    done = fsframe("compare", "unruly:how=chdir", "mim:top=2", *words[1:], "--out", "all")
     assert done.returncode == 0, done.stderr
     assert len(list((folder / "all").glob("*.h5"))) == 3
 
 
 def test_an_import_that_changes_the_folder_does_not_either(folder):
-    done = fsframe(folder, "chain", "mim:top=2", "on", "table.csv", UNRULY_IMPORT="chdir")
+    done = apart(folder, "chain", "mim:top=2", "on", "table.csv", UNRULY_IMPORT="chdir")
     assert done.returncode == 0, done.stderr
     assert (folder / "table.mim.h5").is_file()
 
@@ -101,7 +128,7 @@ def test_an_interrupt_is_not_blamed_on_the_plugin(folder):
         (["unruly"], {"UNRULY_IMPORT": "interrupt"}),
         (["unruly:how=interrupt"], {}),
     ):
-        done = fsframe(folder, "chain", *words, "on", "table.csv", **environ)
+        done = apart(folder, "chain", *words, "on", "table.csv", **environ)
         assert done.returncode == 130, done.stderr
         assert "interrupted" in done.stderr
         assert "unruly" not in done.stderr.replace("table.unruly.h5", "")
@@ -109,12 +136,12 @@ def test_an_interrupt_is_not_blamed_on_the_plugin(folder):
 
 def test_a_plugin_that_loops_at_import_is_given_up_and_named(folder):
     environ = {"UNRULY_IMPORT": "loop", "FSFRAME_IMPORT_TIMEOUT": "1"}
-    done = fsframe(folder, "plugins", **environ)
+    done = apart(folder, "plugins", **environ)
     assert done.returncode == 0
     [line] = [line for line in done.stdout.splitlines() if line.startswith("unruly")]
     assert "failed" in line
     assert "importing it took longer than 1 s" in done.stdout
-    asked = fsframe(folder, "chain", "unruly", "on", "table.csv", **environ)
+    asked = apart(folder, "chain", "unruly", "on", "table.csv", **environ)
     assert asked.returncode == 3
     assert "importing it took longer than 1 s" in asked.stderr
 
@@ -147,20 +174,19 @@ def test_a_closed_stderr_does_not_end_the_run_or_get_into_its_files(folder):
         line, shell=True, cwd=folder, env=environ, capture_output=True, timeout=300
     )
     assert done.returncode == 0
-    sound = fsframe(folder, "verify", "table.unruly-npfs.h5")
-    assert sound.returncode == 0, sound.stderr
+    load_run(folder / "table.unruly-npfs.h5")
 
 
-def test_the_same_command_finds_its_own_answer_and_shows_it(folder):
+def test_the_same_command_finds_its_own_answer_and_shows_it(folder, fsframe):
     for words in (
         ["chain", "mim:top=3", *AFTER],
         ["evaluate", "mim:top=2", "on", "table.csv", "--folds", "2", "--repeats", "1"],
     ):
-        first = fsframe(folder, *words)
+        first = fsframe(*words)
         assert first.returncode == 0, first.stderr
         [file] = folder.glob("*.h5")
         content = file.read_bytes()
-        again = fsframe(folder, *words)
+        again = fsframe(*words)
         assert again.returncode == 0, again.stderr
         assert again.stdout == first.stdout
         assert "is the answer to this very request" in again.stderr
@@ -168,9 +194,9 @@ def test_the_same_command_finds_its_own_answer_and_shows_it(folder):
         file.unlink()
 
 
-def test_only_the_answer_to_the_very_request_is_shown(folder):
+def test_only_the_answer_to_the_very_request_is_shown(folder, fsframe):
     words = ["chain", "mim:top=3", "on", "table.csv", "-o", "run.h5"]
-    assert fsframe(folder, *words).returncode == 0
+    assert fsframe(*words).returncode == 0
     content = (folder / "run.h5").read_bytes()
     others = [
         ["chain", "mim:top=2", *words[2:]],
@@ -180,15 +206,15 @@ def test_only_the_answer_to_the_very_request_is_shown(folder):
         [*words, "--restart"],
     ]
     for other in others:
-        refused = fsframe(folder, *other)
+        refused = fsframe(*other)
         assert refused.returncode == 5, other
         assert "there already and was left as it is" in refused.stderr
     text = (folder / "table.csv").read_text()
     (folder / "table.csv").write_text(text.replace("ill", "sick"))
-    assert fsframe(folder, *words).returncode == 5
+    assert fsframe(*words).returncode == 5
     (folder / "table.csv").write_text(text)
     (folder / "run.h5").write_bytes(content[:-7])
-    assert fsframe(folder, *words).returncode == 5
+    assert fsframe(*words).returncode == 5
 
 
 def test_an_answer_of_other_software_is_not_shown(folder, monkeypatch):
@@ -196,7 +222,7 @@ def test_an_answer_of_other_software_is_not_shown(folder, monkeypatch):
     from fsframe.cli.finished import likely_answer
     from fsframe.dataset import Dataset
     from fsframe.errors import StoreError
-    from fsframe.store import load_run, write_run
+    from fsframe.store import write_run
 
     data = Dataset.from_arrays(np.random.default_rng(1).normal(size=(9, 3)), list("abcabcabc"))
     chain, out = Chain.parse("mim:top=2"), folder / "run.h5"
@@ -211,14 +237,14 @@ def test_an_answer_of_other_software_is_not_shown(folder, monkeypatch):
         likely_answer(out, chain, options)
 
 
-def test_a_request_that_no_machine_can_hold_is_refused_with_its_size(folder):
+def test_a_request_that_no_machine_can_hold_is_refused_with_its_size(folder, fsframe):
     for words in (
-        ["chain", "tiny:seconds=1000", "npfs:permutations=4294967296", "on", "table.csv"],
-        ["stability", "tiny:seconds=1000", "on", "table.csv", "--n", "4294967296"],
-        ["evaluate", "tiny:seconds=1000", "on", "table.csv", "--repeats", "4294967296"],
+        ["chain", "unruly", "npfs:permutations=4294967296", "on", "table.csv"],
+        ["stability", "unruly", "on", "table.csv", "--n", "4294967296"],
+        ["evaluate", "unruly", "on", "table.csv", "--repeats", "4294967296"],
     ):
-        done = fsframe(folder, *words)
+        done = fsframe(*words)
         assert done.returncode == 2, done.stderr
-        assert "fits, and" in done.stderr and "TiB" in done.stderr or "GiB" in done.stderr
-    refused = fsframe(folder, "chain", "mim", "npfs:permutations=1e20", "on", "table.csv")
+        assert ("fits, and" in done.stderr and "TiB" in done.stderr) or "GiB" in done.stderr
+    refused = fsframe("chain", "mim", "npfs:permutations=1e20", "on", "table.csv")
     assert refused.returncode == 2
