@@ -380,4 +380,3 @@ def _signals_raise() -> Iterator[None]:
 def _restore(handlers: Mapping[int, Any]) -> None:
     for number, handler in handlers.items():
         signal.signal(number, signal.SIG_DFL if handler is None else handler)
-

@@ -8,7 +8,7 @@ import signal
 import time
 from collections.abc import Iterator
 from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor
-from multiprocessing import connection
+from multiprocessing import connection, resource_tracker
 from pathlib import Path
 from typing import Any
 
@@ -56,8 +56,8 @@ class ProcessEngine(Engine):
             self.submit(int)
 
     def submit(self, function: Any, *arguments: Any) -> Future[Any]:
-        """As the pool gives it; the processes that this starts never see Ctrl-C."""
-        with _without_interrupts():
+        """As the pool gives it; the processes that this starts never see Ctrl-C or SIGHUP."""
+        with _without_signals():
             return self.executor.submit(function, *arguments)
 
     def replace_lost(self) -> bool:
@@ -120,7 +120,11 @@ class _Ended(Executor):
 
 def _pool(workers: int) -> ProcessPoolExecutor:
     context = multiprocessing.get_context("spawn")
-    return ProcessPoolExecutor(workers, mp_context=context, initializer=start_worker)
+    with _without_signals():
+        # It keeps the list of the pool's semaphores; what a terminal sends to the whole group would
+        # end it, and another in its place would complain of each.
+        resource_tracker.ensure_running()
+        return ProcessPoolExecutor(workers, mp_context=context, initializer=start_worker)
 
 
 def _processes(pool: Executor) -> list[Any]:
@@ -157,12 +161,15 @@ def _is_stopped(pid: int) -> bool:
 
 
 @contextlib.contextmanager
-def _without_interrupts() -> Iterator[None]:
-    """Processes started here have Ctrl-C blocked from their first moment."""
+def _without_signals() -> Iterator[None]:
+    """Processes started here have Ctrl-C and the end of the terminal blocked from the first moment.
+
+    These reach every process of the group and are the parent's to handle.
+    """
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGHUP})
     try:
         yield
     finally:
