@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any, ClassVar, Protocol
 
 import attrs
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fsframe.boundary import in_stage
 from fsframe.dataset import Dataset
 from fsframe.errors import DataError, PluginError, RequestError
 from fsframe.params import Parameterised
@@ -48,6 +50,8 @@ class FittedOnColumns:
         Whether NaN among those columns is allowed.
     name : str
         What messages call it.
+    method : type, optional
+        The classifier's class, for messages that name its plugin.
     """
 
     columns: NDArray[np.intp]
@@ -56,6 +60,10 @@ class FittedOnColumns:
     inner: Any
     takes_missing: bool = False
     name: str = "the classifier"
+    method: type | None = None
+
+    def _in_stage(self) -> contextlib.AbstractContextManager[None]:
+        return in_stage(self.method or type(self.inner), self.name)
 
     def _taken(self, X: ArrayLike) -> NDArray[np.float64]:
         table = np.asarray(X, dtype=np.float64)
@@ -76,7 +84,8 @@ class FittedOnColumns:
     def predict(self, X: ArrayLike) -> NDArray[np.int64]:
         """Class codes (n,) for rows (n, n_features) of a table like the training table."""
         taken = self._taken(X)
-        codes = np.asarray(self.inner.predict(taken), dtype=np.int64)
+        with self._in_stage():
+            codes = np.asarray(self.inner.predict(taken), dtype=np.int64)
         if codes.shape != (len(taken),) or (
             codes.size and not 0 <= codes.min() <= codes.max() < len(self.classes)
         ):
@@ -89,7 +98,8 @@ class FittedOnColumns:
     def predict_scores(self, X: ArrayLike) -> NDArray[np.float64]:
         """Scores (n, n_classes), larger is more likely, for rows like the training table's."""
         taken = self._taken(X)
-        scores = np.asarray(self.inner.predict_scores(taken), dtype=np.float64)
+        with self._in_stage():
+            scores = np.asarray(self.inner.predict_scores(taken), dtype=np.float64)
         if scores.shape != (len(taken), len(self.classes)):
             raise PluginError(
                 f"{self.name} returned scores of shape {scores.shape}, "
@@ -156,7 +166,9 @@ class Classifier(Parameterised):
         local = local if rows.size == data.n_samples else local.take_rows(rows)
         if not self.takes_missing and np.isnan(local.X.sum()):
             raise DataError(f"{name} does not take missing values; drop or fill them first")
-        fitted = self._fit(local, local_upstream(upstream, columns, rows), make_run(run, seed))
+        arrived = local_upstream(upstream, columns, rows)
+        with in_stage(type(self), name):
+            fitted = self._fit(local, arrived, make_run(run, seed))
         if not (hasattr(fitted, "predict") and hasattr(fitted, "predict_scores")):
             raise PluginError(f"{name} returned {type(fitted).__name__}, not a fitted classifier")
         return FittedOnColumns(
@@ -166,4 +178,5 @@ class Classifier(Parameterised):
             inner=fitted,
             takes_missing=self.takes_missing,
             name=name,
+            method=type(self),
         )

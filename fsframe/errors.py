@@ -31,10 +31,12 @@ class FsframeError(Exception):
     """Base of every error fsframe raises on purpose.
 
     The message says what failed and where, what was found, and what to do next.
-    `exit_code` is what the command line ends with.
+    `exit_code` is what the command line ends with; `detail` is a traceback where the cause lies in
+    a plugin, shown with ``--traceback``.
     """
 
     exit_code = 1
+    detail = ""
 
 
 class RequestError(FsframeError):

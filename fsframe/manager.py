@@ -9,13 +9,14 @@ Environment, read before anything of a plugin is imported:
     Comma-separated names of plugins not to load.
 ``FSFRAME_STRICT``
     ``1``: the first plugin that cannot be loaded raises PluginError.
+``FSFRAME_IMPORT_TIMEOUT``
+    Seconds that importing a plugin may take, 30 by default (see `fsframe.importing`).
 ``FSFRAME_TRACE``
     ``1``: each step of loading is written to stderr.
 """
 
 from __future__ import annotations
 
-import contextlib
 import inspect
 import os
 import re
@@ -32,6 +33,7 @@ import pluggy
 from fsframe import hookspecs
 from fsframe.entries import ClassifierEntry, Entry, SelectorEntry, StabilityMetricEntry
 from fsframe.errors import PluginError, one_line
+from fsframe.importing import strangers_import
 from fsframe.suggest import did_you_mean
 
 __all__ = ["HOOKS", "LoadedPlugin", "PluginManager", "PluginSource", "installed_plugins"]
@@ -225,8 +227,7 @@ class PluginManager:
         offered: list[Entry] = []
         try:
             self._trace(f"{source.name}: importing {source.target}")
-            # Results go to stdout; what a plugin prints while it is loaded must not mix with them.
-            with contextlib.redirect_stdout(sys.stderr):
+            with strangers_import(environ=self._environ):
                 plugin = source.load()
                 self._check_hooks(plugin)
                 self._pluggy.register(plugin, name=source.name)

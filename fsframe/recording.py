@@ -13,7 +13,7 @@ import numpy as np
 from fsframe.chain import Chain, StageResult, registry_of_class
 from fsframe.checkpoints import Checkpoint, Manifest, Unit
 from fsframe.checkpoints.fingerprints import call_name
-from fsframe.checkpoints.manifest import release
+from fsframe.checkpoints.manifest import release, software
 from fsframe.checkpoints.selections import pack_selections, unpack_selections
 from fsframe.dataset import Dataset
 from fsframe.run import Run
@@ -50,18 +50,34 @@ def record_run(
     DataError, PluginError, RequestError, EngineError
         As the stages say.
     """
+    _admit_workers(chain, run)
     if out is None:
         return _recorded(chain, data, run, source, command)
-    check_destination(out, overwrite=overwrite)
+    # Once and for all: a plugin may change the current folder.
+    target = check_destination(out, overwrite=overwrite)
     checkpoint = run.checkpoint or open_checkpoint(
-        chain, data, run.entropy, out, overwrite=overwrite, restart=restart, command=command
+        chain, data, run.entropy, target, overwrite=overwrite, restart=restart, command=command
     )
     with checkpoint:
         surroundings = attrs.evolve(run, checkpoint=checkpoint)
         record = _recorded(chain, data, surroundings, source, command)
-        write_run(out, record, overwrite=overwrite)
+        write_run(target, record, overwrite=overwrite)
         checkpoint.finish()
     return record
+
+
+def _admit_workers(chain: Chain, run: Run) -> None:
+    """Have workers that differ told before work starts: the first stage may take hours here."""
+    if run.executor is None:
+        return
+    from fsframe.executors import as_engine
+
+    engine = as_engine(run.executor)
+    try:
+        engine.admit(software(chain))
+    finally:
+        if engine is not run.executor:
+            engine.close()
 
 
 def open_checkpoint(
@@ -109,7 +125,7 @@ def _recorded(chain: Chain, data: Dataset, run: Run, source: str, command: str) 
         command=command,
         fsframe_version=release("fsframe"),
         warnings=data.warnings,
-        environment=environment(),
+        environment=environment() | _plugins(chain),
     )
 
 
@@ -168,6 +184,12 @@ def _stage_record(result: StageResult) -> StageRecord:
 
 def _plain(value: Any) -> Any:
     return list(value) if isinstance(value, tuple) else value
+
+
+def _plugins(chain: Chain) -> dict[str, str]:
+    """Versions of the plugins of all stages, those within a base too, by ``plugin NAME``."""
+    used = software(chain)
+    return {name: version for name, version in used.items() if name.startswith("plugin ")}
 
 
 def environment() -> dict[str, str]:

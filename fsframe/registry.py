@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
-import sys
+import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import import_module
 from typing import Any
@@ -12,6 +11,7 @@ import attrs
 
 from fsframe.entries import ClassifierEntry, Entry, SelectorEntry, StabilityMetricEntry
 from fsframe.errors import PluginError, RequestError, one_line
+from fsframe.importing import strangers_import
 from fsframe.manager import LoadedPlugin, PluginManager
 from fsframe.suggest import did_you_mean
 
@@ -160,16 +160,20 @@ class Registry(Mapping[str, Any]):
         base_module, _, base_name = self._base.partition(":")
         base = getattr(import_module(base_module), base_name)
         try:
-            # Results go to stdout; what a module prints at import must not mix with them.
-            with contextlib.redirect_stdout(sys.stderr):
+            # It may import large libraries.
+            with strangers_import(share=4.0):
                 found = getattr(import_module(module_name), class_name)
         except KeyboardInterrupt:
             raise
         # The plugin boundary again: the class's module is a stranger's too.
         except BaseException as error:
-            raise PluginError(
-                f"the {where} cannot be imported from {offer.entry.target}: {one_line(error)}"
-            ) from error
+            reason = str(error) if isinstance(error, PluginError) else one_line(error)
+            failure = PluginError(
+                f"the {where} {offer.version} cannot be imported from {offer.entry.target}: "
+                f"{reason}"
+            )
+            failure.detail = "".join(traceback.format_exception(error))
+            raise failure from error
         if not (isinstance(found, type) and issubclass(found, base)):
             raise PluginError(f"the {where}: {offer.entry.target} is not a {base_name}")
         return found

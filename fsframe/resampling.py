@@ -11,11 +11,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.dataset import Dataset
-from fsframe.run import Run
+from fsframe.run import Run, size_text
 from fsframe.selection import Selection
 from fsframe.wrapping import Base
 
-__all__ = ["Draws", "select_resamples"]
+__all__ = ["MOST_RESAMPLES", "Draws", "select_resamples", "too_many"]
+
+MOST_RESAMPLES = 100_000_000
+"""Resamples of one call at most; more is a slip of the pen, which no machine could hold."""
+
+# What is kept of each resample at least: its number, its labelling, its result and their objects.
+_LEAST_BYTES = 200
 
 # Finished out of turn and not yet asked for: beyond this many bytes, later work waits.
 _AHEAD_BYTES = 1 << 28
@@ -99,6 +105,28 @@ def select_resamples(
         yield from found
         done += len(found)
         run.progress(done, total, label)
+
+
+def too_many(resamples: int, how: str) -> Iterator[str]:
+    """What is wrong with a request for so many resamples, for `Parameterised.check_parameters`.
+
+    Parameters
+    ----------
+    resamples : int
+        How many fits are asked for.
+    how : str
+        Which parameters make them, such as ``"n=50 with permutations=4294967296"``.
+
+    Examples
+    --------
+    >>> next(too_many(10**12, "n=10^12"))
+    'n=10^12 is 1e+12 fits, and 186264.5 GiB to keep count of them; at most 1e+08 can be asked'
+    """
+    if resamples > MOST_RESAMPLES:
+        yield (
+            f"{how} is {resamples:.6g} fits, and {size_text(_LEAST_BYTES * resamples)} to keep "
+            f"count of them; at most {MOST_RESAMPLES:g} can be asked"
+        )
 
 
 @attrs.frozen(eq=False)
@@ -231,11 +259,13 @@ class _Resampling:
         from fsframe.checkpoints.selections import pack_selections
         from fsframe.executors import as_engine
         from fsframe.executors.dispatch import Dispatcher
+        from fsframe.executors.versions import needed_by
         from fsframe.executors.work import Call, portable
 
         data, run = self.data, self.run
+        base = portable(self.base)
         call = Call(
-            base=portable(self.base),
+            base=base,
             y=data.y,
             classes=data.classes,
             name=data.name,
@@ -248,6 +278,7 @@ class _Resampling:
             parts=self.parts,
             draws=None if isinstance(self.counts, np.ndarray) else self.counts,
             upstream=None if self.upstream is None else pack_selections([self.upstream]),
+            software=needed_by(base, self.counts),
         )
         assert run.executor is not None
         engine = as_engine(run.executor)

@@ -175,8 +175,14 @@ class Run:
 
     def progress(self, done: int, total: int, label: str) -> None:
         """Report that `done` of `total` units are finished."""
-        if self.listener is not None:
+        if self.listener is None:
+            return
+        try:
             self.listener(Progress(label=label, done=done, total=total, key=self.key))
+        except BaseException as error:
+            # Not the fault of the stage that happens to report.
+            error.from_outside = True  # type: ignore[attr-defined]
+            raise
 
 
 def make_run(run: Run | None, seed: int | None, **options: Any) -> Run:

@@ -9,6 +9,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from fsframe.boundary import in_stage
 from fsframe.dataset import Dataset
 from fsframe.errors import DataError, PluginError
 from fsframe.given_arrays import as_counts
@@ -131,7 +132,8 @@ class Selector(Parameterised):
             return nothing_left(data)
         local, rows, notes = self._localise(data, columns)
         arrived = local_upstream(upstream, columns, rows)
-        found = self._select(local, arrived, surroundings)
+        with in_stage(type(self), self.method_name()):
+            found = self._select(local, arrived, surroundings)
         self._check(found, local)
         return in_whole_table(found, data, columns, rows, upstream, notes)
 
@@ -161,7 +163,8 @@ class Selector(Parameterised):
         given = as_counts(counts, (len(counts), data.n_samples))
         if not self.takes_short_counts:
             given = given.astype(np.int64, copy=False)
-        found = many(local, given, arrived, surroundings)
+        with in_stage(type(self), self.method_name()):
+            found = many(local, given, arrived, surroundings)
         if len(found) != len(given):
             raise PluginError(
                 f"{self.method_name()}: _select_many returned {len(found)} selections for "

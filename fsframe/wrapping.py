@@ -8,6 +8,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from fsframe.boundary import in_stage
 from fsframe.dataset import Dataset
 from fsframe.errors import RequestError
 from fsframe.params import optional, param, stages
@@ -79,6 +80,7 @@ class WrappingSelector(Selector):
         every = np.arange(data.n_features)
         local, rows, notes = self._localise(data, every)
         arrived = local_upstream(upstream, every, rows)
-        found = self._select_wrapped(base, local, arrived, run)
+        with in_stage(type(self), self.method_name()):
+            found = self._select_wrapped(base, local, arrived, run)
         self._check(found, local)
         return in_whole_table(found, data, every, rows, upstream, notes)

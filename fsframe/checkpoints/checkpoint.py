@@ -8,14 +8,14 @@ import re
 import threading
 import time
 import weakref
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from fsframe.checkpoints.lock import FolderLock
-from fsframe.checkpoints.manifest import Manifest
+from fsframe.checkpoints.manifest import NAMES, Manifest
 from fsframe.checkpoints.unit_files import Place, Unit, read_index, read_unit, unit_file
 from fsframe.errors import StoreError
 from fsframe.store import check_destination, place_file
@@ -67,6 +67,8 @@ class Checkpoint:
         self._last_write = time.monotonic()
         self._number = 0
         self._closed = False
+        self.finished = False
+        """Whether the run file is there, so that nothing need be kept."""
         self._guard = threading.RLock()
         self._digests: dict[int, tuple[Any, str]] = {}
 
@@ -130,10 +132,15 @@ class Checkpoint:
         raise StoreError(f"cannot take {folder}: it keeps coming and going; try again")
 
     def _adopt(self, manifest: Manifest) -> None:
-        path = self.folder / "manifest"
         numbered = dict(self._unit_files())
-        if path.exists():
-            found = Manifest.read(path)
+        try:
+            found = Manifest.of_folder(self.folder)
+        except StoreError as error:
+            if numbered:
+                raise self._of_nothing(f"{error}, and so is its copy", numbered) from error
+            found = None
+            self._remove_manifests()
+        if found is not None:
             reasons = found.differences(manifest)
             if reasons:
                 raise StoreError(
@@ -141,13 +148,11 @@ class Checkpoint:
                     f"{'; '.join(reasons)}. Finish it (fsframe resume {self.out}), choose another "
                     "run file (--out), or throw it away (--restart, restart=True)"
                 )
+            self._mend_manifests(found)
         elif numbered:
-            raise StoreError(
-                f"{self.folder} holds units but not the manifest that says of what; throw them "
-                "away (--restart, restart=True)"
-            )
+            raise self._of_nothing("its manifest is gone, and so is the copy of it", numbered)
         else:
-            manifest.write(path)
+            manifest.keep(self.folder)
         self._sweep()
         for number, file in sorted(numbered.items()):
             self._number = max(self._number, number)
@@ -158,6 +163,30 @@ class Checkpoint:
                 self.notes.append(f"{file} cannot be used ({error}); its units are computed again")
                 with contextlib.suppress(OSError):
                     os.replace(file, file.with_name(f"damaged-{file.name}"))
+
+    def _of_nothing(self, reason: str, numbered: Collection[int]) -> StoreError:
+        return StoreError(
+            f"{self.folder} holds {len(numbered)} files of finished units, but nothing says of "
+            f"which run: {reason}. They were left as they are: put `manifest` back, choose another "
+            "run file (--out), or throw them away (--restart, restart=True)"
+        )
+
+    def _mend_manifests(self, found: Manifest) -> None:
+        """Write the manifest again where it, or its copy, is damaged or gone."""
+        for name in NAMES:
+            path = self.folder / name
+            try:
+                Manifest.read(path)
+            except StoreError as error:
+                if path.exists():
+                    self.notes.append(f"{error}; it was written again from its copy")
+                _remove(path)
+        found.keep(self.folder)
+
+    def _remove_manifests(self) -> None:
+        # The manifest itself goes last: units without one would be of no known run.
+        for name in reversed(NAMES):
+            _remove(self.folder / name)
 
     def _unit_files(self) -> Iterator[tuple[int, Path]]:
         try:
@@ -249,27 +278,26 @@ class Checkpoint:
     def finish(self) -> None:
         """Remove the folder: the run file is there."""
         with self._guard:
-            self._closed = True
+            self._closed = self.finished = True
             self._waiting.clear()
             self._remove_units()
             self._abandon()
 
     def _remove_units(self) -> None:
-        # The manifest goes last: units without one would be of no known run.
         for _, path in self._unit_files():
             _remove(path)
         with contextlib.suppress(OSError):
             for name in os.listdir(self.folder):
                 if re.fullmatch(r"damaged-units-[0-9]{6,12}", name):
                     _remove(self.folder / name)
-        _remove(self.folder / "manifest")
+        self._remove_manifests()
         self._places.clear()
 
     def _abandon(self) -> None:
         self._closed = True
         with contextlib.suppress(StoreError):
             if not dict(self._unit_files()):
-                _remove(self.folder / "manifest")
+                self._remove_manifests()
         self._lock.release()
         # Only an empty folder goes; what strangers put there is theirs.
         with contextlib.suppress(OSError):

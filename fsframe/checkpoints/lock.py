@@ -39,6 +39,8 @@ class Holder:
         Which start of the machine it belongs to; empty where that cannot be found out.
     started : str
         When it started, in the system's own ticks since then; empty likewise.
+    space : str
+        Which count of processes its number belongs to (containers have their own); empty likewise.
     since : str
         When it took the lock, for people; decides nothing, so a wrong clock does no harm.
     """
@@ -47,6 +49,7 @@ class Holder:
     host: str = ""
     boot: str = ""
     started: str = ""
+    space: str = ""
     since: str = ""
 
     @classmethod
@@ -58,15 +61,28 @@ class Holder:
             host=socket.gethostname(),
             boot=_boot(),
             started=_started(pid),
+            space=_space(),
             since=datetime.now().astimezone().isoformat(timespec="seconds"),
         )
 
+    @property
+    def same_start(self) -> bool:
+        """Whether it ran since this start of this machine, whatever the machine is called now."""
+        return bool(self.boot) and self.boot == _boot()
+
     def alive(self) -> bool | None:
         """Whether this process still runs; None if it runs on another machine, or might."""
-        if self.host != socket.gethostname():
+        same_host = self.host == socket.gethostname()
+        if self.same_start:
+            # A machine may change its name, as that of a requeued job does; a container counts its
+            # processes by itself.
+            known = self.space == _space() if self.space and _space() else same_host
+        else:
+            if same_host and self.boot != _boot():
+                return False
+            known = same_host
+        if not known:
             return None
-        if self.boot != _boot():
-            return False
         try:
             os.kill(self.pid, 0)
         except ProcessLookupError:
@@ -92,8 +108,17 @@ def _boot() -> str:
 def _started(pid: int) -> str:
     try:
         # The name of the program, in parentheses, may itself hold blanks and parentheses.
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
+        facts = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        # Dead, and only not collected yet by the one that started it.
+        return "" if facts[0] in "ZX" else facts[19]
     except (OSError, IndexError):
+        return ""
+
+
+def _space() -> str:
+    try:
+        return os.readlink("/proc/self/ns/pid")
+    except OSError:
         return ""
 
 
@@ -101,7 +126,9 @@ class FolderLock:
     """The exclusive right to a folder, held until `release` or the process's end.
 
     The system's own lock on the file ``lock`` decides; the file's content says who holds it. Where
-    the file system knows no locks, the content decides alone.
+    the file system knows no locks, the content decides alone. A lock is dead, and taken, if the
+    record names a process of this start of this machine that is gone, or whose system lock is free
+    (one kernel keeps the locks of all its containers), or a process from before the last start.
     """
 
     def __init__(self, folder: Path, descriptor: int) -> None:
@@ -148,9 +175,7 @@ class FolderLock:
         except FileNotFoundError:
             return False
         me = Holder.this_process()
-        if holder is not None and holder.pid != me.pid and holder.alive() is not False:
-            raise _held(path, holder)
-        if holder is not None and locked is None and holder.alive():
+        if holder is not None and not _dead(holder, me, locked):
             raise _held(path, holder)
         record = json.dumps(attrs.asdict(me)).encode()
         try:
@@ -172,6 +197,18 @@ class FolderLock:
         os.close(descriptor)
 
 
+def _dead(holder: Holder, me: Holder, locked: bool | None) -> bool:
+    """Whether a recorded holder holds nothing any more; `locked` as `_system_lock` says."""
+    alive = holder.alive()
+    if alive is None:
+        # Of another count of processes, or another machine: only the kernel they share can tell.
+        return bool(locked) and holder.same_start
+    if alive and locked and holder.pid == me.pid:
+        # This very process, which has let go.
+        return True
+    return not alive
+
+
 def _system_lock(descriptor: int) -> bool | None:
     """Whether the system gives the lock; None where it has no such locks."""
     if fcntl is None:
@@ -191,7 +228,7 @@ def _read(descriptor: int) -> Holder | None:
     try:
         found: Any = json.loads(os.pread(descriptor, _MOST_BYTES, 0))
         texts = {name: str(found[name]) for name in ("host", "boot", "started", "since")}
-        return Holder(pid=int(found["pid"]), **texts)
+        return Holder(pid=int(found["pid"]), space=str(found.get("space", "")), **texts)
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None
 

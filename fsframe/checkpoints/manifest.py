@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import platform
 import re
 from collections.abc import Iterator, Mapping
@@ -24,8 +25,10 @@ if TYPE_CHECKING:
     from fsframe.chain import Chain
     from fsframe.dataset import Dataset
 
-__all__ = ["Manifest", "release", "software"]
+__all__ = ["NAMES", "Manifest", "release", "software"]
 
+NAMES = ("manifest", "manifest-copy")
+"""What the manifest of a folder and its copy are called."""
 _HEAD = re.compile(rb"fsframe-unfinished 1\nsha256 ([0-9a-f]{64})\n")
 _MOST_BYTES = 1 << 24
 # Libraries whose releases may change the last bits of a result.
@@ -135,6 +138,34 @@ class Manifest:
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
             raise StoreError(f"{path} is not the manifest of a run: {error}") from None
 
+    def keep(self, folder: Path) -> None:
+        """Leave the manifest in the folder of the units, twice: units are worth little without."""
+        # The first name decides whether a folder holds a run, so it comes last.
+        for name in reversed(NAMES):
+            if not (folder / name).is_file():
+                self.write(folder / name)
+
+    @classmethod
+    def of_folder(cls, folder: Path) -> Manifest | None:
+        """The manifest that a folder holds, from its copy if need be; None if there is none.
+
+        Raises
+        ------
+        StoreError
+            If there is one, but neither it nor its copy can be read.
+        """
+        failed: StoreError | None = None
+        for name in NAMES:
+            if not os.path.lexists(folder / name):
+                continue
+            try:
+                return cls.read(folder / name)
+            except StoreError as error:
+                failed = failed or error
+        if failed is not None:
+            raise failed
+        return None
+
     @classmethod
     def _from_json(cls, found: Any) -> Manifest:
         if type(found["seed"]) is not int or found["seed"] < 0:
@@ -144,14 +175,13 @@ class Manifest:
         return cls(**{field.name: found[field.name] for field in attrs.fields(cls)})
 
 
-def software(chain: Chain) -> dict[str, str]:
-    """Versions of everything that may change a bit of what `chain` gives.
+def software(chain: Chain | str) -> dict[str, str]:
+    """Versions of everything that may change a bit of what `chain`, or its text, gives.
 
     Interpreter (major and minor), numerical libraries, and the plugins of every stage, those within
     a `base` too.
     """
-    found = {"python": ".".join(platform.python_version_tuple()[:2])}
-    found |= {name: release(name) for name in _LIBRARIES}
+    found = {name: release(name) for name in ("python", *_LIBRARIES)}
     for name, offered in _providers(str(chain)):
         found[f"plugin {name}"] = offered
     return found
@@ -159,7 +189,12 @@ def software(chain: Chain) -> dict[str, str]:
 
 @cache
 def release(name: str) -> str:
-    """The version of an installed distribution, or ``"absent"``; looked up once."""
+    """The version of an installed distribution, or ``"absent"``; looked up once.
+
+    Of ``python``, major and minor.
+    """
+    if name == "python":
+        return ".".join(platform.python_version_tuple()[:2])
     try:
         return version(name)
     except PackageNotFoundError:

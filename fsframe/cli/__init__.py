@@ -10,8 +10,11 @@ import click
 
 from fsframe.cli.encoding import speak_any_encoding
 from fsframe.cli.lazy import LazyGroup
-from fsframe.cli.saying import say_error
+from fsframe.cli.saying import say, say_error
+from fsframe.cli.tracebacks import begin, told_traceback, traceback_option
+from fsframe.cli.written import written_words
 from fsframe.errors import FsframeError, StoreError, one_line
+from fsframe.lasting_stream import LastingStream, occupy_standard_streams
 
 __all__ = ["cli", "main"]
 
@@ -55,6 +58,7 @@ Example:
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 @click.version_option(package_name="fsframe", message="fsframe %(version)s")
+@traceback_option
 def cli() -> None:
     """Which features matter, which interact, how many to keep, and would it be the same next time?
 
@@ -67,13 +71,25 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
     0 done; 1 out of memory; 2 the request is wrong; 3 a plugin is missing or broken; 4 the data
     cannot be used; 5 a file is unreadable or in the way; 6 the workers are lost; 130 interrupted,
-    143 told to stop.
+    143 told to stop, 129 the terminal has gone.
     """
     sys.exit(_run(arguments))
 
 
 def _run(arguments: Sequence[str] | None) -> int:
+    occupy_standard_streams()
     speak_any_encoding()
+    begin()
+    talk = sys.stderr
+    # Who listens to progress and remarks may leave; the run goes on.
+    sys.stderr = LastingStream(talk)  # type: ignore[assignment]
+    try:
+        return _ended(arguments)
+    finally:
+        sys.stderr = talk
+
+
+def _ended(arguments: Sequence[str] | None) -> int:
     try:
         code = cli.main(args=arguments, prog_name="fsframe", standalone_mode=False)
         # Python has no stdout where the shell has closed it.
@@ -81,13 +97,15 @@ def _run(arguments: Sequence[str] | None) -> int:
             sys.stdout.flush()
         return code if isinstance(code, int) else 0
     except FsframeError as error:
+        for line in told_traceback(error).splitlines():
+            say(line, err=True)
         say_error(str(error))
         return error.exit_code
     except click.ClickException as error:
         error.show()
         return error.exit_code
     except (KeyboardInterrupt, click.Abort):
-        click.echo("fsframe: interrupted; nothing was written", err=True)
+        click.echo(f"fsframe: interrupted; {written_words()}", err=True)
         return 130
     except BrokenPipeError:
         # The reader of our output went away (`| head`); what follows must not complain again.

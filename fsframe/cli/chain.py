@@ -136,8 +136,8 @@ def _run(results: list[StageText | dict[str, Any]], dry_run: bool) -> None:
 
 def _run_on(parsed: Chain, *, data: str, **options: Any) -> None:
     from fsframe.cli.display import result_lines, result_object
+    from fsframe.cli.finished import answer_of_this, likely_answer
     from fsframe.reading import find_table
-    from fsframe.store import check_destination
 
     path = find_table(data)
     out: Path | None = None
@@ -146,12 +146,14 @@ def _run_on(parsed: Chain, *, data: str, **options: Any) -> None:
     if not options["no_out"]:
         names = [stage.name for stage in parsed.stages]
         out = Path(options["out"]) if options["out"] else run_path(path, names)
-        check_destination(out, overwrite=options["overwrite"])
+    found = None if out is None else likely_answer(out, parsed, options)
     talk = Talk(quiet=options["quiet"], events=options["events"] == "json")
     table = read_data(str(path), **options)
     for warning in table.warnings:
         talk.note(warning)
-    record = run_chain(parsed, table, out, options, talk=talk, path=path, source=data)
+    record = answer_of_this(found, out, parsed, table, talk)
+    if record is None:
+        record = run_chain(parsed, table, out, options, talk=talk, path=path, source=data)
     if options["as_json"]:
         say_json(result_object(record, out))
         return

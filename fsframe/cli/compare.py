@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -86,15 +87,17 @@ def compare(words: tuple[str, ...], **options: Any) -> None:
     protocol["classifier"] = classifier_text(protocol["classifier"])
     methods = methods_of(chains, **{k: v for k, v in protocol.items() if v is not None})
     found_paths = [find_table(path) for path in paths]
+    # Paths once and for all: a plugin may change the current folder.
+    csv_out = None
     if options["csv_out"]:
-        check_destination(options["csv_out"], overwrite=options["overwrite"])
-    folder = Path(options["out"]) if options["out"] else None
+        csv_out = check_destination(options["csv_out"], overwrite=options["overwrite"])
+    folder = Path(os.path.abspath(options["out"])) if options["out"] else None
     tables = _read_all(methods, found_paths, options)
     _check_names(tables)
     if folder is not None:
         _make(folder)
     talk = Talk(quiet=options["quiet"], events=options["events"] == "json")
-    asked = (options["engine"], options["workers"], options["scheduler"])
+    asked = tuple(options[name] for name in ("engine", "workers", "scheduler", "patience"))
     with open_engine(*asked) as engine:
         cells = [
             [
@@ -104,7 +107,7 @@ def compare(words: tuple[str, ...], **options: Any) -> None:
             for table, path, source in zip(tables, found_paths, paths, strict=True)
         ]
     result = compared(cells)
-    _write(result, cells, folder, options)
+    _write(result, cells, folder, csv_out, overwrite=options["overwrite"])
     if options["as_json"]:
         found = comparison_object(result)
         say_json(found)
@@ -112,7 +115,7 @@ def compare(words: tuple[str, ...], **options: Any) -> None:
     say_lines(comparison_lines(result))
     if folder is not None:
         say()
-        say(f"folder: {folder}")
+        say(f"folder: {options['out']}")
 
 
 def _split(words: Sequence[str]) -> tuple[list[str], list[str]]:
@@ -230,13 +233,15 @@ def _write(
     result: Comparison,
     cells: Sequence[Sequence[Cell]],
     folder: Path | None,
-    options: dict[str, Any],
+    csv_out: Path | None,
+    *,
+    overwrite: bool,
 ) -> None:
     from fsframe.store import place_file
 
     text = "\n".join(csv_lines(result)) + "\n"
-    if options["csv_out"]:
-        place_file(options["csv_out"], text.encode(), overwrite=options["overwrite"])
+    if csv_out is not None:
+        place_file(csv_out, text.encode(), overwrite=overwrite)
     if folder is not None:
         # These two are made from the run files beside them, anew at every call.
         place_file(folder / "results.csv", text.encode(), overwrite=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -102,7 +103,8 @@ def _run(results: list[StageText | dict[str, Any]]) -> None:
     if options["dry_run"]:
         say(str(chain))
         return
-    csv_out = options["csv_out"]
+    # Absolute: a plugin may change the current folder.
+    csv_out = os.path.abspath(options["csv_out"]) if options["csv_out"] else None
     record, out = run_protocol(chain, "evaluate", texts, also_written=[csv_out], **options)
     found = recorded_evaluation(record)
     if csv_out:

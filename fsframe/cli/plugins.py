@@ -24,7 +24,8 @@ def plugins(as_json: bool, traceback: bool) -> None:
     """List the plugins and what became of each.
 
     FSFRAME_PLUGINS=a,b loads only these, FSFRAME_BLOCK=a,b all but these; FSFRAME_STRICT=1 stops at
-    the first that fails; FSFRAME_TRACE=1 tells each step.
+    the first that fails; FSFRAME_TRACE=1 tells each step; FSFRAME_IMPORT_TIMEOUT=60 gives imports
+    60 s each in place of 30.
 
     \b
     Example:

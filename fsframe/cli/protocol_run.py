@@ -100,6 +100,7 @@ def run_protocol(
     FsframeError
         As reading and running say.
     """
+    from fsframe.cli.finished import answer_of_this, likely_answer
     from fsframe.cli.run_file import run_path
     from fsframe.reading import find_table
     from fsframe.store import check_destination
@@ -111,12 +112,15 @@ def run_protocol(
     if not options["no_out"]:
         named = options["out"]
         out = Path(named) if named else run_path(path, [name, *(text.name for text in texts)])
-    for written in (out, *also_written):
+    found = None if out is None else likely_answer(out, chain, options)
+    for written in also_written:
         if written is not None:
             check_destination(written, overwrite=options["overwrite"])
     talk = Talk(quiet=options["quiet"], events=options["events"] == "json")
     table = read_data(str(path), **options)
     for warning in table.warnings:
         talk.note(warning)
-    record = run_chain(chain, table, out, options, talk=talk, path=path, source=data)
+    record = answer_of_this(found, out, chain, table, talk)
+    if record is None:
+        record = run_chain(chain, table, out, options, talk=talk, path=path, source=data)
     return record, out

@@ -46,7 +46,7 @@ def resume(run: str, **options: Any) -> None:
     Example:
       fsframe resume parkinsons.immigrate-npfs.h5 --workers 4
     """
-    from fsframe.checkpoints import Manifest, units_folder
+    from fsframe.checkpoints import units_folder
 
     out = Path(run.rstrip("/").removesuffix(".units"))
     folder = units_folder(out)
@@ -68,11 +68,7 @@ def resume(run: str, **options: Any) -> None:
             say(f"note: {out} is finished already", err=True)
         _show(record, out, options["as_json"])
         return
-    if not (folder / "manifest").is_file():
-        raise StoreError(
-            f"there is nothing to resume: {folder} holds nothing finished; start the run again"
-        )
-    manifest = Manifest.read(folder / "manifest")
+    manifest = _manifest(folder)
     csv_out = _also_asked(manifest, out, options)
     options = {**options, "csv_out": None if csv_out is None else str(csv_out)}
     finished = _finished(out, manifest, overwrite=options["overwrite"])
@@ -82,6 +78,24 @@ def resume(run: str, **options: Any) -> None:
 
         protocol_csv(record, csv_out, overwrite=options["overwrite"])
     _show(record, out, options["as_json"])
+
+
+def _manifest(folder: Path) -> Manifest:
+    from fsframe.checkpoints import Manifest
+
+    try:
+        manifest = Manifest.of_folder(folder)
+    except StoreError as error:
+        raise StoreError(
+            f"{error}, and so is its copy: give the command of the run again, which says whether "
+            "what is finished can be used"
+        ) from error
+    if manifest is None:
+        raise StoreError(
+            f"there is nothing to resume: {folder} does not say of which run it is; give the "
+            "command of the run again"
+        )
+    return manifest
 
 
 def _also_asked(manifest: Manifest, out: Path, options: dict[str, Any]) -> Path | None:

@@ -18,6 +18,8 @@ import click
 
 from fsframe.cli.progress import ProgressLine
 from fsframe.cli.saying import say, say_error, say_json
+from fsframe.cli.tracebacks import traceback_option
+from fsframe.cli.written import note_written, written_words
 from fsframe.errors import FsframeError
 
 if TYPE_CHECKING:
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
     from fsframe.run import Progress
     from fsframe.store import RunRecord
 
-__all__ = ["READING", "Talk", "engine_options", "run_chain"]
+__all__ = ["READING", "Talk", "engine_options", "run_chain", "this_command"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -61,10 +63,18 @@ _OPTIONS = (
         "--scheduler", metavar="ADDRESS", help="Of a dask cluster, such as tcp://10.0.0.1:8786."
     ),
     click.option(
+        "--patience",
+        type=click.FloatRange(min=0, min_open=True, max=1e9),
+        metavar="SECONDS",
+        help="How long a worker, or a scheduler, may give no sign of life before the run goes on "
+        "without it. [default: 60]",
+    ),
+    click.option(
         "--events",
         type=click.Choice(["json"]),
         help="Tell what happens on stderr as JSON, one object a line, in place of progress.",
     ),
+    traceback_option,
     click.option(
         "--restart", is_flag=True, help="Throw away what an interrupted run of this file has left."
     ),
@@ -124,6 +134,11 @@ class Talk:
             self._line.close()
 
 
+def this_command() -> str:
+    """The command of this process, as it would be typed."""
+    return shlex.join(["fsframe", *sys.argv[1:]])
+
+
 def run_chain(
     chain: Chain,
     table: Dataset,
@@ -136,7 +151,7 @@ def run_chain(
     command: str | None = None,
     engine: Engine | None = None,
 ) -> RunRecord:
-    """The record of `chain` on `table`, left at `out`; stopped by Ctrl-C and SIGTERM without loss.
+    """The record of `chain` on `table`, left at `out`; stopped by signals without loss.
 
     Parameters
     ----------
@@ -161,10 +176,13 @@ def run_chain(
     from fsframe.executors import open_engine
     from fsframe.recording import open_checkpoint
 
-    command = shlex.join(["fsframe", *sys.argv[1:]]) if command is None else command
+    command = this_command() if command is None else command
     seed, overwrite = options.get("seed", 0), bool(options.get("overwrite"))
-    asked = (options.get("engine"), options.get("workers"), options.get("scheduler"))
+    names = ("engine", "workers", "scheduler", "patience")
+    asked = tuple(options.get(name) for name in names)
     with open_engine(*asked) if engine is None else contextlib.nullcontext(engine) as engine:
+        if engine is not None:
+            engine.tell = talk.note
         checkpoint = None
         if out is not None:
             checkpoint = open_checkpoint(
@@ -217,8 +235,13 @@ def run_chain(
             if checkpoint is not None and checkpoint.n_parts:
                 talk.note(_way_on(checkpoint))
             raise
+        except KeyboardInterrupt:
+            # A stage has caught the signal, or it came in between.
+            _stop(signal.SIGINT, engine, checkpoint, talk)
         finally:
             talk.close()
+    if out is not None:
+        note_written(out)
     talk.event("end", run_file=None if out is None else str(out))
     return record
 
@@ -245,8 +268,8 @@ def _stop(
 ) -> NoReturn:
     """Keep what is finished, say how to go on, and end the process, whatever is being computed."""
     with contextlib.suppress(ValueError):
-        for each in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(each, signal.SIG_IGN)
+        for each in _STOPPING:
+            signal.signal(each, _deaf)
     talk.close()
     problem = ""
     if engine is not None:
@@ -258,20 +281,31 @@ def _stop(
         except FsframeError as error:
             problem = str(error)
     kept = 0 if checkpoint is None else checkpoint.n_parts
+    if checkpoint is not None and checkpoint.finished:
+        note_written(checkpoint.out)
     name = signal.Signals(number).name
     if talk.events:
         talk.event("stopped", signal=name, kept=kept, problem=problem)
     else:
         if problem:
             say_error(problem)
-        word = "interrupted" if number == signal.SIGINT else "told to stop"
-        rest = _way_on(checkpoint) if checkpoint is not None and kept else "nothing was written"
+        word = "interrupted" if number == signal.SIGINT else f"told to stop ({name})"
+        rest = _way_on(checkpoint) if checkpoint is not None and kept else written_words()
         say_error(f"{word}; {rest}")
     with contextlib.suppress(OSError):
         sys.stdout.flush()
         sys.stderr.flush()
     # A thread in compiled code cannot be asked to end; everything that matters is on disk.
     os._exit(128 + number)
+
+
+_STOPPING = tuple(
+    getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
+)
+
+
+def _deaf(number: int, frame: FrameType | None) -> None:
+    """Not SIG_IGN: of a signal that has come already Python would complain on stderr."""
 
 
 class _Told(BaseException):
@@ -316,17 +350,33 @@ def _stoppable(work: Callable[[], R], stop: Callable[[int], NoReturn]) -> R:
 
 @contextlib.contextmanager
 def _signals_raise() -> Iterator[None]:
-    """SIGINT and SIGTERM raise `_Told` in this thread, if it is the main one."""
+    """SIGINT, SIGTERM and SIGHUP raise `_Told` in this thread, if it is the main one."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
 
     def tell(number: int, _: FrameType | None) -> None:
+        # Signals come in bursts: what is being put in order now must not be interrupted.
+        for each in _STOPPING:
+            signal.signal(each, _deaf)
         raise _Told(number)
 
-    before = {number: signal.signal(number, tell) for number in (signal.SIGINT, signal.SIGTERM)}
+    before = {}
+    for number in _STOPPING:
+        # One that is ignored, as nohup does with SIGHUP, goes on being ignored.
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            before[number] = signal.signal(number, tell)
     try:
         yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+    except _Told:
+        raise
+    except BaseException:
+        _restore(before)
+        raise
+    else:
+        _restore(before)
+
+
+def _restore(handlers: Mapping[int, Any]) -> None:
+    for number, handler in handlers.items():
+        signal.signal(number, signal.SIG_DFL if handler is None else handler)

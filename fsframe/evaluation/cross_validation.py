@@ -28,7 +28,7 @@ from fsframe.evaluation.folds import (
 from fsframe.evaluation.grid import ChainGrid
 from fsframe.params import choice, either, integer, listing, optional, param, text
 from fsframe.recurring import Recurring
-from fsframe.resampling import select_resamples
+from fsframe.resampling import select_resamples, too_many
 from fsframe.run import Run
 from fsframe.selection import Selection, rank_by_score
 from fsframe.selector import Selector
@@ -111,6 +111,9 @@ class CrossValidation(WrappingSelector):
     )
 
     def check_parameters(self) -> Iterator[str]:
+        if self.scheme == "folds":
+            splits = self.folds * self.repeats
+            yield from too_many(splits, f"folds={self.folds} with repeats={self.repeats}")
         if self.top is not None:
             yield "top is for the chain under study (base), which decides what is kept"
         if self.scheme != "folds" and (self.folds, self.repeats) != (10, 10):

@@ -19,7 +19,7 @@ from fsframe.evaluation.grid import ChainGrid
 from fsframe.params import choice, either, flag, integer, listing, param, real, text
 from fsframe.recurring import Recurring
 from fsframe.registry import stability_metrics
-from fsframe.resampling import select_resamples
+from fsframe.resampling import select_resamples, too_many
 from fsframe.run import Run
 from fsframe.selection import Selection, rank_by_score
 from fsframe.selector import Selector
@@ -92,6 +92,7 @@ class StabilityStudy(WrappingSelector):
     )
 
     def check_parameters(self) -> Iterator[str]:
+        yield from too_many(self.n, f"n={self.n}")
         if self.top is not None:
             yield "top is for the chain under study (base), which decides what is kept"
         if self.resample == "subsample" and self.fraction == 1.0:

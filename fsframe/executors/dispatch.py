@@ -87,18 +87,24 @@ class Dispatcher:
         Raises
         ------
         EngineError
-            If workers died three times over the same resamples, or the engine is lost.
+            If workers died three times over the same resamples, a worker has other versions than
+            this process, or the engine is lost.
         FsframeError, Exception
             What a worker raised.
         """
         engine = self._engine
         waiting = deque(gaps)
+        if waiting:
+            engine.admit(self._call.software)
         table = engine.share_table(self._data.matrix, split(self._data))
         call = engine.share(self._call)
         last = time.monotonic()
         try:
             while waiting or self._again or self._pending:
                 self._fill(waiting, table, call, room)
+                if not self._pending:
+                    # Nobody is there to hand work to; `stalled` says when to give up.
+                    time.sleep(_TICK)
                 done, _ = wait(self._pending, timeout=_TICK, return_when=FIRST_COMPLETED)
                 engine.check()
                 yield from self._take(done, table, call)
@@ -119,7 +125,7 @@ class Dispatcher:
         room: Callable[[int], bool],
     ) -> None:
         """Keep every worker busy, and one task ready for each."""
-        while len(self._pending) < (2 if self._batches.known else 1) * self._engine.workers:
+        while self._engine.ready and len(self._pending) < self._most():
             alone = [job for job in (*self._again, *self._pending.values()) if job.suspect]
             if alone and self._pending:
                 # So that a job that kills its worker takes no other down with it.
@@ -138,6 +144,9 @@ class Dispatcher:
             if middle < stop:
                 waiting.appendleft((middle, stop))
             self._submit(_Job(start, middle), table, call)
+
+    def _most(self) -> int:
+        return (2 if self._batches.known else 1) * self._engine.workers
 
     def _submit(self, job: _Job, table: hold, call: hold) -> None:
         references = [
@@ -172,6 +181,8 @@ class Dispatcher:
                 dead.append(job)
                 reason = error
                 continue
+            if answer.differing:
+                raise EngineError(answer.differing)
             if answer.lacking:
                 self._again.append(attrs.evolve(job, whole=job.whole | set(answer.lacking)))
                 continue

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
 from typing import Any
 
 from fsframe.errors import RequestError
 from fsframe.executors.sharing import hold
 
-__all__ = ["ENGINES", "Engine", "as_engine", "open_engine"]
+__all__ = ["ENGINES", "PATIENCE", "Engine", "as_engine", "open_engine"]
 
 ENGINES = ("serial", "processes", "dask")
+PATIENCE = 60.0
+"""Seconds for which a worker may be silent before others do its work, unless told otherwise."""
 
 
 class Engine:
@@ -42,6 +44,8 @@ class Engine:
     def __init__(self, executor: Executor, workers: int | None = None) -> None:
         self.executor = executor
         self._workers = workers
+        self.tell: Callable[[str], None] = lambda _: None
+        """Is told of what happens to workers, for people."""
         # The matrix too, so that its id stays its own.
         self._tables: dict[int, tuple[Any, hold]] = {}
 
@@ -73,6 +77,22 @@ class Engine:
     def reference(self, held: hold, *, whole: bool) -> Any:
         """How a task names a held value; `whole` if the worker has said that it lacks it."""
         return held.parcel if whole else held.shared
+
+    def admit(self, needed: Mapping[str, str]) -> None:
+        """See to it that no worker has other versions than `needed`, before work starts.
+
+        Workers that are not told beforehand say so themselves, with the first task.
+
+        Raises
+        ------
+        EngineError
+            Naming the workers that differ, and in what.
+        """
+
+    @property
+    def ready(self) -> bool:
+        """Whether there is a worker to hand work to, now."""
+        return True
 
     def replace_lost(self) -> bool:
         """Put new workers in the place of dead ones; False where that is not ours to do."""
@@ -138,7 +158,10 @@ def as_engine(executor: Engine | Executor) -> Engine:
 
 @contextlib.contextmanager
 def open_engine(
-    kind: str | None = None, workers: int | None = None, scheduler: str | None = None
+    kind: str | None = None,
+    workers: int | None = None,
+    scheduler: str | None = None,
+    patience: float | None = None,
 ) -> Iterator[Engine | None]:
     """The engine that is asked for, closed in the end; None computes here, one after the other.
 
@@ -151,6 +174,9 @@ def open_engine(
         Processes to start; as many as this process may use processors by default.
     scheduler : str, optional
         Address of a dask scheduler, such as ``tcp://10.0.0.1:8786``.
+    patience : float, optional
+        Seconds for which a worker or a scheduler may be silent before the run goes on without it;
+        60 by default.
 
     Raises
     ------
@@ -169,14 +195,17 @@ def open_engine(
             f"a number of workers is for the engine processes, not {chosen}"
             + (": a cluster has the workers it has" if chosen == "dask" else "")
         )
+    if patience is not None and not 0 < patience < float("inf"):
+        raise RequestError(f"patience must be a number of seconds above 0, not {patience!r}")
     if chosen == "serial":
         yield None
         return
     engine: Engine
+    seconds = PATIENCE if patience is None else float(patience)
     if chosen == "processes":
         from fsframe.executors.processes import ProcessEngine
 
-        engine = ProcessEngine(workers)
+        engine = ProcessEngine(workers, seconds)
     else:
         if not scheduler:
             raise RequestError(
@@ -185,7 +214,7 @@ def open_engine(
             )
         from fsframe.executors.cluster import connect
 
-        engine = connect(scheduler)
+        engine = connect(scheduler, seconds)
     try:
         with engine:
             yield engine

@@ -4,11 +4,30 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from concurrent.futures import Future, wait
 from typing import Any, TypeVar
 
-__all__ = ["within"]
+__all__ = ["asked", "within"]
 
 T = TypeVar("T")
+
+
+def asked(function: Callable[..., T], *arguments: Any, **options: Any) -> Future[T]:
+    """A future of what `function` returns or raises, from a thread that keeps no program alive.
+
+    >>> asked(int, "7").result(60)
+    7
+    """
+    future: Future[T] = Future()
+
+    def ask() -> None:
+        try:
+            future.set_result(function(*arguments, **options))
+        except BaseException as error:
+            future.set_exception(error)
+
+    threading.Thread(target=ask, daemon=True).start()
+    return future
 
 
 def within(seconds: float, function: Callable[..., T], *arguments: Any, **options: Any) -> T:
@@ -23,20 +42,8 @@ def within(seconds: float, function: Callable[..., T], *arguments: Any, **option
     Traceback (most recent call last):
     TimeoutError: no answer within 0.01 s
     """
-    found: list[T] = []
-    raised: list[BaseException] = []
-
-    def ask() -> None:
-        try:
-            found.append(function(*arguments, **options))
-        except BaseException as error:
-            raised.append(error)
-
-    thread = threading.Thread(target=ask, daemon=True)
-    thread.start()
-    thread.join(seconds)
-    if raised:
-        raise raised[0]
-    if not found:
+    future = asked(function, *arguments, **options)
+    wait([future], seconds)
+    if not future.done():
         raise TimeoutError(f"no answer within {seconds:g} s")
-    return found[0]
+    return future.result()

@@ -11,6 +11,8 @@ import sys
 import threading
 from multiprocessing import connection, parent_process
 
+from fsframe.lasting_stream import LastingStream
+
 __all__ = ["start_worker"]
 
 _THREAD_VARIABLES = (
@@ -32,6 +34,8 @@ def start_worker() -> None:
     task needs is imported now, not in the first task's time.
     """
     # Results go to stdout; what a plugin prints while it works must not mix with them.
+    # Whoever listened to the parent may be gone; that is no fault of what prints here.
+    sys.stderr = LastingStream(sys.stderr)  # type: ignore[assignment]
     sys.stdout = sys.stderr
     for name in _THREAD_VARIABLES:
         os.environ[name] = "1"

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import pickle
+import socket
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Any
 
@@ -18,6 +19,7 @@ from fsframe.checkpoints.selections import pack_selections, reduced, unpack_sele
 from fsframe.dataset import Dataset
 from fsframe.errors import FsframeError, PluginError, RequestError
 from fsframe.executors.sharing import Lacking, Parcel, Shared, fetch
+from fsframe.executors.versions import differences, found_here, refusal
 from fsframe.run import Run
 from fsframe.selection import Selection
 
@@ -37,7 +39,8 @@ class Table:
 class Call:
     """What all tasks of one call of `select_resamples` have in common, besides the table.
 
-    A chain travels as its canonical text, and the worker looks its names up in its own registry.
+    A chain travels as its canonical text, and the worker looks its names up in its own registry;
+    `software` are the versions of everything that it will find there, as they must be.
     """
 
     base: Any
@@ -53,6 +56,7 @@ class Call:
     parts: frozenset[str]
     draws: Any = None
     upstream: bytes | None = None
+    software: Mapping[str, str] = attrs.field(factory=dict)
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -66,11 +70,15 @@ class Task:
 
 @attrs.frozen(kw_only=True, eq=False)
 class Answer:
-    """The packed results of a task, and the seconds they took; or the tokens that were lacking."""
+    """The packed results of a task, and the seconds they took; or why there are none.
+
+    That is the tokens that were lacking, or a sentence about versions that differ.
+    """
 
     content: bytes = b""
     seconds: float = 0.0
     lacking: tuple[str, ...] = ()
+    differing: str = ""
 
 
 def portable(base: Any) -> Any:
@@ -186,9 +194,23 @@ def work(table: Shared | Parcel, call: Shared | Parcel, task: Task) -> Answer:
             lacking.append(error.token)
     if lacking:
         return Answer(lacking=tuple(lacking))
+    asked: Call = fetch(call)
+    differing = _differing(asked)
+    if differing:
+        return Answer(differing=differing)
     prepared = _prepare(table, call)
     local = isinstance(table, Shared) and table.pid == os.getpid()
-    return _sendable(lambda: _work(prepared, fetch(call), task, one_thread=not local))
+    return _sendable(lambda: _work(prepared, asked, task, one_thread=not local))
+
+
+def _differing(call: Call) -> str:
+    """What is wrong with the versions here; nothing in most cases. Looked at once for each call."""
+    told: str | None = vars(call).get("differing")
+    if told is None:
+        found = differences(call.software, found_here(call.software))
+        told = refusal(f"process {os.getpid()} on {socket.gethostname()}", found) if found else ""
+        vars(call)["differing"] = told
+    return told
 
 
 def _work(prepared: Prepared, call: Call, task: Task, *, one_thread: bool) -> Answer:

@@ -13,7 +13,7 @@ from fsframe.dataset import Dataset
 from fsframe.errors import RequestError
 from fsframe.params import choice, flag, integer, optional, param, real
 from fsframe.recurring import Recurring
-from fsframe.resampling import select_resamples
+from fsframe.resampling import select_resamples, too_many
 from fsframe.run import Run
 from fsframe.selection import Selection, rank_by_score
 from fsframe.wrapping import Base, WrappingSelector
@@ -110,6 +110,7 @@ class Ensemble(WrappingSelector):
 
     def check_parameters(self) -> Iterator[str]:
         """Parameters that the chosen aggregate would ignore are refused."""
+        yield from too_many(self.n, f"n={self.n}")
         halves = self.aggregate == "stability"
         for name, given in (
             ("threshold", self.threshold is not None),

@@ -11,6 +11,7 @@ import attrs
 from fsframe.dataset import Dataset
 from fsframe.errors import RequestError
 from fsframe.params import choice, flag, integer, optional, param, real
+from fsframe.resampling import too_many
 from fsframe.run import Run
 from fsframe.selection import Selection
 from fsframe.wrapping import Base, WrappingSelector
@@ -170,6 +171,13 @@ class Npfs(WrappingSelector):
     def check_parameters(self) -> Iterator[str]:
         """Parameters that the chosen null or `of` would ignore are refused."""
         permuting = self.null == "permutation"
+        made, how = self.resamples, f"n={self.resamples}"
+        if permuting and self.permutations is not None:
+            made, how = (
+                made * (self.permutations + 1),
+                f"{how} with {self.permutations:.6g} permutations",
+            )
+        yield from too_many(made, how)
         for name, given in (
             ("permutations", self.permutations is not None),
             ("compare", self.compare != "centred"),

@@ -166,15 +166,48 @@ def test_a_damaged_unit_file_is_told_and_computed_again(interrupted):
     assert os.listdir(interrupted.parent) == ["run.h5"]
 
 
-def test_units_without_a_manifest_and_damaged_manifests_are_refused(interrupted):
-    manifest = units_folder(interrupted) / "manifest"
-    content = manifest.read_bytes()
-    manifest.write_bytes(content[:-1])
-    with pytest.raises(StoreError, match="damaged"):
+@pytest.mark.parametrize("name", ["manifest", "manifest-copy"])
+@pytest.mark.parametrize("how", ["cut", "changed", "gone"])
+def test_a_damaged_manifest_costs_no_unit(interrupted, name, how):
+    path = units_folder(interrupted) / name
+    content = path.read_bytes()
+    with open_checkpoint(CHAIN, table(), 0, interrupted) as before:
+        whole = before.n_parts
+    path.unlink()
+    if how != "gone":
+        path.write_bytes(content[:-1] if how == "cut" else b"F" + content[1:])
+    checkpoint = open_checkpoint(CHAIN, table(), 0, interrupted)
+    assert checkpoint.n_parts == whole
+    assert path.read_bytes() == content
+    assert [name in note for note in checkpoint.notes] == ([] if how == "gone" else [True])
+    record = CHAIN.run(table(), out=interrupted, checkpoint=checkpoint)
+    assert record.digests() == CHAIN.run(table()).digests()
+    assert os.listdir(interrupted.parent) == ["run.h5"]
+
+
+def test_units_of_which_nothing_says_of_what_are_refused_and_left(interrupted):
+    folder = units_folder(interrupted)
+    units = sorted(folder.glob("units-*"))
+    for name in ("manifest", "manifest-copy"):
+        (folder / name).write_bytes((folder / name).read_bytes()[:-1])
+    with pytest.raises(StoreError, match=r"is damaged.*and so is its copy.*--restart"):
         CHAIN.run(table(), out=interrupted)
-    manifest.unlink()
-    with pytest.raises(StoreError, match="not the manifest that says of what"):
+    for name in ("manifest", "manifest-copy"):
+        (folder / name).unlink()
+    with pytest.raises(StoreError, match=f"holds {len(units)} files of finished units"):
         CHAIN.run(table(), out=interrupted)
+    assert sorted(folder.glob("units-*")) == units
+    CHAIN.run(table(), out=interrupted, restart=True)
+    assert os.listdir(interrupted.parent) == ["run.h5"]
+
+
+def test_damaged_manifests_without_a_unit_are_in_nobodys_way(out):
+    folder = units_folder(out)
+    folder.mkdir()
+    for name in ("manifest", "manifest-copy"):
+        (folder / name).write_bytes(b"nothing")
+    CHAIN.run(table(), out=out)
+    assert os.listdir(out.parent) == ["run.h5"]
 
 
 def test_a_second_run_on_one_run_file_is_told_who_holds_it(out):

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import attrs
 import pytest
@@ -199,7 +200,7 @@ def test_a_lock_left_by_a_dead_process_is_taken_even_if_its_number_is_in_use_aga
 
 
 def test_a_lock_from_another_machine_is_respected_and_says_how_to_remove_it(tmp_path):
-    leave_lock(tmp_path, host="elsewhere", pid=77)
+    leave_lock(tmp_path, host="elsewhere", boot="another", pid=77)
     with pytest.raises(StoreError, match=r"process 77 on elsewhere.*remove .*lock"):
         FolderLock.take(tmp_path)
 
@@ -218,6 +219,39 @@ def test_a_live_process_is_respected_where_the_file_system_has_no_locks(tmp_path
 def test_a_lock_file_without_sense_that_nobody_holds_is_taken(tmp_path, content):
     (tmp_path / "lock").write_text(content)
     FolderLock.take(tmp_path).release()
+
+
+def test_a_dead_lock_does_not_survive_a_new_name_of_the_machine(tmp_path):
+    """As a requeued job finds it: the same start of the same machine, under another name."""
+    leave_lock(tmp_path, host="before", pid=2**22 + 1)
+    FolderLock.take(tmp_path).release()
+    leave_lock(tmp_path, host="before", started="1")
+    FolderLock.take(tmp_path).release()
+
+
+def test_a_lock_of_another_container_is_dead_only_if_the_kernel_has_let_it_go(
+    tmp_path, monkeypatch
+):
+    leave_lock(tmp_path, host="container", space="pid:[1]", pid=7)
+    FolderLock.take(tmp_path).release()
+    leave_lock(tmp_path, host="container", space="pid:[1]", pid=7)
+    # Where the file system has no locks, nobody can tell: the number means another process there.
+    monkeypatch.setattr("fsframe.checkpoints.lock._system_lock", lambda descriptor: None)
+    with pytest.raises(StoreError, match=r"process 7 on container.*remove .*lock"):
+        FolderLock.take(tmp_path)
+
+
+def test_a_lock_of_this_machine_is_respected_whatever_the_machine_is_called(tmp_path, monkeypatch):
+    with subprocess.Popen(["sleep", "60"]) as other:
+        started = Path(f"/proc/{other.pid}/stat").read_text().rpartition(")")[2].split()[19]
+        leave_lock(tmp_path, host="before", pid=other.pid, started=started)
+        monkeypatch.setattr("fsframe.checkpoints.lock._system_lock", lambda descriptor: None)
+        with pytest.raises(StoreError, match=f"process {other.pid} on before"):
+            FolderLock.take(tmp_path)
+        other.kill()
+        os.waitid(os.P_PID, other.pid, os.WEXITED | os.WNOWAIT)
+        # Dead, though nobody has collected it yet.
+        FolderLock.take(tmp_path).release()
 
 
 def test_of_many_processes_at_once_exactly_one_gets_the_lock(tmp_path):

@@ -18,6 +18,7 @@ collect_ignore = ["importable"]
 
 # Spawned workers are given this path, and find `executor_bases` there.
 sys.path.insert(0, str(Path(__file__).with_name("importable")))
+sys.path.insert(0, str(Path(__file__).parent))
 
 
 @pytest.fixture(scope="session")

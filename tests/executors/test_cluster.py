@@ -1,21 +1,18 @@
-"""A real cluster on this machine: a scheduler and two worker processes, some of them killed."""
+"""A scheduler and two workers on this machine, some of them killed."""
 
 from __future__ import annotations
 
-import json
 import os
 import signal
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import Executor, Future
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from cluster_for_tests import Cluster
 from executor_bases import Deadly, Noise
 
 from fsframe.chain import Chain
@@ -29,48 +26,6 @@ from fsframe.run import Run
 pytest.importorskip("distributed", reason="dask.distributed is not installed")
 
 CHAIN = Chain.parse("mim:top=6 npfs:n=20,permutations=3,alpha=0.2")
-
-
-class Cluster:
-    """A scheduler and workers, each a process of its own."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        address = folder / "scheduler.json"
-        self.scheduler = self._start(
-            "scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--no-show",
-            "--scheduler-file", str(address),
-        )  # fmt: skip
-        while not address.exists() or '"address"' not in address.read_text():
-            assert self.scheduler.poll() is None, "the scheduler did not start"
-            time.sleep(0.02)
-        self.address: str = json.loads(address.read_text())["address"]
-        self.workers = [self._worker(), self._worker()]
-
-    def _worker(self) -> subprocess.Popen[bytes]:
-        options = ["--nthreads", "1", "--no-nanny", "--no-dashboard", "--host", "127.0.0.1"]
-        return self._start("worker", self.address, *options)
-
-    def _start(self, what: str, *arguments: str) -> subprocess.Popen[bytes]:
-        importable = str(Path(__file__).with_name("importable"))
-        return subprocess.Popen(
-            [sys.executable, "-m", f"distributed.cli.dask_{what}", *arguments],
-            cwd=self.folder,
-            env={**os.environ, "PYTHONPATH": importable, "OPENBLAS_NUM_THREADS": "1"},
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
-
-    def wait_for(self, engine, workers: int) -> None:
-        give_up = time.monotonic() + 600
-        while sum(engine._client.nthreads().values()) != workers:
-            assert time.monotonic() < give_up, "the workers did not come"
-            time.sleep(0.05)
-
-    def stop(self) -> None:
-        for process in (*self.workers, self.scheduler):
-            process.kill()
-            process.wait()
 
 
 @pytest.fixture(scope="module")
@@ -124,7 +79,7 @@ def test_a_worker_killed_in_mid_run_is_survived_to_the_same_bits(cluster, bits, 
         assert bits(base, table, counts, run) == alone
         assert killed
         cluster.workers[0].wait()
-        cluster.workers[0] = cluster._worker()
+        cluster.workers[0] = cluster.worker()
         cluster.wait_for(engine, 2)
 
 
@@ -139,7 +94,7 @@ def test_every_worker_killed_in_mid_run_is_survived_when_others_come(cluster, bi
                 worker.kill()
                 worker.wait()
                 killed.append(worker.pid)
-                cluster.workers[place] = cluster._worker()
+                cluster.workers[place] = cluster.worker()
 
     with open_engine(scheduler=cluster.address) as engine:
         cluster.wait_for(engine, 2)
@@ -162,7 +117,7 @@ def test_resamples_that_kill_every_worker_are_named(cluster, bits, table, counts
             while not stop:
                 for place, worker in enumerate(cluster.workers):
                     if worker.poll() is not None:
-                        cluster.workers[place] = cluster._worker()
+                        cluster.workers[place] = cluster.worker()
                 time.sleep(0.05)
 
         keeper = threading.Thread(target=keep_two)
@@ -194,8 +149,13 @@ class DeafClient:
     def get_executor(self, **_):
         return Silent()
 
-    def nthreads(self):
-        return {"a": 2}
+    def scheduler_info(self):
+        self.asked += 1
+        facts = {"nthreads": 2, "last_seen": self.asked, "local_directory": "there"}
+        return {"workers": dict.fromkeys(self.at_work, facts)}
+
+    def run(self, function, *arguments, workers, **_):
+        return {workers[0]: function(*arguments)}
 
     def scatter(self, value, **_):
         return SimpleNamespace(status="finished")
@@ -212,23 +172,24 @@ class DeafClient:
     [
         (DeafClient({"a": []}), "idle, but tasks do not come back"),
         (DeafClient({}), "no worker for 0.2 s"),
-        (DeafClient({"a": ["x"]}, answers=False), r"does not answer \(no answer within 0\.1 s\)"),
+        (DeafClient({"a": ["x"]}, answers=False), r"does not answer \(no answer within 0\.3 s\)"),
     ],
 )
 def test_a_cluster_that_does_nothing_for_us_is_told_and_not_waited_for(
     monkeypatch, bits, table, counts, client, reason
 ):
-    for name, seconds in (("QUIET", 0.1), ("LOOK", 0.01), ("ALONE", 0.2), ("ANSWER", 0.1)):
+    for name, seconds in (("QUIET", 0.1), ("LOOK", 0.01), ("ALONE", 0.2)):
         monkeypatch.setattr(f"fsframe.executors.cluster._{name}_SECONDS", seconds)
     monkeypatch.setattr("fsframe.executors.dispatch._TICK", 0.01)
-    with ClusterEngine(client, owned=False) as engine, pytest.raises(EngineError, match=reason):
+    engine = ClusterEngine(client, owned=False, patience=0.3)
+    with engine, pytest.raises(EngineError, match=reason):
         bits(Noise(), table, counts, Run(executor=engine))
     assert client.asked
 
 
 def test_a_table_that_does_not_arrive_is_told(monkeypatch, bits, table, counts):
     monkeypatch.setattr("fsframe.executors.cluster._SEND_SECONDS", 0.1)
-    client = DeafClient({})
+    client = DeafClient({"a": []})
     client.scatter = lambda *_, **__: threading.Event().wait()  # type: ignore[method-assign]
     with (
         ClusterEngine(client, owned=False) as engine,

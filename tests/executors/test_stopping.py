@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
@@ -64,7 +65,7 @@ def started(folder: Path, *arguments: str) -> subprocess.Popen[str]:
     )
 
 
-def stopped(folder: Path, number: int, *arguments: str, done: int = 8) -> dict:
+def stopped(folder: Path, number: int, *arguments: str, done: int = 8, times: int = 1) -> dict:
     """The last event of a run that is sent a signal when it has done so many resamples."""
     process = started(folder, *arguments)
     assert process.stderr is not None
@@ -73,7 +74,9 @@ def stopped(folder: Path, number: int, *arguments: str, done: int = 8) -> dict:
         if event["event"] == "progress" and event["done"] >= done:
             break
     # To the whole group, as a terminal does it.
-    os.killpg(process.pid, number)
+    for _ in range(times):
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, number)
     rest = process.communicate(timeout=600)[1].splitlines()
     assert process.returncode == 128 + number
     found: dict = json.loads(rest[-1])
@@ -91,12 +94,17 @@ def plain_digests(folder: Path) -> dict[str, str]:
 
 
 @pytest.mark.parametrize(
-    ("number", "engine"), [(signal.SIGINT, ()), (signal.SIGTERM, ("--workers", "2"))]
+    ("number", "engine", "times"),
+    [
+        (signal.SIGINT, (), 20),
+        (signal.SIGTERM, ("--workers", "2"), 1),
+        (signal.SIGHUP, (), 1),
+    ],
 )
 def test_a_stopped_run_keeps_what_is_finished_and_resume_gives_the_same_bits(
-    folder, number, engine
+    folder, number, engine, times
 ):
-    last = stopped(folder, number, "chain", *SLOW, *engine)
+    last = stopped(folder, number, "chain", *SLOW, *engine, times=times)
     assert last["event"] == "stopped"
     assert last["signal"] == signal.Signals(number).name
     assert last["kept"] >= 8

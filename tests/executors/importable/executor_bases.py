@@ -110,3 +110,31 @@ def array_flags(shared) -> list[tuple[bool, bool]]:
 
     arrays = [value for value in fetch(shared) if isinstance(value, np.ndarray)]
     return [(a.flags.writeable, a.flags.aligned and a.ctypes.data % 64 == 0) for a in arrays]
+
+
+@attrs.frozen(kw_only=True)
+class Traced(Noise):
+    """Leaves the number of the process that computes it."""
+
+    folder: str
+
+    def select(self, data, upstream=None, run=None):
+        (Path(self.folder) / str(os.getpid())).touch()
+        return super().select(data, upstream, run)
+
+
+def stop_here() -> None:
+    os.kill(os.getpid(), signal.SIGSTOP)
+
+
+def half_an_answer() -> None:
+    """Begin to write an answer as a worker of a process pool does, and die."""
+    import struct
+    import sys
+
+    frame = sys._getframe()
+    while "result_queue" not in frame.f_locals:
+        frame = frame.f_back
+    writer = frame.f_locals["result_queue"]._writer
+    os.write(writer.fileno(), struct.pack("!i", 1 << 20) + b"half")
+    os.kill(os.getpid(), signal.SIGKILL)

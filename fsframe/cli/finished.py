@@ -1,0 +1,95 @@
+"""A command whose answer is there already: killed before it showed it, or given again."""
+
+from __future__ import annotations
+
+import contextlib
+import shlex
+from collections.abc import Mapping
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fsframe.errors import FsframeError, StoreError
+
+if TYPE_CHECKING:
+    from fsframe.chain import Chain
+    from fsframe.cli.running import Talk
+    from fsframe.dataset import Dataset
+    from fsframe.store import RunRecord
+
+__all__ = ["answer_of_this", "likely_answer"]
+
+
+def likely_answer(out: Path, chain: Chain, options: Mapping[str, Any]) -> RunRecord | None:
+    """The record at `out`, if all but the table is that of this command; None if nothing is there.
+
+    Raises
+    ------
+    StoreError
+        If the file is of something else, or `out` cannot be written.
+    """
+    from fsframe.store import check_destination, load_run
+
+    if options["overwrite"] or options["restart"] or not out.is_file():
+        check_destination(out, overwrite=options["overwrite"])
+        return None
+    try:
+        record = load_run(out)
+    except FsframeError:
+        record = None
+    if record is None or not _same_request(record, chain, options):
+        check_destination(out)
+    return record
+
+
+def answer_of_this(
+    record: RunRecord | None, out: Path | None, chain: Chain, table: Dataset, talk: Talk
+) -> RunRecord | None:
+    """`record`, if it was made from `table`; what an interrupted attempt has left beside it goes.
+
+    Raises
+    ------
+    StoreError
+        If it was made from another table.
+    """
+    from fsframe.recording import open_checkpoint
+    from fsframe.store import check_destination
+
+    if record is None or out is None:
+        return None
+    if record.data.sha256 != table.sha256:
+        check_destination(out)
+    with contextlib.suppress(StoreError):
+        open_checkpoint(chain, table, record.seed or 0, out, overwrite=True).finish()
+    talk.note(
+        f"{out} is the answer to this very request, and is shown; --overwrite computes it again"
+    )
+    return record
+
+
+def _same_request(record: RunRecord, chain: Chain, options: Mapping[str, Any]) -> bool:
+    """Whether chain, seed, memory bound and everything that may change a bit are the same."""
+    from fsframe.checkpoints.manifest import software
+    from fsframe.cli.running import this_command
+
+    if (record.chain, record.seed) != (str(chain), options["seed"]):
+        return False
+    if _memory(record.command) != _memory(this_command()):
+        return False
+    here, there = software(chain), dict(record.environment)
+    there["python"] = ".".join(there.get("python", "").split(".")[:2])
+    return all(there.get(name) == version for name, version in here.items())
+
+
+def _memory(command: str) -> list[str]:
+    """The values of ``--memory`` in a command.
+
+    >>> _memory("fsframe chain mim on t.csv --memory 2GB"), _memory("fsframe chain --memory=1GB")
+    (['2GB'], ['1GB'])
+    """
+    try:
+        words = shlex.split(command)
+    except ValueError:
+        return []
+    split = [part for word in words for part in (word.split("=", 1) if "--" in word else [word])]
+    return [after for word, after in pairwise(split) if word == "--memory"]

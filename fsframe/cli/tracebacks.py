@@ -1,0 +1,41 @@
+"""Whether the user wants to see where in the code an error came about."""
+
+from __future__ import annotations
+
+import traceback
+
+import click
+
+from fsframe.errors import FsframeError
+
+__all__ = ["begin", "told_traceback", "traceback_option"]
+
+_wanted = False
+
+
+def begin() -> None:
+    """No traceback is wanted until a command says so."""
+    global _wanted
+    _wanted = False
+
+
+def _take(context: click.Context, parameter: click.Parameter, value: bool) -> None:
+    global _wanted
+    _wanted = _wanted or value
+
+
+traceback_option = click.option(
+    "--traceback",
+    is_flag=True,
+    expose_value=False,
+    callback=_take,
+    help="After an error, also show where in the code it came about.",
+)
+"""The option ``--traceback``, of the program and of the commands that run methods."""
+
+
+def told_traceback(error: FsframeError) -> str:
+    """The traceback to show for an error; empty if none is wanted."""
+    if not _wanted:
+        return ""
+    return error.detail or "".join(traceback.format_exception(error))

@@ -1,0 +1,132 @@
+"""Importing a stranger's module: bounded in time, and an interrupt stays an interrupt."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import sys
+import threading
+from collections.abc import Iterator, Mapping
+from types import FrameType
+
+from fsframe.errors import PluginError
+
+__all__ = ["TIMEOUT_VARIABLE", "interrupted", "strangers_import"]
+
+TIMEOUT_VARIABLE = "FSFRAME_IMPORT_TIMEOUT"
+"""Seconds that importing a plugin may take; 0 means no bound."""
+
+_DEFAULT_SECONDS = 30.0
+
+
+class _TooLong(BaseException):
+    """The time is over; no `except Exception` of a stranger shall stop this."""
+
+
+def interrupted(error: BaseException) -> bool:
+    """Whether `error` is an interrupt (Ctrl-C), or what a module has made of one.
+
+    >>> try:
+    ...     try:
+    ...         raise KeyboardInterrupt
+    ...     except BaseException:
+    ...         raise ImportError("kernels are missing")
+    ... except ImportError as error:
+    ...     interrupted(error)
+    True
+    """
+    seen: set[int] = set()
+    found: BaseException | None = error
+    while found is not None and id(found) not in seen:
+        if isinstance(found, KeyboardInterrupt):
+            return True
+        seen.add(id(found))
+        found = found.__cause__ or found.__context__
+    return False
+
+
+@contextlib.contextmanager
+def strangers_import(
+    share: float = 1.0, environ: Mapping[str, str] | None = None
+) -> Iterator[None]:
+    """Around an import of a stranger's module.
+
+    What it prints goes to stderr, the current folder is afterwards what it was, and its time is
+    bounded.
+
+    Parameters
+    ----------
+    share : float
+        Times the seconds of ``FSFRAME_IMPORT_TIMEOUT`` (30).
+    environ : mapping, optional
+        Where that is read; `os.environ` by default.
+
+    Raises
+    ------
+    PluginError
+        If it takes longer.
+    KeyboardInterrupt
+        If it was interrupted, whatever the module has made of that.
+
+    Notes
+    -----
+    The bound is a signal to the main thread (SIGALRM). It ends loops and waits of Python code; not
+    compiled code that never returns to the interpreter, nor a module that catches everything in a
+    loop of its own, nor an import in another thread or where there are no such signals (Windows).
+    """
+    try:
+        folder = os.getcwd()
+    except OSError:
+        folder = ""
+    seconds = share * _seconds(os.environ if environ is None else environ)
+    try:
+        # Results go to stdout; what a module prints at import must not mix with them.
+        with contextlib.redirect_stdout(sys.stderr), _alarm(seconds):
+            yield
+    except _TooLong:
+        raise PluginError(
+            f"importing it took longer than {seconds:g} s, so it was given up ({TIMEOUT_VARIABLE} "
+            "sets another bound)"
+        ) from None
+    except BaseException as error:
+        if interrupted(error):
+            raise KeyboardInterrupt from error
+        raise
+    finally:
+        if folder:
+            with contextlib.suppress(OSError):
+                if os.getcwd() != folder:
+                    os.chdir(folder)
+
+
+def _seconds(environ: Mapping[str, str]) -> float:
+    text = environ.get(TIMEOUT_VARIABLE, "").strip()
+    try:
+        seconds = float(text) if text else _DEFAULT_SECONDS
+    except ValueError:
+        return _DEFAULT_SECONDS
+    return seconds if 0 <= seconds < 1e9 else _DEFAULT_SECONDS
+
+
+@contextlib.contextmanager
+def _alarm(seconds: float) -> Iterator[None]:
+    """Raise `_TooLong` in this thread after so many seconds, as far as that is possible."""
+    main = threading.current_thread() is threading.main_thread()
+    if not (main and seconds and hasattr(signal, "setitimer")):
+        yield
+        return
+
+    def ring(number: int, frame: FrameType | None) -> None:
+        raise _TooLong
+
+    before = signal.signal(signal.SIGALRM, ring)
+    # Again and again: a module may have a `finally` that waits as well.
+    left, again = signal.setitimer(signal.ITIMER_REAL, seconds, 1.0)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGALRM, signal.SIG_DFL if before is None else before)
+        if left:
+            signal.setitimer(signal.ITIMER_REAL, left, again)

@@ -1,0 +1,72 @@
+"""A stream that may lose its reader without costing the run."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from typing import Any, TextIO
+
+__all__ = ["LastingStream", "occupy_standard_streams"]
+
+
+class LastingStream:
+    """`stream` as it is, but what can no longer be written is dropped.
+
+    Examples
+    --------
+    >>> import os
+    >>> reading, writing = os.pipe()
+    >>> os.close(reading)
+    >>> stream = LastingStream(open(writing, "w", buffering=1))
+    >>> print("nobody reads this", file=stream)
+    >>> stream.close()
+    """
+
+    def __init__(self, stream: TextIO | None) -> None:
+        # Python has none where the shell has closed it.
+        self._stream = open(os.devnull, "w") if stream is None else stream  # noqa: SIM115
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    def write(self, text: str) -> int:
+        """Write `text`, if there is anybody to read it."""
+        try:
+            return self._stream.write(text)
+        except (OSError, ValueError):
+            self._to_nobody()
+            return len(text)
+
+    def writelines(self, lines: Any) -> None:
+        """Write some texts in the same way."""
+        for line in lines:
+            self.write(line)
+
+    def flush(self) -> None:
+        """Send on what was written, if there is anybody to read it."""
+        try:
+            self._stream.flush()
+        except (OSError, ValueError):
+            self._to_nobody()
+
+    def _to_nobody(self) -> None:
+        # Compiled code, worker processes and the interpreter's own end write there too.
+        with contextlib.suppress(OSError, ValueError):
+            nobody = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nobody, self._stream.fileno())
+            os.close(nobody)
+
+
+def occupy_standard_streams() -> None:
+    """Open the null device in the place of standard streams that the shell has closed.
+
+    The next file opened would take their number, and what compiled code says on stderr would be
+    written into it.
+    """
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            with contextlib.suppress(OSError):
+                # The lowest free number is this one.
+                os.open(os.devnull, os.O_RDWR)

@@ -1,0 +1,312 @@
+"""Signals to running commands, by the hundred; prints what came of them.
+
+    python tests/faults/signals.py --trials 200 --workers 0
+    python tests/faults/signals.py --trials 50 --workers 2 --command evaluate
+
+Each trial is a fork of this process that leads a session of its own and runs a command into a run
+file; a signal is sent at a random time to the process, to its whole group, or to one worker. Then
+the same command is given again, undisturbed. Counted are
+
+    lost       finished units on the disk that the second command did not take over
+    unequal    second commands whose results are not those of an undisturbed one
+    failed     second commands that did not end well
+    left       trials after which a process of the first was left running
+    hangs      first commands that had not ended 30 s after the signal
+    untrue     last words that were not so: units said to be kept, or nothing said to be written
+    tracebacks commands that ended in one
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import os
+import random
+import re
+import shutil
+import signal
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+os.environ.update(OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1")
+sys.path.insert(0, str(Path(__file__).parent / "tiny_plugin"))
+os.environ["PYTHONPATH"] = str(Path(__file__).parent / "tiny_plugin")
+
+TINY = "tiny:top=3,seconds=0.02"
+COMMANDS = {
+    "chain": ["chain", TINY, "npfs:n=10,permutations=2,alpha=0.2", "on", "table.csv"],
+    "evaluate": ["evaluate", TINY, "weighted-knn", "on", "table.csv", "--folds", "5",
+                 "--repeats", "5"],
+    "stability": ["stability", TINY, "on", "table.csv", "--n", "25"],
+    "compare": ["compare", f"{TINY} weighted-knn", "tiny:top=2 weighted-knn", "on", "table.csv",
+                "--folds", "4", "--repeats", "3", "--out", "all"],
+}  # fmt: skip
+SIGNALS = ("SIGKILL", "SIGTERM", "SIGINT", "SIGINT-burst", "SIGHUP", "SIGSTOP")
+TARGETS = ("parent", "group", "worker")
+_PATIENCE = 30.0
+_GRACE = 5.0
+
+
+def make_table(folder: Path) -> None:
+    chance = random.Random(3)
+    lines = [",".join([*(f"g{k}" for k in range(8)), "class"])]
+    for _ in range(40):
+        row = [chance.gauss(0, 1) for _ in range(8)]
+        lines.append(",".join([*map(repr, row), "ill" if row[0] > 0 else "well"]))
+    (folder / "table.csv").write_text("\n".join(lines))
+
+
+def forked(folder: Path, words: list[str], name: str) -> int:
+    """The process of a command that says what it says into NAME.out and NAME.err."""
+    child = os.fork()
+    if child:
+        return child
+    code = 70
+    try:
+        os.setsid()
+        os.chdir(folder)
+        for number, end in ((1, "out"), (2, "err")):
+            os.dup2(os.open(f"../{name}.{end}", os.O_WRONLY | os.O_CREAT | os.O_TRUNC), number)
+        sys.stdout, sys.stderr = open(1, "w", closefd=False), open(2, "w", closefd=False)  # noqa: SIM115
+        sys.argv = ["fsframe", *words]
+        for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(each, signal.SIG_DFL)
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        from fsframe.cli import main
+
+        try:
+            main(words)
+        except SystemExit as ended:
+            code = int(ended.code or 0)
+        sys.stdout.flush()
+        sys.stderr.flush()
+    finally:
+        os._exit(code)
+
+
+def wait_for(child: int, seconds: float) -> int | None:
+    """How a process ended, as `os.waitpid` says; None if it has not."""
+    give_up = time.monotonic() + seconds
+    while time.monotonic() < give_up:
+        pid, status = os.waitpid(child, os.WNOHANG)
+        if pid:
+            return status
+        time.sleep(0.005)
+    return None
+
+
+def members(session: int) -> list[int]:
+    """The processes of a session that are not dead."""
+    found = []
+    for entry in os.listdir("/proc"):
+        if not entry.isdigit():
+            continue
+        with contextlib.suppress(OSError, IndexError, ValueError):
+            facts = Path(f"/proc/{entry}/stat").read_text().rpartition(")")[2].split()
+            if int(facts[3]) == session and facts[0] not in "ZX":
+                found.append(int(entry))
+    return found
+
+
+def workers_of(parent: int) -> list[int]:
+    """The worker processes of a command."""
+    found = []
+    for pid in members(parent):
+        with contextlib.suppress(OSError):
+            if "spawn_main" in Path(f"/proc/{pid}/cmdline").read_text() and pid != parent:
+                found.append(pid)
+    return sorted(found)
+
+
+def disturb(child: int, kind: str, target: str, chance: random.Random) -> str:
+    """Send a signal; how it was sent."""
+    name, _, burst = kind.partition("-")
+    number = getattr(signal, name)
+    send: Callable[[int], None] = lambda n: os.kill(child, n)  # noqa: E731
+    if target == "group":
+        send = lambda n: os.killpg(child, n)  # noqa: E731
+    elif target == "worker":
+        found = workers_of(child)
+        if not found:
+            return "no worker yet"
+        one = chance.choice(found)
+        send = lambda n: os.kill(one, n)  # noqa: E731
+    with contextlib.suppress(ProcessLookupError):
+        for _ in range(5 if burst else 1):
+            send(number)
+            if burst:
+                time.sleep(chance.uniform(0, 0.01))
+        if name == "SIGSTOP":
+            time.sleep(chance.uniform(0.05, 0.3))
+            send(signal.SIGCONT)
+    return f"{kind} to {target}"
+
+
+def parts_on_disk(folder: Path) -> int:
+    """Finished resamples and stages in the folders of unfinished runs; damaged files are none."""
+    from fsframe.checkpoints.unit_files import read_index
+    from fsframe.errors import StoreError
+
+    found = 0
+    for path in folder.rglob("*.units/units-*"):
+        with contextlib.suppress(StoreError):
+            found += sum(unit.stop - unit.start for unit in read_index(path))
+    return found
+
+
+def result(folder: Path) -> str:
+    """The digests of all run files of a folder."""
+    from fsframe.store import load_run
+
+    return json.dumps({p.name: load_run(p).digests() for p in sorted(folder.rglob("*.h5"))
+                       if p.name != "results.h5"})  # fmt: skip
+
+
+def trial(
+    base: Path,
+    command: str,
+    workers: int,
+    kind: str,
+    target: str,
+    chance: random.Random,
+    whole: float,
+    counts: dict[str, Any],
+) -> None:
+    """One disturbed command, and the same again."""
+    folder = base / "run"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    make_table(folder)
+    (base / "first.err").unlink(missing_ok=True)
+    words = COMMANDS[command]
+    events = [*words, "--events", "json"]
+    engine = ["--workers", str(workers)] if workers else []
+    child = forked(folder, events + engine, "first")
+    begun = base / "first.err"
+    status = None
+    # Four of five come while it is at work, the others at any time before.
+    at_work = chance.random() < 0.8
+    give_up = time.monotonic() + (_PATIENCE if at_work else chance.uniform(0, 3.0))
+    while time.monotonic() < give_up and status is None:
+        if begun.is_file() and '"begin"' in begun.read_text():
+            break
+        status = wait_for(child, 0.01)
+    if status is None:
+        status = wait_for(child, chance.uniform(0, whole if at_work else 0.01))
+    how = "over before"
+    if status is None:
+        how = disturb(child, kind, target, chance)
+        status = wait_for(child, _PATIENCE)
+    what = f"{command}, {workers} workers, {how}"
+    counts["trials"] += 1
+    if status is None:
+        note(counts, "hangs", what)
+        os.killpg(child, signal.SIGKILL)
+        status = os.waitpid(child, 0)[1]
+    counts["stopped"] += status != 0
+    give_up = time.monotonic() + _GRACE
+    while members(child) and time.monotonic() < give_up:
+        time.sleep(0.02)
+    for pid in members(child):
+        note(counts, "left", f"{what}: {Path(f'/proc/{pid}/cmdline').read_text()[:80]!r}")
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    judge_words(base, folder, what, counts)
+    there = parts_on_disk(folder)
+    again = forked(folder, events, "second")
+    status = wait_for(again, 2 * _PATIENCE)
+    said = (base / "second.err").read_text()
+    if status != 0:
+        note(counts, "failed", f"{what}: {status}: {said[-300:]}")
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(again, signal.SIGKILL)
+        return
+    begun = [json.loads(line) for line in said.splitlines() if line.startswith('{"event": "begin"')]
+    taken = sum(event["kept"] for event in begun)
+    counts["kept"] += there
+    # Where the run file was there already, what was left beside it is of no use any more.
+    if begun and taken < there:
+        note(counts, "lost", f"{what}: {there - taken} of {there}", there - taken)
+    if result(folder) != counts["expected"][command]:
+        note(counts, "unequal", what)
+
+
+def judge_words(base: Path, folder: Path, what: str, counts: dict[str, Any]) -> None:
+    """Whether the last words of a command were so."""
+    said = (base / "first.err").read_text()
+    if "Traceback" in said or "Exception ignored" in said:
+        note(counts, "tracebacks", f"{what}: {said[-300:]}")
+    last = said.splitlines()[-1] if said.splitlines() else ""
+    there = parts_on_disk(folder)
+    if last.startswith('{"event": "stopped"') and json.loads(last)["kept"] != there:
+        note(counts, "untrue", f"{what}: {last}, {there} on disk")
+    kept = re.search(r"(\d+) finished resamples and stages are kept", last)
+    if kept and int(kept[1]) != there:
+        note(counts, "untrue", f"{what}: {last}, {there} on disk")
+    if "nothing was written" in last and (there or list(folder.rglob("*.h5"))):
+        note(counts, "untrue", f"{what}: {last}, {there} on disk")
+
+
+def note(counts: dict[str, Any], name: str, example: str, number: int = 1) -> None:
+    counts[name] += number
+    if len(counts["examples"]) < 8:
+        counts["examples"].append(f"{name}: {example}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--trials", type=int, default=40)
+    parser.add_argument("--seconds", type=float, default=1e9, help="begin no trial after so many")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--workers", type=int, default=0)
+    parser.add_argument("--command", choices=sorted(COMMANDS), action="append")
+    options = parser.parse_args()
+    chance = random.Random(options.seed)
+    base = Path(tempfile.mkdtemp(prefix="fsframe-signals-"))
+    names = ("trials", "stopped", "kept", "lost", "unequal", "failed", "left", "hangs", "untrue",
+             "tracebacks")  # fmt: skip
+    counts: dict[str, Any] = {**dict.fromkeys(names, 0), "examples": [], "expected": {}}
+    began = time.perf_counter()
+    # Everything is imported once.
+    from fsframe.chain import Chain
+
+    Chain.parse("tiny npfs:n=3,permutations=2 weighted-knn")
+    commands = options.command or sorted(COMMANDS)
+    whole = {}
+    engine = ["--workers", str(options.workers)] if options.workers else []
+    try:
+        for command in commands:
+            folder = base / "plain"
+            folder.mkdir()
+            make_table(folder)
+            words = [*COMMANDS[command], *engine, "--events", "json"]
+            child, said, start = forked(folder, words, "plain"), base / "plain.err", None
+            while (status := wait_for(child, 0.01)) is None:
+                if start is None and said.is_file() and '"begin"' in said.read_text():
+                    start = time.perf_counter()
+            assert status == 0, said.read_text()
+            assert start is not None
+            whole[command] = time.perf_counter() - start
+            counts["expected"][command] = result(folder)
+            shutil.rmtree(folder)
+        targets = TARGETS if options.workers else TARGETS[:2]
+        for number in range(options.trials):
+            if time.perf_counter() - began > options.seconds:
+                break
+            command = commands[number % len(commands)]
+            kind, target = chance.choice(SIGNALS), chance.choice(targets)
+            trial(base, command, options.workers, kind, target, chance, whole[command], counts)
+    finally:
+        shutil.rmtree(base, ignore_errors=True)
+    del counts["expected"]
+    counts["seconds"] = round(time.perf_counter() - began, 1)
+    print(json.dumps({"workers": options.workers, **counts}))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,250 @@
+"""Stages that exit, raise or move, readers that leave, and answers that are there already."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import attrs
+import numpy as np
+import pytest
+
+from fsframe.cli import main
+from fsframe.store import load_run
+
+UNRULY = Path(__file__).with_name("unruly_plugin")
+FSFRAME = [sys.executable, "-m", "fsframe"]
+AFTER = ["npfs", "--n", "4", "--permutations", "3", "--alpha", "0.2", "on", "table.csv"]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    generator = np.random.default_rng(3)
+    X = generator.normal(size=(40, 6))
+    lines = ["a,b,c,d,e,f,class"]
+    lines += [",".join([*map(str, row), "ill" if row[0] > 0 else "well"]) for row in X]
+    (tmp_path / "table.csv").write_text("\n".join(lines))
+    return tmp_path
+
+
+Done = subprocess.CompletedProcess[str]
+Command = Callable[..., Done]
+
+
+def apart(folder: Path, *words: str, **environ: str) -> Done:
+    """A command as a process of its own, for what would end or change this one."""
+    return subprocess.run(
+        [*FSFRAME, *words],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(UNRULY), "OPENBLAS_NUM_THREADS": "1", **environ},
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
+
+
+@pytest.fixture
+def fsframe(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys) -> Command:
+    """A command in this process, with the plugin as if it were installed."""
+    monkeypatch.syspath_prepend(str(UNRULY))
+    monkeypatch.setenv("PYTHONPATH", str(UNRULY))
+    monkeypatch.setattr("fsframe.registry._manager", None)
+
+    def run(*words: str) -> Done:
+        monkeypatch.chdir(folder)
+        monkeypatch.setattr(sys, "argv", ["fsframe", *words])
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as ended:
+            main(list(words))
+        out, err = capsys.readouterr()
+        return Done(words, int(ended.value.code or 0), out, err)
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("how", "says"),
+    [
+        ("exit", "it tried to end the program (SystemExit: 0)"),
+        ("raise", "RuntimeError: two lines?[2J"),
+        ("base", "OwnError: mine"),
+    ],
+)
+def test_whatever_a_stage_raises_is_named_and_what_was_finished_is_kept(folder, how, says, fsframe):
+    done = fsframe("chain", "mim:top=5", f"unruly:how={how}", "on", "table.csv")
+    assert done.returncode == 3
+    assert done.stdout == ""
+    assert f"fsframe: stage `unruly` of plugin `unruly` 0.1: {says}" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert "1 finished resamples and stages are kept" in done.stderr
+    [units] = folder.glob("*.units")
+    assert list(units.glob("units-*"))
+
+
+def test_a_traceback_is_shown_to_who_wants_it_from_a_worker_too(folder, fsframe):
+    words = ["unruly:how=raise", *AFTER]
+    done = fsframe("chain", *words, "--no-out", "--traceback")
+    assert done.returncode == 3
+    assert "unruly_stages.py" in done.stderr and "Traceback" in done.stderr
+    base = ["evaluate", "unruly:how=raise", "on", "table.csv", "--folds", "2", "--repeats", "1"]
+    done = fsframe("--traceback", *base, "--no-out", "--workers", "1")
+    assert done.returncode == 3
+    assert "unruly_stages.py" in done.stderr
+    assert "fsframe: stage `unruly` of plugin `unruly` 0.1: RuntimeError" in done.stderr
+
+
+def test_a_classifier_that_fails_when_it_predicts_is_named(folder, fsframe):
+    words = ["evaluate", "mim:top=2", "unruly-knn", "on", "table.csv", "--folds", "2", "--no-out"]
+    done = fsframe(*words, "--repeats", "1")
+    assert done.returncode == 3
+    assert "stage `unruly-knn` of plugin `unruly` 0.1: RuntimeError: no prediction" in done.stderr
+
+
+def test_a_stage_that_changes_the_folder_does_not_move_the_run_file(folder, fsframe):
+    done = fsframe("chain", "unruly:how=chdir", "on", "table.csv")
+    assert done.returncode == 0, done.stderr
+    assert (folder / "table.unruly.h5").is_file()
+    words = ["unruly:how=chdir", "on", "table.csv", "--folds", "2", "--repeats", "1"]
+    done = fsframe("evaluate", *words, "--csv", "folds.csv")
+    assert done.returncode == 0, done.stderr
+    assert (folder / "folds.csv").is_file()
+    done = fsframe("compare", "unruly:how=chdir", "mim:top=2", *words[1:], "--out", "all")
+    assert done.returncode == 0, done.stderr
+    assert len(list((folder / "all").glob("*.h5"))) == 3
+
+
+def test_an_import_that_changes_the_folder_does_not_either(folder):
+    done = apart(folder, "chain", "mim:top=2", "on", "table.csv", UNRULY_IMPORT="chdir")
+    assert done.returncode == 0, done.stderr
+    assert (folder / "table.mim.h5").is_file()
+
+
+def test_an_interrupt_is_not_blamed_on_the_plugin(folder):
+    for words, environ in (
+        (["unruly"], {"UNRULY_IMPORT": "interrupt"}),
+        (["unruly:how=interrupt"], {}),
+    ):
+        done = apart(folder, "chain", *words, "on", "table.csv", **environ)
+        assert done.returncode == 130, done.stderr
+        assert "interrupted" in done.stderr
+        assert "unruly" not in done.stderr.replace("table.unruly.h5", "")
+
+
+def test_a_plugin_that_loops_at_import_is_given_up_and_named(folder):
+    environ = {"UNRULY_IMPORT": "loop", "FSFRAME_IMPORT_TIMEOUT": "1"}
+    done = apart(folder, "plugins", **environ)
+    assert done.returncode == 0
+    [line] = [line for line in done.stdout.splitlines() if line.startswith("unruly")]
+    assert "failed" in line
+    assert "importing it took longer than 1 s" in done.stdout
+    asked = apart(folder, "chain", "unruly", "on", "table.csv", **environ)
+    assert asked.returncode == 3
+    assert "importing it took longer than 1 s" in asked.stderr
+
+
+@pytest.mark.parametrize("options", [["--events", "json"], []])
+def test_a_reader_of_stderr_that_leaves_does_not_end_the_run(folder, options):
+    words = ["chain", "unruly:how=print", *AFTER, "--json", *options]
+    reading, writing = os.pipe()
+    process = subprocess.Popen(
+        [*FSFRAME, *words],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(UNRULY)},
+        stdout=subprocess.PIPE,
+        stderr=writing,
+        text=True,
+    )
+    os.close(writing)
+    os.close(reading)
+    out, _ = process.communicate(timeout=300)
+    assert process.returncode == 0
+    assert json.loads(out)["chain"].startswith("unruly")
+    assert (folder / "table.unruly-npfs.h5").is_file()
+
+
+def test_a_closed_stderr_does_not_end_the_run_or_get_into_its_files(folder):
+    words = " ".join(["chain", "unruly:how=print", *AFTER, "--events", "json"])
+    line = f'"{sys.executable}" -m fsframe {words} 2>&-'
+    environ = {**os.environ, "PYTHONPATH": str(UNRULY)}
+    done = subprocess.run(
+        line, shell=True, cwd=folder, env=environ, capture_output=True, timeout=300
+    )
+    assert done.returncode == 0
+    load_run(folder / "table.unruly-npfs.h5")
+
+
+def test_the_same_command_finds_its_own_answer_and_shows_it(folder, fsframe):
+    for words in (
+        ["chain", "mim:top=3", *AFTER],
+        ["evaluate", "mim:top=2", "on", "table.csv", "--folds", "2", "--repeats", "1"],
+    ):
+        first = fsframe(*words)
+        assert first.returncode == 0, first.stderr
+        [file] = folder.glob("*.h5")
+        content = file.read_bytes()
+        again = fsframe(*words)
+        assert again.returncode == 0, again.stderr
+        assert again.stdout == first.stdout
+        assert "is the answer to this very request" in again.stderr
+        assert file.read_bytes() == content
+        file.unlink()
+
+
+def test_only_the_answer_to_the_very_request_is_shown(folder, fsframe):
+    words = ["chain", "mim:top=3", "on", "table.csv", "-o", "run.h5"]
+    assert fsframe(*words).returncode == 0
+    content = (folder / "run.h5").read_bytes()
+    others = [
+        ["chain", "mim:top=2", *words[2:]],
+        [*words, "--seed", "1"],
+        [*words, "--drop", "a"],
+        [*words, "--memory", "100MB"],
+        [*words, "--restart"],
+    ]
+    for other in others:
+        refused = fsframe(*other)
+        assert refused.returncode == 5, other
+        assert "there already and was left as it is" in refused.stderr
+    text = (folder / "table.csv").read_text()
+    (folder / "table.csv").write_text(text.replace("ill", "sick"))
+    assert fsframe(*words).returncode == 5
+    (folder / "table.csv").write_text(text)
+    (folder / "run.h5").write_bytes(content[:-7])
+    assert fsframe(*words).returncode == 5
+
+
+def test_an_answer_of_other_software_is_not_shown(folder, monkeypatch):
+    from fsframe.chain import Chain
+    from fsframe.cli.finished import likely_answer
+    from fsframe.dataset import Dataset
+    from fsframe.errors import StoreError
+    from fsframe.store import write_run
+
+    data = Dataset.from_arrays(np.random.default_rng(1).normal(size=(9, 3)), list("abcabcabc"))
+    chain, out = Chain.parse("mim:top=2"), folder / "run.h5"
+    chain.run(data, out=out)
+    options = {"overwrite": False, "restart": False, "seed": 0}
+    monkeypatch.setattr(sys, "argv", ["fsframe", "chain"])
+    assert likely_answer(out, chain, options) is not None
+    record = load_run(out)
+    older = attrs.evolve(record, environment={**record.environment, "numpy": "1.0"})
+    write_run(out, older, overwrite=True)
+    with pytest.raises(StoreError, match="there already"):
+        likely_answer(out, chain, options)
+
+
+def test_a_request_that_no_machine_can_hold_is_refused_with_its_size(folder, fsframe):
+    for words in (
+        ["chain", "unruly", "npfs:permutations=4294967296", "on", "table.csv"],
+        ["stability", "unruly", "on", "table.csv", "--n", "4294967296"],
+        ["evaluate", "unruly", "on", "table.csv", "--repeats", "4294967296"],
+    ):
+        done = fsframe(*words)
+        assert done.returncode == 2, done.stderr
+        assert ("fits, and" in done.stderr and "TiB" in done.stderr) or "GiB" in done.stderr
+    refused = fsframe("chain", "mim", "npfs:permutations=1e20", "on", "table.csv")
+    assert refused.returncode == 2
