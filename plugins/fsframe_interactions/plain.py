@@ -35,9 +35,7 @@ def fitted(table: NDArray[np.float64], tolerance: float = 1e-12) -> NDArray[np.f
         before = expected
         for axis in (2, 1, 0):  # n_ij·, n_i·k, n_·jk
             observed, have = table.sum(axis, keepdims=True), expected.sum(axis, keepdims=True)
-            expected = expected * np.divide(
-                observed, have, out=np.zeros_like(have), where=have > 0
-            )
+            expected = expected * np.divide(observed, have, out=np.zeros_like(have), where=have > 0)
         if np.abs(expected - before).max() <= tolerance * table.sum():
             break
     return expected

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from fsframe.bit_counts import LANES
 from fsframe.compiled import njit
 
-__all__ = ["MISSING", "Planes", "PlaneWriter", "plane_words"]
+__all__ = ["MISSING", "PlaneWriter", "Planes", "plane_words"]
 
 MISSING = 255
 """Code of a missing value."""
@@ -87,6 +87,7 @@ class PlaneWriter:
         self.levels: list[NDArray[np.int64]] = []
         self.stored: list[NDArray[np.int64]] = []
         self.margins: list[NDArray[np.int64]] = []
+        self.n_bytes = 0
 
     def add(self, codes: NDArray[np.uint8]) -> None:
         """Take in columns as (m, n) codes 0 … levels − 1 or MISSING; m = 8 but for the last."""
@@ -101,6 +102,7 @@ class PlaneWriter:
         margins = np.zeros((m, int(levels.max(initial=0)), len(self.sizes)), np.int64)
         _write(np.ascontiguousarray(codes), stored, self.starts, self.words, lanes, margins)
         self.parts.append(lanes.ravel())
+        self.n_bytes += lanes.nbytes + margins.nbytes
         self.depth.append(max(depth, 1))
         self.levels.append(levels)
         self.stored.append(stored)

@@ -66,9 +66,7 @@ def screen_tile(  # type: ignore[no-untyped-def]
     last = min(first + LANES, n_columns)
     rows = np.empty((max(1, depth[row_block] * LANES), n_words), np.uint64)
     starts = np.empty(LANES + 1, np.int64)
-    n_rows = gather_rows(
-        lanes, offsets[row_block], n_words, first, last, stored, rows, starts
-    )
+    n_rows = gather_rows(lanes, offsets[row_block], n_words, first, last, stored, rows, starts)
     largest = 1
     for block in range(first_block, last_block):
         largest = max(largest, depth[block])
@@ -81,9 +79,7 @@ def screen_tile(  # type: ignore[no-untyped-def]
     written = 0
     for block in range(first_block, last_block):
         if n_rows:
-            count_block(
-                rows, n_rows, lanes, offsets[block], depth[block], words, n_words, cells
-            )
+            count_block(rows, n_rows, lanes, offsets[block], depth[block], words, n_words, cells)
         for a in range(first, last):
             levels_a = levels[a]
             if levels_a < 2:

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
-__all__ = ["log_gamma_tail", "log_chi2_tail", "log_f_tail"]
+__all__ = ["log_chi2_tail", "log_f_tail", "log_gamma_tail"]
 
 
 def log_gamma_tail(shape: ArrayLike, x: ArrayLike) -> NDArray[np.float64]:
@@ -19,8 +19,8 @@ def log_gamma_tail(shape: ArrayLike, x: ArrayLike) -> NDArray[np.float64]:
 
     Notes
     -----
-    Where Q underflows, its continued fraction x^s e^−x / Γ(s) · 1/(x + 1 − s − 1(1 − s)/(x + 3 − s −
-    …)), three terms; x is then above 700, and the error far below 1e-6 for s up to 50.
+    Where Q underflows, its continued fraction x^s e^−x / Γ(s) · 1/(x + 1 − s − 1(1 − s)/(x + 3 − s
+    − …)), three terms; x is then above 600, and the error far below 1e-6 for s up to 50.
 
     Examples
     --------
