@@ -8,7 +8,8 @@ and 10 columns, and its median place; for additive labels the place and p of the
 which is no interaction. Power: share of tables in which the true pair has q ≤ 0.05. Level: share of
 all pairs with p ≤ 0.05 and 0.01 where no pair interacts, with its standard error over tables (pairs
 of one table are not independent), by χ² alone and as reported; and the share of tables with any
-pair of q ≤ 0.05.
+pair of q ≤ 0.05. Last, how often the pair of two main effects that add up on the scale of log odds
+is taken for an interaction because bins are coarse.
 """
 
 from __future__ import annotations
@@ -146,6 +147,13 @@ LEVEL: dict[str, Maker] = {
     "three classes, 200 rows": three_classes,
 }
 
+ADDING: dict[str, Maker] = {
+    "log odds 1 (x1 + x2)": logistic(1.0),
+    "log odds 1.5 (x1 + x2)": logistic(1.5),
+    "log odds 1.5 (x1 + x2), r = 0.5": logistic(1.5, 0.5),
+    "sign(x1 + x2)": additive,
+}
+
 
 def levels_of(make: Maker, bins: int, tables: int) -> dict[str, float]:
     shares = []
@@ -163,6 +171,12 @@ def levels_of(make: Maker, bins: int, tables: int) -> dict[str, float]:
     for name, value, se in zip(names, mean, error, strict=True):
         result |= {name: round(float(value), 5), f"{name}_se": round(float(se), 5)}
     return result
+
+
+def share_of_pair(make: Maker, bins: int, tables: int) -> dict[str, float]:
+    """How often the pair of both main effects, which only add up, has p ≤ 0.05 and 0.001."""
+    ps = np.array([place(found(make, seed, bins), (0, 1))[1] for seed in range(tables)])
+    return {"p_05": float(np.mean(ps <= 0.05)), "p_001": float(np.mean(ps <= 0.001))}
 
 
 def draw(levels: dict[str, dict[str, float]], path: str) -> None:
@@ -223,7 +237,16 @@ def main() -> None:
         for name, make in LEVEL.items():
             levels[name] = levels_of(make, bins, options.tables)
             print(bins, name, levels[name], flush=True)
-        report[f"bins={bins}"] = {"places": places, "power": power, "level": levels}
+        apparent = {}
+        for name, make in ADDING.items():
+            apparent[name] = share_of_pair(make, bins, options.tables)
+            print(bins, name, "pair that adds up", apparent[name], flush=True)
+        report[f"bins={bins}"] = {
+            "places": places,
+            "power": power,
+            "level": levels,
+            "pair_that_adds_up": apparent,
+        }
         if options.figure and bins == options.bins[-1]:
             draw(levels, options.figure)
     with GAMETES.open() as lines:

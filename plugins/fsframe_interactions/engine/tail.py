@@ -28,9 +28,11 @@ def log_gamma_tail(shape: ArrayLike, x: ArrayLike) -> NDArray[np.float64]:
     [-2.0, -5000.0]
     """
     s, value = np.broadcast_arrays(np.asarray(shape, float), np.asarray(x, float))
+    if not s.ndim:
+        return np.asarray(log_gamma_tail(s[None], value[None])[0])
     tail = special.gammaincc(s, value)
     small = tail < 1e-290
-    log = np.log(np.where(small, 1.0, tail))
+    log = np.asarray(np.log(np.where(small, 1.0, tail)))
     if small.any():
         s, value = s[small], value[small]
         depth = value + 5 - s
