@@ -102,7 +102,7 @@ class Interactions(Selector):
         100_000, integer(1), help="At most so many pairs, the best, are kept in the result."
     )
     calibrate: int = param(
-        5000,
+        1000,
         integer(0),
         help="For how many of the best pairs the mean of G² under main effects alone is simulated, "
         "where an expected count is below 50.",

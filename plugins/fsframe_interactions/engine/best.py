@@ -113,6 +113,10 @@ def best_pairs(planes: Planes, keep: int, largest_p: float, run: Run) -> Found:
     """
     counts = np.arange(planes.n_rows + 1, dtype=np.float64)
     xlogx = counts * np.log(np.maximum(counts, 1.0))
+    # Σ n_i log n_i − Σ n_ik log n_ik and n_ik / n_i of each column, for those without gaps.
+    of_level = planes.margins.sum(axis=2)
+    alone = xlogx[of_level].sum(axis=1) - xlogx[planes.margins].sum(axis=(1, 2))
+    shares = planes.margins / np.maximum(of_level, 1)[:, :, None]
     top_level = int(planes.levels.max(initial=1))
     most = max(1, (top_level - 1) ** 2 * (len(planes.words) - 2))
     freedom = np.arange(1, most + 1)
@@ -132,7 +136,8 @@ def best_pairs(planes: Planes, keep: int, largest_p: float, run: Run) -> Found:
         found = np.empty((len(pairs), 3))
         written = screen_tile(
             planes.lanes, planes.offsets, planes.depth, planes.words, planes.stored,
-            planes.levels, planes.margins, xlogx, least, row, first, last, pairs, found,
+            planes.levels, planes.margins, planes.class_sizes, xlogx, shares, alone, least,
+            row, first, last, pairs, found,
         )  # fmt: skip
         return pairs[:written].copy(), found[:written].copy()
 

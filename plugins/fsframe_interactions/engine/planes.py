@@ -35,8 +35,8 @@ class Planes:
         Block by block as (depth, n_words, 8).
     margins : (n_columns, most levels, n_classes) int64
         How often each level occurs in each class.
-    n_rows : int
-        Rows of the table, counts included.
+    class_sizes : (n_classes,) int64
+        Rows of each class, counts included.
     """
 
     words: NDArray[np.int64]
@@ -46,7 +46,12 @@ class Planes:
     depth: NDArray[np.int64]
     lanes: NDArray[np.uint64]
     margins: NDArray[np.int64]
-    n_rows: int
+    class_sizes: NDArray[np.int64]
+
+    @property
+    def n_rows(self) -> int:
+        """Rows of the table, counts included."""
+        return int(self.class_sizes.sum())
 
     @property
     def n_columns(self) -> int:
@@ -125,7 +130,7 @@ class PlaneWriter:
             depth=np.array(self.depth, np.int64),
             lanes=np.concatenate(self.parts),
             margins=margins,
-            n_rows=int(self.sizes.sum()),
+            class_sizes=self.sizes,
         )
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from fsframe.bit_counts import LANES
 from fsframe.compiled import njit
 from fsframe_interactions.engine.fit import deviance, fit, freedom, kirkwood
-from fsframe_interactions.engine.tables import complete_table, count_block, gather_rows
+from fsframe_interactions.engine.tables import count_block, gather_rows
 
 __all__ = ["FIT_ROUNDS", "FIT_TOLERANCE", "screen_tile"]
 
@@ -19,6 +19,57 @@ FIT_ROUNDS = 2000
 
 
 @njit()
+def _margins_with_gaps(  # type: ignore[no-untyped-def]
+    counts, both, levels_a, levels_b, classes, xlogx, of_a, of_b
+):
+    """What the margins add to the bound, the norm and the rows, where values are missing."""
+    of_a[: levels_a * classes] = 0.0
+    of_b[: levels_b * classes] = 0.0
+    for i in range(levels_a):
+        for j in range(levels_b):
+            for k in range(classes):
+                count = counts[(i * levels_b + j) * classes + k]
+                of_a[i * classes + k] += count
+                of_b[j * classes + k] += count
+    added, total = 0.0, 0.0
+    for k in range(classes):
+        size = 0.0
+        for i in range(levels_a):
+            size += of_a[i * classes + k]
+        added += xlogx[np.uintp(np.int64(size))]
+        total += size
+        for j in range(levels_b):
+            added -= xlogx[np.uintp(np.int64(of_b[j * classes + k]))]
+        for i in range(levels_a):
+            count = of_a[i * classes + k]
+            added -= xlogx[np.uintp(np.int64(count))]
+            # n_ik over the size of the class.
+            of_a[i * classes + k] = count / size if size > 0.0 else 0.0
+    added -= xlogx[np.uintp(np.int64(total))]
+    norm = 0.0
+    for j in range(levels_b):
+        of_j = 0.0
+        for k in range(classes):
+            of_j += of_b[j * classes + k]
+        added += xlogx[np.uintp(np.int64(of_j))]
+        if of_j > 0.0:
+            for k in range(classes):
+                of_b[j * classes + k] /= of_j
+    for i in range(levels_a):
+        of_i = 0.0
+        for j in range(levels_b):
+            of_i += both[i * levels_b + j]
+        added += xlogx[np.uintp(np.int64(of_i))]
+        if of_i > 0.0:
+            for j in range(levels_b):
+                share = 0.0
+                for k in range(classes):
+                    share += of_a[i * classes + k] * of_b[j * classes + k]
+                norm += both[i * levels_b + j] / of_i * share
+    return added, norm, total
+
+
+@njit()
 def screen_tile(  # type: ignore[no-untyped-def]
     lanes,
     offsets,
@@ -27,7 +78,10 @@ def screen_tile(  # type: ignore[no-untyped-def]
     stored,
     levels,
     margins,
+    class_sizes,
     xlogx,
+    shares,
+    alone,
     least,
     row_block,
     first_block,
@@ -41,8 +95,12 @@ def screen_tile(  # type: ignore[no-untyped-def]
     ----------
     lanes, offsets, depth, words, stored, levels, margins
         As in `fsframe_interactions.engine.planes.Planes`.
+    class_sizes : (n_classes,) int64
     xlogx : (n + 1,) float64
         x log x of every possible count.
+    shares, alone : (n_columns, most levels, n_classes), (n_columns,) float64
+        Of columns without missing values: the share n_ik / n_i of each class in each level, and
+        Σ n_i log n_i − Σ n_ik log n_ik.
     least : (most degrees of freedom + 1,) float64
         G² below which a pair of so many degrees of freedom is not reported; ascending.
     row_block, first_block, last_block : int
@@ -71,101 +129,92 @@ def screen_tile(  # type: ignore[no-untyped-def]
     for block in range(first_block, last_block):
         largest = max(largest, depth[block])
     cells = np.empty(max(1, largest * classes * n_rows * LANES), np.uint64)
-    space = np.empty((4, most_levels * most_levels * classes))
-    ij_space = np.empty(most_levels * most_levels)
-    ik_space = np.empty(most_levels * classes)
-    jk_space = np.empty(most_levels * classes)
-    of_k = np.empty(classes)
+    most = most_levels * most_levels * classes
+    counts, fitted = np.empty(most), np.empty(most)
+    both = np.empty(most_levels * most_levels)
+    of_a, of_b = np.empty(most_levels * classes), np.empty(most_levels * classes)
+    sizes = np.empty(classes)
+    whole, total = 0.0, 0.0
+    for k in range(classes):
+        # Of any column without missing values; the others count their own, pair by pair.
+        sizes[k] = class_sizes[k]
+        whole += xlogx[class_sizes[k]]
+        total += sizes[k]
+    whole -= xlogx[np.int64(total)]
     written = 0
     for block in range(first_block, last_block):
         if n_rows:
             count_block(rows, n_rows, lanes, offsets[block], depth[block], words, n_words, cells)
         for a in range(first, last):
-            levels_a = levels[a]
+            levels_a, stored_a = levels[a], stored[a]
             if levels_a < 2:
                 continue
+            at_row = starts[a - first]
             for b in range(max(a + 1, block * LANES), min((block + 1) * LANES, n_columns)):
-                levels_b = levels[b]
+                levels_b, stored_b = levels[b], stored[b]
                 if levels_b < 2:
                     continue
-                table = space[0][: levels_a * levels_b * classes].reshape(
-                    levels_a, levels_b, classes
-                )
                 lane = b - block * LANES
-                at_row = starts[a - first]
-                for i in range(stored[a]):
-                    for j in range(stored[b]):
-                        for k in range(classes):
+                row = levels_b * classes
+                for i in range(stored_a):
+                    for k in range(classes):
+                        rest = np.int64(margins[a, i, k])
+                        for j in range(stored_b):
                             place = ((j * classes + k) * n_rows + at_row + i) * LANES + lane
-                            table[i, j, k] = np.float64(np.int64(cells[place]))
-                complete_table(table, stored[a], stored[b], margins[a], margins[b])
+                            count = np.int64(cells[place])
+                            counts[i * row + j * classes + k] = count
+                            rest -= count
+                        if stored_b < levels_b:
+                            counts[i * row + stored_b * classes + k] = rest
+                if stored_a < levels_a:
+                    for j in range(levels_b):
+                        for k in range(classes):
+                            left = np.float64(margins[b, j, k])
+                            for i in range(stored_a):
+                                left -= counts[i * row + j * classes + k]
+                            counts[stored_a * row + j * classes + k] = left
 
-                # The bound: margins, and sums of x log x over the table and them.
-                of_ij = ij_space[: levels_a * levels_b].reshape(levels_a, levels_b)
-                of_ik = ik_space[: levels_a * classes].reshape(levels_a, classes)
-                of_jk = jk_space[: levels_b * classes].reshape(levels_b, classes)
-                of_ik[:] = 0.0
-                of_jk[:] = 0.0
+                # Sums of x log x over the table and the margins of both columns.
                 bound = 0.0
-                for i in range(levels_a):
-                    for j in range(levels_b):
-                        both = 0.0
-                        for k in range(classes):
-                            count = table[i, j, k]
-                            bound += xlogx[np.uintp(np.int64(count))]
-                            both += count
-                            of_ik[i, k] += count
-                            of_jk[j, k] += count
-                        of_ij[i, j] = both
-                        bound -= xlogx[np.uintp(np.int64(both))]
-                of_k[:] = 0.0
-                total = 0.0
-                for i in range(levels_a):
+                for cell in range(levels_a * levels_b):
                     size = 0.0
                     for k in range(classes):
-                        count = of_ik[i, k]
-                        bound -= xlogx[np.uintp(np.int64(count))]
-                        of_k[k] += count
+                        count = counts[cell * classes + k]
+                        bound += xlogx[np.uintp(np.int64(count))]
                         size += count
-                    bound += xlogx[np.uintp(np.int64(size))]
-                    if size > 0.0:
-                        for k in range(classes):
-                            of_ik[i, k] /= size
-                    total += size
-                for k in range(classes):
-                    bound += xlogx[np.uintp(np.int64(of_k[k]))]
-                for j in range(levels_b):
-                    size = 0.0
-                    for k in range(classes):
-                        count = of_jk[j, k]
-                        bound -= xlogx[np.uintp(np.int64(count))]
-                        size += count
-                    bound += xlogx[np.uintp(np.int64(size))]
-                    if size > 0.0:
-                        for k in range(classes):
-                            if of_k[k] > 0.0:
-                                of_jk[j, k] /= size * of_k[k]
+                    both[cell] = size
+                    bound -= xlogx[np.uintp(np.int64(size))]
                 norm = 0.0
-                for i in range(levels_a):
-                    for j in range(levels_b):
-                        share = 0.0
-                        for k in range(classes):
-                            share += of_ik[i, k] * of_jk[j, k]
-                        norm += of_ij[i, j] * share
-                if not total > 0.0:
+                if stored_a < levels_a and stored_b < levels_b:
+                    rows_known = total
+                    bound += alone[a] + alone[b] + whole
+                    for i in range(levels_a):
+                        for j in range(levels_b):
+                            share = 0.0
+                            for k in range(classes):
+                                share += shares[a, i, k] * shares[b, j, k] / sizes[k]
+                            norm += both[i * levels_b + j] * share
+                else:
+                    bound_more, norm, rows_known = _margins_with_gaps(
+                        counts, both, levels_a, levels_b, classes, xlogx, of_a, of_b
+                    )
+                    bound += bound_more
+                if not rows_known > 0.0:
                     continue
-                bound -= xlogx[np.uintp(np.int64(total))]
-                bound = 2.0 * (bound + total * np.log(norm))
                 # A little room for rounding: what is left out must be below.
-                if bound + 1e-9 * total < least[1]:
+                bound = 2.0 * (bound + rows_known * np.log(norm)) + 1e-9 * rows_known
+                if bound < least[1]:
                     continue
 
-                expected = space[1][: levels_a * levels_b * classes].reshape(
-                    levels_a, levels_b, classes
-                )
+                shape = (levels_a, levels_b, classes)
+                table = counts[: levels_a * row].reshape(shape)
+                expected = fitted[: levels_a * row].reshape(shape)
+                of_ij = both[: levels_a * levels_b].reshape((levels_a, levels_b))
+                of_ik = of_a[: levels_a * classes].reshape((levels_a, classes))
+                of_jk = of_b[:row].reshape((levels_b, classes))
                 kirkwood(table, of_ij, of_ik, of_jk, expected)
                 free = freedom(of_ij, of_ik, of_jk)
-                if free == 0 or bound + 1e-9 * total < least[free]:
+                if free == 0 or bound < least[free]:
                     continue
                 fit(of_ij, of_ik, of_jk, expected, FIT_TOLERANCE, FIT_ROUNDS)
                 g2 = deviance(table, expected)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from fsframe.compiled import njit
@@ -9,7 +11,7 @@ from fsframe_interactions.engine.fit import deviance, fit, kirkwood
 from fsframe_interactions.engine.screen import FIT_ROUNDS, FIT_TOLERANCE
 from fsframe_interactions.engine.tables import pair_counts
 
-__all__ = ["canonical", "simulate_pairs"]
+__all__ = ["binomial", "canonical", "simulate_pairs"]
 
 _ROUNDS = 200
 _TOLERANCE = 1e-5
@@ -70,6 +72,47 @@ def canonical(table, of_ij, of_ik, of_jk, ordered):  # type: ignore[no-untyped-d
 
 
 @njit()
+def binomial(n, p):  # type: ignore[no-untyped-def]
+    """One binomial draw, in time that does not grow with n.
+
+    Below n p = 10 by inversion (`numpy.random.binomial`, compiled, whose time does grow), else by
+    transformed rejection with squeeze: Hörmann 1993, J. Stat. Comput. Simul. 46:101, BTRS.
+    """
+    if p > 0.5:
+        return n - binomial_of_half(n, 1.0 - p)
+    return binomial_of_half(n, p)
+
+
+@njit()
+def binomial_of_half(n, p):  # type: ignore[no-untyped-def]
+    """`binomial` for p ≤ ½."""
+    if n * p < 10.0:
+        return np.int64(np.random.binomial(n, p))
+    q = 1.0 - p
+    spread = math.sqrt(n * p * q)
+    b = 1.15 + 2.53 * spread
+    a = -0.0873 + 0.0248 * b + 0.01 * p
+    c = n * p + 0.5
+    squeeze = 0.92 - 4.2 / b
+    alpha = (2.83 + 5.1 / b) * spread
+    odds = math.log(p / q)
+    mode = math.floor((n + 1) * p)
+    height = math.lgamma(mode + 1.0) + math.lgamma(n - mode + 1.0)
+    while True:
+        u = np.random.random() - 0.5
+        v = np.random.random()
+        us = 0.5 - abs(u)
+        k = math.floor((2.0 * a / us + b) * u + c) if us > 0.0 else -1.0
+        if k < 0.0 or k > n:
+            continue
+        if us >= 0.07 and v <= squeeze:
+            return np.int64(k)
+        v = math.log(max(v, 1e-300) * alpha / (a / (us * us) + b))
+        if v <= height - math.lgamma(k + 1.0) - math.lgamma(n - k + 1.0) + (k - mode) * odds:
+            return np.int64(k)
+
+
+@njit()
 def simulate_pairs(  # type: ignore[no-untyped-def]
     lanes, offsets, words, stored, levels, margins, pairs, n_simulated, seed, means
 ):
@@ -124,7 +167,7 @@ def simulate_pairs(  # type: ignore[no-untyped-def]
                             left = 0
                             continue
                         share = chances[i, j, k] / rest if rest > 0.0 else 0.0
-                        some = left if share >= 1.0 else np.random.binomial(left, share)
+                        some = left if share >= 1.0 else binomial(left, share)
                         drawn[i, j, k] = some
                         left -= some
                         rest -= chances[i, j, k]

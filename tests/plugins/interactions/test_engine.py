@@ -13,6 +13,7 @@ from fsframe_interactions import plain
 from fsframe_interactions.calibration import calibrated
 from fsframe_interactions.engine.best import best_pairs
 from fsframe_interactions.engine.fit import deviance, fit, freedom, kirkwood
+from fsframe_interactions.engine.sparse import binomial
 from fsframe_interactions.engine.tail import log_chi2_tail, log_f_tail, log_gamma_tail
 from fsframe_interactions.levels import column_codes, planes_of
 
@@ -54,7 +55,7 @@ def poisson_deviance(table: np.ndarray) -> float:
 
 
 @pytest.mark.parametrize(
-    ("classes", "missing", "n"), [(2, 0.0, 150), (3, 0.0, 150), (2, 0.15, 150), (4, 0.2, 40)]
+    ("classes", "missing", "n"), [(2, 0.0, 150), (3, 0.0, 150), (2, 0.15, 150), (3, 0.2, 110)]
 )
 def test_every_pair_agrees_with_the_plain_method(classes, missing, n):
     data = mixed_table(5, n, classes, missing)
@@ -177,6 +178,18 @@ def test_simulated_mean_is_that_of_tables_drawn_from_the_fit():
     error = np.std(drawn) / np.sqrt(2000)
     assert abs(ratio[0] * found.freedom[0] - np.mean(drawn)) < 4 * error
     assert ratio[0] > 1.05  # Sparse: χ² alone would say too much.
+
+
+@pytest.mark.parametrize(("n", "p"), [(40, 0.1), (60, 0.3), (900, 0.02), (900, 0.7), (25, 0.5)])
+def test_binomial_draws_follow_the_binomial(n, p):
+    drawn = np.array([binomial(n, p) for _ in range(4000)])
+    of_law = stats.binom(n, p)
+    assert drawn.min() >= 0 and drawn.max() <= n
+    edges = np.unique(of_law.ppf(np.linspace(0.05, 0.95, 10)))
+    cells = np.diff(np.concatenate([[0], of_law.cdf(edges), [1]]))
+    observed = np.bincount(np.searchsorted(edges, drawn), minlength=len(cells))
+    # The draws are not seeded here: one run in a million fails.
+    assert stats.chisquare(observed, 4000 * cells).pvalue > 1e-6
 
 
 def test_tails_agree_with_scipy_and_go_on_where_it_underflows():
