@@ -43,8 +43,8 @@ event.register("numba:compile", _Announcer())
 def njit(**options: Any) -> Callable[[F], F]:
     """A decorator that compiles a function on its first call and keeps the machine code on disk.
 
-    What is kept serves until any module of the function's folder changes: a kernel contains those
-    of other modules that it calls.
+    What is kept serves until any module of the function's folder, or `fsframe.bit_counts`, changes:
+    a kernel contains those of other modules that it calls.
 
     Parameters
     ----------
@@ -81,6 +81,7 @@ def njit(**options: Any) -> Callable[[F], F]:
 
 @lru_cache
 def _stamp(folder: Path) -> tuple[tuple[str, int, int], ...]:
-    """Name, time of change and size of every module of a folder."""
-    found = [(path.name, path.stat()) for path in sorted(folder.glob("*.py"))]
+    """Name, time of change and size of every module of a folder, and of the shared bit counts."""
+    shared = Path(__file__).with_name("bit_counts.py")
+    found = [(path.name, path.stat()) for path in [*sorted(folder.glob("*.py")), shared]]
     return tuple((name, state.st_mtime_ns, state.st_size) for name, state in found)

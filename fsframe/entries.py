@@ -94,7 +94,8 @@ class SelectorEntry(Entry):
 
     `family` groups it in lists; `gives` names what its Selection carries besides the
     kept columns: ``scores``, ``weights``, ``pair-weights``, ``instance-weights``.
-    `wraps` says that it resamples the stages on its left.
+    `wraps` says that it resamples the stages on its left. `pair_weight` says in a few words what
+    the weight of a pair is, for the heading of a list; after a colon, how to read it.
 
     >>> SelectorEntry(name="variance", target="my_package.variance:Variance").kind
     'selector'
@@ -107,6 +108,7 @@ class SelectorEntry(Entry):
         default=frozenset({"scores"}), converter=_words, validator=_check_words
     )
     wraps: bool = False
+    pair_weight: str = attrs.field(default="", validator=_check_line)
 
 
 @attrs.frozen(kw_only=True)

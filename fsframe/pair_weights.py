@@ -1,4 +1,4 @@
-"""Weights of interactions: over pairs of columns, as a matrix or a list."""
+"""Weights of pairs of columns, as a matrix or a list; what a weight means, its method says."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["Pair", "PairWeights"]
 
 
 class Pair(NamedTuple):
-    """Two columns and the weight of their interaction."""
+    """Two columns and the weight that a method gives them together."""
 
     a: int
     b: int
@@ -92,21 +92,23 @@ class PairWeights:
         return self.diagonal if self.matrix is None else np.diagonal(self.matrix)
 
     def top(self, n: int | None = None) -> list[Pair]:
-        """The n pairs of the largest weights above zero, best first, ties by column.
+        """The n pairs of the largest weights by size, signs kept, best first, ties by column.
 
-        >>> PairWeights([4, 7, 9], [[0, 1, 3], [1, 0, 2], [3, 2, 0]]).top(2)
-        [Pair(a=4, b=9, weight=3.0), Pair(a=7, b=9, weight=2.0)]
+        Weights of zero are left out.
+
+        >>> PairWeights([4, 7, 9], [[0, 1, -3], [1, 0, 2], [-3, 2, 0]]).top(2)
+        [Pair(a=4, b=9, weight=-3.0), Pair(a=7, b=9, weight=2.0)]
         """
         i, j, weight = self.triplets()
-        live = np.flatnonzero(weight > 0)
+        live = np.flatnonzero(weight)
         a, b, w = self.columns[i[live]], self.columns[j[live]], weight[live]
         a, b = np.minimum(a, b), np.maximum(a, b)
-        order = np.lexsort((b, a, -w))[:n]
+        order = np.lexsort((b, a, -np.abs(w)))[:n]
         return [Pair(int(a[k]), int(b[k]), float(w[k])) for k in order]
 
     def count(self) -> int:
-        """Number of pairs with a weight above zero."""
-        return int(np.count_nonzero(self.triplets()[2] > 0))
+        """Number of pairs with a weight other than zero."""
+        return int(np.count_nonzero(self.triplets()[2]))
 
     def restrict(self, columns: NDArray[np.intp]) -> PairWeights:
         """The weights among `columns` only, renumbered to positions in `columns`."""

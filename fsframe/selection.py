@@ -36,7 +36,7 @@ class Selection:
     weights : (n_features,) float64, optional
         Non-negative, for distances.
     pair_weights : PairWeights, optional
-        Weights of interactions.
+        Weights of pairs; what they mean, the method's entry says (`pair_weight`).
     instance_weights : (n_samples,) float64, optional
         Non-negative importance of rows.
     model : mapping of str to array

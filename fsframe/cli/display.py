@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from fsframe.cli.text_table import counted, table_lines
+from fsframe.pair_naming import pair_weight_words
 from fsframe.params import format_value
 from fsframe.selection import rank_by_score
 from fsframe.store import RunRecord, StageRecord, printable
@@ -185,7 +186,9 @@ def _short(value: float) -> str:
 
 def _pair_lines(record: RunRecord) -> Iterator[str]:
     shown = record.strongest_pairs(_PAIRS_SHOWN)
-    yield f"Pairs that matter together (the {len(shown)} strongest of {record.n_pairs} by weight):"
+    what, how = pair_weight_words(record)
+    note = f"; {how}" if how else ""
+    yield f"Pairs by {what} (the {len(shown)} strongest of {record.n_pairs}{note}):"
     names = record.feature_names
     rows = [[printable(names[a]), printable(names[b]), _short(w)] for a, b, w in shown]
     yield from table_lines(["feature", "with", "weight"], rows, right={2})

@@ -152,7 +152,11 @@ def _pairs(record: RunRecord) -> Iterator[Figure]:
                 matrix[place[int(column)], place[int(column)]] = own
 
     def draw(axes: Any) -> None:
-        image = axes.imshow(matrix, cmap="Blues", vmin=0.0)
+        if (matrix < 0).any():
+            limit = np.abs(matrix).max()
+            image = axes.imshow(matrix, cmap="RdBu", vmin=-limit, vmax=limit)
+        else:
+            image = axes.imshow(matrix, cmap="Blues", vmin=0.0)
         names = [_label(record, column) for column in columns]
         axes.set_xticks(range(len(columns)), names, rotation=60, ha="right")
         axes.set_yticks(range(len(columns)), names)
@@ -162,9 +166,10 @@ def _pairs(record: RunRecord) -> Iterator[Figure]:
 
     size = 2.4 + 0.3 * len(columns)
     yield Figure(
-        heading="Which features act together",
+        heading="Weights of pairs",
         svg=_drawn(draw, size + 1.0, size),
-        caption="Weights of pairs; the diagonal holds what each feature does by itself.",
+        caption="Weights of pairs, as the method defines them; the diagonal holds what each "
+        "feature does by itself.",
     )
 
 

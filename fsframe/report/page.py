@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from fsframe.evaluation.recorded import protocol_name, recorded_evaluation, recorded_stability
+from fsframe.pair_naming import pair_weight_words
 from fsframe.params import format_value
 from fsframe.report.figures import figures
 from fsframe.store import RunRecord, printable
@@ -80,7 +81,10 @@ def _body(record: RunRecord, path: Path | None) -> Iterator[str]:
     if record.selected.size > _MOST:
         yield f'<p class="quiet">… and {record.selected.size - _MOST} more in the run file.</p>'
     if record.n_pairs:
-        yield "<h2>Strongest pairs</h2>"
+        what, how = pair_weight_words(record)
+        yield f"<h2>Pairs by {escape(what)}</h2>"
+        if how:
+            yield f'<p class="quiet">{escape(how)}.</p>'
         rows = [[names[a], names[b], f"{w:.4g}"] for a, b, w in record.strongest_pairs(_MOST)]
         yield from _table(["feature", "with", "weight"], rows)
     yield "<h2>How it was made</h2>"

@@ -250,9 +250,20 @@ class RunRecord:
                 return stage.selection.pair_weights
         return None
 
+    @property
+    def pair_stage(self) -> StageRecord | None:
+        """The stage that made `pair_weights`; they may have travelled past later ones."""
+        for stage in reversed(self.stages):
+            found = stage.selection
+            if found is None or found.pair_weights is None:
+                continue
+            if "pair_weights" not in found.carried:
+                return stage
+        return None
+
     @cached_property
     def pairs(self) -> list[Pair]:
-        """Pairs of columns with a weight above zero, best first; empty where no stage has them."""
+        """Pairs of columns with a weight, the largest by size first; empty where there are none."""
         weights = self.pair_weights
         return [] if weights is None else weights.top()
 
@@ -263,7 +274,7 @@ class RunRecord:
 
     @property
     def n_pairs(self) -> int:
-        """Number of pairs with a weight above zero."""
+        """Number of pairs with a weight other than zero."""
         weights = self.pair_weights
         return 0 if weights is None else weights.count()
 

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from fsframe.bit_counts import LANES
 from fsframe_infotheory.encode import Encoded
 from fsframe_infotheory.packing import block_of
-from fsframe_infotheory.popcount import LANES
 
 __all__ = ["contingency_tables"]
 

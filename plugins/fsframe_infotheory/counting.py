@@ -13,13 +13,13 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from fsframe.bit_counts import LANES
 from fsframe_infotheory.encode import Encoded
 from fsframe_infotheory.entropy import sum_clogc
 from fsframe_infotheory.grouped import dense_sums, grouped_sums, weighted_dense_sums
 from fsframe_infotheory.joint import joint_sums
 from fsframe_infotheory.packing import Chunk, codes_in
 from fsframe_infotheory.partner import Partner
-from fsframe_infotheory.popcount import LANES
 from fsframe_infotheory.terms import Terms
 
 __all__ = ["Counter"]

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.compiled import njit
-from fsframe_infotheory.popcount import (
+from fsframe.bit_counts import (
     LANES,
     at,
     count_common_1,
@@ -16,6 +15,7 @@ from fsframe_infotheory.popcount import (
     count_common_4,
     shifted,
 )
+from fsframe.compiled import njit
 
 __all__ = ["draw_rows", "draws_by_class", "packed_sums", "relevance_sums"]
 

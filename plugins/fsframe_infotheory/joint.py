@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fsframe.compiled import njit
-from fsframe_infotheory.popcount import (
+from fsframe.bit_counts import (
     LANES,
     at,
     count_common_1,
@@ -17,6 +16,7 @@ from fsframe_infotheory.popcount import (
     count_common_4,
     shifted,
 )
+from fsframe.compiled import njit
 
 __all__ = ["joint_block", "joint_scratch", "joint_sums"]
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from fsframe.bit_counts import LANES, at
 from fsframe.compiled import njit
 from fsframe_infotheory.encode import Encoded
 from fsframe_infotheory.joint import joint_block, joint_scratch
 from fsframe_infotheory.packing import PACKED_LEVELS, blocks_of
 from fsframe_infotheory.planes import pack_blocks
-from fsframe_infotheory.popcount import LANES, at
 from fsframe_infotheory.ranking import TIE
 
 __all__ = ["least_conditional_relevance"]

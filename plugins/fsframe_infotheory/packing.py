@@ -9,12 +9,12 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from fsframe.bit_counts import LANES
 from fsframe_infotheory.bins import LONGEST_TABLE, Bins
 from fsframe_infotheory.columns import as_flat, write_codes
 from fsframe_infotheory.grouped import grouped_sums, level_sums, weighted_dense_sums
 from fsframe_infotheory.layout import Layout
 from fsframe_infotheory.planes import pack_blocks, unpack_feature
-from fsframe_infotheory.popcount import LANES
 from fsframe_infotheory.raw import Masks, RawColumns, tally_rows
 
 __all__ = [

@@ -8,12 +8,12 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from fsframe.bit_counts import LANES
 from fsframe_infotheory.encode import Encoded
 from fsframe_infotheory.entropy import sum_clogc
 from fsframe_infotheory.layout import Layout
 from fsframe_infotheory.packing import block_of, codes_in
 from fsframe_infotheory.planes import level_rows
-from fsframe_infotheory.popcount import LANES
 
 __all__ = ["Partner", "joint", "partner_of"]
 

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from fsframe.bit_counts import LANES, popcount
 from fsframe.compiled import njit
-from fsframe_infotheory.popcount import LANES, equal_bits, popcount
+from fsframe_infotheory.popcount import equal_bits
 
 __all__ = ["level_rows", "pack_blocks", "unpack_feature"]
 

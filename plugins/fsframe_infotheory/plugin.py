@@ -48,6 +48,7 @@ def fsframe_selectors() -> Iterator[SelectorEntry]:
             summary=summary,
             family="information theory",
             gives={"scores", "pair-weights"} if name in ("mim", "jmi") else {"scores"},
+            pair_weight="information about the class" if name in ("mim", "jmi") else "",
             reference=reference,
         )
     for name, target, summary, reference in _OTHERS:

@@ -9,9 +9,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from fsframe.bit_counts import popcount
 from fsframe.compiled import njit
 from fsframe_infotheory.layout import Layout
-from fsframe_infotheory.popcount import equal_bits, popcount
+from fsframe_infotheory.popcount import equal_bits
 
 __all__ = ["MISSING_BYTE", "class_masks", "tally"]
 

@@ -13,6 +13,8 @@ _IMMIGRATE = (
 _ESANN = "Prat, Belanche: Instance and feature weighted k-nearest-neighbours algorithm, ESANN 2016"
 _SIMBA = "Gilad-Bachrach, Navot, Tishby: Margin based feature selection, ICML 2004"
 
+_METRIC_WEIGHT = "metric weight: joint relevance, not interaction, which `interactions` tests"
+
 # name, class, summary, what it gives, reference
 _SELECTORS = (
     (
@@ -121,6 +123,7 @@ def fsframe_selectors() -> Iterator[SelectorEntry]:
             summary=summary,
             family="margin",
             gives=gives,
+            pair_weight=_METRIC_WEIGHT if "pair-weights" in gives else "",
             reference=reference,
         )
 

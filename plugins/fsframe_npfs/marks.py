@@ -181,7 +181,7 @@ class PairMarks:
         if found.pair_weights is None:
             raise RequestError(
                 "npfs: of=pairs needs a base that weighs pairs of features, such as "
-                "`mim:pairs=synergy` or immigrate; this one gives none"
+                "interactions, `mim:pairs=synergy` or immigrate; this one gives none"
             )
         i, j, weight = found.pair_weights.triplets()
         first, second = found.pair_weights.columns[i], found.pair_weights.columns[j]

@@ -25,8 +25,8 @@ from fsframe_npfs.weaknesses import weaknesses
 __all__ = ["Npfs"]
 
 _DEFAULT_PERMUTATIONS = 10
-# Methods whose W ≥ 0 is made for distances, not for telling interactions from main effects.
-_WITHOUT_SIGN = ("immigrate", "bim")
+# Methods whose pair weight is one of a metric: joint relevance, which main effects make too.
+_METRIC = ("immigrate", "bim", "lfe")
 
 
 @attrs.frozen(kw_only=True)
@@ -256,12 +256,12 @@ class Npfs(WrappingSelector):
         return self.permutations
 
     def _caveats(self, base: Base, cells: int, upstream: Selection | None) -> Iterator[str]:
-        weighing = [s.name for s in getattr(base, "stages", ()) if s.name in _WITHOUT_SIGN]
+        weighing = [s.name for s in getattr(base, "stages", ()) if s.name in _METRIC]
         if self.of == "pairs" and weighing:
             yield (
-                f"the pair weights of {weighing[-1]} are not negative and grow with main effects: "
-                "they miss an exclusive or, and may pair a relevant feature with noise; "
-                "`mim:pairs=synergy` weighs the interaction alone"
+                f"the pair weights of {weighing[-1]} are metric weights, which grow with main "
+                "effects: they measure joint relevance, may miss an exclusive or, and may pair a "
+                "relevant feature with noise; `interactions` tests the interaction alone"
             )
         if self.null in ("published", "matlab"):
             yield (

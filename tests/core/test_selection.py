@@ -71,10 +71,11 @@ def test_dense_and_listed_pairs_say_the_same(columns: list[int], seed: int) -> N
     assert dense.restrict(some).top() == listed.restrict(some).top()
 
 
-def test_pairs_come_best_first_ties_by_column() -> None:
+def test_pairs_come_by_size_with_their_sign_ties_by_column() -> None:
     weights = PairWeights([9, 2, 5], [[0, 1, 1], [1, 0, -3], [1, -3, 0]])
-    assert weights.top() == [Pair(2, 9, 1.0), Pair(5, 9, 1.0)]
-    assert weights.top(1) == [Pair(2, 9, 1.0)]
+    assert weights.top() == [Pair(2, 5, -3.0), Pair(2, 9, 1.0), Pair(5, 9, 1.0)]
+    assert weights.top(2) == [Pair(2, 5, -3.0), Pair(2, 9, 1.0)]
+    assert weights.count() == 3
     assert PairWeights([4], [[7.0]]).top() == []
 
 

@@ -147,6 +147,6 @@ def test_pairs_of_a_base_without_signs_are_warned_of_and_a_better_base_is_named(
         told[base] = [text for text in warnings if "exclusive or" in text]
     assert told["mim:pairs=synergy"] == []
     [text] = told["immigrate:sigma=1"]
-    assert "mim:pairs=synergy" in text
-    with pytest.raises(RequestError, match=r"such as `mim:pairs=synergy`"):
+    assert "`interactions` tests" in text
+    with pytest.raises(RequestError, match=r"such as interactions, `mim:pairs=synergy`"):
         Chain.parse(f"mim {rest}").select(data)

@@ -1,0 +1,1 @@
+"""Tests of pairs of columns for statistical interaction with the class."""

@@ -1,0 +1,53 @@
+"""What an interaction looks like: each cell's class odds beside those of the main effects."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fsframe_interactions.engine.fit import fit, kirkwood
+from fsframe_interactions.engine.planes import Planes
+from fsframe_interactions.engine.screen import FIT_ROUNDS, FIT_TOLERANCE
+from fsframe_interactions.engine.tables import pair_counts
+
+__all__ = ["cell_tables"]
+
+
+def cell_tables(planes: Planes, pairs: NDArray[np.int64]) -> dict[str, NDArray[Any]]:
+    """Counts, expected counts and log odds ratios of every cell of some pairs, by name.
+
+    The log odds ratio of class k in a cell is log((n_k + ½)/(n − n_k + ½)) less the same of the
+    expected counts: zero where the two main effects explain it, above where k is the commoner.
+    """
+    places, counts, fits = [], [], []
+    classes = len(planes.words) - 1
+    for rank, (a, b) in enumerate(pairs.tolist()):
+        shape = (int(planes.levels[a]), int(planes.levels[b]), classes)
+        table, expected = np.empty(shape), np.empty(shape)
+        pair_counts(
+            planes.lanes, planes.offsets, planes.words, planes.stored, planes.levels,
+            planes.margins, a, b, table,
+        )  # fmt: skip
+        margins = (np.empty(shape[:2]), np.empty((shape[0], classes)), np.empty(shape[1:]))
+        kirkwood(table, *margins, expected)
+        fit(*margins, expected, FIT_TOLERANCE, FIT_ROUNDS)
+        cells = np.stack(np.indices(shape), -1).reshape(-1, 3)
+        places.append(np.column_stack([np.full(len(cells), rank), cells]))
+        counts.append(table)
+        fits.append(expected)
+    if not places:
+        return {}
+    log_odds = [_log_odds(n) - _log_odds(m) for n, m in zip(counts, fits, strict=True)]
+    return {
+        "cells": np.concatenate(places).astype(np.int64),
+        "cell_counts": np.concatenate([n.ravel() for n in counts]).astype(np.int64),
+        "cell_expected": np.concatenate([m.ravel() for m in fits]),
+        "cell_log_odds": np.concatenate([values.ravel() for values in log_odds]),
+    }
+
+
+def _log_odds(counts: NDArray[np.float64]) -> NDArray[np.float64]:
+    others = counts.sum(axis=2, keepdims=True) - counts
+    return np.asarray(np.log((counts + 0.5) / (np.maximum(others, 0.0) + 0.5)))

@@ -1,0 +1,149 @@
+"""Columns of levels as bit rows: one row per level, 64 rows of the table per word."""
+
+from __future__ import annotations
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from fsframe.bit_counts import LANES
+from fsframe.compiled import njit
+
+__all__ = ["MISSING", "PlaneWriter", "Planes", "plane_words"]
+
+MISSING = 255
+"""Code of a missing value."""
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class Planes:
+    """All columns as bit rows, eight side by side.
+
+    Parameters
+    ----------
+    words : (n_classes + 1,) int64
+        First word of each class.
+    levels : (n_columns,) int64
+        Levels of each column, those that occur.
+    stored : (n_columns,) int64
+        How many of them have a bit row: all but the last, all where values are missing.
+    offsets : (n_blocks + 1,) int64
+        First word of each block of eight columns in `lanes`.
+    depth : (n_blocks,) int64
+        Bit rows per column in each block: the most of its columns.
+    lanes : uint64
+        Block by block as (depth, n_words, 8).
+    margins : (n_columns, most levels, n_classes) int64
+        How often each level occurs in each class.
+    class_sizes : (n_classes,) int64
+        Rows of each class, counts included.
+    """
+
+    words: NDArray[np.int64]
+    levels: NDArray[np.int64]
+    stored: NDArray[np.int64]
+    offsets: NDArray[np.int64]
+    depth: NDArray[np.int64]
+    lanes: NDArray[np.uint64]
+    margins: NDArray[np.int64]
+    class_sizes: NDArray[np.int64]
+
+    @property
+    def n_rows(self) -> int:
+        """Rows of the table, counts included."""
+        return int(self.class_sizes.sum())
+
+    @property
+    def n_columns(self) -> int:
+        """Number of columns."""
+        return len(self.levels)
+
+    @property
+    def n_blocks(self) -> int:
+        """Number of blocks of eight columns."""
+        return len(self.depth)
+
+
+def plane_words(class_sizes: NDArray[np.int64]) -> NDArray[np.int64]:
+    """First word of each class, and the end.
+
+    >>> plane_words(np.array([65, 64])).tolist()
+    [0, 2, 3]
+    """
+    return np.concatenate([[0], np.cumsum(-(-class_sizes // 64))]).astype(np.int64)
+
+
+class PlaneWriter:
+    """Makes `Planes` from codes, a few columns at a time.
+
+    Parameters
+    ----------
+    y : (n,) int64, ascending
+        Classes of the rows that the codes come in.
+    n_classes : int
+    """
+
+    def __init__(self, y: NDArray[np.int64], n_classes: int) -> None:
+        self.sizes = np.bincount(y, minlength=n_classes).astype(np.int64)
+        self.starts = np.concatenate([[0], np.cumsum(self.sizes)]).astype(np.int64)
+        self.words = plane_words(self.sizes)
+        self.parts: list[NDArray[np.uint64]] = []
+        self.depth: list[int] = []
+        self.levels: list[NDArray[np.int64]] = []
+        self.stored: list[NDArray[np.int64]] = []
+        self.margins: list[NDArray[np.int64]] = []
+        self.n_bytes = 0
+
+    def add(self, codes: NDArray[np.uint8]) -> None:
+        """Take in columns as (m, n) codes 0 … levels − 1 or MISSING; m = 8 but for the last."""
+        m = len(codes)
+        known = np.where(codes == MISSING, -1, codes.astype(np.int16))
+        levels = (known.max(axis=1, initial=-1) + 1).astype(np.int64)
+        missing = (codes == MISSING).any(axis=1)
+        stored = np.where(missing, levels, np.maximum(levels - 1, 0))
+        depth = int(stored.max(initial=0))
+        n_words = int(self.words[-1])
+        lanes = np.zeros((max(depth, 1), n_words, LANES), np.uint64)
+        margins = np.zeros((m, int(levels.max(initial=0)), len(self.sizes)), np.int64)
+        _write(np.ascontiguousarray(codes), stored, self.starts, self.words, lanes, margins)
+        self.parts.append(lanes.ravel())
+        self.n_bytes += lanes.nbytes + margins.nbytes
+        self.depth.append(max(depth, 1))
+        self.levels.append(levels)
+        self.stored.append(stored)
+        self.margins.append(margins)
+
+    def planes(self) -> Planes:
+        """What was taken in."""
+        levels = np.concatenate(self.levels)
+        margins = np.zeros((len(levels), int(levels.max(initial=1)), len(self.sizes)), np.int64)
+        at = 0
+        for part in self.margins:
+            margins[at : at + len(part), : part.shape[1]] = part
+            at += len(part)
+        sizes = [part.size for part in self.parts]
+        return Planes(
+            words=self.words,
+            levels=levels,
+            stored=np.concatenate(self.stored),
+            offsets=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
+            depth=np.array(self.depth, np.int64),
+            lanes=np.concatenate(self.parts),
+            margins=margins,
+            class_sizes=self.sizes,
+        )
+
+
+@njit()
+def _write(codes, stored, starts, words, lanes, margins):  # type: ignore[no-untyped-def]
+    for column in range(len(codes)):
+        for k in range(starts.size - 1):
+            for row in range(starts[k], starts[k + 1]):
+                code = codes[column, row]
+                if code == MISSING:
+                    continue
+                margins[column, code, k] += 1
+                if code < stored[column]:
+                    place = row - starts[k]
+                    bit = np.uint64(1) << np.uint64(place & 63)
+                    lanes[code, words[k] + (place >> 6), column] |= bit

@@ -1,0 +1,235 @@
+"""All pairs of a tile of columns: counted, screened by an upper bound of G², fitted if need be."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fsframe.bit_counts import LANES
+from fsframe.compiled import njit
+from fsframe_interactions.engine.fit import deviance, fit, freedom, kirkwood
+from fsframe_interactions.engine.tables import count_block, gather_rows
+
+__all__ = ["FIT_ROUNDS", "FIT_TOLERANCE", "screen_tile"]
+
+FIT_TOLERANCE = 1e-9
+"""Relative size of what the margins of a fit may be off: G² is then exact to about 1e-16 n."""
+
+FIT_ROUNDS = 2000
+"""Rounds of fitting at most; reached only where the fit has cells that tend to zero."""
+
+
+@njit()
+def _margins_with_gaps(  # type: ignore[no-untyped-def]
+    counts, both, levels_a, levels_b, classes, xlogx, of_a, of_b
+):
+    """What the margins add to the bound, the norm and the rows, where values are missing."""
+    of_a[: levels_a * classes] = 0.0
+    of_b[: levels_b * classes] = 0.0
+    for i in range(levels_a):
+        for j in range(levels_b):
+            for k in range(classes):
+                count = counts[(i * levels_b + j) * classes + k]
+                of_a[i * classes + k] += count
+                of_b[j * classes + k] += count
+    added, total = 0.0, 0.0
+    for k in range(classes):
+        size = 0.0
+        for i in range(levels_a):
+            size += of_a[i * classes + k]
+        added += xlogx[np.uintp(np.int64(size))]
+        total += size
+        for j in range(levels_b):
+            added -= xlogx[np.uintp(np.int64(of_b[j * classes + k]))]
+        for i in range(levels_a):
+            count = of_a[i * classes + k]
+            added -= xlogx[np.uintp(np.int64(count))]
+            # n_ik over the size of the class.
+            of_a[i * classes + k] = count / size if size > 0.0 else 0.0
+    added -= xlogx[np.uintp(np.int64(total))]
+    norm = 0.0
+    for j in range(levels_b):
+        of_j = 0.0
+        for k in range(classes):
+            of_j += of_b[j * classes + k]
+        added += xlogx[np.uintp(np.int64(of_j))]
+        if of_j > 0.0:
+            for k in range(classes):
+                of_b[j * classes + k] /= of_j
+    for i in range(levels_a):
+        of_i = 0.0
+        for j in range(levels_b):
+            of_i += both[i * levels_b + j]
+        added += xlogx[np.uintp(np.int64(of_i))]
+        if of_i > 0.0:
+            for j in range(levels_b):
+                share = 0.0
+                for k in range(classes):
+                    share += of_a[i * classes + k] * of_b[j * classes + k]
+                norm += both[i * levels_b + j] / of_i * share
+    return added, norm, total
+
+
+@njit()
+def screen_tile(  # type: ignore[no-untyped-def]
+    lanes,
+    offsets,
+    depth,
+    words,
+    stored,
+    levels,
+    margins,
+    class_sizes,
+    xlogx,
+    shares,
+    alone,
+    least,
+    row_block,
+    first_block,
+    last_block,
+    pairs,
+    found,
+):
+    """Test the columns of one block against those of some blocks, each pair a < b once.
+
+    Parameters
+    ----------
+    lanes, offsets, depth, words, stored, levels, margins
+        As in `fsframe_interactions.engine.planes.Planes`.
+    class_sizes : (n_classes,) int64
+    xlogx : (n + 1,) float64
+        x log x of every possible count.
+    shares, alone : (n_columns, most levels, n_classes), (n_columns,) float64
+        Of columns without missing values: the share n_ik / n_i of each class in each level, and
+        Σ n_i log n_i − Σ n_ik log n_ik.
+    least : (most degrees of freedom + 1,) float64
+        G² below which a pair of so many degrees of freedom is not reported; ascending.
+    row_block, first_block, last_block : int
+        Columns 8·row_block … against 8·first_block … 8·last_block − 1.
+    pairs : (capacity, 2) int64
+        Written: a and b of the pairs reported.
+    found : (capacity, 3) float64
+        Written: G², degrees of freedom, least expected count among cells that are not empty under
+        the model.
+
+    Returns
+    -------
+    int
+        How many pairs were written.
+    """
+    n_columns = levels.size
+    n_words = words[words.size - 1]
+    classes = words.size - 1
+    most_levels = margins.shape[1]
+    first = row_block * LANES
+    last = min(first + LANES, n_columns)
+    rows = np.empty((max(1, depth[row_block] * LANES), n_words), np.uint64)
+    starts = np.empty(LANES + 1, np.int64)
+    n_rows = gather_rows(lanes, offsets[row_block], n_words, first, last, stored, rows, starts)
+    largest = 1
+    for block in range(first_block, last_block):
+        largest = max(largest, depth[block])
+    cells = np.empty(max(1, largest * classes * n_rows * LANES), np.uint64)
+    most = most_levels * most_levels * classes
+    counts, fitted = np.empty(most), np.empty(most)
+    both = np.empty(most_levels * most_levels)
+    of_a, of_b = np.empty(most_levels * classes), np.empty(most_levels * classes)
+    sizes = np.empty(classes)
+    whole, total = 0.0, 0.0
+    for k in range(classes):
+        # Of any column without missing values; the others count their own, pair by pair.
+        sizes[k] = class_sizes[k]
+        whole += xlogx[class_sizes[k]]
+        total += sizes[k]
+    whole -= xlogx[np.int64(total)]
+    written = 0
+    for block in range(first_block, last_block):
+        if n_rows:
+            count_block(rows, n_rows, lanes, offsets[block], depth[block], words, n_words, cells)
+        for a in range(first, last):
+            levels_a, stored_a = levels[a], stored[a]
+            if levels_a < 2:
+                continue
+            at_row = starts[a - first]
+            for b in range(max(a + 1, block * LANES), min((block + 1) * LANES, n_columns)):
+                levels_b, stored_b = levels[b], stored[b]
+                if levels_b < 2:
+                    continue
+                lane = b - block * LANES
+                row = levels_b * classes
+                for i in range(stored_a):
+                    for k in range(classes):
+                        rest = np.int64(margins[a, i, k])
+                        for j in range(stored_b):
+                            place = ((j * classes + k) * n_rows + at_row + i) * LANES + lane
+                            count = np.int64(cells[place])
+                            counts[i * row + j * classes + k] = count
+                            rest -= count
+                        if stored_b < levels_b:
+                            counts[i * row + stored_b * classes + k] = rest
+                if stored_a < levels_a:
+                    for j in range(levels_b):
+                        for k in range(classes):
+                            left = np.float64(margins[b, j, k])
+                            for i in range(stored_a):
+                                left -= counts[i * row + j * classes + k]
+                            counts[stored_a * row + j * classes + k] = left
+
+                # Sums of x log x over the table and the margins of both columns.
+                bound = 0.0
+                for cell in range(levels_a * levels_b):
+                    size = 0.0
+                    for k in range(classes):
+                        count = counts[cell * classes + k]
+                        bound += xlogx[np.uintp(np.int64(count))]
+                        size += count
+                    both[cell] = size
+                    bound -= xlogx[np.uintp(np.int64(size))]
+                norm = 0.0
+                if stored_a < levels_a and stored_b < levels_b:
+                    rows_known = total
+                    bound += alone[a] + alone[b] + whole
+                    for i in range(levels_a):
+                        for j in range(levels_b):
+                            share = 0.0
+                            for k in range(classes):
+                                share += shares[a, i, k] * shares[b, j, k] / sizes[k]
+                            norm += both[i * levels_b + j] * share
+                else:
+                    bound_more, norm, rows_known = _margins_with_gaps(
+                        counts, both, levels_a, levels_b, classes, xlogx, of_a, of_b
+                    )
+                    bound += bound_more
+                if not rows_known > 0.0:
+                    continue
+                # A little room for rounding: what is left out must be below.
+                bound = 2.0 * (bound + rows_known * np.log(norm)) + 1e-9 * rows_known
+                if bound < least[1]:
+                    continue
+
+                shape = (levels_a, levels_b, classes)
+                table = counts[: levels_a * row].reshape(shape)
+                expected = fitted[: levels_a * row].reshape(shape)
+                of_ij = both[: levels_a * levels_b].reshape((levels_a, levels_b))
+                of_ik = of_a[: levels_a * classes].reshape((levels_a, classes))
+                of_jk = of_b[:row].reshape((levels_b, classes))
+                kirkwood(table, of_ij, of_ik, of_jk, expected)
+                free = freedom(of_ij, of_ik, of_jk)
+                if free == 0 or bound < least[free]:
+                    continue
+                fit(of_ij, of_ik, of_jk, expected, FIT_TOLERANCE, FIT_ROUNDS)
+                g2 = deviance(table, expected)
+                if g2 < least[free]:
+                    continue
+                smallest = np.inf
+                for i in range(levels_a):
+                    for j in range(levels_b):
+                        for k in range(classes):
+                            if of_ij[i, j] > 0.0 and of_ik[i, k] > 0.0 and of_jk[j, k] > 0.0:
+                                smallest = min(smallest, expected[i, j, k])
+                pairs[written, 0] = a
+                pairs[written, 1] = b
+                found[written, 0] = g2
+                found[written, 1] = free
+                found[written, 2] = smallest
+                written += 1
+    return written

@@ -1,0 +1,209 @@
+"""Every pair of columns tested for interaction with the class."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from fsframe.dataset import Dataset
+from fsframe.params import choice, count_or_fraction, integer, optional, param, real
+from fsframe.run import Run
+from fsframe.selection import PairWeights, Selection, rank_by_score
+from fsframe.selector import Selector
+from fsframe_interactions.calibration import calibrated
+from fsframe_interactions.cells import cell_tables
+from fsframe_interactions.engine.best import Found, best_pairs
+from fsframe_interactions.levels import planes_of
+from fsframe_interactions.multiple import false_discovery_rates
+from fsframe_interactions.product import product_pairs
+
+__all__ = ["Interactions"]
+
+_TOLD = 100
+"""Pairs whose cells are told, at most."""
+
+
+@attrs.frozen(kw_only=True)
+class Interactions(Selector):
+    """Features of pairs that interact: their joint effect is not what both add up to.
+
+    For each pair (a, b) the deviance G² of the log-linear model with the terms ab, a·class and
+    b·class, but without ab·class, against the saturated model. A numeric target is tested by F of
+    the product a·b beside a and b.
+
+    Without `top`, the features of all pairs with q ≤ `alpha` are kept, best pair first; none where
+    no pair is significant. A feature's score is −log₁₀ p of its best pair, and so is the weight of
+    a pair. Tables, one entry per pair kept, best first: ``pairs`` (m, 2) with the columns among
+    those at hand, ``g2`` (``f`` for a numeric target), ``freedom``, ``p_values``, ``q_values``,
+    ``chi2_p_values`` and ``mean_ratio`` (the simulated mean of G² over its degrees of freedom, 1
+    where it was not simulated). ``n_tested`` is the number of pairs tested. Of the significant
+    pairs, up to 100, at least of the best: ``cells`` (pair, level of a, level of b, class),
+    ``cell_counts``, ``cell_expected`` without interaction, and ``cell_log_odds``, the log of the
+    class's odds there over those expected. Column j's levels, or inner edges of bins, are
+    ``level_bounds[level_starts[j] : level_starts[j + 1]]``.
+
+    Notes
+    -----
+    All pairs are counted from bit rows and screened by the Kirkwood superposition, an upper bound
+    of G²; see `fsframe_interactions.engine`. With more pairs than `keep`, those with p above
+    keep/pairs are screened out; q is computed against all tested. O(p² n L² K/64) time, n L/8 bytes
+    per column. A pair's degrees of freedom are counted over the cells that the model can fill.
+
+    References
+    ----------
+    X. Wan, C. Yang, Q. Yang, H. Xue, X. Fan, N. Tang, W. Yu 2010, BOOST: a fast approach to
+    detecting gene-gene interactions in genome-wide case-control studies, Am. J. Hum. Genet.
+    87:325–340. Y. M. M. Bishop, S. E. Fienberg, P. W. Holland 1975, Discrete Multivariate Analysis,
+    ch. 3.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(200, 6))
+    >>> found = Interactions().select(Dataset.from_arrays(X, X[:, 1] * X[:, 4] > 0))
+    >>> found.selected.tolist(), found.tables["pairs"][0].tolist()
+    ([1, 4], [1, 4])
+    """
+
+    tasks: ClassVar[frozenset[str]] = frozenset({"classification", "regression"})
+    takes_missing: ClassVar[bool] = True
+    takes_counts: ClassVar[bool] = True
+
+    top: int | float | None = param(
+        None,
+        optional(count_or_fraction()),
+        help="How many features to keep, by their best pair: a count, or a fraction of those at "
+        "hand. By default those of all significant pairs, which may be none.",
+    )
+    bins: int = param(
+        3,
+        integer(2, 16),
+        help="Quantile bins of a column of numbers; with a numeric target columns are not binned.",
+    )
+    max_levels: int = param(
+        5,
+        integer(2, 16),
+        help="Whole numbers with at most so many distinct values are not binned; beyond so many "
+        "categories, the rarest share the last level.",
+    )
+    correction: str = param(
+        "bh",
+        choice("bh", "by"),
+        help="How q is computed: Benjamini–Hochberg, or Benjamini–Yekutieli, which holds under "
+        "any dependence between pairs.",
+    )
+    alpha: float = param(
+        0.05, real(above=0, below=1), help="Largest q of a significant pair.", symbol="α"
+    )
+    keep: int = param(
+        100_000, integer(1), help="At most so many pairs, the best, are kept in the result."
+    )
+    calibrate: int = param(
+        1000,
+        integer(0),
+        help="For how many of the best pairs the mean of G² under main effects alone is simulated, "
+        "where an expected count is below 50.",
+    )
+    draws: int = param(
+        200,
+        integer(20),
+        help="Tables simulated per pair; five times as many where p is below 0.01.",
+    )
+
+    def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
+        numeric = data.task == "regression"
+        bounds: list[NDArray[np.float64]] = []
+        if numeric:
+            tested = _tested_pairs(_varies(data))
+            found = product_pairs(data, self.keep, run)
+            plain, ratio = found.log_p, np.ones(len(found.log_p))
+            cells: dict[str, NDArray[Any]] = {}
+        else:
+            planes, bounds = planes_of(data, self.bins, self.max_levels, run.memory)
+            tested = _tested_pairs(planes.levels > 1)
+            found = best_pairs(planes, self.keep, min(1.0, self.keep / max(1, tested)), run)
+            found, plain, ratio = calibrated(planes, found, self.calibrate, self.draws, run)
+        q_values = false_discovery_rates(found.log_p, tested, self.correction)
+        significant = int(np.count_nonzero(q_values <= self.alpha))
+        if not numeric:
+            told = found.pairs[: min(_TOLD, max(1, significant))]
+            cells = cell_tables(planes, told)
+
+        weights = -found.log_p / np.log(10)
+        scores = -found.best_log_p / np.log(10)
+        kept = rank_by_score(scores)
+        if self.top is None:
+            members = np.unique(found.pairs[:significant])
+            kept = kept[np.isin(kept, members)]
+        else:
+            kept = kept[: self.keep_count(data.n_features, 1)]
+        tables = {
+            "pairs": found.pairs,
+            "f" if numeric else "g2": found.statistic,
+            "freedom": found.freedom,
+            "p_values": np.exp(found.log_p),
+            "q_values": q_values,
+            "n_tested": np.array([tested]),
+        }
+        if not numeric:
+            tables |= {"chi2_p_values": np.exp(plain), "mean_ratio": ratio}
+            tables |= {
+                "level_starts": np.cumsum([0, *(len(held) for held in bounds)]),
+                "level_bounds": np.concatenate([np.empty(0), *bounds]),
+            }
+        return Selection(
+            selected=kept,
+            scores=scores,
+            pair_weights=PairWeights.from_triplets(
+                np.arange(data.n_features), found.pairs[:, 0], found.pairs[:, 1], weights
+            ),
+            tables=tables | cells,
+            warnings=tuple(self._notes(data, upstream, found, q_values, tested)),
+        )
+
+    def _notes(
+        self,
+        data: Dataset,
+        upstream: Selection | None,
+        found: Found,
+        q_values: NDArray[np.float64],
+        tested: int,
+    ) -> list[str]:
+        notes = []
+        if not tested:
+            notes.append("no two columns vary, so that no pair could be tested")
+        elif not len(found.pairs):
+            notes.append(f"none of {tested} pairs has a table that could show an interaction")
+        elif q_values[0] > self.alpha:
+            a, b = (data.feature_names[column] for column in found.pairs[0])
+            advice = "; top=… keeps the features of the best pairs" if self.top is None else ""
+            notes.append(
+                f"none of {tested} pairs interacts significantly (q ≤ {self.alpha:g}); the best, "
+                f"{a} × {b}, has p = {np.exp(found.log_p[0]):.2g}, q = {q_values[0]:.2g}{advice}"
+            )
+        if len(found.pairs) == self.keep < tested and q_values[-1] <= self.alpha:
+            notes.append(
+                f"all {self.keep} pairs kept are significant, and there may be more: keep=… "
+                "says how many are kept"
+            )
+        if upstream is not None and upstream.instance_weights is not None:
+            notes.append("instance weights are not used: the test counts rows")
+        return notes
+
+
+def _tested_pairs(live: NDArray[np.bool_]) -> int:
+    several = int(np.count_nonzero(live))
+    return several * (several - 1) // 2
+
+
+def _varies(data: Dataset) -> NDArray[np.bool_]:
+    rows = np.arange(data.n_samples) if data.counts is None else np.flatnonzero(data.counts)
+    found = np.zeros(data.n_features, bool)
+    for start, stop in data.column_blocks():
+        block = np.asarray(data.columns(start, stop))[rows].astype(np.float64)
+        low = np.fmin.reduce(block, axis=0)
+        found[start:stop] = np.fmax.reduce(block, axis=0) > low
+    return found

@@ -1,0 +1,21 @@
+"""The tests of interaction on offer; the mathematics is imported when asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from fsframe.entries import SelectorEntry
+from fsframe.hookspecs import hookimpl
+
+
+@hookimpl
+def fsframe_selectors() -> Iterator[SelectorEntry]:
+    yield SelectorEntry(
+        name="interactions",
+        target="fsframe_interactions.interactions:Interactions",
+        summary="features of pairs that interact: what main effects cannot explain of the class",
+        family="interactions",
+        gives={"scores", "pair-weights"},
+        pair_weight="−log₁₀ p of interaction: the table has q_values",
+        reference="Wan et al. 2010, Am. J. Hum. Genet. 87:325 (BOOST)",
+    )

@@ -1,0 +1,191 @@
+"""A numeric target: the F test of the product of two columns, given both of them."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
+
+from fsframe.dataset import Dataset
+from fsframe.run import Run
+from fsframe_interactions.engine.best import Found, in_threads
+from fsframe_interactions.engine.tail import log_f_tail
+
+__all__ = ["product_pairs"]
+
+BLOCK = 128
+"""Columns of one side of a block of pairs."""
+
+_NONE = 1e-9
+"""Share of a column's variance below which nothing of it is left beside others."""
+
+
+def product_pairs(data: Dataset, keep: int, run: Run) -> Found:
+    """F of the product a·b in y ~ 1 + a + b + a·b, for all pairs; the `keep` of the smallest p.
+
+    Parameters
+    ----------
+    data : Dataset
+        With a numeric target; NaN is left out of every pair it enters, counts repeat rows. A
+        categorical column of more than two levels enters as indicators, and the product as all
+        their products.
+    keep : int
+    run : Run
+
+    Returns
+    -------
+    Found
+        `least_expected` holds the degrees of freedom of the residuals.
+
+    Notes
+    -----
+    Pairs of numeric columns take eight matrix products over blocks of columns and one solve of
+    3 × 3 each: O(p² n) time, 15 · 128² numbers per thread. Pairs with a categorical column are
+    fitted one by one, O(n q²) for q terms.
+    """
+    rows = np.arange(data.n_samples)
+    if data.counts is not None:
+        rows = np.repeat(rows, data.counts)
+    y = data.y[rows].astype(np.float64)
+    y = y - y.mean()
+    spread = np.sqrt(np.mean(y * y))
+    y = y / spread if spread > 0 else y
+    X = np.array(data.X[rows], dtype=np.float64)
+    known = ~np.isnan(X)
+    nominal = np.zeros(data.n_features, bool)
+    live = np.zeros(data.n_features, bool)
+    for j in range(data.n_features):
+        present = X[known[:, j], j]
+        if not present.size or present.min() == present.max():
+            continue
+        live[j] = True
+        nominal[j] = data.categorical[j] and len(np.unique(present)) > 2
+        if not nominal[j]:
+            # Halves and the largest magnitude first: squares of extreme values overflow.
+            scaled = present / np.abs(present).max()
+            scaled = scaled - scaled.mean()
+            X[known[:, j], j] = scaled / np.sqrt(np.mean(scaled**2))
+    numeric = np.flatnonzero(live & ~nominal)
+    parts = []
+    starts = range(0, len(numeric), BLOCK)
+    blocks = [
+        (numeric[i : i + BLOCK], numeric[j : j + BLOCK]) for i in starts for j in starts if i <= j
+    ]
+    with threadpool_limits(1):
+        for first in range(0, len(blocks), 64):
+            parts += in_threads(
+                run.threads,
+                lambda block: _numeric_block(X, known, y, *block),
+                blocks[first : first + 64],
+            )
+            if len(parts) > 64:
+                parts = [_best(parts, keep)]
+            run.progress(min(first + 64, len(blocks)), len(blocks), "blocks of pairs")
+    pairs = [
+        (min(int(a), b), max(int(a), b))
+        for a in np.flatnonzero(nominal)
+        for b in np.flatnonzero(live).tolist()
+        if int(a) < b or (int(a) > b and not nominal[b])
+    ]
+    if pairs:
+        rows_of = [_one_by_one(X, known, y, nominal, a, b) for a, b in pairs]
+        parts.append((np.array(pairs, np.int64), np.array(rows_of)))
+    pairs_kept, values = _best(parts, keep)
+    log_p = values[:, 3]
+    best = np.zeros(data.n_features)
+    np.minimum.at(best, pairs_kept.ravel(), np.repeat(log_p, 2))
+    return Found(
+        pairs=pairs_kept,
+        statistic=values[:, 0],
+        freedom=values[:, 1].astype(np.int64),
+        log_p=log_p,
+        least_expected=values[:, 2],
+        best_log_p=best,
+    )
+
+
+def _best(
+    parts: list[tuple[NDArray[np.int64], NDArray[np.float64]]], keep: int
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    pairs = np.concatenate([np.empty((0, 2), np.int64), *(part[0] for part in parts)])
+    values = np.concatenate([np.empty((0, 4)), *(part[1] for part in parts)])
+    order = np.lexsort((pairs[:, 1], pairs[:, 0], values[:, 3]))[:keep]
+    return pairs[order], values[order]
+
+
+def _numeric_block(
+    X: NDArray[np.float64],
+    known: NDArray[np.bool_],
+    y: NDArray[np.float64],
+    first: NDArray[np.intp],
+    second: NDArray[np.intp],
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Pairs a < b of two groups of columns: F, 1, residual degrees of freedom, log p."""
+    Ma, Mb = known[:, first].astype(np.float64), known[:, second].astype(np.float64)
+    A, B = np.where(Ma > 0, X[:, first], 0.0), np.where(Mb > 0, X[:, second], 0.0)
+    A2, B2, yA, yM = A * A, B * B, A * y[:, None], Ma * y[:, None]
+    n, a, b, ab = Ma.T @ Mb, A.T @ Mb, Ma.T @ B, A.T @ B
+    aa, bb, aab, abb, aabb = A2.T @ Mb, Ma.T @ B2, A2.T @ B, A.T @ B2, A2.T @ B2
+    sy, ay, by, aby = yM.T @ Mb, yA.T @ Mb, yM.T @ B, yA.T @ B
+    yy = (yM * y[:, None]).T @ Mb
+    inside = np.greater.outer(second, first).T & (n > 4)
+    i, j = np.nonzero(inside)
+    pick = lambda values: values[i, j]  # noqa: E731
+    gram = np.stack([
+        np.stack([pick(n), pick(a), pick(b)], -1),
+        np.stack([pick(a), pick(aa), pick(ab)], -1),
+        np.stack([pick(b), pick(ab), pick(bb)], -1),
+    ], -2)  # fmt: skip
+    of_product = np.stack([pick(ab), pick(aab), pick(abb)], -1)
+    of_y = np.stack([pick(sy), pick(ay), pick(by)], -1)
+    size = np.maximum(pick(n), 1.0)
+    # Columns that say the same leave nothing to tell their product's part from.
+    sound = np.linalg.det(gram / size[:, None, None]) > _NONE
+    gram[~sound] = np.eye(3)
+    solved = np.linalg.solve(gram, np.stack([of_product, of_y], -1))
+    left = pick(aabb) - np.einsum("pi,pi->p", of_product, solved[:, :, 0])
+    shared = pick(aby) - np.einsum("pi,pi->p", of_product, solved[:, :, 1])
+    rest = np.maximum(pick(yy) - np.einsum("pi,pi->p", of_y, solved[:, :, 1]), 0.0)
+    sound &= (left > _NONE * size) & (rest > _NONE * size)
+    explained = np.where(sound, shared**2 / np.where(sound, left, 1.0), 0.0)
+    lower = size - 4
+    residual = np.maximum(rest - explained, _NONE * rest * 1e-6)
+    f = np.where(sound, explained / np.where(sound, residual / lower, 1.0), 0.0)
+    log_p = np.where(sound, log_f_tail(f, 1.0, lower), 0.0)
+    pairs = np.column_stack([first[i], second[j]]).astype(np.int64)
+    return pairs[sound], np.column_stack([f, np.ones(len(f)), lower, log_p])[sound]
+
+
+def _one_by_one(
+    X: NDArray[np.float64],
+    known: NDArray[np.bool_],
+    y: NDArray[np.float64],
+    nominal: NDArray[np.bool_],
+    a: int,
+    b: int,
+) -> tuple[float, float, float, float]:
+    """F, its two degrees of freedom and log p of one pair with indicator columns."""
+    rows = known[:, a] & known[:, b]
+    target = y[rows]
+
+    def terms(column: int) -> NDArray[np.float64]:
+        values = X[rows, column]
+        if not nominal[column]:
+            return values[:, None]
+        return np.equal.outer(values, np.unique(values)[1:]).astype(np.float64)
+
+    of_a, of_b = terms(a), terms(b)
+    products = (of_a[:, :, None] * of_b[:, None, :]).reshape(len(target), -1)
+    main = np.column_stack([np.ones(len(target)), of_a, of_b])
+    full = np.column_stack([main, products])
+    ranks, rests = [], []
+    for design in (main, full):
+        solution, _, rank, _ = np.linalg.lstsq(design, target, rcond=None)
+        ranks.append(int(rank))
+        rests.append(float(np.sum((target - design @ solution) ** 2)))
+    upper, lower = ranks[1] - ranks[0], len(target) - ranks[1]
+    if upper < 1 or lower < 1 or rests[0] <= _NONE * len(target):
+        return 0.0, 0.0, float(max(lower, 0)), 0.0
+    residual = max(rests[1], 1e-15 * rests[0])
+    f = max(0.0, rests[0] - rests[1]) / upper / (residual / lower)
+    return f, float(upper), float(lower), float(log_f_tail(f, upper, lower))

@@ -1,0 +1,226 @@
+"""The selector on tables whose truth is known, and what it says of them."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import fsframe
+from fsframe.chain import Chain
+from fsframe.dataset import Dataset
+from fsframe_interactions.interactions import Interactions
+from fsframe_interactions.multiple import false_discovery_rates
+
+GAMETES = Path(__file__).parents[1] / "relief" / "data" / "gametes2way.csv"
+
+
+def table(seed: int, n: int = 400, p: int = 10) -> tuple[np.random.Generator, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    return rng, rng.normal(size=(n, p))
+
+
+def xor(seed: int) -> Dataset:
+    _, X = table(seed)
+    return Dataset.from_arrays(X, (X[:, 0] * X[:, 1] > 0).astype(int))
+
+
+def listed(found: fsframe.Selection) -> list[tuple[int, int]]:
+    return [(int(a), int(b)) for a, b in found.tables["pairs"]]
+
+
+def test_one_exclusive_or_comes_first_and_is_all_that_is_kept():
+    first, kept = 0, 0
+    for seed in range(10):
+        found = Interactions().select(xor(seed))
+        first += listed(found)[0] == (0, 1)
+        kept += sorted(found.selected.tolist()) == [0, 1]
+    assert first == 10
+    assert kept >= 8
+
+
+def test_two_exclusive_ors_take_the_first_two_places():
+    for seed in range(10):
+        rng, X = table(seed)
+        both = np.sign(X[:, 0] * X[:, 1]) + np.sign(X[:, 2] * X[:, 3])
+        y = np.where(both == 0, rng.integers(0, 2, 400), both > 0)
+        found = Interactions().select(Dataset.from_arrays(X, y))
+        assert set(listed(found)[:2]) == {(0, 1), (2, 3)}
+        assert set(found.selected[:4].tolist()) == {0, 1, 2, 3}
+
+
+def test_what_only_adds_up_is_no_interaction():
+    ps = []
+    for seed in range(10):
+        rng, X = table(seed)
+        for log_odds in (1e9 * (X[:, 0] + X[:, 1]), 1.5 * (X[:, 0] + X[:, 1])):
+            y = (rng.random(400) < 0.5 * (1 + np.tanh(log_odds / 2))).astype(int)
+            found = Interactions().select(Dataset.from_arrays(X, y))
+            ps.append(found.tables["p_values"][listed(found).index((0, 1))])
+    assert np.median(ps) > 0.2 and min(ps) > 0.005
+
+
+def test_the_two_loci_of_gametes_come_first():
+    with GAMETES.open() as lines:
+        header, *rows = csv.reader(lines)
+    values = np.array(rows, dtype=float)
+    data = Dataset.from_arrays(values[:, :-1], values[:, -1].astype(int), header[:-1])
+    found = Interactions().select(data)
+    assert [data.feature_names[c] for c in listed(found)[0]] == ["P1", "P2"]
+    assert [data.feature_names[c] for c in sorted(found.selected)] == ["P1", "P2"]
+    a, b, weight = found.pair_weights.top(1)[0]
+    assert (a, b) == listed(found)[0]
+    assert weight == pytest.approx(-np.log10(found.tables["p_values"][0]))
+
+
+def test_level_holds_where_chi_squared_does_not():
+    plain, reported = [], []
+    for seed in range(60):
+        rng, X = table(seed, 60, 8)
+        y = (rng.random(60) < 1 / (1 + np.exp(-1.5 * X[:, 0]))).astype(int)
+        found = Interactions(draws=100).select(Dataset.from_arrays(X, y), seed=seed)
+        plain.append(np.mean(found.tables["chi2_p_values"] <= 0.05))
+        reported.append(np.mean(found.tables["p_values"] <= 0.05))
+    error = np.std(reported, ddof=1) / np.sqrt(60)
+    assert np.mean(plain) > 0.05 + 2 * error
+    assert abs(np.mean(reported) - 0.05) <= 2 * error
+
+
+def test_nothing_is_kept_of_noise_and_the_warning_says_how_near_the_best_pair_is():
+    rng, X = table(4)
+    data = Dataset.from_arrays(X, rng.integers(0, 2, 400))
+    found = Interactions().select(data)
+    assert not found.selected.size
+    assert "none of 45 pairs interacts significantly" in found.warnings[0]
+    assert "top=" in found.warnings[0]
+    kept = Interactions(top=2).select(data)
+    assert sorted(kept.selected.tolist()) == sorted(listed(found)[0])
+    assert "top=" not in kept.warnings[0]
+
+
+@pytest.mark.parametrize("method", ["bh", "by"])
+def test_q_is_scipys_when_all_tests_are_given_and_counts_those_that_are_not(method):
+    p = np.random.default_rng(0).random(40) ** 3
+    np.testing.assert_allclose(
+        false_discovery_rates(np.log(p), 40, method),
+        stats.false_discovery_control(p, method=method),
+    )
+    padded = stats.false_discovery_control(np.concatenate([p, np.ones(960)]), method=method)
+    np.testing.assert_allclose(false_discovery_rates(np.log(p), 1000, method), padded[:40])
+
+
+def test_counts_are_copies_to_the_last_bit():
+    data = xor(1)
+    counts = np.random.default_rng(5).multinomial(400, np.full(400, 1 / 400))
+    found = Interactions().select(data.with_counts(counts))
+    copies = Interactions().select(data.take_rows(np.repeat(np.arange(400), counts)))
+    for name, array in found.tables.items():
+        np.testing.assert_array_equal(array, copies.tables[name], err_msg=name)
+    assert found.scores.tobytes() == copies.scores.tobytes()
+
+
+def test_missing_values_leave_only_their_own_pairs():
+    data = xor(2)
+    X = data.X.copy()
+    X[::3, 4] = np.nan
+    whole = Interactions(calibrate=0).select(data)
+    holed = Interactions(calibrate=0).select(Dataset.from_arrays(X, data.y))
+    with_4 = {pair for pair in listed(whole) if 4 in pair}
+    for name in ("g2", "p_values"):
+        one = dict(zip(listed(whole), whole.tables[name], strict=True))
+        two = dict(zip(listed(holed), holed.tables[name], strict=True))
+        assert all(one[pair] == two[pair] for pair in one.keys() - with_4)
+        assert all(one[pair] != two[pair] for pair in with_4)
+    rows = np.flatnonzero(~np.isnan(X[:, 4]))
+    assert holed.tables["n_tested"] == 45 and len(rows) < 400
+
+
+def test_cells_tell_the_direction():
+    found = Interactions(bins=2).select(xor(4))
+    cells = found.tables["cells"]
+    first = cells[:, 0] == 0
+    assert (found.tables["pairs"][0] == [0, 1]).all() and first.sum() == 8
+    for (_, i, j, k), log_odds in zip(
+        cells[first], found.tables["cell_log_odds"][first], strict=True
+    ):
+        # Equal signs make class 1.
+        assert (log_odds > 1) == ((i == j) == (k == 1))
+    assert found.tables["cell_counts"][first].sum() == 400
+    assert found.tables["cell_expected"][first].sum() == pytest.approx(400)
+
+
+def test_columns_that_say_the_same_are_no_pair():
+    data = xor(6)
+    X = np.column_stack([data.X, data.X[:, 3], np.full(400, 2.0)])
+    found = Interactions().select(Dataset.from_arrays(X, data.y))
+    assert (3, 10) not in listed(found)
+    assert found.scores[3] == found.scores[10]
+    assert found.scores[11] == 0.0
+
+
+def test_numeric_target_is_an_f_test_of_the_product():
+    rng, X = table(7, 120, 6)
+    X[:, 5] = rng.integers(0, 3, 120)
+    X[::11, 2] = np.nan
+    y = X[:, 0] + 0.5 * X[:, 0] * X[:, 1] + rng.normal(size=120)
+    data = Dataset.from_arrays(X, y, categorical=[5])
+    found = Interactions().select(data)
+    assert listed(found)[0] == (0, 1) and set(found.selected[:2].tolist()) == {0, 1}
+    for pair, f, p in zip(listed(found), found.tables["f"], found.tables["p_values"], strict=True):
+        a, b = (X[:, column] for column in pair)
+        known = ~np.isnan(a) & ~np.isnan(b)
+        a, b, target = a[known], b[known], y[known]
+        terms = np.column_stack([b == 1, b == 2]) if pair[1] == 5 else b[:, None]
+        main = np.column_stack([np.ones(len(a)), a, terms])
+        full = np.column_stack([main, a[:, None] * terms])
+        rest = [np.sum((target - D @ np.linalg.lstsq(D, target)[0]) ** 2) for D in (main, full)]
+        upper, lower = full.shape[1] - main.shape[1], len(a) - full.shape[1]
+        expected = (rest[0] - rest[1]) / upper / (rest[1] / lower)
+        assert f == pytest.approx(expected, rel=1e-8)
+        assert p == pytest.approx(stats.f.sf(expected, upper, lower), rel=1e-7)
+
+
+def test_numeric_target_holds_its_level():
+    shares = []
+    for seed in range(60):
+        rng, X = table(seed, 50, 8)
+        y = X[:, 0] - X[:, 1] + rng.normal(size=50)
+        shares.append(
+            np.mean(Interactions().select(Dataset.from_arrays(X, y)).tables["p_values"] <= 0.05)
+        )
+    assert abs(np.mean(shares) - 0.05) <= 2 * np.std(shares, ddof=1) / np.sqrt(60)
+
+
+def test_kept_pairs_are_the_best_and_the_tested_are_all():
+    data = xor(8)
+    few = Interactions(keep=5, calibrate=0).select(data)
+    every = Interactions(calibrate=0).select(data)
+    assert listed(few) == listed(every)[: len(few.tables["pairs"])]
+    assert len(few.tables["pairs"]) <= 5
+    assert few.tables["n_tested"] == every.tables["n_tested"] == 45
+    assert few.tables["q_values"][0] == pytest.approx(every.tables["q_values"][0])
+
+
+def test_instance_weights_are_said_to_be_left_out():
+    upstream = fsframe.Selection(
+        selected=range(10), scores=np.ones(10), instance_weights=np.linspace(0.5, 2, 400)
+    )
+    found = Interactions().select(xor(0), upstream)
+    assert any("instance weights" in warning for warning in found.warnings)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "npfs:base='interactions:calibrate=0',of=pairs,pairs=3,n=20",
+        "interactions:calibrate=0 npfs:of=pairs,pairs=3,n=20",
+    ],
+)
+def test_npfs_tests_which_pairs_recur(text):
+    record = Chain.parse(text).run(xor(5), seed=1)
+    names = [tuple(sorted(pair[:2])) for pair in record.pairs]
+    assert (0, 1) in names and len(names) <= 2
+    assert not any("grow with main effects" in text for text in record.all_warnings())
