@@ -122,6 +122,7 @@ def _go_on(out: Path, manifest: Manifest, options: dict[str, Any]) -> RunRecord:
     talk = Talk(quiet=options["quiet"], events=options["events"] == "json")
     table = read_data(path, **reading)
     memory = request.get("memory", "")
+    begun = int(memory) if memory.isdecimal() else None
     return run_chain(
         Chain.parse(manifest.chain),
         table,
@@ -131,7 +132,8 @@ def _go_on(out: Path, manifest: Manifest, options: dict[str, Any]) -> RunRecord:
             **reading,
             "seed": manifest.seed,
             "overwrite": bool(request.get("overwrite")),
-            "memory": int(memory) if memory.isdecimal() else None,
+            "memory": options["memory"] or begun,
+            "chosen_by": begun or 0,
         },
         talk=talk,
         path=Path(path),

@@ -61,15 +61,19 @@ def instance_weights(profiles: Floats, counts: Floats) -> Floats:
     positive one.
     """
     n = len(profiles)
-    square = (profiles**2).sum(axis=1)
+    square = np.concatenate(
+        [(profiles[start : start + _ROWS] ** 2).sum(axis=1) for start in range(0, n, _ROWS)]
+    )
     mean = np.empty(n)
     for start in range(0, n, _ROWS):
         block = slice(start, start + _ROWS)
         distance = square[block, None] + square[None, :] - 2.0 * profiles[block] @ profiles.T
         # the expanded square loses half the digits near zero: nearly equal pairs are redone
         near_i, near_j = np.nonzero(distance < 1e-6 * (square[block, None] + square[None, :]))
-        exact = ((profiles[start + near_i] - profiles[near_j]) ** 2).sum(axis=1)
-        distance[near_i, near_j] = exact
+        for first in range(0, near_i.size, _ROWS):
+            i, j = near_i[first : first + _ROWS], near_j[first : first + _ROWS]
+            exact = ((profiles[start + i] - profiles[j]) ** 2).sum(axis=1)
+            distance[i, j] = exact
         mean[block] = np.sqrt(np.maximum(distance, 0.0)) @ counts
     mean /= max(counts.sum() - 1.0, 1.0)
     if not mean.any():
