@@ -14,6 +14,7 @@ from fsframe.classifier import Classifier, FittedOnColumns
 from fsframe.dataset import Dataset
 from fsframe.errors import FsframeError, PluginError, RequestError
 from fsframe.grammar import StageText, format_stages, parse_stages
+from fsframe.memory_shares import shares_of
 from fsframe.params import format_value
 from fsframe.registry import Registry, classifiers, find_offer, selectors
 from fsframe.run import Progress, Run, make_run
@@ -264,6 +265,8 @@ class Chain:
         overwrite: bool = False,
         listener: Callable[[Progress], None] | None = None,
         memory: int | None = None,
+        beside: int = 0,
+        chosen_by: int | None = None,
         threads: int | None = None,
         executor: Engine | Executor | None = None,
         checkpoint: Checkpoint | None = None,
@@ -285,8 +288,13 @@ class Chain:
             Whether a file at `out` may be replaced.
         listener : callable, optional
             Called with a Progress now and then.
-        memory, threads : int, optional
-            Bounds, as in Run.
+        memory : int, optional
+            Bound in bytes on what the whole run holds, workers and copies of the table included,
+            interpreters and libraries not; by default each fit is bounded, as in Run.
+        threads : int, optional
+            Bound, as in Run.
+        beside, chosen_by : int, optional
+            As for `fsframe.memory_shares.shares_of`.
         executor : Engine or concurrent.futures.Executor, optional
             Where resamples are computed, such as a process pool or a dask client's executor; here,
             one after the other, by default. Results do not depend on it.
@@ -315,8 +323,10 @@ class Chain:
         """
         from fsframe.recording import record_run
 
-        bounds: dict[str, Any] = {"memory": memory, "threads": threads}
-        given = {key: value for key, value in bounds.items() if value is not None}
+        shares = shares_of(self, data, memory, executor, beside=beside, chosen_by=chosen_by)
+        given: dict[str, Any] = {} if threads is None else {"threads": threads}
+        if shares is not None:
+            given |= {"memory": shares.one_fit, "route_memory": shares.route}
         surroundings = Run(
             entropy=int(seed), listener=listener, executor=executor, checkpoint=checkpoint, **given
         )

@@ -128,6 +128,14 @@ class Classifier(Parameterised):
         """The author's part: learn from the columns of `data`, numbered 0 … n_features-1."""
         raise NotImplementedError
 
+    def tables_held(self) -> float:
+        """As `Selector.table_copies`: most classifiers keep their training rows, scaled."""
+        return 1.0
+
+    def rows_copied(self) -> float:
+        """How many copies of the table's rows resampling makes for one fit; none."""
+        return 0.0
+
     def fit(
         self,
         data: Dataset,

@@ -275,6 +275,7 @@ class _Resampling:
             key=run.key,
             first=run.first,
             memory=run.memory,
+            route_memory=run.route_memory,
             parts=self.parts,
             draws=None if isinstance(self.counts, np.ndarray) else self.counts,
             upstream=None if self.upstream is None else pack_selections([self.upstream]),

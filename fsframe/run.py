@@ -70,7 +70,11 @@ class Run:
     key : tuple of int
         Where in the run this piece of work is: stage, then unit, then inner stage, …
     memory : int
-        Bound on temporaries in bytes.
+        Bound in bytes on what one fit holds at a time, beside the table that it is given.
+    route_memory : int, optional
+        The bound by which a method chooses between ways whose results differ in rounding, or in
+        what they return; `memory` by default. It is the same for any number of workers, while
+        `memory` is each one's share.
     threads : int
         How many threads a method may use; results do not depend on it.
     first : int
@@ -100,12 +104,56 @@ class Run:
     entropy: int = attrs.field(default=0, converter=_seed)
     key: tuple[int, ...] = ()
     memory: int = DEFAULT_MEMORY
+    route_memory: int | None = None
     threads: int = attrs.field(factory=available_threads)
     first: int = 0
     listener: Callable[[Progress], None] | None = attrs.field(default=None, eq=False, repr=False)
     executor: Engine | Executor | None = attrs.field(default=None, eq=False, repr=False)
     checkpoint: Checkpoint | None = attrs.field(default=None, eq=False, repr=False)
     pace: dict[str, float] = attrs.field(factory=dict, eq=False, repr=False)
+
+    @property
+    def route(self) -> int:
+        """The bound that ways are chosen by: `route_memory`, or `memory` where that is not set.
+
+        >>> Run(memory=100, route_memory=400).route, Run(memory=100).route
+        (400, 100)
+        """
+        return self.memory if self.route_memory is None else self.route_memory
+
+    def must_hold(self, n_bytes: float, what: str, instead: str = "screen first") -> None:
+        """Refuse, before it is begun, what takes more than the bound on memory.
+
+        Parameters
+        ----------
+        n_bytes : float
+            What would be held at a time.
+        what : str
+            Who holds what, for the message: "im4e: the table in two orders".
+        instead : str
+            What could be done in place of allowing more.
+
+        Raises
+        ------
+        RequestError
+            With both sizes.
+
+        Examples
+        --------
+        >>> from fsframe.errors import RequestError
+        >>> try:
+        ...     Run(memory=1 << 20).must_hold(5 << 20, "im4e: two copies")
+        ... except RequestError as error:
+        ...     print(str(error)[:39])
+        im4e: two copies takes 5 MiB beside the
+        """
+        if n_bytes > self.memory:
+            fewer = "" if self.route <= self.memory else ", take fewer workers (--workers)"
+            raise RequestError(
+                f"{what} takes {size_text(n_bytes)} beside the table, more than the "
+                f"{size_text(self.memory)} of memory that one fit may hold; {instead}{fewer}, or "
+                "allow more (--memory)"
+            )
 
     def child(self, *key: int) -> Run:
         """The surroundings of a part; its stream does not depend on who runs it, or when."""

@@ -46,6 +46,9 @@ class Selector(Parameterised):
         and time where there are many; otherwise it gets int64.
     uses_upstream_weights : bool
         Whether the weights that travel along the chain change the result.
+    table_copies : float
+        How many times a fit holds the values of the table that it is given, as float64 and beside
+        it, before anything that it can do in blocks. A bound on memory below that is refused.
 
     Examples
     --------
@@ -69,6 +72,7 @@ class Selector(Parameterised):
     takes_short_counts: ClassVar[bool] = False
     uses_upstream_weights: ClassVar[bool] = False
     wrapping: ClassVar[bool] = False
+    table_copies: ClassVar[float] = 0.0
 
     top: int | float | None = param(
         None,
@@ -130,6 +134,7 @@ class Selector(Parameterised):
         self.check_data(data)
         if not columns.size:
             return nothing_left(data)
+        self._require_memory(data.n_samples, columns.size, data.in_memory, surroundings)
         local, rows, notes = self._localise(data, columns)
         arrived = local_upstream(upstream, columns, rows)
         with in_stage(type(self), self.method_name()):
@@ -157,6 +162,7 @@ class Selector(Parameterised):
         if many is None or not columns.size:
             return one_by_one(self.select, data, counts, upstream, surroundings)
         self.check_data(data)
+        self._require_memory(data.n_samples, columns.size, data.in_memory, surroundings)
         local = attrs.evolve(data.take_columns(columns), counts=None)
         every = np.arange(data.n_samples)
         arrived = local_upstream(upstream, columns, every)
@@ -192,6 +198,25 @@ class Selector(Parameterised):
                     f"sample {row + 1}, feature {data.feature_names[column]!r}; drop or fill them, "
                     "or use a method that takes them (`fsframe methods NAME` tells)"
                 )
+
+    def tables_held(self) -> float:
+        """As `table_copies` says, of this stage or of what it resamples."""
+        return self.table_copies
+
+    def rows_copied(self) -> float:
+        """How many copies of the table's rows resampling makes for one fit; 0 without."""
+        return 0.0
+
+    def _require_memory(self, n: int, p: int, in_memory: bool, run: Run) -> None:
+        """Refuse a bound on memory that not even copies of the table fit into."""
+        copies = self.table_copies
+        if copies and not in_memory:
+            copies += 1.0  # read whole first
+        run.must_hold(
+            int(copies * 8 * n * p),
+            f"{self.method_name()}: what it makes of {n} × {p} values",
+            "put a filter such as mim:top=1000 before",
+        )
 
     def _localise(
         self, data: Dataset, columns: NDArray[np.intp]

@@ -53,6 +53,18 @@ class WrappingSelector(Selector):
         help="The selector or chain to resample; by default everything on the left.",
     )
 
+    def tables_held(self) -> float:
+        """As `table_copies` says, of the first stage that is resampled."""
+        if self.base is None:
+            return 0.0
+        from fsframe.chain import Chain
+
+        return Chain.parse(self.base).stages[0].method.tables_held()
+
+    def rows_copied(self) -> float:
+        """One: a resample's rows."""
+        return 1.0
+
     def _select_wrapped(
         self, base: Base, data: Dataset, upstream: Selection | None, run: Run
     ) -> Selection:

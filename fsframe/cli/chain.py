@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,26 +20,6 @@ if TYPE_CHECKING:
     from fsframe.chain import Chain
 
 __all__ = ["chain"]
-
-
-class _Memory(click.ParamType):
-    name = "size"
-
-    def convert(self, value: Any, param: Any, ctx: Any) -> int:
-        if isinstance(value, int):
-            return value
-        found = re.fullmatch(r"([0-9.]+)\s*([KMGT]?)(I?)B?", str(value).strip().upper())
-        try:
-            number, unit, binary = found.groups() if found else ("", "", "")
-            # 2GB is 2·10⁹ bytes, 2GiB is 2·2³⁰.
-            amount = int(float(number) * (1024 if binary else 1000) ** " KMGT".index(unit or " "))
-        except ValueError:
-            amount = 0
-        if amount < 1 << 24:
-            self.fail(
-                f"{value!r} is not a size of at least 16 MB, such as 500MB or 2GB", param, ctx
-            )
-        return amount
 
 
 @click.argument("data", type=click.Path())
@@ -66,11 +45,6 @@ class _Memory(click.ParamType):
     "--threads",
     type=click.IntRange(min=1),
     help="Threads to use; results do not depend on it. [default: all]",
-)
-@click.option(
-    "--memory",
-    type=_Memory(),
-    help="Bound on the temporaries of one fit, such as 2GB; each worker has it. [default: 2 GiB]",
 )
 @engine_options
 @click.option("--dry-run", is_flag=True, help="Only check the request and print the chain.")

@@ -22,6 +22,7 @@ from fsframe.cli.saying import say, say_json, say_lines
 from fsframe.errors import FsframeError, RequestError, StoreError
 
 if TYPE_CHECKING:
+    from fsframe.chain import Chain
     from fsframe.dataset import Dataset
     from fsframe.evaluation.comparison import Cell, Comparison
     from fsframe.evaluation.cross_validation import CrossValidation
@@ -77,6 +78,7 @@ def compare(words: tuple[str, ...], **options: Any) -> None:
     from fsframe.cli.evaluate import classifier_text
     from fsframe.evaluation.comparison import compared, methods_of
     from fsframe.executors import open_engine
+    from fsframe.memory_shares import shares_of
     from fsframe.reading import find_table
     from fsframe.store import check_destination
 
@@ -99,9 +101,22 @@ def compare(words: tuple[str, ...], **options: Any) -> None:
     talk = Talk(quiet=options["quiet"], events=options["events"] == "json")
     asked = tuple(options[name] for name in ("engine", "workers", "scheduler", "patience"))
     with open_engine(*asked) as engine:
+        for table in tables:
+            for method in methods:
+                chain, others = _as_chain(method), _held(tables) - _held([table])
+                shares_of(chain, table, options["memory"], engine, beside=others)
         cells = [
             [
-                _cell(method, table, (path, source), folder, options, talk, engine)
+                _cell(
+                    method,
+                    table,
+                    (path, source),
+                    folder,
+                    options,
+                    talk,
+                    engine,
+                    beside=_held(tables) - _held([table]),
+                )
                 for method in methods
             ]
             for table, path, source in zip(tables, found_paths, paths, strict=True)
@@ -176,12 +191,13 @@ def _cell(
     options: dict[str, Any],
     talk: Talk,
     engine: Engine | None,
+    *,
+    beside: int,
 ) -> Cell:
-    from fsframe.chain import Chain, Stage
     from fsframe.evaluation.comparison import Cell
     from fsframe.evaluation.summary import summarise
 
-    chain = Chain((Stage("cross-validation", method),))
+    chain = _as_chain(method)
     path = None if folder is None else folder / f"{table.name}.{_slug(str(method.base))}.h5"
     record = None if path is None else _finished(path, chain, table, options["seed"])
     if record is None:
@@ -189,7 +205,15 @@ def _cell(
         # The run files are this command's own: --overwrite is for the tables of results.
         own = {**options, "overwrite": False}
         record = run_chain(
-            chain, table, path, own, talk=talk, path=read_from, source=source, engine=engine
+            chain,
+            table,
+            path,
+            own,
+            talk=talk,
+            path=read_from,
+            source=source,
+            engine=engine,
+            beside=beside,
         )
     stage = record.stages[-1]
     assert stage.selection is not None and method.base is not None
@@ -199,6 +223,17 @@ def _cell(
         evaluation=summarise(stage.selection),
         seconds=stage.seconds,
     )
+
+
+def _as_chain(method: CrossValidation) -> Chain:
+    from fsframe.chain import Chain, Stage
+
+    return Chain((Stage("cross-validation", method),))
+
+
+def _held(tables: Sequence[Dataset]) -> int:
+    """Bytes of the tables that are in memory."""
+    return sum(int(table.matrix.nbytes) for table in tables if table.in_memory)
 
 
 def _slug(text: str) -> str:

@@ -170,6 +170,7 @@ def _go_on(out: Path, manifest: Manifest, options: dict[str, Any]) -> RunRecord:
     talk = Talk(quiet=options["quiet"], events=options["events"] == "json")
     table = read_data(path, **reading)
     memory = request.get("memory", "")
+    begun = int(memory) if memory.isdecimal() else None
     return run_chain(
         Chain.parse(manifest.chain),
         table,
@@ -179,7 +180,8 @@ def _go_on(out: Path, manifest: Manifest, options: dict[str, Any]) -> RunRecord:
             **reading,
             "seed": manifest.seed,
             "overwrite": options["overwrite"],
-            "memory": int(memory) if memory.isdecimal() else None,
+            "memory": options["memory"] or begun,
+            "chosen_by": begun or 0,
         },
         talk=talk,
         path=Path(path),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import shlex
 import signal
 import sys
@@ -47,7 +48,34 @@ READING = (
 )
 """The options that say how a table is read, as `reading_options` names them."""
 
+
+class MemorySize(click.ParamType):
+    name = "size"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> int:
+        if isinstance(value, int):
+            return value
+        found = re.fullmatch(r"([0-9.]+)\s*([KMGT]?)(I?)B?", str(value).strip().upper())
+        try:
+            number, unit, binary = found.groups() if found else ("", "", "")
+            # 2GB is 2·10⁹ bytes, 2GiB is 2·2³⁰.
+            amount = int(float(number) * (1024 if binary else 1000) ** " KMGT".index(unit or " "))
+        except ValueError:
+            amount = 0
+        if amount < 1 << 24:
+            self.fail(
+                f"{value!r} is not a size of at least 16 MB, such as 500MB or 2GB", param, ctx
+            )
+        return amount
+
+
 _OPTIONS = (
+    click.option(
+        "--memory",
+        type=MemorySize(),
+        help="Bound on what the whole run holds, such as 2GB: table, its copies, workers and fits, "
+        "but not the programs themselves. [default: 2 GiB for each fit, beside the table]",
+    ),
     click.option(
         "--engine",
         type=click.Choice(["serial", "processes", "dask"]),
@@ -150,6 +178,7 @@ def run_chain(
     source: str,
     command: str | None = None,
     engine: Engine | None = None,
+    beside: int = 0,
 ) -> RunRecord:
     """The record of `chain` on `table`, left at `out`; stopped by signals without loss.
 
@@ -158,7 +187,7 @@ def run_chain(
     chain, table, out
         As in `Chain.run`.
     options : mapping
-        Of `engine_options`, and ``seed``, ``overwrite``, ``memory``, ``threads`` and those of
+        Of `engine_options`, and ``seed``, ``overwrite``, ``chosen_by``, ``threads`` and those of
         `reading_options`, as far as the command has them.
     talk : Talk
     path : Path
@@ -167,6 +196,8 @@ def run_chain(
         As in `Chain.run`; the command of this process by default.
     engine : Engine, optional
         One that is open already, for commands that run many chains; it stays open.
+    beside : int
+        Bytes of other tables that are held meanwhile.
 
     Raises
     ------
@@ -174,8 +205,10 @@ def run_chain(
         As running says.
     """
     from fsframe.executors import open_engine
+    from fsframe.memory_shares import shares_of
     from fsframe.recording import open_checkpoint
 
+    memory, chosen_by = options.get("memory"), options.get("chosen_by")
     command = this_command() if command is None else command
     seed, overwrite = options.get("seed", 0), bool(options.get("overwrite"))
     names = ("engine", "workers", "scheduler", "patience")
@@ -183,6 +216,8 @@ def run_chain(
     with open_engine(*asked) if engine is None else contextlib.nullcontext(engine) as engine:
         if engine is not None:
             engine.tell = talk.note
+        # Before anything is written.
+        shares_of(chain, table, memory, engine, beside=beside, chosen_by=chosen_by)
         checkpoint = None
         if out is not None:
             checkpoint = open_checkpoint(
@@ -195,7 +230,7 @@ def run_chain(
                 path=os.path.abspath(path),
                 source=source,
                 command=command,
-                memory=str(options.get("memory") or ""),
+                memory=str((memory if chosen_by is None else chosen_by) or ""),
                 reading=json.dumps({name: options.get(name) for name in READING}),
                 csv=os.path.abspath(options["csv_out"]) if options.get("csv_out") else "",
             )
@@ -219,7 +254,9 @@ def run_chain(
                     out,
                     overwrite=overwrite,
                     listener=talk,
-                    memory=options.get("memory"),
+                    memory=memory,
+                    beside=beside,
+                    chosen_by=chosen_by,
                     threads=options.get("threads"),
                     executor=engine,
                     checkpoint=checkpoint,

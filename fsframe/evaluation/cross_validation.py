@@ -110,6 +110,16 @@ class CrossValidation(WrappingSelector):
         help="Numbers of features at which the classifier is also tried; auto doubles from 1.",
     )
 
+    def tables_held(self) -> float:
+        """As `table_copies` says, of the first stages that are studied."""
+        if self.base is None:
+            return 0.0
+        return max(chain.stages[0].method.tables_held() for chain in grid_of(self).chains)
+
+    def rows_copied(self) -> float:
+        """A fold's training and test rows, and the inner training rows where sets are tuned."""
+        return 1.0 if self.base is None or len(grid_of(self)) == 1 else 2.0
+
     def check_parameters(self) -> Iterator[str]:
         if self.scheme == "folds":
             splits = self.folds * self.repeats

@@ -53,6 +53,7 @@ class Call:
     key: tuple[int, ...]
     first: int
     memory: int
+    route_memory: int | None
     parts: frozenset[str]
     draws: Any = None
     upstream: bytes | None = None
@@ -158,7 +159,12 @@ class Prepared:
     def run(self) -> Run:
         call = self._call
         return Run(
-            entropy=call.entropy, key=call.key, first=call.first, memory=call.memory, threads=1
+            entropy=call.entropy,
+            key=call.key,
+            first=call.first,
+            memory=call.memory,
+            route_memory=call.route_memory,
+            threads=1,
         )
 
 

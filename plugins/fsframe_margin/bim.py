@@ -62,6 +62,7 @@ class Bim(BoostedSettings, Selector):
     [1, 3]
     """
 
+    table_copies: ClassVar[float] = 2.0
     takes_counts: ClassVar[bool] = True
     uses_upstream_weights: ClassVar[bool] = True
 

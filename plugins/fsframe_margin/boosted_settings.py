@@ -33,11 +33,11 @@ _PROTOTYPES = 1 << 31
 
 def pair_space(training: Training, run: Run) -> PairSpace:
     """All pairs of the rows of `training`, within the bounds of `run`."""
-    from fsframe_margin.margins import PairSpace
+    from fsframe_margin.margins import PairSpace, pair_memory
 
     return PairSpace(
         training.X, training.y, training.outer, training.count,
-        threads=run.threads, memory=run.memory,
+        threads=run.threads, memory=pair_memory(run, len(training.y)),
     )  # fmt: skip
 
 

@@ -12,6 +12,9 @@ __all__ = ["DiagonalRestSpace"]
 
 Floats = NDArray[np.float64]
 
+_COPIED = 256
+"""Columns that are put in order at a time."""
+
 
 class DiagonalRestSpace(PairSpace):
     """A `PairSpace` over W = blockdiag(W_kept, diag(v)), written as one vector (W_kept, v).
@@ -43,7 +46,9 @@ class DiagonalRestSpace(PairSpace):
     ) -> None:
         super().__init__(kept, y, outer, count, threads=threads, memory=memory)
         self.stored = True
-        self.restT = np.ascontiguousarray(rest[self.order].T)
+        self.restT = np.empty(rest.shape[::-1])
+        for a in range(0, rest.shape[1], _COPIED):
+            self.restT[a : a + _COPIED] = rest[self.order, a : a + _COPIED].T
 
     def split(self, weights: Floats) -> tuple[Floats, Floats]:
         """W_kept (m, m) and v (r,) of the vector."""

@@ -45,7 +45,7 @@ def fold_jobs(
         standardize,
     )
     space = PairSpace(
-        inner.X, inner.y, inner.outer, inner.count, memory=run.memory,
+        inner.X, inner.y, inner.outer, inner.count, memory=run.route,
         linear=linear,
     )  # fmt: skip
     rows = inner.rows(training.X[held])

@@ -68,6 +68,7 @@ class Gflip(Selector):
     2
     """
 
+    table_copies: ClassVar[float] = 2.0
     takes_counts: ClassVar[bool] = True
     uses_upstream_weights: ClassVar[bool] = True
 

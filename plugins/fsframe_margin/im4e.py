@@ -66,6 +66,7 @@ class Im4e(Selector):
     (array([2]), True)
     """
 
+    table_copies: ClassVar[float] = 2.0
     takes_counts: ClassVar[bool] = True
     uses_upstream_weights: ClassVar[bool] = True
 
@@ -103,7 +104,7 @@ class Im4e(Selector):
 
     @one_blas_thread
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
-        from fsframe_margin.margins import PairSpace
+        from fsframe_margin.margins import PairSpace, pair_memory
 
         training = training_of("im4e", data, upstream, self.standardize)
         rows = len(training.y)
@@ -112,8 +113,9 @@ class Im4e(Selector):
         sigma, tables = self._sigma(training, start, run)
         space = PairSpace(
             training.X, training.y, training.outer, training.count,
-            threads=run.threads, memory=run.memory, linear=True,
+            threads=run.threads, memory=pair_memory(run, len(training.y)), linear=True,
         )  # fmt: skip
+        training = training.released()
         found = self._descend(space, start, sigma)
         w = training.spread(found.weights)
         above = int((w > self.threshold / training.varying.size).sum())

@@ -107,6 +107,7 @@ class Immigrate(Selector):
     ([1, 3], (1, 3))
     """
 
+    table_copies: ClassVar[float] = 2.0
     takes_counts: ClassVar[bool] = True
     uses_upstream_weights: ClassVar[bool] = True
 
@@ -235,16 +236,18 @@ class Immigrate(Selector):
         notes = list(row_notes(training))
         notes += prototype_note(training, rows)
         notes += descent_notes(fit.descent, self.line_search)
-        return immigrate_result(training, fit, sigma, self.keep_count, tables, notes)
+        return immigrate_result(
+            training, fit, sigma, self.keep_count, tables, notes, whole=run.route
+        )
 
     def _screening(self, training: Training, run: Run) -> tuple[Floats, NDArray[np.intp]]:
         """IM4E's weights, and the columns with one above screen/A (at least the best)."""
         from fsframe_margin.linear_descent import descend_im4e
-        from fsframe_margin.margins import PairSpace
+        from fsframe_margin.margins import PairSpace, pair_memory
 
         space = PairSpace(
             training.X, training.y, training.outer, training.count,
-            threads=run.threads, memory=run.memory, linear=True,
+            threads=run.threads, memory=pair_memory(run, len(training.y)), linear=True,
         )  # fmt: skip
         assert self.screen is not None
         size = training.varying.size
@@ -259,12 +262,12 @@ class Immigrate(Selector):
         from fsframe_margin import immigrate_fit as routes
 
         size = training.varying.size
-        if not routes.fits_dense(size, run.memory):
+        if not routes.fits_dense(size, run.route):
             if self.sigma == "cv":
                 raise DataError(
                     f"immigrate: sigma=cv holds W over {size} columns, "
                     f"{size_text(64 * size * size)}, more than the "
-                    f"{size_text(run.memory)} allowed; give sigma, screen first "
+                    f"{size_text(run.route)} allowed; give sigma, screen first "
                     "(`im4e immigrate`), or raise the memory bound"
                 )
             settings = self._settings(self.prune is True, size)
@@ -272,6 +275,7 @@ class Immigrate(Selector):
                 training, upstream, self.start, float(self.sigma), settings, run
             )
             return fit, float(self.sigma), False, {}
+        run.must_hold(routes.dense_bytes(size), f"immigrate: W over {size} columns")
         start = routes.dense_start(training, upstream, self.start, run)
         sigma, pruned, tables = self._tuned(training, start, run)
         fit = routes.fit_dense(training, start, sigma, self._settings(pruned, size), run)

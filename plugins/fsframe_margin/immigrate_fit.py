@@ -16,6 +16,7 @@ from fsframe_margin.training import Training
 
 __all__ = [
     "Fit",
+    "dense_bytes",
     "dense_start",
     "fit_dense",
     "fit_implicit",
@@ -47,9 +48,14 @@ class Fit:
     pairs: Any = None
 
 
+def dense_bytes(size: int) -> int:
+    """What W, U, Σ, the result and their temporaries take: 64 A² bytes."""
+    return 64 * size * size
+
+
 def fits_dense(size: int, memory: int) -> bool:
-    """Whether W, U, Σ, the result and their temporaries, 64 A² bytes in all, fit into `memory`."""
-    return 64 * size * size <= memory
+    """Whether W, U, Σ, the result and their temporaries fit into `memory`."""
+    return dense_bytes(size) <= memory
 
 
 def dense_start(training: Training, upstream: Selection | None, how: str, run: Run) -> Floats:
@@ -69,11 +75,12 @@ def dense_start(training: Training, upstream: Selection | None, how: str, run: R
 def fit_dense(training: Training, start: Floats, sigma: float, settings: Any, run: Run) -> Fit:
     """Descend with W as a matrix."""
     from fsframe_margin.descent import descend
+    from fsframe_margin.margins import pair_memory
     from fsframe_margin.tiled_passes import pair_space
 
     space = pair_space(
         training.X, training.y, training.outer, training.count,
-        threads=run.threads, memory=run.memory,
+        threads=run.threads, memory=pair_memory(run, len(training.y)),
     )  # fmt: skip
     found = descend(space, start, sigma, **settings)
     W = found.weights
@@ -96,7 +103,12 @@ def fit_implicit(
         If the settings need W whole, or even the tiles do not fit the memory bound.
     """
     from fsframe_margin.implicit_descent import descend_implicit
-    from fsframe_margin.implicit_weights import THREAD_BYTES, ImplicitPairs, ImplicitWeights
+    from fsframe_margin.implicit_weights import (
+        THREAD_BYTES,
+        ImplicitPairs,
+        ImplicitWeights,
+        tile_bytes,
+    )
     from fsframe_margin.margins import PairSpace
 
     n, size = training.X.shape
@@ -111,21 +123,24 @@ def fit_implicit(
         if wanted
     ]
     floor = THREAD_BYTES + 48 * n * n + 24 * n * size
-    if needed or floor > run.memory:
+    if needed or floor > run.route:
         verb = "needs" if len(needed) == 1 else "need"
         why = f"{' and '.join(needed)} {verb} it whole" if needed else "not even its tiles fit"
         raise DataError(
             f"immigrate: W over {size} columns takes {size_text(64 * size * size)} with its "
-            f"temporaries, more than the {size_text(run.memory)} allowed, and {why}; screen "
+            f"temporaries, more than the {size_text(run.route)} allowed, and {why}; screen "
             "first (`im4e immigrate`), or raise the memory bound"
         )
+    room = run.route - floor
+    held_bytes = floor + (tile_bytes(size) if tile_bytes(size) <= room else 0)
+    run.must_hold(held_bytes, f"immigrate: W over {size} columns, by tiles,")
     # fewer threads, not other tiles, where memory is short: the bits stay
-    threads = max(1, min(run.threads, (run.memory - floor) // THREAD_BYTES + 1))
+    threads = max(1, min(run.threads, (run.memory - held_bytes) // THREAD_BYTES + 1))
     space = PairSpace(
         training.X, training.y, training.outer, training.count,
-        threads=int(threads), memory=run.memory,
+        threads=int(threads), memory=run.route,
     )  # fmt: skip
-    pairs = ImplicitPairs(space, run.memory - floor)
+    pairs = ImplicitPairs(space, room)
     main = np.full(size, 1 / np.sqrt(size))
     if how == "upstream" and upstream is not None and upstream.weights is not None:
         arrived = upstream.weights[training.varying]
@@ -166,6 +181,8 @@ def fit_with_diagonal_rest(
     from fsframe_margin.diagonal_rest import DiagonalRestSpace
 
     n, size = training.X.shape
+    held_bytes = dense_bytes(len(kept)) + 24 * n * n
+    run.must_hold(held_bytes, f"immigrate: W over {len(kept)} screened columns")
     if 24 * n * n > run.memory:
         raise DataError(
             f"immigrate: screened=diagonal holds measurements between {n} rows, "
@@ -180,7 +197,7 @@ def fit_with_diagonal_rest(
         training.outer,
         training.count,
         threads=run.threads,
-        memory=run.memory,
+        memory=run.route,
     )
     start = np.concatenate([np.diag(weights[kept]).ravel(), weights[rest]])
     found = descend(space, start / np.linalg.norm(start), sigma, **settings)

@@ -27,6 +27,8 @@ def immigrate_result(
     keep_count: Callable[[int, int], int],
     tables: Mapping[str, Any],
     notes: Iterable[str],
+    *,
+    whole: int,
 ) -> Selection:
     """The Selection of a fit, in the columns of the table that `training` was made from.
 
@@ -43,6 +45,9 @@ def immigrate_result(
         Beside cost, gap, step and main effects, which come from the fit.
     notes : iterable of str
         All warnings.
+    whole : int
+        Bytes that W may take with its temporaries, spread over all columns of the table; where it
+        takes more it is returned over the columns that were fitted.
 
     Returns
     -------
@@ -61,7 +66,11 @@ def immigrate_result(
         "centre": training.scaling.centre,
         "scale": training.scaling.scale,
     }
-    if fit.W is not None:
+    from fsframe_margin.immigrate_fit import fits_dense
+
+    if fit.W is not None and not fits_dense(training.n_features, whole):
+        pairs = PairWeights(training.varying, fit.W)
+    elif fit.W is not None:
         model["W"] = training.spread(fit.W)
         pairs = PairWeights(np.arange(len(scores)), model["W"])
     else:

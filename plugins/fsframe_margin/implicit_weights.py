@@ -19,7 +19,14 @@ from fsframe_margin import pair_lists
 from fsframe_margin.margins import PairSpace
 from fsframe_margin.tiled_passes import column_tiles
 
-__all__ = ["THREAD_BYTES", "Direction", "ImplicitPairs", "ImplicitWeights", "WeightSummary"]
+__all__ = [
+    "THREAD_BYTES",
+    "Direction",
+    "ImplicitPairs",
+    "ImplicitWeights",
+    "WeightSummary",
+    "tile_bytes",
+]
 
 Floats = NDArray[np.float64]
 _Pairs = tuple[NDArray[np.intp], NDArray[np.intp], Floats]
@@ -29,6 +36,11 @@ _PAIRS = 4096
 
 THREAD_BYTES = 160 << 20
 """What one thread holds: tiles, and differences of pairs in their columns."""
+
+
+def tile_bytes(features: int) -> int:
+    """What the upper tiles of two matrices over pairs of features take."""
+    return 8 * features * (features + _COLUMNS)
 
 
 @attrs.frozen(eq=False)
@@ -99,8 +111,7 @@ class ImplicitPairs:
     def __init__(self, space: PairSpace, memory: int = 0) -> None:
         self.space = space
         features = space.features
-        need = 8 * features * (features + _COLUMNS) + space.threads * THREAD_BYTES
-        self.holds = need <= memory
+        self.holds = tile_bytes(features) <= memory
         self._held: tuple[ImplicitWeights | None, dict[tuple[int, int], Floats]] = (None, {})
         self._target: dict[tuple[int, int], Floats] = {}
         self.X = np.ascontiguousarray(space.XT[: space.features].T)

@@ -12,6 +12,8 @@ __all__ = ["instance_weights", "margin_profiles"]
 Floats = NDArray[np.float64]
 
 _ROWS = 256
+_VALUES = 1 << 17
+"""Profile values that temporaries hold at a time."""
 
 
 def margin_profiles(XT: Floats, y: NDArray[np.integer], w: Floats) -> Floats:
@@ -61,15 +63,22 @@ def instance_weights(profiles: Floats, counts: Floats) -> Floats:
     positive one.
     """
     n = len(profiles)
-    square = (profiles**2).sum(axis=1)
+    few = max(1, _VALUES // profiles.shape[1])
+    square = np.concatenate(
+        [(profiles[start : start + few] ** 2).sum(axis=1) for start in range(0, n, few)]
+    )
     mean = np.empty(n)
     for start in range(0, n, _ROWS):
         block = slice(start, start + _ROWS)
-        distance = square[block, None] + square[None, :] - 2.0 * profiles[block] @ profiles.T
+        products = profiles[block] @ profiles.T
+        products *= 2.0
+        distance = square[block, None] + square[None, :] - products
         # the expanded square loses half the digits near zero: nearly equal pairs are redone
         near_i, near_j = np.nonzero(distance < 1e-6 * (square[block, None] + square[None, :]))
-        exact = ((profiles[start + near_i] - profiles[near_j]) ** 2).sum(axis=1)
-        distance[near_i, near_j] = exact
+        for first in range(0, near_i.size, few):
+            i, j = near_i[first : first + few], near_j[first : first + few]
+            exact = ((profiles[start + i] - profiles[j]) ** 2).sum(axis=1)
+            distance[i, j] = exact
         mean[block] = np.sqrt(np.maximum(distance, 0.0)) @ counts
     mean /= max(counts.sum() - 1.0, 1.0)
     if not mean.any():

@@ -57,6 +57,7 @@ class Irelief(Selector):
     array([2])
     """
 
+    table_copies: ClassVar[float] = 2.0
     takes_counts: ClassVar[bool] = True
     uses_upstream_weights: ClassVar[bool] = True
 
@@ -72,13 +73,14 @@ class Irelief(Selector):
     @one_blas_thread
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
         from fsframe_margin.linear_descent import iterate_irelief
-        from fsframe_margin.margins import PairSpace
+        from fsframe_margin.margins import PairSpace, pair_memory
 
         training = training_of("irelief", data, upstream, self.standardize)
         space = PairSpace(
             training.X, training.y, training.outer, training.count,
-            threads=run.threads, memory=run.memory, linear=True,
+            threads=run.threads, memory=pair_memory(run, len(training.y)), linear=True,
         )  # fmt: skip
+        training = training.released()
         size = training.varying.size
         start = np.full(size, 1 / np.sqrt(size))
         found = iterate_irelief(space, start, self.sigma, max_iter=self.max_iter, tol=self.tol)

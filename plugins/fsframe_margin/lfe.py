@@ -51,6 +51,7 @@ class Lfe(Selector):
     array([2])
     """
 
+    table_copies: ClassVar[float] = 2.0
     takes_counts: ClassVar[bool] = True
     uses_upstream_weights: ClassVar[bool] = True
 

@@ -62,6 +62,7 @@ class Logo(Selector):
     array([2])
     """
 
+    table_copies: ClassVar[float] = 3.0
     takes_counts: ClassVar[bool] = True
     uses_upstream_weights: ClassVar[bool] = True
 
@@ -80,11 +81,13 @@ class Logo(Selector):
     @one_blas_thread
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
         from fsframe_margin.logistic_margins import fit_logo
+        from fsframe_margin.margins import pair_memory
 
         training = training_of("logo", data, upstream, self.standardize)
         found = fit_logo(
             training.X, training.y, training.outer, training.count, self.sigma, self.l1,
-            max_iter=self.max_iter, tol=self.tol, threads=run.threads, memory=run.memory,
+            max_iter=self.max_iter, tol=self.tol, threads=run.threads,
+            memory=pair_memory(run, len(training.y)),
         )  # fmt: skip
         w = training.spread(found.weights)
         live = int((w > 1e-6 * w.max()).sum()) if w.max() > 0 else 0

@@ -114,13 +114,13 @@ class Margin(Classifier):
 
     @one_blas_thread
     def _fit(self, data: Dataset, upstream: Selection | None, run: Run) -> FittedMargin:
-        from fsframe_margin.margins import PairSpace
+        from fsframe_margin.margins import PairSpace, pair_memory
 
         training = training_of("margin", data, upstream, self.standardize)
         weights = self._weights(training, upstream)
         space = PairSpace(
             training.X, training.y, count=training.count,
-            threads=run.threads, memory=run.memory, linear=weights.ndim == 1,
+            threads=run.threads, memory=pair_memory(run, len(training.y)), linear=weights.ndim == 1,
         )  # fmt: skip
         return FittedMargin(
             training=training, space=space, weights=weights, sigma=self._sigma(upstream)

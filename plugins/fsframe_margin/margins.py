@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.errors import DataError
+from fsframe.run import Run
 from fsframe_margin import linear_kernels, neighbour_shares, pair_blocks, streamed_kernels
 from fsframe_margin.neighbour_shares import SMALLEST_SUM, Shares
 from fsframe_margin.pair_blocks import Quadratic
@@ -27,7 +28,7 @@ from fsframe_margin.quadratic_form import (
 from fsframe_margin.row_chunks import RowChunks
 from fsframe_margin.streamed_sums import streamed_log_sums
 
-__all__ = ["PairSpace", "Point"]
+__all__ = ["PairSpace", "Point", "pair_memory"]
 
 Floats = NDArray[np.float64]
 
@@ -37,8 +38,29 @@ STORED_ROWS = 4096
 _CHUNK, _LEAST_CHUNK, _CHUNK_WORK = 1 << 16, 1 << 12, 1 << 25
 """Pairs per unit of work at most and at least; between, pairs × features² come to the third."""
 
+_COPIED = 256
+"""Columns that are put in order at a time."""
+
 _STREAMED_CHUNKS = 64
 """Most units of work where nothing is stored: what they return has the length of the table."""
+
+
+def _keeps_pairs(n: int, memory: int) -> bool:
+    """Whether measurements over all pairs of n rows, 48 n² bytes with temporaries, are kept."""
+    return n <= STORED_ROWS and 48 * n * n <= memory
+
+
+def pair_memory(run: Run, n: int) -> int:
+    """The bound that a `PairSpace` over n rows goes by: the same for any number of workers.
+
+    Raises
+    ------
+    RequestError
+        If what it keeps by that bound is more than this fit's share.
+    """
+    if _keeps_pairs(n, run.route):
+        run.must_hold(48 * n * n, f"measurements between all pairs of {n} rows", "use fewer rows")
+    return run.route
 
 
 @attrs.define
@@ -123,9 +145,10 @@ class PairSpace(RowChunks):
         self.features = features
         padded = features if linear else features + features % 2
         self.XT = np.zeros((padded, n))
-        self.XT[:features] = X[self.order].T
+        for a in range(0, features, _COPIED):
+            self.XT[a : min(a + _COPIED, features)] = X[self.order, a : a + _COPIED].T
         self.linear = linear
-        self.stored = n <= STORED_ROWS and 48 * n * n <= memory
+        self.stored = _keeps_pairs(n, memory)
         per_pair = 1 if linear else features**2
         pairs = min(_CHUNK, max(_LEAST_CHUNK, _CHUNK_WORK // per_pair))
         super().__init__(n, pairs, None if self.stored else _STREAMED_CHUNKS, threads)

@@ -52,6 +52,7 @@ class Mbiw(Selector):
     5
     """
 
+    table_copies: ClassVar[float] = 2.0
     takes_counts: ClassVar[bool] = True
     uses_upstream_weights: ClassVar[bool] = True
 
@@ -69,7 +70,10 @@ class Mbiw(Selector):
         if upstream is not None and upstream.weights is not None:
             arrived = upstream.weights[training.varying]
             w = arrived if arrived.any() else w
-        profiles = margin_profiles(np.ascontiguousarray(training.X.T), training.y, w)
+        XT = np.ascontiguousarray(training.X.T)
+        training = training.released()
+        profiles = margin_profiles(XT, training.y, w)
+        del XT
         omega = instance_weights(profiles, training.count)
         scores = training.spread((omega * training.count) @ profiles)
         return Selection(

@@ -65,6 +65,7 @@ class Simba(Selector):
     array([2])
     """
 
+    table_copies: ClassVar[float] = 2.0
     takes_counts: ClassVar[bool] = True
     uses_upstream_weights: ClassVar[bool] = True
 
@@ -92,8 +93,10 @@ class Simba(Selector):
             for _ in range(self.passes)
         ]
         w = np.ones(training.varying.size)
+        XT = np.ascontiguousarray(training.X.T)
+        training = training.released()
         simba_visits(
-            np.ascontiguousarray(training.X.T),
+            XT,
             training.y,
             training.outer,
             np.concatenate(orders),

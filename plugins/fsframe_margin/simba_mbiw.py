@@ -65,6 +65,7 @@ class SimbaMbiw(Selector):
     (array([2]), (80,))
     """
 
+    table_copies: ClassVar[float] = 2.0
     takes_counts: ClassVar[bool] = True
     uses_upstream_weights: ClassVar[bool] = True
 
@@ -98,6 +99,7 @@ class SimbaMbiw(Selector):
         training = training_of("simba-mbiw", data, upstream, self.standardize)
         require_margins("simba-mbiw", training)
         XT, n = np.ascontiguousarray(training.X.T), len(training.y)
+        training = training.released()
         generator = run.generator(0)
         w = np.ones(training.varying.size)
         scale = training.count.sum() if self.instance_scale == "mean" else 1.0

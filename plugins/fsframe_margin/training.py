@@ -60,7 +60,11 @@ class Training:
 
     def rows(self, X: Floats) -> Floats:
         """New rows of the table in the learned scale, varying columns only."""
-        return np.ascontiguousarray(self.scaling.apply(X)[:, self.varying])
+        return self.scaling.apply_to_varying(X)
+
+    def released(self) -> Training:
+        """All but the rows themselves, for who has them in another form by now."""
+        return attrs.evolve(self, X=np.empty((0, self.X.shape[1])))
 
 
 def take_training(
@@ -93,8 +97,7 @@ def take_training(
         if not mean > 0:
             raise DataError(f"{name}: the instance weights that arrived are all zero")
         outer = count * (importance / mean)
-    kept = scaling.apply(X)
-    kept = kept if varying.size == X.shape[1] else np.ascontiguousarray(kept[:, varying])
+    kept = scaling.apply_to_varying(X)
     return Training(kept, y, outer, count, scaling, varying, X.shape[1], n_classes)
 
 

@@ -76,6 +76,14 @@ class Columns:
         across = np.ascontiguousarray(self.across[:, rows])
         return attrs.evolve(self, n=len(rows), across=across, **moved)
 
+    def weighted(self, weight: NDArray[np.float64]) -> Columns:
+        """The same columns, made for weighted distances, with other weights (n_features,)."""
+        return attrs.evolve(
+            self,
+            weight=weight[self.special],
+            constant_weight=float(weight[self.constant].sum()),
+        )
+
     @property
     def shares(self) -> bool:
         """Whether distances have to be means over shared columns."""
@@ -94,6 +102,7 @@ def prepare_columns(
     names: tuple[str, ...] | None = None,
     summary: ColumnSummary | None = None,
     threads: int = 1,
+    like: Columns | None = None,
 ) -> Columns:
     """The columns of `X` sorted by kind, scaled or coded, and their rows put in `order`.
 
@@ -121,6 +130,8 @@ def prepare_columns(
         Of `X`, where it is at hand.
     threads : int
         The result does not depend on it.
+    like : Columns, optional
+        The same table in the same order without weights: what is equal is not held twice.
 
     Raises
     ------
@@ -159,9 +170,14 @@ def prepare_columns(
 
     real = np.flatnonzero(special_real)
     special = np.concatenate([real, np.flatnonzero(special_codes)])
-    values = np.empty((n, special.size))
-    values[:, : real.size] = scaled(X, real, low, high, order)
-    values[:, real.size :] = X[np.ix_(order, special[real.size :])]
+    if like is not None and np.array_equal(special, like.plain):
+        values = like.scaled
+    elif real.size == special.size:
+        values = scaled(X, real, low, high, order)
+    else:
+        values = np.empty((n, special.size))
+        values[:, : real.size] = scaled(X, real, low, high, order)
+        values[:, real.size :] = X[np.ix_(order, special[real.size :])]
     equal, different = ramp if ramp is not None else (0.0, 1.0)
     weights = np.ones(p) if weight is None else np.asarray(weight, dtype=np.float64)
 

@@ -98,20 +98,23 @@ class IterativeRelief(ReliefSelector):
         p = data.n_features
         w, changes = np.ones(p), []
         total = np.zeros(p)
+        every = prepare_columns(
+            data.X,
+            problem.discrete,
+            order=problem.order,
+            ramp=None if self.ramp is None else (self.ramp[0], self.ramp[1]),
+            weight=w,
+            like=problem.columns,
+        )
         for t in range(self.rounds):
-            metric = prepare_columns(
-                data.X,
-                problem.discrete,
-                order=problem.order,
-                ramp=None if self.ramp is None else (self.ramp[0], self.ramp[1]),
-                weight=w,
-            )
+            metric = every.weighted(w)
             total += feature_scores(
                 problem.columns,
                 self.rule(False),
                 problem.target,
                 rows=problem.drawn,
                 memory=run.memory,
+                route=run.route,
                 threads=problem.threads,
                 metric=metric,
             )

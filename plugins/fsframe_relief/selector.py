@@ -38,6 +38,7 @@ class ReliefSelector(Selector):
 
     takes_missing: ClassVar[bool] = True
     takes_counts: ClassVar[bool] = True
+    table_copies: ClassVar[float] = 1.0
     uses_upstream_weights: ClassVar[bool] = True
     tasks: ClassVar[frozenset[str]] = frozenset({"classification", "regression"})
 
@@ -135,6 +136,7 @@ class ReliefSelector(Selector):
             problem.target,
             rows=problem.drawn,
             memory=run.memory,
+            route=run.route,
             threads=problem.threads,
         )
 

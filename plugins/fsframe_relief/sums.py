@@ -25,6 +25,7 @@ def feature_scores(
     *,
     rows: NDArray[np.int64] | None = None,
     memory: int = 1 << 31,
+    route: int | None = None,
     threads: int = 1,
     distances: NDArray[np.float64] | None = None,
     metric: Columns | None = None,
@@ -43,6 +44,8 @@ def feature_scores(
         The targets to use; all by default.
     memory : int
         Bound on temporaries in bytes.
+    route : int, optional
+        The bound by which the way is chosen, where `memory` is one worker's share of it.
     threads : int
         The result does not depend on it.
     distances : (n, n) float64, optional
@@ -64,20 +67,21 @@ def feature_scores(
     away. O(n^2 p) time; the sums are split by blocks of targets and added in order.
     """
     n = columns.n
+    route = memory if route is None else route
     metric = columns if metric is None else metric
     every = rows is None
     if distances is not None and not every:
         raise ValueError("distances at hand are for all rows as targets")
     targets = np.arange(n) if rows is None else rows
     if distances is None and metric is columns:
-        source = _listing(columns, rule, target, memory)
+        source = _listing(columns, rule, target, route)
         if source is not None:
             return _listed_scores(source, columns, rule, target, targets, threads)
     # With few neighbours, pairs that are mutual are too rare to look for: each block of targets is
     # weighed and summed while it is in the cache.
     folds = not isinstance(rule, Nearest)
     width = row_block(n, columns.n_features)
-    full = distances is not None or (every and 8 * n * n <= memory // 2)
+    full = distances is not None or (every and 8 * n * n <= route // 2)
     if full:
         D = full_distances(metric, threads) if distances is None else distances
         mean = mean_of(D, target) if rule.needs_mean else 0.0
@@ -91,7 +95,7 @@ def feature_scores(
     else:
         D = None
         # A block holds distances, shared weights, and lists of neighbours: about 32 bytes a pair.
-        width = int(np.clip(memory // (8 * 32 * n), 1, width))
+        width = int(np.clip(route // (8 * 32 * n), 1, width))
         threads = int(np.clip(memory // (32 * width * n), 1, threads))
         mean = mean_distance(metric, target, width, threads) if rule.needs_mean else 0.0
 

@@ -51,6 +51,7 @@ class Vls(ReliefSelector):
     [1, 4]
     """
 
+    table_copies: ClassVar[float] = 0.0
     tasks: ClassVar[frozenset[str]] = frozenset({"classification", "regression"})
 
     subset: int = param(

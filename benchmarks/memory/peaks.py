@@ -1,0 +1,275 @@
+"""What fits and whole commands hold, beside what `--memory` allowed them.
+
+    python benchmarks/memory/peaks.py fits --shape 1000x20000 --memory 400MB
+    python benchmarks/memory/peaks.py fits --shape 100x15000 --memory 100MB immigrate:screen=500
+    python benchmarks/memory/peaks.py runs --shape 1000x5000 --memory 400MB
+
+`fits` runs every selector (or the chains that are named) in a process of its own: libraries are
+imported and kernels loaded by a fit on a small table, the table is made, the mark of the largest
+resident set is set back, and the fit runs. Printed is by how much the mark rose, the table itself
+not counted.
+
+`runs` starts whole commands, with and without workers, and samples the proportional set size of
+all their processes; from the peak is taken that of the same command on a table of 40 × 8, which is
+the interpreters and libraries.
+
+Every process lives under a limit of address space (`--limit`), so that what forgets its bound ends
+with an error, not with the machine. Linux only.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+CHILD = """
+import json, sys, time
+import numpy as np
+import fsframe
+from fsframe.run import Run
+text, kind = sys.argv[1], sys.argv[5]
+n, p, memory, threads = (int(sys.argv[k]) for k in (2, 3, 4, 6))
+
+def table(n, p):
+    rng = np.random.default_rng(0)
+    y = np.arange(n) % 2
+    if kind == "bytes":
+        X = rng.integers(0, 3, (n, p), dtype=np.uint8)
+        X[:, 0] = y
+        X = X.astype(np.float64)
+    else:
+        X = rng.standard_normal((n, p))
+        X[:, :5] += y[:, None]
+    if text.split(":")[0] == "rrelieff":
+        return fsframe.Dataset.from_arrays(X, X[:, 0] + 0.5, task="regression")
+    return fsframe.Dataset.from_arrays(X, y)
+
+def mark(name):
+    with open("/proc/self/status") as file:
+        return next(int(line.split()[1]) * 1024 for line in file if line.startswith(name))
+
+chain = fsframe.Chain.parse(text)
+try:
+    chain.select(table(60, 40), run=Run(memory=memory, threads=threads))
+except fsframe.errors.FsframeError:
+    pass
+data = table(n, p)
+before = mark("VmRSS")
+print(before, flush=True)
+with open("/proc/self/clear_refs", "w") as file:
+    file.write("5")
+began = time.process_time()
+try:
+    found = chain.select(data, run=Run(memory=memory, threads=threads))
+    said = f"kept {found.selected.size}"
+except fsframe.errors.FsframeError as error:
+    said = f"refused: {error}"
+except MemoryError as error:
+    said = f"MemoryError: {error}"
+seconds = time.process_time() - began
+print(json.dumps({"held": mark("VmHWM") - before, "said": said, "seconds": seconds}))
+"""
+
+_WRAPPERS = {"npfs", "ensemble", "turf", "cross-validation", "stability-study"}
+
+
+def bytes_of(text: str) -> int:
+    """100MB, 2GB … as bytes."""
+    for unit, size in (("GB", 10**9), ("MB", 10**6), ("GiB", 1 << 30), ("MiB", 1 << 20)):
+        if text.endswith(unit):
+            return int(float(text.removesuffix(unit)) * size)
+    return int(text)
+
+
+def limited(limit: int) -> Any:
+    """What a child does first."""
+
+    def limit_space() -> None:
+        resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+
+    return limit_space
+
+
+def one_fit(
+    text: str, shape: tuple[int, int], memory: int, limit: int, kind: str, threads: int, most: float
+) -> dict[str, Any]:
+    """What one fit held, in bytes, and what it said."""
+    command = [sys.executable, "-c", CHILD, text, *map(str, (*shape, memory)), kind, str(threads)]
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        preexec_fn=limited(limit),
+    )  # fmt: skip
+    try:
+        said, wrong = process.communicate(timeout=most)
+    except subprocess.TimeoutExpired:
+        mark = _mark(process.pid)
+        process.kill()
+        said, _ = process.communicate()
+        before = int(said.splitlines()[0]) if said else 0
+        text = f"not finished after {most:.0f} s: so much until then"
+        return {"held": mark - before, "said": text, "seconds": most}
+    if process.returncode:
+        last = wrong.strip().splitlines()[-1:] or [f"exit code {process.returncode}"]
+        return {"held": float("nan"), "said": f"failed: {last[0]}", "seconds": float("nan")}
+    found: dict[str, Any] = json.loads(said.splitlines()[-1])
+    return found
+
+
+def _mark(pid: int) -> int:
+    """The largest resident set of a process so far."""
+    with open(f"/proc/{pid}/status") as file:
+        return next(int(line.split()[1]) * 1024 for line in file if line.startswith("VmHWM"))
+
+
+def every_selector() -> Iterator[str]:
+    """All selectors, those that wrap another with one that is quick."""
+    import fsframe
+
+    for name in sorted(fsframe.selectors):
+        if name in _WRAPPERS:
+            if name in ("npfs", "ensemble"):
+                yield f"mim {name}:n=5" + (",permutations=0" if name == "npfs" else "")
+            continue
+        yield name
+    yield "relieff:top=100 turf"
+    yield "immigrate:screen=2"
+    yield "immigrate:screen=2,screened=diagonal"
+
+
+def fits(options: argparse.Namespace) -> None:
+    n, p = map(int, options.shape.split("x"))
+    memory = bytes_of(options.memory)
+    print(f"{n} × {p}, table {8e-6 * n * p:.0f} MB, allowed {memory / 1e6:.0f} MB", flush=True)
+    for text in options.chains or every_selector():
+        found = one_fit(
+            text, (n, p), memory, bytes_of(options.limit), options.kind, options.threads,
+            options.timeout,
+        )  # fmt: skip
+        held = found["held"]
+        note = " <<<" if held > 1.1 * memory else ""
+        print(
+            f"{text:40} {held / 1e6:8.0f} MB {held / memory:7.2f}  {found['seconds']:6.1f} s  "
+            f"{found['said'][:160]}{note}",
+            flush=True,
+        )
+
+
+def held_by(pid: int) -> int:
+    """Proportional set size of a process and of all that come from it."""
+    total, waiting = 0, [pid]
+    while waiting:
+        one = waiting.pop()
+        try:
+            for task in os.listdir(f"/proc/{one}/task"):
+                with open(f"/proc/{one}/task/{task}/children") as file:
+                    waiting += map(int, file.read().split())
+            with open(f"/proc/{one}/smaps_rollup") as file:
+                total += next(
+                    int(line.split()[1]) * 1024 for line in file if line.startswith("Pss:")
+                )
+        except (OSError, StopIteration):
+            continue
+    return total
+
+
+def one_run(arguments: list[str], limit: int, most: float) -> tuple[int, str, float]:
+    """The peak of a command, the last line it said, and its seconds."""
+    began, peak = time.monotonic(), 0
+    with tempfile.TemporaryFile("w+") as said:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "fsframe", *arguments], stdout=said, stderr=said,
+            preexec_fn=limited(limit),
+        )  # fmt: skip
+        while process.poll() is None:
+            peak = max(peak, held_by(process.pid))
+            time.sleep(0.01)
+            if time.monotonic() - began > most:
+                process.terminate()
+        said.seek(0)
+        lines = [line for line in said.read().splitlines() if line.strip()]
+    text = f"exit {process.returncode}: " + (lines[-1] if lines else "")
+    return peak, text, time.monotonic() - began
+
+
+def write_table(path: Path, n: int, p: int, kind: str) -> None:
+    rng = np.random.default_rng(0)
+    y = np.arange(n) % 2
+    if kind == "bytes":
+        X: Any = rng.integers(0, 3, (n, p), dtype=np.uint8)
+        X[:, 0] = y
+    else:
+        X = rng.standard_normal((n, p))
+        X[:, :5] += y[:, None]
+    np.savez(path, X=X, y=y)
+
+
+def commands(path: Path, folder: Path) -> Iterator[list[str]]:
+    """Commands as users give them; `{memory}` is put in by the caller."""
+    screen = "mim:top=20"
+    for workers in ([], ["--workers", "2"]):
+        yield ["chain", screen, "ensemble:n=8", "on", str(path), "--no-out", *workers]
+        yield ["evaluate", screen, "margin", "on", str(path), "--repeats", "1", "--folds", "4",
+               "--no-out", *workers]  # fmt: skip
+        yield ["stability", screen, "on", str(path), "--n", "8", "--no-out", *workers]
+        yield ["compare", f"{screen} knn", f"{screen} margin", "on", str(path), "--repeats", "1",
+               "--folds", "4", *workers]  # fmt: skip
+
+
+def runs(options: argparse.Namespace) -> None:
+    n, p = map(int, options.shape.split("x"))
+    memory = bytes_of(options.memory)
+    limit = bytes_of(options.limit)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        write_table(folder / "small.npz", 40, 8, options.kind)
+        write_table(folder / "table.npz", n, p, options.kind)
+        print(
+            f"{n} × {p}, table {8e-6 * n * p:.0f} MB as float64, allowed {memory / 1e6:.0f} MB",
+            flush=True,
+        )
+        small = commands(folder / "small.npz", folder)
+        large = commands(folder / "table.npz", folder)
+        for less, more in zip(small, large, strict=True):
+            if options.chains and more[0] not in options.chains:
+                continue
+            bound = ["--memory", options.memory]
+            base, _, _ = one_run([w.replace("top=20", "top=4") for w in less] + bound, limit,
+                                 options.timeout)  # fmt: skip
+            peak, said, seconds = one_run([*more, *bound], limit, options.timeout)
+            held = peak - base
+            label = " ".join(w for w in more[:-1] if "/" not in w)[:58]
+            print(
+                f"{label:58} base {base / 1e6:5.0f} MB  held {held / 1e6:6.0f} MB "
+                f"{held / memory:5.2f}  {seconds:5.1f} s  {said[:110]}"
+                + (" <<<" if held > 1.1 * memory else ""),
+                flush=True,
+            )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("what", choices=["fits", "runs"])
+    parser.add_argument("chains", nargs="*", help="chains for fits, commands for runs; all by default")
+    parser.add_argument("--shape", default="1000x20000")
+    parser.add_argument("--memory", default="400MB")
+    parser.add_argument("--kind", choices=["normal", "bytes"], default="normal")
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--limit", default="6GB", help="address space of every process")
+    parser.add_argument("--timeout", type=float, default=300.0)
+    options = parser.parse_intermixed_args()
+    (fits if options.what == "fits" else runs)(options)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,178 @@
+"""A bound on memory is for the whole run: divided before work starts, and measured."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from fsframe.chain import Chain
+from fsframe.dataset import Dataset
+from fsframe.errors import RequestError
+from fsframe.memory_shares import shares_of
+from fsframe.run import DEFAULT_MEMORY, Run
+
+CHAINS = ("mim", "im4e", "mim npfs", "cross-validation:base=im4e", "stability-study:base=relieff")
+
+
+def table(n=60, p=5000):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((n, p))
+    y = np.arange(n) % 2
+    X[:, :3] += 2 * y[:, None]
+    return Dataset.from_arrays(X, y)
+
+
+def workers(number, mappable=True):
+    return SimpleNamespace(workers=number, mappable=mappable)
+
+
+@pytest.mark.parametrize("text", CHAINS)
+@pytest.mark.parametrize("number", [0, 1, 2, 7])
+def test_shares_come_to_no_more_than_the_bound(text, number):
+    executor = workers(number) if number else None
+    found = shares_of(Chain.parse(text), table(), 200_000_000, executor)
+    total = found.table + found.shared + found.fits * (found.copied + found.one_fit)
+    assert total <= 200_000_000
+    assert total > 199_000_000
+    assert found.fits == max(1, number)
+    assert found.table == table().matrix.nbytes
+    assert (found.shared > 0) == (number > 0)
+
+
+@pytest.mark.parametrize("text", CHAINS)
+def test_the_way_a_method_takes_does_not_depend_on_workers(text):
+    executors = (None, workers(1), workers(5), workers(3, mappable=False))
+    routes = {shares_of(Chain.parse(text), table(), 150_000_000, e).route for e in executors}
+    assert len(routes) == 1
+
+
+def test_folds_inside_folds_copy_the_rows_twice():
+    data = table()
+    one, two = (
+        shares_of(Chain.parse(f"cross-validation:base=({base})"), data, 10**8)
+        for base in ("mim:top=5", "mim:top={5,6}")
+    )
+    assert (one.copied, two.copied) == (data.matrix.nbytes, 2 * data.matrix.nbytes)
+
+
+@pytest.mark.parametrize("text", CHAINS)
+@pytest.mark.parametrize("executor", [None, workers(3), workers(3, mappable=False)])
+def test_a_refusal_names_a_size_that_does(text, executor):
+    chain, data = Chain.parse(text), table()
+    with pytest.raises(RequestError, match=r"60 × 5000 values.*--memory (\d+)MB") as caught:
+        shares_of(chain, data, 3_000_000, executor)
+    enough = int(re.search(r"--memory (\d+)MB", str(caught.value)).group(1)) * 10**6
+    assert shares_of(chain, data, enough, executor).one_fit >= 1 << 20
+    with pytest.raises(RequestError, match="too little"):
+        shares_of(chain, data, enough - 2 * 10**6, executor)
+
+
+def test_without_a_bound_nothing_is_divided():
+    assert shares_of(Chain.parse("mim"), table(), None, workers(4)) is None
+
+
+def test_a_run_that_goes_on_with_another_bound_keeps_its_ways():
+    chain, data = Chain.parse("mim npfs"), table()
+    begun = shares_of(chain, data, 10**8)
+    later = shares_of(chain, data, 5 * 10**8, workers(2), chosen_by=10**8)
+    assert later.route == begun.route
+    assert later.one_fit > begun.one_fit
+    assert shares_of(chain, data, 10**8, chosen_by=0).route == DEFAULT_MEMORY
+
+
+def test_a_fit_refuses_what_not_even_copies_of_the_table_fit_into():
+    data = table()
+    for name in ("im4e", "simba-mbiw", "relieff", "iterative-relief"):
+        chain = Chain.parse(name)
+        with pytest.raises(RequestError, match=f"{name}: .*60 × 5000 values takes .*memory"):
+            chain.select(data, run=Run(memory=1 << 20))
+        with pytest.raises(RequestError, match="memory"):
+            chain.select_many(data, np.ones((2, 60), dtype=int), run=Run(memory=1 << 20))
+
+
+def test_bits_under_a_bound_do_not_depend_on_workers():
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal((90, 12))
+    data = Dataset.from_arrays(X, X[:, 0] * X[:, 1] > 0)
+    # 48 · 90² bytes are within what one fit may hold alone, with four at a time just so
+    chain = Chain.parse("immigrate:top=3 ensemble:n=4")
+    alone = chain.run(data, memory=4_000_000)
+    with ThreadPoolExecutor(2) as pool:
+        shared = chain.run(data, memory=4_000_000, executor=pool)
+    assert alone.digests() == shared.digests()
+
+
+def test_what_a_share_does_not_hold_is_refused_and_never_done_another_way():
+    data = Dataset.from_arrays(*_rows(400, 3))
+    chain = Chain.parse("im4e")
+    # 48 · 400² bytes are 7.7 MB: stored where the run has 8 MB, though this share of it is less
+    with pytest.raises(RequestError, match="measurements between all pairs of 400 rows.*workers"):
+        chain.select(data, run=Run(memory=4_000_000, route_memory=8_000_000))
+    streamed = chain.select(data, run=Run(memory=4_000_000, route_memory=5_000_000))
+    assert streamed.selected.size
+
+
+def _rows(n, p):
+    rng = np.random.default_rng(1)
+    return rng.standard_normal((n, p)), np.arange(n) % 2
+
+
+MEASURED = """
+import json, sys
+import numpy as np
+import fsframe
+from fsframe.run import Run
+
+def table(n, p):
+    rng = np.random.default_rng(0)
+    y = np.arange(n) % 2
+    X = rng.standard_normal((n, p))
+    X[:, :5] += y[:, None]
+    return fsframe.Dataset.from_arrays(X, y)
+
+def mark(name):
+    with open("/proc/self/status") as file:
+        return next(int(line.split()[1]) * 1024 for line in file if line.startswith(name))
+
+found = {}
+for text, n, p, memory in json.loads(sys.argv[1]):
+    chain = fsframe.Chain.parse(text)
+    chain.select(table(40, 30), run=Run(memory=1 << 28, threads=1))
+    data = table(n, p)
+    before = mark("VmRSS")
+    with open("/proc/self/clear_refs", "w") as file:
+        file.write("5")
+    chain.select(data, run=Run(memory=memory, threads=1))
+    found[text] = (mark("VmHWM") - before) / memory
+print(json.dumps(found))
+"""
+
+CASES = (
+    # 8 · 4000² bytes are 128 MB: what W over all columns would take, five times over
+    ("immigrate:screen=100", 40, 4000, 64_000_000),
+    ("immigrate:screen=100,screened=diagonal,max_iter=2", 40, 4000, 64_000_000),
+    # two and one times the table; four times before
+    ("simba-mbiw", 120, 20_000, 40_000_000),
+    ("mbiw", 120, 20_000, 40_000_000),
+    ("iterative-relief:rounds=3", 120, 20_000, 22_000_000),
+)
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="/proc says what is held")
+def test_fits_hold_what_they_may_and_no_more():
+    done = subprocess.run(
+        [sys.executable, "-c", MEASURED, json.dumps(CASES)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert not done.returncode, done.stderr
+    found = json.loads(done.stdout.splitlines()[-1])
+    assert {text: round(share, 2) for text, share in found.items() if share > 1.1} == {}
