@@ -135,9 +135,11 @@ class Nearest:
         from fsframe_relief.neighbour_kernels import nearest_weights
 
         prior = np.array([0.5, 0.5]) if self.pooled else target.prior
+        # k counts drawn copies, of which there may be more than rows.
+        k = int(min(self.k, target.counts.sum()))
         nearest_weights(
             D, index, index.size > 0, target.y[rows], bounds, target.counts,
-            min(self.k, D.shape[1]), WEIGHTINGS.index(self.weighting), self.decay,
+            k, min(k, D.shape[1]), WEIGHTINGS.index(self.weighting), self.decay,
             self.ties == "index", self.pooled, target.signed, prior, target.omega[rows],
         )  # fmt: skip
 
