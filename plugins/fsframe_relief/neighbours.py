@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 __all__ = ["Ball", "Nearest", "Radius", "Rule", "Sigmoid", "Target"]
 
 WEIGHTINGS = ("equal", "rank", "distance")
+CLASSES = frozenset({"classes"})
+NOTHING: frozenset[str] = frozenset()
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -62,8 +64,14 @@ class Rule(Protocol):
     """A way to turn rows of distances into rows of weights.
 
     `uniform` says that all neighbours of a target in one class weigh the same (counts apart);
-    `needs_mean` that the mean over all pairs is wanted first.
+    `needs_mean` that the mean over all pairs is wanted first; `uses` what of the target decides who
+    the neighbours are, or what they weigh before a class's weights are scaled to its share:
+    ``"classes"``, ``"values"`` (of a numeric target), both or nothing. Under other labels a rule
+    that uses them has to weigh anew.
     """
+
+    @property
+    def uses(self) -> frozenset[str]: ...
 
     @property
     def uniform(self) -> bool: ...
@@ -98,6 +106,7 @@ class Nearest:
     decay: float = 20.0
     ties: str = "share"
     pooled: bool = False
+    uses = CLASSES
     needs_mean = False
     uniform = False
 
@@ -155,6 +164,7 @@ class Radius:
     own: bool = False
     star: bool = False
     needs_mean: bool = attrs.field(init=False)
+    uses = NOTHING
     uniform = True
 
     @needs_mean.default
@@ -182,6 +192,7 @@ class Radius:
 class Sigmoid:
     """All instances, by a sigmoid in the distance: near ones count, far ones are taken off."""
 
+    uses = NOTHING
     needs_mean = False
     uniform = False
 
@@ -216,6 +227,7 @@ class Ball:
     """
 
     least: int = 10
+    uses = CLASSES
     needs_mean = False
     uniform = False
 
