@@ -12,6 +12,7 @@ __all__ = ["Ball", "Nearest", "Radius", "Rule", "Sigmoid", "Target"]
 
 WEIGHTINGS = ("equal", "rank", "distance")
 CLASSES = frozenset({"classes"})
+EDGE = 1e-9
 NOTHING: frozenset[str] = frozenset()
 
 
@@ -222,8 +223,10 @@ class Ball:
     """All instances within a ball that holds `least` hits and `least` misses, nearer ones more.
 
     The radius r_i is the larger of the distances to the `least`-th nearest hit and miss; the
-    weight is max(0, 1 - (d / (r_i))^2), and at r_i = 0 all instances at distance zero count
-    equally.
+    weight is max(0, 1 - (d / (r_i (1 + EDGE)))^2), so that the `least`-th counts a little, and at
+    r_i = 0 all instances at distance zero count equally. Distances within a fraction TIE of r_i are
+    r_i: weights are scaled to sum one in a class, and where all of a class lie on the edge, rounding
+    would decide between them.
     """
 
     least: int = 10
@@ -235,6 +238,8 @@ class Ball:
         self, D: NDArray[np.float64], rows: NDArray[np.int64], target: Target, mean: float = 0.0
     ) -> None:
         """Overwrite distances by weights."""
+        from fsframe_relief.neighbour_kernels import TIE
+
         D[np.arange(len(rows)), rows] = np.nan
         for r, i in enumerate(rows):
             d, own = D[r], target.y[i]
@@ -248,8 +253,9 @@ class Ball:
             )
             with np.errstate(invalid="ignore"):
                 if radius > 0:
-                    # a little over the radius, so that the farthest of the `least` still counts
-                    w = np.maximum(1.0 - (d / (radius * (1 + 1e-9))) ** 2, 0.0)
+                    near = d / radius
+                    near[np.abs(near - 1.0) <= TIE] = 1.0
+                    w = np.where(near <= 1.0, 1.0 - (near / (1.0 + EDGE)) ** 2, 0.0)
                 else:
                     w = (d <= 0).astype(np.float64)
             D[r] = np.where(np.isnan(d), 0.0, w * target.counts)
