@@ -10,6 +10,7 @@ import attrs
 import numpy as np
 
 from fsframe.errors import PluginError
+from fsframe.ranking import rank_by_score
 from fsframe.store import RunRecord, StageRecord, printable
 
 __all__ = ["Figure", "figures"]
@@ -71,8 +72,7 @@ def _label(record: RunRecord, column: int) -> str:
 
 
 def _scores(record: RunRecord) -> Iterator[Figure]:
-    order = np.argsort(-np.nan_to_num(record.scores, nan=-np.inf), kind="stable")
-    shown = [int(c) for c in order if not np.isnan(record.scores[c])][:_MOST]
+    shown = rank_by_score(record.scores, _MOST).tolist()
     if not shown:
         return
     kept = set(record.selected.tolist())
