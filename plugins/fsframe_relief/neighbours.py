@@ -224,9 +224,9 @@ class Ball:
 
     The radius r_i is the larger of the distances to the `least`-th nearest hit and miss; the
     weight is max(0, 1 - (d / (r_i (1 + EDGE)))^2), so that the `least`-th counts a little, and at
-    r_i = 0 all instances at distance zero count equally. Distances within a fraction TIE of r_i are
-    r_i: weights are scaled to sum one in a class, and where all of a class lie on the edge, rounding
-    would decide between them.
+    r_i = 0 all instances at distance zero count equally. Distances within a fraction TIE of r_i
+    are r_i: weights are scaled to sum one in a class, and where all of a class lie on the edge,
+    rounding would decide between them.
     """
 
     least: int = 10
