@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from fsframe.frozen_arrays import arrays, floats, indices
 from fsframe.pair_weights import Pair, PairWeights
+from fsframe.ranking import rank_by_score
 
 __all__ = ["Pair", "PairWeights", "Selection", "rank_by_score"]
 
@@ -161,36 +162,3 @@ class Selection:
 
 
 _FIELDS = tuple(field.name for field in attrs.fields(Selection))
-
-
-def rank_by_score(scores: NDArray[np.float64], count: int | None = None) -> NDArray[np.intp]:
-    """Columns from the best score to the worst, ties by column, NaN left out.
-
-    Parameters
-    ----------
-    scores : array of shape (n_features,)
-        Higher is better; NaN for a column that cannot be kept.
-    count : int, optional
-        The first so many in that order only; all by default.
-
-    Returns
-    -------
-    array of shape (min(count, n_known),)
-        O(n_features log n_features), with `count` O(n_features + count log count).
-
-    Examples
-    --------
-    >>> rank_by_score(np.array([0.2, np.nan, 0.9, 0.2])).tolist()
-    [2, 0, 3]
-    >>> rank_by_score(np.array([0.2, np.nan, 0.9, 0.2]), 2).tolist()
-    [2, 0]
-    """
-    known = np.flatnonzero(~np.isnan(scores))
-    falling = -scores[known]
-    if count is not None and count < len(known):
-        if count < 1:
-            return known[:0]
-        # all that are as good as the last: which of them are kept is up to the order below
-        good = falling <= np.partition(falling, count - 1)[count - 1]
-        known, falling = known[good], falling[good]
-    return known[np.argsort(falling, kind="stable")[:count]]

@@ -31,7 +31,7 @@ def cases():  # type: ignore[no-untyped-def]
         E = D.copy()
         none, each = np.empty((0, 0), np.int32), np.tile(bounds, (N, 1))
         loops.nearest_weights(
-            E, none, False, y, each, ones, 10, 0, 20.0, False, False, True, half, ones
+            E, none, False, y, each, ones, 10, 10, 0, 20.0, False, False, True, half, ones
         )
         return E
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from fsframe.errors import PluginError
 from fsframe.evaluation.recorded import protocol_name, recorded_evaluation, recorded_stability
 from fsframe.evaluation.summary import Evaluation
+from fsframe.ranking import rank_by_score
 from fsframe.store import RunRecord, StageRecord, printable
 from fsframe.store.known_tables import StabilityTables, bootstrap_tables, convergence
 
@@ -105,8 +106,8 @@ def _label(record: RunRecord, column: int) -> str:
 
 def _scores(record: RunRecord) -> Iterator[Figure]:
     known = np.flatnonzero(_drawable(record.scores))
-    order = known[np.argsort(-record.scores[known], kind="stable")]
-    shown = [int(column) for column in order[:_MOST]]
+    order = known[rank_by_score(record.scores[known], _MOST)]
+    shown = [int(column) for column in order]
     if not shown:
         return
     kept = set(record.selected.tolist())

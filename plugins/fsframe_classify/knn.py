@@ -11,7 +11,7 @@ from fsframe.classifier import Classifier
 from fsframe.dataset import Dataset
 from fsframe.params import choice, flag, integer, param
 from fsframe.run import Run
-from fsframe.selection import Selection
+from fsframe.selection import Selection, rank_by_score
 from fsframe_classify.standardise import learn_scale
 
 __all__ = ["Knn"]
@@ -33,9 +33,9 @@ class Knn(Classifier):
 
     Notes
     -----
-    Equally near rows are taken in the order of the table, and a vote that is level goes to the
-    class that comes first. A row that a bootstrap drew twice votes twice. Time n·m·p for m new
-    rows; memory 32 MiB for distances, whatever m.
+    Equally near rows (within a fraction 1e-10 of the distance) are taken in the order of the table,
+    and a vote that is level goes to the class that comes first. A row that a bootstrap drew twice
+    votes twice. Time n·m·p for m new rows; memory 32 MiB for distances, whatever m.
 
     References
     ----------
@@ -93,15 +93,14 @@ class _Neighbours:
         step = max(1, _BLOCK_BYTES // (8 * len(self.X)))
         for start in range(0, len(X), step):
             block = (X[start : start + step] - self.centre) / self.scale
-            order = np.argsort(cdist(block, self.X, self.metric), axis=1, kind="stable")
-            for row, nearest in enumerate(order):
-                shares[start + row] = self._vote(nearest)
+            for row, distance in enumerate(cdist(block, self.X, self.metric)):
+                shares[start + row] = self._vote(rank_by_score(-distance, self.k))
         return shares
 
     def _vote(self, nearest: NDArray[np.intp]) -> NDArray[np.float64]:
-        """Votes of the k nearest rows, copies counted, as shares."""
+        """Votes of the nearest rows, k at most, copies counted, as shares."""
         # As many rows as hold k copies at most: each has one or more.
-        first = nearest[: self.k]
+        first = nearest
         earlier = np.concatenate([[0.0], np.cumsum(self.votes[first])[:-1]])
         taken = np.clip(self.k - earlier, 0.0, self.votes[first])
         votes = np.bincount(self.y[first], weights=taken, minlength=self.n_classes)

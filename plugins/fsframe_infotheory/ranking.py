@@ -7,10 +7,12 @@ import heapq
 import numpy as np
 from numpy.typing import NDArray
 
+from fsframe.ranking import TIE
+
 __all__ = ["TIE", "first_best", "ranked"]
 
-TIE = 1e-10
-"""Scores nearer than this (in bits) are equal: sums of the same terms differ in the last digits."""
+# The fraction that all rankings have, here taken of one bit: information is a difference of
+# entropies, whose rounding does not shrink with it.
 
 
 def first_best(scores: NDArray[np.float64]) -> int:

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.dataset import Dataset
+from fsframe.ranking import TIE, rank_by_score
 from fsframe.selection import Selection
 from fsframe_infotheory.filter import DEFAULT_COUNT, InformationFilter
-from fsframe_infotheory.ranking import ranked
 
 __all__ = ["ScoredFilter"]
 
@@ -33,7 +33,8 @@ class ScoredFilter(InformationFilter):
         scores[self.columns_named(self.exclude, data)] = np.nan
         candidates = scores.copy()
         candidates[first] = np.nan
-        kept = ranked(candidates, self.keep_count(data.n_features, DEFAULT_COUNT))
+        count = self.keep_count(data.n_features, DEFAULT_COUNT)
+        kept = rank_by_score(candidates, count, least=TIE)
         return Selection(
             selected=np.concatenate([first, kept]), scores=scores, tables=tables, warnings=notes
         )

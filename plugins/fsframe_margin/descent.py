@@ -81,7 +81,8 @@ def descend(
     tol : float
         Stop when the cost changes by no more than this share of itself; 0 never does.
     prune_below, prune_from : float, int
-        Entries below are set to zero from that iteration on; 0 prunes nothing.
+        Entries below are set to zero from that iteration on, or, where the descent comes to rest
+        before it, from then on; 0 prunes nothing.
     penalty : float
         λ of the l₁ penalty λ Σ_n o_n Σ_ab W_ab.
     keep_best : bool
@@ -103,14 +104,24 @@ def descend(
     best, costs, gaps, steps = point, [path.cost(point)], [], []
     best_cost = costs[0]
     converged, stopped = False, f"the limit of {max_iter} updates was reached"
-    for iteration in range(max_iter):
-        threshold = prune_below if iteration >= prune_from else 0.0
-        if line_search and threshold and (iteration == prune_from):
-            point = path.at(prune(point.weights, threshold))
-            best, best_cost = point, path.cost(point)  # a point before pruning does not compete
-            costs[-1] = best_cost if iteration == 0 else costs[-1]
+    iteration, begin, pruning = 0, prune_from, False
+    while iteration < max_iter:
+        if prune_below and not pruning and iteration >= begin:
+            pruning = True
+            # a point before pruning does not compete
+            best = path.at(prune(point.weights, prune_below))
+            best_cost = path.cost(best)
+            if line_search or begin < prune_from:
+                point = best
+                costs[-1] = best_cost if iteration == 0 else costs[-1]
+        threshold = prune_below if pruning else 0.0
+        # At rest before pruning has begun, the second half begins here.
+        waiting = bool(prune_below) and not pruning
         gradient = space.gradient(point, sigma)
         target = update(gradient, rule, path.penalty)
+        if target is None and waiting:
+            begin = iteration
+            continue
         if target is None:
             converged, stopped = True, "no weights lower the cost: (−Σ)⁺ is zero"
             break
@@ -120,16 +131,24 @@ def descend(
             found, step = path.search(point, target, gradient, threshold)
         else:
             found, step = path.at(target), 1.0
+        if found is None and waiting:
+            gaps.pop()
+            begin = iteration
+            continue
         if found is None:
             converged, stopped = True, "no step lowers the cost"
             steps.append(0.0)
             break
+        iteration += 1
         previous, point = path.cost(point), found
         costs.append(path.cost(point))
         steps.append(step)
         if costs[-1] < best_cost or not keep_best:
             best, best_cost = point, costs[-1]
         if tol and abs(previous - costs[-1]) <= tol * max(abs(costs[-1]), np.finfo(float).tiny):
+            if waiting and iteration < max_iter:
+                begin = iteration
+                continue
             converged, stopped = True, f"the cost changed by less than {tol:g} of itself"
             break
     pad = [np.nan] * len(costs)

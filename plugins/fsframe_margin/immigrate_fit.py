@@ -153,6 +153,7 @@ def fit_implicit(
         max_iter=settings["max_iter"],
         tol=settings["tol"],
         penalty=settings["penalty"],
+        keep_best=settings["keep_best"],
         progress=lambda done: run.progress(done, settings["max_iter"], "updates at most"),
     )
     rate = settings["penalty"] * space.total

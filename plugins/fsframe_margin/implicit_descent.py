@@ -26,6 +26,7 @@ def descend_implicit(
     max_iter: int = 50,
     tol: float = 1e-5,
     penalty: float = 0.0,
+    keep_best: bool = True,
     progress: Callable[[int], None] = lambda done: None,
 ) -> Descent:
     """As `fsframe_margin.descent.descend` with the element-wise rule; `weights` is implicit.
@@ -84,7 +85,7 @@ def descend_implicit(
         costs.append(cost)
         steps.append(t)
         progress(iteration + 1)
-        if cost < best_cost:
+        if cost < best_cost or not keep_best:
             best, best_cost = weights, cost
         if tol and abs(previous - cost) <= tol * max(abs(cost), np.finfo(float).tiny):
             converged, stopped = True, f"the cost changed by less than {tol:g} of itself"

@@ -10,6 +10,14 @@ from fsframe_margin.neighbour_shares import ELEMENTWISE
 
 __all__ = ["flip_margins", "k_nearest", "margin_vectors", "nearest_pair", "simba_visits"]
 
+TIE = 1e-9
+"""Squared distances within this fraction of the least are equal to it.
+
+Columns brought to mean 0 and deviation 1 carry rounding of 1e-16 times their offset in deviations;
+between instances on a grid (whole numbers, ratings) distances are equal but for that, and a change
+of units must not choose other neighbours.
+"""
+
 Floats = NDArray[np.float64]
 Labels = NDArray[np.integer]
 
@@ -25,7 +33,9 @@ def _add_square(own: float, row: Floats, weight: float, out: Floats) -> None:
 def nearest_pair(
     XT: Floats, squares: Floats, label: Labels, i: int, distance: Floats
 ) -> tuple[int, int]:
-    """Nearest hit and nearest miss of row i (−1: none) under Σ_a squares_a z_a², ties by row.
+    """Nearest hit and nearest miss of row i (−1: none) under Σ_a squares_a z_a².
+
+    Of rows within `TIE` of the nearest, the first.
 
     `distance` receives the squared distances to all rows.
     """
@@ -33,12 +43,20 @@ def nearest_pair(
     for a in range(XT.shape[0]):
         if squares[a] != 0.0:
             _add_square(XT[a, i], XT[a], squares[a], distance)
+    to_hit, to_miss = np.inf, np.inf
+    for j in range(distance.size):
+        if label[j] != label[i]:
+            to_miss = min(to_miss, distance[j])
+        elif j != i:
+            to_hit = min(to_hit, distance[j])
+    to_hit *= 1.0 + TIE
+    to_miss *= 1.0 + TIE
     hit, miss = -1, -1
     for j in range(distance.size):
         if label[j] != label[i]:
-            if miss < 0 or distance[j] < distance[miss]:
+            if miss < 0 and distance[j] <= to_miss:
                 miss = j
-        elif j != i and (hit < 0 or distance[j] < distance[hit]):
+        elif j != i and hit < 0 and distance[j] <= to_hit:
             hit = j
     return hit, miss
 
@@ -128,10 +146,14 @@ def flip_margins(squared: Floats, row: Floats, sign: float, label: Labels, margi
 def k_nearest(XT: Floats, rows: Floats, squares: Floats, skip_self: bool, chosen: Labels) -> None:
     """Write the nearest columns of XT to every row into chosen (m, k), nearest first.
 
-    Ties go to the lower index. With `skip_self`, row i is column i of XT and is left out.
+    Ties go to the lower index: a group begins with the nearest that is left and takes in all within
+    `TIE` of it (as `fsframe.ranking` has it). With `skip_self`, row i is column i of XT and is left
+    out.
     """
     N, k = XT.shape[1], chosen.shape[1]
     distance = np.empty(N)
+    nearest = np.empty(k)
+    near = np.empty(N, np.int64)
     for i in range(rows.shape[0]):
         distance[:] = 0.0
         for a in range(XT.shape[0]):
@@ -139,13 +161,35 @@ def k_nearest(XT: Floats, rows: Floats, squares: Floats, skip_self: bool, chosen
                 _add_square(rows[i, a], XT[a], squares[a], distance)
         held = 0
         for j in range(N):
-            if skip_self and j == i:
-                continue
-            if held == k and not distance[j] < distance[chosen[i, held - 1]]:
+            if (skip_self and j == i) or (held == k and not distance[j] < nearest[held - 1]):
                 continue
             place = held if held < k else k - 1
-            while place > 0 and distance[j] < distance[chosen[i, place - 1]]:
-                chosen[i, place] = chosen[i, place - 1]
+            while place > 0 and distance[j] < nearest[place - 1]:
+                nearest[place] = nearest[place - 1]
                 place -= 1
-            chosen[i, place] = j
+            nearest[place] = distance[j]
             held = min(held + 1, k)
+        # The k nearest are among those as near as the k-th, in groups from the nearest outwards.
+        last = nearest[held - 1] * (1.0 + TIE) if held > 0 else 0.0
+        many = 0
+        for j in range(N):
+            if distance[j] <= last and not (skip_self and j == i):
+                near[many] = j
+                many += 1
+        found = 0
+        while found < k:
+            least = np.inf
+            for e in range(many):
+                least = min(least, distance[near[e]])
+            reach = least * (1.0 + TIE)
+            left = 0
+            for e in range(many):
+                j = near[e]
+                if distance[j] <= reach:
+                    if found < k:
+                        chosen[i, found] = j
+                        found += 1
+                else:
+                    near[left] = j
+                    left += 1
+            many = left

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from fsframe.dataset import Dataset
 from fsframe.params import choice, flag, integer, param
 from fsframe.run import Run
-from fsframe.selection import Selection
+from fsframe.selection import Selection, rank_by_score
 from fsframe.selector import Selector
 from fsframe_margin.blas import one_blas_thread
 from fsframe_margin.simba import simba_selection
@@ -111,7 +111,7 @@ class SimbaMbiw(Selector):
             batch = min(self.refresh or n, n - visited)
             if self.strategy == "order":
                 # ties by row; rows visited before a refresh do not come again
-                ranked = np.argsort(-omega, kind="stable")
+                ranked = rank_by_score(omega)
                 order = ranked[remaining[ranked]][:batch]
             elif self.strategy == "sample":
                 chance = omega * training.count

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from fsframe.dataset import Dataset
 from fsframe.errors import RequestError
-from fsframe.selection import Selection
+from fsframe.selection import Selection, rank_by_score
 
 __all__ = ["FeatureMarks", "FragileColumns", "Marker", "PairMarks", "equal_columns", "tally"]
 
@@ -189,7 +189,8 @@ class PairMarks:
         usable = self.columns.usable_in(counts)
         live = np.flatnonzero((weight > 0) & usable[a] & usable[b])
         code = a[live].astype(np.int64) * usable.size + b[live]
-        order = np.lexsort((code, -weight[live]))[: self.n_pairs]
+        by_code = np.argsort(code, kind="stable")
+        order = by_code[rank_by_score(weight[live][by_code], self.n_pairs)]
         return np.sort(code[order])
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.selection import PairWeights, Selection
+from fsframe.selection import PairWeights, Selection, rank_by_score
 from fsframe_npfs.intervals import hoeffding
 from fsframe_npfs.marks import PairMarks
 from fsframe_npfs.promises import PROMISES
@@ -49,10 +49,11 @@ def feature_selection(
     scores = np.full(n_features, np.nan)
     scores[trial.codes] = trial.z / trial.drawn
     # Equal counts: the better score in the whole table goes first, then the lower column.
-    whole = (
-        np.zeros(n_features) if upstream is None else np.nan_to_num(upstream.scores, nan=-np.inf)
-    )
-    order = np.lexsort((trial.codes, -whole[trial.codes], -trial.z))
+    place = np.full(n_features, n_features)
+    if upstream is not None:
+        ranked = rank_by_score(upstream.scores)
+        place[ranked] = np.arange(ranked.size)
+    order = np.lexsort((trial.codes, place[trial.codes], -trial.z))
     relevant = order[trial.verdict.relevant[order]]
     if test.top is None:
         kept = relevant

@@ -204,11 +204,14 @@ def mismatch_distances(planes, known, segments, rows, first, out, shared):
 
 
 @njit(fastmath=FAST)
-def probability_distances(Z, state, first_state, n_real, level, chance, y, rows, first, out):  # type: ignore[no-untyped-def]
+def probability_distances(
+    Z, state, first_state, n_real, floor, slope, level, chance, y, rows, first, out
+):  # type: ignore[no-untyped-def]
     """Add diffs of columns with gaps, a gap standing for its class's distribution of values.
 
     ``state[i, a]`` is where a value's code (or bin), or the class of a gap, stands in the table
-    that `fill_differences` makes for a target. The first `n_real` columns are continuous.
+    that `fill_differences` makes for a target. The first `n_real` columns are continuous: where
+    both values are known, diff = clip((|d| - floor) * slope, 0, 1).
     """
     b, n, p = rows.shape[0], Z.shape[0], Z.shape[1]
     table = np.empty(first_state[p])
@@ -223,7 +226,7 @@ def probability_distances(Z, state, first_state, n_real, level, chance, y, rows,
                 d = abs(x[a] - z[a])
                 # looked up in any case: a branch would keep the loop from running in lanes
                 t = table[s[a]]
-                total += d if d == d else t
+                total += min(max((d - floor) * slope, 0.0), 1.0) if d == d else t
             for a in range(n_real, p):
                 total += table[s[a]]
             out[r, j] += total

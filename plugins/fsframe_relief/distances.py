@@ -59,8 +59,8 @@ def distance_rows(
     chance = columns.probability
     if chance is not None:
         probability_distances(
-            chance.values, chance.state, chance.first_state, chance.n_real, chance.level,
-            chance.chance, chance.y, rows, first, out,
+            chance.values, chance.state, chance.first_state, chance.n_real, columns.floor,
+            columns.slope, chance.level, chance.chance, chance.y, rows, first, out,
         )  # fmt: skip
     if columns.shares:
         always = columns.plain.size + columns.constant_weight

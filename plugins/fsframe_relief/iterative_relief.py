@@ -21,6 +21,9 @@ from fsframe_relief.sums import feature_scores
 
 __all__ = ["IterativeRelief"]
 
+ROUNDING = 1e-12
+"""Of the largest weight: what rounding can leave of a sum that is zero."""
+
 
 @attrs.frozen(kw_only=True)
 class IterativeRelief(ReliefSelector):
@@ -124,6 +127,9 @@ class IterativeRelief(ReliefSelector):
                 # nothing separates the classes: there is no direction to go
                 changes.append(0.0)
                 break
+            # A sum that is zero but for rounding weighs nothing: where values are missing, two
+            # instances may share no other column, and that weight would be their whole distance.
+            following[following <= ROUNDING * following.max()] = 0.0
             following *= p / following.sum()
             changes.append(float(np.abs(following - w).max() / following.max()))
             w = following

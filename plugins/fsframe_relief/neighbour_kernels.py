@@ -66,10 +66,13 @@ def _class_factors(size, own, prior, signed, omega, factor):
 
 @njit()
 def nearest_weights(
-    D, index, listed, classes, bounds, counts, k, kind, decay, by_index, pooled, signed, prior,
-    omega
+    D, index, listed, classes, bounds, counts, k, slots, kind, decay, by_index, pooled, signed,
+    prior, omega
 ):  # fmt: skip
     """Weights of the k nearest of each class.
+
+    k counts drawn copies, and may exceed the number of rows; of rows, at most `slots` are kept in
+    order: k, or all there are if they are fewer.
 
     ``D[r]`` are distances to all instances, or if `listed` to the instances ``index[r]``; those of
     class c are in places ``bounds[r, c] … bounds[r, c + 1]``, and nothing follows the last class.
@@ -81,7 +84,7 @@ def nearest_weights(
     n_classes = bounds.shape[1] - 1
     n_groups = prior.shape[0]
     # One more than asked for: it tells whether the k-th has ties that were not kept.
-    most = k + 1
+    most = slots + 1
     best = np.empty((n_groups, most))
     units = np.empty((n_groups, most))
     place = np.empty((n_groups, most), np.int64)
@@ -100,14 +103,14 @@ def nearest_weights(
         for c in range(n_classes):
             g = (0 if c == mine else 1) if pooled else c
             m = filled[g]
-            last = best[g, k] if m == most else np.inf
+            last = best[g, slots] if m == most else np.inf
             at = bounds[r, c]
             part = row[at : bounds[r, c + 1]]
             for e in range(part.shape[0]):
                 d = part[e]
                 if not (d < last):
                     continue
-                q = m if m < most else k
+                q = m if m < most else slots
                 while q > 0 and best[g, q - 1] > d:
                     best[g, q] = best[g, q - 1]
                     units[g, q] = units[g, q - 1]
@@ -118,7 +121,7 @@ def nearest_weights(
                 place[g, q] = at + e
                 m = min(m + 1, most)
                 if m == most:
-                    last = best[g, k]
+                    last = best[g, slots]
             filled[g] = m
         found = 0
         for g in range(n_groups):
@@ -139,7 +142,7 @@ def nearest_weights(
                 zero += units[g, q] if best[g, q] <= 0.0 else 0.0
             begin = found
             tied = 0.0
-            kept = not by_index and (filled[g] < most or best[g, k] > high)
+            kept = not by_index and (filled[g] < most or best[g, slots] > high)
             if kept:
                 for q in range(filled[g]):
                     if best[g, q] <= high:

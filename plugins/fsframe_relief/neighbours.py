@@ -11,6 +11,9 @@ from numpy.typing import NDArray
 __all__ = ["Ball", "Nearest", "Radius", "Rule", "Sigmoid", "Target"]
 
 WEIGHTINGS = ("equal", "rank", "distance")
+CLASSES = frozenset({"classes"})
+EDGE = 1e-9
+NOTHING: frozenset[str] = frozenset()
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -62,8 +65,14 @@ class Rule(Protocol):
     """A way to turn rows of distances into rows of weights.
 
     `uniform` says that all neighbours of a target in one class weigh the same (counts apart);
-    `needs_mean` that the mean over all pairs is wanted first.
+    `needs_mean` that the mean over all pairs is wanted first; `uses` what of the target decides who
+    the neighbours are, or what they weigh before a class's weights are scaled to its share:
+    ``"classes"``, ``"values"`` (of a numeric target), both or nothing. Under other labels a rule
+    that uses them has to weigh anew.
     """
+
+    @property
+    def uses(self) -> frozenset[str]: ...
 
     @property
     def uniform(self) -> bool: ...
@@ -98,6 +107,7 @@ class Nearest:
     decay: float = 20.0
     ties: str = "share"
     pooled: bool = False
+    uses = CLASSES
     needs_mean = False
     uniform = False
 
@@ -135,9 +145,11 @@ class Nearest:
         from fsframe_relief.neighbour_kernels import nearest_weights
 
         prior = np.array([0.5, 0.5]) if self.pooled else target.prior
+        # k counts drawn copies, of which there may be more than rows.
+        k = int(min(self.k, target.counts.sum()))
         nearest_weights(
             D, index, index.size > 0, target.y[rows], bounds, target.counts,
-            min(self.k, D.shape[1]), WEIGHTINGS.index(self.weighting), self.decay,
+            k, min(k, D.shape[1]), WEIGHTINGS.index(self.weighting), self.decay,
             self.ties == "index", self.pooled, target.signed, prior, target.omega[rows],
         )  # fmt: skip
 
@@ -153,6 +165,7 @@ class Radius:
     own: bool = False
     star: bool = False
     needs_mean: bool = attrs.field(init=False)
+    uses = NOTHING
     uniform = True
 
     @needs_mean.default
@@ -180,6 +193,7 @@ class Radius:
 class Sigmoid:
     """All instances, by a sigmoid in the distance: near ones count, far ones are taken off."""
 
+    uses = NOTHING
     needs_mean = False
     uniform = False
 
@@ -209,11 +223,14 @@ class Ball:
     """All instances within a ball that holds `least` hits and `least` misses, nearer ones more.
 
     The radius r_i is the larger of the distances to the `least`-th nearest hit and miss; the
-    weight is max(0, 1 - (d / (r_i))^2), and at r_i = 0 all instances at distance zero count
-    equally.
+    weight is max(0, 1 - (d / (r_i (1 + EDGE)))^2), so that the `least`-th counts a little, and at
+    r_i = 0 all instances at distance zero count equally. Distances within a fraction TIE of r_i
+    are r_i: weights are scaled to sum one in a class, and where all of a class lie on the edge,
+    rounding would decide between them.
     """
 
     least: int = 10
+    uses = CLASSES
     needs_mean = False
     uniform = False
 
@@ -221,6 +238,8 @@ class Ball:
         self, D: NDArray[np.float64], rows: NDArray[np.int64], target: Target, mean: float = 0.0
     ) -> None:
         """Overwrite distances by weights."""
+        from fsframe_relief.neighbour_kernels import TIE
+
         D[np.arange(len(rows)), rows] = np.nan
         for r, i in enumerate(rows):
             d, own = D[r], target.y[i]
@@ -234,8 +253,9 @@ class Ball:
             )
             with np.errstate(invalid="ignore"):
                 if radius > 0:
-                    # a little over the radius, so that the farthest of the `least` still counts
-                    w = np.maximum(1.0 - (d / (radius * (1 + 1e-9))) ** 2, 0.0)
+                    near = d / radius
+                    near[np.abs(near - 1.0) <= TIE] = 1.0
+                    w = np.where(near <= 1.0, 1.0 - (near / (1.0 + EDGE)) ** 2, 0.0)
                 else:
                     w = (d <= 0).astype(np.float64)
             D[r] = np.where(np.isnan(d), 0.0, w * target.counts)

@@ -134,8 +134,9 @@ class PairSums:
             if chance is not None:
                 part = np.zeros(chance.columns.size)
                 kernels.probability_scores(
-                    chance.values, chance.state, chance.first_state, chance.n_real, chance.level,
-                    chance.chance, chance.y, rows, index, w, length, part,
+                    chance.values, chance.state, chance.first_state, chance.n_real, columns.floor,
+                    columns.slope, chance.level, chance.chance, chance.y, rows, index, w, length,
+                    part,
                 )  # fmt: skip
                 out[place, chance.columns] = part
         if self.target.value is not None:

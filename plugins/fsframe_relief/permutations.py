@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from fsframe_relief.columns import Columns
 from fsframe_relief.distances import full_distances
-from fsframe_relief.neighbours import Nearest, Rule, Target
+from fsframe_relief.neighbours import Rule, Target
 from fsframe_relief.permutation_products import SLACK, Progress, reached_by_products
 from fsframe_relief.sums import feature_scores
 
@@ -51,8 +51,8 @@ def permutation_p_values(
     with weights that only the labels change: with P the (pairs × features) diffs and K the
     (labellings × pairs) weights, all scores are the product K P, computed in blocks of pairs.
     O(R n^2 p) multiplications at the speed of a matrix product, and O(R p) memory beside the
-    blocks. Nearest hits and misses depend on the labels: there, every labelling chooses its
-    neighbours again from one matrix of distances.
+    blocks. Nearest hits and misses depend on the labels: there, as for every rule that says so
+    (`Rule.uses`), each labelling chooses its neighbours again from one matrix of distances.
 
     The labellings are exchangeable when features and labels are independent, so P(p <= a) <= a for
     any number of samples and any dependence between features or between overlapping pairs.
@@ -62,7 +62,7 @@ def permutation_p_values(
     labellings[0] = np.arange(n)
     for t in range(1, permutations + 1):
         labellings[t] = generator.permutation(n)
-    fit_anew = isinstance(rule, Nearest) and target.signed
+    fit_anew = ("classes" if target.signed else "values") in rule.uses
     count = _reached_by_refitting if fit_anew else reached_by_products
     reached = count(columns, rule, target, labellings, rows, memory, threads, progress)
     p_values = (1.0 + reached) / (permutations + 1)

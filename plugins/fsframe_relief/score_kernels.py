@@ -108,9 +108,12 @@ def level_scores(codes, stop, rows, index, weight, length, out):
 
 @njit()
 def probability_scores(
-    Z, state, first_state, n_real, level, chance, y, rows, index, weight, length, out
+    Z, state, first_state, n_real, floor, slope, level, chance, y, rows, index, weight, length, out
 ):  # type: ignore[no-untyped-def]
-    """Add sum over listed pairs of weight times diff, gaps by the probability rule."""
+    """Add sum over listed pairs of weight times diff, gaps by the probability rule.
+
+    Two known values of a continuous column differ by clip((|d| - floor) * slope, 0, 1).
+    """
     p = Z.shape[1]
     table = np.empty(first_state[p])
     for r in range(rows.shape[0]):
@@ -123,7 +126,7 @@ def probability_scores(
             for a in range(n_real):
                 d = abs(x[a] - z[a])
                 t = table[s[a]]
-                out[a] += w * (d if d == d else t)
+                out[a] += w * (min(max((d - floor) * slope, 0.0), 1.0) if d == d else t)
             for a in range(n_real, p):
                 out[a] += w * table[s[a]]
 

@@ -183,16 +183,22 @@ def _neighbour_notes(problem: Problem, rule: Rule) -> Iterator[str]:
     """What to say of classes too small to have the neighbours asked for."""
     target = problem.target
     sizes = np.bincount(target.y, weights=target.counts, minlength=len(target.prior))
-    if target.signed and (sizes < 2).any():
-        yield f"{int((sizes < 2).sum())} classes have one member, which has no hit"
+    targets = slice(None) if problem.drawn is None else problem.drawn
+    apart = ", copies of the instance itself left out" if (target.counts > 1).any() else ""
+    # A row's own copies are no neighbours of it.
+    others = (sizes[target.y] - target.counts)[targets]
+    alone = np.unique(target.y[targets][others <= 0])
+    if target.signed and alone.size:
+        yield f"{alone.size} classes have one member, which has no hit"
     k = getattr(rule, "k", None)
     if k is None:
         return
-    least = sizes.min() - 1 if target.signed else sizes.sum() - 1
+    least = min(others.min(), sizes.min()) if target.signed else others.min()
     if k > least:
         yield (
-            f"k={k} is more than the {int(least)} other members of the smallest class; "
-            "there, all of them were used"
+            f"k={k} is more than the {int(least)} other members of a class{apart}; there, all of "
+            "them were used"
             if target.signed
-            else f"k={k} is more than the {int(least)} other instances; all of them were used"
+            else f"k={k} is more than the {int(least)} other instances{apart}; all of them were "
+            "used"
         )

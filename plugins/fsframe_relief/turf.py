@@ -84,7 +84,7 @@ class Turf(WrappingSelector):
             if len(columns) <= target:
                 break
             # A column without a score goes first.
-            order = columns[np.argsort(-np.nan_to_num(last[columns], nan=-np.inf), kind="stable")]
+            order = columns[rank_by_score(np.nan_to_num(last[columns], nan=-np.inf))]
             columns = np.sort(order[: max(target, len(columns) - self._dropped(len(columns)))])
             t += 1
             run.progress(p - len(columns), p - target, "columns dropped")

@@ -106,6 +106,28 @@ def test_pruned_weights_are_zero_or_above_the_threshold(table, sigma):
 
 
 @settings(max_examples=30, deadline=None)
+@given(
+    tables(),
+    SIGMAS,
+    st.sampled_from(["elementwise", "psd", "psd-clip"]),
+    st.booleans(),
+    st.sampled_from([1, 15, 29]),
+)
+def test_a_descent_that_ends_before_its_second_half_is_pruned_all_the_same(
+    table, sigma, rule, line_search, begin
+):
+    X, y, W, _ = table
+    threshold = 1 / X.shape[1]
+    found = descend(
+        PairSpace(X, y), W, sigma, rule=rule, line_search=line_search, max_iter=30, tol=0.1,
+        prune_below=threshold, prune_from=begin,
+    )  # fmt: skip
+    held = found.weights[found.weights != 0]
+    assert held.min() >= min(threshold, held.max()) - 1e-12
+    assert len(found.cost) == len(found.gap) == len(found.step) == found.iterations + 1
+
+
+@settings(max_examples=30, deadline=None)
 @given(tables(), st.sampled_from([0.2, 1.0, 5.0]))
 def test_row_order_does_not_matter(table, sigma):
     X, y, W, rng = table

@@ -9,7 +9,7 @@ import pytest
 from fsframe.dataset import Dataset
 from fsframe.errors import DataError, RequestError
 from fsframe.run import Run
-from fsframe_margin import implicit_weights, tiled_passes
+from fsframe_margin import immigrate_fit, implicit_weights, tiled_passes
 from fsframe_margin.bim import Bim
 from fsframe_margin.bim_vote import BimVote
 from fsframe_margin.descent import descend
@@ -93,6 +93,20 @@ def test_predictions_with_w_by_tiles_equal_those_with_the_matrix(wide):
     np.testing.assert_allclose(distances, wanted, rtol=1e-9)
 
 
+@pytest.mark.parametrize("keep", ["best", "last"])
+def test_keep_holds_where_w_is_not_held(monkeypatch, wide, keep):
+    # Whole steps at a small σ swing: the last iterate is not the best one.
+    X, y = wide
+    data = Dataset.from_arrays(X, y)
+    method = Immigrate(sigma=0.3, keep=keep, line_search=False, max_iter=7, tol=0, prune=False)
+    dense = method.select(data)
+    monkeypatch.setattr(immigrate_fit, "fits_dense", lambda size, memory: False)
+    tiles = method.select(data, run=Run(memory=ENOUGH_FOR_TILES))
+    np.testing.assert_allclose(tiles.scores, dense.scores, rtol=1e-9, atol=1e-12)
+    other = attrs.evolve(method, keep="last" if keep == "best" else "best").select(data)
+    assert np.abs(other.scores - dense.scores).max() > 1e-6
+
+
 @pytest.mark.usefixtures("small_tiles")
 @pytest.mark.parametrize("memory", [0, 1 << 40], ids=["from terms", "tiles held"])
 def test_bits_of_w_by_tiles_do_not_depend_on_threads(wide, memory):
@@ -123,8 +137,6 @@ def test_passes_by_products_equal_the_fused_ones(wide):
 @pytest.mark.usefixtures("small_tiles")
 def test_immigrate_keeps_the_same_features_and_pairs_where_w_does_not_fit(wide, monkeypatch):
     X, y = wide
-    from fsframe_margin import immigrate_fit
-
     data = Dataset.from_arrays(X, y)
     method = Immigrate(sigma=2.0, max_iter=10)
     whole = method.select(data)

@@ -67,6 +67,19 @@ def test_counts_equal_copied_rows_that_are_not_their_own_neighbours(rule, kind, 
     np.testing.assert_allclose(found, truth, rtol=0, atol=1e-12)
 
 
+@pytest.mark.parametrize("ties", ["share", "index"])
+def test_k_counts_drawn_copies_beyond_the_number_of_different_rows(ties):
+    # 10 rows, 8 to 10 copies of each: 15 neighbours are copies of two rows, not all there are
+    rng = np.random.default_rng(4)
+    X, y = rng.normal(size=(10, 3)), np.arange(10) % 2
+    counts = rng.integers(8, 11, 10)
+    data = Dataset.from_arrays(X, y).with_counts(counts)
+    found = Relieff(k=15, ties=ties, discrete_features="none").select(data).scores
+    row = np.repeat(np.arange(10), counts)
+    truth = literal.scores(X[row], y[row], np.zeros(3, bool), "nearest", k=15, row=row)
+    np.testing.assert_allclose(found, truth, rtol=0, atol=1e-12)
+
+
 @pytest.mark.parametrize("rule", RULES)
 def test_instance_weights_weigh_targets_and_nothing_else(rule):
     X, y, discrete = make_table("mixed")

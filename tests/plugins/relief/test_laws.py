@@ -166,8 +166,20 @@ def test_k_beyond_the_class_takes_all_and_says_so():
     enough = Relieff(k=40).select(data)
     more = Relieff(k=4000).select(data)
     np.testing.assert_array_equal(enough.scores, more.scores)
-    assert any(f"the {least - 1} other members of the smallest class" in w for w in more.warnings)
-    assert not any("smallest class" in w for w in Relieff(k=least - 1).select(data).warnings)
+    assert any(f"the {least - 1} other members of a class" in w for w in more.warnings)
+    assert not any("other members" in w for w in Relieff(k=least - 1).select(data).warnings)
+
+
+def test_an_instance_is_not_warned_of_its_own_copies():
+    # Class 0 has 2 + 3 copies, class 1 has 4 + 4: the second row has 2 hits, not 4.
+    data = Dataset.from_arrays([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1]).with_counts([2, 3, 4, 4])
+    assert any("the 2 other members" in w for w in Relieff(k=3).select(data).warnings)
+    assert not any("other members" in w for w in Relieff(k=2).select(data).warnings)
+    # four copies of one row are one member, without a hit
+    alone = Dataset.from_arrays([[0.0], [1.0], [2.0]], [0, 1, 1]).with_counts([4, 1, 1])
+    assert any("one member" in w for w in Relieff(k=1).select(alone).warnings)
+    target = Dataset.from_arrays([[0.0], [1.0], [2.0]], [0.1, 0.2, 0.7]).with_counts([4, 1, 1])
+    assert any("the 2 other instances" in w for w in Relieff(k=3).select(target).warnings)
 
 
 def test_a_class_of_one_member_has_no_hit_and_is_told():

@@ -198,6 +198,28 @@ def test_gaps_by_probability_in_continuous_and_discrete_columns_worked_by_hand()
     np.testing.assert_allclose(found, truth, rtol=0, atol=1e-14)
 
 
+def test_a_ramp_holds_between_known_values_of_a_column_with_gaps():
+    # Beside its one gap the column is ramped like a complete one: 0.1 counts as nothing, 0.5 as a
+    # half, 0.9 as all. The gap keeps its chances: P(bin | class) is 2/7 where met once, 1/7 else.
+    X = np.array([[0.0], [0.1], [0.5], [1.0], [0.9], [np.nan]])
+    y = np.array([0, 0, 1, 1, 1, 0])
+    d = np.abs(X - X.T)
+    truth = np.clip((d - 0.1) / 0.8, 0.0, 1.0)
+    # bins of 0.2: both of class 0 in the first, of class 1 one in the third and two in the last
+    truth[5, :5] = truth[:5, 5] = 1 - np.array([3, 3, 1, 1, 1]) / 7
+    off = ~np.eye(6, dtype=bool)
+    columns = prepare_columns(X, np.array([False]), classes=y, ramp=(0.1, 0.9))
+    D = distance_rows(columns, np.arange(6), np.empty((6, 6)))
+    np.testing.assert_allclose(D[off], truth[off], rtol=0, atol=1e-14)
+    # all hits and misses are neighbours, so that the score is a difference of plain means
+    method = Relieff(k=5, missing="probability", ramp=[0.1, 0.9], discrete_features="none")
+    found = method.select(Dataset.from_arrays(X, y)).scores
+    same = y[:, None] == y[None, :]
+    hits = np.array([truth[i][same[i] & off[i]].mean() for i in range(6)])
+    misses = np.array([truth[i][~same[i]].mean() for i in range(6)])
+    np.testing.assert_allclose(found, (misses - hits).mean(), rtol=0, atol=1e-14)
+
+
 @pytest.mark.parametrize("method", [Vls, IterativeRelief])
 def test_methods_without_p_values_refuse_to_be_asked_for_them(method):
     with pytest.raises(RequestError, match="permutations are not offered"):

@@ -10,6 +10,7 @@ import pytest
 from fsframe.dataset import Dataset
 from fsframe.errors import RequestError
 from fsframe.run import Run
+from fsframe_relief.iterative_relief import IterativeRelief
 from fsframe_relief.multisurf import Multisurf
 from fsframe_relief.relieff import Relieff
 from fsframe_relief.surf import Surf
@@ -43,3 +44,19 @@ def test_p_values_that_would_not_fit_are_refused_with_the_size():
     data = Dataset.from_arrays(rng.normal(size=(500, 3)), np.arange(500) % 2)
     with pytest.raises(RequestError, match="500 × 500 matrix"):
         Surf(permutations=19).select(data, run=Run(memory=1 << 20))
+
+
+@pytest.mark.parametrize("seed", [5, 15, 17, 33])
+def test_ties_and_gaps_of_iterative_relief_do_not_hang_on_the_bound(seed):
+    # Values on a grid, so that often all of a class lie on the edge of the ball.
+    rng = np.random.default_rng(seed)
+    n, p = int(rng.integers(30, 140)), int(rng.integers(3, 9))
+    X = rng.integers(0, 3, (n, p)).astype(float)
+    X[:, : p // 2] = rng.normal(size=(n, p // 2)).round(1)
+    X[rng.random((n, p)) < 0.15] = np.nan
+    data = Dataset.from_arrays(X, rng.integers(0, 2, n))
+    method = IterativeRelief(least=3)
+    ample = method.select(data, run=Run(memory=1 << 31)).scores
+    for bound in (1 << 10, 1 << 16, 8 * n * n):
+        scarce = method.select(data, run=Run(memory=bound)).scores
+        np.testing.assert_allclose(scarce, ample, rtol=0, atol=1e-12)

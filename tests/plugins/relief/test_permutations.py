@@ -12,7 +12,7 @@ from fsframe.run import Run
 from fsframe_relief.columns import prepare_columns
 from fsframe_relief.multisurf import Multisurf
 from fsframe_relief.multisurfstar import Multisurfstar
-from fsframe_relief.neighbours import Nearest, Radius, Sigmoid, Target
+from fsframe_relief.neighbours import Ball, Nearest, Radius, Sigmoid, Target
 from fsframe_relief.permutations import adjusted, permutation_p_values
 from fsframe_relief.relieff import Relieff
 from fsframe_relief.sums import feature_scores
@@ -88,15 +88,17 @@ def test_products_equal_refits_in_regression(rule, gaps):
     np.testing.assert_allclose(found, truth, atol=1e-12)
 
 
+@pytest.mark.parametrize("rule", [Nearest(k=4), Ball(least=3)], ids=["nearest", "ball"])
 @pytest.mark.parametrize("gaps", [0.0, 0.1])
-def test_moving_instances_under_fixed_labels_is_moving_labels(gaps):
-    # Nearest hits depend on the labels: every labelling is fitted anew, with instances moved.
+def test_moving_instances_under_fixed_labels_is_moving_labels(gaps, rule):
+    # Nearest hits depend on the labels, and so does a ball that holds so many of each: every
+    # labelling is fitted anew, with instances moved.
     X, y, discrete = make_table("mixed", n=40, gaps=gaps, seed=2)
     y = np.sort(y)
     ones = np.ones(40)
     target = Target(y=y, prior=np.bincount(y) / 40, counts=ones, omega=ones / 40)
     columns = prepare_columns(X, discrete)
-    found = permutation_p_values(columns, RULES["nearest"], target, 30, np.random.default_rng(5))
+    found = permutation_p_values(columns, rule, target, 30, np.random.default_rng(5))
     rng = np.random.default_rng(5)
     reached, observed = np.zeros(X.shape[1]), None
     for t in range(31):
@@ -104,7 +106,7 @@ def test_moving_instances_under_fixed_labels_is_moving_labels(gaps):
         labels = np.empty(40, dtype=np.int64)
         labels[moved] = y
         order = np.argsort(labels, kind="stable")
-        scores = feature_scores(prepare_columns(X[order], discrete), RULES["nearest"], target)
+        scores = feature_scores(prepare_columns(X[order], discrete), rule, target)
         if observed is None:
             observed = scores
             continue
