@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -61,6 +61,8 @@ class Dataset:
         What to call the table and its label; ``"classification"`` or ``"regression"``.
     warnings : tuple of str
         What reading had to say about the data.
+    reading : mapping of str to JSON values
+        The arguments of `fsframe.read` that say how the file was read, those not given left out.
     """
 
     matrix: Any = attrs.field(repr=False)
@@ -73,6 +75,7 @@ class Dataset:
     task: str = "classification"
     counts: NDArray[np.int64] | None = attrs.field(default=None, repr=False)
     warnings: tuple[str, ...] = attrs.field(default=(), repr=False)
+    reading: Mapping[str, Any] = attrs.field(factory=dict, repr=False)
 
     @classmethod
     def from_arrays(

@@ -109,7 +109,7 @@ def _recorded(chain: Chain, data: Dataset, run: Run, source: str, command: str) 
         command=command,
         fsframe_version=release("fsframe"),
         warnings=data.warnings,
-        environment=environment(),
+        environment=environment() | ({"reading": dict(data.reading)} if data.reading else {}),
     )
 
 
@@ -170,7 +170,7 @@ def _plain(value: Any) -> Any:
     return list(value) if isinstance(value, tuple) else value
 
 
-def environment() -> dict[str, str]:
+def environment() -> dict[str, Any]:
     """Versions of the interpreter and the libraries, and the platform, for the run file."""
     found = {"python": platform.python_version(), "platform": platform.platform()}
     return found | {name: release(name) for name in _LIBRARIES}

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["BadColumn", "CellText", "Missing", "RaggedLine", "Taken"]
 
-BLOCK = 1 << 22
+BLOCK = 1 << 20
 """Bytes of text in a block."""
 
 _NEWLINE, _QUOTE = 10, 34
@@ -110,6 +110,8 @@ class CellText:
         ``"."`` or ``","``.
     free : int
         A byte that the text does not hold.
+    quoted : bool
+        Whether the text holds quotes.
     """
 
     raw: bytes = attrs.field(repr=False)
@@ -118,6 +120,7 @@ class CellText:
     n_fields: int
     decimal: str
     free: int
+    quoted: bool
 
     def count(self) -> int:
         """The number of records; their lengths are checked where that costs nothing more.
@@ -127,7 +130,7 @@ class CellText:
         RaggedLine
             At the first record of another length, if the text holds quotes.
         """
-        if self.raw.find(b'"', self.start) < 0:
+        if not self.quoted:
             lines = self.raw.count(b"\n", self.start)
             return lines + (not self.raw.endswith(b"\n"))
         return self.check()
@@ -175,7 +178,7 @@ class CellText:
         for block in self._blocks():
             cells, ends = self._cells(block, row)
             row += len(ends) // self.n_fields
-            yield self._meant(cells, column, b'"' in block)
+            yield self._meant(cells, column)
 
     def take(
         self,
@@ -209,7 +212,7 @@ class CellText:
         row, digits = 0, True
         codes = [code for code in missing.numbers if np.isfinite(code)]
         for block in self._blocks():
-            if digits and b'"' not in block:
+            if digits and not self.quoted:
                 found = single_digits(block, self.sign, n, columns, texts)
                 digits = found is not None
                 if found is not None:
@@ -224,7 +227,7 @@ class CellText:
             cells, ends = self._cells(block, row)
             rows = slice(row, row + len(ends) // n)
             for column in texts:
-                meant = self._meant(cells, column, b'"' in block)
+                meant = self._meant(cells, column)
                 taken.texts[column] += meant
                 watch(column, meant, row)
             if len(columns):
@@ -241,7 +244,7 @@ class CellText:
             stop = raw.rfind(b"\n", start, start + BLOCK) + 1
             if not stop:
                 stop = raw.find(b"\n", start + BLOCK - 1) + 1 or size
-            inside = raw.count(b'"', start, stop) % 2
+            inside = raw.count(b'"', start, stop) % 2 if self.quoted else 0
             while inside:
                 # The block ends within quotes: go on to a line end behind the next one.
                 quote = raw.find(b'"', stop)
@@ -256,7 +259,7 @@ class CellText:
         """Where the cells of a block end."""
         values = np.frombuffer(block, dtype=np.uint8)
         breaks = (values == self.sign) | (values == _NEWLINE)
-        if b'"' in block:
+        if self.quoted:
             breaks &= ~_quoted(values)
         ends = np.flatnonzero(breaks)
         is_line = values[ends] == _NEWLINE
@@ -304,7 +307,7 @@ class CellText:
         assert len(cells) == len(ends), (len(cells), len(ends))
         return cells, ends
 
-    def _meant(self, cells: pl.Series, column: int, quoted: bool) -> list[str]:
+    def _meant(self, cells: pl.Series, column: int) -> list[str]:
         found = cells.gather_every(self.n_fields, column).fill_null("").to_list()
         return [unquote(text) if '"' in text else text.strip() for text in found]
 

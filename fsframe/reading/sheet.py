@@ -264,6 +264,7 @@ def load_sheet(
         n_fields=len(first),
         decimal=decimal,
         free=free_byte(raw, path),
+        quoted=b'"' in raw,
     )
     sheet = Sheet(
         path=path,

@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Callable, Iterable
 
+import attrs
 import numpy as np
 from numpy.typing import NDArray
 
@@ -109,9 +110,27 @@ def read(
     >>> data.feature_names, data.classes, data.n_samples
     (('a', 'b'), ('ill', 'well'), 4)
     """
+    codes = tuple(str(code) for code in ([na] if isinstance(na, (str, int, float)) else na))
+    drop = as_keys(drop)
+    if categorical is not None and not isinstance(categorical, bool):
+        categorical = as_keys(categorical)
+    given = {
+        "label": label,
+        "drop": list(drop),
+        "categorical": categorical if isinstance(categorical, bool) else list(categorical or ()),
+        "task": task,
+        "delimiter": delimiter,
+        "header": header,
+        "decimal": None if decimal == "." else decimal,
+        "encoding": encoding,
+        "na": list(codes),
+        "x": None if x == "/X" else x,
+        "y": None if y == "/y" else y,
+        "names": None if names == "/feature_names" else names,
+    }
+    reading = {key: value for key, value in given.items() if value not in (None, [])}
     found = find_table(path)
     kind = file_kind(found)
-    codes = tuple(str(code) for code in ([na] if isinstance(na, (str, int, float)) else na))
     if kind == "text":
         sheet = load_sheet(
             found,
@@ -122,13 +141,13 @@ def read(
             encoding=encoding,
             na=codes,
         )
-        return _from_sheet(sheet, label, as_keys(drop), categorical, task)
+        return attrs.evolve(_from_sheet(sheet, label, drop, categorical, task), reading=reading)
     from fsframe.reading.arrays import dataset_from_arrays, load_arrays
 
     table: ArrayTable = load_arrays(
         found, kind, x=x, y=y, names=names, in_memory=in_memory, na=codes
     )
-    return dataset_from_arrays(table, label, as_keys(drop), categorical, task)
+    return attrs.evolve(dataset_from_arrays(table, label, drop, categorical, task), reading=reading)
 
 
 def _from_sheet(
