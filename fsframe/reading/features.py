@@ -43,6 +43,9 @@ def check_finite(X: NDArray[np.float64], where: Callable[[int, int], str]) -> No
         row, column = np.unravel_index(int(np.argmax(infinite)), X.shape)
         more = int(infinite.sum()) - 1
         others = f" ({more} more like it)" if more else ""
+        columns = np.flatnonzero(infinite.any(axis=0))
+        if len(columns) > 1:
+            others += f" in {len(columns)} columns"
         raise DataError(
             f"{where(int(row), int(column))}: infinite, or too large for a 64-bit number{others}; "
             "correct it, or leave the field empty if missing"

@@ -47,7 +47,7 @@ def find_table(path: str | os.PathLike[str]) -> Path:
             return given
         found = [given.with_name(given.name + ending) for ending in ENDINGS if given.name]
         found = [candidate for candidate in found if candidate.is_file()]
-    except (OSError, ValueError) as error:
+    except ValueError as error:
         raise DataError(f"cannot look for {str(path)[:200]!r}: {error}") from None
     if len(found) == 1:
         return found[0]

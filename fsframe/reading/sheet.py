@@ -145,7 +145,9 @@ class Sheet:
         """The line of the file in which a row begins, from 1."""
         return self.first_line + self.cells.line_of(row)
 
-    def not_numbers(self, bad: dict[int, BadColumn]) -> DataError:
+    def not_numbers(
+        self, bad: dict[int, BadColumn], infinite: Sequence[int] = ()
+    ) -> DataError:
         """What is wrong with columns that hold no numbers: the first cell, and all columns."""
         first = min(bad.values(), key=lambda found: (found.row, found.column))
         text = first.text
@@ -171,12 +173,21 @@ class Sheet:
             message += f". The same holds for {listing}{more}"
             names = [self._key(column) for column in sorted(bad)[:20]]
             message += f" (to leave all out: --drop {','.join(names)})" if len(bad) <= 20 else ""
+        infinite = [column for column in infinite if column not in bad]
+        if infinite:
+            listing = ", ".join(
+                column_word(column, self.names[column] if self.names else "")
+                for column in infinite[:8]
+            )
+            more = f" and {len(infinite) - 8} more" if len(infinite) > 8 else ""
+            message += f". Infinite, or too large, are cells of {listing}{more}"
         return DataError(message)
 
     def _brief(self, bad: BadColumn) -> str:
         word = column_word(bad.column, self.names[bad.column] if self.names else "")
         shown = bad.text if len(bad.text) <= 20 else bad.text[:19] + "…"
-        return f"{word}: {bad.count} cells such as {shown!r}"
+        cells = "1 cell," if bad.count == 1 else f"{bad.count} cells such as"
+        return f"{word}: {cells} {shown!r}"
 
     def _key(self, column: int) -> str:
         return self.names[column] if self.names else str(column + 1)

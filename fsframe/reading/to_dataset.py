@@ -185,7 +185,8 @@ def _from_sheet(
     notes = _code_categories(sheet, coded, columns, X, names)
     bad = {column: found for column, found in taken.bad.items() if column not in coded}
     if bad:
-        raise sheet.not_numbers(bad)
+        infinite = [columns[place] for place in np.flatnonzero(np.isinf(X).any(axis=0)).tolist()]
+        raise sheet.not_numbers(bad, infinite)
     check_finite(X, lambda row, column: sheet.where(row, columns[column]))
     if label is None:
         warnings += _other_label(names, label_name)
