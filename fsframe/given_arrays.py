@@ -37,7 +37,7 @@ def infer_task(y: NDArray[Any]) -> str:
     return "classification"
 
 
-def as_matrix(X: ArrayLike) -> NDArray[np.float64]:
+def as_matrix(X: ArrayLike) -> NDArray[Any]:
     """The features as a table keeps them; a copy only where there must be one.
 
     Parameters
@@ -47,7 +47,8 @@ def as_matrix(X: ArrayLike) -> NDArray[np.float64]:
 
     Returns
     -------
-    float64 array of that shape, in C order, not to be written to
+    float64 array of that shape, in C order, not to be written to; one of bytes (uint8, int8) stays
+    one of bytes
 
     Raises
     ------
@@ -57,13 +58,17 @@ def as_matrix(X: ArrayLike) -> NDArray[np.float64]:
     try:
         if np.asarray(X).dtype.kind in "cmM":
             raise TypeError(f"values of {np.asarray(X).dtype} are no real numbers")
-        matrix = np.array(X, dtype=np.float64, order="C", copy=None)
+        given = np.asarray(X)
+        kept = given.dtype if given.dtype in (np.uint8, np.int8) else np.float64
+        matrix = np.array(given, dtype=kept, order="C", copy=None)
     except (TypeError, ValueError) as error:
         raise DataError(f"the features must be a table of numbers: {error}") from None
     if matrix.ndim != 2 or 0 in matrix.shape:
         raise DataError(
             f"the features must be a table of samples × features, not of shape {matrix.shape}"
         )
+    if matrix.dtype.kind != "f":
+        return _frozen(matrix)
     with np.errstate(over="ignore", invalid="ignore"):
         # A finite sum has no infinite terms, and takes half the time of looking at each.
         finite = np.isfinite(matrix.sum())
@@ -73,6 +78,10 @@ def as_matrix(X: ArrayLike) -> NDArray[np.float64]:
             f"{int(infinite.sum())} infinite values, the first in row {row + 1}, column "
             f"{column + 1}; replace them, or leave them empty to mark them missing"
         )
+    return _frozen(matrix)
+
+
+def _frozen(matrix: NDArray[Any]) -> NDArray[Any]:
     if matrix.flags.writeable:
         # A view: the caller's own array stays writable, ours is frozen.
         matrix = matrix.view()

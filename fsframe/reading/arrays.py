@@ -187,7 +187,8 @@ def dataset_from_arrays(
     X: Any = table.X
     if isinstance(X, np.ndarray):
         X = X if len(columns) == p else X[:, columns]
-        X = np.ascontiguousarray(X, dtype=np.float64)
+        small = X.dtype in (np.uint8, np.int8)
+        X = np.ascontiguousarray(X, dtype=None if small else np.float64)
     elif len(columns) < p:
         X = X.take(np.array(columns))
     warnings += _checked(X, kept, columns, path)
@@ -210,7 +211,8 @@ def _columns_of(X: Any, start: int, stop: int) -> NDArray[Any]:
 def _checked(X: Any, names: tuple[str, ...], columns: list[int], path: Path) -> list[str]:
     """Warnings about features that are finite, in blocks where they are on disk."""
     n_samples, n_features = X.shape
-    width = n_features if isinstance(X, np.ndarray) else max(1, _BLOCK // n_samples)
+    whole = isinstance(X, np.ndarray) and X.dtype == np.float64
+    width = n_features if whole else max(1, _BLOCK // n_samples)
     about = FeatureReview()
 
     def place_in(start: int) -> Callable[[int, int], str]:
