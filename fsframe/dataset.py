@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
+import threading
+import weakref
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -22,6 +24,23 @@ from fsframe.given_arrays import (
 )
 
 __all__ = ["ColumnSource", "Dataset", "infer_task"]
+
+
+# Arrays of bytes by identity, and what they are as float64, for as long as they live: bootstraps and
+# permuted labels share their table's array, which is to be widened once.
+_wide: dict[int, tuple[weakref.ref[Any], NDArray[np.float64]]] = {}
+_lock = threading.Lock()
+
+
+def _widened(matrix: NDArray[Any]) -> NDArray[np.float64]:
+    key = id(matrix)
+    with _lock:
+        if key not in _wide:
+            loaded = np.ascontiguousarray(matrix, dtype=np.float64)
+            loaded.setflags(write=False)
+            # Without the lock: the array may be collected while it is held.
+            _wide[key] = weakref.ref(matrix, lambda _: _wide.pop(key, None)), loaded
+        return _wide[key][1]
 
 
 class ColumnSource(Protocol):
@@ -44,8 +63,9 @@ class Dataset:
 
     Parameters
     ----------
-    matrix : (n_samples, n_features) float64, C order, or a ColumnSource
-        The features; NaN is a missing value.
+    matrix : (n_samples, n_features) float64, uint8 or int8, C order, or a ColumnSource
+        The features; NaN is a missing value. Bytes stay bytes: `X` widens them when it is asked
+        for, `columns` never.
     y : (n_samples,) int64 or float64
         Class codes ``0 … n_classes-1`` (position in `classes`), or the target when `task` is
         ``"regression"``.
@@ -61,6 +81,8 @@ class Dataset:
         What to call the table and its label; ``"classification"`` or ``"regression"``.
     warnings : tuple of str
         What reading had to say about the data.
+    reading : mapping of str to JSON values
+        The arguments of `fsframe.read` that say how the file was read, those not given left out.
     """
 
     matrix: Any = attrs.field(repr=False)
@@ -73,6 +95,7 @@ class Dataset:
     task: str = "classification"
     counts: NDArray[np.int64] | None = attrs.field(default=None, repr=False)
     warnings: tuple[str, ...] = attrs.field(default=(), repr=False)
+    reading: Mapping[str, Any] = attrs.field(factory=dict, repr=False)
 
     @classmethod
     def from_arrays(
@@ -92,7 +115,8 @@ class Dataset:
         Parameters
         ----------
         X : (n_samples, n_features) numbers, or a ColumnSource
-            NaN is a missing value; infinite values are refused.
+            NaN is a missing value; infinite values are refused. uint8 and int8 (genotypes) are
+            kept as they are, without a copy.
         y : (n_samples,)
             Labels of any sortable kind, or a numeric target.
         feature_names : sequence of str, optional
@@ -158,8 +182,10 @@ class Dataset:
     @cached_property
     def X(self) -> NDArray[np.float64]:
         """The features as one (n_samples, n_features) float64 array; a file is read whole."""
-        if self.in_memory:
+        if self.in_memory and self.matrix.dtype == np.float64:
             return self.matrix  # type: ignore[no-any-return]
+        if self.in_memory:
+            return _widened(self.matrix)
         loaded = np.ascontiguousarray(self.matrix.read(0, self.n_features), dtype=np.float64)
         loaded.setflags(write=False)
         return loaded
@@ -218,7 +244,7 @@ class Dataset:
 
     def take_rows(self, rows: NDArray[np.intp]) -> Dataset:
         """Only these rows, in this order; the classes stay, even those that lose all members."""
-        matrix = np.ascontiguousarray(self.X[rows])
+        matrix = np.ascontiguousarray((self.matrix if self.in_memory else self.X)[rows])
         matrix.setflags(write=False)
         counts = None if self.counts is None else self.counts[rows]
         return attrs.evolve(self, matrix=matrix, y=self.y[rows], counts=counts)

@@ -13,7 +13,17 @@ from numpy.typing import ArrayLike, NDArray
 
 from fsframe.errors import DataError
 
-__all__ = ["as_counts", "as_labels", "as_mask", "as_matrix", "as_names", "infer_task"]
+__all__ = [
+    "as_counts",
+    "as_labels",
+    "as_mask",
+    "as_matrix",
+    "as_names",
+    "check_text",
+    "infer_task",
+]
+
+_LONG = 200
 
 
 def infer_task(y: NDArray[Any]) -> str:
@@ -27,7 +37,7 @@ def infer_task(y: NDArray[Any]) -> str:
     return "classification"
 
 
-def as_matrix(X: ArrayLike) -> NDArray[np.float64]:
+def as_matrix(X: ArrayLike) -> NDArray[Any]:
     """The features as a table keeps them; a copy only where there must be one.
 
     Parameters
@@ -37,7 +47,8 @@ def as_matrix(X: ArrayLike) -> NDArray[np.float64]:
 
     Returns
     -------
-    float64 array of that shape, in C order, not to be written to
+    float64 array of that shape, in C order, not to be written to; one of bytes (uint8, int8) stays
+    one of bytes
 
     Raises
     ------
@@ -47,13 +58,17 @@ def as_matrix(X: ArrayLike) -> NDArray[np.float64]:
     try:
         if np.asarray(X).dtype.kind in "cmM":
             raise TypeError(f"values of {np.asarray(X).dtype} are no real numbers")
-        matrix = np.array(X, dtype=np.float64, order="C", copy=None)
+        given = np.asarray(X)
+        kept = given.dtype if given.dtype in (np.uint8, np.int8) else np.float64
+        matrix = np.array(given, dtype=kept, order="C", copy=None)
     except (TypeError, ValueError) as error:
         raise DataError(f"the features must be a table of numbers: {error}") from None
     if matrix.ndim != 2 or 0 in matrix.shape:
         raise DataError(
             f"the features must be a table of samples × features, not of shape {matrix.shape}"
         )
+    if matrix.dtype.kind != "f":
+        return _frozen(matrix)
     with np.errstate(over="ignore", invalid="ignore"):
         # A finite sum has no infinite terms, and takes half the time of looking at each.
         finite = np.isfinite(matrix.sum())
@@ -63,6 +78,10 @@ def as_matrix(X: ArrayLike) -> NDArray[np.float64]:
             f"{int(infinite.sum())} infinite values, the first in row {row + 1}, column "
             f"{column + 1}; replace them, or leave them empty to mark them missing"
         )
+    return _frozen(matrix)
+
+
+def _frozen(matrix: NDArray[Any]) -> NDArray[Any]:
     if matrix.flags.writeable:
         # A view: the caller's own array stays writable, ours is frozen.
         matrix = matrix.view()
@@ -153,7 +172,25 @@ def as_names(given: Sequence[str] | None, n_features: int) -> tuple[str, ...]:
     if len(set(names)) != len(names):
         twice = sorted(name for name, times in Counter(names).items() if times > 1)
         raise DataError(f"feature names must differ; given more than once: {', '.join(twice[:5])}")
+    check_text(names, "feature name")
     return names
+
+
+def check_text(texts: Sequence[str], what: str) -> None:
+    """Nothing, if all texts can be written to a file.
+
+    Raises
+    ------
+    DataError
+        Naming the first with half a character (a surrogate) in it.
+    """
+    try:
+        "".join(texts).encode()
+    except UnicodeEncodeError:
+        wrong = next(text for text in texts if any("\ud800" <= sign <= "\udfff" for sign in text))
+        raise DataError(
+            f"the {what} {wrong[:30]!r} holds half a character (a surrogate); rename it"
+        ) from None
 
 
 @lru_cache(maxsize=8)
@@ -173,7 +210,21 @@ def _plain_labels(labels: NDArray[Any], label_name: str) -> NDArray[Any]:
             raise DataError(f"label {label_name!r} is missing in row {row}")
     if all(isinstance(label, numbers.Real) for label in found):
         return np.array(found)
-    return np.array([str(label) for label in found])
+    texts = [str(label) for label in found]
+    # NumPy keeps every text in the room of the longest.
+    long = max(map(len, texts), default=0) > _LONG
+    return np.array(texts, dtype=object if long else None)
+
+
+def _codes(labels: NDArray[Any]) -> tuple[Any, NDArray[np.int64]]:
+    """The different labels in ascending order, and for each row which it is."""
+    if labels.dtype.kind != "O":
+        values, codes = np.unique(labels, return_inverse=True)
+        return values, codes
+    found = labels.tolist()
+    different = sorted(set(found))
+    code = {text: place for place, text in enumerate(different)}
+    return different, np.array([code[text] for text in found], dtype=np.int64)
 
 
 def as_labels(
@@ -222,15 +273,19 @@ def as_labels(
         return target, (), kind
     if kind != "classification":
         raise DataError(f"task must be classification or regression, not {kind!r}")
-    values, codes = np.unique(labels, return_inverse=True)
+    values, codes = _codes(labels)
     if len(values) < 2:
         raise DataError(
             f"label {label_name!r} has one class only ({values[0]!s}); selection needs at least two"
         )
-    if values.dtype.kind == "f":
+    if isinstance(values, list):
+        check_text([str(value) for value in values], f"class of {label_name!r}")
+    elif values.dtype.kind == "U":
+        check_text(values.tolist(), f"class of {label_name!r}")
+    elif values.dtype.kind == "f":
         # From 2^63 on a whole number has no place among the integers, and stays what it is.
         whole = np.all(values == np.round(values)) and np.abs(values).max() < 2.0**63
         values = values.astype(np.int64) if whole else values
     codes = codes.astype(np.int64)
     codes.setflags(write=False)
-    return codes, tuple(values.tolist()), kind
+    return codes, tuple(values if isinstance(values, list) else values.tolist()), kind

@@ -125,7 +125,9 @@ def _recorded(chain: Chain, data: Dataset, run: Run, source: str, command: str) 
         command=command,
         fsframe_version=release("fsframe"),
         warnings=data.warnings,
-        environment=environment() | _plugins(chain),
+        environment=environment()
+        | _plugins(chain)
+        | ({"reading": dict(data.reading)} if data.reading else {}),
     )
 
 
@@ -192,7 +194,7 @@ def _plugins(chain: Chain) -> dict[str, str]:
     return {name: version for name, version in used.items() if name.startswith("plugin ")}
 
 
-def environment() -> dict[str, str]:
+def environment() -> dict[str, Any]:
     """Versions of the interpreter and the libraries, and the platform, for the run file."""
     found = {"python": platform.python_version(), "platform": platform.platform()}
     return found | {name: release(name) for name in _LIBRARIES}

@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
+from fsframe.cli.reading_options import (
+    TABLE_FORM,
+    form_options,
+    reading_arguments,
+    stored_reading,
+)
 from fsframe.cli.run_file import find_run
 from fsframe.cli.saying import say
 from fsframe.errors import RequestError
@@ -27,6 +34,7 @@ __all__ = ["apply"]
     help="Put an apostrophe before cells that a spreadsheet would take for formulas. [default: "
     "cells stay as they are spelled]",
 )
+@form_options
 @click.option("--overwrite", is_flag=True, help="Replace the file if it is there.")
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing.")
 def apply(
@@ -38,11 +46,13 @@ def apply(
     defuse: bool,
     overwrite: bool,
     quiet: bool,
+    **reading: Any,
 ) -> None:
     """Write a table reduced to the features a run kept, and its label if it has one.
 
     Rows and columns stay in the order of DATA, cells as they are spelled there. A table that lacks
-    a needed column is refused.
+    a needed column is refused. DATA is read as the run's table was (--delimiter, --encoding, …)
+    unless said otherwise here.
 
     \b
     Example:
@@ -58,7 +68,8 @@ def apply(
     names = record.selected_names[:top]
     if not names:
         raise RequestError(f"{run} kept no feature; there is nothing to reduce a table to")
-    table = read_table(words[1])
+    form = {**stored_reading(record), **reading_arguments(**reading)}
+    table = read_table(words[1], **{key: form[key] for key in TABLE_FORM if key in form})
     further = [part.strip() for part in keep.split(",") if part.strip()] if keep else []
     written = write_reduced(
         Path(out),

@@ -102,11 +102,12 @@ def closing_lines(record: RunRecord, path: Path | None) -> Iterator[str]:
 
 def _table_facts(record: RunRecord) -> str:
     facts = f"{counted(record.n_samples, 'sample')} × {counted(record.n_features, 'feature')}"
+    label = f", label: {printable(record.data.label)}" if record.data.label else ""
     if record.class_names:
         labels = ", ".join(printable(label) for label in record.class_names[:6])
         more = ", …" if len(record.class_names) > 6 else ""
-        facts += f", {counted(len(record.class_names), 'class')} ({labels}{more})"
-    return facts
+        return f"{facts}{label} ({counted(len(record.class_names), 'class')}: {labels}{more})"
+    return f"{facts}{label} ({record.data.task})" if label else facts
 
 
 def _stage_lines(record: RunRecord) -> Iterator[str]:

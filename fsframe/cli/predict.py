@@ -10,7 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from fsframe.cli.reading_options import read_data, reading_options
+from fsframe.cli.reading_options import (
+    TABLE_FORM,
+    reading_arguments,
+    reading_options,
+    stored_reading,
+)
 from fsframe.cli.run_file import find_run
 from fsframe.cli.saying import say, say_lines
 from fsframe.errors import DataError, RequestError
@@ -51,8 +56,8 @@ def predict(
     """Predict the class of every row of a table with a finished run.
 
     Written is a CSV with the row's number, the class, and a score for every class (larger is more
-    likely). The classifier is fitted again on the table the run was made on, which must be at hand;
-    options that said how to read it then (--drop, --categorical, …) are given again.
+    likely). The classifier is fitted again on the table the run was made on, which must be at hand.
+    Both tables are read as the run's was (--drop, --na, --decimal, …) unless said otherwise here.
 
     \b
     Example:
@@ -75,8 +80,10 @@ def predict(
             f"the table the run was made on ({source or 'of unknown place'}) is not there; say "
             "where it is: --train DATA"
         )
-    fitted = refit(record, _training(source, record, reading), classifier)
-    table = read_table(words[1])
+    given = reading_arguments(**reading)
+    fitted = refit(record, _training(source, record, given), classifier)
+    form = {**stored_reading(record), **given}
+    table = read_table(words[1], **{key: form[key] for key in TABLE_FORM if key in form})
     X = table.numbers(record.feature_names)
     scores, codes = fitted.predict_scores(X), fitted.predict(X)
     names = [defused(name) if defuse else name for name in fitted.classes]
@@ -96,12 +103,15 @@ def predict(
 
 
 def _training(source: str, record: RunRecord, reading: dict[str, Any]) -> Dataset:
-    """The table of the run, its label and task as they were then unless said otherwise."""
-    reading = {**reading, "task": reading["task"] or record.data.task}
-    if reading["label"]:
-        return read_data(source, **reading)
+    """The table of the run, read as it was then unless said otherwise."""
+    from fsframe.reading import read
+
+    stored = {"task": record.data.task, **stored_reading(record)}
+    arguments = {**stored, **reading}
+    if "label" in arguments:
+        return read(source, **arguments)
     try:
-        return read_data(source, **{**reading, "label": record.data.label})
+        return read(source, **{**arguments, "label": record.data.label})
     except DataError:
         # Arrays have a label without being a column; a name may read as a number.
-        return read_data(source, **reading)
+        return read(source, **arguments)

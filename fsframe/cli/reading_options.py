@@ -11,8 +11,19 @@ from fsframe.errors import RequestError
 
 if TYPE_CHECKING:
     from fsframe.dataset import Dataset
+    from fsframe.store import RunRecord
 
-__all__ = ["read_data", "reading_options"]
+__all__ = [
+    "TABLE_FORM",
+    "form_options",
+    "read_data",
+    "reading_arguments",
+    "reading_options",
+    "stored_reading",
+]
+
+TABLE_FORM = ("na", "delimiter", "decimal", "encoding", "header", "x", "y", "names")
+"""The arguments of `fsframe.read` that `read_table` has too."""
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -34,7 +45,25 @@ _OPTIONS = (
         metavar="NAME,…",
         help="Columns whose numbers are names of categories.",
     ),
-    click.option("--delimiter", metavar="SIGN", help="Between fields. [default: found out]"),
+    click.option(
+        "--na",
+        metavar="CODE",
+        multiple=True,
+        help="A code for a missing value, such as -999; may be given several times.",
+    ),
+    click.option(
+        "--delimiter",
+        metavar="SIGN",
+        help="Between fields: a character, or tab, comma, semicolon, space. [default: found out]",
+    ),
+    click.option(
+        "--decimal",
+        type=click.Choice([".", ","]),
+        help="What stands before the decimals in text. [default: .]",
+    ),
+    click.option(
+        "--encoding", metavar="NAME", help="Of text, such as windows-1252. [default: utf-8]"
+    ),
     click.option(
         "--header/--no-header",
         default=None,
@@ -58,22 +87,58 @@ def reading_options(function: F) -> F:
     return function
 
 
+def form_options(function: F) -> F:
+    """`function` with the options that say how a table is spelled, not which column is what."""
+    probe = reading_options(lambda: None)
+    asked = {"na", "delimiter", "decimal", "encoding", "header", "x_path", "y_path", "names_path"}
+    params = [param for param in probe.__click_params__ if param.name in asked]  # type: ignore[attr-defined]
+    function.__dict__.setdefault("__click_params__", []).extend(params)
+    return function
+
+
 def read_data(path: str, **options: Any) -> Dataset:
     """The table at `path`, read as the command line's options say."""
     from fsframe.reading import read
 
-    label = options.get("label")
+    return read(path, **reading_arguments(**options))
+
+
+def reading_arguments(**options: Any) -> dict[str, Any]:
+    """The command line's options as the arguments of `fsframe.read`, those not given left out."""
     arguments: dict[str, Any] = {
+        "label": _label(options.get("label")),
         "drop": _list(options.get("drop")),
-        "categorical": _list(options.get("categorical")) or None,
-        "task": options.get("task"),
-        "delimiter": (options.get("delimiter") or "").replace("\\t", "\t") or None,
+        "categorical": _list(options.get("categorical")),
+        "na": tuple(options.get("na") or ()),
+        "delimiter": (options.get("delimiter") or "").replace("\\t", "\t"),
         "header": options.get("header"),
     }
+    for key in ("task", "decimal", "encoding"):
+        arguments[key] = options.get(key)
     for key, name in (("x", "x_path"), ("y", "y_path"), ("names", "names_path")):
-        if options.get(name):
-            arguments[key] = options[name]
-    return read(path, label=_label(label), **arguments)
+        arguments[key] = options.get(name)
+    return {key: value for key, value in arguments.items() if value not in (None, (), "")}
+
+
+def stored_reading(record: RunRecord) -> dict[str, Any]:
+    """The arguments of `fsframe.read` that a run file keeps; what is none of them is left out."""
+    found = record.environment.get("reading")
+    if not isinstance(found, dict):
+        return {}
+    kinds: dict[str, tuple[type, ...]] = {
+        "label": (str, int),
+        "drop": (list,),
+        "categorical": (list, bool),
+        "na": (list,),
+        "header": (bool,),
+    }
+    kinds |= dict.fromkeys(("task", "delimiter", "decimal", "encoding", "x", "y", "names"), (str,))
+    return {
+        key: found[key]
+        for key, types in kinds.items()
+        if isinstance(found.get(key), types)
+        and (not isinstance(found[key], list) or all(isinstance(k, (str, int)) for k in found[key]))
+    }
 
 
 def _list(text: str | None) -> tuple[str, ...]:

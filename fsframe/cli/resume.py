@@ -166,7 +166,7 @@ def _go_on(out: Path, manifest: Manifest, options: dict[str, Any]) -> RunRecord:
     if not Path(path).is_file():
         raise StoreError(f"the table {path} is no longer there; say where it is now (--data)")
     reading = _stored_reading(request.get("reading", "{}"))
-    reading |= {name: options[name] for name in READING if options[name] is not None}
+    reading |= {name: options[name] for name in READING if options[name] not in (None, ())}
     talk = Talk(quiet=options["quiet"], events=options["events"] == "json")
     table = read_data(path, **reading)
     memory = request.get("memory", "")
@@ -197,7 +197,11 @@ def _stored_reading(text: str) -> dict[str, Any]:
         found = None
     if not isinstance(found, dict):
         raise StoreError("the manifest does not say how the table was read; start the run again")
-    return {name: found[name] for name in READING if isinstance(found.get(name), (str, bool))}
+    reading = {name: found[name] for name in READING if isinstance(found.get(name), (str, bool))}
+    codes = found.get("na")
+    if isinstance(codes, list) and all(isinstance(code, str) for code in codes):
+        reading["na"] = tuple(codes)
+    return reading
 
 
 def _show(record: RunRecord, out: Path, as_json: bool) -> None:

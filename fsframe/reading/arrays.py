@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 
 from fsframe.dataset import Dataset
 from fsframe.errors import DataError
+from fsframe.reading.cells import Missing
 from fsframe.reading.features import FeatureReview, check_finite
 from fsframe.reading.locate import table_name
-from fsframe.reading.names import as_keys, check_names, column_word, find_column
+from fsframe.reading.names import as_keys, check_names, column_word, find_column, find_columns
 from fsframe.reading.target import check_classes, label_values
 
 __all__ = ["LARGE", "ArrayTable", "dataset_from_arrays", "load_arrays"]
@@ -50,12 +51,19 @@ class ArrayTable:
 
 
 def load_arrays(
-    path: Path, kind: str, *, x: str, y: str, names: str, in_memory: bool | None = True
+    path: Path,
+    kind: str,
+    *,
+    x: str,
+    y: str,
+    names: str,
+    in_memory: bool | None = True,
+    na: Sequence[str] = (),
 ) -> ArrayTable:
     """The arrays of an NPZ (``kind="npz"``) or HDF5 (``kind="hdf5"``) file.
 
     With `in_memory` false the features of an HDF5 file stay there; None leaves them there if they
-    would take more than `LARGE` bytes as float64.
+    would take more than `LARGE` bytes as float64. Values equal to one of `na` become NaN.
 
     Raises
     ------
@@ -81,12 +89,23 @@ def load_arrays(
                 f"{X.dtype} of shape {X.shape}"
             )
         labels, texts = file.array(y), file.array(names)
+    codes = Missing(tuple(na)).numbers
+    if codes:
+        X = without_codes(X, codes)
     given = None if texts is None else _names(texts, names, X.shape[1], path)
     if labels is not None:
         labels = _label(labels, y, X.shape, path)
     return ArrayTable(
         path=path, X=X, y=labels, names=given, label_name=y.strip("/").rpartition("/")[2]
     )
+
+
+def without_codes(X: Any, codes: Sequence[float]) -> Any:
+    """The features with NaN where they hold one of the codes of a missing value."""
+    if not isinstance(X, np.ndarray):
+        return X.with_codes(tuple(codes))
+    coded = np.isin(X, codes)
+    return np.where(coded, np.nan, X) if coded.any() else X
 
 
 def _left_on_disk(file: Any, path: Path, name: str, in_memory: bool | None) -> Any:
@@ -118,7 +137,7 @@ def _label(array: NDArray[Any], where: str, shape: tuple[int, ...], path: Path) 
         raise DataError(
             f"{path}: label {where!r} has shape {array.shape}, the features {shape[0]} rows{hint}"
         )
-    if array.dtype.kind not in "fiubU":
+    if array.dtype.kind not in "fiubUO":
         raise DataError(f"{path}: label {where!r} holds {array.dtype}, neither numbers nor text")
     return array
 
@@ -139,7 +158,7 @@ def dataset_from_arrays(
     """
     path, p = table.path, table.X.shape[1]
     names = table.names or tuple(f"f{k + 1}" for k in range(p))
-    dropped = {find_column(names, p, key, f"{path}, column to drop") for key in drop}
+    dropped = set(find_columns(names, p, drop, f"{path}, column to drop"))
     place = None
     if label is not None and label != table.label_name:
         place = find_column(names, p, label, f"{path}, label")
@@ -154,9 +173,10 @@ def dataset_from_arrays(
     columns = [column for column in range(p) if column not in dropped and column != place]
     if not columns:
         raise DataError(f"{path} has no feature left beside the label")
+    label_name = table.label_name if place is None else names[place]
     if table.names:
         check_names(names, columns, path)
-    label_name = table.label_name if place is None else names[place]
+    check_names([label_name], [0], path)
     raw = table.y if place is None else _columns_of(table.X, place, place + 1)[:, 0]
     assert raw is not None
     labels, kind = label_values(
@@ -167,7 +187,8 @@ def dataset_from_arrays(
     X: Any = table.X
     if isinstance(X, np.ndarray):
         X = X if len(columns) == p else X[:, columns]
-        X = np.ascontiguousarray(X, dtype=np.float64)
+        small = X.dtype in (np.uint8, np.int8)
+        X = np.ascontiguousarray(X, dtype=None if small else np.float64)
     elif len(columns) < p:
         X = X.take(np.array(columns))
     warnings += _checked(X, kept, columns, path)
@@ -190,7 +211,8 @@ def _columns_of(X: Any, start: int, stop: int) -> NDArray[Any]:
 def _checked(X: Any, names: tuple[str, ...], columns: list[int], path: Path) -> list[str]:
     """Warnings about features that are finite, in blocks where they are on disk."""
     n_samples, n_features = X.shape
-    width = n_features if isinstance(X, np.ndarray) else max(1, _BLOCK // n_samples)
+    whole = isinstance(X, np.ndarray) and X.dtype == np.float64
+    width = n_features if whole else max(1, _BLOCK // n_samples)
     about = FeatureReview()
 
     def place_in(start: int) -> Callable[[int, int], str]:
@@ -210,7 +232,7 @@ def _checked(X: Any, names: tuple[str, ...], columns: list[int], path: Path) -> 
 
 def _texts(labels: NDArray[Any]) -> list[str]:
     """Labels as the text a table would hold: whole numbers without a point."""
-    if labels.dtype.kind == "U":
+    if labels.dtype.kind in "UO":
         return [text.strip() for text in labels.tolist()]
     if labels.dtype.kind == "b":
         return [str(int(value)) for value in labels.tolist()]
@@ -224,11 +246,12 @@ def _mask(
     if isinstance(categorical, bool) or categorical is None:
         mask[:] = bool(categorical)
         return mask
-    keys: Iterable[str | int] = as_keys(categorical)
-    for key in keys:
-        what = f"{path}, categorical column"
-        column = find_column(names, len(names), key, what)
-        if column not in columns:
-            raise DataError(f"{what}: {column_word(column, names[column])} is not a feature")
-        mask[columns.index(column)] = True
+    what = f"{path}, categorical column"
+    position = {column: place for place, column in enumerate(columns)}
+    found = find_columns(names, len(names), as_keys(categorical), what)
+    wrong = [column for column in found if column not in position]
+    if wrong:
+        listing = ", ".join(column_word(column, names[column]) for column in wrong)
+        raise DataError(f"{what}: {listing} is not a feature")
+    mask[[position[column] for column in found]] = True
     return mask

@@ -32,6 +32,8 @@ class Hdf5Columns:
         As stored.
     stamp : (int, int)
         Size and time of change of the file when it was checked.
+    codes : tuple of float
+        Values that stand for a missing one.
 
     Notes
     -----
@@ -45,6 +47,7 @@ class Hdf5Columns:
     n_samples: int
     dtype: np.dtype[Any]
     stamp: tuple[int, int] = attrs.field(repr=False)
+    codes: tuple[float, ...] = ()
 
     @classmethod
     def of(cls, path: Path, name: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Hdf5Columns:
@@ -57,12 +60,17 @@ class Hdf5Columns:
         """Samples, features."""
         return self.n_samples, len(self.columns)
 
+    def with_codes(self, codes: tuple[float, ...]) -> Hdf5Columns:
+        """The same columns, NaN where they hold one of the codes."""
+        return attrs.evolve(self, codes=codes, dtype=np.dtype(np.float64))
+
     def take(self, columns: NDArray[np.intp]) -> Hdf5Columns:
         """Only these of the columns, given ascending by position."""
         return attrs.evolve(self, columns=self.columns[columns])
 
     def read(self, start: int, stop: int) -> NDArray[Any]:
-        """Columns ``start … stop-1`` as (n_samples, stop-start), in the stored dtype.
+        """Columns ``start … stop-1`` as (n_samples, stop-start), in the stored dtype (float64 with
+        codes).
 
         Raises
         ------
@@ -77,7 +85,10 @@ class Hdf5Columns:
         first, last = int(wanted[0]), int(wanted[-1]) + 1
         with Hdf5Arrays(self.path) as file:
             span = file.span(self.name, first, last)
-        return span if last - first == len(wanted) else span[:, wanted - first]
+        found = span if last - first == len(wanted) else span[:, wanted - first]
+        if self.codes:
+            return np.where(np.isin(found, self.codes), np.nan, found).astype(self.dtype)
+        return found
 
 
 def _stamp(path: Path) -> tuple[int, int]:

@@ -13,6 +13,12 @@ __all__ = ["FeatureReview", "check_finite", "coded_categories", "feature_warning
 
 _SHOWN = 5
 
+# What is customary as a code for a missing value: nines, the lowest of a type, powers of ten.
+_CODES = np.array(
+    [sign * value for value in (99, 999, 9999, 99999, 999999, 1e30) for sign in (1, -1)]
+    + [-9, -32768, -2147483648]
+)
+
 
 def listed(names: Sequence[str], shown: int = _SHOWN) -> str:
     """Names joined by commas, the first few.
@@ -37,6 +43,9 @@ def check_finite(X: NDArray[np.float64], where: Callable[[int, int], str]) -> No
         row, column = np.unravel_index(int(np.argmax(infinite)), X.shape)
         more = int(infinite.sum()) - 1
         others = f" ({more} more like it)" if more else ""
+        columns = np.flatnonzero(infinite.any(axis=0))
+        if len(columns) > 1:
+            others += f" in {len(columns)} columns"
         raise DataError(
             f"{where(int(row), int(column))}: infinite, or too large for a 64-bit number{others}; "
             "correct it, or leave the field empty if missing"
@@ -53,6 +62,7 @@ class FeatureReview:
         self._empty: list[str] = []
         self._constant: list[str] = []
         self._counting: list[str] = []
+        self._coded: list[str] = []
 
     def add(self, X: NDArray[np.float64], names: Sequence[str]) -> None:
         """Take in the columns `X` (n_samples, n_columns) of those names."""
@@ -60,6 +70,11 @@ class FeatureReview:
         rows = np.arange(len(X), dtype=np.float64)
         starts = np.isin(X[0], (0.0, 1.0)) & (X[-1] == X[0] + rows[-1]) & (len(X) > 2)
         counting = [c for c in np.flatnonzero(starts).tolist() if np.all(X[:, c] == X[0, c] + rows)]
+        self._coded += [
+            f"{names[c]} ({code:g}, {times} times)"
+            for c in np.flatnonzero(np.isin(lowest, _CODES) | np.isin(highest, _CODES)).tolist()
+            for code, times in _codes(X[:, c])
+        ]
         for found, columns in (
             (self._empty, np.flatnonzero(np.isnan(lowest)).tolist()),
             (self._constant, np.flatnonzero(lowest == highest).tolist()),
@@ -75,9 +90,36 @@ class FeatureReview:
                 (self._empty, "without any value: {}; they carry no information"),
                 (self._constant, "with one value only: {}; they carry no information"),
                 (self._counting, "counting the rows: {}; drop what is an identifier"),
+                (
+                    self._coded,
+                    "in which a repeated extreme value looks like a code for a missing one: {}; "
+                    "if so, say it (--na CODE, na=)",
+                ),
             )
             if found
         ]
+
+
+def _codes(values: NDArray[np.float64]) -> list[tuple[float, int]]:
+    """The lowest and the highest value with how often they occur, if they look like codes.
+
+    A code stands apart: it is further from the other values than these are from each other, or it
+    is the only negative one. The others must be at least three different ones.
+    """
+    found = []
+    for code in (np.nanmin(values), np.nanmax(values)):
+        times = int(np.count_nonzero(values == code))
+        if code not in _CODES or times < 2:
+            continue
+        rest = values[(values != code) & ~np.isnan(values)]
+        if not len(rest):
+            continue
+        low, high = float(rest.min()), float(rest.max())
+        gap = low - code if code < low else code - high
+        apart = gap > high - low or (code <= -9 and low >= 0)
+        if apart and len(np.unique(rest)) >= 3:
+            found.append((float(code), times))
+    return found
 
 
 def feature_warnings(X: NDArray[np.float64], names: Sequence[str]) -> list[str]:

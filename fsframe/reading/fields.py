@@ -1,115 +1,146 @@
-"""Records and fields of delimited text, quotes understood, original spelling kept."""
+"""Delimiters, quotes and line ends of a text table."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
 from fsframe.errors import DataError, RequestError
 
-__all__ = ["choose_delimiter", "delimiter_name", "field_splitter", "split_records", "unquote"]
+__all__ = [
+    "check_quotes",
+    "choose_delimiter",
+    "delimiter_name",
+    "field_splitter",
+    "first_record",
+    "trimmed",
+    "unquote",
+]
 
-_WORDS = {"tab": "\t", "comma": ",", "semicolon": ";", "\\t": "\t"}
+_WORDS = {"tab": "\t", "comma": ",", "semicolon": ";", "space": " ", "\\t": "\t"}
 _CANDIDATES = (",", "\t", ";")
-_NAMES = {",": "comma", "\t": "tab", ";": "semicolon"}
+_NAMES = {",": "comma", "\t": "tab", ";": "semicolon", " ": "space"}
 
 
 def choose_delimiter(
-    first_line: str, path: Path, given: str | None, *, one_column: bool = False
+    first_line: str,
+    path: Path,
+    given: str | None,
+    *,
+    decimal: str = ".",
+    one_column: bool = False,
 ) -> str:
     """The delimiter: the given one, that of the file's ending, or the commonest in the first line.
 
     A ``.csv`` whose first line has no comma is tried with semicolon and tab, as some spreadsheets
-    save it. A table that may have `one_column` needs no delimiter.
+    save it; where there is none of these, a bar or blanks may stand between the fields. With
+    decimal commas a comma is none. A table that may have `one_column` needs no delimiter.
 
     Raises
     ------
     RequestError
-        If the given one is not one character.
+        If the given one is not one character, or is the sign of decimals.
     DataError
         If the first line holds no delimiter.
     """
     if given is not None:
         delimiter = _WORDS.get(given, given)
-        if len(delimiter) != 1 or delimiter in '"\n\r' or delimiter.isalnum():
+        if len(delimiter) != 1 or delimiter in '"\n\r\0' or delimiter.isalnum():
             raise RequestError(
                 f"delimiter {given!r} must be one character, not a letter, digit or quote, or one "
-                f"of: "
-                "tab, comma, semicolon"
+                "of: tab, comma, semicolon, space"
             )
+        if delimiter == decimal:
+            raise RequestError(f"{given!r} cannot stand between fields and within numbers too")
         return delimiter
     bare = re.sub(r'"[^"]*"', "", first_line)
-    counts = {candidate: bare.count(candidate) for candidate in _CANDIDATES}
+    counts = {sign: bare.count(sign) for sign in _CANDIDATES if sign != decimal}
     endings = {suffix.lower() for suffix in path.suffixes[-2:]}
     if endings & {".tsv", ".tab"} and counts["\t"]:
         return "\t"
-    if ".csv" in endings and counts[","]:
+    if ".csv" in endings and counts.get(","):
         return ","
-    best = max(_CANDIDATES, key=lambda candidate: counts[candidate])
-    if not counts[best] and one_column:
-        return "\t" if endings & {".tsv", ".tab"} else ","
-    if not counts[best]:
-        raise DataError(
-            f"{path}, line 1: one column only: no comma, tab or semicolon found; a table needs "
-            f"features "
-            "and a label (another delimiter can be given)"
-        )
-    return best
+    best = max(counts, key=lambda candidate: counts[candidate])
+    if counts[best]:
+        return best
+    if "|" in bare:
+        return "|"
+    if not one_column and len(bare.split(" ")) > 1 and bare.strip(" ").count(" "):
+        return " "
+    if one_column:
+        return "\t" if endings & {".tsv", ".tab"} or decimal == "," else ","
+    raise DataError(
+        f"{path}, line 1: one column only: no comma, tab, semicolon, bar or blank found; a table "
+        "needs features and a label (another delimiter can be given)"
+    )
 
 
-def split_records(text: str, path: Path) -> tuple[list[str], Sequence[int]]:
-    """The records of a text and the line each begins in, from 1; blank lines at both ends left out.
-
-    A record is a line, or several where a quoted field goes on.
+def trimmed(raw: bytes, path: Path) -> tuple[bytes, int]:
+    """The text without blank lines at both ends, and the number of its first line, from 1.
 
     Raises
     ------
     DataError
-        If the text is empty, or a quote is never closed.
+        If there is nothing else.
     """
-    lines = text.split("\n")
-    end = len(lines)
-    while end and not lines[end - 1].strip(" "):
-        end -= 1
-    start = 0
-    while start < end and not lines[start].strip(" "):
-        start += 1
-    lines = lines[start:end]
-    if not lines:
+    stop = len(raw)
+    while stop:
+        # In steps, so that no copy of the whole is made.
+        begin = max(0, stop - _STEP)
+        kept = len(raw[begin:stop].rstrip(b" \n"))
+        stop = begin + kept
+        if kept:
+            break
+    if not stop:
         raise DataError(f"{path} is empty: a table needs a line of names and at least two rows")
-    numbers: Sequence[int] = range(start + 1, end + 1)
-    if '"' in text:
-        lines, numbers = _joined(lines, numbers, path)
-    return lines, numbers
+    feed = raw.find(b"\n", stop)
+    stop = feed + 1 if feed >= 0 else len(raw)
+    blank = _BLANK_LINES.match(raw)
+    start = blank.end() if blank else 0
+    if start or stop < len(raw):
+        return raw[start:stop], raw.count(b"\n", 0, start) + 1
+    return raw, 1
 
 
-def _joined(lines: list[str], numbers: Sequence[int], path: Path) -> tuple[list[str], list[int]]:
-    records: list[str] = []
-    begins: list[int] = []
-    open_lines: list[str] = []
-    for line, number in zip(lines, numbers, strict=True):
-        if not open_lines:
-            begins.append(number)
-        # A quote inside a quoted field is doubled, so an odd count opens or closes a field.
-        if line.count('"') % 2:
-            if open_lines:
-                records.append("\n".join([*open_lines, line]))
-                open_lines = []
-            else:
-                open_lines = [line]
-        elif open_lines:
-            open_lines.append(line)
-        else:
-            records.append(line)
-    if open_lines:
-        raise DataError(
-            f'{path}, line {begins[-1]}: a quote (") is opened and never closed; close it, or '
-            f"double "
-            "it if it belongs to the text"
-        )
-    return records, begins
+_STEP = 1 << 16
+_BLANK_LINES = re.compile(rb"(?: *+\n)*+")
+
+
+def first_record(raw: bytes, start: int = 0) -> int:
+    """Where the record that begins at `start` ends: behind its line feed."""
+    stop, place, inside = start, start, 0
+    while True:
+        stop = raw.find(b"\n", place) + 1 or len(raw)
+        inside = (inside + raw.count(b'"', place, stop)) % 2
+        if not inside or stop == len(raw):
+            return stop
+        place = stop
+
+
+def check_quotes(raw: bytes, first_line: int, path: Path) -> None:
+    """Nothing, if every quote that is opened is closed.
+
+    Raises
+    ------
+    DataError
+        Naming the line in which the record with the open one begins.
+    """
+    # Looking for one is much faster than counting.
+    if b'"' not in raw or raw.count(b'"') % 2 == 0:
+        return
+    start, line = 0, first_line
+    while True:
+        stop = first_record(raw, start)
+        if raw.count(b'"', start, stop) % 2:
+            break
+        line += raw.count(b"\n", start, stop)
+        start = stop
+    raise DataError(
+        f'{path}, line {line}: a quote (") is opened and never closed; close it, or double it if '
+        "it belongs to the text"
+    )
 
 
 @cache

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -11,8 +12,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.errors import DataError
+from fsframe.reading.bounds import check_size, shown
 
 __all__ = ["Hdf5Arrays"]
+
+# Those that come with HDF5 and h5py: deflate, shuffle, fletcher32, szip, nbit, scaleoffset, lzf.
+# A file can name any other, and HDF5 would look for a library of that name and run it.
+_FILTERS = frozenset({1, 2, 3, 4, 5, 6, 32000})
+
+# Deflate packs no more than about a thousand to one.
+_RATIO = 1100
+_FREE = 1 << 30
 
 
 class Hdf5Arrays:
@@ -37,7 +47,9 @@ class Hdf5Arrays:
                 raise DataError(
                     f"{path} is not an HDF5 file, or its beginning is damaged"
                 ) from None
-            raise DataError(f"{path} is damaged, or in use by a writer: {error}") from None
+            raise DataError(
+                f"{path} is an HDF5 file that is damaged, or in use by a writer: {error}"
+            ) from None
 
     def __enter__(self) -> Hdf5Arrays:
         return self
@@ -109,14 +121,40 @@ class Hdf5Arrays:
                 f"{self._path}: {name!r} keeps its values in other files, which fsframe does not "
                 "open; copy the data into the file"
             )
+        self._check_form(node, name)
         return node
+
+    def _check_form(self, node: h5py.Dataset, name: str) -> None:
+        """Refuse what holds nothing, runs foreign code, or declares far more than it holds."""
+        if node.shape is None:
+            raise DataError(f"{self._path}: {name!r} is empty: it has no shape (a null dataspace)")
+        plist = node.id.get_create_plist()
+        filters = [plist.get_filter(place) for place in range(plist.get_nfilters())]
+        foreign = [found for found in filters if found[0] not in _FILTERS]
+        if foreign:
+            word = foreign[0][3].decode(errors="replace") or f"number {foreign[0][0]}"
+            raise DataError(
+                f"{self._path}: {name!r} is packed by the HDF5 filter {word!r}, which fsframe does "
+                "not load; write it with gzip, lzf or no compression (h5repack -f GZIP=4)"
+            )
+        declared = node.dtype.itemsize * math.prod(node.shape)
+        stored = node.id.get_storage_size()
+        if declared > max(_FREE, _RATIO * stored):
+            raise DataError(
+                f"{self._path}: {name!r} of shape {node.shape} declares {shown(declared)} and "
+                f"stores {shown(stored)}; it is damaged, or was never filled"
+            )
 
     def _values(self, dataset: h5py.Dataset, name: str) -> NDArray[Any]:
         if h5py.check_string_dtype(dataset.dtype) is not None:
-            texts = np.asarray(dataset.asstr()[()], dtype=object)
-            return texts.astype(str) if texts.size else np.zeros(texts.shape, dtype="U1")
+            # As objects: in an array of text each takes the room of the longest.
+            return np.asarray(dataset.asstr()[()], dtype=object)
         if dataset.dtype.kind not in "fiub":
             raise DataError(
                 f"{self._path}: {name!r} holds {dataset.dtype}, neither numbers nor text"
+            )
+        if len(dataset.shape) == 2:
+            check_size(
+                8 * math.prod(dataset.shape), f"{self._path}: {name!r} of shape {dataset.shape}"
             )
         return np.asarray(dataset[()])

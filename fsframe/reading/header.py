@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
-from fsframe.reading.fields import unquote
 from fsframe.reading.numbers import is_missing, is_number
 
 __all__ = ["is_header"]
@@ -12,8 +11,7 @@ __all__ = ["is_header"]
 
 def is_header(
     first: Sequence[str],
-    rest: Sequence[str],
-    split: Callable[[str], list[str]],
+    rest: Callable[[int], Iterable[list[str]]],
     label: str | int | None,
 ) -> bool:
     """Whether the first record holds names.
@@ -22,10 +20,8 @@ def is_header(
     ----------
     first : sequence of str
         Its fields, quotes off.
-    rest : sequence of str
-        The other records.
-    split : callable
-        From a record to its fields.
+    rest : callable
+        From a column to its cells in the other records, block by block.
     label : str or int, optional
         The label as asked for.
 
@@ -50,5 +46,4 @@ def is_header(
         return True
     if not is_word(first[place]):
         return False
-    rows = (split(record) for record in rest)
-    return first[place] not in {unquote(row[place]) for row in rows if len(row) > place}
+    return all(first[place] not in cells for cells in rest(place))

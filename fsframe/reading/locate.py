@@ -1,46 +1,54 @@
-"""Which file is meant, and of which kind it is."""
+"""Which file is meant, and of which kind it is: its content decides, not its name."""
 
 from __future__ import annotations
 
 import os
+import stat
+import zipfile
 from pathlib import Path
 
 from fsframe.errors import DataError
+from fsframe.reading.text_file import STANDARD_INPUT, load_bytes
 from fsframe.suggest import did_you_mean
 
 __all__ = ["ENDINGS", "file_kind", "find_table", "table_name"]
 
-_KINDS = {
-    ".csv": "text",
-    ".tsv": "text",
-    ".tab": "text",
-    ".txt": "text",
-    ".npz": "npz",
-    ".h5": "hdf5",
-    ".hdf5": "hdf5",
-}
-ENDINGS = (*_KINDS, *(f"{ending}.gz" for ending, kind in _KINDS.items() if kind == "text"))
+_TEXT = (".csv", ".tsv", ".tab", ".txt")
+_PACKED = (".gz", ".bz2", ".xz", ".zip")
+ENDINGS = (
+    *_TEXT,
+    ".npz",
+    ".h5",
+    ".hdf5",
+    *(f"{ending}{packed}" for packed in _PACKED for ending in _TEXT),
+)
+"""Endings that a file is looked for with, and that do not belong to the name of a table."""
 
 
 def find_table(path: str | os.PathLike[str]) -> Path:
-    """The file that `path` means; without an ending, the one known file of that name.
+    """The file that `path` means; where there is none, the one known file of that name.
 
     Parameters
     ----------
     path : path
-        Such as ``"examples/parkinsons.csv"`` or ``"examples/parkinsons"``.
+        Such as ``"examples/parkinsons.csv"`` or ``"examples/parkinsons"``; ``"-"`` is standard
+        input.
 
     Raises
     ------
     DataError
-        If there is no such file, several are meant, or its ending is unknown.
+        If there is no such file, or several are meant.
     """
     given = Path(path)
-    if given.is_file():
-        file_kind(given)
+    if given == STANDARD_INPUT:
         return given
-    found = [given.with_name(given.name + ending) for ending in ENDINGS if given.name]
-    found = [candidate for candidate in found if candidate.is_file()]
+    try:
+        if given.is_file():
+            return given
+        found = [given.with_name(given.name + ending) for ending in ENDINGS if given.name]
+        found = [candidate for candidate in found if candidate.is_file()]
+    except ValueError as error:
+        raise DataError(f"cannot look for {str(path)[:200]!r}: {error}") from None
     if len(found) == 1:
         return found[0]
     if found:
@@ -49,34 +57,59 @@ def find_table(path: str | os.PathLike[str]) -> Path:
     if given.is_dir():
         raise DataError(f"{given} is a folder; name a table in it{_tables_in(given)}")
     if given.exists():
+        if stat.S_ISFIFO(given.stat().st_mode):
+            raise DataError(f"{given} is a pipe; give it as standard input: on - < {given}")
         raise DataError(f"{given} is not a file that can be read as a table")
     raise DataError(_missing(given))
 
 
 def file_kind(path: Path) -> str:
-    """``"text"``, ``"npz"`` or ``"hdf5"``, by the file's ending.
+    """``"text"``, ``"npz"`` or ``"hdf5"``, by the file's content.
 
     Raises
     ------
     DataError
-        If the ending is not one of those known.
+        If it cannot be read.
     """
+    head = _head(path)
+    if head.startswith(b"\x89HDF\r\n\x1a\n"):
+        return "hdf5"
+    if head.startswith((b"PK\x03\x04", b"PK\x05\x06")) and _holds_arrays(path):
+        return "npz"
+    # An empty or damaged file is what its name says, for the message.
     ending = _ending(path)
-    if not ending:
-        raise DataError(
-            f"{path}: fsframe does not read files of this kind; known endings: "
-            f"{', '.join(ENDINGS)}; rename it if it is one of these"
-        )
-    return _KINDS[ending.removesuffix(".gz")]
+    if ending in (".h5", ".hdf5"):
+        return "hdf5"
+    return "npz" if ending == ".npz" else "text"
 
 
 def table_name(path: Path) -> str:
     """The file's name without its known ending.
 
-    >>> table_name(Path("data/wave.csv.gz")), table_name(Path("a.b.h5"))
-    ('wave', 'a.b')
+    >>> table_name(Path("data/wave.csv.gz")), table_name(Path("a.b.h5")), table_name(Path("-"))
+    ('wave', 'a.b', 'stdin')
     """
+    if path == STANDARD_INPUT:
+        return "stdin"
     return path.name[: len(path.name) - len(_ending(path))]
+
+
+def _head(path: Path) -> bytes:
+    if path == STANDARD_INPUT:
+        return load_bytes(path)[:8]
+    try:
+        with path.open("rb") as file:
+            return file.read(8)
+    except OSError as error:
+        raise DataError(f"cannot read {path}: {error.strerror or error}") from error
+
+
+def _holds_arrays(path: Path) -> bool:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return any(name.endswith(".npy") for name in archive.namelist())
+    except (OSError, zipfile.BadZipFile, ValueError, NotImplementedError, RuntimeError):
+        return False
 
 
 def _ending(path: Path) -> str:

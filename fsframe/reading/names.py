@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from fsframe.errors import DataError
 from fsframe.suggest import did_you_mean
 
-__all__ = ["MAX_NAME_BYTES", "as_keys", "check_names", "column_word", "find_column"]
+__all__ = ["MAX_NAME_BYTES", "as_keys", "check_names", "column_word", "find_column", "find_columns"]
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 MAX_NAME_BYTES = 4_096
 """As in docs/file-format.md: a longer name could not be stored."""
@@ -74,6 +77,28 @@ def find_column(names: Sequence[str] | None, n_columns: int, key: str | int, wha
     raise DataError(f"{what}: there is no column {key!r}{hint}")
 
 
+def find_columns(
+    names: Sequence[str] | None, n_columns: int, keys: Iterable[str | int], what: str
+) -> list[int]:
+    """The positions of several columns.
+
+    Raises
+    ------
+    DataError
+        Listing all that cannot be found, as `find_column` does for one.
+    """
+    found: list[int] = []
+    wrong: list[str] = []
+    for key in keys:
+        try:
+            found.append(find_column(names, n_columns, key, what))
+        except DataError as error:
+            wrong.append(str(error) if not wrong else str(error).removeprefix(f"{what}: "))
+    if wrong:
+        raise DataError("; ".join(wrong))
+    return found
+
+
 def check_names(names: Sequence[str], columns: Sequence[int], path: object) -> None:
     """Nothing, if the columns have different names of a sound length.
 
@@ -93,7 +118,7 @@ def check_names(names: Sequence[str], columns: Sequence[int], path: object) -> N
     twice = [name for name, count in Counter(wanted).items() if count > 1]
     if twice:
         places = ", ".join(
-            f"{name!r} (columns {', '.join(str(c + 1) for c in columns if names[c] == name)})"
+            f"{name[:60]!r} (columns {', '.join(str(c + 1) for c in columns if names[c] == name)})"
             for name in twice[:5]
         )
         more = f" and {len(twice) - 5} more" if len(twice) > 5 else ""
@@ -102,6 +127,14 @@ def check_names(names: Sequence[str], columns: Sequence[int], path: object) -> N
             f"if "
             "the first line is a row and not names, say so (header=False, --no-header)"
         )
+    try:
+        "".join(wanted).encode()
+    except UnicodeEncodeError:
+        name = next(name for name in wanted if _SURROGATE.search(name))
+        raise DataError(
+            f"{path}: the name {name[:30]!r} holds half a character (a surrogate); rename the "
+            "column"
+        ) from None
     long = next((name for name in wanted if len(name.encode()) > MAX_NAME_BYTES), None)
     if long is not None:
         raise DataError(f"{path}: the name {long[:30]!r}… is longer than {MAX_NAME_BYTES} bytes")

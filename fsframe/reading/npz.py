@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import zipfile
 import zlib
 from pathlib import Path
@@ -13,6 +14,7 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from fsframe.errors import DataError
+from fsframe.reading.bounds import VARIABLE, check_size, shown, unpacked_bound
 
 __all__ = ["NpzArrays"]
 
@@ -70,7 +72,10 @@ class NpzArrays:
                 array = npy.read_array(file, allow_pickle=False)
         except (
             ValueError,
+            TypeError,
+            SyntaxError,
             EOFError,
+            OverflowError,
             OSError,
             zipfile.BadZipFile,
             zlib.error,
@@ -84,6 +89,13 @@ class NpzArrays:
                 return np.char.decode(array, "utf-8")
             except UnicodeDecodeError as error:
                 raise DataError(f"{self._path}: array {name!r} is not UTF-8: {error}") from None
+        if array.dtype.kind == "U" and array.size:
+            points = np.ascontiguousarray(array).astype(array.dtype.newbyteorder("=")).view("u4")
+            if points.max() > 0x10FFFF or ((points >> 11) == 0xD800 >> 11).any():
+                raise DataError(
+                    f"{self._path}: array {name!r} holds what is no text (half characters, or "
+                    "none at all)"
+                )
         return array
 
     def _check_header(self, member: str, name: str) -> None:
@@ -98,10 +110,22 @@ class NpzArrays:
                 f"{self._path}: array {name!r} holds Python objects (a pickle), which fsframe "
                 "never loads; save numbers, or text as a text array (np.array(values, dtype=str))"
             )
-        size = dtype.itemsize * int(np.prod([int(n) for n in shape], dtype=object))
-        held = self._zip.getinfo(member).file_size - begin
+        if any(type(n) is not int or n < 0 for n in shape):
+            raise DataError(f"{self._path}: array {name!r} has no shape: {shape}; it is damaged")
+        size = dtype.itemsize * math.prod(shape)
+        info = self._zip.getinfo(member)
+        held = info.file_size - begin
         if size != held:
             raise DataError(
                 f"{self._path}: array {name!r} declares {size} bytes and holds {held}; it is "
                 "damaged"
             )
+        bound = unpacked_bound(info.compress_size)
+        if size > bound:
+            raise DataError(
+                f"{self._path}: array {name!r} would unpack to {shown(size)} from "
+                f"{shown(info.compress_size)}, and {shown(bound)} are allowed; save it without "
+                f"compression (np.savez), or set {VARIABLE}"
+            )
+        if dtype.kind in "fiub" and len(shape) == 2:
+            check_size(8 * math.prod(shape), f"{self._path}: array {name!r} of shape {shape}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -116,7 +116,10 @@ class _SheetCells:
         return self.sheet.rows(columns)
 
     def numbers(self, columns: Sequence[int]) -> NDArray[np.float64]:
-        return self.sheet.numbers(columns)
+        taken = self.sheet.take(columns)
+        if taken.bad:
+            raise self.sheet.not_numbers(taken.bad)
+        return taken.X
 
 
 @attrs.frozen
@@ -154,6 +157,9 @@ def read_table(
     *,
     delimiter: str | None = None,
     header: bool | None = None,
+    decimal: str = ".",
+    encoding: str | None = None,
+    na: str | float | Iterable[str | float] = (),
     x: str = "/X",
     y: str = "/y",
     names: str = "/feature_names",
@@ -162,7 +168,7 @@ def read_table(
 
     Parameters
     ----------
-    path, delimiter, header, x, y, names
+    path, delimiter, header, decimal, encoding, na, x, y, names
         As in `read`.
 
     Returns
@@ -177,10 +183,11 @@ def read_table(
     """
     found = find_table(path)
     kind = file_kind(found)
+    codes = tuple(str(code) for code in ([na] if isinstance(na, (str, int, float)) else na))
     if kind != "text":
         from fsframe.reading.arrays import load_arrays
 
-        arrays = load_arrays(found, kind, x=x, y=y, names=names)
+        arrays = load_arrays(found, kind, x=x, y=y, names=names, na=codes)
         n_rows, n_features = arrays.X.shape
         called = arrays.names or tuple(f"f{k + 1}" for k in range(n_features))
         if arrays.y is not None:
@@ -193,7 +200,16 @@ def read_table(
             n_rows=n_rows,
             cells=_ArrayCells(arrays.X, arrays.y),
         )
-    sheet = load_sheet(found, delimiter=delimiter, header=header, one_column=True)
+    sheet = load_sheet(
+        found,
+        delimiter=delimiter,
+        header=header,
+        decimal=decimal,
+        encoding=encoding,
+        na=codes,
+        one_column=True,
+    )
+    sheet.check()
     return Table(
         path=found,
         names=sheet.names or tuple(f"f{k + 1}" for k in range(sheet.n_fields)),

@@ -10,15 +10,50 @@ from numpy.typing import NDArray
 
 from fsframe.errors import DataError, RequestError
 from fsframe.given_arrays import infer_task
+from fsframe.reading.bounds import MAX_CLASSES
 from fsframe.reading.numbers import is_missing, is_number
 
-__all__ = ["check_classes", "label_values"]
+__all__ = ["check_classes", "doubted_label", "label_missing", "label_values"]
 
 _MANY = 20
+_LONG = 200
+
+
+def label_missing(where: str, text: str) -> DataError:
+    """What to say of a missing label at `where`."""
+    return DataError(
+        f"{where}: the label is missing ({text or 'empty'}); fill it in, or take the row out"
+    )
+
+
+def doubted_label(
+    name: str, labels: NDArray[Any], task: str, X: NDArray[Any], names: Sequence[str]
+) -> list[str]:
+    """A warning if a label that nobody named looks like a measurement, else none.
+
+    It does if it is a target of many different values; a feature with few looks like the label.
+    """
+    n_values = len(np.unique(labels)) if labels.dtype.kind in "if" else 0
+    if n_values <= _MANY:
+        return []
+    other = ""
+    for column in (0, len(names) - 1):
+        values = np.unique(X[:, column])
+        if 2 <= len(values) <= 10 and len(values) < n_values:
+            other = f"; column {names[column]!r} has {len(values)} different values only"
+            break
+    return [
+        f"the last column, {name!r}, was taken as the label and looks like a measurement "
+        f"({n_values} different numbers){other}: name the label (--label, label=) if another is "
+        "meant"
+    ]
 
 
 def label_values(
-    texts: Sequence[str], where: Callable[[int], str], task: str | None
+    texts: Sequence[str],
+    where: Callable[[int], str],
+    task: str | None,
+    missing: Callable[[str], bool] = is_missing,
 ) -> tuple[NDArray[Any], str]:
     """The label as whole numbers, floats or text, and the task.
 
@@ -31,6 +66,8 @@ def label_values(
     task : str, optional
         ``"classification"`` or ``"regression"``; by default regression exactly if the label holds
         numbers of which at least one is not whole.
+    missing : callable
+        Whether a cell spells a missing value.
 
     Returns
     -------
@@ -48,14 +85,10 @@ def label_values(
     if task not in (None, "classification", "regression"):
         raise RequestError(f"task must be classification or regression, not {task!r}")
     different = sorted(set(texts))
-    missing = {text for text in different if is_missing(text)}
-    if missing:
-        row = next(row for row, text in enumerate(texts) if text in missing)
-        raise DataError(
-            f"{where(row)}: the label is missing ({texts[row] or 'empty'}); fill it in, or take "
-            f"the "
-            "row out"
-        )
+    absent = {text for text in different if missing(text)}
+    if absent:
+        row = next(row for row, text in enumerate(texts) if text in absent)
+        raise label_missing(where(row), texts[row])
     words = {text for text in different if not is_number(text)}
     if words and task == "regression":
         row = next(row for row, text in enumerate(texts) if text in words)
@@ -63,7 +96,9 @@ def label_values(
             f"{where(row)}: {texts[row]!r} is not a number; regression needs a numeric label"
         )
     if words:
-        return np.array(texts), "classification"
+        # NumPy keeps every text in the room of the longest.
+        long = max(map(len, different)) > _LONG
+        return np.array(texts, dtype=object if long else None), "classification"
     value = {text: float(text) for text in different}
     numbers = np.array([value[text] for text in texts])
     if not np.isfinite(numbers).all():
@@ -77,14 +112,31 @@ def label_values(
 
 
 def check_classes(
-    labels: NDArray[Any], name: str, where: Callable[[int], str], task: str, path: object
+    labels: NDArray[Any],
+    name: str,
+    where: Callable[[int], str],
+    task: str,
+    path: object,
+    guessed: bool = False,
 ) -> list[str]:
     """Warnings about a label that can be used.
+
+    Parameters
+    ----------
+    labels : (n,) numbers or text
+    name : str
+    where : callable
+        From a row to its place, for messages.
+    task : str
+    path : path
+    guessed : bool
+        Whether nobody said that this is the label.
 
     Raises
     ------
     DataError
-        If there is one class only, a class has a single member, or a numeric target never changes.
+        If there is one class only, a class has a single member, there are more than `MAX_CLASSES`,
+        or a numeric target never changes.
     """
     values, first, counts = np.unique(labels, return_index=True, return_counts=True)
     if len(values) == 1:
@@ -97,9 +149,16 @@ def check_classes(
         return []
     many = labels.dtype.kind in "if" and len(values) > _MANY
     hint = "; if the label is a number to predict, say so: task regression" if many else ""
+    if guessed:
+        hint += f"; if another column is the label, name it (--label, label=), not {name!r}"
+    if len(values) > MAX_CLASSES:
+        raise DataError(
+            f"{path}: label {name!r} has {len(values)} different values in {len(labels)} rows; "
+            f"{MAX_CLASSES} classes may be{hint}"
+        )
     alone = np.flatnonzero(counts == 1)
     if alone.size:
-        shown = ", ".join(f"{values[c]!s} ({where(int(first[c]))})" for c in alone[:3])
+        shown = ", ".join(f"{str(values[c])[:60]} ({where(int(first[c]))})" for c in alone[:3])
         more = f" and {alone.size - 3} more" if alone.size > 3 else ""
         raise DataError(
             f"{path}: classes with a single member in label {name!r}: {shown}{more}; every class "

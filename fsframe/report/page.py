@@ -106,7 +106,7 @@ def _body(record: RunRecord, path: Path | None) -> Iterator[str]:
     )
     yield '<p class="quiet">Digests: equal data, chain and seed give equal ones.</p>'
     yield from _table(["part", "SHA-256"], [[k, v] for k, v in record.digests().items()])
-    versions = ", ".join(f"{k} {v}" for k, v in record.environment.items())
+    versions = ", ".join(f"{k} {v}" for k, v in record.environment.items() if k != "reading")
     where = f"; run file {_safe(str(path))}" if path is not None else ""
     yield f'<p class="quiet">{_safe(versions)}{where}</p>'
 

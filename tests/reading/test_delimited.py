@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fsframe.reading import read
+from fsframe.reading import cells, read
+from fsframe.reading.numbers import is_missing
 
 PLAIN = "a,b,class\n1,2.5,ill\n3,-4e2,well\n5,6,ill\n7,8,well\n"
 
@@ -125,8 +126,6 @@ def test_every_spelling_of_a_missing_value_reads_as_nan(put):
 
 
 def test_tables_of_single_digits_take_the_short_way_to_the_same_numbers(put, monkeypatch):
-    from fsframe.reading import numbers
-
     rng = random.Random(3)
     rows = [[str(rng.randrange(10)) for _ in range(9)] + [rng.choice("xy")] for _ in range(40)]
     for order in (1, -1):
@@ -135,7 +134,7 @@ def test_tables_of_single_digits_take_the_short_way_to_the_same_numbers(put, mon
         path, label = put(text), 9 if order == 1 else 0
         short = read(path, label=label).X
         assert short.tolist() == [[float(c) for c in row[:9][::order]] for row in rows]
-    monkeypatch.setattr(numbers, "_single_digits", lambda *_: None)
+    monkeypatch.setattr(cells, "single_digits", lambda *_: None)
     assert np.array_equal(read(path, label=label).X, short)
 
 
@@ -246,12 +245,24 @@ def test_every_float_reads_back_to_the_same_bits(tmp_path_factory, rows, quoted)
         ),
         min_size=1,
         max_size=8,
-    )
+    ),
+    st.booleans(),
+    st.sampled_from([1, 7, 30, 1 << 22]),
 )
-def test_the_fast_parser_and_the_exact_one_agree(rows):
-    from fsframe.reading.numbers import _cell_by_cell, parse_lines
-
-    lines = [",".join(row) for row in rows]
-    fast = parse_lines(lines, ",", 3, range(3), lambda line: line.split(","))
-    exact = _cell_by_cell(lines, range(3), lambda line: line.split(","))
-    np.testing.assert_array_equal(fast, exact)
+def test_cells_cut_in_blocks_mean_what_the_csv_module_and_float_say(
+    tmp_path_factory, rows, quoted, size
+):
+    path = tmp_path_factory.mktemp("cells") / "t.csv"
+    out = io.StringIO()
+    writer = csv.writer(out, quoting=csv.QUOTE_ALL if quoted else csv.QUOTE_MINIMAL)
+    writer.writerows([["a", "b", "c", "class"], *([*row, "x"] for row in rows)])
+    writer.writerows([1, 2, 3, "y"] for _ in range(2))
+    writer.writerows([1, 2, 3, "x"] for _ in range(2))
+    path.write_text(out.getvalue())
+    before, cells.BLOCK = cells.BLOCK, size
+    try:
+        X = read(path).X[: len(rows)]
+    finally:
+        cells.BLOCK = before
+    exact = [[float("nan" if is_missing(c.strip()) else c) for c in row] for row in rows]
+    np.testing.assert_array_equal(X, exact)

@@ -147,9 +147,19 @@ def test_a_name_without_ending_is_found_when_one_file_matches(put, tmp_path):
         find_table(tmp_path / "table")
 
 
-def test_an_unknown_ending_lists_the_known_ones(put):
-    with pytest.raises(DataError, match=r"\.csv, \.tsv"):
-        read(put(GOOD, "table.parquet"))
+@pytest.mark.parametrize("name", ["data", "table.dat", "table.h5", "table.xlsx", "a.b.c", "-x"])
+def test_the_content_decides_what_a_file_is(put, name):
+    if name.endswith(".h5"):
+        with pytest.raises(DataError, match="not an HDF5 file"):
+            read(put(GOOD, name))
+    else:
+        assert read(put(GOOD, name)).n_samples == 4
+
+
+@pytest.mark.parametrize(("start", "word"), [(b"%PDF-1.7", "PDF"), (b"\x89PNG\r\n", "picture")])
+def test_what_is_no_table_is_said_to_be_what_it_is(put, start, word):
+    with pytest.raises(DataError, match=word):
+        read(put(start + GOOD.encode(), "table.csv"))
 
 
 def test_an_unreadable_file_is_told(put, monkeypatch):

@@ -1,0 +1,83 @@
+"""How large a table may be, told before memory is taken for it."""
+
+from __future__ import annotations
+
+import os
+import re
+import resource
+
+from fsframe.errors import DataError, RequestError
+
+__all__ = ["MAX_CLASSES", "MAX_COLUMNS", "check_size", "memory_bound", "shown", "unpacked_bound"]
+
+MAX_COLUMNS = 5_000_000
+"""Columns of a text table: beyond, the names alone take more memory than most machines have."""
+
+MAX_CLASSES = 5_000
+"""Different labels of a classification: methods keep tables of classes × classes."""
+
+VARIABLE = "FSFRAME_TABLE_MEMORY"
+
+# A packed file may hold this many times its size, or so many bytes, whichever is more.
+_RATIO = 200
+_FREE = 1 << 28
+
+
+def memory_bound() -> int:
+    """Bytes that reading a table may take: half of what this process may have.
+
+    The environment variable ``FSFRAME_TABLE_MEMORY`` (such as ``12GB``) sets another bound.
+
+    Raises
+    ------
+    RequestError
+        If that variable holds no size.
+    """
+    said = os.environ.get(VARIABLE, "").strip()
+    if said:
+        found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)\s*([KMGT]?)B?", said.upper())
+        if not found:
+            raise RequestError(f"{VARIABLE}={said!r} is not a size, such as 12GB")
+        return int(float(found[1]) * 1000.0 ** " KMGT".index(found[2] or " "))
+    limits = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
+    limits += [n for n in resource.getrlimit(resource.RLIMIT_AS) if n != resource.RLIM_INFINITY]
+    return min(limits) // 2
+
+
+def unpacked_bound(packed: int) -> int:
+    """Bytes that a packed file of `packed` bytes may hold.
+
+    >>> unpacked_bound(10) == 1 << 28
+    True
+    """
+    return min(memory_bound(), max(_FREE, _RATIO * packed))
+
+
+def check_size(needed: int, what: str, advice: str = "") -> None:
+    """Nothing, if `needed` bytes for `what` are within the bound.
+
+    Raises
+    ------
+    DataError
+        With both sizes.
+    """
+    bound = memory_bound()
+    if needed > bound:
+        raise DataError(
+            f"{what} would take {shown(needed)} of memory; {shown(bound)} are allowed "
+            f"({advice}set {VARIABLE} for another bound)"
+        )
+
+
+def shown(size: int) -> str:
+    """A size for people.
+
+    >>> shown(2_500_000_000), shown(900)
+    ('2.5 GB', '900 bytes')
+    """
+    amount = float(size)
+    for unit in ("bytes", "kB", "MB", "GB", "TB"):
+        if amount < 1000 or unit == "TB":
+            return f"{amount:.0f} {unit}" if unit == "bytes" else f"{amount:.1f} {unit}"
+        amount /= 1000
+    raise AssertionError
