@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -19,6 +20,7 @@ from fsframe.dataset import Dataset
 from fsframe.errors import EngineError
 from fsframe.evaluation.fold_task import FoldTask
 from fsframe.executors import as_engine, open_engine
+from fsframe.executors.cluster import connect
 from fsframe.executors.versions import differences, found_here, needed_by
 from fsframe.run import Run
 
@@ -105,30 +107,36 @@ def test_a_worker_that_joins_later_is_refused_and_one_that_stops_is_left(
     traces = tmp_path / "traces"
     traces.mkdir()
     told: list[str] = []
-    with open_engine(scheduler=cluster.address, patience=4) as engine:
-        try:
-            assert engine is not None
-            cluster.wait_for(engine, 2)
-            engine.tell = told.append
-            sound, stopped = (worker.pid for worker in cluster.workers)
+    engine = connect(cluster.address, patience=4)
+    try:
+        cluster.wait_for(engine, 2)
+        engine.tell = told.append
+        sound, stopped = (worker.pid for worker in cluster.workers)
 
-            def meddle(progress):
-                if progress.done and len(cluster.workers) == 2:
-                    cluster.workers.append(cluster.worker("--name", "late", path=odd))
-                    cluster.wait_for(engine, 3)
-                    os.kill(stopped, signal.SIGSTOP)
+        def meddle(progress):
+            if progress.done and len(cluster.workers) == 2:
+                cluster.workers.append(cluster.worker("--name", "late", path=odd))
+                cluster.wait_for(engine, 3)
+                os.kill(stopped, signal.SIGSTOP)
 
-            run = Run(entropy=5, executor=engine, listener=meddle)
-            many = np.vstack([counts] * 4)
-            found = bits(Traced(seconds=0.05, folder=str(traces)), table, many, run)
-            assert found == bits(Noise(), table, many, Run(entropy=5))
-            engine._counted = -np.inf
-            assert engine.ready
-            assert {int(trace.name) for trace in traces.iterdir()} <= {sound, stopped}
-            assert any("late" in text and "numpy 9.9.9" in text for text in told), told
-            assert any("given no sign for 4 s" in text for text in told), told
-        finally:
-            cluster.stop()
+        run = Run(entropy=5, executor=engine, listener=meddle)
+        many = np.vstack([counts] * 4)
+        found = bits(Traced(seconds=0.05, folder=str(traces)), table, many, run)
+        assert found == bits(Noise(), table, many, Run(entropy=5))
+        engine._counted = -np.inf
+        assert engine.ready
+        assert {int(trace.name) for trace in traces.iterdir()} <= {sound, stopped}
+        assert any("late" in text and "numpy 9.9.9" in text for text in told), told
+        assert any("given no sign for 4 s" in text for text in told), told
+        # Closing asks nobody who may not answer.
+        cluster.scheduler.send_signal(signal.SIGSTOP)
+        closing = threading.Thread(target=engine.close, daemon=True)
+        closing.start()
+        closing.join(30)
+        assert not closing.is_alive()
+    finally:
+        cluster.stop()
+        engine.close()
 
 
 def test_a_worker_that_was_asked_by_nobody_refuses_by_itself(bits, table, counts, monkeypatch):
