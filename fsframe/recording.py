@@ -52,7 +52,7 @@ def record_run(
     """
     if out is None:
         return _recorded(chain, data, run, source, command)
-    check_destination(out, overwrite=overwrite)
+    check_destination(out, overwrite=overwrite, apart_from=[source] if source else [])
     checkpoint = run.checkpoint or open_checkpoint(
         chain, data, run.entropy, out, overwrite=overwrite, restart=restart, command=command
     )

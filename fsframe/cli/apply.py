@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
-from fsframe.cli.run_file import find_run
+from fsframe.cli.run_file import find_run, is_stdout
 from fsframe.errors import RequestError
 
 __all__ = ["apply"]
@@ -15,7 +13,7 @@ __all__ = ["apply"]
 @click.command()
 @click.argument("run", type=click.Path())
 @click.argument("words", nargs=-1, required=True, metavar="on DATA")
-@click.option("-o", "--out", metavar="FILE", required=True, help="Where to write the table.")
+@click.option("-o", "--out", metavar="FILE", required=True, help="Where to write; - is stdout.")
 @click.option(
     "--top", type=click.IntRange(min=1), help="Only the best so many of the kept features."
 )
@@ -41,19 +39,24 @@ def apply(
       fsframe apply examples/parkinsons.immigrate-npfs.h5 on examples/parkinsons.csv -o reduced.csv
     """
     from fsframe.cli.text_table import counted
-    from fsframe.reading import read_table, write_reduced
+    from fsframe.reading import read_table, reduced_text, write_reduced
     from fsframe.store import load_run
 
     if len(words) != 2 or words[0] != "on":
         raise RequestError("say which table: fsframe apply RUN.h5 on DATA -o OUT.csv")
-    record = load_run(find_run(run))
+    path = find_run(run)
+    record = load_run(path)
     names = record.selected_names[:top]
     if not names:
         raise RequestError(f"{run} kept no feature; there is nothing to reduce a table to")
     table = read_table(words[1])
     further = [part.strip() for part in keep.split(",") if part.strip()] if keep else []
+    label = record.data.label or None
+    if is_stdout(out):
+        click.echo(reduced_text(table, names, label=label, keep=further), nl=False)
+        return
     written = write_reduced(
-        Path(out), table, names, label=record.data.label or None, keep=further, overwrite=overwrite
+        out, table, names, label=label, keep=further, overwrite=overwrite, apart_from=[path]
     )
     if not quiet:
         click.echo(

@@ -146,7 +146,7 @@ def _run_on(parsed: Chain, *, data: str, **options: Any) -> None:
     if not options["no_out"]:
         names = [stage.name for stage in parsed.stages]
         out = Path(options["out"]) if options["out"] else run_path(path, names)
-        check_destination(out, overwrite=options["overwrite"])
+        check_destination(out, overwrite=options["overwrite"], apart_from=[path])
     talk = Talk(quiet=options["quiet"], events=options["events"] == "json")
     table = read_data(str(path), **options)
     for warning in table.warnings:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fsframe.cli.comparison_display import (
+    CSV_NAMES,
     comparison_lines,
     comparison_object,
     csv_lines,
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from fsframe.executors import Engine
 
 __all__ = ["compare"]
+
+_RESULTS = ("results.csv", "results.h5")
 
 
 @click.command()
@@ -86,9 +89,15 @@ def compare(words: tuple[str, ...], **options: Any) -> None:
     protocol["classifier"] = classifier_text(protocol["classifier"])
     methods = methods_of(chains, **{k: v for k, v in protocol.items() if v is not None})
     found_paths = [find_table(path) for path in paths]
-    if options["csv_out"]:
-        check_destination(options["csv_out"], overwrite=options["overwrite"])
     folder = Path(options["out"]) if options["out"] else None
+    own = [] if folder is None else [folder / name for name in _RESULTS]
+    if options["csv_out"]:
+        others = [*found_paths, *own]
+        check_destination(options["csv_out"], overwrite=options["overwrite"], apart_from=others)
+    for made in own if folder is not None and folder.is_dir() else ():
+        check_destination(made, overwrite=True, apart_from=found_paths)
+    if folder is not None:
+        _check_own(folder / _RESULTS[0])
     tables = _read_all(methods, found_paths, options)
     _check_names(tables)
     if folder is not None:
@@ -131,6 +140,18 @@ def _make(folder: Path) -> None:
     except OSError as error:
         reason = "it is not a folder" if folder.exists() else error.strerror or str(error)
         raise StoreError(f"cannot make {folder}: {reason}; choose another --out") from error
+
+
+def _check_own(results: Path) -> None:
+    """Refuse to replace a table of this name that an earlier call has not written."""
+    if not results.is_file():
+        return
+    with open(results, "rb") as file:
+        if file.readline(200).strip() != CSV_NAMES.encode():
+            raise StoreError(
+                f"{results} is there and is not of an earlier comparison; move it away, or choose "
+                "another folder with --out"
+            )
 
 
 def _check_names(tables: Sequence[Dataset]) -> None:
@@ -239,5 +260,6 @@ def _write(
         place_file(options["csv_out"], text.encode(), overwrite=options["overwrite"])
     if folder is not None:
         # These two are made from the run files beside them, anew at every call.
-        place_file(folder / "results.csv", text.encode(), overwrite=True)
-        place_file(folder / "results.h5", hdf5_image(result, cells), overwrite=True)
+        contents = (text.encode(), hdf5_image(result, cells))
+        for name, content in zip(_RESULTS, contents, strict=True):
+            place_file(folder / name, content, overwrite=True)

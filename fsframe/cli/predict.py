@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fsframe.cli.reading_options import read_data, reading_options
-from fsframe.cli.run_file import find_run
+from fsframe.cli.run_file import find_run, is_stdout
 from fsframe.errors import DataError, RequestError
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ __all__ = ["predict"]
 )
 @reading_options
 @click.option("--classifier", metavar="STAGE", default="", help="For a run without one.")
-@click.option("-o", "--out", metavar="FILE", help="Where to write. [default: the screen]")
+@click.option("-o", "--out", metavar="FILE", help="Where to write; - is stdout. [default: -]")
 @click.option("--overwrite", is_flag=True, help="Replace the file if it is there.")
 def predict(
     run: str,
@@ -56,15 +56,18 @@ def predict(
 
     if len(words) != 2 or words[0] != "on":
         raise RequestError("say which table: fsframe predict RUN.h5 on DATA")
-    if out:
-        check_destination(out, overwrite=overwrite)
-    record = load_run(find_run(run))
+    path = find_run(run)
+    record = load_run(path)
     source = train or record.data.source
     if not train and not (source and Path(source).exists()):
         raise DataError(
             f"the table the run was made on ({source or 'of unknown place'}) is not there; say "
             "where it is: --train DATA"
         )
+    out = None if out is not None and is_stdout(out) else out
+    used = [path, _file(source), _file(words[1])]
+    if out is not None:
+        check_destination(out, overwrite=overwrite, apart_from=used)
     fitted = refit(record, _training(source, record, reading), classifier)
     table = read_table(words[1])
     X = table.numbers(record.feature_names)
@@ -77,8 +80,18 @@ def predict(
     if out is None:
         click.echo(text.getvalue(), nl=False)
         return
-    written = place_file(out, text.getvalue().encode(), overwrite=overwrite)
+    written = place_file(out, text.getvalue().encode(), overwrite=overwrite, apart_from=used)
     click.echo(f"predictions: {written}")
+
+
+def _file(name: str) -> Path | None:
+    """The file of a table that may be named without its ending; None where there is none."""
+    from fsframe.reading import find_table
+
+    try:
+        return find_table(name)
+    except DataError:
+        return None
 
 
 def _training(source: str, record: RunRecord, reading: dict[str, Any]) -> Dataset:

@@ -65,7 +65,7 @@ def resume(run: str, **options: Any) -> None:
             f"there is nothing to resume: {folder} holds nothing finished; start the run again"
         )
     manifest = Manifest.read(folder / "manifest")
-    csv_out = _also_asked(manifest)
+    csv_out = _also_asked(manifest, [out, options["data"] or manifest.request.get("path")])
     finished = _finished(out, manifest)
     record = _go_on(out, manifest, options) if finished is None else finished
     if csv_out is not None:
@@ -75,13 +75,13 @@ def resume(run: str, **options: Any) -> None:
     _show(record, out, options["as_json"])
 
 
-def _also_asked(manifest: Manifest) -> Path | None:
+def _also_asked(manifest: Manifest, used: list[Any]) -> Path | None:
     """Where the interrupted command was to write its table of folds, if it still can."""
     from fsframe.store import check_destination
 
     name = manifest.request.get("csv", "")
     if name:
-        check_destination(name, overwrite=bool(manifest.request.get("overwrite")))
+        check_destination(name, overwrite=bool(manifest.request.get("overwrite")), apart_from=used)
     return Path(name) if name else None
 
 

@@ -160,9 +160,12 @@ def run_chain(
     """
     from fsframe.executors import open_engine
     from fsframe.recording import open_checkpoint
+    from fsframe.store import check_destination
 
     command = shlex.join(["fsframe", *sys.argv[1:]]) if command is None else command
     seed, overwrite = options.get("seed", 0), bool(options.get("overwrite"))
+    if out is not None:
+        check_destination(out, overwrite=overwrite, apart_from=[path])
     asked = (options.get("engine"), options.get("workers"), options.get("scheduler"))
     with open_engine(*asked) if engine is None else contextlib.nullcontext(engine) as engine:
         checkpoint = None
