@@ -39,7 +39,7 @@ __all__ = ["KernelCache"]
 
 _HEAD = re.compile(rb"fsframe-kernel 1\nsha256 ([0-9a-f]{64})\n")
 _SUFFIX = ".kernel"
-_SHARED = "FSFRAME_TEMPORARY_KERNELS"
+_SHARED = "FSFRAME_KERNELS"
 
 
 class _Results(CompileResultCacheImpl):  # type: ignore[misc]

@@ -16,6 +16,7 @@ from fsframe.checkpoints.fingerprints import call_name
 from fsframe.checkpoints.manifest import release
 from fsframe.checkpoints.selections import pack_selections, unpack_selections
 from fsframe.dataset import Dataset
+from fsframe.numerics import fingerprint
 from fsframe.run import Run
 from fsframe.selection import Selection
 from fsframe.store import DataRecord, RunRecord, StageRecord, check_destination, write_run
@@ -33,6 +34,7 @@ def record_run(
     *,
     overwrite: bool = False,
     restart: bool = False,
+    mixed: bool = False,
     source: str = "",
     command: str = "",
 ) -> RunRecord:
@@ -54,7 +56,14 @@ def record_run(
         return _recorded(chain, data, run, source, command)
     check_destination(out, overwrite=overwrite, apart_from=[source] if source else [])
     checkpoint = run.checkpoint or open_checkpoint(
-        chain, data, run.entropy, out, overwrite=overwrite, restart=restart, command=command
+        chain,
+        data,
+        run.entropy,
+        out,
+        overwrite=overwrite,
+        restart=restart,
+        mixed=mixed,
+        command=command,
     )
     with checkpoint:
         surroundings = attrs.evolve(run, checkpoint=checkpoint)
@@ -72,12 +81,15 @@ def open_checkpoint(
     *,
     overwrite: bool = False,
     restart: bool = False,
+    mixed: bool = False,
     **request: str,
 ) -> Checkpoint:
     """The open checkpoint of the run that shall end in `out`.
 
     Parameters
     ----------
+    mixed : bool
+        As in `Checkpoint.open`.
     request : str
         What `fsframe resume` needs to go on without being told again.
 
@@ -89,7 +101,7 @@ def open_checkpoint(
     if overwrite:
         request["overwrite"] = "yes"
     manifest = Manifest.of(chain, data, seed, request)
-    return Checkpoint.open(out, manifest, restart=restart, overwrite=overwrite)
+    return Checkpoint.open(out, manifest, restart=restart, overwrite=overwrite, mixed=mixed)
 
 
 def _recorded(chain: Chain, data: Dataset, run: Run, source: str, command: str) -> RunRecord:
@@ -99,6 +111,8 @@ def _recorded(chain: Chain, data: Dataset, run: Run, source: str, command: str) 
         stages.append(_stage_record(result))
         if result.selection is not None:
             selected, scores = result.selection.selected, result.selection.scores
+    mixed = "; ".join([] if run.checkpoint is None else run.checkpoint.mixed)
+    said = (f"computed in parts whose last bits may differ: {mixed}",) if mixed else ()
     return RunRecord(
         chain=str(chain),
         data=DataRecord.from_dataset(data, source),
@@ -108,8 +122,8 @@ def _recorded(chain: Chain, data: Dataset, run: Run, source: str, command: str) 
         seed=run.entropy,
         command=command,
         fsframe_version=release("fsframe"),
-        warnings=data.warnings,
-        environment=environment(),
+        warnings=(*data.warnings, *said),
+        environment=environment() | ({"mixed": mixed} if mixed else {}),
     )
 
 
@@ -171,6 +185,6 @@ def _plain(value: Any) -> Any:
 
 
 def environment() -> dict[str, str]:
-    """Versions of the interpreter and the libraries, and the platform, for the run file."""
+    """Versions of interpreter and libraries, platform and numeric fingerprint, for the run file."""
     found = {"python": platform.python_version(), "platform": platform.platform()}
-    return found | {name: release(name) for name in _LIBRARIES}
+    return found | {name: release(name) for name in _LIBRARIES} | dict(fingerprint())

@@ -17,6 +17,7 @@ import attrs
 
 from fsframe.errors import StoreError
 from fsframe.grammar import parse_stages
+from fsframe.numerics import NUMERIC_LIBRARIES, fingerprint, numeric_differences
 from fsframe.registry import classifiers, find_offer, selectors
 from fsframe.store import place_file, printable
 
@@ -30,6 +31,10 @@ _HEAD = re.compile(rb"fsframe-unfinished 1\nsha256 ([0-9a-f]{64})\n")
 _MOST_BYTES = 1 << 24
 # Libraries whose releases may change the last bits of a result.
 _LIBRARIES = ("fsframe", "numpy", "scipy", "numba")
+
+
+def _earlier(value: Any) -> tuple[tuple[int, Mapping[str, str]], ...]:
+    return tuple((int(last), _mapping(numerics)) for last, numerics in value)
 
 
 def _mapping(value: Mapping[str, str]) -> Mapping[str, str]:
@@ -52,6 +57,11 @@ class Manifest:
     request : mapping of str to str
         How the run was asked for: where the table was read from and how, the memory bound, the
         command. Enough to go on without being told again; none of it changes the result.
+    numerics : mapping of str to str
+        `fsframe.numerics.fingerprint` of the process that wrote the latest units.
+    earlier : tuple of (int, mapping)
+        Of a mixed run: the number of the last file of units, and the fingerprint, of each process
+        before it that had another one.
     """
 
     chain: str
@@ -59,6 +69,8 @@ class Manifest:
     sha256: str
     software: Mapping[str, str] = attrs.field(converter=_mapping)
     request: Mapping[str, str] = attrs.field(factory=dict, converter=_mapping)
+    numerics: Mapping[str, str] = attrs.field(factory=dict, converter=_mapping)
+    earlier: tuple[tuple[int, Mapping[str, str]], ...] = attrs.field(default=(), converter=_earlier)
 
     @classmethod
     def of(
@@ -71,10 +83,14 @@ class Manifest:
             sha256=data.sha256,
             software=software(chain),
             request=request or {},
+            numerics=fingerprint(),
         )
 
-    def differences(self, other: Manifest) -> list[str]:
+    def differences(self, other: Manifest, *, mixed: bool = False) -> list[str]:
         """Why units of this run cannot serve the `other` one; nothing if they can.
+
+        With `mixed`, another numeric fingerprint is no reason; without, one that this run has been
+        gone on with before is none either.
 
         >>> a = Manifest(chain="mim", seed=0, sha256="ab", software={"numpy": "2.1"})
         >>> a.differences(attrs.evolve(a, seed=7, request={"command": "again"}))
@@ -89,7 +105,14 @@ class Manifest:
             )
         if self.seed != other.seed:
             found.append(f"its seed is {self.seed}, not {other.seed}")
+        known = bool(self.numerics and other.numerics)
+        accepted = mixed or any(dict(other.numerics) == dict(each) for _, each in self.earlier)
+        if known and not accepted:
+            changed = numeric_differences(self.numerics, other.numerics)
+            found += [f"it was begun with {printable(text)}" for text in changed]
         for name in sorted({*self.software, *other.software}):
+            if name in NUMERIC_LIBRARIES and (known or mixed):
+                continue
             mine, theirs = (m.software.get(name, "absent") for m in (self, other))
             # Plugins that only one of two different chains uses tell nothing new.
             if mine != theirs and not (self.chain != other.chain and "absent" in (mine, theirs)):
@@ -105,12 +128,16 @@ class Manifest:
                 "sha256": self.sha256,
                 "software": dict(self.software),
                 "request": dict(self.request),
+                "numerics": dict(self.numerics),
+                "earlier": [[last, dict(numerics)] for last, numerics in self.earlier],
             },
             indent=1,
             ensure_ascii=False,
         ).encode()
         digest = hashlib.sha256(body).hexdigest()
-        place_file(path, f"fsframe-unfinished 1\nsha256 {digest}\n".encode() + body)
+        content = f"fsframe-unfinished 1\nsha256 {digest}\n".encode() + body
+        # Who writes holds the lock of the folder.
+        place_file(path, content, overwrite=True)
 
     @classmethod
     def read(cls, path: Path) -> Manifest:
@@ -141,7 +168,9 @@ class Manifest:
             raise ValueError("its seed is not a whole number")
         if not all(isinstance(found[name], str) for name in ("chain", "sha256")):
             raise ValueError("its chain or its digest is not text")
-        return cls(**{field.name: found[field.name] for field in attrs.fields(cls)})
+        # Manifests of earlier releases do not have these.
+        values = {"numerics": {}, "earlier": (), **found}
+        return cls(**{field.name: values[field.name] for field in attrs.fields(cls)})
 
 
 def software(chain: Chain) -> dict[str, str]:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from fsframe.evaluation.comparison import Cell, Comparison
     from fsframe.evaluation.cross_validation import CrossValidation
     from fsframe.executors import Engine
+    from fsframe.store import RunRecord
 
 __all__ = ["compare"]
 
@@ -202,6 +203,8 @@ def _cell(
     chain = Chain((Stage("cross-validation", method),))
     path = None if folder is None else folder / f"{table.name}.{_slug(str(method.base))}.h5"
     record = None if path is None else _finished(path, chain, table, options["seed"])
+    if record is not None and not options["mixed"]:
+        _check_numerics(path, record)
     if record is None:
         read_from, source = place
         # The run files are this command's own: --overwrite is for the tables of results.
@@ -245,6 +248,25 @@ def _finished(path: Path, chain: Any, table: Dataset, seed: int) -> Any:
                 "choose another folder with --out"
             )
     return record
+
+
+def _check_numerics(path: Path | None, record: RunRecord) -> None:
+    """Refuse a finished run whose last bits may not be those of the runs that it is compared with.
+
+    Raises
+    ------
+    StoreError
+        Saying in what it differs.
+    """
+    from fsframe.numerics import fingerprint, numeric_differences
+
+    changed = numeric_differences(record.environment, fingerprint())
+    if changed:
+        raise StoreError(
+            f"{path} was computed with {'; '.join(changed)}; its last bits may differ from what "
+            "this process computes. Compare where it was begun, choose another folder with --out, "
+            "or accept both (--mixed)"
+        )
 
 
 def _write(

@@ -67,6 +67,12 @@ _OPTIONS = (
     click.option(
         "--restart", is_flag=True, help="Throw away what an interrupted run of this file has left."
     ),
+    click.option(
+        "--mixed",
+        is_flag=True,
+        help="Go on with what was computed on another kind of processor, or with other versions "
+        "of the numerical libraries; the run file says so.",
+    ),
 )
 
 
@@ -177,6 +183,7 @@ def run_chain(
                 out,
                 overwrite=overwrite,
                 restart=bool(options.get("restart")),
+                mixed=bool(options.get("mixed")),
                 path=os.path.abspath(path),
                 source=source,
                 command=command,

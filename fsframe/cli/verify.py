@@ -18,11 +18,14 @@ def verify(runs: tuple[str, ...]) -> None:
     Example:
       fsframe verify examples/parkinsons.immigrate-npfs.h5
     """
-    from fsframe.store import load_run
+    from fsframe.store import load_run, printable
 
     for run in runs:
         path = find_run(run)
         record = load_run(path)
         click.echo(f"{path}: sound")
+        mixed = record.environment.get("mixed")
+        if mixed:
+            click.echo(f"  mixed: {printable(str(mixed))}")
         for name, digest in record.digests().items():
             click.echo(f"  {digest}  {name}")

@@ -25,7 +25,7 @@ from fsframe.compiled import njit
 def triple(x):
     return 3 * x
 """
-_UNSET = ("NUMBA_CACHE_DIR", "FSFRAME_TEMPORARY_KERNELS")
+_UNSET = ("NUMBA_CACHE_DIR", "FSFRAME_KERNELS")
 ASK = "from kernels.small import triple; print(triple(2))"
 
 
@@ -108,7 +108,7 @@ def test_a_home_that_is_not_known_is_no_folder_here(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
-    monkeypatch.delenv("FSFRAME_TEMPORARY_KERNELS", raising=False)
+    monkeypatch.delenv("FSFRAME_KERNELS", raising=False)
     monkeypatch.setattr(config, "CACHE_DIR", "")
     # What expanduser gives where there is neither HOME nor an entry for the user.
     monkeypatch.setattr(os.path, "expanduser", lambda text: text)
@@ -120,7 +120,7 @@ def test_a_temporary_folder_that_others_can_write_to_is_not_used(
 ) -> None:
     shared = tmp_path / "shared"
     shared.mkdir(mode=0o700)
-    monkeypatch.setenv("FSFRAME_TEMPORARY_KERNELS", str(shared))
+    monkeypatch.setenv("FSFRAME_KERNELS", str(shared))
     assert shared in kernel_cache._folders(tmp_path / "m.py")
     shared.chmod(0o777)
     assert shared not in kernel_cache._folders(tmp_path / "m.py")
