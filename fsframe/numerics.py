@@ -108,7 +108,8 @@ def _compile_target() -> str:
         features = "" if name == "generic" else codegen.get_host_cpu_features()
     words = [name, hashlib.sha256(str(features).encode()).hexdigest()[:8]]
     words += [word for word, on in (("interpreted", option("DISABLE_JIT")),) if on]
-    words += [f"O{option('OPT')}"] if str(option("OPT")) not in ("3", "None") else []
+    level = int(option("OPT") or 0)
+    words += [f"O{level}"] if level != 3 else []
     return " ".join([*words, *(["svml"] if option("USING_SVML") else [])])
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import platform
 from collections.abc import Iterator
@@ -13,7 +14,7 @@ import numpy as np
 from fsframe.chain import Chain, StageResult, registry_of_class
 from fsframe.checkpoints import Checkpoint, Manifest, Unit
 from fsframe.checkpoints.fingerprints import call_name
-from fsframe.checkpoints.manifest import release
+from fsframe.checkpoints.manifest import providers, release
 from fsframe.checkpoints.selections import pack_selections, unpack_selections
 from fsframe.dataset import Dataset
 from fsframe.numerics import fingerprint
@@ -100,6 +101,7 @@ def open_checkpoint(
     """
     if overwrite:
         request["overwrite"] = "yes"
+    request["providers"] = json.dumps(providers(str(chain)))
     manifest = Manifest.of(chain, data, seed, request)
     return Checkpoint.open(out, manifest, restart=restart, overwrite=overwrite, mixed=mixed)
 
@@ -123,7 +125,11 @@ def _recorded(chain: Chain, data: Dataset, run: Run, source: str, command: str) 
         command=command,
         fsframe_version=release("fsframe"),
         warnings=(*data.warnings, *said),
-        environment=environment() | ({"mixed": mixed} if mixed else {}),
+        environment={
+            **environment(),
+            "providers": providers(str(chain)),
+            **({"mixed": mixed} if mixed else {}),
+        },
     )
 
 

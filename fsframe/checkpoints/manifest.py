@@ -18,14 +18,14 @@ import attrs
 from fsframe.errors import StoreError
 from fsframe.grammar import parse_stages
 from fsframe.numerics import NUMERIC_LIBRARIES, fingerprint, numeric_differences
-from fsframe.registry import classifiers, find_offer, selectors
+from fsframe.registry import Offer, classifiers, find_offer, selectors
 from fsframe.store import place_file, printable
 
 if TYPE_CHECKING:
     from fsframe.chain import Chain
     from fsframe.dataset import Dataset
 
-__all__ = ["Manifest", "release", "software"]
+__all__ = ["Manifest", "providers", "release", "software"]
 
 _HEAD = re.compile(rb"fsframe-unfinished 1\nsha256 ([0-9a-f]{64})\n")
 _MOST_BYTES = 1 << 24
@@ -181,9 +181,14 @@ def software(chain: Chain) -> dict[str, str]:
     """
     found = {"python": ".".join(platform.python_version_tuple()[:2])}
     found |= {name: release(name) for name in _LIBRARIES}
-    for name, offered in _providers(str(chain)):
-        found[f"plugin {name}"] = offered
+    for _, offer in _offers(str(chain)):
+        found[f"plugin {offer.provider}"] = offer.version
     return found
+
+
+def providers(text: str) -> dict[str, str]:
+    """Who offers each method of a chain, those within a `base` too, by the name asked for."""
+    return {name: offer.provider for name, offer in _offers(text)}
 
 
 @cache
@@ -195,11 +200,11 @@ def release(name: str) -> str:
         return "absent"
 
 
-def _providers(text: str) -> Iterator[tuple[str, str]]:
-    """Name and version of each stage's plugin; by text, since a base may hold sets to tune."""
+def _offers(text: str) -> Iterator[tuple[str, Offer]]:
+    """Each stage's name and offer; by text, since a base may hold sets to tune."""
     for stage in parse_stages(text):
         _, offer = find_offer(stage.name, selectors, classifiers)
-        yield offer.provider, offer.version
+        yield stage.name, offer
         for key in ("base", "classifier"):
             if stage.params.get(key):
-                yield from _providers(stage.params[key])
+                yield from _offers(stage.params[key])

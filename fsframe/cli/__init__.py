@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from collections.abc import Sequence
 
 import click
 
 from fsframe.cli.encoding import speak_any_encoding
 from fsframe.cli.lazy import LazyGroup
-from fsframe.errors import FsframeError, StoreError, one_line
+from fsframe.errors import FsframeError, PluginWarning, StoreError, one_line
 
 __all__ = ["cli", "main"]
 
@@ -71,8 +72,25 @@ def main(arguments: Sequence[str] | None = None) -> None:
     sys.exit(_run(arguments))
 
 
+_formatted = warnings.formatwarning
+
+
+def _remark(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    line: str | None = None,
+) -> str:
+    """A warning of fsframe's own as a note, without the line of code that it came from."""
+    if issubclass(category, PluginWarning):
+        return f"note: {message}\n"
+    return _formatted(message, category, filename, lineno, line)
+
+
 def _run(arguments: Sequence[str] | None) -> int:
     speak_any_encoding()
+    warnings.formatwarning = _remark
     try:
         code = cli.main(args=arguments, prog_name="fsframe", standalone_mode=False)
         # Python has no stdout where the shell has closed it.

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +20,8 @@ if TYPE_CHECKING:
     from fsframe.store import RunRecord
 
 __all__ = ["resume"]
+
+_PREFER = "FSFRAME_PREFER"
 
 
 @click.command()
@@ -122,22 +127,46 @@ def _go_on(out: Path, manifest: Manifest, options: dict[str, Any]) -> RunRecord:
     talk = Talk(quiet=options["quiet"], events=options["events"] == "json")
     table = read_data(path, **reading)
     memory = request.get("memory", "")
-    return run_chain(
-        Chain.parse(manifest.chain),
-        table,
-        out,
-        {
-            **options,
-            **reading,
-            "seed": manifest.seed,
-            "overwrite": bool(request.get("overwrite")),
-            "memory": int(memory) if memory.isdecimal() else None,
-        },
-        talk=talk,
-        path=Path(path),
-        source=request.get("source", ""),
-        command=request.get("command", ""),
-    )
+    with _as_begun(request.get("providers", "{}")):
+        return run_chain(
+            Chain.parse(manifest.chain),
+            table,
+            out,
+            {
+                **options,
+                **reading,
+                "seed": manifest.seed,
+                "overwrite": bool(request.get("overwrite")),
+                "memory": int(memory) if memory.isdecimal() else None,
+            },
+            talk=talk,
+            path=Path(path),
+            source=request.get("source", ""),
+            command=request.get("command", ""),
+        )
+
+
+@contextlib.contextmanager
+def _as_begun(text: str) -> Iterator[None]:
+    """Names mean the methods that they meant when the run was begun, in workers too.
+
+    Another plugin may have been installed since that offers one of them.
+    """
+    try:
+        found = json.loads(text)
+    except ValueError:
+        found = {}
+    items = found.items() if isinstance(found, dict) else ()
+    before = os.environ.get(_PREFER)
+    chosen = [f"{provider}/{name}" for name, provider in items]
+    os.environ[_PREFER] = ",".join([*chosen, *([before] if before else [])])
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[_PREFER]
+        else:
+            os.environ[_PREFER] = before
 
 
 def _stored_reading(text: str) -> dict[str, Any]:

@@ -274,6 +274,14 @@ class RunRecord:
         )
         return (*self.warnings, *of_stages)
 
+    def providers(self) -> dict[str, str]:
+        """Who offered each method of the chain, by the name that the chain calls it."""
+        found = self.environment.get("providers")
+        nested = found.items() if isinstance(found, Mapping) else ()
+        return {str(name): str(provider) for name, provider in nested} | {
+            stage.name: stage.provider for stage in self.stages
+        }
+
     def stage_paths(self) -> tuple[str, ...]:
         """Where in the file each stage is, such as ``/stages/00-immigrate``."""
         # A name may be written provider/name; a slash would open a folder.
