@@ -279,7 +279,7 @@ class Chain:
         data : Dataset
             The table.
         seed : int
-            Equal seed, equal bits.
+            Equal seed, equal bits on the same kind of processor (`fsframe.numerics`).
         out : path, optional
             Where to leave the run file; none by default.
         overwrite : bool

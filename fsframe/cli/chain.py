@@ -57,7 +57,7 @@ class _Memory(click.ParamType):
     type=click.IntRange(min=0),
     default=0,
     show_default=True,
-    help="Equal seed, equal bits.",
+    help="Equal seed, equal bits on the same kind of processor.",
 )
 @click.option("--overwrite", is_flag=True, help="Replace the run file if it is there.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")

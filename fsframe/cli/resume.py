@@ -36,8 +36,9 @@ def resume(run: str, **options: Any) -> None:
     """Go on with a run that was interrupted, from what it has finished.
 
     RUN is the run file that shall be there in the end. The chain, the seed and the table must be
-    those of the interrupted run, and so must the versions that could change a bit of the result;
-    the result is the same, bit by bit, as without the interruption. The engine may be another.
+    those of the interrupted run, and so must versions and processor where they could change a bit
+    of the result (--mixed accepts that); the result is the same, bit by bit, as without the
+    interruption. The engine may be another.
 
     \b
     Example:

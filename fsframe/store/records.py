@@ -291,7 +291,8 @@ class RunRecord:
     def digests(self) -> dict[str, str]:
         """SHA-256 of each stage and of the result, by their path in the file.
 
-        Equal data, chain and seed give equal digests on any machine, at any time.
+        Equal data, chain and seed give equal digests at any time, where the numeric fingerprints
+        (`fsframe.numerics`) are equal.
         """
         placed = zip(self.stage_paths(), self.stages, strict=True)
         found = {path: stage.digest() for path, stage in placed}
