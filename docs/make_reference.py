@@ -175,6 +175,10 @@ def _plugins() -> Iterator[str]:
     yield "Read before anything of a plugin is imported.\n"
     for name, meaning in re.findall(r"``(\w+)``\n((?:    .*\n?)+)", text):
         yield f"* `{name}`: {' '.join(meaning.split()).replace('``', '`')}"
+    yield (
+        "* `FSFRAME_KERNELS`: Set by fsframe itself for its workers: a temporary folder of "
+        "compiled kernels, where no other could be written to."
+    )
     yield ""
 
 

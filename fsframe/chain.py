@@ -271,6 +271,7 @@ class Chain:
         executor: Engine | Executor | None = None,
         checkpoint: Checkpoint | None = None,
         restart: bool = False,
+        mixed: bool = False,
         source: str = "",
         command: str = "",
     ) -> RunRecord:
@@ -281,7 +282,7 @@ class Chain:
         data : Dataset
             The table.
         seed : int
-            Equal seed, equal bits.
+            Equal seed, equal bits on the same kind of processor (`fsframe.numerics`).
         out : path, optional
             Where to leave the run file; none by default.
         overwrite : bool
@@ -303,6 +304,9 @@ class Chain:
             left there is not computed again.
         restart : bool
             Whether to throw that away.
+        mixed : bool
+            Whether to go on with it even if it was computed on another kind of processor, or with
+            other versions of the numerical libraries; the run file says so.
         source, command : str
             Where the table was read from and what was asked, for people who read the file.
 
@@ -337,6 +341,7 @@ class Chain:
             out,
             overwrite=overwrite,
             restart=restart,
+            mixed=mixed,
             source=source,
             command=command,
         )

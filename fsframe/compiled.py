@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import inspect
 import sys
 from collections.abc import Callable
-from functools import lru_cache
-from pathlib import Path
 from typing import Any, TypeVar
 
 import numba
 from numba.core import event
+
+from fsframe.kernel_cache import KernelCache
 
 __all__ = ["njit"]
 
@@ -44,7 +43,8 @@ def njit(**options: Any) -> Callable[[F], F]:
     """A decorator that compiles a function on its first call and keeps the machine code on disk.
 
     What is kept serves until any module of the function's folder, or `fsframe.bit_counts`, changes:
-    a kernel contains those of other modules that it calls.
+    a kernel contains those of other modules that it calls. Where it is kept, and what happens where
+    nothing can be, says `fsframe.kernel_cache`.
 
     Parameters
     ----------
@@ -64,24 +64,14 @@ def njit(**options: Any) -> Callable[[F], F]:
     >>> double(2.0)
     4.0
     """
-    options = {"cache": True, "nogil": True, **options}
+    options = {"nogil": True, **options}
+    kept = options.pop("cache", True)
 
     def decorate(function: F) -> F:
         compiled = numba.njit(**options)(function)
-        # numba looks at the module of the function only; where its inner names are others than
-        # these, that is what happens
-        kept = getattr(getattr(compiled, "_cache", None), "_cache_file", None)
-        if kept is not None and hasattr(kept, "_source_stamp"):
-            folder = Path(inspect.getfile(function)).parent
-            kept._source_stamp = (kept._source_stamp, _stamp(folder))
-        return compiled
+        # A function is compiled by numba only where there is no NUMBA_DISABLE_JIT.
+        if kept and hasattr(compiled, "_cache"):
+            compiled._cache = KernelCache(function)
+        return compiled  # type: ignore[no-any-return]
 
     return decorate
-
-
-@lru_cache
-def _stamp(folder: Path) -> tuple[tuple[str, int, int], ...]:
-    """Name, time of change and size of every module of a folder, and of the shared bit counts."""
-    shared = Path(__file__).with_name("bit_counts.py")
-    found = [(path.name, path.stat()) for path in [*sorted(folder.glob("*.py")), shared]]
-    return tuple((name, state.st_mtime_ns, state.st_size) for name, state in found)

@@ -7,6 +7,7 @@ __all__ = [
     "EngineError",
     "FsframeError",
     "PluginError",
+    "PluginWarning",
     "RequestError",
     "StoreError",
     "one_line",
@@ -49,6 +50,10 @@ class PluginError(FsframeError):
     """A plugin is missing, broken, blocked, too new, or its name is contested."""
 
     exit_code = 3
+
+
+class PluginWarning(UserWarning):
+    """A name that a plugin wants for itself means something else."""
 
 
 class DataError(FsframeError):

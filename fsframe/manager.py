@@ -13,6 +13,8 @@ Environment, read before anything of a plugin is imported:
     Seconds that importing a plugin may take, 30 by default (see `fsframe.importing`).
 ``FSFRAME_TRACE``
     ``1``: each step of loading is written to stderr.
+``FSFRAME_PREFER``
+    Comma-separated ``provider/name``: what a name means that several strangers offer.
 """
 
 from __future__ import annotations
@@ -49,8 +51,20 @@ HOOKS: Mapping[str, type[Entry]] = {
 class PluginSource:
     """A plugin that is installed, before it is loaded.
 
-    `name` is unique: the entry point's name, or ``distribution.name`` where two distributions
-    chose the same.
+    Parameters
+    ----------
+    name : str
+        Unique: the entry point's name, or ``distribution.name`` where two distributions chose the
+        same or it is that of a bundled plugin.
+    distribution, version, target : str
+        Where it comes from, and the module that its entry point names.
+    load : callable
+        Imports it.
+    bundled : bool
+        Whether it came with fsframe. Bundled methods own their plain names.
+    provider : str
+        How its methods are asked for, ``provider/name``: of a bundled plugin its name, of a
+        stranger's that of its distribution, which nobody else can have.
     """
 
     name: str
@@ -58,6 +72,12 @@ class PluginSource:
     version: str
     target: str
     load: Callable[[], object] = attrs.field(eq=False, repr=False)
+    bundled: bool = False
+    provider: str = attrs.field()
+
+    @provider.default
+    def _own_provider(self) -> str:
+        return self.name if self.bundled else _normal(self.distribution)
 
 
 @attrs.frozen(kw_only=True)
@@ -66,7 +86,8 @@ class LoadedPlugin:
 
     `status` is ``loaded``, ``blocked`` (by the environment) or ``failed``; `reason` says why it
     is not loaded. A failed plugin's `entries` are those that it had offered before it failed;
-    nobody can use them, but asking for one repeats the reason. `detail` is the traceback, if any.
+    nobody can use them, but asking for one repeats the reason. `detail` is the traceback, if any;
+    `notes` say what of it is not used here.
     """
 
     source: PluginSource
@@ -74,11 +95,17 @@ class LoadedPlugin:
     reason: str = ""
     detail: str = ""
     entries: tuple[Entry, ...] = ()
+    notes: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
-        """The plugin's name, which is also the provider of its entries."""
+        """The plugin's name, unique among the installed ones."""
         return self.source.name
+
+    @property
+    def provider(self) -> str:
+        """The provider of its entries."""
+        return self.source.provider
 
 
 def _normal(name: str) -> str:
@@ -100,11 +127,20 @@ def installed_plugins() -> tuple[PluginSource, ...]:
         seen.add(key)
         for source in _sources_of(distribution):
             found.setdefault((source.name, key), source)
+    own = {name for name, owner in found if owner == hookspecs.PROJECT}
     names = [name for name, _ in found]
-    return tuple(
-        source if names.count(name) == 1 else attrs.evolve(source, name=f"{owner}.{name}")
-        for (name, owner), source in sorted(found.items())
-    )
+
+    def named(name: str, owner: str, source: PluginSource) -> PluginSource:
+        if owner == hookspecs.PROJECT:
+            return attrs.evolve(source, bundled=True, provider=name)
+        # A distribution that is called like a bundled plugin does not take its place.
+        taken = source.provider in own
+        provider = f"{source.provider}.{name}" if taken else source.provider
+        unique = names.count(name) == 1 and name not in own
+        name = name if unique else f"{owner}.{name}"
+        return attrs.evolve(source, name=name, provider=provider)
+
+    return tuple(named(*key, source) for key, source in sorted(found.items()))
 
 
 def _folder_name(distribution: metadata.Distribution) -> str:
@@ -176,8 +212,8 @@ def _words(variable: str, environ: Mapping[str, str]) -> frozenset[str] | None:
 
 
 def _names(source: PluginSource) -> frozenset[str]:
-    """What the environment may call a plugin: its name, or that of its distribution."""
-    return frozenset({_normal(source.name), _normal(source.distribution)})
+    """What the environment may call a plugin: its name, its provider, or its distribution."""
+    return frozenset(_normal(n) for n in (source.name, source.provider, source.distribution))
 
 
 def _set(variable: str, environ: Mapping[str, str]) -> bool:
@@ -215,23 +251,32 @@ class PluginManager:
         """Every plugin with its status, sorted by name; loads them on the first call."""
         if self._plugins is None:
             sources = installed_plugins() if self._sources is None else self._sources
-            ordered = sorted(sources, key=lambda source: source.name)
-            self._plugins = tuple(self._load(source) for source in ordered)
+            loaded: list[LoadedPlugin] = []
+            for source in sorted(sources, key=lambda source: source.name):
+                same = [p for p in loaded if p.provider == source.provider]
+                offered = [e for p in same if p.status == "loaded" for e in p.entries]
+                loaded.append(self._load(source, offered))
+            self._plugins = tuple(loaded)
         return self._plugins
 
-    def _load(self, source: PluginSource) -> LoadedPlugin:
+    def _load(self, source: PluginSource, before: list[Entry]) -> LoadedPlugin:
+        """What becomes of a plugin whose provider has offered what was `before`."""
         blocked = self._blocked(source)
         if blocked:
             self._trace(f"{source.name}: {blocked}")
             return LoadedPlugin(source=source, status="blocked", reason=blocked)
         offered: list[Entry] = []
+        notes: list[str] = []
         try:
             self._trace(f"{source.name}: importing {source.target}")
             with strangers_import(environ=self._environ):
                 plugin = source.load()
-                self._check_hooks(plugin)
+                notes.extend(self._check_hooks(plugin))
                 self._pluggy.register(plugin, name=source.name)
-                self._collect(plugin, offered)
+                self._collect(plugin, offered, before)
+                if not offered:
+                    hooks = " or ".join(HOOKS)
+                    raise PluginError("; ".join([f"it offers nothing; implement {hooks}", *notes]))
         except KeyboardInterrupt:
             raise
         # The plugin boundary: whatever a stranger's module raises, even SystemExit, is kept as its
@@ -239,7 +284,9 @@ class PluginManager:
         except BaseException as error:
             return self._failed(source, error, offered)
         self._trace(f"{source.name}: offers {', '.join(entry.name for entry in offered)}")
-        return LoadedPlugin(source=source, status="loaded", entries=tuple(offered))
+        return LoadedPlugin(
+            source=source, status="loaded", entries=tuple(offered), notes=tuple(notes)
+        )
 
     def _failed(
         self, source: PluginSource, error: BaseException, offered: list[Entry]
@@ -281,12 +328,28 @@ class PluginManager:
             if word not in known
         )
 
-    def _check_hooks(self, plugin: object) -> None:
-        """Raise PluginError on quiet mistakes: a hook's name misspelled, its marker forgotten."""
+    def _check_hooks(self, plugin: object) -> Iterator[str]:
+        """What is said of hooks that are not known here.
+
+        Raises
+        ------
+        PluginError
+            On quiet mistakes: a hook's name misspelled, its marker forgotten.
+        """
         for name, member in inspect.getmembers(plugin, callable):
-            marked = hasattr(member, f"{hookspecs.PROJECT}_impl")
-            if marked and name not in HOOKS:
-                raise PluginError(f"{name!r} is not a hook{did_you_mean(name, HOOKS)}")
+            options = getattr(member, f"{hookspecs.PROJECT}_impl", None)
+            marked = options is not None
+            options = options if isinstance(options, Mapping) else {}
+            hook = options.get("specname") or name
+            if marked and hook not in HOOKS:
+                # All hooks begin alike; what follows tells them apart.
+                near = did_you_mean(_rest(hook), [_rest(known) for known in HOOKS])
+                hint = did_you_mean(hook, HOOKS) if near else ""
+                # A hook of a later fsframe has a name of its own; one that is nearly a known one is
+                # a mistake, unless its author has said that it may be unknown.
+                if hint and not options.get("optionalhook"):
+                    raise PluginError(f"{hook!r} is not a hook{hint}")
+                yield f"the hook {hook!r} is not known to this fsframe and is not called{hint}"
             own = getattr(member, "__module__", "") != hookspecs.__name__
             if (
                 name.startswith("fsframe_")
@@ -300,12 +363,14 @@ class PluginManager:
                     f"(from fsframe.hookspecs import hookimpl) above it{hint}"
                 )
 
-    def _collect(self, plugin: object, offered: list[Entry]) -> None:
-        for hook, kind in HOOKS.items():
-            implementation = getattr(plugin, hook, None)
-            if implementation is None or not hasattr(implementation, f"{hookspecs.PROJECT}_impl"):
-                continue
-            offers = implementation()
+    def _collect(self, plugin: object, offered: list[Entry], before: list[Entry]) -> None:
+        others = [other for other in self._pluggy.get_plugins() if other is not plugin]
+        calls = [
+            (hook, kind, offers)
+            for hook, kind in HOOKS.items()
+            for offers in self._pluggy.subset_hook_caller(hook, others)()
+        ]
+        for hook, kind, offers in calls:
             if offers is not None and (
                 isinstance(offers, Entry) or not isinstance(offers, Iterable)
             ):
@@ -314,10 +379,8 @@ class PluginManager:
                     f"{kind.__name__} objects"
                 )
             for entry in offers or ():
-                self._check_entry(hook, kind, entry, offered)
+                self._check_entry(hook, kind, entry, [*before, *offered])
                 offered.append(entry)
-        if not offered:
-            raise PluginError("it offers nothing; implement " + " or ".join(HOOKS))
 
     def _check_entry(self, hook: str, kind: type[Entry], entry: Any, offered: list[Entry]) -> None:
         if not isinstance(entry, kind):
@@ -336,6 +399,10 @@ class PluginManager:
     def _trace(self, message: str) -> None:
         if _set("FSFRAME_TRACE", self._environ):
             print(f"fsframe plugins: {message}", file=sys.stderr, flush=True)
+
+
+def _rest(hook: str) -> str:
+    return hook.removeprefix(f"{hookspecs.PROJECT}_")
 
 
 def _in_chains(*entries: Entry) -> bool:

@@ -6,6 +6,7 @@ from fsframe.chain import Chain
 from fsframe.classifier import FittedOnColumns
 from fsframe.dataset import Dataset
 from fsframe.errors import DataError, RequestError
+from fsframe.registry import preferring
 from fsframe.run import Run
 from fsframe.store import RunRecord
 
@@ -39,7 +40,8 @@ def refit(record: RunRecord, training: Dataset, classifier: str = "") -> FittedO
             f"{training.name!r} is not the table the run was made on (SHA-256 "
             f"{training.sha256[:12]}…, not {record.data.sha256[:12]}…); give that table"
         )
-    chain = Chain.parse(record.chain)
+    with preferring(record.providers()):
+        chain = Chain.parse(record.chain)
     if chain.classifier is None and not classifier:
         raise RequestError(
             f"the chain `{record.chain}` does not end with a classifier; name one, such as "

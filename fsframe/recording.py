@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import platform
 from collections.abc import Iterator
@@ -13,9 +14,10 @@ import numpy as np
 from fsframe.chain import Chain, StageResult, registry_of_class
 from fsframe.checkpoints import Checkpoint, Manifest, Unit
 from fsframe.checkpoints.fingerprints import call_name
-from fsframe.checkpoints.manifest import release, software
+from fsframe.checkpoints.manifest import providers, release, software
 from fsframe.checkpoints.selections import pack_selections, unpack_selections
 from fsframe.dataset import Dataset
+from fsframe.numerics import fingerprint
 from fsframe.run import Run
 from fsframe.selection import Selection
 from fsframe.store import DataRecord, RunRecord, StageRecord, check_destination, write_run
@@ -33,6 +35,7 @@ def record_run(
     *,
     overwrite: bool = False,
     restart: bool = False,
+    mixed: bool = False,
     source: str = "",
     command: str = "",
 ) -> RunRecord:
@@ -54,9 +57,16 @@ def record_run(
     if out is None:
         return _recorded(chain, data, run, source, command)
     # Once and for all: a plugin may change the current folder.
-    target = check_destination(out, overwrite=overwrite)
+    target = check_destination(out, overwrite=overwrite, apart_from=[source] if source else [])
     checkpoint = run.checkpoint or open_checkpoint(
-        chain, data, run.entropy, target, overwrite=overwrite, restart=restart, command=command
+        chain,
+        data,
+        run.entropy,
+        target,
+        overwrite=overwrite,
+        restart=restart,
+        mixed=mixed,
+        command=command,
     )
     with checkpoint:
         surroundings = attrs.evolve(run, checkpoint=checkpoint)
@@ -88,12 +98,15 @@ def open_checkpoint(
     *,
     overwrite: bool = False,
     restart: bool = False,
+    mixed: bool = False,
     **request: str,
 ) -> Checkpoint:
     """The open checkpoint of the run that shall end in `out`.
 
     Parameters
     ----------
+    mixed : bool
+        As in `Checkpoint.open`.
     request : str
         What `fsframe resume` needs to go on without being told again.
 
@@ -104,8 +117,9 @@ def open_checkpoint(
     """
     if overwrite:
         request["overwrite"] = "yes"
+    request["providers"] = json.dumps(providers(str(chain)))
     manifest = Manifest.of(chain, data, seed, request)
-    return Checkpoint.open(out, manifest, restart=restart, overwrite=overwrite)
+    return Checkpoint.open(out, manifest, restart=restart, overwrite=overwrite, mixed=mixed)
 
 
 def _recorded(chain: Chain, data: Dataset, run: Run, source: str, command: str) -> RunRecord:
@@ -115,6 +129,8 @@ def _recorded(chain: Chain, data: Dataset, run: Run, source: str, command: str) 
         stages.append(_stage_record(result))
         if result.selection is not None:
             selected, scores = result.selection.selected, result.selection.scores
+    mixed = "; ".join([] if run.checkpoint is None else run.checkpoint.mixed)
+    said = (f"computed in parts whose last bits may differ: {mixed}",) if mixed else ()
     return RunRecord(
         chain=str(chain),
         data=DataRecord.from_dataset(data, source),
@@ -124,10 +140,14 @@ def _recorded(chain: Chain, data: Dataset, run: Run, source: str, command: str) 
         seed=run.entropy,
         command=command,
         fsframe_version=release("fsframe"),
-        warnings=data.warnings,
-        environment=environment()
-        | _plugins(chain)
-        | ({"reading": dict(data.reading)} if data.reading else {}),
+        warnings=(*data.warnings, *said),
+        environment={
+            **environment(),
+            **_plugins(chain),
+            "providers": providers(str(chain)),
+            **({"reading": dict(data.reading)} if data.reading else {}),
+            **({"mixed": mixed} if mixed else {}),
+        },
     )
 
 
@@ -195,6 +215,6 @@ def _plugins(chain: Chain) -> dict[str, str]:
 
 
 def environment() -> dict[str, Any]:
-    """Versions of the interpreter and the libraries, and the platform, for the run file."""
+    """Versions of interpreter and libraries, platform and numeric fingerprint, for the run file."""
     found = {"python": platform.python_version(), "platform": platform.platform()}
-    return found | {name: release(name) for name in _LIBRARIES}
+    return found | {name: release(name) for name in _LIBRARIES} | dict(fingerprint())

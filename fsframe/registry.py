@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import sys
 import traceback
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextvars import ContextVar
 from importlib import import_module
 from typing import Any
 
 import attrs
 
 from fsframe.entries import ClassifierEntry, Entry, SelectorEntry, StabilityMetricEntry
-from fsframe.errors import PluginError, RequestError, one_line
+from fsframe.errors import PluginError, PluginWarning, RequestError, one_line
 from fsframe.importing import strangers_import
 from fsframe.manager import LoadedPlugin, PluginManager
 from fsframe.suggest import did_you_mean
@@ -21,6 +26,7 @@ __all__ = [
     "classifiers",
     "default_manager",
     "find_offer",
+    "preferring",
     "selectors",
     "stability_metrics",
 ]
@@ -30,8 +36,8 @@ __all__ = [
 class Offer:
     """An entry together with who offers it.
 
-    `name` is how to ask for it without doubt: the entry's name, or ``provider/name`` where two
-    plugins contest it.
+    `name` is how to ask for it without doubt: the entry's name, or ``provider/name`` where the name
+    alone means a bundled method, or may mean that of several strangers.
     """
 
     name: str
@@ -40,8 +46,8 @@ class Offer:
 
     @property
     def provider(self) -> str:
-        """The name of the plugin that offers it."""
-        return self.plugin.name
+        """Who offers it: a bundled plugin, or a stranger's distribution."""
+        return self.plugin.provider
 
     @property
     def version(self) -> str:
@@ -102,12 +108,11 @@ class Registry(Mapping[str, Any]):
             if isinstance(entry, self._kind)
         ]
         names = [entry.name for entry, _ in found]
-        offers = [
-            Offer(
-                name=e.name if names.count(e.name) == 1 else f"{p.name}/{e.name}", entry=e, plugin=p
-            )
-            for e, p in found
-        ]
+        offers = []
+        for entry, plugin in found:
+            plain = plugin.source.bundled or names.count(entry.name) == 1
+            name = entry.name if plain else f"{plugin.provider}/{entry.name}"
+            offers.append(Offer(name=name, entry=entry, plugin=plugin))
         return tuple(sorted(offers, key=lambda offer: offer.name))
 
     def matching(self, name: str) -> tuple[Offer, ...]:
@@ -133,10 +138,10 @@ class Registry(Mapping[str, Any]):
         """Why `name` cannot be used, where a plugin that is not loaded is known to own it."""
         provider, slash, plain = name.rpartition("/")
         for plugin in self._manager().plugins():
-            if plugin.status == "loaded" or (slash and plugin.name != provider):
+            if plugin.status == "loaded" or (slash and plugin.provider != provider):
                 continue
             offers_it = any(isinstance(e, self._kind) and e.name == plain for e in plugin.entries)
-            if offers_it or plugin.name == provider:
+            if offers_it or plugin.provider == provider:
                 return PluginError(
                     f"the {self._kind.kind} {plain!r} belongs to the plugin {plugin.name!r}, "
                     f"which is {plugin.status}: {plugin.reason}. `fsframe plugins` shows all"
@@ -149,7 +154,7 @@ class Registry(Mapping[str, Any]):
 
     def __getitem__(self, name: str) -> Any:
         offer = self.offer(name)
-        key = f"{offer.provider}/{offer.entry.name}"
+        key = f"{offer.plugin.name}/{offer.entry.name}"
         if key not in self._classes:
             self._classes[key] = self._import(offer)
         return self._classes[key]
@@ -212,6 +217,8 @@ def find_offer(name: str, *registries: Registry) -> tuple[Registry, Offer]:
         If several plugins offer it, or one that is blocked or has failed does, or may.
     """
     found = [(registry, offer) for registry in registries for offer in registry.matching(name)]
+    if len(found) > 1 and "/" not in name:
+        found = _settled(name, found)
     if len(found) == 1:
         return found[0]
     plain = name.rpartition("/")[2]
@@ -237,13 +244,71 @@ def find_offer(name: str, *registries: Registry) -> tuple[Registry, Offer]:
     )
 
 
+_Found = list[tuple[Registry, Offer]]
+
+
+def _settled(name: str, found: _Found) -> _Found:
+    """Which of several offers a plain name means: that of a record, the bundled one, a preference.
+
+    The names of bundled methods cannot be taken; that somebody else offers one is told once.
+    """
+    provider = _recorded.get().get(name)
+    of_record = [each for each in found if each[1].provider == provider]
+    if of_record:
+        return of_record
+    bundled = [each for each in found if each[1].plugin.source.bundled]
+    if bundled:
+        others = sorted(offer.provider for _, offer in found if not offer.plugin.source.bundled)
+        if others:
+            _tell_once(
+                f"{name!r} is the bundled {bundled[0][1].entry.kind}; that of {others[0]} is "
+                f"`{others[0]}/{name}`"
+            )
+        return bundled
+    wanted = {word.strip() for word in os.environ.get("FSFRAME_PREFER", "").split(",")}
+    chosen = [each for each in found if f"{each[1].provider}/{name}" in wanted]
+    return chosen or found
+
+
+_recorded: ContextVar[Mapping[str, str]] = ContextVar("recorded", default={})  # noqa: B039
+
+
+@contextlib.contextmanager
+def preferring(providers: Mapping[str, str]) -> Iterator[None]:
+    """Plain names mean what these providers offer, as they did when a run was recorded.
+
+    Parameters
+    ----------
+    providers : mapping of str to str
+        From names of methods to their providers. Other names mean what they always mean.
+    """
+    token = _recorded.set(dict(providers))
+    try:
+        yield
+    finally:
+        _recorded.reset(token)
+
+
+_told: set[str] = set()
+
+
+def _tell_once(text: str) -> None:
+    processes = sys.modules.get("multiprocessing")
+    # Workers look up the same names; the process that they work for has told it.
+    is_worker = processes is not None and processes.parent_process() is not None
+    if text not in _told and not is_worker:
+        _told.add(text)
+        warnings.warn(text, PluginWarning, stacklevel=4)
+
+
 def _contested(name: str, offers: Sequence[Offer]) -> PluginError:
     kinds = " or ".join(sorted({offer.entry.kind for offer in offers}))
     ways = " or ".join(sorted(f"{offer.provider}/{name}" for offer in offers))
-    owners = " and ".join(
-        sorted(f"{o.provider} ({o.plugin.source.distribution} {o.version})" for o in offers)
+    owners = " and ".join(sorted(f"{o.provider} {o.version}" for o in offers))
+    return PluginError(
+        f"the {kinds} {name!r} is offered by {owners}; say which: {ways} (FSFRAME_PREFER says it "
+        "for good)"
     )
-    return PluginError(f"the {kinds} {name!r} is offered by {owners}; say which: {ways}")
 
 
 _manager: PluginManager | None = None

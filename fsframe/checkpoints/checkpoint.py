@@ -12,12 +12,14 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
+import attrs
 import numpy as np
 
 from fsframe.checkpoints.lock import FolderLock
 from fsframe.checkpoints.manifest import NAMES, Manifest
 from fsframe.checkpoints.unit_files import Place, Unit, read_index, read_unit, unit_file
 from fsframe.errors import StoreError
+from fsframe.numerics import numeric_differences
 from fsframe.store import check_destination, place_file
 
 __all__ = ["Checkpoint", "units_folder"]
@@ -60,6 +62,7 @@ class Checkpoint:
         self.out = out
         self.folder = units_folder(out)
         self.notes: list[str] = []
+        self.mixed: list[str] = []
         self._lock = lock
         self._every = every
         self._places: dict[str, dict[Unit, Place]] = {}
@@ -80,6 +83,7 @@ class Checkpoint:
         *,
         restart: bool = False,
         overwrite: bool = False,
+        mixed: bool = False,
         every: float = 0.2,
     ) -> Checkpoint:
         """The checkpoint of the run that shall end in `out`, with the units of an earlier attempt.
@@ -94,6 +98,9 @@ class Checkpoint:
             Whether to throw the units of an earlier attempt away.
         overwrite : bool
             Whether a file at `out` may be replaced in the end.
+        mixed : bool
+            Whether units may be of another numeric fingerprint (`fsframe.numerics`); then `mixed`
+            of the checkpoint says in what they differ from what is computed now.
 
         Raises
         ------
@@ -106,7 +113,7 @@ class Checkpoint:
         try:
             if restart:
                 checkpoint._remove_units()
-            checkpoint._adopt(manifest)
+            checkpoint._adopt(manifest, mixed)
         except BaseException:
             checkpoint._abandon()
             raise
@@ -131,7 +138,7 @@ class Checkpoint:
                     raise
         raise StoreError(f"cannot take {folder}: it keeps coming and going; try again")
 
-    def _adopt(self, manifest: Manifest) -> None:
+    def _adopt(self, manifest: Manifest, mixed: bool) -> None:
         numbered = dict(self._unit_files())
         try:
             found = Manifest.of_folder(self.folder)
@@ -141,14 +148,11 @@ class Checkpoint:
             found = None
             self._remove_manifests()
         if found is not None:
-            reasons = found.differences(manifest)
+            reasons = found.differences(manifest, mixed=mixed)
             if reasons:
-                raise StoreError(
-                    f"{self.folder} holds an unfinished run that this one cannot go on from: "
-                    f"{'; '.join(reasons)}. Finish it (fsframe resume {self.out}), choose another "
-                    "run file (--out), or throw it away (--restart, restart=True)"
-                )
+                raise self._of_another_run(reasons, found.differences(manifest, mixed=True))
             self._mend_manifests(found)
+            self._mix(found, manifest, max(numbered, default=0))
         elif numbered:
             raise self._of_nothing("its manifest is gone, and so is the copy of it", numbered)
         else:
@@ -187,6 +191,37 @@ class Checkpoint:
         # The manifest itself goes last: units without one would be of no known run.
         for name in reversed(NAMES):
             _remove(self.folder / name)
+
+    def _of_another_run(self, reasons: list[str], others: list[str]) -> StoreError:
+        if others:
+            ways = f"Finish it (fsframe resume {self.out}), choose another run file (--out)"
+        else:
+            ways = (
+                "Its last bits may differ from what this process computes. Go on where it was "
+                "begun, or accept results of both in one run file, which then says so (--mixed, "
+                "mixed=True)"
+            )
+        return StoreError(
+            f"{self.folder} holds an unfinished run that this one cannot go on from: "
+            f"{'; '.join(reasons)}. {ways}, or throw it away (--restart, restart=True)"
+        )
+
+    def _mix(self, found: Manifest, manifest: Manifest, last: int) -> None:
+        """Keep in the manifest which files of units are of which numeric fingerprint."""
+        now = dict(manifest.numerics)
+        earlier = found.earlier
+        if found.numerics and dict(found.numerics) != now:
+            # A process that left no units has mixed nothing.
+            if last > (earlier[-1][0] if earlier else 0):
+                earlier = (*earlier, (last, found.numerics))
+            joint = attrs.evolve(found, numerics=now, software=manifest.software, earlier=earlier)
+            # Each file is replaced whole, the copy first: one of the two is always sound.
+            for name in reversed(NAMES):
+                joint.write(self.folder / name)
+        for _, numerics in earlier:
+            self.mixed += [
+                each for each in numeric_differences(numerics, now) if each not in self.mixed
+            ]
 
     def _unit_files(self) -> Iterator[tuple[int, Path]]:
         try:

@@ -18,14 +18,15 @@ import attrs
 
 from fsframe.errors import StoreError
 from fsframe.grammar import parse_stages
-from fsframe.registry import classifiers, find_offer, selectors
+from fsframe.numerics import NUMERIC_LIBRARIES, fingerprint, numeric_differences
+from fsframe.registry import Offer, classifiers, find_offer, selectors
 from fsframe.store import place_file, printable
 
 if TYPE_CHECKING:
     from fsframe.chain import Chain
     from fsframe.dataset import Dataset
 
-__all__ = ["NAMES", "Manifest", "release", "software"]
+__all__ = ["NAMES", "Manifest", "providers", "release", "software"]
 
 NAMES = ("manifest", "manifest-copy")
 """What the manifest of a folder and its copy are called."""
@@ -33,6 +34,10 @@ _HEAD = re.compile(rb"fsframe-unfinished 1\nsha256 ([0-9a-f]{64})\n")
 _MOST_BYTES = 1 << 24
 # Libraries whose releases may change the last bits of a result.
 _LIBRARIES = ("fsframe", "numpy", "scipy", "numba")
+
+
+def _earlier(value: Any) -> tuple[tuple[int, Mapping[str, str]], ...]:
+    return tuple((int(last), _mapping(numerics)) for last, numerics in value)
 
 
 def _mapping(value: Mapping[str, str]) -> Mapping[str, str]:
@@ -55,6 +60,11 @@ class Manifest:
     request : mapping of str to str
         How the run was asked for: where the table was read from and how, the memory bound, the
         command. Enough to go on without being told again; none of it changes the result.
+    numerics : mapping of str to str
+        `fsframe.numerics.fingerprint` of the process that wrote the latest units.
+    earlier : tuple of (int, mapping)
+        Of a mixed run: the number of the last file of units, and the fingerprint, of each process
+        before it that had another one.
     """
 
     chain: str
@@ -62,6 +72,8 @@ class Manifest:
     sha256: str
     software: Mapping[str, str] = attrs.field(converter=_mapping)
     request: Mapping[str, str] = attrs.field(factory=dict, converter=_mapping)
+    numerics: Mapping[str, str] = attrs.field(factory=dict, converter=_mapping)
+    earlier: tuple[tuple[int, Mapping[str, str]], ...] = attrs.field(default=(), converter=_earlier)
 
     @classmethod
     def of(
@@ -74,10 +86,14 @@ class Manifest:
             sha256=data.sha256,
             software=software(chain),
             request=request or {},
+            numerics=fingerprint(),
         )
 
-    def differences(self, other: Manifest) -> list[str]:
+    def differences(self, other: Manifest, *, mixed: bool = False) -> list[str]:
         """Why units of this run cannot serve the `other` one; nothing if they can.
+
+        With `mixed`, another numeric fingerprint is no reason; without, one that this run has been
+        gone on with before is none either.
 
         >>> a = Manifest(chain="mim", seed=0, sha256="ab", software={"numpy": "2.1"})
         >>> a.differences(attrs.evolve(a, seed=7, request={"command": "again"}))
@@ -92,7 +108,14 @@ class Manifest:
             )
         if self.seed != other.seed:
             found.append(f"its seed is {self.seed}, not {other.seed}")
+        known = bool(self.numerics and other.numerics)
+        accepted = mixed or any(dict(other.numerics) == dict(each) for _, each in self.earlier)
+        if known and not accepted:
+            changed = numeric_differences(self.numerics, other.numerics)
+            found += [f"it was begun with {printable(text)}" for text in changed]
         for name in sorted({*self.software, *other.software}):
+            if name in NUMERIC_LIBRARIES and (known or mixed):
+                continue
             mine, theirs = (m.software.get(name, "absent") for m in (self, other))
             # Plugins that only one of two different chains uses tell nothing new.
             if mine != theirs and not (self.chain != other.chain and "absent" in (mine, theirs)):
@@ -108,12 +131,16 @@ class Manifest:
                 "sha256": self.sha256,
                 "software": dict(self.software),
                 "request": dict(self.request),
+                "numerics": dict(self.numerics),
+                "earlier": [[last, dict(numerics)] for last, numerics in self.earlier],
             },
             indent=1,
             ensure_ascii=False,
         ).encode()
         digest = hashlib.sha256(body).hexdigest()
-        place_file(path, f"fsframe-unfinished 1\nsha256 {digest}\n".encode() + body)
+        content = f"fsframe-unfinished 1\nsha256 {digest}\n".encode() + body
+        # Who writes holds the lock of the folder.
+        place_file(path, content, overwrite=True)
 
     @classmethod
     def read(cls, path: Path) -> Manifest:
@@ -172,7 +199,9 @@ class Manifest:
             raise ValueError("its seed is not a whole number")
         if not all(isinstance(found[name], str) for name in ("chain", "sha256")):
             raise ValueError("its chain or its digest is not text")
-        return cls(**{field.name: found[field.name] for field in attrs.fields(cls)})
+        # Manifests of earlier releases do not have these.
+        values = {"numerics": {}, "earlier": (), **found}
+        return cls(**{field.name: values[field.name] for field in attrs.fields(cls)})
 
 
 def software(chain: Chain | str) -> dict[str, str]:
@@ -182,9 +211,14 @@ def software(chain: Chain | str) -> dict[str, str]:
     a `base` too.
     """
     found = {name: release(name) for name in ("python", *_LIBRARIES)}
-    for name, offered in _providers(str(chain)):
-        found[f"plugin {name}"] = offered
+    for _, offer in _offers(str(chain)):
+        found[f"plugin {offer.provider}"] = offer.version
     return found
+
+
+def providers(text: str) -> dict[str, str]:
+    """Who offers each method of a chain, those within a `base` too, by the name asked for."""
+    return {name: offer.provider for name, offer in _offers(text)}
 
 
 @cache
@@ -201,11 +235,11 @@ def release(name: str) -> str:
         return "absent"
 
 
-def _providers(text: str) -> Iterator[tuple[str, str]]:
-    """Name and version of each stage's plugin; by text, since a base may hold sets to tune."""
+def _offers(text: str) -> Iterator[tuple[str, Offer]]:
+    """Each stage's name and offer; by text, since a base may hold sets to tune."""
     for stage in parse_stages(text):
         _, offer = find_offer(stage.name, selectors, classifiers)
-        yield offer.provider, offer.version
+        yield stage.name, offer
         for key in ("base", "classifier"):
             if stage.params.get(key):
-                yield from _providers(stage.params[key])
+                yield from _offers(stage.params[key])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from collections.abc import Sequence
 
 import click
@@ -13,7 +14,7 @@ from fsframe.cli.lazy import LazyGroup
 from fsframe.cli.saying import say, say_error
 from fsframe.cli.tracebacks import begin, told_traceback, traceback_option
 from fsframe.cli.written import written_words
-from fsframe.errors import FsframeError, StoreError, one_line
+from fsframe.errors import FsframeError, PluginWarning, StoreError, one_line
 from fsframe.lasting_stream import LastingStream, occupy_standard_streams
 
 __all__ = ["cli", "main"]
@@ -76,9 +77,26 @@ def main(arguments: Sequence[str] | None = None) -> None:
     sys.exit(_run(arguments))
 
 
+_formatted = warnings.formatwarning
+
+
+def _remark(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    line: str | None = None,
+) -> str:
+    """A warning of fsframe's own as a note, without the line of code that it came from."""
+    if issubclass(category, PluginWarning):
+        return f"note: {message}\n"
+    return _formatted(message, category, filename, lineno, line)
+
+
 def _run(arguments: Sequence[str] | None) -> int:
     occupy_standard_streams()
     speak_any_encoding()
+    warnings.formatwarning = _remark
     begin()
     talk = sys.stderr
     # Who listens to progress and remarks may leave; the run goes on.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import click
@@ -13,7 +12,7 @@ from fsframe.cli.reading_options import (
     reading_arguments,
     stored_reading,
 )
-from fsframe.cli.run_file import find_run
+from fsframe.cli.run_file import find_run, is_stdout
 from fsframe.cli.saying import say
 from fsframe.errors import RequestError
 
@@ -23,7 +22,7 @@ __all__ = ["apply"]
 @click.command()
 @click.argument("run", type=click.Path())
 @click.argument("words", nargs=-1, required=True, metavar="on DATA")
-@click.option("-o", "--out", metavar="FILE", required=True, help="Where to write the table.")
+@click.option("-o", "--out", metavar="FILE", required=True, help="Where to write; - is stdout.")
 @click.option(
     "--top", type=click.IntRange(min=1), help="Only the best so many of the kept features."
 )
@@ -59,26 +58,33 @@ def apply(
       fsframe apply examples/parkinsons.immigrate-npfs.h5 on examples/parkinsons.csv -o reduced.csv
     """
     from fsframe.cli.text_table import counted
-    from fsframe.reading import read_table, write_reduced
+    from fsframe.reading import read_table, reduced_text, write_reduced
     from fsframe.store import load_run
 
     if len(words) != 2 or words[0] != "on":
         raise RequestError("say which table: fsframe apply RUN.h5 on DATA -o OUT.csv")
-    record = load_run(find_run(run))
+    path = find_run(run)
+    record = load_run(path)
     names = record.selected_names[:top]
     if not names:
         raise RequestError(f"{run} kept no feature; there is nothing to reduce a table to")
     form = {**stored_reading(record), **reading_arguments(**reading)}
     table = read_table(words[1], **{key: form[key] for key in TABLE_FORM if key in form})
     further = [part.strip() for part in keep.split(",") if part.strip()] if keep else []
+    label = record.data.label or None
+    if is_stdout(out):
+        text = reduced_text(table, names, label=label, keep=further, defuse=defuse)
+        click.echo(text, nl=False)
+        return
     written = write_reduced(
-        Path(out),
+        out,
         table,
         names,
-        label=record.data.label or None,
+        label=label,
         keep=further,
         overwrite=overwrite,
         defuse=defuse,
+        apart_from=[path],
     )
     if not quiet:
         say(

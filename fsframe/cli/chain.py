@@ -36,7 +36,7 @@ __all__ = ["chain"]
     type=click.IntRange(min=0),
     default=0,
     show_default=True,
-    help="Equal seed, equal bits.",
+    help="Equal seed, equal bits on the same kind of processor.",
 )
 @click.option("--overwrite", is_flag=True, help="Replace the run file if it is there.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
@@ -120,7 +120,7 @@ def _run_on(parsed: Chain, *, data: str, **options: Any) -> None:
     if not options["no_out"]:
         names = [stage.name for stage in parsed.stages]
         out = Path(options["out"]) if options["out"] else run_path(path, names)
-    found = None if out is None else likely_answer(out, parsed, options)
+    found = None if out is None else likely_answer(out, parsed, options, path)
     talk = Talk(quiet=options["quiet"], events=options["events"] == "json")
     table = read_data(str(path), **options)
     for warning in table.warnings:

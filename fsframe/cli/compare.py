@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fsframe.cli.comparison_display import (
+    CSV_NAMES,
     comparison_lines,
     comparison_object,
     csv_lines,
@@ -27,8 +28,11 @@ if TYPE_CHECKING:
     from fsframe.evaluation.comparison import Cell, Comparison
     from fsframe.evaluation.cross_validation import CrossValidation
     from fsframe.executors import Engine
+    from fsframe.store import RunRecord
 
 __all__ = ["compare"]
+
+_RESULTS = ("results.csv", "results.h5")
 
 
 @click.command()
@@ -90,10 +94,18 @@ def compare(words: tuple[str, ...], **options: Any) -> None:
     methods = methods_of(chains, **{k: v for k, v in protocol.items() if v is not None})
     found_paths = [find_table(path) for path in paths]
     # Paths once and for all: a plugin may change the current folder.
+    folder = Path(os.path.abspath(options["out"])) if options["out"] else None
+    own = [] if folder is None else [folder / name for name in _RESULTS]
     csv_out = None
     if options["csv_out"]:
-        csv_out = check_destination(options["csv_out"], overwrite=options["overwrite"])
-    folder = Path(os.path.abspath(options["out"])) if options["out"] else None
+        others = [*found_paths, *own]
+        csv_out = check_destination(
+            options["csv_out"], overwrite=options["overwrite"], apart_from=others
+        )
+    for made in own if folder is not None and folder.is_dir() else ():
+        check_destination(made, overwrite=True, apart_from=found_paths)
+    if folder is not None:
+        _check_own(folder / _RESULTS[0])
     tables = _read_all(methods, found_paths, options)
     _check_names(tables)
     if folder is not None:
@@ -103,8 +115,8 @@ def compare(words: tuple[str, ...], **options: Any) -> None:
     with open_engine(*asked) as engine:
         for table in tables:
             for method in methods:
-                chain, others = _as_chain(method), _held(tables) - _held([table])
-                shares_of(chain, table, options["memory"], engine, beside=others)
+                chain, beside = _as_chain(method), _held(tables) - _held([table])
+                shares_of(chain, table, options["memory"], engine, beside=beside)
         cells = [
             [
                 _cell(
@@ -149,6 +161,18 @@ def _make(folder: Path) -> None:
     except OSError as error:
         reason = "it is not a folder" if folder.exists() else error.strerror or str(error)
         raise StoreError(f"cannot make {folder}: {reason}; choose another --out") from error
+
+
+def _check_own(results: Path) -> None:
+    """Refuse to replace a table of this name that an earlier call has not written."""
+    if not results.is_file():
+        return
+    with open(results, "rb") as file:
+        if file.readline(200).strip() != CSV_NAMES.encode():
+            raise StoreError(
+                f"{results} is there and is not of an earlier comparison; move it away, or choose "
+                "another folder with --out"
+            )
 
 
 def _check_names(tables: Sequence[Dataset]) -> None:
@@ -200,6 +224,8 @@ def _cell(
     chain = _as_chain(method)
     path = None if folder is None else folder / f"{table.name}.{_slug(str(method.base))}.h5"
     record = None if path is None else _finished(path, chain, table, options["seed"])
+    if record is not None and not options["mixed"]:
+        _check_numerics(path, record)
     if record is None:
         read_from, source = place
         # The run files are this command's own: --overwrite is for the tables of results.
@@ -264,6 +290,25 @@ def _finished(path: Path, chain: Any, table: Dataset, seed: int) -> Any:
     return record
 
 
+def _check_numerics(path: Path | None, record: RunRecord) -> None:
+    """Refuse a finished run whose last bits may not be those of the runs that it is compared with.
+
+    Raises
+    ------
+    StoreError
+        Saying in what it differs.
+    """
+    from fsframe.numerics import fingerprint, numeric_differences
+
+    changed = numeric_differences(record.environment, fingerprint())
+    if changed:
+        raise StoreError(
+            f"{path} was computed with {'; '.join(changed)}; its last bits may differ from what "
+            "this process computes. Compare where it was begun, choose another folder with --out, "
+            "or accept both (--mixed)"
+        )
+
+
 def _write(
     result: Comparison,
     cells: Sequence[Sequence[Cell]],
@@ -279,5 +324,6 @@ def _write(
         place_file(csv_out, text.encode(), overwrite=overwrite)
     if folder is not None:
         # These two are made from the run files beside them, anew at every call.
-        place_file(folder / "results.csv", text.encode(), overwrite=True)
-        place_file(folder / "results.h5", hdf5_image(result, cells), overwrite=True)
+        contents = (text.encode(), hdf5_image(result, cells))
+        for name, content in zip(_RESULTS, contents, strict=True):
+            place_file(folder / name, content, overwrite=True)

@@ -12,12 +12,15 @@ from fsframe.reading.formulas import defused
 if TYPE_CHECKING:
     from fsframe.evaluation.comparison import Cell, Comparison
 
-__all__ = ["comparison_lines", "comparison_object", "csv_lines", "hdf5_image"]
+__all__ = ["CSV_NAMES", "comparison_lines", "comparison_object", "csv_lines", "hdf5_image"]
+
+CSV_NAMES = "data,chain,accuracy,standard_error,features_kept,stability,seconds"
+"""The first line of the table of results."""
 
 
 def csv_lines(result: Comparison) -> Iterator[str]:
     """The table of results, one line per table and chain."""
-    yield "data,chain,accuracy,standard_error,features_kept,stability,seconds"
+    yield CSV_NAMES
     for d, data in enumerate(result.data):
         for c, chain in enumerate(result.chains):
             values = [

@@ -234,4 +234,5 @@ def _absence(stage: StageRecord) -> str:
     from fsframe.registry import classifiers, selectors
 
     registry = classifiers if stage.kind == "classifier" else selectors
-    return "" if stage.name in registry else ", not available here"
+    plain = stage.name.rpartition("/")[2]
+    return "" if f"{stage.provider}/{plain}" in registry else ", not available here"

@@ -20,25 +20,27 @@ if TYPE_CHECKING:
 __all__ = ["answer_of_this", "likely_answer"]
 
 
-def likely_answer(out: Path, chain: Chain, options: Mapping[str, Any]) -> RunRecord | None:
+def likely_answer(
+    out: Path, chain: Chain, options: Mapping[str, Any], table: Path
+) -> RunRecord | None:
     """The record at `out`, if all but the table is that of this command; None if nothing is there.
 
     Raises
     ------
     StoreError
-        If the file is of something else, or `out` cannot be written.
+        If the file is of something else, `out` cannot be written, or it is `table`.
     """
     from fsframe.store import check_destination, load_run
 
     if options["overwrite"] or options["restart"] or not out.is_file():
-        check_destination(out, overwrite=options["overwrite"])
+        check_destination(out, overwrite=options["overwrite"], apart_from=[table])
         return None
     try:
         record = load_run(out)
     except FsframeError:
         record = None
     if record is None or not _same_request(record, chain, options):
-        check_destination(out)
+        check_destination(out, apart_from=[table])
     return record
 
 

@@ -42,8 +42,8 @@ def new_plugin(name: str, out: str | None) -> None:
     taken = [*selectors.matching(name), *classifiers.matching(name)]
     if taken:
         click.echo(
-            f"note: {taken[0].provider} offers {name!r} already; with both installed, people must "
-            f"say which (`{name}/{name}`)",
+            f"note: {taken[0].provider} offers {name!r} already; with both installed, yours is "
+            f"`fsframe-{name}/{name}`",
             err=True,
         )
     for path, text in plugin_files(name).items():

@@ -25,7 +25,9 @@ def plugins(as_json: bool, traceback: bool) -> None:
 
     FSFRAME_PLUGINS=a,b loads only these, FSFRAME_BLOCK=a,b all but these; FSFRAME_STRICT=1 stops at
     the first that fails; FSFRAME_TRACE=1 tells each step; FSFRAME_IMPORT_TIMEOUT=60 gives imports
-    60 s each in place of 30.
+    60 s each in place of 30. A method is asked for by its name, or as DISTRIBUTION/NAME where a
+    bundled one or that of another plugin has the same name; FSFRAME_PREFER=DISTRIBUTION/NAME,…
+    settles the latter.
 
     \b
     Example:
@@ -38,11 +40,13 @@ def plugins(as_json: bool, traceback: bool) -> None:
         rows = [
             {
                 "name": plugin.name,
+                "provider": plugin.provider,
                 "distribution": plugin.source.distribution,
                 "version": plugin.source.version,
                 "target": plugin.source.target,
                 "status": plugin.status,
                 "reason": plugin.reason,
+                "notes": list(plugin.notes),
                 "entries": [entry.name for entry in plugin.entries],
             }
             for plugin in found
@@ -54,7 +58,7 @@ def plugins(as_json: bool, traceback: bool) -> None:
             plugin.name,
             f"{plugin.source.distribution} {plugin.source.version}",
             plugin.status,
-            plugin.reason or _number_of(plugin.entries),
+            "; ".join([plugin.reason or _number_of(plugin.entries), *plugin.notes]),
         ]
         for plugin in found
     ]

@@ -16,7 +16,7 @@ from fsframe.cli.reading_options import (
     reading_options,
     stored_reading,
 )
-from fsframe.cli.run_file import find_run
+from fsframe.cli.run_file import find_run, is_stdout
 from fsframe.cli.saying import say, say_lines
 from fsframe.errors import DataError, RequestError
 
@@ -35,7 +35,7 @@ __all__ = ["predict"]
 )
 @reading_options
 @click.option("--classifier", metavar="STAGE", default="", help="For a run without one.")
-@click.option("-o", "--out", metavar="FILE", help="Where to write. [default: the screen]")
+@click.option("-o", "--out", metavar="FILE", help="Where to write; - is stdout. [default: -]")
 @click.option(
     "--defuse/--no-defuse",
     default=True,
@@ -71,15 +71,18 @@ def predict(
 
     if len(words) != 2 or words[0] != "on":
         raise RequestError("say which table: fsframe predict RUN.h5 on DATA")
-    if out:
-        check_destination(out, overwrite=overwrite)
-    record = load_run(find_run(run))
+    path = find_run(run)
+    record = load_run(path)
     source = train or record.data.source
     if not train and not (source and Path(source).is_file()):
         raise DataError(
             f"the table the run was made on ({source or 'of unknown place'}) is not there; say "
             "where it is: --train DATA"
         )
+    out = None if out is not None and is_stdout(out) else out
+    used = [path, _file(source), _file(words[1])]
+    if out is not None:
+        check_destination(out, overwrite=overwrite, apart_from=used)
     given = reading_arguments(**reading)
     fitted = refit(record, _training(source, record, given), classifier)
     form = {**stored_reading(record), **given}
@@ -98,8 +101,18 @@ def predict(
         else:
             click.echo(text.getvalue(), nl=False)
         return
-    written = place_file(out, text.getvalue().encode(), overwrite=overwrite)
+    written = place_file(out, text.getvalue().encode(), overwrite=overwrite, apart_from=used)
     say(f"predictions: {written}")
+
+
+def _file(name: str) -> Path | None:
+    """The file of a table that may be named without its ending; None where there is none."""
+    from fsframe.reading import find_table
+
+    try:
+        return find_table(name)
+    except DataError:
+        return None
 
 
 def _training(source: str, record: RunRecord, reading: dict[str, Any]) -> Dataset:

@@ -112,10 +112,12 @@ def run_protocol(
     if not options["no_out"]:
         named = options["out"]
         out = Path(named) if named else run_path(path, [name, *(text.name for text in texts)])
-    found = None if out is None else likely_answer(out, chain, options)
+    found = None if out is None else likely_answer(out, chain, options, path)
+    used: list[str | Path | None] = [path, out]
     for written in also_written:
         if written is not None:
-            check_destination(written, overwrite=options["overwrite"])
+            check_destination(written, overwrite=options["overwrite"], apart_from=used)
+            used.append(written)
     talk = Talk(quiet=options["quiet"], events=options["events"] == "json")
     table = read_data(str(path), **options)
     for warning in table.warnings:

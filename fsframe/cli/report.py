@@ -31,6 +31,6 @@ def report(run: str, out: str | None, overwrite: bool) -> None:
 
     path = find_run(run)
     target = Path(out) if out else path.with_suffix(".html")
-    check_destination(target, overwrite=overwrite)
+    check_destination(target, overwrite=overwrite, apart_from=[path])
     page = report_page(load_run(path), path)
     say(f"report: {place_file(target, page.encode(), overwrite=overwrite)}")

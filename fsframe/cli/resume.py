@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shlex
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
 
 __all__ = ["resume"]
 
+_PREFER = "FSFRAME_PREFER"
+
 
 @click.command()
 @click.argument("run", type=click.Path())
@@ -36,8 +40,9 @@ def resume(run: str, **options: Any) -> None:
     """Go on with a run that was interrupted, from what it has finished.
 
     RUN is the run file that shall be there in the end. The chain, the seed and the table must be
-    those of the interrupted run, and so must the versions that could change a bit of the result;
-    the result is the same, bit by bit, as without the interruption. The engine may be another.
+    those of the interrupted run, and so must versions and processor where they could change a bit
+    of the result (--mixed accepts that); the result is the same, bit by bit, as without the
+    interruption. The engine may be another.
 
     Nothing is written but RUN and what this command names: what is left of an interrupted run may
     come from somebody else, and does not decide what is replaced.
@@ -69,7 +74,8 @@ def resume(run: str, **options: Any) -> None:
         _show(record, out, options["as_json"])
         return
     manifest = _manifest(folder)
-    csv_out = _also_asked(manifest, out, options)
+    used = [out, options["data"] or manifest.request.get("path")]
+    csv_out = _also_asked(manifest, out, options, used)
     options = {**options, "csv_out": None if csv_out is None else str(csv_out)}
     finished = _finished(out, manifest, overwrite=options["overwrite"])
     record = _go_on(out, manifest, options) if finished is None else finished
@@ -98,7 +104,9 @@ def _manifest(folder: Path) -> Manifest:
     return manifest
 
 
-def _also_asked(manifest: Manifest, out: Path, options: dict[str, Any]) -> Path | None:
+def _also_asked(
+    manifest: Manifest, out: Path, options: dict[str, Any], used: list[Any]
+) -> Path | None:
     """Where to write the table of folds: as this command says, or as the interrupted one did.
 
     The manifest is believed only where it can do no harm: for a new file that is named as such a
@@ -107,7 +115,9 @@ def _also_asked(manifest: Manifest, out: Path, options: dict[str, Any]) -> Path 
     from fsframe.store import check_destination
 
     if options["csv_out"]:
-        return check_destination(options["csv_out"], overwrite=options["overwrite"])
+        return check_destination(
+            options["csv_out"], overwrite=options["overwrite"], apart_from=used
+        )
     name = manifest.request.get("csv", "")
     if not name:
         return None
@@ -127,7 +137,7 @@ def _also_asked(manifest: Manifest, out: Path, options: dict[str, Any]) -> Path 
             f"as it is; say where the table of folds shall go (--csv FILE, with --overwrite to "
             "replace a file)"
         )
-    return check_destination(asked)
+    return check_destination(asked, apart_from=used)
 
 
 def _finished(out: Path, manifest: Manifest, *, overwrite: bool) -> RunRecord | None:
@@ -171,23 +181,47 @@ def _go_on(out: Path, manifest: Manifest, options: dict[str, Any]) -> RunRecord:
     table = read_data(path, **reading)
     memory = request.get("memory", "")
     begun = int(memory) if memory.isdecimal() else None
-    return run_chain(
-        Chain.parse(manifest.chain),
-        table,
-        out,
-        {
-            **options,
-            **reading,
-            "seed": manifest.seed,
-            "overwrite": options["overwrite"],
-            "memory": options["memory"] or begun,
-            "chosen_by": begun or 0,
-        },
-        talk=talk,
-        path=Path(path),
-        source=request.get("source", ""),
-        command=request.get("command", ""),
-    )
+    with _as_begun(request.get("providers", "{}")):
+        return run_chain(
+            Chain.parse(manifest.chain),
+            table,
+            out,
+            {
+                **options,
+                **reading,
+                "seed": manifest.seed,
+                "overwrite": options["overwrite"],
+                "memory": options["memory"] or begun,
+                "chosen_by": begun or 0,
+            },
+            talk=talk,
+            path=Path(path),
+            source=request.get("source", ""),
+            command=request.get("command", ""),
+        )
+
+
+@contextlib.contextmanager
+def _as_begun(text: str) -> Iterator[None]:
+    """Names mean the methods that they meant when the run was begun, in workers too.
+
+    Another plugin may have been installed since that offers one of them.
+    """
+    try:
+        found = json.loads(text)
+    except ValueError:
+        found = {}
+    items = found.items() if isinstance(found, dict) else ()
+    before = os.environ.get(_PREFER)
+    chosen = [f"{provider}/{name}" for name, provider in items]
+    os.environ[_PREFER] = ",".join([*chosen, *([before] if before else [])])
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[_PREFER]
+        else:
+            os.environ[_PREFER] = before
 
 
 def _stored_reading(text: str) -> dict[str, Any]:

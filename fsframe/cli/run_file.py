@@ -10,7 +10,7 @@ from fsframe.cli.saying import say
 from fsframe.errors import StoreError
 from fsframe.suggest import did_you_mean
 
-__all__ = ["find_run", "run_path"]
+__all__ = ["find_run", "is_stdout", "run_path"]
 
 _LONGEST = 100
 
@@ -42,6 +42,15 @@ def find_run(text: str) -> Path:
     folder = path.parent
     near = [str(found) for found in folder.glob("*.h5")] if folder.is_dir() else []
     raise StoreError(f"there is no run file {text!r}{did_you_mean(text, near)}")
+
+
+def is_stdout(path: str) -> bool:
+    """Whether a text table shall go to standard output.
+
+    >>> is_stdout("-"), is_stdout("/dev/stdout"), is_stdout("-.csv")
+    (True, True, False)
+    """
+    return path in ("-", "/dev/stdout", "/dev/fd/1")
 
 
 def run_path(data: Path, stages: Sequence[str]) -> Path:

@@ -109,6 +109,12 @@ _OPTIONS = (
     click.option(
         "--restart", is_flag=True, help="Throw away what an interrupted run of this file has left."
     ),
+    click.option(
+        "--mixed",
+        is_flag=True,
+        help="Go on with what was computed on another kind of processor, or with other versions "
+        "of the numerical libraries; the run file says so.",
+    ),
 )
 
 
@@ -210,10 +216,13 @@ def run_chain(
     from fsframe.executors import open_engine
     from fsframe.memory_shares import shares_of
     from fsframe.recording import open_checkpoint
+    from fsframe.store import check_destination
 
     memory, chosen_by = options.get("memory"), options.get("chosen_by")
     command = this_command() if command is None else command
     seed, overwrite = options.get("seed", 0), bool(options.get("overwrite"))
+    if out is not None:
+        check_destination(out, overwrite=overwrite, apart_from=[path])
     names = ("engine", "workers", "scheduler", "patience")
     asked = tuple(options.get(name) for name in names)
     with open_engine(*asked) if engine is None else contextlib.nullcontext(engine) as engine:
@@ -230,6 +239,7 @@ def run_chain(
                 out,
                 overwrite=overwrite,
                 restart=bool(options.get("restart")),
+                mixed=bool(options.get("mixed")),
                 path=os.path.abspath(path),
                 source=source,
                 command=command,

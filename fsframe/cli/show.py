@@ -26,11 +26,12 @@ def show(run: str, as_json: bool, csv_out: str | None, overwrite: bool) -> None:
     """
     from fsframe.cli.display import file_lines
     from fsframe.cli.protocol_display import protocol_csv, protocol_object
-    from fsframe.store import load_run
+    from fsframe.store import check_destination, load_run
 
     path = find_run(run)
     record = load_run(path)
     if csv_out is not None:
+        check_destination(csv_out, overwrite=overwrite, apart_from=[path])
         protocol_csv(record, Path(csv_out), overwrite=overwrite)
     if as_json:
         found = {

@@ -25,5 +25,8 @@ def verify(runs: tuple[str, ...]) -> None:
         path = find_run(run)
         record = load_run(path)
         say(f"{path}: sound")
+        mixed = record.environment.get("mixed")
+        if mixed:
+            say(f"  mixed: {mixed}")
         for name, digest in record.digests().items():
             say(f"  {digest}  {name}")

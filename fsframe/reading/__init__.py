@@ -10,17 +10,18 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from fsframe.reading.locate import find_table
-    from fsframe.reading.reduce import write_reduced
+    from fsframe.reading.reduce import reduced_text, write_reduced
     from fsframe.reading.table import Table, read_table
     from fsframe.reading.to_dataset import read
 
-__all__ = ["Table", "find_table", "read", "read_table", "write_reduced"]
+__all__ = ["Table", "find_table", "read", "read_table", "reduced_text", "write_reduced"]
 
 _HOMES = {
     "Table": "table",
     "find_table": "locate",
     "read": "to_dataset",
     "read_table": "table",
+    "reduced_text": "reduce",
     "write_reduced": "reduce",
 }
 

@@ -13,7 +13,7 @@ from fsframe.reading.formulas import defused, is_formula
 from fsframe.reading.table import Table, quoted
 from fsframe.store.atomic import check_destination, place_file
 
-__all__ = ["write_reduced"]
+__all__ = ["reduced_text", "write_reduced"]
 
 _SIGNS = {".csv": ",", ".tsv": "\t", ".tab": "\t", ".txt": None}
 
@@ -27,6 +27,7 @@ def write_reduced(
     keep: Sequence[str] = (),
     overwrite: bool = False,
     defuse: bool = False,
+    apart_from: Sequence[str | os.PathLike[str]] = (),
 ) -> Path:
     """The path of a text table that holds some columns of `table`, its rows and columns in order.
 
@@ -42,10 +43,12 @@ def write_reduced(
     keep : sequence of str
         Further columns that must be there, such as an identifier.
     overwrite : bool
-        Whether an existing file may be replaced.
+        Whether an existing file may be replaced; never that of `table`.
     defuse : bool
         Whether an apostrophe is put before cells that a spreadsheet would take for formulas
         (`fsframe.reading.formulas.is_formula`), names of columns too.
+    apart_from : sequence of paths
+        Other files that must not be replaced.
 
     Returns
     -------
@@ -66,19 +69,39 @@ def write_reduced(
     Cells are written as they were spelled. Only where the new file needs another delimiter (a table
     read from .csv and written to .tsv), or a cell is defused, are they quoted anew.
     """
+    used = [table.path, *apart_from]
+    check_destination(path, overwrite=overwrite, apart_from=used)
     sign, packed = _output_form(Path(path), table)
-    check_destination(path, overwrite=overwrite)
+    text = reduced_text(table, features, label=label, keep=keep, sign=sign, defuse=defuse)
+    content = text.encode()
+    # Without a time stamp equal tables give equal bytes.
+    content = gzip.compress(content, 6, mtime=0) if packed else content
+    return place_file(path, content, overwrite=overwrite, apart_from=used)
+
+
+def reduced_text(
+    table: Table,
+    features: Sequence[str],
+    *,
+    label: str | None = None,
+    keep: Sequence[str] = (),
+    sign: str | None = None,
+    defuse: bool = False,
+) -> str:
+    """What `write_reduced` writes, as text; `sign` stands between cells, that of `table` if None.
+
+    Raises
+    ------
+    DataError, RequestError
+        As `write_reduced` says.
+    """
     places = set(table.places([*features, *keep]))
     if label and label in table.names:
         places |= set(table.places([label]))
     if not places:
         raise RequestError("nothing to write: the run kept no feature")
-    text = "".join(_lines(table, sorted(places), sign, defuse))
-    content = text.encode()
-    # Without a time stamp equal tables give equal bytes.
-    return place_file(
-        path, gzip.compress(content, 6, mtime=0) if packed else content, overwrite=overwrite
-    )
+    sign = table.delimiter if sign is None else sign
+    return "".join(_lines(table, sorted(places), sign, defuse))
 
 
 def _output_form(path: Path, table: Table) -> tuple[str, bool]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -104,9 +104,11 @@ def _body(record: RunRecord, path: Path | None) -> Iterator[str]:
             for stage in record.stages
         ],
     )
-    yield '<p class="quiet">Digests: equal data, chain and seed give equal ones.</p>'
+    same = "Digests: equal data, chain and seed give equal ones on the same kind of processor."
+    yield f'<p class="quiet">{same}</p>'
     yield from _table(["part", "SHA-256"], [[k, v] for k, v in record.digests().items()])
-    versions = ", ".join(f"{k} {v}" for k, v in record.environment.items() if k != "reading")
+    plain = {k: v for k, v in record.environment.items() if not isinstance(v, Mapping)}
+    versions = ", ".join(f"{k} {v}" for k, v in plain.items())
     where = f"; run file {_safe(str(path))}" if path is not None else ""
     yield f'<p class="quiet">{_safe(versions)}{where}</p>'
 

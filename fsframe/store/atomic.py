@@ -5,15 +5,26 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
-from collections.abc import Callable
+import stat
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from fsframe.errors import StoreError
 
 __all__ = ["check_destination", "place_file"]
 
+_PathLike = str | os.PathLike[str]
+_KINDS = {
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+    stat.S_IFIFO: "a pipe",
+    stat.S_IFSOCK: "a socket",
+}
 
-def check_destination(path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
+
+def check_destination(
+    path: _PathLike, *, overwrite: bool = False, apart_from: Iterable[_PathLike | None] = ()
+) -> Path:
     """The file that `path` means, if it may be written; ask before long work, not after.
 
     Parameters
@@ -22,6 +33,9 @@ def check_destination(path: str | os.PathLike[str], *, overwrite: bool = False) 
         Where a file shall be; a symbolic link means the file it points to.
     overwrite : bool
         Whether an existing file may be replaced.
+    apart_from : paths
+        Files that are read for what is written, or written as well: never to be replaced, whatever
+        name or link leads to them. None and those that are not there do not matter.
 
     Returns
     -------
@@ -31,10 +45,19 @@ def check_destination(path: str | os.PathLike[str], *, overwrite: bool = False) 
     Raises
     ------
     StoreError
-        If the folder is missing or cannot be written to, a folder is in the way, or a file is there
-        and `overwrite` is false.
+        If the folder is missing or cannot be written to; a folder, a device, a pipe or one of
+        `apart_from` is in the way; or a file is there and `overwrite` is false.
     """
+    stream = _is_stream(path)
+    if stream:
+        raise StoreError(f"cannot write {os.fspath(path)}: it is {stream}; name a file")
     target = Path(os.path.realpath(path))
+    for other in apart_from:
+        if other is not None and _same_file(target, other):
+            raise StoreError(
+                f"cannot write {os.fspath(path)}: it is the same file as {os.fspath(other)}, which "
+                "this command uses too; name another file"
+            )
     folder = target.parent
     if not folder.is_dir():
         raise StoreError(f"cannot write {os.fspath(path)}: there is no folder {folder}")
@@ -56,6 +79,7 @@ def place_file(
     content: bytes,
     *,
     overwrite: bool = False,
+    apart_from: Iterable[_PathLike | None] = (),
     check: Callable[[Path], None] | None = None,
 ) -> Path:
     """The path of a file that now holds exactly `content`; at no moment does it hold less.
@@ -69,6 +93,8 @@ def place_file(
     overwrite : bool
         Whether an existing file may be replaced. If not, a file that appears while this one
         is being written is left alone too.
+    apart_from : paths
+        As in `check_destination`.
     check : callable, optional
         Called with the path of the written and synced sibling; what it raises stops the move.
 
@@ -87,7 +113,7 @@ def place_file(
     Killed at any point, the old file is as it was, or the new one is whole; at most a sibling
     ``.NAME.….partial`` is left (and an empty file of a new name where there are no hard links).
     """
-    target = check_destination(path, overwrite=overwrite)
+    target = check_destination(path, overwrite=overwrite, apart_from=apart_from)
     sibling = target.with_name(f".{target.name[:200]}.{os.getpid()}-{secrets.token_hex(4)}.partial")
     try:
         try:
@@ -110,6 +136,34 @@ def place_file(
             f"cannot write {target}: {reason}; free space or choose another place, then try again"
         ) from error
     return target
+
+
+def _is_stream(path: _PathLike) -> str:
+    """What a path is where a file cannot be moved into its place; empty where one can.
+
+    >>> _is_stream("-"), _is_stream("/dev/null"), _is_stream("table.csv")
+    ('a stream', 'a device', '')
+    """
+    # /dev/stdout leads to a file where the output is redirected; what is meant is the stream.
+    if os.fspath(path) == "-" or os.path.abspath(path).startswith(
+        ("/dev/fd/", "/proc/", "/dev/std")
+    ):
+        return "a stream"
+    try:
+        mode = os.stat(path).st_mode
+    except (OSError, ValueError):
+        return ""
+    return _KINDS.get(stat.S_IFMT(mode), "")
+
+
+def _same_file(target: Path, other: _PathLike) -> bool:
+    """Whether two names, either of which may not be there yet, mean one file."""
+    if os.path.realpath(other) == str(target):
+        return True
+    try:
+        return os.path.samestat(os.stat(target), os.stat(other))
+    except (OSError, ValueError):
+        return False
 
 
 def _in_the_way(target: Path) -> StoreError:

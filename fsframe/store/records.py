@@ -285,6 +285,14 @@ class RunRecord:
         )
         return (*self.warnings, *of_stages)
 
+    def providers(self) -> dict[str, str]:
+        """Who offered each method of the chain, by the name that the chain calls it."""
+        found = self.environment.get("providers")
+        nested = found.items() if isinstance(found, Mapping) else ()
+        return {str(name): str(provider) for name, provider in nested} | {
+            stage.name: stage.provider for stage in self.stages
+        }
+
     def stage_paths(self) -> tuple[str, ...]:
         """Where in the file each stage is, such as ``/stages/00-immigrate``."""
         # A name may be written provider/name; a slash would open a folder.
@@ -294,7 +302,8 @@ class RunRecord:
     def digests(self) -> dict[str, str]:
         """SHA-256 of each stage and of the result, by their path in the file.
 
-        Equal data, chain and seed give equal digests on any machine, at any time.
+        Equal data, chain and seed give equal digests at any time, where the numeric fingerprints
+        (`fsframe.numerics`) are equal.
         """
         placed = zip(self.stage_paths(), self.stages, strict=True)
         found = {path: stage.digest() for path, stage in placed}

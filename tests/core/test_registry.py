@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import types
+import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
+from pluggy import HookimplMarker
 
+from fsframe import registry
 from fsframe.entries import ClassifierEntry, Entry, SelectorEntry, StabilityMetricEntry
-from fsframe.errors import PluginError, RequestError
+from fsframe.errors import PluginError, PluginWarning, RequestError
 from fsframe.hookspecs import hookimpl
 from fsframe.manager import PluginManager, PluginSource
-from fsframe.registry import Registry, find_offer
+from fsframe.registry import Registry, find_offer, preferring
 
 TARGET = "fsframe.testing.selectors:SelectorConformance"
 
@@ -144,15 +147,15 @@ def test_contested_name_lists_both_providers() -> None:
         source("one", plugin([selector("x")])), source("two", plugin([selector("x")]), "2.0")
     )
     selectors, _, _ = registries(found)
-    assert list(selectors) == ["one/x", "two/x"]
+    assert list(selectors) == ["dist-one/x", "dist-two/x"]
     assert "x" not in selectors
     with pytest.raises(PluginError) as caught:
         selectors.offer("x")
     assert str(caught.value) == (
-        "the selector 'x' is offered by one (dist-one 1.0) and two (dist-two 2.0); "
-        "say which: one/x or two/x"
+        "the selector 'x' is offered by dist-one 1.0 and dist-two 2.0; say which: dist-one/x or "
+        "dist-two/x (FSFRAME_PREFER says it for good)"
     )
-    assert selectors.offer("two/x").version == "2.0"
+    assert selectors.offer("dist-two/x").version == "2.0"
 
 
 def test_a_selector_and_a_classifier_of_one_name_are_a_contest_in_a_chain() -> None:
@@ -161,9 +164,9 @@ def test_a_selector_and_a_classifier_of_one_name_are_a_contest_in_a_chain() -> N
     )
     selectors, classifiers, _ = registries(found)
     assert "x" in selectors and "x" in classifiers
-    with pytest.raises(PluginError, match="the classifier or selector 'x' is offered by one"):
+    with pytest.raises(PluginError, match="the classifier or selector 'x' is offered by dist-one"):
         find_offer("x", selectors, classifiers)
-    assert find_offer("two/x", selectors, classifiers)[0] is classifiers
+    assert find_offer("dist-two/x", selectors, classifiers)[0] is classifiers
 
 
 def test_one_plugin_may_not_use_a_name_for_two_stages_but_for_a_metric() -> None:
@@ -208,7 +211,7 @@ def test_unknown_names_repeat_why_plugins_are_missing() -> None:
     with pytest.raises(PluginError, match=r"may offer it \(bad, failed: ImportError: no gpu\)"):
         selectors.offer("zzz")
     with pytest.raises(PluginError, match="belongs to the plugin 'bad', which is failed"):
-        selectors.offer("bad/zzz")
+        selectors.offer("dist-bad/zzz")
 
 
 def test_a_class_is_imported_once_and_checked() -> None:
@@ -218,7 +221,7 @@ def test_a_class_is_imported_once_and_checked() -> None:
         SelectorEntry(name="other", target="fsframe.stability:StabilityMetric"),
     ]
     selectors, _, _ = registries(manager(source("one", plugin(entries))))
-    assert selectors["real"] is selectors["one/real"]
+    assert selectors["real"] is selectors["dist-one/real"]
     for name in ("function", "other"):
         with pytest.raises(PluginError, match="is not a Selector"):
             selectors[name]
@@ -249,3 +252,123 @@ def test_environment_names_plugins_or_distributions_in_any_spelling() -> None:
         assert {row.name: row.status for row in rows} == {"a": "blocked", "B": "loaded"}
     remarks = manager(*sources, environ={"FSFRAME_BLOCK": "a, c"}).remarks()
     assert remarks == ("FSFRAME_BLOCK names 'c', which is no plugin",)
+
+
+def bundled(name: str, load: object) -> PluginSource:
+    return PluginSource(
+        name=name,
+        distribution="fsframe",
+        version="0.1",
+        target=name,
+        load=lambda: load,
+        bundled=True,
+    )
+
+
+def test_a_bundled_name_cannot_be_taken_and_that_is_told_once() -> None:
+    found = manager(
+        bundled("own", plugin([selector("x")])), source("thief", plugin([selector("x")]))
+    )
+    selectors, _, _ = registries(found)
+    assert list(selectors) == ["dist-thief/x", "x"]
+    registry._told.clear()
+    with pytest.warns(PluginWarning, match="'x' is the bundled selector; that of dist-thief is"):
+        assert selectors.offer("x").provider == "own"
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert selectors.offer("x").provider == "own"
+        assert selectors.offer("dist-thief/x").provider == "dist-thief"
+
+
+def test_a_bundled_selector_is_not_contested_by_a_strangers_classifier() -> None:
+    found = manager(
+        bundled("own", plugin([selector("x")])), source("thief", plugin(None, [classifier("x")]))
+    )
+    selectors, classifiers, _ = registries(found)
+    registry._told.clear()
+    with pytest.warns(PluginWarning):
+        assert find_offer("x", selectors, classifiers)[1].provider == "own"
+
+
+def test_what_a_record_says_comes_before_what_a_name_means_today() -> None:
+    sources = [source(n, plugin([selector("x")])) for n in ("one", "two")]
+    selectors, _, _ = registries(manager(*sources))
+    with preferring({"x": "dist-two"}):
+        assert selectors.offer("x").provider == "dist-two"
+    with pytest.raises(PluginError, match="say which"):
+        selectors.offer("x")
+    later = manager(bundled("own", plugin([selector("x")])), sources[0])
+    with preferring({"x": "dist-one"}):
+        assert registries(later)[0].offer("x").provider == "dist-one"
+    # Of a provider that is gone nothing can be preferred.
+    with preferring({"x": "dist-nine"}), pytest.raises(PluginError, match="say which"):
+        selectors.offer("x")
+
+
+def test_people_can_settle_a_contest_for_good(monkeypatch: pytest.MonkeyPatch) -> None:
+    selectors, _, _ = registries(manager(*(source(n, plugin([selector("x")])) for n in "ab")))
+    monkeypatch.setenv("FSFRAME_PREFER", "dist-z/y, dist-b/x")
+    assert selectors.offer("x").provider == "dist-b"
+
+
+def test_two_plugins_of_one_distribution_share_its_name_and_repeat_no_method() -> None:
+    def of_one(name: str, entries: list[Any]) -> PluginSource:
+        return PluginSource(
+            name=name,
+            distribution="Two_Points",
+            version="1",
+            target=name,
+            load=lambda: plugin(entries),
+        )
+
+    found = manager(
+        of_one("a", [selector("x")]), of_one("b", [selector("y")]), of_one("c", [selector("x")])
+    )
+    assert [row.status for row in found.plugins()] == ["loaded", "loaded", "failed"]
+    assert found.plugins()[2].reason == "it offers the selector 'x' twice"
+    selectors, _, _ = registries(found)
+    assert [selectors.offer(f"two-points/{n}").provider for n in "xy"] == ["two-points"] * 2
+
+
+def test_an_optional_hook_and_one_of_a_later_api_are_skipped_and_told() -> None:
+    module = plugin([selector("x")])
+    called: list[str] = []
+    optional = HookimplMarker("fsframe")(optionalhook=True)
+    module.fsframe_readers = optional(lambda: called.append("readers"))  # type: ignore[attr-defined]
+    module.fsframe_nulls = hookimpl(lambda: called.append("nulls"))  # type: ignore[attr-defined]
+    module.fsframe_selectorz = optional(lambda: called.append("z"))  # type: ignore[attr-defined]
+    (row,) = manager(source("one", module)).plugins()
+    assert row.status == "loaded" and not called
+    assert row.notes == (
+        "the hook 'fsframe_nulls' is not known to this fsframe and is not called",
+        "the hook 'fsframe_readers' is not known to this fsframe and is not called",
+        "the hook 'fsframe_selectorz' is not known to this fsframe and is not called. Did you mean "
+        "`fsframe_selectors`?",
+    )
+
+
+def test_known_hooks_may_be_marked_optional_or_under_another_name() -> None:
+    module = types.ModuleType("a_plugin")
+    optional = HookimplMarker("fsframe")(optionalhook=True)
+    named = HookimplMarker("fsframe")(specname="fsframe_classifiers")
+    module.fsframe_selectors = optional(lambda: [selector("x")])  # type: ignore[attr-defined]
+    module.others = named(lambda: [classifier("y")])  # type: ignore[attr-defined]
+    (row,) = manager(source("one", module)).plugins()
+    assert [entry.name for entry in row.entries] == ["x", "y"]
+
+
+def test_hooks_are_called_one_plugin_at_a_time() -> None:
+    calls: list[str] = []
+
+    def module(name: str) -> types.ModuleType:
+        found = types.ModuleType(name)
+
+        def entries() -> Any:
+            calls.append(name)
+            return [selector(name)]
+
+        found.fsframe_selectors = hookimpl(entries)  # type: ignore[attr-defined]
+        return found
+
+    manager(*(source(n, module(n)) for n in "abc")).plugins()
+    assert calls == ["a", "b", "c"]

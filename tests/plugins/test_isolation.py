@@ -110,6 +110,7 @@ def test_a_sound_plugin_is_loaded_beside_all_the_broken_ones(
 def test_a_fake_that_no_test_expects_is_noticed() -> None:
     sound = {"fake_sound", "fake_blocked", "fake_prints", "fake_no_metadata", "fake_bad_classes"}
     pairs = {"fake_alpha", "fake_beta", "fake_twin_left", "fake_twin_right"}
+    sound |= {"fake_taker", "relief", "fake_later"}
     folders = {folder.name for folder in FAKES.iterdir() if folder.is_dir()}
     assert folders == {*BROKEN, *sound, *pairs, "fake_syntax"}
 
@@ -149,7 +150,7 @@ def test_methods_of_a_stranger_are_listed_explained_and_run(tmp_path: Path) -> N
     # Names, never code, are stored: the file opens where the plugin is gone.
     shown = fsframe("show", run)
     assert shown.code == 0
-    assert "fake-spread, from sound 1.0, not available here" in shown.out
+    assert "fake-spread, from fake-sound 1.0, not available here" in shown.out
 
 
 @pytest.mark.parametrize(
@@ -193,7 +194,7 @@ def test_a_class_that_cannot_be_used_costs_only_its_own_name(method: str, compla
     done = fsframe("chain", method, "on", "x.csv", fakes=["fake_bad_classes"])
     assert done.code == 3
     assert complaint in done.err
-    assert f"selector '{method}' of plugin 'bad-classes'" in done.err
+    assert f"selector '{method}' of plugin 'fake-bad-classes'" in done.err
     assert len(done.err.splitlines()) == 1
 
 
@@ -207,15 +208,16 @@ def test_contested_name_lists_both_providers() -> None:
     done = fsframe("chain", "fake-contested", "--dry-run", fakes=["fake_alpha", "fake_beta"])
     assert done.code == 3
     assert done.err.strip() == (
-        "fsframe: the selector 'fake-contested' is offered by alpha (fake-alpha 1.0) and beta "
-        "(fake-beta 2.0); say which: alpha/fake-contested or beta/fake-contested"
+        "fsframe: the selector 'fake-contested' is offered by fake-alpha 1.0 and fake-beta 2.0; "
+        "say which: fake-alpha/fake-contested or fake-beta/fake-contested (FSFRAME_PREFER says it "
+        "for good)"
     )
 
 
 def test_provider_and_name_settle_a_contest(tmp_path: Path) -> None:
     table = tmp_path / "t.csv"
     table.write_text("a,b,class\n1,5,x\n2,9,y\n3,1,x\n4,7,y\n")
-    for provider, kept in (("alpha", "a"), ("beta", "b")):
+    for provider, kept in (("fake-alpha", "a"), ("fake-beta", "b")):
         done = fsframe(
             *f"chain {provider}/fake-contested on {table} --no-out --json".split(),
             fakes=["fake_alpha", "fake_beta"],
@@ -232,7 +234,7 @@ def test_order_of_installation_decides_nothing() -> None:
         one, other = (fsframe(*command.split(), fakes=pair) for pair in pairs)
         assert one == other
     listed = fsframe("methods", fakes=pairs[0]).out
-    assert "alpha/fake-contested" in listed and "beta/fake-contested" in listed
+    assert "fake-alpha/fake-contested" in listed and "fake-beta/fake-contested" in listed
 
 
 def test_a_contest_ends_where_one_of_the_two_is_blocked() -> None:
@@ -252,7 +254,7 @@ def test_two_distributions_may_use_one_entry_point_name() -> None:
     assert rows["fake-twin-left.twin"]["entries"] == ["fake-left"]
     assert rows["fake-twin-right.twin"]["entries"] == ["fake-right"]
     settled = fsframe(
-        "methods", "fake-twin-left.twin/fake-left", fakes=["fake_twin_left", "fake_twin_right"]
+        "methods", "fake-twin-left/fake-left", fakes=["fake_twin_left", "fake_twin_right"]
     )
     # Found by the full name; the class behind it does not exist in this fake.
     assert settled.code == 3 and "fake_twin_left:Nothing" in settled.err
@@ -347,3 +349,89 @@ def test_without_any_plugin_the_program_still_answers() -> None:
     nothing = {"FSFRAME_PLUGINS": ""}
     for command in ("--help", "methods", "plugins", "chain --help", "info"):
         assert fsframe(*command.split(), env=nothing).code == 0
+
+
+TAKERS = ["fake_taker", "relief"]
+RELIEFF = "chain relieff:k=3,top=1 margin on {} {}"
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    rows = [f"{i % 7},{(i * 5) % 11},{i % 2 * 3 + i % 3},{'xy'[i % 2]}" for i in range(30)]
+    path = tmp_path / "t.csv"
+    path.write_text("\n".join(["a,b,c,class", *rows]) + "\n")
+    return path
+
+
+def test_a_plugin_that_offers_relieff_changes_nothing_but_one_note(table: Path) -> None:
+    asked = RELIEFF.format(table, "--no-out --json").split()
+    alone, beside = fsframe(*asked), fsframe(*asked, fakes=TAKERS)
+    assert alone.code == beside.code == 0, beside.err
+    assert alone.json["digests"] == beside.json["digests"]
+    assert "note" not in alone.err
+    assert beside.err.count("note: 'relieff' is the bundled selector; that of ") == 1
+    assert "`fake-taker/relieff`" in beside.err
+    by_provider = fsframe(
+        *" ".join(asked).replace("relieff", "relief/relieff", 1).split(), fakes=TAKERS
+    )
+    assert by_provider.code == 0 and by_provider.json["selected"] == alone.json["selected"]
+    assert by_provider.json["stages"][0]["provider"] == "relief"
+
+
+def test_what_was_run_before_a_taker_came_predicts_shows_and_resumes(table: Path) -> None:
+    run = table.with_name("r.h5")
+    assert fsframe(*RELIEFF.format(table, f"-o {run}").split()).code == 0
+    before = fsframe("predict", str(run), "on", str(table))
+    after = fsframe("predict", str(run), "on", str(table), fakes=TAKERS)
+    assert after.code == 0 and after.out == before.out
+    shown = fsframe("show", str(run), fakes=TAKERS)
+    assert "relieff, from relief 0.1" in shown.out and "not available" not in shown.out
+
+
+def test_strangers_called_like_a_bundled_plugin_take_no_name(table: Path) -> None:
+    done = fsframe("plugins", "--json", fakes=TAKERS)
+    rows = {row["name"]: row for row in done.json["plugins"]}
+    assert (rows["relief"]["distribution"], rows["relief"]["provider"]) == ("fsframe", "relief")
+    assert rows["fake-taker.relief"]["provider"] == "fake-taker"
+    assert rows["relief.relief"]["provider"] == "relief.relief"
+    for provider, kept in (("fake-taker", "a"), ("relief.relief", "b")):
+        asked = f"chain {provider}/relieff on {table} --no-out --json"
+        done = fsframe(*asked.split(), fakes=TAKERS)
+        assert done.code == 0, done.err
+        assert done.json["selected"] == [kept]
+        assert done.json["stages"][0]["provider"] == provider
+
+
+def test_a_run_begun_with_one_stranger_goes_on_and_predicts_beside_another(tmp_path: Path) -> None:
+    from fsframe.checkpoints import units_folder
+
+    table, run = tmp_path / "t.csv", tmp_path / "r.h5"
+    table.write_text("a,b,class\n1,5,x\n2,9,y\n3,1,x\n4,7,y\n")
+    begun = (
+        "import sys, fsframe; from fsframe.recording import open_checkpoint; "
+        "from fsframe.checkpoints import Unit; t, r = sys.argv[1:]; "
+        "c = fsframe.Chain.parse('fake-contested knn:k=1'); "
+        "o = open_checkpoint(c, fsframe.read(t), 0, r, path=t, source=t); "
+        "o.commit(Unit('9~ab', 0, 1), b'x'); o.close()"
+    )
+    import os
+    import subprocess
+    import sys
+
+    environ = {**os.environ, "PYTHONPATH": str(FAKES / "fake_beta")}
+    words = [sys.executable, "-c", begun, str(table), str(run)]
+    subprocess.run(words, env=environ, check=True)
+    assert units_folder(run).is_dir()
+    both = ["fake_alpha", "fake_beta"]
+    done = fsframe("resume", str(run), "--json", fakes=both)
+    assert done.code == 0, done.err
+    assert done.json["selected"] == ["b"]
+    predicted = fsframe("predict", str(run), "on", str(table), fakes=both)
+    assert predicted.code == 0, predicted.err
+    assert "not available" not in fsframe("show", str(run), fakes=both).out
+
+
+def test_a_wheel_for_two_versions_of_fsframe_is_loaded_and_noted() -> None:
+    done = fsframe("plugins", fakes=["fake_later"])
+    (line,) = [line for line in done.out.splitlines() if line.startswith("later ")]
+    assert "loaded" in line and "'fsframe_readers' is not known to this fsframe" in line

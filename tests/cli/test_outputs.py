@@ -1,0 +1,171 @@
+"""No command replaces what it reads, nor anything that is not a file."""
+
+from __future__ import annotations
+
+import os
+import stat
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from .conftest import Call
+
+
+@pytest.fixture
+def run(call: Call, here: Path) -> Path:
+    assert call("chain mim:top=2 margin on small.csv -q").code == 0
+    return here / "small.mim-margin.h5"
+
+
+# Each writes to OUT; what it reads is small.csv, and of the second kind the run file too.
+FROM_TABLE = [
+    "chain mim on small.csv --overwrite -o OUT",
+    "chain mim npfs:n=2 on small --overwrite -o OUT",
+    "evaluate mim on small.csv --folds 2 --repeats 1 --overwrite -o OUT",
+    "evaluate mim on small.csv --folds 2 --repeats 1 --no-out --overwrite --csv OUT",
+    "stability mim on small.csv --n 3 --overwrite -o OUT",
+    "compare mim:top=1 mim on small.csv --folds 2 --repeats 1 --overwrite --csv OUT",
+    "apply small.mim-margin.h5 on small.csv --overwrite -o OUT",
+    "predict small.mim-margin.h5 on small.csv --overwrite -o OUT",
+    "predict small.mim-margin.h5 on new --train small --overwrite -o OUT",
+]
+FROM_RUN = [
+    "apply small.mim-margin.h5 on small.csv --overwrite -o OUT",
+    "predict small.mim-margin.h5 on small.csv --overwrite -o OUT",
+    "report small.mim-margin.h5 --overwrite -o OUT",
+    "show small.mim-margin.h5 --overwrite --csv OUT",
+]
+LINKS: dict[str, Callable[[Path, Path], object]] = {
+    "same.csv": lambda original, name: None,
+    "soft.csv": lambda original, name: name.symlink_to(original),
+    "hard.csv": lambda original, name: os.link(original, name),
+}
+
+
+def _is_kept(call: Call, command: str, original: Path, link: str) -> None:
+    name = original if link == "same.csv" else original.with_name(link)
+    LINKS[link](original, name)
+    before = (original.read_bytes(), original.stat().st_ino, sorted(os.listdir(original.parent)))
+    done = call(*command.replace("OUT", str(name)).split())
+    assert done.code == 5, done.err
+    assert "is the same file as" in done.err and "name another file" in done.err
+    after = (original.read_bytes(), original.stat().st_ino, sorted(os.listdir(original.parent)))
+    assert after == before
+
+
+@pytest.mark.parametrize("link", LINKS)
+@pytest.mark.parametrize("command", FROM_TABLE)
+def test_the_table_that_is_read_is_never_replaced(
+    call: Call, here: Path, run: Path, command: str, link: str
+) -> None:
+    (here / "new.csv").write_bytes((here / "small.csv").read_bytes())
+    _is_kept(call, command, here / "small.csv", link)
+
+
+@pytest.mark.parametrize("link", LINKS)
+@pytest.mark.parametrize("command", FROM_RUN)
+def test_the_run_file_that_is_read_is_never_replaced(
+    call: Call, run: Path, command: str, link: str
+) -> None:
+    _is_kept(call, command, run, link)
+
+
+@pytest.mark.parametrize("command", dict.fromkeys([*FROM_TABLE[:-1], *FROM_RUN]))
+def test_devices_pipes_and_streams_are_left_alone(
+    call: Call, here: Path, run: Path, command: str
+) -> None:
+    pipe = here / "pipe.csv"
+    os.mkfifo(pipe)
+    (here / "null.csv").symlink_to(os.devnull)
+    names = [os.devnull, str(pipe), "null.csv", "/dev/fd/2", "/dev/stderr"]
+    if not command.startswith(("apply", "predict")):
+        names += ["-", "/dev/stdout"]
+    for name in names:
+        done = call(*command.replace("OUT", name).split())
+        assert done.code == 5 and f"cannot write {name}: it is a" in done.err
+    assert stat.S_ISFIFO(os.stat(pipe).st_mode)
+    assert stat.S_ISCHR(os.stat(os.devnull).st_mode)
+
+
+def test_resume_keeps_the_table_that_it_is_told_to_read(call: Call, here: Path) -> None:
+    from fsframe import Chain, read
+    from fsframe.checkpoints import Manifest, units_folder
+
+    table = here / "small.csv"
+    chain = Chain.parse("mim npfs:n=4,permutations=1,alpha=0.5")
+    for request in (
+        {"path": str(table), "overwrite": "yes"},
+        {"path": str(table), "overwrite": "yes", "csv": str(table)},
+    ):
+        out = here / "small.csv" if "csv" not in request else here / "other.h5"
+        units = units_folder(out)
+        units.mkdir()
+        Manifest.of(chain, read(table), 0, request).write(units / "manifest")
+        before = table.read_bytes()
+        assert call(f"resume {out}").code == 5
+        assert table.read_bytes() == before
+
+
+def test_chain_run_keeps_the_table_that_it_was_told_of(here: Path) -> None:
+    import fsframe
+
+    data = fsframe.read("small.csv")
+    with pytest.raises(fsframe.errors.StoreError, match=r"is the same file as small\.csv"):
+        fsframe.Chain.parse("mim").run(data, out="small.csv", overwrite=True, source="small.csv")
+
+
+def test_two_outputs_are_two_files(call: Call, here: Path) -> None:
+    asked = "evaluate mim on small.csv --folds 2 --repeats 1 --overwrite -o a.h5 --csv ./a.h5"
+    done = call(asked)
+    assert done.code == 5 and "is the same file as a.h5" in done.err
+    done = call("compare mim:top=1 mim on small.csv -o d --csv d/results.csv --overwrite")
+    assert done.code == 5 and not (here / "d").exists()
+
+
+def test_compare_keeps_a_table_called_like_its_results(call: Call, here: Path) -> None:
+    folder = here / "d"
+    folder.mkdir()
+    table = folder / "results.csv"
+    table.write_bytes((here / "small.csv").read_bytes())
+    asked = "compare mim:top=1 mim on {} --folds 2 --repeats 1 -q -o d"
+    done = call(asked.format("d/results.csv"))
+    assert done.code == 5 and "is the same file as" in done.err
+    done = call(asked.format("small.csv"))
+    assert done.code == 5 and "not of an earlier comparison" in done.err
+    assert table.read_bytes() == (here / "small.csv").read_bytes()
+    table.unlink()
+    assert call(asked.format("small.csv")).code == 0
+    assert call(asked.format("small.csv")).code == 0, "its own results are made anew"
+
+
+def test_new_plugin_writes_into_no_file_and_no_device(call: Call, here: Path) -> None:
+    (here / "dangling").symlink_to(here / "nowhere" / "else")
+    for name in (os.devnull, "small.csv", "dangling"):
+        done = call(f"new-plugin gap -o {name}")
+        assert done.code == 5, done.err
+    assert not (here / "nowhere").exists()
+
+
+@pytest.mark.parametrize("name", ["-", "/dev/stdout"])
+def test_text_tables_go_to_stdout_where_that_is_asked_for(
+    call: Call, here: Path, run: Path, name: str
+) -> None:
+    assert call("apply small.mim-margin.h5 on small.csv -o reduced.csv").code == 0
+    done = call(f"apply small.mim-margin.h5 on small.csv -o {name}")
+    assert done.code == 0 and done.out == (here / "reduced.csv").read_text(encoding="utf-8")
+    done = call(f"predict small.mim-margin.h5 on small.csv -o {name}")
+    assert done.code == 0 and done.out.startswith("row,class,score ill")
+
+
+def test_a_pipe_with_a_reader_is_not_replaced_under_it(call: Call, here: Path, run: Path) -> None:
+    pipe = here / "pipe.csv"
+    os.mkfifo(pipe)
+    reader = threading.Thread(target=pipe.read_bytes, daemon=True)
+    reader.start()
+    done = call("apply small.mim-margin.h5 on small.csv -o pipe.csv --overwrite")
+    assert done.code == 5 and "it is a pipe" in done.err
+    os.close(os.open(pipe, os.O_WRONLY))
+    reader.join(10)
+    assert not reader.is_alive()

@@ -1,0 +1,19 @@
+"""The set of lowest versions that is tested is the one that pyproject.toml states."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_every_dependency_is_tested_at_its_lowest_version() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    stated = dict(text.split(">=") for text in project["dependencies"])
+    lines = (ROOT / "tests" / "dependencies" / "lowest.txt").read_text().splitlines()
+    tested = dict(line.split("==") for line in lines if line and not line.startswith("#"))
+    assert set(tested) == set(stated)
+    for name, lowest in stated.items():
+        assert re.fullmatch(rf"{re.escape(lowest)}(\.0)*", tested[name]), name

@@ -1,0 +1,14 @@
+"""Implements hooks of a later fsframe beside one of this."""
+
+from fsframe.entries import SelectorEntry
+from fsframe.hookspecs import hookimpl
+
+
+@hookimpl
+def fsframe_selectors():
+    yield SelectorEntry(name="fake-later", target="fake_later:Nothing")
+
+
+@hookimpl(optionalhook=True)
+def fsframe_readers():
+    raise RuntimeError("nobody calls this")
