@@ -69,3 +69,25 @@ def test_auc_is_undefined_for_one_class_and_log_loss_for_no_probabilities():
 def test_balanced_accuracy_counts_classes_not_rows():
     y, predicted = np.array([0] * 9 + [1]), np.zeros(10, dtype=int)
     assert accuracy(y, predicted) == 0.9 and balanced_accuracy(y, predicted) == 0.5
+
+
+def test_areas_of_many_classes_have_the_bits_of_ranks_pair_by_pair():
+    from fsframe.evaluation.measures import _area
+
+    rng = np.random.default_rng(5)
+    for n_classes in (3, 4, 9):
+        y = rng.permutation(np.arange(60) % n_classes)
+        scores = rng.integers(6, size=(60, n_classes)) / 5.0
+        areas = []
+        for a in range(n_classes):
+            for b in range(n_classes):
+                rows = (y == a) | (y == b)
+                areas += [_area(scores[rows, a], y[rows] == a)] if a != b else []
+        assert auc(y, scores) == float(np.mean(areas))
+        scores[0, 0] = np.nan
+        assert np.isnan(auc(y, scores))
+
+
+def test_a_thousand_classes_take_no_million_sorts():
+    y = np.arange(3000) % 1000
+    assert auc(y, np.eye(1000)[y]) == 1.0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -254,3 +255,59 @@ def test_flips_and_truncations_under_a_fitting_seal_are_refused_or_read_right(
         assert "cut" not in Path(path).name
         assert load_run(path).digests() == truth.digests()
         assert attrs.asdict(load_run(path).data) == attrs.asdict(truth.data)
+
+
+READING = """
+import sys
+import h5py
+from fsframe.errors import StoreError
+from fsframe.store import load_run
+if sys.argv[1] == "hdf5":
+    with h5py.File(sys.argv[2]) as file:
+        try:
+            file[sys.argv[3]][...]
+        except OSError:
+            pass
+else:
+    try:
+        load_run(sys.argv[2])
+    except StoreError as error:
+        print(error)
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="asks the loader of Linux")
+def test_no_filter_of_a_file_is_loaded_from_disk(run_file, tmp_path, tamper):
+    """HDF5 looks for a filter that it lacks in a folder of plugins, and runs what it finds."""
+
+    def foreign(file: h5py.File) -> None:
+        plan = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+        plan.set_chunk((8,))
+        plan.set_filter(32015, h5py.h5z.FLAG_OPTIONAL, (1,))
+        plan.set_fletcher32()
+        space = h5py.h5s.create_simple((8,))
+        h5py.h5d.create(file[TABLES].id, b"x", h5py.h5t.STD_U8LE, space, plan)
+        file[f"{TABLES}/x"].id.write_direct_chunk((0,), bytes(12), filter_mask=0)
+
+    path = tamper(run_file, tmp_path / "foreign.h5", foreign)
+    plugins = tmp_path / "plugins"
+    plugins.mkdir()
+    (plugins / "libevil.so").write_bytes(b"\x7fELF, or not")
+    seen = {}
+    for way in ("hdf5", "fsframe"):
+        done = subprocess.run(
+            [sys.executable, "-c", READING, way, str(path), f"{TABLES}/x"],
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=60,
+            cwd=ROOT,
+            env={**os.environ, "HDF5_PLUGIN_PATH": str(plugins), "LD_DEBUG": "files"},
+        )
+        assert done.returncode == 0, done.stderr[-500:]
+        seen[way] = "libevil.so" in done.stderr
+        if way == "fsframe":
+            assert "no filter besides" in done.stdout
+    if not seen["hdf5"]:
+        pytest.skip("this loader does not tell what it opens")
+    assert not seen["fsframe"]
