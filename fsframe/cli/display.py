@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 import textwrap
 from collections.abc import Iterator
 from pathlib import Path
@@ -147,7 +148,7 @@ def _feature_lines(record: RunRecord) -> Iterator[str]:
     rows = []
     for rank, column in enumerate(selected[:_FEATURES_SHOWN], start=1):
         score = record.scores[column]
-        bar = "█" * round(_BAR * max(0.0, score) / largest) if largest > 0 else ""
+        bar = "█" * round(_BAR * (max(0.0, score) / largest)) if largest > 0 else ""
         rows.append(
             [str(rank), printable(record.feature_names[column]), _short(score)]
             + [_short(stage.selection.scores[column]) for stage in earlier if stage.selection]
@@ -172,7 +173,10 @@ def _earlier_scores(record: RunRecord, last: StageRecord | None) -> list[StageRe
 
 
 def _short(value: float) -> str:
-    return "—" if math.isnan(value) else f"{value:.4g}"
+    if math.isnan(value):
+        return "—"
+    # The largest double stands for a score without bound, which no array of scores may hold.
+    return "∞" if value >= sys.float_info.max else f"{value:.4g}"
 
 
 def _pair_lines(record: RunRecord) -> Iterator[str]:
