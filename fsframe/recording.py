@@ -51,6 +51,7 @@ def record_run(
         As the stages say.
     """
     if out is None:
+        chain.check_request(data)
         return _recorded(chain, data, run, source, command)
     check_destination(out, overwrite=overwrite)
     checkpoint = run.checkpoint or open_checkpoint(
@@ -83,9 +84,12 @@ def open_checkpoint(
 
     Raises
     ------
+    RequestError
+        As `Chain.check_request` says: nothing is left behind then.
     StoreError
         As `Checkpoint.open` says.
     """
+    chain.check_request(data)
     if overwrite:
         request["overwrite"] = "yes"
     manifest = Manifest.of(chain, data, seed, request)

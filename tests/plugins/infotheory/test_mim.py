@@ -142,7 +142,9 @@ def test_mim_is_found_in_the_registry(table):
     assert fsframe.selectors["mim"](top=1).select(table("tiny")).selected.tolist() == [0]
 
 
-@pytest.mark.parametrize("options", [{}, {"exclude": ("f1",)}, {"estimator": "knn"}, {"unit": "nats"}])
+@pytest.mark.parametrize(
+    "options", [{}, {"exclude": ("f1",)}, {"estimator": "knn"}, {"unit": "nats"}]
+)
 def test_mim_has_the_table_of_relevance_that_all_filters_have(options):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(60, 4)), np.arange(60) % 2
