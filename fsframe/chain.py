@@ -96,7 +96,7 @@ class Chain:
             raise RequestError(
                 "the chain is empty: name at least one selector, such as `immigrate`"
             )
-        problems = list(_order_problems(self.stages))
+        problems = [*_order_problems(self.stages), *_nested_problems(self.stages)]
         if problems:
             raise RequestError("; ".join(problems))
 
@@ -133,6 +133,23 @@ class Chain:
 
     def __str__(self) -> str:
         return format_stages(stage.text for stage in self.stages)
+
+    def check_request(self, data: Dataset) -> None:
+        """Refuse what a stage is known to refuse of `data`, before any stage has run.
+
+        Raises
+        ------
+        RequestError
+            Naming every stage that could not do what it is asked for.
+        """
+        problems = [
+            f"{stage.name}: {problem}"
+            for stage in self.stages
+            if isinstance(stage.method, Selector)
+            for problem in stage.method.check_request(data)
+        ]
+        if problems:
+            raise RequestError("\n".join(problems))
 
     @property
     def selecting(self) -> tuple[Stage, ...]:
@@ -382,6 +399,23 @@ def _order_problems(stages: tuple[Stage, ...]) -> Iterator[str]:
             f"{first.name} resamples another selector: put one on its left "
             f"(`immigrate {first.name}`) or name it (`{first.name}:base=mim`)"
         )
+
+
+def _nested_problems(stages: tuple[Stage, ...]) -> Iterator[str]:
+    """What is wrong with the chains that wrapping stages name: seen here, not when they run."""
+    for stage in stages:
+        if not isinstance(stage.method, WrappingSelector) or stage.method.base is None:
+            continue
+        try:
+            base = Chain.parse(stage.method.base)
+        except RequestError as error:
+            yield f"{stage.name}: base={stage.method.base}: {error}"
+            continue
+        if base.classifier is not None:
+            yield (
+                f"{stage.name}: base={stage.method.base} ends with {base.stages[-1].name}, a "
+                "classifier; what is resampled must select"
+            )
 
 
 def registry_of_class(method: type[Selector] | type[Classifier]) -> Registry:

@@ -36,7 +36,11 @@ def indices(value: Any) -> Any:
 
 
 def floats(value: Any) -> Any:
-    """Numbers as float64, frozen."""
+    """Numbers as float64, frozen; ValueError for complex ones."""
+    given = value if isinstance(value, np.ndarray) else np.asarray(value)
+    if given.dtype.kind in "cmM":
+        # A cast would keep the real part, and say so in a warning at most.
+        raise ValueError(f"numbers must be real, not {given.dtype}")
     return freeze(value, np.float64)
 
 

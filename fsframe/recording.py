@@ -55,6 +55,7 @@ def record_run(
     """
     _admit_workers(chain, run)
     if out is None:
+        chain.check_request(data)
         return _recorded(chain, data, run, source, command)
     # Once and for all: a plugin may change the current folder.
     target = check_destination(out, overwrite=overwrite, apart_from=[source] if source else [])
@@ -112,9 +113,12 @@ def open_checkpoint(
 
     Raises
     ------
+    RequestError
+        As `Chain.check_request` says: nothing is left behind then.
     StoreError
         As `Checkpoint.open` says.
     """
+    chain.check_request(data)
     if overwrite:
         request["overwrite"] = "yes"
     request["providers"] = json.dumps(providers(str(chain)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, ClassVar
 
 import attrs
@@ -179,6 +179,14 @@ class Selector(Parameterised):
         for selection in found:
             self._check(selection, local)
         return [in_whole_table(one, data, columns, every, upstream, ()) for one in found]
+
+    def check_request(self, data: Dataset) -> Iterator[str]:
+        """Parameters that cannot be met on the whole table `data`, told before any stage runs.
+
+        Authors override this where that can be told from the table alone, without what stages on
+        the left will keep; whatever cannot is refused in `_select`.
+        """
+        return iter(())
 
     def check_data(self, data: Dataset) -> None:
         """Raise DataError if `data` holds what this method does not take."""

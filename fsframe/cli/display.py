@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 import textwrap
 from collections.abc import Iterator
 from pathlib import Path
@@ -156,8 +157,8 @@ def _feature_lines(record: RunRecord) -> Iterator[str]:
     rows = []
     for rank, column in enumerate(selected[:_FEATURES_SHOWN], start=1):
         score = float(record.scores[column])
-        drawable = largest > 0 and math.isfinite(score)
-        bar = "█" * round(_BAR * max(0.0, score / largest)) if drawable else ""
+        share = 1.0 if score == math.inf else score / largest if largest > 0 else 0.0
+        bar = "█" * round(_BAR * max(0.0, share)) if math.isfinite(share) else ""
         rows.append(
             [str(rank), printable(record.feature_names[column]), _short(score)]
             + [_short(stage.selection.scores[column]) for stage in earlier if stage.selection]
@@ -182,7 +183,10 @@ def _earlier_scores(record: RunRecord, last: StageRecord | None) -> list[StageRe
 
 
 def _short(value: float) -> str:
-    return "—" if math.isnan(value) else f"{value:.4g}"
+    if math.isnan(value):
+        return "—"
+    # The largest double stands for a score without bound, which no array of scores may hold.
+    return "∞" if value >= sys.float_info.max else f"{value:.4g}"
 
 
 def _pair_lines(record: RunRecord) -> Iterator[str]:

@@ -111,11 +111,18 @@ def _scores(record: RunRecord) -> Iterator[Figure]:
     if not shown:
         return
     kept = set(record.selected.tolist())
+    lengths = record.scores[shown]
+    bounded = np.abs(lengths) < np.finfo(float).max
+    # The largest double stands for no bound: a little longer than the longest there is.
+    longest = 1.1 * np.abs(lengths[bounded]).max(initial=0.0) or 1.0
+    lengths = np.where(bounded, lengths, np.sign(lengths) * longest)
 
     def draw(axes: Any) -> None:
         places = np.arange(len(shown))[::-1]
         colours = [_BLUE if column in kept else _GREY for column in shown]
-        axes.barh(places, record.scores[shown], color=colours)
+        axes.barh(places, lengths, color=colours)
+        for place, length in zip(places[~bounded], lengths[~bounded], strict=True):
+            axes.text(length, place, " ∞", va="center")
         axes.set_yticks(places, [_label(record, column) for column in shown])
         axes.set_xlabel(f"score ({_short(record.stages[-1].name)})" if record.stages else "score")
 

@@ -66,7 +66,9 @@ class Mim(PairParameters, EstimatorParameters, ScoredFilter):
         keep = "sums" if self.pairs == "none" else "codes"
         encoded, bins = self.encode(data, upstream, run, keep=keep)
         notes = self.notes(data, bins, encoded)
-        found = self.ranking(self.in_unit(encoded.relevance), data, bins.tables(), notes)
+        relevance = self.in_unit(encoded.relevance)
+        tables = {"relevance": relevance, **bins.tables()}
+        found = self.ranking(relevance, data, tables, notes)
         unit = np.log(2) if self.unit == "nats" else 1.0
         pairs = self.weigh_pairs(encoded, found.selected, run, unit)
         return attrs.evolve(found, pair_weights=pairs)
@@ -76,7 +78,9 @@ class Mim(PairParameters, EstimatorParameters, ScoredFilter):
         bits = Estimator(
             data, self.discretiser(), weights, self.neighbours, run.threads
         ).relevance()
-        return self.ranking(self.in_unit(bits), data, {}, (estimation_note(bits),))
+        relevance = self.in_unit(bits)
+        tables = {"relevance": relevance}
+        return self.ranking(relevance, data, tables, (estimation_note(bits),))
 
     def _select_many(
         self,

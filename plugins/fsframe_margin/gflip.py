@@ -113,14 +113,25 @@ class Gflip(Selector):
             for feature in generator.permutation(size):
                 sign = -1.0 if inside[feature] else 1.0
                 other = evaluation(feature, sign)
-                # a gain within rounding of the sum is no gain: it could be undone for ever
-                if other > value + 1e-12 * (abs(value) + abs(other)):
-                    squared += sign * np.subtract.outer(XT[feature], XT[feature]) ** 2
-                    np.maximum(squared, 0.0, out=squared)
-                    inside[feature] = not inside[feature]
-                    value, changed = other, True
+                if not _above(other, value):
+                    continue
+                inside[feature] = not inside[feature]
+                if sign > 0:
+                    squared += np.subtract.outer(XT[feature], XT[feature]) ** 2
+                else:
+                    # What is left of sums that a column was taken out of is rounding: formed anew.
+                    _form(squared, XT, inside)
+                    other = evaluation(feature, 0.0)
+                    if not _above(other, value):
+                        inside[feature] = True
+                        _form(squared, XT, inside)
+                        continue
+                value, changed = other, True
             passes += 1
             run.progress(passes, self.max_passes, "passes")
+        # As the set stands, whatever the order in which it was reached.
+        _form(squared, XT, inside)
+        value = evaluation(0, 0.0)
         total = float(training.outer.sum())
         gain = np.array([evaluation(f, -1.0 if inside[f] else 1.0) for f in range(size)])
         loss = np.where(inside, value - gain, gain - value) / total
@@ -168,3 +179,15 @@ class Gflip(Selector):
 
             return float(weight @ expit(self.beta * theta))
         return float(weight @ theta)
+
+
+def _above(other: float, value: float) -> bool:
+    """Whether `other` is a gain; one within rounding of the sums could be undone for ever."""
+    return other > value + 1e-12 * (abs(value) + abs(other))
+
+
+def _form(squared: Floats, XT: Floats, inside: NDArray[np.bool_]) -> None:
+    """Write the squared distances in the columns `inside` into `squared` (N, N). O(N² A)."""
+    squared[...] = 0.0
+    for feature in np.flatnonzero(inside):
+        squared += np.subtract.outer(XT[feature], XT[feature]) ** 2

@@ -200,6 +200,15 @@ class Npfs(WrappingSelector):
         if self.pairs is not None and self.of != "pairs":
             yield "pairs is for of=pairs"
 
+    def check_request(self, data: Dataset) -> Iterator[str]:
+        # With a base the columns are those that a stage on the left will keep.
+        if self.base is not None or self.permutations is None:
+            return
+        try:
+            self._permutation_number(self._marker(FragileColumns.find(data), data.n_features).cells)
+        except RequestError as error:
+            yield str(error).removeprefix("npfs: ")
+
     def _select_wrapped(
         self, base: Base, data: Dataset, upstream: Selection | None, run: Run
     ) -> Selection:

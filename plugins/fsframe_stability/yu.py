@@ -56,7 +56,7 @@ class Yu(SimilarityMetric):
     chance_corrected: ClassVar[bool] = True
     undefined_when: ClassVar[str] = (
         "both sets are empty, both hold every feature, or any two sets of these sizes would score "
-        "the same"
+        "the most"
     )
 
     def _scores(

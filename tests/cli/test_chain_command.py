@@ -285,3 +285,27 @@ def test_show_and_verify_read_what_chain_left(call: Call) -> None:
     verified = call("verify small.immigrate-npfs.h5")
     assert verified.code == 0 and "sound" in verified.out
     assert all(digest in verified.out for digest in made["digests"].values())
+
+
+@pytest.mark.parametrize(
+    ("chain", "words"),
+    [
+        ("mim:top=3 npfs:base=jmm", ("npfs: base=jmm", "Did you mean")),
+        ("npfs:base=(mim:tip=3) npfs:base=(mim npfs:base=jmm)", ("tip", "jmm")),
+        ("npfs:base=knn", ("a classifier",)),
+    ],
+)
+def test_a_nested_chain_is_read_with_the_chain(call: Call, chain: str, words: tuple) -> None:
+    done = call("chain", *chain.split(" ") if "(" not in chain else [chain], "--dry-run")
+    assert done.code == 2
+    assert all(word in done.err for word in words), done.err
+
+
+def test_what_a_later_stage_refuses_is_refused_before_the_first(call: Call, here: Path) -> None:
+    before = set(here.iterdir())
+    done = call("chain mim:top=4 npfs:n=10,permutations=4 on small")
+    assert done.code == 2 and "ask for permutations=" in done.err
+    assert "mim: kept" not in done.out + done.err
+    assert set(here.iterdir()) == before
+    # nothing stands in the way of the corrected command
+    assert call("chain mim:top=4 npfs:n=10,permutations=100 on small").code == 0

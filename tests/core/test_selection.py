@@ -175,3 +175,12 @@ def test_the_first_of_a_ranking_are_those_of_the_whole_ranking(scores, count) ->
     )
     assert whole.tolist() == literal
     assert rank_by_score(values, count).tolist() == literal[:count]
+
+
+@pytest.mark.parametrize("name", ["scores", "weights", "instance_weights"])
+def test_complex_numbers_are_refused_and_not_cut_to_their_real_part(name):
+    given = {"selected": [0], "scores": [1.0, 2.0], name: np.array([1 + 2j, 0.5])}
+    with pytest.raises(ValueError, match="must be real, not complex128"):
+        Selection(**given)
+    with pytest.raises(ValueError, match="must be real"):
+        PairWeights([0, 1], np.array([[1, 1j], [1j, 1]]))

@@ -168,3 +168,17 @@ def test_a_long_table_is_drawn_with_few_points():
     changed = senseless(record, cost=np.arange(2_000_000.0))
     pictures = {figure.heading: figure.svg for figure in figures(changed)}
     assert len(pictures["Convergence (mim)"]) < 200_000
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_a_score_without_bound_is_shown_as_such():
+    from fsframe.cli.display import result_lines
+    from fsframe.report.page import report_page
+
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(40, 5)), np.arange(40) % 2
+    X[:, 2], X[:, 4] = y, 3 - 2 * y
+    record = Chain.parse("anova-f:top=3").run(Dataset.from_arrays(X, y))
+    rows = [line.split() for line in result_lines(record, None) if "█" in line]
+    assert [row[:3] for row in rows[:2]] == [["1", "f3", "∞"], ["2", "f5", "∞"]]
+    assert report_page(record)

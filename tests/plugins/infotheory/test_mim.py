@@ -140,3 +140,19 @@ def test_given_features_come_first_and_excluded_ones_never(table):
 
 def test_mim_is_found_in_the_registry(table):
     assert fsframe.selectors["mim"](top=1).select(table("tiny")).selected.tolist() == [0]
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"exclude": ("f1",)}, {"estimator": "knn"}, {"unit": "nats"}]
+)
+def test_mim_has_the_table_of_relevance_that_all_filters_have(options):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 4)), np.arange(60) % 2
+    data = Dataset.from_arrays(X + y[:, None] * [0.0, 1.0, 2.0, 0.5], y)
+    found = fsframe.selectors["mim"](**options).select(data)
+    relevance = found.tables["relevance"]
+    assert np.isfinite(relevance).all()
+    known = ~np.isnan(found.scores)
+    np.testing.assert_array_equal(relevance[known], found.scores[known])
+    other = fsframe.selectors["mrmr"](**options).select(data).tables["relevance"]
+    np.testing.assert_allclose(relevance, other, rtol=0, atol=1e-12)

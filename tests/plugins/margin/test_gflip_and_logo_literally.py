@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.special import expit
 
 from fsframe.dataset import Dataset
 from fsframe.run import Run
@@ -163,3 +164,21 @@ def test_logo_by_hand():
         Dataset.from_arrays(X, y)
     )
     assert found.scores[0] == pytest.approx(0.5, abs=1e-5)
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2, 3, 152])
+def test_the_evaluation_of_gflip_is_that_of_its_set(seed):
+    # Columns 10,000 times as wide come and (with the last seed) go: what is left of them in summed
+    # squares, some 1e-8, must not be counted.
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(14, 6)) * 10.0 ** rng.integers(0, 5, 6)
+    y = rng.integers(0, 2, 14)
+    y[:4] = 0, 0, 1, 1
+    method = Gflip(utility="sigmoid", standardize=False)
+    found = method.select(Dataset.from_arrays(X, y), seed=seed)
+    inside = found.tables["inside"] > 0
+    d = np.sqrt(((X[:, None, inside] - X[None, :, inside]) ** 2).sum(axis=2))
+    np.fill_diagonal(d, np.inf)
+    same = y[:, None] == y[None, :]
+    theta = (np.where(same, np.inf, d).min(1) - np.where(same, d, np.inf).min(1)) / 2
+    np.testing.assert_allclose(found.tables["evaluation"], expit(theta).sum(), rtol=1e-13)

@@ -134,6 +134,14 @@ def test_features_that_are_all_alike_leave_nothing_to_measure(name: str) -> None
     assert math.isnan(result.value) and result.undefined
 
 
+def test_yu_says_what_leaves_it_without_a_value() -> None:
+    yu = metrics["yu"]()
+    # An empty set beside another always scores 0, the least: that is a value, as for kappa.
+    assert yu([EMPTY, SOME], np.eye(4)).value == 0 == metrics["kappa"]()([EMPTY, SOME]).value
+    # Where all are alike any two single features score the most: there is nothing to measure.
+    assert "would score the most" in yu([[1, 0, 0, 0], [0, 1, 0, 0]], np.ones((4, 4))).undefined
+
+
 @pytest.mark.parametrize("name", ["yu", "zucknick", "zucknick-corrected", "sechidis"])
 def test_a_single_feature_divides_by_nothing(name: str) -> None:
     result = metrics[name]()([[1], [0]], np.eye(1))
