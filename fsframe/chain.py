@@ -270,12 +270,13 @@ class Chain:
         restart: bool = False,
         source: str = "",
         command: str = "",
+        label: str | int | None = None,
     ) -> RunRecord:
         """The record of a whole run: what every stage did, and the answer.
 
         Parameters
         ----------
-        data : Dataset
+        data : Dataset, or a data frame of pandas, polars or pyarrow
             The table.
         seed : int
             Equal seed, equal bits.
@@ -297,6 +298,8 @@ class Chain:
             Whether to throw that away.
         source, command : str
             Where the table was read from and what was asked, for people who read the file.
+        label : str or int, optional
+            The label of a data frame, as in `Dataset.from_frame`; a Dataset has its own.
 
         Returns
         -------
@@ -315,6 +318,10 @@ class Chain:
         """
         from fsframe.recording import record_run
 
+        if not isinstance(data, Dataset):
+            data = Dataset.from_frame(data, label)
+        elif label is not None:
+            raise RequestError("a Dataset has its label; say label= for a data frame")
         bounds: dict[str, Any] = {"memory": memory, "threads": threads}
         given = {key: value for key, value in bounds.items() if value is not None}
         surroundings = Run(

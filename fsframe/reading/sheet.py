@@ -145,9 +145,7 @@ class Sheet:
         """The line of the file in which a row begins, from 1."""
         return self.first_line + self.cells.line_of(row)
 
-    def not_numbers(
-        self, bad: dict[int, BadColumn], infinite: Sequence[int] = ()
-    ) -> DataError:
+    def not_numbers(self, bad: dict[int, BadColumn], infinite: Sequence[int] = ()) -> DataError:
         """What is wrong with columns that hold no numbers: the first cell, and all columns."""
         first = min(bad.values(), key=lambda found: (found.row, found.column))
         text = first.text

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable
+from typing import Any
 
 import attrs
 import numpy as np
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 
 from fsframe.dataset import Dataset
 from fsframe.errors import DataError
+from fsframe.given_frames import is_frame
 from fsframe.reading.arrays import ArrayTable
 from fsframe.reading.features import (
     check_finite,
@@ -33,7 +35,7 @@ _USUAL_LABELS = ("class", "label", "target", "y", "outcome")
 
 
 def read(
-    path: str | os.PathLike[str],
+    path: str | os.PathLike[str] | Any,
     label: str | int | None = None,
     *,
     drop: Keys = (),
@@ -56,7 +58,8 @@ def read(
     path : path
         Delimited text (also packed by gzip, bzip2, xz or zip), NPZ or HDF5, told by its content;
         ``"-"`` is standard input. Where there is no such file, the one known file of that name
-        with an ending.
+        with an ending. Also a data frame of pandas, polars or pyarrow (`Dataset.from_frame`), which
+        takes `label`, `drop`, `categorical` and `task`.
     label : str or int, optional
         The label column by name, or by position from 0 (from the end if negative). By default the
         last column; in NPZ and HDF5 the array `y`.
@@ -110,6 +113,8 @@ def read(
     >>> data.feature_names, data.classes, data.n_samples
     (('a', 'b'), ('ill', 'well'), 4)
     """
+    if is_frame(path):
+        return Dataset.from_frame(path, label, drop=drop, categorical=categorical, task=task)
     codes = tuple(str(code) for code in ([na] if isinstance(na, (str, int, float)) else na))
     drop = as_keys(drop)
     if categorical is not None and not isinstance(categorical, bool):
