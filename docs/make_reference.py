@@ -16,6 +16,7 @@ import click
 from fsframe import classifiers, errors, hookspecs, manager, selectors, stability_metrics
 from fsframe.cli import cli, main
 from fsframe.params import Parameter, format_value
+from fsframe.reading.bounds import VARIABLE
 from fsframe.registry import Offer, Registry
 from fsframe.testing import (
     ClassifierConformance,
@@ -175,6 +176,7 @@ def _plugins() -> Iterator[str]:
     yield "Read before anything of a plugin is imported.\n"
     for name, meaning in re.findall(r"``(\w+)``\n((?:    .*\n?)+)", text):
         yield f"* `{name}`: {' '.join(meaning.split()).replace('``', '`')}"
+    yield f"* `{VARIABLE}`: Bytes that reading a table may take, such as `12GB`."
     yield ""
 
 

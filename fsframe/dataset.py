@@ -30,8 +30,8 @@ Keys = str | int | Iterable[str | int]
 __all__ = ["ColumnSource", "Dataset", "infer_task"]
 
 
-# Arrays of bytes by identity, and what they are as float64, for as long as they live: bootstraps and
-# permuted labels share their table's array, which is to be widened once.
+# Arrays of bytes by identity, and what they are as float64, for as long as they live: bootstraps
+# and permuted labels share their table's array, which is to be widened once.
 _wide: dict[int, tuple[weakref.ref[Any], NDArray[np.float64]]] = {}
 _lock = threading.Lock()
 
@@ -42,7 +42,7 @@ def _widened(matrix: NDArray[Any]) -> NDArray[np.float64]:
         if key not in _wide:
             loaded = np.ascontiguousarray(matrix, dtype=np.float64)
             loaded.setflags(write=False)
-            # Without the lock: the array may be collected while it is held.
+            # It takes no lock: the array may be collected while this thread holds it.
             _wide[key] = weakref.ref(matrix, lambda _: _wide.pop(key, None)), loaded
         return _wide[key][1]
 

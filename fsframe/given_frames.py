@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from fsframe.errors import DataError
 from fsframe.suggest import did_you_mean
 
-__all__ = ["FrameParts", "is_frame", "take_frame"]
+__all__ = ["FrameParts", "frame_names", "frame_texts", "is_frame", "take_frame"]
 
 Keys = str | int | Iterable[str | int]
 
@@ -138,6 +138,17 @@ def take_frame(
         label_name=label_name,
         warnings=tuple(notes),
     )
+
+
+def frame_names(frame: Any) -> tuple[str, ...]:
+    """The names of the columns of a frame."""
+    return tuple(name for name, _ in _columns(frame))
+
+
+def frame_texts(frame: Any, column: int) -> list[str]:
+    """The cells of a column as text, empty where missing."""
+    found = _as_list(_columns(frame)[column][1])
+    return ["" if value is None else str(value) for value in found]
 
 
 def _columns(frame: Any) -> list[tuple[str, Any]]:

@@ -10,7 +10,13 @@ from typing import Any
 
 import attrs
 
-from fsframe.entries import ClassifierEntry, Entry, SelectorEntry, StabilityMetricEntry
+from fsframe.entries import (
+    ClassifierEntry,
+    Entry,
+    ReaderEntry,
+    SelectorEntry,
+    StabilityMetricEntry,
+)
 from fsframe.errors import PluginError, RequestError, one_line
 from fsframe.manager import LoadedPlugin, PluginManager
 from fsframe.suggest import did_you_mean
@@ -21,6 +27,7 @@ __all__ = [
     "classifiers",
     "default_manager",
     "find_offer",
+    "readers",
     "selectors",
     "stability_metrics",
 ]
@@ -258,3 +265,4 @@ classifiers = Registry(ClassifierEntry, "fsframe.classifier:Classifier", default
 stability_metrics = Registry(
     StabilityMetricEntry, "fsframe.stability:StabilityMetric", default_manager
 )
+readers = Registry(ReaderEntry, "fsframe.reading.reader:Reader", default_manager)

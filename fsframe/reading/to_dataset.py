@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.dataset import Dataset
-from fsframe.errors import DataError
+from fsframe.errors import DataError, RequestError
 from fsframe.given_frames import is_frame
 from fsframe.reading.arrays import ArrayTable
 from fsframe.reading.features import (
@@ -24,6 +24,7 @@ from fsframe.reading.features import (
 from fsframe.reading.locate import file_kind, find_table, table_name
 from fsframe.reading.names import as_keys, check_names, column_word, find_column, find_columns
 from fsframe.reading.numbers import is_number
+from fsframe.reading.reader import read_frame
 from fsframe.reading.sheet import Sheet, load_sheet
 from fsframe.reading.target import check_classes, doubted_label, label_missing, label_values
 
@@ -147,6 +148,22 @@ def read(
             na=codes,
         )
         return attrs.evolve(_from_sheet(sheet, label, drop, categorical, task), reading=reading)
+    if kind not in ("npz", "hdf5"):
+        told: dict[str, Any] = {"x": x != "/X", "y": y != "/y", "names": names != "/feature_names"}
+        told |= {"delimiter": delimiter, "header": header is not None, "encoding": encoding}
+        told |= {"decimal": decimal != ".", "in_memory": in_memory is not None, "na": codes}
+        wrong = [key for key, value in told.items() if value]
+        if wrong:
+            raise RequestError(f"{found} is read as {kind}, where {', '.join(wrong)} mean nothing")
+        frame = read_frame(found, kind)
+        try:
+            data = Dataset.from_frame(
+                frame, label, drop=drop, categorical=categorical, task=task, name=table_name(found)
+            )
+        except DataError as error:
+            raise DataError(f"{found}: {error}") from None
+        notes = feature_warnings(data.X, data.feature_names)
+        return attrs.evolve(data, reading=reading, warnings=(*data.warnings, *notes))
     from fsframe.reading.arrays import dataset_from_arrays, load_arrays
 
     table: ArrayTable = load_arrays(

@@ -76,7 +76,7 @@ def test_all_columns_that_cannot_be_used_are_told_at_once():
     with pytest.raises(DataError, match=r"2 columns .*: 'id', 'day'; drop them \(drop=\)"):
         Dataset.from_frame(frame)
     assert Dataset.from_frame(frame, drop="day", categorical="id").X.tolist() == [[0, 1], [1, 2]]
-    with pytest.raises(DataError, match="no column 'idd'.*'zz'"):
+    with pytest.raises(DataError, match=r"no column 'idd'.*'zz'"):
         Dataset.from_frame(frame, drop=["idd", "zz"])
     with pytest.raises(DataError, match="no data frame"):
         Dataset.from_frame([[1, 2]])

@@ -107,7 +107,7 @@ def test_every_hook_is_documented_with_an_example() -> None:
 
 def test_every_variable_of_the_environment_is_documented() -> None:
     sources = "".join(path.read_text() for path in (ROOT / "fsframe").rglob("*.py"))
-    used = set(re.findall(r"FSFRAME_[A-Z]+", sources)) - {"FSFRAME_COMPLETE"}
+    used = set(re.findall(r"FSFRAME_[A-Z_]+", sources)) - {"FSFRAME_COMPLETE"}
     assert used
     assert not {name for name in used if f"`{name}`" not in reference()}
 
