@@ -16,6 +16,7 @@ import click
 from fsframe import classifiers, errors, hookspecs, manager, selectors, stability_metrics
 from fsframe.cli import cli, main
 from fsframe.params import Parameter, format_value
+from fsframe.reading.bounds import VARIABLE
 from fsframe.registry import Offer, Registry
 from fsframe.testing import (
     ClassifierConformance,
@@ -179,6 +180,7 @@ def _plugins() -> Iterator[str]:
         "* `FSFRAME_KERNELS`: Set by fsframe itself for its workers: a temporary folder of "
         "compiled kernels, where no other could be written to."
     )
+    yield f"* `{VARIABLE}`: Bytes that reading a table may take, such as `12GB`."
     yield ""
 
 

@@ -291,12 +291,13 @@ class Chain:
         mixed: bool = False,
         source: str = "",
         command: str = "",
+        label: str | int | None = None,
     ) -> RunRecord:
         """The record of a whole run: what every stage did, and the answer.
 
         Parameters
         ----------
-        data : Dataset
+        data : Dataset, or a data frame of pandas, polars or pyarrow
             The table.
         seed : int
             Equal seed, equal bits on the same kind of processor (`fsframe.numerics`).
@@ -326,6 +327,8 @@ class Chain:
             other versions of the numerical libraries; the run file says so.
         source, command : str
             Where the table was read from and what was asked, for people who read the file.
+        label : str or int, optional
+            The label of a data frame, as in `Dataset.from_frame`; a Dataset has its own.
 
         Returns
         -------
@@ -344,6 +347,10 @@ class Chain:
         """
         from fsframe.recording import record_run
 
+        if not isinstance(data, Dataset):
+            data = Dataset.from_frame(data, label)
+        elif label is not None:
+            raise RequestError("a Dataset has its label; say label= for a data frame")
         shares = shares_of(self, data, memory, executor, beside=beside, chosen_by=chosen_by)
         given: dict[str, Any] = {} if threads is None else {"threads": threads}
         if shares is not None:

@@ -6,7 +6,7 @@ import hashlib
 import json
 import threading
 import weakref
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -14,6 +14,7 @@ import attrs
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fsframe.errors import DataError
 from fsframe.given_arrays import (
     as_counts,
     as_labels,
@@ -22,12 +23,15 @@ from fsframe.given_arrays import (
     as_names,
     infer_task,
 )
+from fsframe.given_frames import is_frame, take_frame
+
+Keys = str | int | Iterable[str | int]
 
 __all__ = ["ColumnSource", "Dataset", "infer_task"]
 
 
-# Arrays of bytes by identity, and what they are as float64, for as long as they live: bootstraps and
-# permuted labels share their table's array, which is to be widened once.
+# Arrays of bytes by identity, and what they are as float64, for as long as they live: bootstraps
+# and permuted labels share their table's array, which is to be widened once.
 _wide: dict[int, tuple[weakref.ref[Any], NDArray[np.float64]]] = {}
 _lock = threading.Lock()
 
@@ -38,7 +42,7 @@ def _widened(matrix: NDArray[Any]) -> NDArray[np.float64]:
         if key not in _wide:
             loaded = np.ascontiguousarray(matrix, dtype=np.float64)
             loaded.setflags(write=False)
-            # Without the lock: the array may be collected while it is held.
+            # It takes no lock: the array may be collected while this thread holds it.
             _wide[key] = weakref.ref(matrix, lambda _: _wide.pop(key, None)), loaded
         return _wide[key][1]
 
@@ -114,7 +118,8 @@ class Dataset:
 
         Parameters
         ----------
-        X : (n_samples, n_features) numbers, or a ColumnSource
+        X : (n_samples, n_features) numbers, a data frame, or a ColumnSource
+            A frame (pandas, polars, pyarrow) gives names and categorical columns too.
             NaN is a missing value; infinite values are refused. uint8 and int8 (genotypes) are
             kept as they are, without a copy.
         y : (n_samples,)
@@ -142,6 +147,12 @@ class Dataset:
         >>> data.n_samples, data.classes, data.feature_names
         (2, ('ill', 'well'), ('f1', 'f2'))
         """
+        if is_frame(X):
+            parts = take_frame(X, None, with_label=False)
+            X, warnings = parts.X, (*parts.warnings, *warnings)
+            feature_names = parts.names if feature_names is None else feature_names
+            if categorical is None:
+                categorical = parts.categorical
         matrix: Any = X if hasattr(X, "read") else as_matrix(X)  # type: ignore[arg-type]
         n_samples, n_features = matrix.shape
         names = as_names(feature_names, n_features)
@@ -157,6 +168,70 @@ class Dataset:
             label_name=label_name,
             task=kind,
             warnings=tuple(warnings),
+        )
+
+    @classmethod
+    def from_frame(
+        cls,
+        frame: Any,
+        label: str | int | None = None,
+        *,
+        drop: Keys = (),
+        categorical: Keys | bool | None = None,
+        name: str = "data",
+        task: str | None = None,
+    ) -> Dataset:
+        """A Dataset from a data frame: names and kinds of its columns, and the label among them.
+
+        Parameters
+        ----------
+        frame : pandas.DataFrame, polars.DataFrame or pyarrow.Table
+            Columns of numbers or truth values; missing ones become NaN. Columns of categories
+            (category, Categorical, Enum, dictionary) are categorical. An index is no column.
+        label : str or int, optional
+            The label by name, or by position from 0; by default the last column.
+        drop : str, int or several
+            Columns to leave out.
+        categorical : str, int, several, or True, optional
+            Further columns whose values are names of categories; text is coded 0, 1, … in sorted
+            order.
+        task : {"classification", "regression"}, optional
+            As in `from_arrays`.
+
+        Returns
+        -------
+        Dataset
+
+        Raises
+        ------
+        DataError
+            If a column is not there, or features hold text or dates; all are listed. Also as
+            `from_arrays` says.
+
+        Examples
+        --------
+        >>> import polars
+        >>> frame = polars.DataFrame({"kind": ["x", "y"], "a": [1, 2], "b": [0.5, None]})
+        >>> data = Dataset.from_frame(frame, label="kind")
+        >>> data.feature_names, data.classes, data.label_name
+        (('a', 'b'), ('x', 'y'), 'kind')
+        """
+        if not is_frame(frame):
+            raise DataError(
+                f"{type(frame).__name__} is no data frame of pandas or polars and no table of "
+                "pyarrow; use Dataset.from_arrays"
+            )
+        parts = take_frame(frame, label, drop=drop, categorical=categorical)
+        assert parts.y is not None
+        return cls.from_arrays(
+            parts.X,
+            parts.y,
+            parts.names,
+            categorical=parts.categorical,
+            name=name,
+            label_name=parts.label_name,
+            task=task,
+            warnings=parts.warnings,
         )
 
     @property

@@ -10,7 +10,14 @@ import attrs
 
 from fsframe.hookspecs import API_VERSION
 
-__all__ = ["RESERVED_NAMES", "ClassifierEntry", "Entry", "SelectorEntry", "StabilityMetricEntry"]
+__all__ = [
+    "RESERVED_NAMES",
+    "ClassifierEntry",
+    "Entry",
+    "ReaderEntry",
+    "SelectorEntry",
+    "StabilityMetricEntry",
+]
 
 RESERVED_NAMES = frozenset({"on"})
 _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
@@ -127,3 +134,41 @@ class StabilityMetricEntry(Entry):
     """A stability metric on offer."""
 
     kind: ClassVar[str] = "stability metric"
+
+
+def _endings(value: Iterable[str] | str) -> tuple[str, ...]:
+    return (value,) if isinstance(value, str) else tuple(value)
+
+
+def _check_endings(_: Any, __: Any, value: tuple[str, ...]) -> None:
+    if not all(isinstance(end, str) and re.fullmatch(r"(\.[a-z0-9]+)+", end) for end in value):
+        raise ValueError(f"entry endings must be such as '.arff', in lower case, not {value!r}")
+
+
+def _check_starts(_: Any, __: Any, value: tuple[bytes, ...]) -> None:
+    if not all(isinstance(start, bytes) and 4 <= len(start) <= 8 for start in value):
+        raise ValueError(f"entry starts must be 4 to 8 bytes each, not {value!r}")
+
+
+@attrs.frozen(kw_only=True)
+class ReaderEntry(Entry):
+    """A format on offer, and how a file of it is known.
+
+    Parameters
+    ----------
+    starts : tuple of bytes
+        First bytes, four to eight, of which a file of the format has one.
+    zip_member : str
+        For a zip archive: a file that is in it.
+    endings : tuple of str
+        Endings of names, for formats that cannot be known by their content.
+
+    >>> ReaderEntry(name="parquet", target="my_package.parquet:Reader", starts=[b"PAR1"]).kind
+    'reader'
+    """
+
+    kind: ClassVar[str] = "reader"
+
+    starts: tuple[bytes, ...] = attrs.field(default=(), converter=tuple, validator=_check_starts)
+    zip_member: str = attrs.field(default="", validator=_check_line)
+    endings: tuple[str, ...] = attrs.field(default=(), converter=_endings, validator=_check_endings)

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 import pluggy
 
 if TYPE_CHECKING:
-    from fsframe.entries import ClassifierEntry, SelectorEntry, StabilityMetricEntry
+    from fsframe.entries import ClassifierEntry, ReaderEntry, SelectorEntry, StabilityMetricEntry
 
 __all__ = [
     "API_VERSION",
     "PROJECT",
     "fsframe_classifiers",
+    "fsframe_readers",
     "fsframe_selectors",
     "fsframe_stability_metrics",
     "hookimpl",
@@ -82,4 +83,23 @@ def fsframe_stability_metrics() -> Iterable[StabilityMetricEntry]:  # type: igno
                 target="my_package.hamming:Hamming",
                 summary="Share of equal decisions, over pairs of runs",
             )
+    """
+
+
+@hookspec
+def fsframe_readers() -> Iterable[ReaderEntry]:  # type: ignore[empty-body]
+    """Formats of tables that this plugin reads.
+
+    Example::
+
+        @hookimpl
+        def fsframe_readers():
+            yield ReaderEntry(
+                name="stata",
+                target="my_package.stata:StataReader",
+                summary="Stata files",
+                endings=[".dta"],
+            )
+
+    The class derives from `fsframe.reading.reader.Reader`; its `_read(path)` gives a data frame.
     """

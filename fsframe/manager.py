@@ -33,7 +33,13 @@ import attrs
 import pluggy
 
 from fsframe import hookspecs
-from fsframe.entries import ClassifierEntry, Entry, SelectorEntry, StabilityMetricEntry
+from fsframe.entries import (
+    ClassifierEntry,
+    Entry,
+    ReaderEntry,
+    SelectorEntry,
+    StabilityMetricEntry,
+)
 from fsframe.errors import PluginError, one_line
 from fsframe.importing import strangers_import
 from fsframe.suggest import did_you_mean
@@ -44,6 +50,7 @@ HOOKS: Mapping[str, type[Entry]] = {
     "fsframe_selectors": SelectorEntry,
     "fsframe_classifiers": ClassifierEntry,
     "fsframe_stability_metrics": StabilityMetricEntry,
+    "fsframe_readers": ReaderEntry,
 }
 
 

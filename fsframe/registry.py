@@ -14,7 +14,13 @@ from typing import Any
 
 import attrs
 
-from fsframe.entries import ClassifierEntry, Entry, SelectorEntry, StabilityMetricEntry
+from fsframe.entries import (
+    ClassifierEntry,
+    Entry,
+    ReaderEntry,
+    SelectorEntry,
+    StabilityMetricEntry,
+)
 from fsframe.errors import PluginError, PluginWarning, RequestError, one_line
 from fsframe.importing import strangers_import
 from fsframe.manager import LoadedPlugin, PluginManager
@@ -27,6 +33,7 @@ __all__ = [
     "default_manager",
     "find_offer",
     "preferring",
+    "readers",
     "selectors",
     "stability_metrics",
 ]
@@ -327,3 +334,4 @@ classifiers = Registry(ClassifierEntry, "fsframe.classifier:Classifier", default
 stability_metrics = Registry(
     StabilityMetricEntry, "fsframe.stability:StabilityMetric", default_manager
 )
+readers = Registry(ReaderEntry, "fsframe.reading.reader:Reader", default_manager)

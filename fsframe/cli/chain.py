@@ -49,10 +49,11 @@ __all__ = ["chain"]
 @engine_options
 @click.option("--dry-run", is_flag=True, help="Only check the request and print the chain.")
 def _on(data: str, **options: Any) -> dict[str, Any]:
-    """The table to run on: CSV, TSV (also .gz), NPZ or HDF5.
+    """The table to run on: delimited text (also packed), NPZ or HDF5.
 
-    DATA is a path; its ending may be left out where only one known file matches. The label is the
-    last column unless `--label` says otherwise.
+    DATA is a path, or - for standard input; its content decides what it is. An ending may be left
+    out where only one known file matches. The label is the last column unless `--label` says
+    otherwise.
 
     \b
     Example:

@@ -9,7 +9,13 @@ import click
 
 __all__ = ["info"]
 
-_VARIABLES = ("FSFRAME_PLUGINS", "FSFRAME_BLOCK", "FSFRAME_STRICT", "FSFRAME_TRACE")
+_VARIABLES = (
+    "FSFRAME_PLUGINS",
+    "FSFRAME_BLOCK",
+    "FSFRAME_STRICT",
+    "FSFRAME_TRACE",
+    "FSFRAME_TABLE_MEMORY",
+)
 
 
 @click.command()

@@ -8,7 +8,15 @@ import resource
 
 from fsframe.errors import DataError, RequestError
 
-__all__ = ["MAX_CLASSES", "MAX_COLUMNS", "check_size", "memory_bound", "shown", "unpacked_bound"]
+__all__ = [
+    "MAX_CLASSES",
+    "MAX_COLUMNS",
+    "VARIABLE",
+    "check_size",
+    "memory_bound",
+    "shown",
+    "unpacked_bound",
+]
 
 MAX_COLUMNS = 5_000_000
 """Columns of a text table: beyond, the names alone take more memory than most machines have."""

@@ -8,6 +8,7 @@ import zipfile
 from pathlib import Path
 
 from fsframe.errors import DataError
+from fsframe.reading.reader import reader_of
 from fsframe.reading.text_file import STANDARD_INPUT, load_bytes
 from fsframe.suggest import did_you_mean
 
@@ -23,6 +24,9 @@ ENDINGS = (
     *(f"{ending}{packed}" for packed in _PACKED for ending in _TEXT),
 )
 """Endings that a file is looked for with, and that do not belong to the name of a table."""
+
+# Those of the bundled readers belong to no name either.
+_OTHERS = (".parquet", ".feather", ".arrow", ".xlsx", ".arff")
 
 
 def find_table(path: str | os.PathLike[str]) -> Path:
@@ -64,7 +68,7 @@ def find_table(path: str | os.PathLike[str]) -> Path:
 
 
 def file_kind(path: Path) -> str:
-    """``"text"``, ``"npz"`` or ``"hdf5"``, by the file's content.
+    """``"text"``, ``"npz"``, ``"hdf5"`` or the name of a plugin's reader, by the file's content.
 
     Raises
     ------
@@ -76,6 +80,8 @@ def file_kind(path: Path) -> str:
         return "hdf5"
     if head.startswith((b"PK\x03\x04", b"PK\x05\x06")) and _holds_arrays(path):
         return "npz"
+    if path != STANDARD_INPUT and (name := reader_of(path, head)):
+        return name
     # An empty or damaged file is what its name says, for the message.
     ending = _ending(path)
     if ending in (".h5", ".hdf5"):
@@ -115,7 +121,7 @@ def _holds_arrays(path: Path) -> bool:
 def _ending(path: Path) -> str:
     name = path.name.lower()
     # The longest first: .csv.gz, not .gz alone.
-    return max((e for e in ENDINGS if name.endswith(e)), key=len, default="")
+    return max((e for e in (*ENDINGS, *_OTHERS) if name.endswith(e)), key=len, default="")
 
 
 def _missing(given: Path) -> str:

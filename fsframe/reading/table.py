@@ -12,9 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.errors import DataError
+from fsframe.given_frames import frame_names, frame_texts, take_frame
 from fsframe.reading.features import check_finite
 from fsframe.reading.locate import file_kind, find_table
 from fsframe.reading.names import column_word
+from fsframe.reading.reader import read_frame
 from fsframe.reading.sheet import Sheet, load_sheet
 from fsframe.suggest import did_you_mean
 
@@ -141,6 +143,20 @@ class _ArrayCells:
         return np.asarray(self.X[:, columns], dtype=np.float64)
 
 
+@attrs.frozen
+class _FrameCells:
+    frame: Any
+
+    def rows(self, columns: Sequence[int]) -> Iterator[list[str]]:
+        lists = [frame_texts(self.frame, column) for column in columns]
+        yield from ([quoted(text, ",") for text in row] for row in zip(*lists, strict=True))
+
+    def numbers(self, columns: Sequence[int]) -> NDArray[np.float64]:
+        others = [k for k in range(len(frame_names(self.frame))) if k not in set(columns)]
+        parts = take_frame(self.frame, None, drop=others, with_label=False)
+        return np.asarray(parts.X, dtype=np.float64)
+
+
 def quoted(text: str, delimiter: str) -> str:
     r"""A text as a field: in quotes only where it must be.
 
@@ -184,6 +200,17 @@ def read_table(
     found = find_table(path)
     kind = file_kind(found)
     codes = tuple(str(code) for code in ([na] if isinstance(na, (str, int, float)) else na))
+    if kind not in ("text", "npz", "hdf5"):
+        frame = read_frame(found, kind)
+        called = frame_names(frame)
+        return Table(
+            path=found,
+            names=called,
+            spelled_names=tuple(quoted(name, ",") for name in called),
+            delimiter=",",
+            n_rows=len(frame),
+            cells=_FrameCells(frame),
+        )
     if kind != "text":
         from fsframe.reading.arrays import load_arrays
 

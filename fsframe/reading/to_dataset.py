@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable
+from typing import Any
 
 import attrs
 import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.dataset import Dataset
-from fsframe.errors import DataError
+from fsframe.errors import DataError, RequestError
+from fsframe.given_frames import is_frame
 from fsframe.reading.arrays import ArrayTable
 from fsframe.reading.features import (
     check_finite,
@@ -22,6 +24,7 @@ from fsframe.reading.features import (
 from fsframe.reading.locate import file_kind, find_table, table_name
 from fsframe.reading.names import as_keys, check_names, column_word, find_column, find_columns
 from fsframe.reading.numbers import is_number
+from fsframe.reading.reader import read_frame
 from fsframe.reading.sheet import Sheet, load_sheet
 from fsframe.reading.target import check_classes, doubted_label, label_missing, label_values
 
@@ -33,7 +36,7 @@ _USUAL_LABELS = ("class", "label", "target", "y", "outcome")
 
 
 def read(
-    path: str | os.PathLike[str],
+    path: str | os.PathLike[str] | Any,
     label: str | int | None = None,
     *,
     drop: Keys = (),
@@ -56,7 +59,8 @@ def read(
     path : path
         Delimited text (also packed by gzip, bzip2, xz or zip), NPZ or HDF5, told by its content;
         ``"-"`` is standard input. Where there is no such file, the one known file of that name
-        with an ending.
+        with an ending. Also a data frame of pandas, polars or pyarrow (`Dataset.from_frame`), which
+        takes `label`, `drop`, `categorical` and `task`.
     label : str or int, optional
         The label column by name, or by position from 0 (from the end if negative). By default the
         last column; in NPZ and HDF5 the array `y`.
@@ -110,6 +114,8 @@ def read(
     >>> data.feature_names, data.classes, data.n_samples
     (('a', 'b'), ('ill', 'well'), 4)
     """
+    if is_frame(path):
+        return Dataset.from_frame(path, label, drop=drop, categorical=categorical, task=task)
     codes = tuple(str(code) for code in ([na] if isinstance(na, (str, int, float)) else na))
     drop = as_keys(drop)
     if categorical is not None and not isinstance(categorical, bool):
@@ -142,6 +148,22 @@ def read(
             na=codes,
         )
         return attrs.evolve(_from_sheet(sheet, label, drop, categorical, task), reading=reading)
+    if kind not in ("npz", "hdf5"):
+        told: dict[str, Any] = {"x": x != "/X", "y": y != "/y", "names": names != "/feature_names"}
+        told |= {"delimiter": delimiter, "header": header is not None, "encoding": encoding}
+        told |= {"decimal": decimal != ".", "in_memory": in_memory is not None, "na": codes}
+        wrong = [key for key, value in told.items() if value]
+        if wrong:
+            raise RequestError(f"{found} is read as {kind}, where {', '.join(wrong)} mean nothing")
+        frame = read_frame(found, kind)
+        try:
+            data = Dataset.from_frame(
+                frame, label, drop=drop, categorical=categorical, task=task, name=table_name(found)
+            )
+        except DataError as error:
+            raise DataError(f"{found}: {error}") from None
+        notes = feature_warnings(data.X, data.feature_names)
+        return attrs.evolve(data, reading=reading, warnings=(*data.warnings, *notes))
     from fsframe.reading.arrays import dataset_from_arrays, load_arrays
 
     table: ArrayTable = load_arrays(

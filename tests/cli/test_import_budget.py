@@ -9,7 +9,18 @@ import pytest
 
 from tests.command_line import Done, fsframe
 
-HEAVY = ("numpy", "scipy", "h5py", "numba", "llvmlite", "sklearn", "matplotlib", "pandas", "dask")
+HEAVY = (
+    "numpy",
+    "scipy",
+    "h5py",
+    "numba",
+    "llvmlite",
+    "sklearn",
+    "matplotlib",
+    "pandas",
+    "dask",
+    "polars",
+)
 LIGHT = [
     "--help",
     "--version",

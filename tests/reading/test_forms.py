@@ -57,7 +57,7 @@ def test_an_encoding_can_be_said(put, name):
     assert (data.feature_names, data.classes) == (("größe", "b"), ("ß", "é"))
     with pytest.raises(RequestError, match="not known"):
         read(put(text), encoding="klingon")
-    with pytest.raises(DataError, match="is not in ascii|is not UTF-8"):
+    with pytest.raises(DataError, match=r"is not in ascii|is not UTF-8"):
         read(put(text.encode("latin-1")), encoding="ascii")
 
 
@@ -78,7 +78,7 @@ def test_codes_of_missing_values_are_taken_as_missing_however_they_are_spelled(p
     np.testing.assert_array_equal(data.X[:, 0], [np.nan, 2, np.nan, 4, np.nan])
     np.testing.assert_array_equal(data.X[:, 1], [0, 1, np.nan, 0, 1])
     assert any("3 cells that hold -999, none were taken as missing" in w for w in data.warnings)
-    with pytest.raises(DataError, match="line 4, column 3 .*label is missing"):
+    with pytest.raises(DataError, match=r"line 4, column 3 .*label is missing"):
         read(put("a,b,class\n1,2,5\n3,4,6\n5,6,-999\n7,8,5\n"), na="-999")
 
 

@@ -1,0 +1,1 @@
+"""Readers of tables in the formats of other programs."""

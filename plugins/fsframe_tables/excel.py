@@ -1,0 +1,42 @@
+"""The first sheet of an Excel workbook, read by fastexcel."""
+
+from __future__ import annotations
+
+import zipfile
+from pathlib import Path
+from typing import Any
+
+from fsframe.errors import DataError, RequestError
+from fsframe.reading.bounds import shown, unpacked_bound
+from fsframe.reading.reader import Reader
+
+__all__ = ["ExcelReader"]
+
+
+class ExcelReader(Reader):
+    """The first sheet of a workbook as a polars DataFrame; its first row holds the names."""
+
+    def _read(self, path: Path) -> Any:
+        try:
+            import fastexcel
+        except ImportError:
+            raise RequestError(
+                f"{path} is an Excel workbook; reading it needs fastexcel: pip install "
+                "'fsframe[excel]', or save the sheet as CSV"
+            ) from None
+        import polars
+
+        with zipfile.ZipFile(path) as archive:
+            size = sum(info.file_size for info in archive.infolist())
+        bound = unpacked_bound(path.stat().st_size)
+        if size > bound:
+            raise DataError(
+                f"{path} would unpack to {shown(size)}, and {shown(bound)} are allowed; save the "
+                "sheet as CSV"
+            )
+        sheet = fastexcel.read_excel(path).load_sheet(0)
+        return (
+            polars.from_arrow(sheet.to_arrow())
+            if not hasattr(sheet, "to_polars")
+            else (sheet.to_polars())
+        )

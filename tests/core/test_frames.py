@@ -1,0 +1,98 @@
+"""Data frames: names, kinds, missing values and the label come with them."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars
+import pytest
+
+import fsframe
+from fsframe.dataset import Dataset
+from fsframe.errors import DataError, RequestError
+
+COLUMNS = {
+    "kind": ["x", "y", "x", "y"],
+    "a": [1.5, 2.0, None, 4.0],
+    "n": [1, None, 3, 4],
+    "flag": [True, False, True, None],
+    "colour": ["red", "blue", None, "red"],
+}
+
+
+def _polars():
+    return polars.DataFrame(COLUMNS, schema_overrides={"colour": polars.Categorical})
+
+
+def _pandas():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(COLUMNS, index=[7, 8, 9, 3])
+    return frame.astype({"n": "Int64", "flag": "boolean", "colour": "category"})
+
+
+def _pyarrow():
+    pyarrow = pytest.importorskip("pyarrow")
+    table = pyarrow.table(COLUMNS)
+    coded = table["colour"].combine_chunks().dictionary_encode()
+    return table.set_column(4, "colour", coded)
+
+
+@pytest.mark.parametrize("make", [_polars, _pandas, _pyarrow])
+def test_a_frame_gives_names_kinds_gaps_and_the_label(make):
+    data = Dataset.from_frame(make(), label="kind")
+    assert data.feature_names == ("a", "n", "flag", "colour")
+    assert (data.classes, data.label_name, data.y.tolist()) == (("x", "y"), "kind", [0, 1, 0, 1])
+    assert data.categorical.tolist() == [False, False, False, True]
+    nan = np.nan
+    expected = [[1.5, 1, 1, 1], [2, nan, 0, 0], [nan, 3, 1, nan], [4, 4, nan, 1]]
+    np.testing.assert_array_equal(data.X, expected)
+    assert data.warnings == ("text in column 'colour' was coded: blue=0, red=1",)
+    assert fsframe.read(make(), "kind").sha256 == data.sha256
+    assert Dataset.from_frame(make(), 0, drop=["colour", 1]).feature_names == ("n", "flag")
+
+
+@pytest.mark.parametrize("make", [_polars, _pandas, _pyarrow])
+def test_from_arrays_takes_names_and_kinds_from_a_frame(make):
+    data = Dataset.from_frame(make(), label="kind", drop=())
+    X = make().drop(["kind"]) if make is not _pandas else make().drop(columns="kind")
+    again = Dataset.from_arrays(X, COLUMNS["kind"], label_name="kind")
+    assert again.sha256 == data.sha256
+
+
+def test_a_chain_runs_on_a_frame():
+    rng = np.random.default_rng(0)
+    frame = polars.DataFrame({f"g{k}": rng.normal(size=40) for k in range(5)})
+    frame = frame.with_columns((polars.col("g3") > 0).alias("class"))
+    record = fsframe.Chain.parse("mim:top=1").run(frame, label="class")
+    assert record.selected_names == ("g3",)
+    assert record.data.label == "class"
+    with pytest.raises(RequestError, match="a Dataset has its label"):
+        fsframe.Chain.parse("mim").run(Dataset.from_frame(frame), label="class")
+
+
+def test_all_columns_that_cannot_be_used_are_told_at_once():
+    frame = polars.DataFrame(
+        {"id": ["p", "q"], "day": ["2020-01-01", "2020-01-02"], "a": [1, 2], "k": [0, 1]}
+    ).with_columns(polars.col("day").str.to_date())
+    with pytest.raises(DataError, match=r"2 columns .*: 'id', 'day'; drop them \(drop=\)"):
+        Dataset.from_frame(frame)
+    assert Dataset.from_frame(frame, drop="day", categorical="id").X.tolist() == [[0, 1], [1, 2]]
+    with pytest.raises(DataError, match=r"no column 'idd'.*'zz'"):
+        Dataset.from_frame(frame, drop=["idd", "zz"])
+    with pytest.raises(DataError, match="no data frame"):
+        Dataset.from_frame([[1, 2]])
+    with pytest.raises(DataError, match="is the label"):
+        Dataset.from_frame(frame, "k", drop=["k"])
+
+
+def test_a_missing_label_is_refused():
+    frame = polars.DataFrame({"a": [1, 2, 3], "k": ["u", None, "v"]})
+    with pytest.raises(DataError, match="'k' is missing in row 2"):
+        Dataset.from_frame(frame)
+
+
+def test_bytes_of_a_frame_stay_bytes():
+    frame = polars.DataFrame(
+        {"a": [0, 1, 2], "b": [2, 1, 0], "k": ["u", "v", "u"]},
+        schema_overrides={"a": polars.UInt8, "b": polars.UInt8},
+    )
+    assert Dataset.from_frame(frame).matrix.dtype == np.uint8

@@ -1,0 +1,114 @@
+"""Formats of other programs: the same table as text, whatever it comes in."""
+
+from __future__ import annotations
+
+import contextlib
+
+import numpy as np
+import polars
+import pytest
+
+from fsframe.errors import DataError, RequestError
+from fsframe.reading import read, read_table, write_reduced
+from fsframe.registry import readers
+
+FRAME = polars.DataFrame(
+    {"a": [1.5, None, 3.0, 4.0], "n": [1, 2, 3, 5], "kind": ["x", "y", "x", "y"]}
+)
+TEXT = "a,n,kind\n1.5,1,x\n,2,y\n3,3,x\n4,5,y\n"
+ARFF = """% a comment
+@relation toy
+@attribute a numeric
+@attribute n real
+@attribute kind {x, y}
+@data
+1.5,1,x
+?,2,y
+3,3,x
+4,5,y
+"""
+
+
+def write(path, form):
+    if form == "parquet":
+        FRAME.write_parquet(path)
+    elif form == "arrow":
+        FRAME.write_ipc(path, compression="lz4")
+    elif form == "excel":
+        pandas = pytest.importorskip("pandas")
+        pytest.importorskip("openpyxl")
+        pandas.DataFrame(FRAME.to_dict(as_series=False)).to_excel(path, index=False)
+    else:
+        path.write_text(ARFF)
+
+
+@pytest.mark.parametrize("form", ["parquet", "arrow", "excel", "arff"])
+def test_every_format_gives_the_table_that_text_gives(tmp_path, form):
+    path = tmp_path / ("data.arff" if form == "arff" else "data")
+    write(path, form)
+    (tmp_path / "t.csv").write_text(TEXT)
+    data, plain = read(path), read(tmp_path / "t.csv")
+    assert data.sha256 == plain.sha256
+    assert (data.name, data.label_name) == ("data", "kind")
+    table = read_table(path)
+    np.testing.assert_array_equal(table.numbers(["n", "a"]), plain.X[:, ::-1])
+    out = write_reduced(tmp_path / "out.csv", table, ["a"], label="kind")
+    assert read(out).X.tobytes() == plain.X[:, :1].tobytes()
+
+
+def test_nominal_attributes_are_categorical(tmp_path):
+    path = tmp_path / "t.arff"
+    path.write_text(ARFF)
+    data = read(path, label="n", task="regression")
+    assert data.categorical.tolist() == [False, True]
+    assert data.X[:, 1].tolist() == [0, 1, 0, 1]
+
+
+def test_a_damaged_file_is_told_with_its_reader_and_its_place_named(tmp_path):
+    path = tmp_path / "data"
+    write(path, "parquet")
+    whole = path.read_bytes()
+    for cut in (5, 40, len(whole) - 3):
+        path.write_bytes(whole[:cut])
+        with pytest.raises(DataError, match=f"{path} cannot be read by ParquetReader"):
+            read(path)
+    with pytest.raises(DataError, match=r"label: the frame has no column 'knd'.*Did you mean"):
+        path.write_bytes(whole)
+        read(path, label="knd")
+
+
+def test_a_declared_size_is_bounded(tmp_path, monkeypatch):
+    monkeypatch.setenv("FSFRAME_TABLE_MEMORY", "1MB")
+    path = tmp_path / "data"
+    polars.DataFrame({"a": np.zeros(100_000), "k": np.arange(100_000) % 2}).write_parquet(path)
+    assert path.stat().st_size < 100_000
+    with pytest.raises(DataError, match=r"100000 rows × 2 columns would take 3\.2 MB"):
+        read(path)
+
+
+def test_options_that_mean_nothing_for_a_format_are_refused(tmp_path):
+    path = tmp_path / "data"
+    write(path, "parquet")
+    with pytest.raises(RequestError, match="read as parquet, where delimiter, na mean nothing"):
+        read(path, delimiter=";", na="-9")
+
+
+def test_mutated_files_are_read_or_refused(tmp_path):
+    rng = np.random.default_rng(1)
+    for form in ("parquet", "arrow", "arff"):
+        path = tmp_path / ("t.arff" if form == "arff" else "t")
+        write(path, form)
+        whole = np.frombuffer(path.read_bytes(), np.uint8)
+        for _ in range(80):
+            content = whole.copy()
+            places = rng.integers(4, len(content), rng.integers(1, 6))
+            content[places] = rng.integers(0, 256, len(places))
+            path.write_bytes(content.tobytes()[: rng.integers(4, len(content) + 40)])
+            with contextlib.suppress(DataError):
+                assert read(path).n_samples > 0
+
+
+def test_bundled_readers_are_offered_by_the_plugin_of_tables():
+    assert {readers.offer(name).provider for name in ("arff", "arrow", "excel", "parquet")} == {
+        "tables"
+    }
