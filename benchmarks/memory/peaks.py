@@ -260,7 +260,9 @@ def runs(options: argparse.Namespace) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("what", choices=["fits", "runs"])
-    parser.add_argument("chains", nargs="*", help="chains for fits, commands for runs; all by default")
+    parser.add_argument(
+        "chains", nargs="*", help="chains for fits, commands for runs; all by default"
+    )
     parser.add_argument("--shape", default="1000x20000")
     parser.add_argument("--memory", default="400MB")
     parser.add_argument("--kind", choices=["normal", "bytes"], default="normal")
