@@ -110,6 +110,12 @@ def _f_statistics(
     n = w.sum(axis=1)
     safe = np.maximum(n, 1e-300)
     filled = np.where(known, values, 0.0)
+    # F has no scale: squares of such columns would overflow, or vanish; powers of two are exact.
+    size = np.abs(filled).max(axis=1)
+    extreme = (size > 1e100) | ((size > 0) & (size < 1e-100))
+    if extreme.any():
+        exponent = np.frexp(size[extreme])[1]
+        filled[extreme] = np.ldexp(filled[extreme], -exponent[:, None])
     mean = (w * filled).sum(axis=1) / safe
     centred = np.where(known, filled - mean[:, None], 0.0)
     spread = (w * centred**2).sum(axis=1)

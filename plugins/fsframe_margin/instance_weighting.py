@@ -70,9 +70,7 @@ def instance_weights(profiles: Floats, counts: Floats) -> Floats:
     mean = np.empty(n)
     for start in range(0, n, _ROWS):
         block = slice(start, start + _ROWS)
-        products = profiles[block] @ profiles.T
-        products *= 2.0
-        distance = square[block, None] + square[None, :] - products
+        distance = square[block, None] + square[None, :] - 2.0 * profiles[block] @ profiles.T
         # the expanded square loses half the digits near zero: nearly equal pairs are redone
         near_i, near_j = np.nonzero(distance < 1e-6 * (square[block, None] + square[None, :]))
         for first in range(0, near_i.size, few):

@@ -52,7 +52,7 @@ class Mbiw(Selector):
     5
     """
 
-    table_copies: ClassVar[float] = 2.0
+    table_copies: ClassVar[float] = 3.0
     takes_counts: ClassVar[bool] = True
     uses_upstream_weights: ClassVar[bool] = True
 

@@ -65,7 +65,7 @@ class SimbaMbiw(Selector):
     (array([2]), (80,))
     """
 
-    table_copies: ClassVar[float] = 2.0
+    table_copies: ClassVar[float] = 3.0
     takes_counts: ClassVar[bool] = True
     uses_upstream_weights: ClassVar[bool] = True
 
