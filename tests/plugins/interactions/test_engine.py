@@ -222,3 +222,9 @@ def test_too_little_memory_is_said_before_anything_is_counted():
     data = mixed_table(1, 400)
     with pytest.raises(RequestError, match=r"allow more memory.*mim:top"):
         planes_of(data, 3, 5, 1024)
+
+
+def test_constant_columns_are_in_no_pair_and_do_no_harm():
+    y = np.arange(40) % 2
+    for X in (np.full((40, 9), 3.0), np.column_stack([np.full((40, 8), 3.0), np.arange(40) % 3])):
+        assert not len(all_pairs(Dataset.from_arrays(X, y)).pairs)
