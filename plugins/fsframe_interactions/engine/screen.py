@@ -84,6 +84,7 @@ def _turn_block(  # type: ignore[no-untyped-def]
     for column in range(first, last):
         if levels[column] > 0 and stored[column] == levels[column]:
             return False
+    for column in range(first, last):
         lane = column - first
         lane_alone[lane] = alone[column]
         for level in range(levels[column]):
