@@ -99,7 +99,7 @@ class Interactions(Selector):
         0.05, real(above=0, below=1), help="Largest q of a significant pair.", symbol="α"
     )
     keep: int = param(
-        100_000, integer(1), help="At most so many pairs, the best, are kept in the result."
+        20_000, integer(1), help="At most so many pairs, the best, are kept in the result."
     )
     calibrate: int = param(
         1000,

@@ -84,7 +84,7 @@ def test_pairs_of_a_method_that_weighs_them_are_drawn():
     from fsframe.report.figures import figures
 
     record = Chain.parse("immigrate:max_iter=2").run(small())
-    assert "Which features act together" in [figure.heading for figure in figures(record)]
+    assert "Weights of pairs" in [figure.heading for figure in figures(record)]
 
 
 def test_equal_runs_give_equal_pictures():

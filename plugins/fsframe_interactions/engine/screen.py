@@ -70,6 +70,89 @@ def _margins_with_gaps(  # type: ignore[no-untyped-def]
 
 
 @njit()
+def _turn_block(  # type: ignore[no-untyped-def]
+    first, last, most, levels, stored, margins, shares, alone, lane_margins, lane_shares, lane_alone
+):
+    """Margins and shares of the columns of a block, lane by lane; whether all are without gaps.
+
+    A column's last level, which has no bit row, comes last of the `most` levels of the block.
+    """
+    classes = margins.shape[2]
+    lane_margins[:] = 0
+    lane_shares[:] = 0.0
+    lane_alone[:] = 0.0
+    for column in range(first, last):
+        if levels[column] > 0 and stored[column] == levels[column]:
+            return False
+    for column in range(first, last):
+        lane = column - first
+        lane_alone[lane] = alone[column]
+        for level in range(levels[column]):
+            place = level if level < stored[column] else most - 1
+            for k in range(classes):
+                lane_margins[(place * classes + k) * LANES + lane] = margins[column, level, k]
+                lane_shares[(place * classes + k) * LANES + lane] = shares[column, level, k]
+    return True
+
+
+@njit()
+def _bounds_of_eight(  # type: ignore[no-untyped-def]
+    cells, at_row, n_rows, most, a, levels_a, margins, shares, sizes, xlogx, total,
+    lane_margins, lane_shares, lane_alone, counts, work, bounds,
+):  # fmt: skip
+    """The upper bounds of G² of one column with the eight of a block, none with gaps.
+
+    Every loop over lanes is one or a few vector instructions.
+    """
+    classes = margins.shape[2]
+    rest, size, share, norm = work[0], work[1], work[2], work[3]
+    for lane in range(LANES):
+        bounds[lane] = 0.0
+        norm[lane] = 0.0
+    for i in range(levels_a - 1):
+        for k in range(classes):
+            margin = np.int64(margins[a, i, k])
+            for lane in range(LANES):
+                counts[((i * most + most - 1) * classes + k) * LANES + lane] = margin
+            for j in range(most - 1):
+                start = ((j * classes + k) * n_rows + at_row + i) * LANES
+                for lane in range(LANES):
+                    count = np.int64(cells[start + lane])
+                    counts[((i * most + j) * classes + k) * LANES + lane] = count
+                    counts[((i * most + most - 1) * classes + k) * LANES + lane] -= count
+    for j in range(most):
+        for k in range(classes):
+            into = (((levels_a - 1) * most + j) * classes + k) * LANES
+            for lane in range(LANES):
+                counts[into + lane] = lane_margins[(j * classes + k) * LANES + lane]
+            for i in range(levels_a - 1):
+                start = ((i * most + j) * classes + k) * LANES
+                for lane in range(LANES):
+                    counts[into + lane] -= counts[start + lane]
+    for i in range(levels_a):
+        for j in range(most):
+            for lane in range(LANES):
+                size[lane] = 0.0
+                share[lane] = 0.0
+            for k in range(classes):
+                start = ((i * most + j) * classes + k) * LANES
+                mine = shares[a, i, k] / sizes[k]
+                theirs = (j * classes + k) * LANES
+                for lane in range(LANES):
+                    count = counts[start + lane]
+                    bounds[lane] += xlogx[np.uintp(count)]
+                    size[lane] += np.float64(count)
+                    share[lane] += mine * lane_shares[theirs + lane]
+            for lane in range(LANES):
+                bounds[lane] -= xlogx[np.uintp(np.int64(size[lane]))]
+                norm[lane] += size[lane] * share[lane]
+    for lane in range(LANES):
+        rest[lane] = np.log(max(norm[lane], 1e-300))
+    for lane in range(LANES):
+        bounds[lane] = 2.0 * (bounds[lane] + lane_alone[lane] + total * rest[lane])
+
+
+@njit()
 def screen_tile(  # type: ignore[no-untyped-def]
     lanes,
     offsets,
@@ -119,7 +202,7 @@ def screen_tile(  # type: ignore[no-untyped-def]
     n_columns = levels.size
     n_words = words[words.size - 1]
     classes = words.size - 1
-    most_levels = margins.shape[1]
+    most_levels = max(2, margins.shape[1])
     first = row_block * LANES
     last = min(first + LANES, n_columns)
     rows = np.empty((max(1, depth[row_block] * LANES), n_words), np.uint64)
@@ -141,20 +224,39 @@ def screen_tile(  # type: ignore[no-untyped-def]
         whole += xlogx[class_sizes[k]]
         total += sizes[k]
     whole -= xlogx[np.int64(total)]
+    lane_counts = np.empty(most * LANES, np.int64)
+    lane_margins = np.empty(most_levels * classes * LANES, np.int64)
+    lane_shares = np.empty(most_levels * classes * LANES)
+    lane_alone, lane_work, bounds = np.empty(LANES), np.empty((4, LANES)), np.empty(LANES)
     written = 0
     for block in range(first_block, last_block):
         if n_rows:
             count_block(rows, n_rows, lanes, offsets[block], depth[block], words, n_words, cells)
+        deepest = depth[block] + 1
+        quick = _turn_block(
+            block * LANES, min((block + 1) * LANES, n_columns), deepest, levels, stored, margins,
+            shares, alone, lane_margins, lane_shares, lane_alone,
+        )  # fmt: skip
         for a in range(first, last):
             levels_a, stored_a = levels[a], stored[a]
             if levels_a < 2:
                 continue
             at_row = starts[a - first]
+            in_lanes = quick and stored_a < levels_a
+            if in_lanes:
+                _bounds_of_eight(
+                    cells, at_row, n_rows, deepest, a, levels_a, margins, shares, sizes, xlogx,
+                    total, lane_margins, lane_shares, lane_alone, lane_counts, lane_work, bounds,
+                )  # fmt: skip
+                for lane in range(LANES):
+                    bounds[lane] += 2.0 * (alone[a] + whole) + 1e-9 * total
             for b in range(max(a + 1, block * LANES), min((block + 1) * LANES, n_columns)):
                 levels_b, stored_b = levels[b], stored[b]
                 if levels_b < 2:
                     continue
                 lane = b - block * LANES
+                if in_lanes and bounds[lane] < least[1]:
+                    continue
                 row = levels_b * classes
                 for i in range(stored_a):
                     for k in range(classes):

@@ -222,3 +222,23 @@ def test_too_little_memory_is_said_before_anything_is_counted():
     data = mixed_table(1, 400)
     with pytest.raises(RequestError, match=r"allow more memory.*mim:top"):
         planes_of(data, 3, 5, 1024)
+
+
+def test_gaps_in_one_column_of_a_block_change_only_its_pairs():
+    rng = np.random.default_rng(11)
+    X = rng.integers(0, 3, (120, 20)).astype(float)
+    y = rng.integers(0, 2, 120)
+    whole = all_pairs(Dataset.from_arrays(X, y))
+    X[::4, 5] = np.nan
+    holed = all_pairs(Dataset.from_arrays(X, y))
+    of_whole = dict(zip(map(tuple, whole.pairs.tolist()), whole.statistic, strict=True))
+    of_holed = dict(zip(map(tuple, holed.pairs.tolist()), holed.statistic, strict=True))
+    assert len(of_whole) == len(of_holed) == 190
+    same = {pair for pair in of_whole if of_whole[pair] == of_holed[pair]}
+    assert same == {pair for pair in of_whole if 5 not in pair}
+
+
+def test_constant_columns_are_in_no_pair_and_do_no_harm():
+    y = np.arange(40) % 2
+    for X in (np.full((40, 9), 3.0), np.column_stack([np.full((40, 8), 3.0), np.arange(40) % 3])):
+        assert not len(all_pairs(Dataset.from_arrays(X, y)).pairs)
