@@ -413,6 +413,8 @@ def _nested_problems(stages: tuple[Stage, ...]) -> Iterator[str]:
     for stage in stages:
         if not isinstance(stage.method, WrappingSelector) or stage.method.base is None:
             continue
+        if stage.method.reads_own_base:
+            continue
         try:
             base = Chain.parse(stage.method.base)
         except RequestError as error:

@@ -42,9 +42,17 @@ class WrappingSelector(Selector):
 
     Without `base`, everything on the left in the chain is wrapped, screening included, so that
     whatever learns from labels is inside the resample. With `base`, it is an ordinary stage.
+
+    Attributes
+    ----------
+    reads_own_base : bool
+        Whether `base` may be more than a chain that selects (one with a classifier, or with sets of
+        values) and is checked by the class itself; otherwise the chain that holds the stage parses
+        it when it is built.
     """
 
     wrapping: ClassVar[bool] = True
+    reads_own_base: ClassVar[bool] = False
     takes_counts: ClassVar[bool] = True
 
     base: str | None = param(

@@ -20,10 +20,14 @@ from fsframe_margin.tuning import stratified_folds
 SETS = ("BCW", "BRC", "CRY", "GLA", "HMS", "LYM", "PAR", "STA", "VC", "WIN", "heart")
 METHODS = {
     "simba": fsframe.selectors["simba"](top=1.0),
+    # The control: what equal weights do with steps of the printed size.
+    "equal sum": fsframe.selectors["simba"](top=1.0, step="1/n"),
     "order sum": fsframe.selectors["simba-mbiw"](top=1.0, instance_scale="sum"),
     "order mean": fsframe.selectors["simba-mbiw"](top=1.0, instance_scale="mean"),
     "sample sum": fsframe.selectors["simba-mbiw"](top=1.0, strategy="sample", instance_scale="sum"),
-    "sample mean": fsframe.selectors["simba-mbiw"](top=1.0, strategy="sample"),
+    "sample mean": fsframe.selectors["simba-mbiw"](
+        top=1.0, strategy="sample", instance_scale="mean"
+    ),
 }
 
 
@@ -56,10 +60,11 @@ def stability(method: fsframe.Selector, data: fsframe.Dataset) -> float:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--sets", nargs="+", default=SETS)
     options = parser.parse_args()
     print("accuracy %, Kuncheva index: " + "   ".join(f"{name:>13}" for name in METHODS))
-    table = np.empty((len(SETS), len(METHODS), 2))
-    for i, name in enumerate(SETS):
+    table = np.empty((len(options.sets), len(METHODS), 2))
+    for i, name in enumerate(options.sets):
         data = fsframe.read(options.data / name)
         for j, method in enumerate(METHODS.values()):
             table[i, j] = 100 * accuracy(method, data), stability(method, data)

@@ -87,6 +87,7 @@ class CrossValidation(WrappingSelector):
 
     tasks: ClassVar[frozenset[str]] = frozenset({"classification"})
     takes_missing: ClassVar[bool] = True
+    reads_own_base: ClassVar[bool] = True
 
     scheme: str = param(
         "folds",

@@ -70,6 +70,7 @@ class StabilityStudy(WrappingSelector):
 
     tasks: ClassVar[frozenset[str]] = frozenset({"classification", "regression"})
     takes_missing: ClassVar[bool] = True
+    reads_own_base: ClassVar[bool] = True
 
     metric: tuple[str, ...] = param(
         ("nogueira", "kuncheva"),

@@ -53,16 +53,19 @@ def equal_width_edges(
     Notes
     -----
     The range is first widened as praznik does, so that the extremes do not sit on an edge:
-    ``low −= (high − low) / 1000``, then ``high += (high − low) / 1000``.
+    ``low −= (high − low) / 1000``, then ``high += (high − low) / 1000``; as there, only where both
+    have a size between 1e-14 and 1e300, so that columns that begin or end at 0 keep their range.
 
     >>> equal_width_edges(np.array([0.0]), np.array([1.0]), 2).round(4).tolist()
     [[0.5]]
     """
     largest = np.finfo(np.float64).max
     # Halves first: high − low overflows where the column spans more than the largest double.
+    size = np.minimum(np.abs(low), np.abs(high)), np.maximum(np.abs(low), np.abs(high))
+    widened = (size[0] > 1e-14) & (size[1] < 1e300)
     with np.errstate(over="ignore"):
-        low = np.maximum(low - (high / 2 - low / 2) / 500, -largest)
-        high = np.minimum(high + (high / 2 - low / 2) / 500, largest)
+        low = np.where(widened, np.maximum(low - (high / 2 - low / 2) / 500, -largest), low)
+        high = np.where(widened, np.minimum(high + (high / 2 - low / 2) / 500, largest), high)
     share = np.arange(1, bins) / bins
     return low[:, None] * (1 - share) + high[:, None] * share
 

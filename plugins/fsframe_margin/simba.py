@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.dataset import Dataset
-from fsframe.params import choice, flag, integer, param, real
+from fsframe.params import choice, either, flag, integer, param, real
 from fsframe.run import Run
 from fsframe.selection import Selection, rank_by_score
 from fsframe.selector import Selector
@@ -35,6 +35,9 @@ class Simba(Selector):
         Visit rows in a new random order in every pass, or as they stand in the table.
     utility : {"linear", "sigmoid"}
         Utility of a margin: itself, or 1/(1 + exp(−β·margin)).
+    step : float > 0 or "1/n"
+        Factor of every step; 1/n is one over the number of rows drawn, which makes the step that of
+        SimbaMBIW with equal instance weights.
     beta : float > 0
         β of the sigmoid.
     standardize : bool
@@ -76,6 +79,11 @@ class Simba(Selector):
     utility: str = param(
         "linear", choice("linear", "sigmoid"), help="Utility of a margin.", source=_PAPER
     )
+    step: float | str = param(
+        1.0,
+        either(real(above=0), choice("1/n")),
+        help="Size of a step: 1 as published, or 1/n, so that the steps of a pass sum to one.",
+    )
     beta: float = param(1.0, real(above=0), help="Slope of the sigmoid utility.", symbol="β")
     standardize: bool = param(
         True, flag(), help="Columns to mean 0 and standard deviation 1, learned from these rows."
@@ -98,7 +106,7 @@ class Simba(Selector):
         simba_visits(
             XT,
             training.y,
-            training.outer,
+            training.outer * (1.0 / training.count.sum() if self.step == "1/n" else self.step),
             np.concatenate(orders),
             self.beta if self.utility == "sigmoid" else 0.0,
             w,

@@ -33,8 +33,8 @@ def test_default_number_of_bins_is_praznik_s():
 
 
 def test_equal_width_by_hand():
-    edges = equal_width_edges(np.array([0.0]), np.array([1000.0]), 4)[0]
-    low, high = -1.0, 1001.001
+    edges = equal_width_edges(np.array([1.0]), np.array([1001.0]), 4)[0]
+    low, high = 0.0, 1002.001
     assert_allclose(edges, low + (high - low) * np.array([0.25, 0.5, 0.75]))
 
 
@@ -172,3 +172,14 @@ def test_codes_rise_with_the_values(seed, rule):
     for x, c in zip(X.T, codes.T, strict=True):
         order = np.argsort(x, kind="stable")
         assert (np.diff(c[order]) >= 0).all()
+
+
+@pytest.mark.parametrize(("low", "high"), [(0.0, 1.0), (-3.0, 0.0), (0.5, 2.0), (-1.0, 1e301)])
+def test_the_range_is_widened_only_where_both_ends_have_a_size_as_in_praznik(low, high):
+    edges = equal_width_edges(np.array([low]), np.array([high]), 10)[0]
+    if 0.0 in (low, high) or high > 1e300:
+        expected = low + (high - low) * np.arange(1, 10) / 10
+    else:
+        wide = low - (high - low) / 1000
+        expected = wide + (high + (high - wide) / 1000 - wide) * np.arange(1, 10) / 10
+    assert_allclose(edges, expected, rtol=1e-14, atol=1e-15)
