@@ -24,8 +24,6 @@ class ExcelReader(Reader):
                 f"{path} is an Excel workbook; reading it needs fastexcel: pip install "
                 "'fsframe[excel]', or save the sheet as CSV"
             ) from None
-        import polars
-
         with zipfile.ZipFile(path) as archive:
             size = sum(info.file_size for info in archive.infolist())
         bound = unpacked_bound(path.stat().st_size)
@@ -34,9 +32,4 @@ class ExcelReader(Reader):
                 f"{path} would unpack to {shown(size)}, and {shown(bound)} are allowed; save the "
                 "sheet as CSV"
             )
-        sheet = fastexcel.read_excel(path).load_sheet(0)
-        return (
-            polars.from_arrow(sheet.to_arrow())
-            if not hasattr(sheet, "to_polars")
-            else (sheet.to_polars())
-        )
+        return fastexcel.read_excel(path).load_sheet(0).to_polars()

@@ -54,9 +54,11 @@ def test_the_table_is_read_again_as_it_was_for_the_run(call: Call) -> None:
     lines = [f"{a},{k % 3},{label}" for k, (a, _, label) in enumerate(coded)]
     Path("coded.csv").write_text("\n".join([table[0], *lines]) + "\n")
     assert call(f"chain mim:top=2 knn on coded.csv --out r.h5 {how}").code == 0
-    assert call("predict r.h5 on coded.csv").code == 4
-    done = call(f"predict r.h5 on coded.csv {how}")
+    # The run file says how; the same said again changes nothing, another label does.
+    done = call("predict r.h5 on coded.csv")
     assert done.code == 0, done.err
+    assert call(f"predict r.h5 on coded.csv {how}").out == done.out
+    assert call("predict r.h5 on coded.csv --label last").code == 4
 
 
 def test_the_label_of_the_run_need_not_be_the_last_column(call: Call) -> None:
