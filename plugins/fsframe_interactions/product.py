@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from fsframe.dataset import Dataset
+from fsframe.errors import RequestError
 from fsframe.run import Run
 from fsframe_interactions.engine.best import Found, in_threads
 from fsframe_interactions.engine.tail import log_f_tail
@@ -44,6 +45,14 @@ def product_pairs(data: Dataset, keep: int, run: Run) -> Found:
     fitted one by one, O(n q²) for q terms.
     """
     rows = np.arange(data.n_samples)
+    n_rows = data.n_samples if data.counts is None else int(data.counts.sum())
+    if 9 * n_rows * data.n_features > run.memory // 2:
+        raise RequestError(
+            f"interactions: {n_rows} rows of {data.n_features} columns take "
+            f"{9 * n_rows * data.n_features / 1e9:.1f} GB with a numeric target, more than half "
+            f"of the {run.memory / 1e9:.1f} GB allowed; allow more memory, or put a filter before, "
+            "such as mim:top=10000"
+        )
     if data.counts is not None:
         rows = np.repeat(rows, data.counts)
     y = data.y[rows].astype(np.float64)

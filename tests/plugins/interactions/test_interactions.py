@@ -12,6 +12,8 @@ from scipy import stats
 import fsframe
 from fsframe.chain import Chain
 from fsframe.dataset import Dataset
+from fsframe.errors import RequestError
+from fsframe.run import Run
 from fsframe_interactions.interactions import Interactions
 from fsframe_interactions.multiple import false_discovery_rates
 
@@ -224,3 +226,10 @@ def test_npfs_tests_which_pairs_recur(text):
     names = [tuple(sorted(pair[:2])) for pair in record.pairs]
     assert (0, 1) in names and len(names) <= 2
     assert not any("grow with main effects" in text for text in record.all_warnings())
+
+
+def test_numeric_targets_respect_the_bound_on_memory():
+    _, X = table(1)
+    data = Dataset.from_arrays(X, X[:, 0])
+    with pytest.raises(RequestError, match="allow more memory"):
+        Interactions().select(data, run=Run(memory=50_000))
