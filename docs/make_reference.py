@@ -13,18 +13,18 @@ from pathlib import Path
 
 import click
 
-from fsframe import classifiers, errors, hookspecs, manager, selectors, stability_metrics
+from fsframe import classifiers, errors, selectors, stability_metrics
 from fsframe.cli import cli, main
-from fsframe.params import Parameter, format_value
-from fsframe.reading.bounds import VARIABLE
-from fsframe.registry import Offer, Registry
+from fsframe.contracts.params import Parameter, format_value
+from fsframe.registry import Offer, Registry, hookspecs, manager
+from fsframe.resampling.wrapping import WrappingSelector
+from fsframe.tables.bounds import VARIABLE
 from fsframe.testing import (
     ClassifierConformance,
     Conformance,
     SelectorConformance,
     StabilityMetricConformance,
 )
-from fsframe.wrapping import WrappingSelector
 
 PAGE = Path(__file__).parent / "reference.md"
 

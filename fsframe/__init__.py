@@ -14,46 +14,46 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from fsframe.chain import Chain as Chain
-    from fsframe.classifier import Classifier as Classifier
-    from fsframe.classifier import FittedClassifier as FittedClassifier
-    from fsframe.dataset import Dataset as Dataset
+    from fsframe.chains.chain import Chain as Chain
+    from fsframe.contracts.classifier import Classifier as Classifier
+    from fsframe.contracts.classifier import FittedClassifier as FittedClassifier
+    from fsframe.contracts.dataset import Dataset as Dataset
+    from fsframe.contracts.run import Run as Run
+    from fsframe.contracts.selection import PairWeights as PairWeights
+    from fsframe.contracts.selection import Selection as Selection
+    from fsframe.contracts.selector import Selector as Selector
+    from fsframe.contracts.stability_metric import StabilityMetric as StabilityMetric
     from fsframe.errors import DataError as DataError
     from fsframe.errors import FsframeError as FsframeError
     from fsframe.errors import PluginError as PluginError
     from fsframe.errors import RequestError as RequestError
     from fsframe.errors import StoreError as StoreError
-    from fsframe.reading import read as read
     from fsframe.registry import classifiers as classifiers
     from fsframe.registry import selectors as selectors
     from fsframe.registry import stability_metrics as stability_metrics
-    from fsframe.run import Run as Run
-    from fsframe.selection import PairWeights as PairWeights
-    from fsframe.selection import Selection as Selection
-    from fsframe.selector import Selector as Selector
-    from fsframe.stability import StabilityMetric as StabilityMetric
-    from fsframe.store import load_run as load_run
-    from fsframe.wrapping import WrappingSelector as WrappingSelector
+    from fsframe.resampling.wrapping import WrappingSelector as WrappingSelector
+    from fsframe.storage import load_run as load_run
+    from fsframe.tables import read as read
 
 _HOME = {
-    "Chain": "fsframe.chain",
-    "Classifier": "fsframe.classifier",
+    "Chain": "fsframe.chains.chain",
+    "Classifier": "fsframe.contracts.classifier",
     "DataError": "fsframe.errors",
-    "Dataset": "fsframe.dataset",
-    "FittedClassifier": "fsframe.classifier",
+    "Dataset": "fsframe.contracts.dataset",
+    "FittedClassifier": "fsframe.contracts.classifier",
     "FsframeError": "fsframe.errors",
-    "PairWeights": "fsframe.selection",
+    "PairWeights": "fsframe.contracts.selection",
     "PluginError": "fsframe.errors",
     "RequestError": "fsframe.errors",
-    "Run": "fsframe.run",
-    "Selection": "fsframe.selection",
-    "Selector": "fsframe.selector",
-    "StabilityMetric": "fsframe.stability",
+    "Run": "fsframe.contracts.run",
+    "Selection": "fsframe.contracts.selection",
+    "Selector": "fsframe.contracts.selector",
+    "StabilityMetric": "fsframe.contracts.stability_metric",
     "StoreError": "fsframe.errors",
-    "WrappingSelector": "fsframe.wrapping",
+    "WrappingSelector": "fsframe.resampling.wrapping",
     "classifiers": "fsframe.registry",
-    "load_run": "fsframe.store",
-    "read": "fsframe.reading",
+    "load_run": "fsframe.storage",
+    "read": "fsframe.tables",
     "selectors": "fsframe.registry",
     "stability_metrics": "fsframe.registry",
 }

@@ -27,14 +27,19 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 import fsframe
-from fsframe.chain import Chain
-from fsframe.dataset import Dataset
-from fsframe.run import Run
-from fsframe_infotheory import held
-from fsframe_infotheory.discretise import Discretiser
-from fsframe_infotheory.draws import draw_rows, draws_by_class, packed_sums, relevance_sums
-from fsframe_infotheory.encode import encode
-from fsframe_infotheory.entropy import clogc_table
+from fsframe.chains.chain import Chain
+from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.run import Run
+from fsframe_infotheory.engine import byte_cache
+from fsframe_infotheory.engine.bootstrap_counts import (
+    draw_rows,
+    draws_by_class,
+    packed_sums,
+    relevance_sums,
+)
+from fsframe_infotheory.engine.discretise import Discretiser
+from fsframe_infotheory.engine.encode import encode
+from fsframe_infotheory.engine.entropy import clogc_table
 
 RUN = Run(threads=1)
 
@@ -160,7 +165,7 @@ def compare_npfs(n: int = 5000, p: int = 1000, levels: int = 5, bootstraps: int 
     chain = Chain.parse(f"mim:top=50 npfs:n={bootstraps},null=published")
 
     def run() -> None:
-        held.forget()
+        byte_cache.forget()
         chain.run(data, threads=1)
 
     run()

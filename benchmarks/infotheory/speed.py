@@ -23,12 +23,12 @@ import peers
 from numpy.typing import NDArray
 
 import fsframe
-from fsframe.dataset import Dataset
-from fsframe.run import Run
-from fsframe_infotheory import held
-from fsframe_infotheory.discretise import Discretiser
-from fsframe_infotheory.encode import encode
-from fsframe_infotheory.greedy import select_greedily
+from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.run import Run
+from fsframe_infotheory.engine import byte_cache
+from fsframe_infotheory.engine.discretise import Discretiser
+from fsframe_infotheory.engine.encode import encode
+from fsframe_infotheory.engine.greedy import select_greedily
 
 SIZES = ((62, 2000, 50), (500, 1000, 50), (5000, 1000, 50), (2000, 5000, 50), (7000, 5000, 20))
 PUBLISHED = {
@@ -78,7 +78,7 @@ def ours(
 
     def select() -> list[int]:
         # Each call reads the table: its bytes are not kept from the call before.
-        held.forget()
+        byte_cache.forget()
         return selector.select(data, run=run).selected.tolist()
 
     select()  # compiled kernels are loaded

@@ -23,7 +23,7 @@ from pathlib import Path
 import numpy as np
 
 import fsframe
-from fsframe.dataset import Dataset
+from fsframe.contracts.dataset import Dataset
 
 ROOT = Path(__file__).parents[2]
 GAMETES = ROOT / "tests" / "plugins" / "relief" / "data" / "gametes2way.csv"

@@ -29,8 +29,8 @@ from pathlib import Path
 import numpy as np
 
 import fsframe
-from fsframe.dataset import Dataset
-from fsframe.run import Run
+from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.run import Run
 
 
 class Genotypes:

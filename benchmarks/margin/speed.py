@@ -99,9 +99,9 @@ def part_fit(options: argparse.Namespace) -> None:
     package with its own (psd-clip), which costs an eigendecomposition more.
     """
 
-    from fsframe_margin.blas import one_blas_thread
-    from fsframe_margin.descent import descend
-    from fsframe_margin.tiled_passes import pair_space
+    from fsframe_margin.engine.blas import one_blas_thread
+    from fsframe_margin.engine.descent import descend
+    from fsframe_margin.engine.tiled_passes import pair_space
 
     rate = gemm_rate()
     print(f"double GEMM, one thread: {rate:.0f} GFLOP/s; load {os.getloadavg()[0]:.1f}")
@@ -155,8 +155,8 @@ def part_tuning(options: argparse.Namespace) -> None:
     """
 
     import fsframe
-    from fsframe.run import Run
-    from fsframe_margin.tuning import IMMIGRATE_PATH, stratified_folds
+    from fsframe.contracts.run import Run
+    from fsframe_margin.engine.tuning import IMMIGRATE_PATH, stratified_folds
 
     X, y = simulated(351, 34)
     data = fsframe.Dataset.from_arrays(X, y)
@@ -211,7 +211,7 @@ def part_resamples(options: argparse.Namespace) -> None:
     """100 bootstraps of a table of 195 × 22."""
 
     import fsframe
-    from fsframe.run import Run
+    from fsframe.contracts.run import Run
 
     X, y = simulated(195, 22)
     data = fsframe.Dataset.from_arrays(X, y)

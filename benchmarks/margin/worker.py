@@ -40,8 +40,8 @@ def peak_mb() -> float:
 def select(task: dict[str, Any]) -> dict[str, Any]:
     """A selector, or a chain, on a table."""
     import fsframe
-    from fsframe.chain import Chain
-    from fsframe.run import Run
+    from fsframe.chains.chain import Chain
+    from fsframe.contracts.run import Run
 
     small = fsframe.Dataset.from_arrays(*simulated(40, 5))
     Chain.parse(task["method"]).select(small)  # compilation is not what is measured
@@ -72,7 +72,7 @@ def select(task: dict[str, Any]) -> dict[str, Any]:
 def classify(task: dict[str, Any]) -> dict[str, Any]:
     """A classifier learns from a table and predicts all its rows."""
     import fsframe
-    from fsframe.run import Run
+    from fsframe.contracts.run import Run
 
     name, _, settings = task["method"].partition(":")
     values = dict(part.split("=") for part in settings.split(",")) if settings else {}
@@ -97,7 +97,7 @@ def classify(task: dict[str, Any]) -> dict[str, Any]:
 def continued(task: dict[str, Any]) -> dict[str, Any]:
     """IMMIGRATE over all rows, started from prototypes, in pieces of two updates."""
     import fsframe
-    from fsframe.run import Run
+    from fsframe.contracts.run import Run
 
     selector = fsframe.selectors["immigrate"]
     selector().select(fsframe.Dataset.from_arrays(*simulated(40, 5)))  # as above

@@ -16,8 +16,8 @@ import numpy as np
 from cells import Bench, OutOfTime, arguments
 from result_tables import percent, write_tables
 
-from fsframe.chain import Chain
-from fsframe.dataset import Dataset
+from fsframe.chains.chain import Chain
+from fsframe.contracts.dataset import Dataset
 
 SCREEN = "anova-f:top=231"
 CLASSIFIERS = {

@@ -15,13 +15,13 @@ import attrs
 import numpy as np
 
 import fsframe
-from fsframe.chain import Chain, Stage
-from fsframe.dataset import Dataset
+from fsframe.chains.chain import Chain, Stage
+from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.run import Progress
+from fsframe.contracts.selection import Selection
 from fsframe.errors import StoreError
 from fsframe.evaluation.cross_validation import CrossValidation
 from fsframe.evaluation.summary import Evaluation, summarise
-from fsframe.run import Progress
-from fsframe.selection import Selection
 
 HERE = Path(__file__).resolve().parent
 RESULTS = HERE / "results"

@@ -24,8 +24,8 @@ from cells import HERE, RESULTS
 from result_tables import percent, write_tables
 from scipy import stats
 
-from fsframe.chain import Chain
-from fsframe.dataset import Dataset
+from fsframe.chains.chain import Chain
+from fsframe.contracts.dataset import Dataset
 from fsframe.evaluation.cross_validation import CrossValidation
 from fsframe.evaluation.summary import summarise
 from fsframe.registry import selectors

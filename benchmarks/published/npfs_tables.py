@@ -21,8 +21,8 @@ from cells import Bench, Cell, OutOfTime, arguments, evaluations, folds_of, grow
 from result_tables import write_tables
 from scipy import stats
 
-from fsframe.chain import Chain
-from fsframe.dataset import Dataset
+from fsframe.chains.chain import Chain
+from fsframe.contracts.dataset import Dataset
 
 # The slides' name and our file.
 SETS = {

@@ -19,7 +19,7 @@ from pathlib import Path
 
 import numpy as np
 
-from fsframe.reading import read
+from fsframe.tables import read
 
 TABLES = [
     ("tall", 10_000, 12, "%.6g"),

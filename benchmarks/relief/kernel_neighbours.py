@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from fsframe_relief import neighbour_kernels as loops
-from fsframe_relief import permutation_kernels, score_kernels, screen_kernels
+from fsframe_relief.engine import neighbour_kernels as loops
+from fsframe_relief.engine import permutation_kernels, score_kernels, screen_kernels
 
 N = 1000
 

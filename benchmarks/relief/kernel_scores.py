@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from fsframe_relief import distance_kernels, mask_kernels
-from fsframe_relief import score_kernels as loops
-from fsframe_relief.columns import prepare_columns
+from fsframe_relief.engine import distance_kernels, mask_kernels
+from fsframe_relief.engine import score_kernels as loops
+from fsframe_relief.engine.columns import prepare_columns
 
 
 def cases():  # type: ignore[no-untyped-def]

@@ -23,10 +23,10 @@ def scorer(program: str, method: str, threads: int):
     """A function of (X, y) that scores all features, and the program's version."""
     if program == "fsframe":
         import fsframe
-        from fsframe.dataset import Dataset
-        from fsframe.run import Run
-        from fsframe_relief.multisurf import Multisurf
-        from fsframe_relief.relieff import Relieff
+        from fsframe.contracts.dataset import Dataset
+        from fsframe.contracts.run import Run
+        from fsframe_relief.methods.multisurf import Multisurf
+        from fsframe_relief.methods.relieff import Relieff
 
         selector = Relieff(k=10) if method == "relieff" else Multisurf()
         run = Run(threads=threads)

@@ -34,13 +34,13 @@ from pathlib import Path
 import attrs
 import numpy as np
 
-from fsframe.chain import Chain
-from fsframe.dataset import Dataset
-from fsframe.executors import Engine, open_engine
-from fsframe.recording import open_checkpoint
-from fsframe.resampling import select_resamples
-from fsframe.run import Run
-from fsframe.selection import Selection
+from fsframe.chains.chain import Chain
+from fsframe.chains.recording import open_checkpoint
+from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.run import Run
+from fsframe.contracts.selection import Selection
+from fsframe.execution import Engine, open_engine
+from fsframe.resampling.resamples import select_resamples
 
 
 @attrs.frozen(kw_only=True)

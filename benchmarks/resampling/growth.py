@@ -41,9 +41,9 @@ def peak() -> float:
 def measure(base: str, n: int, features: int, rows: int) -> dict[str, float]:
     import numpy as np
 
-    from fsframe.chain import Chain
-    from fsframe.dataset import Dataset
-    from fsframe.run import Run
+    from fsframe.chains.chain import Chain
+    from fsframe.contracts.dataset import Dataset
+    from fsframe.contracts.run import Run
 
     generator = np.random.default_rng(0)
     X = generator.integers(0, 5, size=(rows, features)).astype(float)

@@ -21,9 +21,9 @@ import attrs
 import numpy as np
 
 import fsframe
-from fsframe.chain import Chain
-from fsframe.dataset import Dataset
-from fsframe.run import Run
+from fsframe.chains.chain import Chain
+from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.run import Run
 
 HERE = Path(__file__).parent
 

@@ -20,9 +20,9 @@ from pathlib import Path
 import numpy as np
 
 import fsframe
-from fsframe.chain import Chain
-from fsframe.dataset import Dataset
-from fsframe.run import Run
+from fsframe.chains.chain import Chain
+from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.run import Run
 
 HERE = Path(__file__).parent
 GAMETES = HERE.parents[1] / "tests" / "plugins" / "relief" / "data" / "gametes2way.csv"

@@ -15,7 +15,7 @@ from fsframe.cli.saying import say, say_error
 from fsframe.cli.tracebacks import begin, told_traceback, traceback_option
 from fsframe.cli.written import written_words
 from fsframe.errors import FsframeError, PluginWarning, StoreError, one_line
-from fsframe.lasting_stream import LastingStream, occupy_standard_streams
+from fsframe.execution.lasting_stream import LastingStream, occupy_standard_streams
 
 __all__ = ["cli", "main"]
 

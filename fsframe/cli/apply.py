@@ -58,8 +58,8 @@ def apply(
       fsframe apply examples/parkinsons.immigrate-npfs.h5 on examples/parkinsons.csv -o reduced.csv
     """
     from fsframe.cli.text_table import counted
-    from fsframe.reading import read_table, reduced_text, write_reduced
-    from fsframe.store import load_run
+    from fsframe.storage import load_run
+    from fsframe.tables import read_table, reduced_text, write_reduced
 
     if len(words) != 2 or words[0] != "on":
         raise RequestError("say which table: fsframe apply RUN.h5 on DATA -o OUT.csv")

@@ -13,11 +13,11 @@ from fsframe.cli.run_file import run_path
 from fsframe.cli.running import Talk, engine_options, run_chain
 from fsframe.cli.saying import say, say_json, say_lines
 from fsframe.cli.stages import StageGroup, last_command
+from fsframe.contracts.grammar import StageText
 from fsframe.errors import RequestError
-from fsframe.grammar import StageText
 
 if TYPE_CHECKING:
-    from fsframe.chain import Chain
+    from fsframe.chains.chain import Chain
 
 __all__ = ["chain"]
 
@@ -89,7 +89,7 @@ def chain(dry_run: bool) -> None:
 
 @chain.result_callback()
 def _run(results: list[StageText | dict[str, Any]], dry_run: bool) -> None:
-    from fsframe.chain import Chain
+    from fsframe.chains.chain import Chain
 
     texts = tuple(result for result in results if isinstance(result, StageText))
     requests = [result for result in results if isinstance(result, dict)]
@@ -112,7 +112,7 @@ def _run(results: list[StageText | dict[str, Any]], dry_run: bool) -> None:
 def _run_on(parsed: Chain, *, data: str, **options: Any) -> None:
     from fsframe.cli.display import result_lines, result_object
     from fsframe.cli.finished import answer_of_this, likely_answer
-    from fsframe.reading import find_table
+    from fsframe.tables import find_table
 
     path = find_table(data)
     out: Path | None = None

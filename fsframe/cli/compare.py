@@ -23,12 +23,12 @@ from fsframe.cli.saying import say, say_json, say_lines
 from fsframe.errors import FsframeError, RequestError, StoreError
 
 if TYPE_CHECKING:
-    from fsframe.chain import Chain
-    from fsframe.dataset import Dataset
+    from fsframe.chains.chain import Chain
+    from fsframe.contracts.dataset import Dataset
     from fsframe.evaluation.comparison import Cell, Comparison
     from fsframe.evaluation.cross_validation import CrossValidation
-    from fsframe.executors import Engine
-    from fsframe.store import RunRecord
+    from fsframe.execution import Engine
+    from fsframe.storage import RunRecord
 
 __all__ = ["compare"]
 
@@ -79,12 +79,12 @@ def compare(words: tuple[str, ...], **options: Any) -> None:
     Example:
       fsframe compare "immigrate margin" "mim:top=5 knn" on examples/parkinsons.csv --repeats 1
     """
+    from fsframe.chains.memory_shares import shares_of
     from fsframe.cli.evaluate import classifier_text
     from fsframe.evaluation.comparison import compared, methods_of
-    from fsframe.executors import open_engine
-    from fsframe.memory_shares import shares_of
-    from fsframe.reading import find_table
-    from fsframe.store import check_destination
+    from fsframe.execution import open_engine
+    from fsframe.storage import check_destination
+    from fsframe.tables import find_table
 
     chains, paths = _split(words)
     names = ("folds", "repeats", "scheme", "groups", "classifier", "inner_folds")
@@ -186,7 +186,7 @@ def _read_all(
     methods: Sequence[CrossValidation], paths: Sequence[Path], options: dict[str, Any]
 ) -> list[Dataset]:
     """The tables, or everything that can be known to fail on any of them, told together."""
-    from fsframe.run import Run
+    from fsframe.contracts.run import Run
 
     tables: list[Dataset] = []
     problems: dict[str, FsframeError] = {}
@@ -252,7 +252,7 @@ def _cell(
 
 
 def _as_chain(method: CrossValidation) -> Chain:
-    from fsframe.chain import Chain, Stage
+    from fsframe.chains.chain import Chain, Stage
 
     return Chain((Stage("cross-validation", method),))
 
@@ -272,7 +272,7 @@ def _slug(text: str) -> str:
 
 def _finished(path: Path, chain: Any, table: Dataset, seed: int) -> Any:
     """The finished run at `path` if it is of this chain, table and seed; None if there is none."""
-    from fsframe.store import load_run
+    from fsframe.storage import load_run
 
     if not path.exists():
         return None
@@ -298,7 +298,7 @@ def _check_numerics(path: Path | None, record: RunRecord) -> None:
     StoreError
         Saying in what it differs.
     """
-    from fsframe.numerics import fingerprint, numeric_differences
+    from fsframe.storage.numerics import fingerprint, numeric_differences
 
     changed = numeric_differences(record.environment, fingerprint())
     if changed:
@@ -317,7 +317,7 @@ def _write(
     *,
     overwrite: bool,
 ) -> None:
-    from fsframe.store import place_file
+    from fsframe.storage import place_file
 
     text = "\n".join(csv_lines(result)) + "\n"
     if csv_out is not None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from fsframe.cli.text_table import table_lines
-from fsframe.reading.formulas import defused
+from fsframe.tables.formulas import defused
 
 if TYPE_CHECKING:
     from fsframe.evaluation.comparison import Cell, Comparison

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from fsframe.cli.text_table import counted, table_lines
-from fsframe.pair_naming import pair_weight_words
-from fsframe.params import format_value
-from fsframe.selection import rank_by_score
-from fsframe.store import RunRecord, StageRecord, printable
+from fsframe.contracts.params import format_value
+from fsframe.contracts.selection import rank_by_score
+from fsframe.report.pair_naming import pair_weight_words
+from fsframe.storage import RunRecord, StageRecord, printable
 
 __all__ = ["closing_lines", "file_lines", "frequency_lines", "result_lines", "result_object"]
 

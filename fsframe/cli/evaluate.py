@@ -21,12 +21,12 @@ from fsframe.cli.reading_options import reading_options
 from fsframe.cli.saying import say, say_json, say_lines
 from fsframe.cli.stages import StageGroup, last_command
 from fsframe.cli.text_table import table_lines
-from fsframe.grammar import StageText, format_stages
+from fsframe.contracts.grammar import StageText, format_stages
 
 if TYPE_CHECKING:
     from fsframe.evaluation.recorded import RecordedEvaluation
     from fsframe.evaluation.summary import Evaluation
-    from fsframe.store import RunRecord
+    from fsframe.storage import RunRecord
 
 __all__ = ["classifier_text", "evaluate", "measure_lines"]
 
@@ -86,7 +86,7 @@ def evaluate() -> None:
 
 @evaluate.result_callback()
 def _run(results: list[StageText | dict[str, Any]]) -> None:
-    from fsframe.chain import Chain, Stage
+    from fsframe.chains.chain import Chain, Stage
     from fsframe.evaluation.cross_validation import CrossValidation
     from fsframe.evaluation.recorded import recorded_evaluation
 
@@ -177,7 +177,7 @@ def evaluation_lines(
 ) -> Iterator[str]:
     """An evaluation as lines for a terminal."""
     from fsframe.cli.display import closing_lines, frequency_lines
-    from fsframe.store import printable
+    from fsframe.storage import printable
 
     found = recorded.found
     yield (
@@ -256,7 +256,7 @@ def _curve_lines(found: Evaluation) -> Iterator[str]:
 
 def write_folds(path: Path, found: Evaluation, *, overwrite: bool) -> None:
     """A table of one line per fold at `path`: what it kept, and every measure of it."""
-    from fsframe.store import place_file
+    from fsframe.storage import place_file
 
     names = [name for name, measure in found.measures.items() if measure.mean == measure.mean]
     names = [name for name in names if len(found.measures[name].values) == found.n_splits]

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 from fsframe.errors import FsframeError, StoreError
 
 if TYPE_CHECKING:
-    from fsframe.chain import Chain
+    from fsframe.chains.chain import Chain
     from fsframe.cli.running import Talk
-    from fsframe.dataset import Dataset
-    from fsframe.store import RunRecord
+    from fsframe.contracts.dataset import Dataset
+    from fsframe.storage import RunRecord
 
 __all__ = ["answer_of_this", "likely_answer"]
 
@@ -30,7 +30,7 @@ def likely_answer(
     StoreError
         If the file is of something else, `out` cannot be written, or it is `table`.
     """
-    from fsframe.store import check_destination, load_run
+    from fsframe.storage import check_destination, load_run
 
     if options["overwrite"] or options["restart"] or not out.is_file():
         check_destination(out, overwrite=options["overwrite"], apart_from=[table])
@@ -54,8 +54,8 @@ def answer_of_this(
     StoreError
         If it was made from another table.
     """
-    from fsframe.recording import open_checkpoint
-    from fsframe.store import check_destination
+    from fsframe.chains.recording import open_checkpoint
+    from fsframe.storage import check_destination
 
     if record is None or out is None:
         return None
@@ -71,8 +71,8 @@ def answer_of_this(
 
 def _same_request(record: RunRecord, chain: Chain, options: Mapping[str, Any]) -> bool:
     """Whether chain, seed, memory bound and everything that may change a bit are the same."""
-    from fsframe.checkpoints.manifest import software
     from fsframe.cli.running import this_command
+    from fsframe.storage.units.manifest import software
 
     if (record.chain, record.seed) != (str(chain), options["seed"]):
         return False

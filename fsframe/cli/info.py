@@ -27,8 +27,8 @@ def info(as_json: bool) -> None:
     Example:
       fsframe info
     """
-    from fsframe.recording import environment
-    from fsframe.run import DEFAULT_MEMORY, available_threads
+    from fsframe.chains.recording import environment
+    from fsframe.contracts.run import DEFAULT_MEMORY, available_threads
 
     facts: dict[str, object] = dict(environment())
     facts["threads"] = available_threads()

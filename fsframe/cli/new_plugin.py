@@ -29,8 +29,8 @@ def new_plugin(name: str, out: str | None) -> None:
       fsframe new-plugin my-selector
     """
     from fsframe.cli.plugin_template import plugin_files
-    from fsframe.entries import SelectorEntry
     from fsframe.registry import classifiers, selectors
+    from fsframe.registry.entries import SelectorEntry
 
     try:
         SelectorEntry(name=name, target="a:A")

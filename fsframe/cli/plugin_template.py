@@ -68,8 +68,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fsframe.entries import SelectorEntry
-from fsframe.hookspecs import hookimpl
+from fsframe.registry.entries import SelectorEntry
+from fsframe.registry.hookspecs import hookimpl
 
 
 @hookimpl
@@ -94,11 +94,11 @@ from typing import ClassVar
 
 import attrs
 import numpy as np
-from fsframe.dataset import Dataset
-from fsframe.params import param, real
-from fsframe.run import Run
-from fsframe.selection import Selection, rank_by_score
-from fsframe.selector import Selector
+from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.params import param, real
+from fsframe.contracts.run import Run
+from fsframe.contracts.selection import Selection, rank_by_score
+from fsframe.contracts.selector import Selector
 
 
 @attrs.frozen(kw_only=True)
@@ -124,7 +124,7 @@ class @Class@(Selector):
 
     Examples
     --------
-    >>> from fsframe.dataset import Dataset
+    >>> from fsframe.contracts.dataset import Dataset
     >>> data = Dataset.from_arrays([[1, 5], [2, 6], [8, 5], [9, 6]], ["a", "a", "b", "b"])
     >>> @Class@(top=1).select(data).selected
     array([0])

@@ -7,8 +7,8 @@ import json
 import click
 
 from fsframe.cli.text_table import table_lines
-from fsframe.entries import Entry
 from fsframe.registry import default_manager
+from fsframe.registry.entries import Entry
 
 __all__ = ["plugins"]
 

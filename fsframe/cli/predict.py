@@ -21,8 +21,8 @@ from fsframe.cli.saying import say, say_lines
 from fsframe.errors import DataError, RequestError
 
 if TYPE_CHECKING:
-    from fsframe.dataset import Dataset
-    from fsframe.store import RunRecord
+    from fsframe.contracts.dataset import Dataset
+    from fsframe.storage import RunRecord
 
 __all__ = ["predict"]
 
@@ -64,10 +64,10 @@ def predict(
       fsframe predict examples/parkinsons.immigrate-npfs.h5 on examples/parkinsons.csv \\
         --classifier margin
     """
-    from fsframe.prediction import refit
-    from fsframe.reading import read_table
-    from fsframe.reading.formulas import defused
-    from fsframe.store import check_destination, load_run, place_file
+    from fsframe.chains.prediction import refit
+    from fsframe.storage import check_destination, load_run, place_file
+    from fsframe.tables import read_table
+    from fsframe.tables.formulas import defused
 
     if len(words) != 2 or words[0] != "on":
         raise RequestError("say which table: fsframe predict RUN.h5 on DATA")
@@ -107,7 +107,7 @@ def predict(
 
 def _file(name: str) -> Path | None:
     """The file of a table that may be named without its ending; None where there is none."""
-    from fsframe.reading import find_table
+    from fsframe.tables import find_table
 
     try:
         return find_table(name)
@@ -117,7 +117,7 @@ def _file(name: str) -> Path | None:
 
 def _training(source: str, record: RunRecord, reading: dict[str, Any]) -> Dataset:
     """The table of the run, read as it was then unless said otherwise."""
-    from fsframe.reading import read
+    from fsframe.tables import read
 
     stored = {"task": record.data.task, **stored_reading(record)}
     arguments = {**stored, **reading}

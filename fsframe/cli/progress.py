@@ -7,7 +7,7 @@ import time
 from typing import TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
-    from fsframe.run import Progress
+    from fsframe.contracts.run import Progress
 
 __all__ = ["ProgressLine"]
 

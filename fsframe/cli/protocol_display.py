@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from fsframe.errors import RequestError
 
 if TYPE_CHECKING:
-    from fsframe.store import RunRecord
+    from fsframe.storage import RunRecord
 
 __all__ = ["protocol_csv", "protocol_lines", "protocol_object"]
 

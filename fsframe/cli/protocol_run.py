@@ -10,12 +10,12 @@ import click
 
 from fsframe.cli.reading_options import read_data
 from fsframe.cli.running import Talk, engine_options, run_chain
+from fsframe.contracts.grammar import StageText
 from fsframe.errors import RequestError
-from fsframe.grammar import StageText
 
 if TYPE_CHECKING:
-    from fsframe.chain import Chain
-    from fsframe.store import RunRecord
+    from fsframe.chains.chain import Chain
+    from fsframe.storage import RunRecord
 
 __all__ = ["output_options", "protocol_request", "run_protocol", "with_groups"]
 
@@ -102,8 +102,8 @@ def run_protocol(
     """
     from fsframe.cli.finished import answer_of_this, likely_answer
     from fsframe.cli.run_file import run_path
-    from fsframe.reading import find_table
-    from fsframe.store import check_destination
+    from fsframe.storage import check_destination
+    from fsframe.tables import find_table
 
     path = find_table(data)
     out: Path | None = None

@@ -10,8 +10,8 @@ import click
 from fsframe.errors import RequestError
 
 if TYPE_CHECKING:
-    from fsframe.dataset import Dataset
-    from fsframe.store import RunRecord
+    from fsframe.contracts.dataset import Dataset
+    from fsframe.storage import RunRecord
 
 __all__ = [
     "TABLE_FORM",
@@ -98,7 +98,7 @@ def form_options(function: F) -> F:
 
 def read_data(path: str, **options: Any) -> Dataset:
     """The table at `path`, read as the command line's options say."""
-    from fsframe.reading import read
+    from fsframe.tables import read
 
     return read(path, **reading_arguments(**options))
 

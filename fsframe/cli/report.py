@@ -27,7 +27,7 @@ def report(run: str, out: str | None, overwrite: bool) -> None:
       fsframe report examples/parkinsons.immigrate-npfs.h5
     """
     from fsframe.report.page import report_page
-    from fsframe.store import check_destination, load_run, place_file
+    from fsframe.storage import check_destination, load_run, place_file
 
     path = find_run(run)
     target = Path(out) if out else path.with_suffix(".html")

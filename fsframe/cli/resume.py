@@ -18,8 +18,8 @@ from fsframe.cli.saying import say, say_json, say_lines
 from fsframe.errors import FsframeError, RequestError, StoreError
 
 if TYPE_CHECKING:
-    from fsframe.checkpoints import Manifest
-    from fsframe.store import RunRecord
+    from fsframe.storage import RunRecord
+    from fsframe.storage.units import Manifest
 
 __all__ = ["resume"]
 
@@ -51,7 +51,7 @@ def resume(run: str, **options: Any) -> None:
     Example:
       fsframe resume parkinsons.immigrate-npfs.h5 --workers 4
     """
-    from fsframe.checkpoints import units_folder
+    from fsframe.storage.units import units_folder
 
     out = Path(run.rstrip("/").removesuffix(".units"))
     folder = units_folder(out)
@@ -66,7 +66,7 @@ def resume(run: str, **options: Any) -> None:
                 f"there is nothing to resume: neither {out} nor {folder.name} is there; start the "
                 "run again, or say where it is"
             )
-        from fsframe.store import load_run
+        from fsframe.storage import load_run
 
         record = load_run(out)
         if not options["quiet"]:
@@ -87,7 +87,7 @@ def resume(run: str, **options: Any) -> None:
 
 
 def _manifest(folder: Path) -> Manifest:
-    from fsframe.checkpoints import Manifest
+    from fsframe.storage.units import Manifest
 
     try:
         manifest = Manifest.of_folder(folder)
@@ -112,7 +112,7 @@ def _also_asked(
     The manifest is believed only where it can do no harm: for a new file that is named as such a
     table, in the folder of the run file.
     """
-    from fsframe.store import check_destination
+    from fsframe.storage import check_destination
 
     if options["csv_out"]:
         return check_destination(
@@ -142,8 +142,8 @@ def _also_asked(
 
 def _finished(out: Path, manifest: Manifest, *, overwrite: bool) -> RunRecord | None:
     """The record at `out`, if the run was killed after it was written; the leftovers go."""
-    from fsframe.checkpoints import Checkpoint
-    from fsframe.store import load_run
+    from fsframe.storage import load_run
+    from fsframe.storage.units import Checkpoint
 
     if not out.is_file():
         return None
@@ -164,7 +164,7 @@ def _finished(out: Path, manifest: Manifest, *, overwrite: bool) -> RunRecord | 
 
 
 def _go_on(out: Path, manifest: Manifest, options: dict[str, Any]) -> RunRecord:
-    from fsframe.chain import Chain
+    from fsframe.chains.chain import Chain
 
     request = manifest.request
     path = options["data"] or request.get("path", "")

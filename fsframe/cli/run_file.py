@@ -59,7 +59,7 @@ def run_path(data: Path, stages: Sequence[str]) -> Path:
     >>> str(run_path(Path("examples/parkinsons.csv.gz"), ["immigrate", "npfs/npfs"]))
     'examples/parkinsons.immigrate-npfs.h5'
     """
-    from fsframe.reading.locate import table_name
+    from fsframe.tables.locate import table_name
 
     row = "-".join(stage.rpartition("/")[2] for stage in stages)
     if len(row) > _LONGEST:

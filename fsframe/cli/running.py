@@ -24,12 +24,12 @@ from fsframe.cli.written import note_written, written_words
 from fsframe.errors import FsframeError
 
 if TYPE_CHECKING:
-    from fsframe.chain import Chain
-    from fsframe.checkpoints import Checkpoint
-    from fsframe.dataset import Dataset
-    from fsframe.executors import Engine
-    from fsframe.run import Progress
-    from fsframe.store import RunRecord
+    from fsframe.chains.chain import Chain
+    from fsframe.contracts.dataset import Dataset
+    from fsframe.contracts.run import Progress
+    from fsframe.execution import Engine
+    from fsframe.storage import RunRecord
+    from fsframe.storage.units import Checkpoint
 
 __all__ = ["READING", "Talk", "engine_options", "run_chain", "this_command"]
 
@@ -213,10 +213,10 @@ def run_chain(
     FsframeError
         As running says.
     """
-    from fsframe.executors import open_engine
-    from fsframe.memory_shares import shares_of
-    from fsframe.recording import open_checkpoint
-    from fsframe.store import check_destination
+    from fsframe.chains.memory_shares import shares_of
+    from fsframe.chains.recording import open_checkpoint
+    from fsframe.execution import open_engine
+    from fsframe.storage import check_destination
 
     memory, chosen_by = options.get("memory"), options.get("chosen_by")
     command = this_command() if command is None else command

@@ -14,7 +14,7 @@ from typing import Any
 
 import click
 
-from fsframe.store.escaping import is_unsafe, printable
+from fsframe.storage.escaping import is_unsafe, printable
 
 __all__ = ["json_text", "say", "say_error", "say_json", "say_lines"]
 

@@ -26,7 +26,7 @@ def show(run: str, as_json: bool, csv_out: str | None, overwrite: bool) -> None:
     """
     from fsframe.cli.display import file_lines
     from fsframe.cli.protocol_display import protocol_csv, protocol_object
-    from fsframe.store import check_destination, load_run
+    from fsframe.storage import check_destination, load_run
 
     path = find_run(run)
     record = load_run(path)

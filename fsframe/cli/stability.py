@@ -14,14 +14,14 @@ from fsframe.cli.reading_options import reading_options
 from fsframe.cli.saying import say, say_json, say_lines
 from fsframe.cli.stages import StageGroup, last_command
 from fsframe.cli.text_table import table_lines
-from fsframe.grammar import StageText, format_stages
+from fsframe.contracts.grammar import StageText, format_stages
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from fsframe.store import RunRecord
-    from fsframe.store.known_tables import MetricTables
+    from fsframe.storage import RunRecord
+    from fsframe.storage.known_tables import MetricTables
 
 __all__ = ["metric_lines", "stability"]
 
@@ -73,9 +73,9 @@ def stability() -> None:
 
 @stability.result_callback()
 def _run(results: list[StageText | dict[str, Any]]) -> None:
-    from fsframe.chain import Chain, Stage
+    from fsframe.chains.chain import Chain, Stage
+    from fsframe.contracts.grammar import format_list
     from fsframe.evaluation.stability_study import StabilityStudy
-    from fsframe.grammar import format_list
 
     texts, options = protocol_request(results, "immigrate")
     metrics = options.pop("metric")
@@ -125,7 +125,7 @@ def stability_lines(record: RunRecord, out: Path | None) -> Iterator[str]:
     """A stability study as lines for a terminal."""
     from fsframe.cli.display import closing_lines, frequency_lines
     from fsframe.evaluation.recorded import recorded_stability
-    from fsframe.store import printable
+    from fsframe.storage import printable
 
     study = recorded_stability(record)
     metrics = study.tables.metrics

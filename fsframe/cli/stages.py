@@ -10,9 +10,9 @@ import attrs
 import click
 from click.shell_completion import CompletionItem
 
+from fsframe.contracts.grammar import StageText, parse_stage
+from fsframe.contracts.params import Parameter, format_value, is_flag
 from fsframe.errors import FsframeError
-from fsframe.grammar import StageText, parse_stage
-from fsframe.params import Parameter, format_value, is_flag
 
 if TYPE_CHECKING:
     from fsframe.registry import Offer
@@ -97,7 +97,7 @@ class _StageCommand(click.Command):
 
 def _stage_command(token: str) -> click.Command:
     """The command for a stage such as ``immigrate`` or ``immigrate:sigma=0.5``."""
-    from fsframe.chain import find_method, registry_of_class
+    from fsframe.chains.chain import find_method, registry_of_class
 
     text = parse_stage(token)
     method = find_method(text.name)
@@ -230,7 +230,7 @@ class StageGroup(click.Group):
 
 def _complete_compact(name: str, rest: str) -> list[CompletionItem]:
     """Completions behind the colon of ``name:key=value,…``."""
-    from fsframe.chain import find_method
+    from fsframe.chains.chain import find_method
 
     try:
         parameters = {p.name: p for p in find_method(name).parameters()}

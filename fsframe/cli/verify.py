@@ -19,7 +19,7 @@ def verify(runs: tuple[str, ...]) -> None:
     Example:
       fsframe verify examples/parkinsons.immigrate-npfs.h5
     """
-    from fsframe.store import load_run
+    from fsframe.storage import load_run
 
     for run in runs:
         path = find_run(run)

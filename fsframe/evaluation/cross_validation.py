@@ -9,8 +9,12 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.chain import Chain
-from fsframe.dataset import Dataset
+from fsframe.chains.chain import Chain
+from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.params import choice, either, integer, listing, optional, param, text
+from fsframe.contracts.run import Run
+from fsframe.contracts.selection import Selection, rank_by_score
+from fsframe.contracts.selector import Selector
 from fsframe.errors import DataError, FsframeError, RequestError
 from fsframe.evaluation.fold_task import (
     DEFAULT_CLASSIFIER,
@@ -26,14 +30,10 @@ from fsframe.evaluation.folds import (
     repeated_folds,
 )
 from fsframe.evaluation.grid import ChainGrid
-from fsframe.params import choice, either, integer, listing, optional, param, text
-from fsframe.recurring import Recurring
-from fsframe.resampling import select_resamples, too_many
-from fsframe.run import Run
-from fsframe.selection import Selection, rank_by_score
-from fsframe.selector import Selector
+from fsframe.resampling.recurring_warnings import Recurring
+from fsframe.resampling.resamples import select_resamples, too_many
+from fsframe.resampling.wrapping import Base, WrappingSelector
 from fsframe.suggest import did_you_mean
-from fsframe.wrapping import Base, WrappingSelector
 
 __all__ = ["CrossValidation", "grid_of"]
 

@@ -8,15 +8,15 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.chain import Chain
-from fsframe.classifier import Classifier
-from fsframe.dataset import Dataset
+from fsframe.chains.chain import Chain
+from fsframe.contracts.classifier import Classifier
+from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.run import Run
+from fsframe.contracts.selection import Selection, rank_by_score
+from fsframe.contracts.selector import one_by_one
 from fsframe.errors import DataError
 from fsframe.evaluation.folds import deal, deal_groups
 from fsframe.evaluation.grid import ChainGrid
-from fsframe.run import Run
-from fsframe.selection import Selection, rank_by_score
-from fsframe.selector import one_by_one
 
 __all__ = ["DEFAULT_CLASSIFIER", "FoldTask", "full_ranking", "inner_places"]
 

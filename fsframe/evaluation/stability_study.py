@@ -10,21 +10,21 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from fsframe.chain import Chain, Stage
-from fsframe.dataset import Dataset
+from fsframe.chains.chain import Chain, Stage
+from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.params import choice, either, flag, integer, listing, param, real, text
+from fsframe.contracts.run import Run
+from fsframe.contracts.selection import Selection, rank_by_score
+from fsframe.contracts.selector import Selector
+from fsframe.contracts.stability_metric import StabilityMetric, StabilityValue
 from fsframe.errors import DataError, FsframeError, RequestError
 from fsframe.evaluation.fold_task import full_ranking
 from fsframe.evaluation.folds import deal
 from fsframe.evaluation.grid import ChainGrid
-from fsframe.params import choice, either, flag, integer, listing, param, real, text
-from fsframe.recurring import Recurring
 from fsframe.registry import stability_metrics
-from fsframe.resampling import select_resamples, too_many
-from fsframe.run import Run
-from fsframe.selection import Selection, rank_by_score
-from fsframe.selector import Selector
-from fsframe.stability import StabilityMetric, StabilityValue
-from fsframe.wrapping import Base, WrappingSelector
+from fsframe.resampling.recurring_warnings import Recurring
+from fsframe.resampling.resamples import select_resamples, too_many
+from fsframe.resampling.wrapping import Base, WrappingSelector
 
 __all__ = ["StabilityStudy"]
 

@@ -9,12 +9,12 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from fsframe.contracts.selection import Selection
+from fsframe.contracts.stability_metric import StabilityValue
 from fsframe.evaluation.comparing import corrected_standard_error
 from fsframe.evaluation.measures import accuracy, auc, balanced_accuracy, log_loss
 from fsframe.registry import stability_metrics
-from fsframe.selection import Selection
-from fsframe.stability import StabilityValue
-from fsframe.store.known_tables import FoldTables, fold_tables
+from fsframe.storage.known_tables import FoldTables, fold_tables
 
 __all__ = ["CurvePoint", "Evaluation", "Measure", "summarise", "summarise_tables"]
 

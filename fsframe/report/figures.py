@@ -11,12 +11,12 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from fsframe.contracts.ranking import rank_by_score
 from fsframe.errors import PluginError
 from fsframe.evaluation.recorded import protocol_name, recorded_evaluation, recorded_stability
 from fsframe.evaluation.summary import Evaluation
-from fsframe.ranking import rank_by_score
-from fsframe.store import RunRecord, StageRecord, printable
-from fsframe.store.known_tables import StabilityTables, bootstrap_tables, convergence
+from fsframe.storage import RunRecord, StageRecord, printable
+from fsframe.storage.known_tables import StabilityTables, bootstrap_tables, convergence
 
 __all__ = ["Figure", "figures"]
 

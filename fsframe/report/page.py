@@ -7,11 +7,11 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+from fsframe.contracts.params import format_value
 from fsframe.evaluation.recorded import protocol_name, recorded_evaluation, recorded_stability
-from fsframe.pair_naming import pair_weight_words
-from fsframe.params import format_value
 from fsframe.report.figures import figures
-from fsframe.store import RunRecord, printable
+from fsframe.report.pair_naming import pair_weight_words
+from fsframe.storage import RunRecord, printable
 
 __all__ = ["report_page"]
 

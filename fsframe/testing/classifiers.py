@@ -9,12 +9,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from fsframe.classifier import Classifier
-from fsframe.dataset import Dataset
+from fsframe.contracts.classifier import Classifier
+from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.params import format_value
+from fsframe.contracts.run import Run
+from fsframe.contracts.selection import Selection
 from fsframe.errors import DataError, FsframeError
-from fsframe.params import format_value
-from fsframe.run import Run
-from fsframe.selection import Selection
 from fsframe.testing import tables
 from fsframe.testing.comparing import frozen_bytes
 from fsframe.testing.conformance import Conformance, check_declarations, law

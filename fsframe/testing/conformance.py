@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 
 import attrs
 
+from fsframe.contracts.params import Parameterised
 from fsframe.errors import one_line
-from fsframe.params import Parameterised
 
 __all__ = ["TALLY", "Conformance", "Outcome", "law", "not_applicable", "run_checks"]
 

@@ -1,6 +1,6 @@
 """A conformance class for something registered, with what its plugin declares about it.
 
-A plugin may have a module ``conformance`` beside the module of its methods::
+A plugin may have a module ``conformance`` in the package of its methods, or in one above::
 
     EXCEPTIONS = {"variance": {"scale_changes_nothing": "the variance depends on the unit"}}
     TRIED_AS = {"my-ensemble": "my-ensemble:base=mim,n=10"}
@@ -15,8 +15,8 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
+from fsframe.contracts.grammar import StageText, parse_stages
 from fsframe.errors import PluginError, RequestError
-from fsframe.grammar import StageText, parse_stages
 from fsframe.registry import Offer, classifiers, find_offer, selectors, stability_metrics
 from fsframe.testing.classifiers import ClassifierConformance
 from fsframe.testing.conformance import Conformance
@@ -67,11 +67,19 @@ def suite_for(text: str) -> type[Conformance]:
 
 
 def declared(offer: Offer, what: str) -> Mapping[str, Any]:
-    """The mapping `what` of the module ``conformance`` beside the method's module; {} without."""
-    module = offer.entry.target.partition(":")[0]
-    package = module.rpartition(".")[0] or module
-    path = f"{package}.conformance"
-    if find_spec(path) is None:
+    """The mapping `what` of the module ``conformance`` nearest the method's; {} without one."""
+    package = offer.entry.target.partition(":")[0]
+    while package:
+        path = f"{package}.conformance"
+        try:
+            present = find_spec(path) is not None
+        except ModuleNotFoundError:
+            # The method's own module is not a package.
+            present = False
+        if present:
+            break
+        package = package.rpartition(".")[0]
+    else:
         return {}
     found = getattr(import_module(path), what, {})
     if not isinstance(found, Mapping):

@@ -12,9 +12,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from fsframe.contracts.params import format_value
+from fsframe.contracts.stability_metric import StabilityMetric, StabilityValue
 from fsframe.errors import DataError, RequestError
-from fsframe.params import format_value
-from fsframe.stability import StabilityMetric, StabilityValue
 from fsframe.testing.comparing import frozen_bytes
 from fsframe.testing.conformance import Conformance, check_declarations, law, not_applicable
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.dataset import Dataset
+from fsframe.contracts.dataset import Dataset
 
 __all__ = ["categories", "classes", "planted", "target", "ties"]
 

@@ -7,11 +7,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
-from fsframe.classifier import Classifier
-from fsframe.dataset import Dataset
-from fsframe.params import choice, flag, integer, param
-from fsframe.run import Run
-from fsframe.selection import Selection, rank_by_score
+from fsframe.contracts.classifier import Classifier
+from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.params import choice, flag, integer, param
+from fsframe.contracts.run import Run
+from fsframe.contracts.selection import Selection, rank_by_score
 from fsframe_classify.standardise import learn_scale
 
 __all__ = ["Knn"]

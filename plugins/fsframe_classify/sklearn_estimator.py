@@ -10,12 +10,12 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.classifier import Classifier
-from fsframe.dataset import Dataset
+from fsframe.contracts.classifier import Classifier
+from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.params import flag, param, text
+from fsframe.contracts.run import Run
+from fsframe.contracts.selection import Selection
 from fsframe.errors import DataError, RequestError, one_line
-from fsframe.params import flag, param, text
-from fsframe.run import Run
-from fsframe.selection import Selection
 from fsframe_classify.sklearn_names import find_estimator
 from fsframe_classify.standardise import learn_scale
 

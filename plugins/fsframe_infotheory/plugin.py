@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fsframe.entries import SelectorEntry
-from fsframe.hookspecs import hookimpl
+from fsframe.registry.entries import SelectorEntry
+from fsframe.registry.hookspecs import hookimpl
 
 _BROWN = "Brown, Pocock, Zhao, Luján 2012, J. Mach. Learn. Res. 13:27"
 
@@ -44,7 +44,7 @@ def fsframe_selectors() -> Iterator[SelectorEntry]:
     for name, summary, reference in _OFFERS:
         yield SelectorEntry(
             name=name,
-            target=f"fsframe_infotheory.{name}:{name.capitalize()}",
+            target=f"fsframe_infotheory.methods.{name}:{name.capitalize()}",
             summary=summary,
             family="information theory",
             gives={"scores", "pair-weights"} if name in ("mim", "jmi") else {"scores"},
@@ -54,7 +54,7 @@ def fsframe_selectors() -> Iterator[SelectorEntry]:
     for name, target, summary, reference in _OTHERS:
         yield SelectorEntry(
             name=name,
-            target="fsframe_infotheory." + target,
+            target="fsframe_infotheory.methods." + target,
             summary=summary,
             family="information theory",
             gives={"scores"},

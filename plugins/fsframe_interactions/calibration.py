@@ -6,7 +6,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.run import Run
+from fsframe.contracts.run import Run
 from fsframe_interactions.engine.best import Found, in_threads
 from fsframe_interactions.engine.planes import Planes
 from fsframe_interactions.engine.sparse import simulate_pairs

@@ -8,11 +8,11 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.dataset import Dataset
-from fsframe.params import choice, count_or_fraction, integer, optional, param, real
-from fsframe.run import Run
-from fsframe.selection import PairWeights, Selection, rank_by_score
-from fsframe.selector import Selector
+from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.params import choice, count_or_fraction, integer, optional, param, real
+from fsframe.contracts.run import Run
+from fsframe.contracts.selection import PairWeights, Selection, rank_by_score
+from fsframe.contracts.selector import Selector
 from fsframe_interactions.calibration import calibrated
 from fsframe_interactions.cells import cell_tables
 from fsframe_interactions.engine.best import Found, best_pairs

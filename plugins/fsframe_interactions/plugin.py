@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fsframe.entries import SelectorEntry
-from fsframe.hookspecs import hookimpl
+from fsframe.registry.entries import SelectorEntry
+from fsframe.registry.hookspecs import hookimpl
 
 
 @hookimpl

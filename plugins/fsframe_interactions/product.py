@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from fsframe.dataset import Dataset
+from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.run import Run
 from fsframe.errors import RequestError
-from fsframe.run import Run
 from fsframe_interactions.engine.best import Found, in_threads
 from fsframe_interactions.engine.tail import log_f_tail
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fsframe.entries import ClassifierEntry, SelectorEntry
-from fsframe.hookspecs import hookimpl
+from fsframe.registry.entries import ClassifierEntry, SelectorEntry
+from fsframe.registry.hookspecs import hookimpl
 
 _IMMIGRATE = (
     "Zhao, Hong, Liu: IMMIGRATE, a margin-based feature selection method with interaction terms"
@@ -119,7 +119,7 @@ def fsframe_selectors() -> Iterator[SelectorEntry]:
     for name, target, summary, gives, reference in _SELECTORS:
         yield SelectorEntry(
             name=name,
-            target=f"fsframe_margin.{target}",
+            target=f"fsframe_margin.methods.{target}",
             summary=summary,
             family="margin",
             gives=gives,
@@ -133,7 +133,7 @@ def fsframe_classifiers() -> Iterator[ClassifierEntry]:
     for name, target, summary, uses, reference in _CLASSIFIERS:
         yield ClassifierEntry(
             name=name,
-            target=f"fsframe_margin.{target}",
+            target=f"fsframe_margin.methods.{target}",
             summary=summary,
             uses=uses,
             reference=reference,

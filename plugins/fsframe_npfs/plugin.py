@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fsframe.entries import SelectorEntry
-from fsframe.hookspecs import hookimpl
+from fsframe.registry.entries import SelectorEntry
+from fsframe.registry.hookspecs import hookimpl
 
 
 @hookimpl
 def fsframe_selectors() -> Iterator[SelectorEntry]:
     yield SelectorEntry(
         name="npfs",
-        target="fsframe_npfs.npfs:Npfs",
+        target="fsframe_npfs.methods.npfs:Npfs",
         summary="Features or pairs that a selector picks more often over bootstraps than by chance",
         family="resampling",
         gives=frozenset({"scores", "pair-weights"}),
@@ -23,7 +23,7 @@ def fsframe_selectors() -> Iterator[SelectorEntry]:
     )
     yield SelectorEntry(
         name="ensemble",
-        target="fsframe_npfs.ensemble:Ensemble",
+        target="fsframe_npfs.methods.ensemble:Ensemble",
         summary="Rankings over many resamples of a selector brought together into one",
         family="resampling",
         gives=frozenset({"scores"}),

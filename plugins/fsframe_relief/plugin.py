@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fsframe.entries import SelectorEntry
-from fsframe.hookspecs import hookimpl
+from fsframe.registry.entries import SelectorEntry
+from fsframe.registry.hookspecs import hookimpl
 
 _METHODS = (
     (
@@ -82,7 +82,7 @@ def fsframe_selectors() -> Iterator[SelectorEntry]:
     for name, target, summary, reference in _METHODS:
         yield SelectorEntry(
             name=name,
-            target=f"fsframe_relief.{target}",
+            target=f"fsframe_relief.methods.{target}",
             summary=summary,
             family="relief",
             gives={"scores", "weights"},
@@ -90,7 +90,7 @@ def fsframe_selectors() -> Iterator[SelectorEntry]:
         )
     yield SelectorEntry(
         name="turf",
-        target="fsframe_relief.turf:Turf",
+        target="fsframe_relief.methods.turf:Turf",
         summary="Rounds of scoring with the stages on the left and dropping the worst columns",
         family="relief",
         gives={"scores", "weights"},

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from scipy.spatial.distance import pdist
 from scipy.special import digamma
 
+from fsframe.contracts.params import integer, optional, param
+from fsframe.contracts.stability_metric import StabilityValue
 from fsframe.errors import DataError
-from fsframe.params import integer, optional, param
-from fsframe.stability import StabilityValue
 from fsframe_stability.pairwise import undefined
 from fsframe_stability.rankings import RankMetric
 

@@ -8,7 +8,7 @@ from typing import ClassVar
 import attrs
 import numpy as np
 
-from fsframe.stability import StabilityValue
+from fsframe.contracts.stability_metric import StabilityValue
 from fsframe_stability.overlap import Overlap
 from fsframe_stability.pairwise import OverlapMetric, undefined
 

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import attrs
 
-from fsframe.stability import StabilityValue
+from fsframe.contracts.stability_metric import StabilityValue
 from fsframe_stability.agreement import wald
 from fsframe_stability.overlap import Overlap
 from fsframe_stability.pairwise import PairwiseMetric, undefined

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import norm
 
-from fsframe.params import flag, param, real
-from fsframe.stability import StabilityValue
+from fsframe.contracts.params import flag, param, real
+from fsframe.contracts.stability_metric import StabilityValue
 from fsframe_stability.overlap import Overlap
 from fsframe_stability.pairwise import OverlapMetric, undefined
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fsframe.entries import StabilityMetricEntry
-from fsframe.hookspecs import hookimpl
+from fsframe.registry.entries import StabilityMetricEntry
+from fsframe.registry.hookspecs import hookimpl
 
 _BOMMERT_2017 = "Bommert, Rahnenführer, Lang 2017"
 

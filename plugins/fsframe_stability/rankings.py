@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import kendalltau, rankdata, weightedtau
 
-from fsframe.params import choice, param
-from fsframe.stability import StabilityMetric, StabilityValue
+from fsframe.contracts.params import choice, param
+from fsframe.contracts.stability_metric import StabilityMetric, StabilityValue
 from fsframe_stability.agreement import ratio
 from fsframe_stability.pairwise import mean_over_pairs
 from fsframe_stability.products import one_thread_product, whole_gram

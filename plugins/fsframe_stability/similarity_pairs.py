@@ -8,8 +8,8 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.params import optional, param, real
-from fsframe.stability import StabilityMetric, StabilityValue
+from fsframe.contracts.params import optional, param, real
+from fsframe.contracts.stability_metric import StabilityMetric, StabilityValue
 from fsframe_stability.overlap import Overlap
 from fsframe_stability.pairwise import mean_over_pairs
 from fsframe_stability.similarity import alike

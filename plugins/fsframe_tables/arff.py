@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from fsframe.reading.reader import Reader
-from fsframe.reading.text_file import load_text
+from fsframe.tables.reader import Reader
+from fsframe.tables.text_file import load_text
 
 __all__ = ["ArffReader"]
 

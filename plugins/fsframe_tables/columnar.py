@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from fsframe.reading.bounds import check_size
-from fsframe.reading.reader import Reader
+from fsframe.tables.bounds import check_size
+from fsframe.tables.reader import Reader
 
 __all__ = ["ArrowReader", "ParquetReader"]
 

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from fsframe.errors import DataError, RequestError
-from fsframe.reading.bounds import shown, unpacked_bound
-from fsframe.reading.reader import Reader
+from fsframe.tables.bounds import shown, unpacked_bound
+from fsframe.tables.reader import Reader
 
 __all__ = ["ExcelReader"]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fsframe.entries import ReaderEntry
-from fsframe.hookspecs import hookimpl
+from fsframe.registry.entries import ReaderEntry
+from fsframe.registry.hookspecs import hookimpl
 
 
 @hookimpl

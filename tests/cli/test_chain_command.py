@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from fsframe.chain import Chain
+from fsframe.chains.chain import Chain
 
 from .conftest import Call
 

@@ -12,7 +12,7 @@ import click
 import pytest
 
 import fsframe
-from fsframe.chain import Chain
+from fsframe.chains.chain import Chain
 from fsframe.cli import cli
 from tests.command_line import fsframe as run
 

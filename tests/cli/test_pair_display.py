@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from fsframe.chain import Chain
+from fsframe.chains.chain import Chain
 from fsframe.cli.display import result_lines, result_object
-from fsframe.dataset import Dataset
+from fsframe.contracts.dataset import Dataset
 
 
 def shifted_table() -> Dataset:

@@ -32,7 +32,7 @@ def test_an_interrupted_run_of_a_table_that_had_to_be_explained_goes_on(
     (here / "bare.csv").write_text(text + "\n", encoding="utf-8")
     how = "--header --delimiter |"
 
-    import fsframe.recording as recording
+    import fsframe.chains.recording as recording
     from fsframe.errors import StoreError
 
     def full(*_: object, **__: object) -> None:

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from fsframe.errors import StoreError
-from fsframe.store import RunRecord, load_run, write_run
+from fsframe.storage import RunRecord, load_run, write_run
 
 from .conftest import Call
 

@@ -10,7 +10,7 @@ import attrs
 import numpy as np
 import pytest
 
-from fsframe.store import load_run, write_run
+from fsframe.storage import load_run, write_run
 
 from .conftest import Call
 
@@ -61,7 +61,7 @@ def left_by_an_interrupted_run(
     here: Path, call: Call, monkeypatch: pytest.MonkeyPatch, command: str, **changes: object
 ) -> None:
     """An interrupted `command`, its manifest changed by hand and made to fit its digest again."""
-    import fsframe.recording as recording
+    import fsframe.chains.recording as recording
     from fsframe.errors import StoreError
 
     def full(*_: object, **__: object) -> None:

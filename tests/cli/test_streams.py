@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from fsframe.cli.progress import ProgressLine
-from fsframe.run import Progress
+from fsframe.contracts.run import Progress
 
 FSFRAME = f'"{sys.executable}" -m fsframe'
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fsframe.cli.text_table import shown_width, table_lines
-from fsframe.store import printable
+from fsframe.storage import printable
 
 
 @pytest.mark.parametrize("name", ["遺伝子", "ge\u0301ne", "ｗｉｄｅ", "ε\u200d2", ""])

@@ -9,11 +9,11 @@ from typing import Any, ClassVar
 import attrs
 import numpy as np
 
-from fsframe.dataset import Dataset
-from fsframe.params import param, real
-from fsframe.run import Run
-from fsframe.selection import Selection, rank_by_score
-from fsframe.selector import Selector
+from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.params import param, real
+from fsframe.contracts.run import Run
+from fsframe.contracts.selection import Selection, rank_by_score
+from fsframe.contracts.selector import Selector
 
 __all__ = ["BROKEN", "Gap", "breaking", "scored"]
 

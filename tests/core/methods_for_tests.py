@@ -7,13 +7,13 @@ from typing import ClassVar
 import attrs
 import numpy as np
 
-from fsframe.classifier import Classifier
-from fsframe.dataset import Dataset
-from fsframe.params import integer, param
-from fsframe.run import Run
-from fsframe.selection import PairWeights, Selection, rank_by_score
-from fsframe.selector import Selector
-from fsframe.wrapping import Base, WrappingSelector
+from fsframe.contracts.classifier import Classifier
+from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.params import integer, param
+from fsframe.contracts.run import Run
+from fsframe.contracts.selection import PairWeights, Selection, rank_by_score
+from fsframe.contracts.selector import Selector
+from fsframe.resampling.wrapping import Base, WrappingSelector
 
 
 @attrs.frozen(kw_only=True)
@@ -81,7 +81,7 @@ class Vote(WrappingSelector):
     def _select_wrapped(
         self, base: Base, data: Dataset, upstream: Selection | None, run: Run
     ) -> Selection:
-        from fsframe.resampling import select_resamples
+        from fsframe.resampling.resamples import select_resamples
 
         generator = run.generator(0)
         share = np.full(data.n_samples, 1 / data.n_samples)

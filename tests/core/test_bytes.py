@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import fsframe
-from fsframe.dataset import Dataset, _wide
-from fsframe.reading import read
+from fsframe.contracts.dataset import Dataset, _wide
+from fsframe.tables import read
 
 RNG = np.random.default_rng(4)
 G = RNG.integers(0, 3, (120, 30)).astype(np.uint8)

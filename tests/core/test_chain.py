@@ -11,12 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fsframe
-from fsframe.chain import Chain, Stage
-from fsframe.dataset import Dataset
+from fsframe.chains.chain import Chain, Stage
+from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.run import Progress, Run
+from fsframe.contracts.selection import Selection
 from fsframe.errors import DataError, PluginError, RequestError
-from fsframe.resampling import select_resamples
-from fsframe.run import Progress, Run
-from fsframe.selection import Selection
+from fsframe.resampling.resamples import select_resamples
 
 from .methods_for_tests import Mean, Nearest, Random, Vote, Weighing, table
 

@@ -7,14 +7,14 @@ import sys
 from pathlib import Path
 
 INNER = """
-from fsframe.compiled import njit
+from fsframe.contracts.compiled import njit
 
 @njit()
 def factor():
     return {factor}
 """
 OUTER = """
-from fsframe.compiled import njit
+from fsframe.contracts.compiled import njit
 from kernels.inner import factor
 
 @njit()

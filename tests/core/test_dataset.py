@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fsframe.dataset import Dataset
+from fsframe.contracts.dataset import Dataset
 from fsframe.errors import DataError
 
 

@@ -7,7 +7,7 @@ import polars
 import pytest
 
 import fsframe
-from fsframe.dataset import Dataset
+from fsframe.contracts.dataset import Dataset
 from fsframe.errors import DataError, RequestError
 
 COLUMNS = {

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from fsframe.errors import RequestError
-from fsframe.grammar import (
+from fsframe.contracts.grammar import (
     StageText,
     format_list,
     format_stages,
@@ -16,6 +15,7 @@ from fsframe.grammar import (
     parse_stages,
     quote,
 )
+from fsframe.errors import RequestError
 
 
 @pytest.mark.parametrize(

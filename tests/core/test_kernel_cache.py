@@ -15,11 +15,11 @@ from typing import Any
 import pytest
 from numba.core import config
 
-from fsframe import kernel_cache
-from fsframe.compiled import njit
+from fsframe.contracts import kernel_cache
+from fsframe.contracts.compiled import njit
 
 KERNEL = """
-from fsframe.compiled import njit
+from fsframe.contracts.compiled import njit
 
 @njit()
 def triple(x):

@@ -12,11 +12,11 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from fsframe.chain import Chain
-from fsframe.dataset import Dataset
+from fsframe.chains.chain import Chain
+from fsframe.chains.memory_shares import shares_of
+from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.run import DEFAULT_MEMORY, Run
 from fsframe.errors import RequestError
-from fsframe.memory_shares import shares_of
-from fsframe.run import DEFAULT_MEMORY, Run
 
 CHAINS = ("mim", "im4e", "mim npfs", "cross-validation:base=im4e", "stability-study:base=relieff")
 
@@ -128,7 +128,7 @@ MEASURED = """
 import json, sys
 import numpy as np
 import fsframe
-from fsframe.run import Run
+from fsframe.contracts.run import Run
 
 def table(n, p):
     rng = np.random.default_rng(0)

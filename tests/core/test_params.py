@@ -14,8 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fsframe.errors import RequestError
-from fsframe.params import (
+from fsframe.contracts.params import (
     Kind,
     Parameterised,
     choice,
@@ -31,6 +30,7 @@ from fsframe.params import (
     stages,
     text,
 )
+from fsframe.errors import RequestError
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
 words = st.text(max_size=12)

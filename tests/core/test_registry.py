@@ -11,11 +11,11 @@ import pytest
 from pluggy import HookimplMarker
 
 from fsframe import registry
-from fsframe.entries import ClassifierEntry, Entry, SelectorEntry, StabilityMetricEntry
 from fsframe.errors import PluginError, PluginWarning, RequestError
-from fsframe.hookspecs import hookimpl
-from fsframe.manager import PluginManager, PluginSource
 from fsframe.registry import Registry, find_offer, preferring
+from fsframe.registry.entries import ClassifierEntry, Entry, SelectorEntry, StabilityMetricEntry
+from fsframe.registry.hookspecs import hookimpl
+from fsframe.registry.manager import PluginManager, PluginSource
 
 TARGET = "fsframe.testing.selectors:SelectorConformance"
 
@@ -54,9 +54,13 @@ def manager(*sources: PluginSource, environ: Mapping[str, str] | None = None) ->
 
 def registries(found: PluginManager) -> tuple[Registry, Registry, Registry]:
     return (
-        Registry(SelectorEntry, "fsframe.selector:Selector", lambda: found),
-        Registry(ClassifierEntry, "fsframe.classifier:Classifier", lambda: found),
-        Registry(StabilityMetricEntry, "fsframe.stability:StabilityMetric", lambda: found),
+        Registry(SelectorEntry, "fsframe.contracts.selector:Selector", lambda: found),
+        Registry(ClassifierEntry, "fsframe.contracts.classifier:Classifier", lambda: found),
+        Registry(
+            StabilityMetricEntry,
+            "fsframe.contracts.stability_metric:StabilityMetric",
+            lambda: found,
+        ),
     )
 
 
@@ -216,9 +220,9 @@ def test_unknown_names_repeat_why_plugins_are_missing() -> None:
 
 def test_a_class_is_imported_once_and_checked() -> None:
     entries = [
-        SelectorEntry(name="real", target="fsframe.wrapping:WrappingSelector"),
-        SelectorEntry(name="function", target="fsframe.selection:rank_by_score"),
-        SelectorEntry(name="other", target="fsframe.stability:StabilityMetric"),
+        SelectorEntry(name="real", target="fsframe.resampling.wrapping:WrappingSelector"),
+        SelectorEntry(name="function", target="fsframe.contracts.selection:rank_by_score"),
+        SelectorEntry(name="other", target="fsframe.contracts.stability_metric:StabilityMetric"),
     ]
     selectors, _, _ = registries(manager(source("one", plugin(entries))))
     assert selectors["real"] is selectors["dist-one/real"]

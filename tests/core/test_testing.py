@@ -9,13 +9,13 @@ import attrs
 import numpy as np
 import pytest
 
-from fsframe.classifier import Classifier
-from fsframe.dataset import Dataset
-from fsframe.params import optional, param, text
-from fsframe.run import Run
-from fsframe.selection import PairWeights, Selection
-from fsframe.selector import Selector
-from fsframe.stability import StabilityMetric, StabilityValue
+from fsframe.contracts.classifier import Classifier
+from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.params import optional, param, text
+from fsframe.contracts.run import Run
+from fsframe.contracts.selection import PairWeights, Selection
+from fsframe.contracts.selector import Selector
+from fsframe.contracts.stability_metric import StabilityMetric, StabilityValue
 from fsframe.testing import (
     ClassifierConformance,
     Outcome,

@@ -12,9 +12,8 @@ import click
 import pytest
 
 import fsframe
-from fsframe import hookspecs, manager
 from fsframe.cli import cli
-from fsframe.registry import Registry
+from fsframe.registry import Registry, hookspecs, manager
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import fsframe
-from fsframe import params
 from fsframe.cli import cli
 from fsframe.cli.plugin_template import plugin_files
+from fsframe.contracts import params
 
 PAGE = Path(__file__).parents[2] / "docs" / "write-a-selector.md"
 TEXT = PAGE.read_text(encoding="utf-8")

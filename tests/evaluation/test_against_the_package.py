@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fsframe.dataset import Dataset
+from fsframe.contracts.dataset import Dataset
 from fsframe.evaluation.fold_task import FoldTask
 
 REFERENCES = Path(__file__).parents[1] / "plugins" / "margin" / "references.npz"

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fsframe.contracts.run import Run
 from fsframe.errors import DataError, RequestError
 from fsframe.evaluation.folds import (
     deal,
@@ -16,7 +17,6 @@ from fsframe.evaluation.folds import (
     leave_one_out,
     repeated_folds,
 )
-from fsframe.run import Run
 
 LABELS = np.repeat([0, 1, 2], [23, 31, 12])
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from fsframe.chain import Chain
-from fsframe.dataset import Dataset
+from fsframe.chains.chain import Chain
+from fsframe.contracts.dataset import Dataset
 from fsframe.evaluation.cross_validation import CrossValidation
 from fsframe.evaluation.summary import summarise
 from fsframe.registry import selectors

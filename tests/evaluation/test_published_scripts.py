@@ -32,7 +32,7 @@ def bench(tmp_path):
 
 
 def test_repetitions_add_up_and_are_never_computed_twice(bench, monkeypatch):
-    from fsframe.chain import Chain
+    from fsframe.chains.chain import Chain
 
     table = bench.table("toy")
     base = "relieff:top=1 knn"

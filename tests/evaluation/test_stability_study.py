@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fsframe.dataset import Dataset
+from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.run import Run
 from fsframe.errors import DataError, RequestError
 from fsframe.evaluation.stability_study import StabilityStudy
-from fsframe.executors import open_engine
+from fsframe.execution import open_engine
 from fsframe.registry import stability_metrics
-from fsframe.run import Run
 
 
 def table(n=60, p=10, seed=0, signal=1.0):

@@ -36,14 +36,14 @@ sys.path.insert(0, str(Path(__file__).parent / "tiny_plugin"))
 
 import numpy as np
 
-import fsframe.checkpoints.checkpoint as checkpoint_module
-import fsframe.checkpoints.lock as lock_module
-import fsframe.executors.batches as batches_module
-import fsframe.store.atomic as atomic_module
-from fsframe.chain import Chain
-from fsframe.checkpoints import Checkpoint, Manifest
-from fsframe.dataset import Dataset
+import fsframe.resampling.batches as batches_module
+import fsframe.storage.atomic as atomic_module
+import fsframe.storage.units.checkpoint as checkpoint_module
+import fsframe.storage.units.lock as lock_module
+from fsframe.chains.chain import Chain
+from fsframe.contracts.dataset import Dataset
 from fsframe.errors import FsframeError
+from fsframe.storage.units import Checkpoint, Manifest
 
 CHAIN = "tiny:top=5 npfs:n=6,permutations=2,alpha=0.2"
 # Every system call by which the program changes a disk; its states lie between two of them.
@@ -201,7 +201,7 @@ def go_on(folder: Path, first: Outcome, counts: Counts, what: str) -> None:
             )
         digests = second.digests
     elif not digests:
-        from fsframe.store import load_run
+        from fsframe.storage import load_run
 
         digests = json.dumps(load_run(out).digests())
         # What is left of the folder goes with the next command on this file.

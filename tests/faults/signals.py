@@ -149,8 +149,8 @@ def disturb(child: int, kind: str, target: str, chance: random.Random) -> str:
 
 def parts_on_disk(folder: Path) -> int:
     """Finished resamples and stages in the folders of unfinished runs; damaged files are none."""
-    from fsframe.checkpoints.unit_files import read_index
     from fsframe.errors import StoreError
+    from fsframe.storage.units.unit_files import read_index
 
     found = 0
     for path in folder.rglob("*.units/units-*"):
@@ -161,7 +161,7 @@ def parts_on_disk(folder: Path) -> int:
 
 def result(folder: Path) -> str:
     """The digests of all run files of a folder."""
-    from fsframe.store import load_run
+    from fsframe.storage import load_run
 
     return json.dumps({p.name: load_run(p).digests() for p in sorted(folder.rglob("*.h5"))
                        if p.name != "results.h5"})  # fmt: skip
@@ -273,7 +273,7 @@ def main() -> None:
     counts: dict[str, Any] = {**dict.fromkeys(names, 0), "examples": [], "expected": {}}
     began = time.perf_counter()
     # Everything is imported once.
-    from fsframe.chain import Chain
+    from fsframe.chains.chain import Chain
 
     Chain.parse("tiny npfs:n=3,permutations=2 weighted-knn")
     commands = options.command or sorted(COMMANDS)

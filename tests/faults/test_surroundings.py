@@ -15,11 +15,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fsframe.chain import Chain
-from fsframe.checkpoints import units_folder
-from fsframe.dataset import Dataset
+from fsframe.chains.chain import Chain
+from fsframe.chains.recording import open_checkpoint
+from fsframe.contracts.dataset import Dataset
 from fsframe.errors import StoreError
-from fsframe.recording import open_checkpoint
+from fsframe.storage.units import units_folder
 
 CHAIN = Chain.parse("mim:top=3 npfs:n=8,permutations=2,alpha=0.2")
 
@@ -45,8 +45,8 @@ def as_somebody(folder: Path, code: str) -> subprocess.CompletedProcess[str]:
     prelude = """
         import os
         import numpy as np
-        from fsframe.chain import Chain
-        from fsframe.dataset import Dataset
+        from fsframe.chains.chain import Chain
+        from fsframe.contracts.dataset import Dataset
         X = np.random.default_rng(5).normal(size=(40, 6))
         data = Dataset.from_arrays(X, (X[:, 1] > 0).astype(int))
         chain = Chain.parse("mim:top=2 npfs:n=4,permutations=3,alpha=0.2")
@@ -80,9 +80,9 @@ def test_a_read_only_folder_is_told_before_any_work_starts(open_folder):
 
 def test_a_folder_that_becomes_read_only_costs_nothing_finished(open_folder):
     code = """
-        import sys, fsframe.checkpoints.checkpoint as module
+        import sys, fsframe.storage.units.checkpoint as module
         from fsframe.errors import StoreError
-        from fsframe.recording import open_checkpoint
+        from fsframe.chains.recording import open_checkpoint
         checkpoint = open_checkpoint(chain, data, 0, "run.h5")
         checkpoint._every = 0.0
         def close_the_folder(progress):

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from fsframe.cli import main
-from fsframe.store import load_run
+from fsframe.storage import load_run
 
 UNRULY = Path(__file__).with_name("unruly_plugin")
 FSFRAME = [sys.executable, "-m", "fsframe"]
@@ -218,11 +218,11 @@ def test_only_the_answer_to_the_very_request_is_shown(folder, fsframe):
 
 
 def test_an_answer_of_other_software_is_not_shown(folder, monkeypatch):
-    from fsframe.chain import Chain
+    from fsframe.chains.chain import Chain
     from fsframe.cli.finished import likely_answer
-    from fsframe.dataset import Dataset
+    from fsframe.contracts.dataset import Dataset
     from fsframe.errors import StoreError
-    from fsframe.store import write_run
+    from fsframe.storage import write_run
 
     data = Dataset.from_arrays(np.random.default_rng(1).normal(size=(9, 3)), list("abcabcabc"))
     chain, out = Chain.parse("mim:top=2"), folder / "run.h5"

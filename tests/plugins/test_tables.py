@@ -10,8 +10,8 @@ import polars
 import pytest
 
 from fsframe.errors import DataError, RequestError
-from fsframe.reading import read, read_table, write_reduced
 from fsframe.registry import readers
+from fsframe.tables import read, read_table, write_reduced
 
 FRAME = polars.DataFrame(
     {"a": [1.5, None, 3.0, 4.0], "n": [1, 2, 3, 5], "kind": ["x", "y", "x", "y"]}

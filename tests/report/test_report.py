@@ -9,8 +9,8 @@ import attrs
 import numpy as np
 import pytest
 
-from fsframe.chain import Chain
-from fsframe.dataset import Dataset
+from fsframe.chains.chain import Chain
+from fsframe.contracts.dataset import Dataset
 
 pytest.importorskip("matplotlib", reason="reports are drawn with matplotlib, an extra")
 

@@ -9,10 +9,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.dataset import Dataset
+from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.selection import PairWeights, Selection
+from fsframe.contracts.selector import Selector
 from fsframe.errors import DataError, FsframeError
-from fsframe.selection import PairWeights, Selection
-from fsframe.selector import Selector
 from fsframe.testing import tables
 from fsframe.testing.conformance import Conformance, not_applicable
 

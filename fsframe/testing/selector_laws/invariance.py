@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from fsframe.dataset import Dataset
-from fsframe.selection import Selection
+from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.selection import Selection
 from fsframe.testing.comparing import assert_close, assert_equal, frozen_bytes
 from fsframe.testing.conformance import law
 from fsframe.testing.selector_laws.base import SelectorLaws, assert_sound, resamples, some_upstream

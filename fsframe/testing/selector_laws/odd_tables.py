@@ -9,10 +9,10 @@ from functools import partial
 import attrs
 import numpy as np
 
-from fsframe.dataset import Dataset
+from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.run import Progress, Run
+from fsframe.contracts.selection import Selection
 from fsframe.errors import DataError
-from fsframe.run import Progress, Run
-from fsframe.selection import Selection
 from fsframe.testing import tables
 from fsframe.testing.comparing import assert_close
 from fsframe.testing.conformance import law

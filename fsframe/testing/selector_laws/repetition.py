@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from fsframe.contracts.run import Run
 from fsframe.errors import FsframeError
-from fsframe.run import Run
 from fsframe.testing import tables
 from fsframe.testing.comparing import assert_close, assert_equal
 from fsframe.testing.conformance import law

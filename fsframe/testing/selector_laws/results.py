@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from fsframe.params import format_value
-from fsframe.selector import Selector
+from fsframe.contracts.params import format_value
+from fsframe.contracts.selector import Selector
 from fsframe.testing import tables
 from fsframe.testing.comparing import assert_equal
 from fsframe.testing.conformance import check_declarations, law, not_applicable
@@ -92,7 +92,7 @@ class ResultLaws(SelectorLaws):
 
     @law
     def test_result_can_be_stored_and_read(self) -> None:
-        from fsframe.store import DataRecord, RunRecord, StageRecord, load_run, write_run
+        from fsframe.storage import DataRecord, RunRecord, StageRecord, load_run, write_run
 
         data, method = self.table(), self.make()
         found = method.select(data)

@@ -5,7 +5,7 @@ How data flow
 1. **Levels** (`fsframe_interactions.levels`): a block of columns is read, and becomes codes 0, 1, …
    (255: missing), the rows sorted by class and repeated by their counts.
 2. **Bit planes** (`planes`): every level of a column is one row of bits, 64 rows of the table per
-   word; each class starts on a new word. Eight columns lie side by side (`fsframe.bit_counts`), so
+   word; each class starts on a new word. Eight columns lie side by side (`bit_counts`), so
    that one vector instruction counts one cell of eight pairs. A column without missing values
    stores all levels but the last, whose counts follow from margins.
 3. **Tiles** (`screen`): eight columns against up to 2,048 others are one unit of work for a thread.

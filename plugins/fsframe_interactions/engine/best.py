@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from fsframe.bit_counts import LANES
-from fsframe.run import Run
+from fsframe.contracts.bit_counts import LANES
+from fsframe.contracts.run import Run
 from fsframe_interactions.engine.planes import Planes
 from fsframe_interactions.engine.screen import screen_tile
 from fsframe_interactions.engine.tail import log_chi2_tail

@@ -6,8 +6,8 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.bit_counts import LANES
-from fsframe.compiled import njit
+from fsframe.contracts.bit_counts import LANES
+from fsframe.contracts.compiled import njit
 
 __all__ = ["MISSING", "PlaneWriter", "Planes", "plane_words"]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from fsframe.bit_counts import LANES
-from fsframe.compiled import njit
+from fsframe.contracts.bit_counts import LANES
+from fsframe.contracts.compiled import njit
 from fsframe_interactions.engine.fit import deviance, fit, freedom, kirkwood
 from fsframe_interactions.engine.tables import count_block, gather_rows
 

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from fsframe.compiled import njit
+from fsframe.contracts.compiled import njit
 from fsframe_interactions.engine.fit import deviance, fit, kirkwood
 from fsframe_interactions.engine.screen import FIT_ROUNDS, FIT_TOLERANCE
 from fsframe_interactions.engine.tables import pair_counts

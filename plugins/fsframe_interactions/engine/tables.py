@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fsframe.bit_counts import (
+from fsframe.contracts.bit_counts import (
     LANES,
     at,
     count_common_1,
@@ -13,7 +13,7 @@ from fsframe.bit_counts import (
     popcount,
     shifted,
 )
-from fsframe.compiled import njit
+from fsframe.contracts.compiled import njit
 
 __all__ = ["complete_table", "count_block", "gather_rows", "pair_counts"]
 

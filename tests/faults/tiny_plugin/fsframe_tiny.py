@@ -8,13 +8,13 @@ from collections.abc import Iterator
 import attrs
 import numpy as np
 
-from fsframe.dataset import Dataset
-from fsframe.entries import SelectorEntry
-from fsframe.hookspecs import hookimpl
-from fsframe.params import param, real
-from fsframe.run import Run
-from fsframe.selection import Selection, rank_by_score
-from fsframe.selector import Selector
+from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.params import param, real
+from fsframe.contracts.run import Run
+from fsframe.contracts.selection import Selection, rank_by_score
+from fsframe.contracts.selector import Selector
+from fsframe.registry.entries import SelectorEntry
+from fsframe.registry.hookspecs import hookimpl
 
 
 @hookimpl

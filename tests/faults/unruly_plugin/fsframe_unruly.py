@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 
-from fsframe.entries import ClassifierEntry, SelectorEntry
-from fsframe.hookspecs import hookimpl
+from fsframe.registry.entries import ClassifierEntry, SelectorEntry
+from fsframe.registry.hookspecs import hookimpl
 
 if os.environ.get("UNRULY_IMPORT") == "loop":
     while True:

@@ -8,12 +8,12 @@ import sys
 import attrs
 import numpy as np
 
-from fsframe.classifier import Classifier, FittedClassifier
-from fsframe.dataset import Dataset
-from fsframe.params import choice, param
-from fsframe.run import Run
-from fsframe.selection import Selection, rank_by_score
-from fsframe.selector import Selector
+from fsframe.contracts.classifier import Classifier, FittedClassifier
+from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.params import choice, param
+from fsframe.contracts.run import Run
+from fsframe.contracts.selection import Selection, rank_by_score
+from fsframe.contracts.selector import Selector
 
 HOW = ("none", "exit", "raise", "base", "chdir", "interrupt", "print")
 

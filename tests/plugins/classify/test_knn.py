@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import StandardScaler
 
-from fsframe.dataset import Dataset
+from fsframe.contracts.dataset import Dataset
 from fsframe.errors import RequestError
 from fsframe_classify import knn as module
 from fsframe_classify.knn import Knn

@@ -11,10 +11,10 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from fsframe.chain import Chain
-from fsframe.dataset import Dataset
+from fsframe.chains.chain import Chain
+from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.run import Run
 from fsframe.errors import DataError, PluginError, RequestError
-from fsframe.run import Run
 from fsframe_classify.sklearn_estimator import Sklearn
 
 

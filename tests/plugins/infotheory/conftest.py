@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fsframe.dataset import Dataset
+from fsframe.contracts.dataset import Dataset
 
 HERE = Path(__file__).parent / "data"
 

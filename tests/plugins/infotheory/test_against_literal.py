@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 import fsframe
-from fsframe.dataset import Dataset
-from fsframe.run import Run
-from fsframe_infotheory import counting
+from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.run import Run
+from fsframe_infotheory.engine import counting
 
 
 @pytest.fixture(autouse=True, scope="module")

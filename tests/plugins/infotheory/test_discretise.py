@@ -8,18 +8,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from fsframe.dataset import Dataset
+from fsframe.contracts.dataset import Dataset
 from fsframe.errors import DataError, RequestError
-from fsframe_infotheory.discretise import RULES, Bins, Discretiser
-from fsframe_infotheory.edges import (
+from fsframe_infotheory.engine.discretise import RULES, Bins, Discretiser
+from fsframe_infotheory.engine.edges import (
     default_bins,
     equal_frequency_edges,
     equal_width_edges,
     freedman_diaconis_edges,
 )
-from fsframe_infotheory.encode import encode
-from fsframe_infotheory.mdl import mdl_edges
-from fsframe_infotheory.mim import Mim
+from fsframe_infotheory.engine.encode import encode
+from fsframe_infotheory.engine.mdl import mdl_edges
+from fsframe_infotheory.methods.mim import Mim
 
 
 def continuous(n=200, p=4, seed=0):

@@ -7,9 +7,9 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import fsframe
-from fsframe.dataset import Dataset
+from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.run import Run
 from fsframe.errors import DataError
-from fsframe.run import Run
 
 GREEDY = (
     "mifs", "mrmr", "jmi", "cmim", "disr", "icap", "cife", "condred", "betagamma", "jmim", "njmim",
@@ -283,8 +283,8 @@ def _widened(values):
 
 def test_tiny_memory_bound_encodes_again_instead_of_holding():
     X, y = some_table(n=300, p=40)
-    from fsframe_infotheory.discretise import Discretiser
-    from fsframe_infotheory.encode import encode
+    from fsframe_infotheory.engine.discretise import Discretiser
+    from fsframe_infotheory.engine.encode import encode
 
     data = Dataset.from_arrays(X, y)
     held, _ = encode(data, Discretiser(), run=Run(memory=1 << 30))
@@ -295,7 +295,7 @@ def test_tiny_memory_bound_encodes_again_instead_of_holding():
 
 @pytest.mark.parametrize("name", COUNTED)
 def test_columns_read_in_many_groups_change_no_bit(name, monkeypatch):
-    from fsframe_infotheory import encode
+    from fsframe_infotheory.engine import encode
 
     X, y = some_table(n=200, p=70)
     X[:, 30:35] = np.random.default_rng(9).integers(0, 30, (200, 5))
@@ -308,7 +308,7 @@ def test_columns_read_in_many_groups_change_no_bit(name, monkeypatch):
 
 @pytest.mark.parametrize("seed", range(6))
 def test_lazy_counting_finds_what_full_counting_finds(seed, monkeypatch):
-    from fsframe_infotheory import encode
+    from fsframe_infotheory.engine import encode
 
     X, y = some_table(n=150, p=80, seed=seed)
     monkeypatch.setattr(encode, "CHUNK_BYTES", 8 * 150 * 19)

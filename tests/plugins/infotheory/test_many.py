@@ -9,17 +9,17 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import fsframe
-from fsframe.dataset import Dataset
-from fsframe.run import Run
-from fsframe_infotheory import held
-from fsframe_infotheory.counting import Counter
-from fsframe_infotheory.discretise import Discretiser
-from fsframe_infotheory.encode import encode
-from fsframe_infotheory.entropy import clogc_table
-from fsframe_infotheory.layout import Layout
-from fsframe_infotheory.partner import partner_of
-from fsframe_infotheory.ranking import ranked
-from fsframe_infotheory.raw import Masks, tally_rows
+from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.run import Run
+from fsframe_infotheory.engine import byte_cache
+from fsframe_infotheory.engine.byte_columns import Masks, tally_rows
+from fsframe_infotheory.engine.counting import Counter
+from fsframe_infotheory.engine.discretise import Discretiser
+from fsframe_infotheory.engine.encode import encode
+from fsframe_infotheory.engine.entropy import clogc_table
+from fsframe_infotheory.engine.partner import partner_of
+from fsframe_infotheory.engine.ranking import ranked
+from fsframe_infotheory.engine.sample_layout import Layout
 
 GREEDY = ["mifs", "mrmr", "jmi", "cmim", "disr", "icap", "cife", "condred", "betagamma", "jmim"]
 GREEDY += ["njmim", "cmi", "jmi3"]
@@ -27,9 +27,9 @@ GREEDY += ["njmim", "cmi", "jmi3"]
 
 @pytest.fixture(autouse=True)
 def _no_table_held():
-    held.forget()
+    byte_cache.forget()
     yield
-    held.forget()
+    byte_cache.forget()
 
 
 def levels_table(n=130, p=25, seed=0, holes=False):
@@ -98,13 +98,13 @@ def test_significance_in_bootstraps_has_the_streams_of_single_runs():
 
 def counted_fills(monkeypatch):
     calls = []
-    plain = held.fill
+    plain = byte_cache.fill
 
     def fill(*arguments):
         calls.append(arguments[1])
         return plain(*arguments)
 
-    monkeypatch.setattr(held, "fill", fill)
+    monkeypatch.setattr(byte_cache, "fill", fill)
     return calls
 
 
@@ -118,7 +118,7 @@ def test_a_table_is_turned_into_bytes_once_whatever_its_labels_and_bootstraps(na
     permuted = data.with_labels(np.random.default_rng(1).permutation(data.y))
     other = method.select(permuted)
     assert len(calls) == 1
-    held.forget()
+    byte_cache.forget()
     assert_array_equal(method.select(permuted).scores, other.scores)
     assert_array_equal(method.select(data).scores, first.scores)
     assert len(calls) == 2
@@ -128,18 +128,18 @@ def test_bytes_are_held_as_long_as_their_table_and_two_tables_at_most():
     tables = [levels_table(seed=seed) for seed in range(3)]
     for data in tables:
         fsframe.selectors["mim"]().select(data)
-    assert len(held._tables) == 2
+    assert len(byte_cache._tables) == 2
     del data
     tables.clear()
     gc.collect()
-    assert len(held._tables) == 0
+    assert len(byte_cache._tables) == 0
 
 
 def test_bytes_that_would_take_too_much_are_not_held(monkeypatch):
     data = levels_table()
     small = Run(memory=8 * data.X.size - 8)
     found = fsframe.selectors["cmim"](top=5).select(data, run=small)
-    assert held._tables == []
+    assert byte_cache._tables == []
     assert_array_equal(found.scores, fsframe.selectors["cmim"](top=5).select(data).scores)
 
 

@@ -9,10 +9,10 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import fsframe
-from fsframe.dataset import Dataset
+from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.run import Run
 from fsframe.errors import DataError, RequestError
-from fsframe.run import Run
-from fsframe_infotheory.mim import Mim
+from fsframe_infotheory.methods.mim import Mim
 
 
 @pytest.mark.parametrize("name", ["tiny", "m1"])

@@ -8,13 +8,16 @@ from numpy.testing import assert_allclose
 from sklearn.feature_selection import mutual_info_classif, mutual_info_regression
 
 import fsframe
-from fsframe.dataset import Dataset
+from fsframe.contracts.dataset import Dataset
 from fsframe.errors import DataError, RequestError
-from fsframe_infotheory.discretise import Discretiser
-from fsframe_infotheory.estimated import Estimator
-from fsframe_infotheory.mim import Mim
-from fsframe_infotheory.mrmr import Mrmr
-from fsframe_infotheory.nearest import continuous_information, discrete_continuous_information
+from fsframe_infotheory.engine.discretise import Discretiser
+from fsframe_infotheory.engine.estimated import Estimator
+from fsframe_infotheory.engine.nearest_neighbours import (
+    continuous_information,
+    discrete_continuous_information,
+)
+from fsframe_infotheory.methods.mim import Mim
+from fsframe_infotheory.methods.mrmr import Mrmr
 
 
 @pytest.mark.parametrize("rho", [0.0, 0.3, 0.6, 0.9])

@@ -8,11 +8,11 @@ from numpy.testing import assert_allclose
 from scipy.stats import chi2_contingency
 
 import fsframe
-from fsframe.dataset import Dataset
-from fsframe_infotheory.discretise import Discretiser
-from fsframe_infotheory.encode import encode
-from fsframe_infotheory.partner import partner_of
-from fsframe_infotheory.stopping import conditional_gain
+from fsframe.contracts.dataset import Dataset
+from fsframe_infotheory.engine.discretise import Discretiser
+from fsframe_infotheory.engine.encode import encode
+from fsframe_infotheory.engine.partner import partner_of
+from fsframe_infotheory.engine.stopping import conditional_gain
 
 
 def signals(n=600, p=30, seed=0, strength=0.6):

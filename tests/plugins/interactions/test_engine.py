@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from fsframe.dataset import Dataset
+from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.run import Run
 from fsframe.errors import RequestError
-from fsframe.run import Run
 from fsframe_interactions import plain
 from fsframe_interactions.calibration import calibrated
 from fsframe_interactions.engine.best import best_pairs

@@ -10,10 +10,10 @@ import pytest
 from scipy import stats
 
 import fsframe
-from fsframe.chain import Chain
-from fsframe.dataset import Dataset
+from fsframe.chains.chain import Chain
+from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.run import Run
 from fsframe.errors import RequestError
-from fsframe.run import Run
 from fsframe_interactions.interactions import Interactions
 from fsframe_interactions.multiple import false_discovery_rates
 

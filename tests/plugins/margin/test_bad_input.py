@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import fsframe
-from fsframe.dataset import Dataset
+from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.run import Run
 from fsframe.errors import DataError, RequestError
-from fsframe.run import Run
 
 SELECTORS = [
     "immigrate", "im4e", "bim", "simba", "gflip", "irelief", "lfe", "logo", "mbiw", "simba-mbiw",

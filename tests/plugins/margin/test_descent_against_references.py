@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fsframe_margin.descent import descend
-from fsframe_margin.margins import PairSpace
-from fsframe_margin.prediction import nearest_class, relative_scores, training_distances
+from fsframe_margin.engine.descent import descend
+from fsframe_margin.engine.margins import PairSpace
+from fsframe_margin.engine.prediction import nearest_class, relative_scores, training_distances
 
 TABLES = ("park", "syn_xor")
 RULES = {"leave": "psd", "nn": "elementwise"}
@@ -96,7 +96,7 @@ def test_training_predictions_leave_one_out_equal_the_r_package(reference, table
 
 def test_predictions_of_new_rows_equal_the_r_package(reference):
     # `train_self` treats training rows as new ones: each is its own neighbour
-    from fsframe_margin.prediction import class_distances
+    from fsframe_margin.engine.prediction import class_distances
 
     for table in TABLES:
         X, y = reference.table(table)

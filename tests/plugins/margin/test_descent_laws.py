@@ -7,15 +7,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fsframe.dataset import Dataset
+from fsframe.contracts.dataset import Dataset
 from fsframe.errors import DataError
-from fsframe_margin import margins, quadratic_form
-from fsframe_margin.descent import descend
-from fsframe_margin.immigrate import Immigrate
-from fsframe_margin.margins import PairSpace
-from fsframe_margin.neighbour_shares import pair_coefficients
-from fsframe_margin.prediction import class_distances, training_distances
-from fsframe_margin.updates import elementwise, positive_semidefinite, prune
+from fsframe_margin.engine import margins, quadratic_form
+from fsframe_margin.engine.descent import descend
+from fsframe_margin.engine.margins import PairSpace
+from fsframe_margin.engine.neighbour_shares import pair_coefficients
+from fsframe_margin.engine.prediction import class_distances, training_distances
+from fsframe_margin.engine.updates import elementwise, positive_semidefinite, prune
+from fsframe_margin.methods.immigrate import Immigrate
 
 
 def brute_force(X, y, W, sigma, outer, count):

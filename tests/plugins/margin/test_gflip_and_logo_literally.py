@@ -8,12 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import expit
 
-from fsframe.dataset import Dataset
-from fsframe.run import Run
-from fsframe_margin.gflip import Gflip
-from fsframe_margin.logistic_margins import expected_margins, fit_logo, solve_logistic
-from fsframe_margin.logo import Logo
-from fsframe_margin.margins import PairSpace
+from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.run import Run
+from fsframe_margin.engine.logistic_margins import expected_margins, fit_logo, solve_logistic
+from fsframe_margin.engine.margins import PairSpace
+from fsframe_margin.methods.gflip import Gflip
+from fsframe_margin.methods.logo import Logo
 
 UTILITIES = {
     "linear": lambda theta, beta: theta,

@@ -6,24 +6,25 @@ import attrs
 import numpy as np
 import pytest
 
-from fsframe.dataset import Dataset
+from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.run import Run
 from fsframe.errors import DataError, RequestError
-from fsframe.run import Run
-from fsframe_margin import immigrate_fit, implicit_weights, tiled_passes
-from fsframe_margin.bim import Bim
-from fsframe_margin.bim_vote import BimVote
-from fsframe_margin.descent import descend
-from fsframe_margin.diagonal_rest import DiagonalRestSpace
-from fsframe_margin.im4e import Im4e
-from fsframe_margin.immigrate import Immigrate
-from fsframe_margin.implicit_descent import descend_implicit
-from fsframe_margin.implicit_weights import ImplicitPairs, ImplicitWeights
-from fsframe_margin.margin_classifier import Margin
-from fsframe_margin.margins import PairSpace
-from fsframe_margin.prediction import class_distances
-from fsframe_margin.prototypes import drawn_prototypes
-from fsframe_margin.streamed_kernels import expectations
-from fsframe_margin.tiled_passes import TiledSpace
+from fsframe_margin.engine import implicit_weights, tiled_passes
+from fsframe_margin.engine.descent import descend
+from fsframe_margin.engine.diagonal_rest import DiagonalRestSpace
+from fsframe_margin.engine.implicit_descent import descend_implicit
+from fsframe_margin.engine.implicit_weights import ImplicitPairs, ImplicitWeights
+from fsframe_margin.engine.margins import PairSpace
+from fsframe_margin.engine.prediction import class_distances
+from fsframe_margin.engine.streamed_kernels import expectations
+from fsframe_margin.engine.tiled_passes import TiledSpace
+from fsframe_margin.methods import immigrate_fit
+from fsframe_margin.methods.bim import Bim
+from fsframe_margin.methods.bim_vote import BimVote
+from fsframe_margin.methods.im4e import Im4e
+from fsframe_margin.methods.immigrate import Immigrate
+from fsframe_margin.methods.margin_classifier import Margin
+from fsframe_margin.methods.prototypes import drawn_prototypes
 
 ENOUGH_FOR_TILES = 400 << 20
 
@@ -196,7 +197,7 @@ def test_diagonal_rest_equals_w_with_all_other_entries_at_zero(wide):
 
 
 def test_screening_inside_immigrate_equals_im4e_before_it(wide):
-    from fsframe_margin.im4e import Im4e
+    from fsframe_margin.methods.im4e import Im4e
 
     X, y = wide
     data = Dataset.from_arrays(X, y)

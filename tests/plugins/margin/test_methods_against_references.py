@@ -5,16 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fsframe.dataset import Dataset
-from fsframe_margin.boosting import boost, sigma_path, vote
-from fsframe_margin.instance_weighting import instance_weights, margin_profiles
-from fsframe_margin.lfe import Lfe
-from fsframe_margin.linear_descent import descend_im4e, iterate_irelief
-from fsframe_margin.margins import PairSpace
-from fsframe_margin.prediction import class_distances, nearest_class, relative_scores
-from fsframe_margin.simba import Simba
-from fsframe_margin.simba_mbiw import SimbaMbiw
-from fsframe_margin.weighted_knn import neighbour_votes
+from fsframe.contracts.dataset import Dataset
+from fsframe_margin.engine.boosting import boost, sigma_path, vote
+from fsframe_margin.engine.instance_weighting import instance_weights, margin_profiles
+from fsframe_margin.engine.linear_descent import descend_im4e, iterate_irelief
+from fsframe_margin.engine.margins import PairSpace
+from fsframe_margin.engine.prediction import class_distances, nearest_class, relative_scores
+from fsframe_margin.methods.lfe import Lfe
+from fsframe_margin.methods.simba import Simba
+from fsframe_margin.methods.simba_mbiw import SimbaMbiw
+from fsframe_margin.methods.weighted_knn import neighbour_votes
 
 TABLES = ("park", "syn_xor")
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import fsframe
-from fsframe.chain import Chain
-from fsframe.params import format_value
+from fsframe.chains.chain import Chain
+from fsframe.contracts.params import format_value
 
 ROOT = Path(__file__).resolve().parents[3]
 PAGES = ROOT / "docs" / "methods"

@@ -8,8 +8,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from fsframe_margin import streamed_sums
-from fsframe_margin.margins import PairSpace
+from fsframe_margin.engine import streamed_sums
+from fsframe_margin.engine.margins import PairSpace
 
 
 def many_rows(n: int = 1000, features: int = 6) -> tuple[np.ndarray, np.ndarray]:

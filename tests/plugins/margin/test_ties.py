@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import fsframe
-from fsframe.dataset import Dataset
-from fsframe_margin.nearest_kernels import TIE, k_nearest
+from fsframe.contracts.dataset import Dataset
+from fsframe_margin.engine.nearest_kernels import TIE, k_nearest
 
 UNITS = {
     "whole": lambda X: X * 3 + 7,

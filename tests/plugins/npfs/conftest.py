@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_limits
 
-from fsframe.dataset import Dataset
-from fsframe.params import integer, param
-from fsframe.run import Run
-from fsframe.selection import Selection
-from fsframe.selector import Selector
+from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.params import integer, param
+from fsframe.contracts.run import Run
+from fsframe.contracts.selection import Selection
+from fsframe.contracts.selector import Selector
 
 LEVELS = 11
 

@@ -8,11 +8,11 @@ import attrs
 import numpy as np
 import pytest
 
-from fsframe.dataset import Dataset
+from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.run import Run
+from fsframe.contracts.selection import Selection
 from fsframe.errors import RequestError
-from fsframe.run import Run
-from fsframe.selection import Selection
-from fsframe_npfs.npfs import Npfs
+from fsframe_npfs.methods.npfs import Npfs
 
 
 def outcome(test: Npfs, base: Any, data: Dataset, upstream: Selection | None = None) -> Selection:
@@ -83,7 +83,7 @@ def test_columns_that_go_constant_in_a_bootstrap_are_not_marked_there(
 
 
 def test_exact_copies_that_a_redundancy_shy_base_leaves_out_are_pointed_at(slides: Any) -> None:
-    from fsframe.selector import Selector
+    from fsframe.contracts.selector import Selector
 
     @attrs.frozen(kw_only=True)
     class FirstOfCopies(Selector):
@@ -154,7 +154,7 @@ def test_parameters_that_would_be_ignored_are_refused(options: dict[str, Any], w
 
 
 def test_columns_preferred_whatever_the_label_are_named(slides: Any) -> None:
-    from fsframe.selector import Selector
+    from fsframe.contracts.selector import Selector
 
     @attrs.frozen(kw_only=True)
     class AlwaysFirst(Selector):

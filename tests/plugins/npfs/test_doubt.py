@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fsframe.run import Run
-from fsframe_npfs.doubt import chance_of_other_answer, likely_exceedances, remedy
-from fsframe_npfs.npfs import Npfs
+from fsframe.contracts.run import Run
+from fsframe_npfs.engine.seed_sensitivity import chance_of_other_answer, likely_exceedances, remedy
+from fsframe_npfs.methods.npfs import Npfs
 
 
 def test_the_chance_is_that_of_two_binomial_counts_on_two_sides() -> None:

@@ -10,16 +10,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import rankdata
 
+from fsframe.contracts.run import Run
 from fsframe.errors import RequestError
-from fsframe.run import Run
-from fsframe_npfs.aggregation import (
+from fsframe_npfs.engine.aggregation import (
     complete_ranks,
     false_selections_bound,
     linear_scores,
     list_ranks,
     threshold_for,
 )
-from fsframe_npfs.ensemble import Ensemble
+from fsframe_npfs.methods.ensemble import Ensemble
 
 
 @settings(max_examples=60, deadline=None)

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 import fsframe
-from fsframe.chain import Chain
-from fsframe.dataset import Dataset
-from fsframe.run import Run
-from fsframe_npfs.npfs import Npfs
-from fsframe_npfs.promises import NULLS, PROMISES
+from fsframe.chains.chain import Chain
+from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.run import Run
+from fsframe_npfs.methods.npfs import Npfs
+from fsframe_npfs.methods.promises import NULLS, PROMISES
 
 
 def test_both_stages_are_in_the_registry_and_say_what_they_wrap() -> None:

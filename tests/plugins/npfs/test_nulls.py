@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fsframe.dataset import Dataset
+from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.run import Run
 from fsframe.errors import RequestError
-from fsframe.run import Run
-from fsframe_npfs.npfs import Npfs
-from fsframe_npfs.verdicts import by_centred_null, share_taken_off
+from fsframe_npfs.engine.decisions import by_centred_null, share_taken_off
+from fsframe_npfs.methods.npfs import Npfs
 
 
 def named(test: Npfs, base: Any, data: Dataset, seed: int = 0) -> np.ndarray:
@@ -174,8 +174,8 @@ def test_what_the_left_stage_found_on_the_whole_table_does_not_reach_the_bootstr
 def test_regression_targets_are_tested_too(slides: Any) -> None:
     import attrs
 
-    from fsframe.selection import Selection
-    from fsframe.selector import Selector
+    from fsframe.contracts.selection import Selection
+    from fsframe.contracts.selector import Selector
 
     @attrs.frozen(kw_only=True)
     class Correlation(Selector):

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import fsframe
-from fsframe.chain import Chain
+from fsframe.chains.chain import Chain
 
 PAGES = Path(__file__).parents[3] / "docs" / "methods"
 

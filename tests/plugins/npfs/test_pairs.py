@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 
 import fsframe
-from fsframe.chain import Chain
-from fsframe.dataset import Dataset
+from fsframe.chains.chain import Chain
+from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.run import Run
+from fsframe.contracts.selection import PairWeights, Selection
+from fsframe.contracts.selector import Selector
 from fsframe.errors import RequestError
-from fsframe.run import Run
-from fsframe.selection import PairWeights, Selection
-from fsframe.selector import Selector
-from fsframe_npfs.marks import FragileColumns, PairMarks
-from fsframe_npfs.npfs import Npfs
+from fsframe_npfs.engine.selected_items import FragileColumns, PairMarks
+from fsframe_npfs.methods.npfs import Npfs
 
 
 @attrs.frozen(kw_only=True)

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from fsframe.chain import Chain
-from fsframe.run import Run
-from fsframe_npfs.npfs import Npfs
-from fsframe_npfs.tails import binomial_tail, critical_value
+from fsframe.chains.chain import Chain
+from fsframe.contracts.run import Run
+from fsframe_npfs.engine.tails import binomial_tail, critical_value
+from fsframe_npfs.methods.npfs import Npfs
 
 DATA = Path(__file__).parent / "data"
 

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fsframe.dataset import Dataset
+from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.run import Run
 from fsframe.errors import DataError, RequestError
-from fsframe.run import Run
-from fsframe_npfs.drawing import DRAWS, BootstrapDraws
-from fsframe_npfs.resamples import (
+from fsframe_npfs.engine.drawing import DRAWS, BootstrapDraws
+from fsframe_npfs.engine.resample_counts import (
     Urn,
     bootstrap_counts,
     half_counts,

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from fsframe.run import Run
-from fsframe_npfs.npfs import Npfs
-from fsframe_npfs.settling import looks, settled
-from fsframe_npfs.tails import binomial_tail, critical_value
+from fsframe.contracts.run import Run
+from fsframe_npfs.engine.sequential_looks import looks, settled
+from fsframe_npfs.engine.tails import binomial_tail, critical_value
+from fsframe_npfs.methods.npfs import Npfs
 
 
 def test_stopping_early_uses_the_critical_value_for_the_number_drawn(mim: Any, slides: Any) -> None:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fsframe.dataset import Dataset
-from fsframe.selection import Selection
-from fsframe_relief.multisurf import Multisurf
-from fsframe_relief.multisurfstar import Multisurfstar
-from fsframe_relief.relieff import Relieff
-from fsframe_relief.rrelieff import Rrelieff
-from fsframe_relief.surf import Surf
-from fsframe_relief.surfstar import Surfstar
+from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.selection import Selection
+from fsframe_relief.methods.multisurf import Multisurf
+from fsframe_relief.methods.multisurfstar import Multisurfstar
+from fsframe_relief.methods.relieff import Relieff
+from fsframe_relief.methods.rrelieff import Rrelieff
+from fsframe_relief.methods.surf import Surf
+from fsframe_relief.methods.surfstar import Surfstar
 
 from . import literal
 

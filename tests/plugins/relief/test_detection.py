@@ -6,19 +6,19 @@ import attrs
 import numpy as np
 import pytest
 
-from fsframe.dataset import Dataset
-from fsframe_relief.iterative_relief import IterativeRelief
-from fsframe_relief.multisurf import Multisurf
-from fsframe_relief.multisurfstar import Multisurfstar
-from fsframe_relief.relief import Relief
-from fsframe_relief.relieff import Relieff
-from fsframe_relief.relieved_f import RelievedF
-from fsframe_relief.rrelieff import Rrelieff
-from fsframe_relief.surf import Surf
-from fsframe_relief.surfstar import Surfstar
-from fsframe_relief.swrfstar import Swrfstar
-from fsframe_relief.turf import Turf
-from fsframe_relief.vls import Vls
+from fsframe.contracts.dataset import Dataset
+from fsframe_relief.methods.iterative_relief import IterativeRelief
+from fsframe_relief.methods.multisurf import Multisurf
+from fsframe_relief.methods.multisurfstar import Multisurfstar
+from fsframe_relief.methods.relief import Relief
+from fsframe_relief.methods.relieff import Relieff
+from fsframe_relief.methods.relieved_f import RelievedF
+from fsframe_relief.methods.rrelieff import Rrelieff
+from fsframe_relief.methods.surf import Surf
+from fsframe_relief.methods.surfstar import Surfstar
+from fsframe_relief.methods.swrfstar import Swrfstar
+from fsframe_relief.methods.turf import Turf
+from fsframe_relief.methods.vls import Vls
 
 ALL = {
     "relief": Relief(),

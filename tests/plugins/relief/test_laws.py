@@ -6,21 +6,21 @@ import attrs
 import numpy as np
 import pytest
 
-from fsframe.dataset import Dataset
+from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.run import Run
 from fsframe.errors import DataError, RequestError
-from fsframe.run import Run
-from fsframe_relief.columns import prepare_columns
-from fsframe_relief.iterative_relief import IterativeRelief
-from fsframe_relief.multisurf import Multisurf
-from fsframe_relief.multisurfstar import Multisurfstar
-from fsframe_relief.relief import Relief
-from fsframe_relief.relieff import Relieff
-from fsframe_relief.relieved_f import RelievedF
-from fsframe_relief.rrelieff import Rrelieff
-from fsframe_relief.surf import Surf
-from fsframe_relief.surfstar import Surfstar
-from fsframe_relief.swrfstar import Swrfstar
-from fsframe_relief.vls import Vls
+from fsframe_relief.engine.columns import prepare_columns
+from fsframe_relief.methods.iterative_relief import IterativeRelief
+from fsframe_relief.methods.multisurf import Multisurf
+from fsframe_relief.methods.multisurfstar import Multisurfstar
+from fsframe_relief.methods.relief import Relief
+from fsframe_relief.methods.relieff import Relieff
+from fsframe_relief.methods.relieved_f import RelievedF
+from fsframe_relief.methods.rrelieff import Rrelieff
+from fsframe_relief.methods.surf import Surf
+from fsframe_relief.methods.surfstar import Surfstar
+from fsframe_relief.methods.swrfstar import Swrfstar
+from fsframe_relief.methods.vls import Vls
 
 from .test_definitions import make_table
 
@@ -87,7 +87,7 @@ def test_shuffled_columns_move_their_scores_along(method, regression):
 
 @pytest.mark.parametrize(("method", "regression"), TASKS)
 def test_threads_do_not_change_the_bits(method, regression, monkeypatch):
-    monkeypatch.setattr("fsframe_relief.problem.SMALL", 0)
+    monkeypatch.setattr("fsframe_relief.methods.problem.SMALL", 0)
     data = make_data(regression, n=300)
     one = method.select(data, run=Run(threads=1)).scores
     for threads, memory in ((2, Run().memory), (5, Run().memory)):

@@ -8,19 +8,19 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from fsframe.dataset import Dataset
+from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.run import Run
 from fsframe.errors import RequestError
-from fsframe.run import Run
-from fsframe_relief.columns import prepare_columns
-from fsframe_relief.distances import distance_rows
-from fsframe_relief.iterative_relief import IterativeRelief
-from fsframe_relief.relief import Relief
-from fsframe_relief.relieff import Relieff
-from fsframe_relief.relieved_f import RelievedF
-from fsframe_relief.rrelieff import Rrelieff
-from fsframe_relief.swrfstar import Swrfstar
-from fsframe_relief.turf import Turf
-from fsframe_relief.vls import Vls
+from fsframe_relief.engine.columns import prepare_columns
+from fsframe_relief.engine.distances import distance_rows
+from fsframe_relief.methods.iterative_relief import IterativeRelief
+from fsframe_relief.methods.relief import Relief
+from fsframe_relief.methods.relieff import Relieff
+from fsframe_relief.methods.relieved_f import RelievedF
+from fsframe_relief.methods.rrelieff import Rrelieff
+from fsframe_relief.methods.swrfstar import Swrfstar
+from fsframe_relief.methods.turf import Turf
+from fsframe_relief.methods.vls import Vls
 
 from . import literal
 

@@ -7,13 +7,13 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from fsframe.dataset import Dataset
+from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.run import Run
 from fsframe.errors import RequestError
-from fsframe.run import Run
-from fsframe_relief.iterative_relief import IterativeRelief
-from fsframe_relief.multisurf import Multisurf
-from fsframe_relief.relieff import Relieff
-from fsframe_relief.surf import Surf
+from fsframe_relief.methods.iterative_relief import IterativeRelief
+from fsframe_relief.methods.multisurf import Multisurf
+from fsframe_relief.methods.relieff import Relieff
+from fsframe_relief.methods.surf import Surf
 
 
 @pytest.mark.parametrize("method", [Relieff(), Surf(), Multisurf()])

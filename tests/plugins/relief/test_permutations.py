@@ -6,17 +6,17 @@ import attrs
 import numpy as np
 import pytest
 
-from fsframe.dataset import Dataset
+from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.run import Run
 from fsframe.errors import RequestError
-from fsframe.run import Run
-from fsframe_relief.columns import prepare_columns
-from fsframe_relief.multisurf import Multisurf
-from fsframe_relief.multisurfstar import Multisurfstar
-from fsframe_relief.neighbours import Ball, Nearest, Radius, Sigmoid, Target
-from fsframe_relief.permutations import adjusted, permutation_p_values
-from fsframe_relief.relieff import Relieff
-from fsframe_relief.sums import feature_scores
-from fsframe_relief.surf import Surf
+from fsframe_relief.engine.columns import prepare_columns
+from fsframe_relief.engine.neighbours import Ball, Nearest, Radius, Sigmoid, Target
+from fsframe_relief.engine.permutations import adjusted, permutation_p_values
+from fsframe_relief.engine.sums import feature_scores
+from fsframe_relief.methods.multisurf import Multisurf
+from fsframe_relief.methods.multisurfstar import Multisurfstar
+from fsframe_relief.methods.relieff import Relieff
+from fsframe_relief.methods.surf import Surf
 
 from .test_definitions import make_table
 
@@ -140,7 +140,7 @@ def test_the_interacting_pair_is_significant_and_the_noise_is_not(table):
 
 
 def test_p_values_do_not_depend_on_threads_or_row_order(monkeypatch):
-    monkeypatch.setattr("fsframe_relief.problem.SMALL", 0)
+    monkeypatch.setattr("fsframe_relief.methods.problem.SMALL", 0)
     X, y, discrete = make_table("mixed", n=60, gaps=0.05)
     data = Dataset.from_arrays(X, y, categorical=discrete)
     order = np.random.default_rng(1).permutation(60)

@@ -8,19 +8,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fsframe.dataset import Dataset
-from fsframe.run import Run
-from fsframe.selection import Selection
-from fsframe_relief import resamples
-from fsframe_relief.iterative_relief import IterativeRelief
-from fsframe_relief.multisurf import Multisurf
-from fsframe_relief.multisurfstar import Multisurfstar
-from fsframe_relief.relief import Relief
-from fsframe_relief.relieff import Relieff
-from fsframe_relief.rrelieff import Rrelieff
-from fsframe_relief.surf import Surf
-from fsframe_relief.swrfstar import Swrfstar
-from fsframe_relief.vls import Vls
+from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.run import Run
+from fsframe.contracts.selection import Selection
+from fsframe_relief.methods import bootstraps
+from fsframe_relief.methods.iterative_relief import IterativeRelief
+from fsframe_relief.methods.multisurf import Multisurf
+from fsframe_relief.methods.multisurfstar import Multisurfstar
+from fsframe_relief.methods.relief import Relief
+from fsframe_relief.methods.relieff import Relieff
+from fsframe_relief.methods.rrelieff import Rrelieff
+from fsframe_relief.methods.surf import Surf
+from fsframe_relief.methods.swrfstar import Swrfstar
+from fsframe_relief.methods.vls import Vls
 
 METHODS = [
     Relief(),
@@ -112,14 +112,14 @@ def test_codes_are_compared_once_for_all_bootstraps(method, monkeypatch):
     counts = draws(data, 6, 0, halves=False)
     alone = [method.select(data.with_counts(row)).scores for row in counts]
     compared = []
-    full = resamples.full_distances
+    full = bootstraps.full_distances
 
     def counted(columns, threads=1):
         compared.append(columns.n)
         return full(columns, threads)
 
-    monkeypatch.setattr(resamples, "full_distances", counted)
-    monkeypatch.setattr("fsframe_relief.sums.full_distances", counted)
+    monkeypatch.setattr(bootstraps, "full_distances", counted)
+    monkeypatch.setattr("fsframe_relief.engine.sums.full_distances", counted)
     found = method.select_many(data, counts)
     assert compared == [80]
     for selection, scores in zip(found, alone, strict=True):

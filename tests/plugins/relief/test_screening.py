@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fsframe.dataset import Dataset
-from fsframe.run import Run
-from fsframe_relief import screening, sums
-from fsframe_relief.columns import prepare_columns
-from fsframe_relief.neighbours import Nearest, Target
-from fsframe_relief.relief import Relief
-from fsframe_relief.relieff import Relieff
-from fsframe_relief.rrelieff import Rrelieff
+from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.run import Run
+from fsframe_relief.engine import screening, sums
+from fsframe_relief.engine.columns import prepare_columns
+from fsframe_relief.engine.neighbours import Nearest, Target
+from fsframe_relief.methods.relief import Relief
+from fsframe_relief.methods.relieff import Relieff
+from fsframe_relief.methods.rrelieff import Rrelieff
 
 METHODS = [
     Relief(),

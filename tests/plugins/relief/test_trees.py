@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fsframe.dataset import Dataset
-from fsframe_relief import sums
-from fsframe_relief.relieff import Relieff
-from fsframe_relief.rrelieff import Rrelieff
+from fsframe.contracts.dataset import Dataset
+from fsframe_relief.engine import sums
+from fsframe_relief.methods.relieff import Relieff
+from fsframe_relief.methods.rrelieff import Rrelieff
 
 
 @pytest.mark.parametrize("bootstrap", [False, True])
@@ -28,9 +28,9 @@ def test_trees_and_all_distances_give_the_same_scores(method, digits, bootstrap,
     if bootstrap:
         data = data.with_counts(np.random.default_rng(1).integers(1, 4, 1500))
     with monkeypatch.context() as patch:
-        patch.setattr("fsframe_relief.sums.screen_pays", lambda *_: False)
+        patch.setattr("fsframe_relief.engine.sums.screen_pays", lambda *_: False)
         expected = method.select(data, seed=1).scores
-    monkeypatch.setattr("fsframe_relief.trees.LEAST_ROWS", 0)
+    monkeypatch.setattr("fsframe_relief.engine.trees.LEAST_ROWS", 0)
     calls = []
     listed = sums.NearestTrees.listed
 

@@ -7,12 +7,12 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from fsframe.chain import Chain
-from fsframe.dataset import Dataset
+from fsframe.chains.chain import Chain
+from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.run import Run
 from fsframe.errors import RequestError
-from fsframe.run import Run
-from fsframe_relief.relieff import Relieff
-from fsframe_relief.turf import Turf, ranked_scores
+from fsframe_relief.methods.relieff import Relieff
+from fsframe_relief.methods.turf import Turf, ranked_scores
 
 
 def make_data(p=30, n=120, seed=0):
@@ -55,7 +55,7 @@ def test_last_scores_are_those_of_the_base_on_the_columns_left():
     data = make_data()
     found = Turf(base="surf", drop=0.5, top=4).select(data)
     left = np.sort(found.selected)
-    from fsframe_relief.surf import Surf
+    from fsframe_relief.methods.surf import Surf
 
     alone = Surf().select(data.take_columns(left)).scores
     np.testing.assert_array_equal(found.scores[left], alone)

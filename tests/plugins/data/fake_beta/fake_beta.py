@@ -1,7 +1,7 @@
 """Contests a name with another plugin."""
 
-from fsframe.entries import SelectorEntry
-from fsframe.hookspecs import hookimpl
+from fsframe.registry.entries import SelectorEntry
+from fsframe.registry.hookspecs import hookimpl
 
 
 @hookimpl

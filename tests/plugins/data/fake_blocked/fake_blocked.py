@@ -2,8 +2,8 @@
 
 import sys
 
-from fsframe.entries import SelectorEntry
-from fsframe.hookspecs import hookimpl
+from fsframe.registry.entries import SelectorEntry
+from fsframe.registry.hookspecs import hookimpl
 
 print("fake_blocked was imported", file=sys.stderr)
 

@@ -1,7 +1,7 @@
 """Fails after its first entry."""
 
-from fsframe.entries import SelectorEntry
-from fsframe.hookspecs import hookimpl
+from fsframe.registry.entries import SelectorEntry
+from fsframe.registry.hookspecs import hookimpl
 
 
 @hookimpl

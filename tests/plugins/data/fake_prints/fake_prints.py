@@ -1,7 +1,7 @@
 """Prints to stdout, at import and when asked."""
 
-from fsframe.entries import SelectorEntry
-from fsframe.hookspecs import hookimpl
+from fsframe.registry.entries import SelectorEntry
+from fsframe.registry.hookspecs import hookimpl
 
 print("printed at import")
 

@@ -1,7 +1,7 @@
 """Wants a bundled method's name and a bundled plugin's, as its entry point."""
 
-from fsframe.entries import SelectorEntry
-from fsframe.hookspecs import hookimpl
+from fsframe.registry.entries import SelectorEntry
+from fsframe.registry.hookspecs import hookimpl
 
 
 @hookimpl

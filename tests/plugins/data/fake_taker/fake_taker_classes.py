@@ -3,8 +3,8 @@
 import attrs
 import numpy as np
 
-from fsframe.selection import Selection
-from fsframe.selector import Selector
+from fsframe.contracts.selection import Selection
+from fsframe.contracts.selector import Selector
 
 
 @attrs.frozen(kw_only=True)

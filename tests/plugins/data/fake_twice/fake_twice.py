@@ -1,7 +1,7 @@
 """Offers one name twice."""
 
-from fsframe.entries import ClassifierEntry, SelectorEntry
-from fsframe.hookspecs import hookimpl
+from fsframe.registry.entries import ClassifierEntry, SelectorEntry
+from fsframe.registry.hookspecs import hookimpl
 
 
 @hookimpl

@@ -1,6 +1,6 @@
 """A hook without its marker."""
 
-from fsframe.entries import SelectorEntry
+from fsframe.registry.entries import SelectorEntry
 
 
 def fsframe_selectors():

@@ -1,6 +1,6 @@
 """Yields what is no entry."""
 
-from fsframe.hookspecs import hookimpl
+from fsframe.registry.hookspecs import hookimpl
 
 
 @hookimpl

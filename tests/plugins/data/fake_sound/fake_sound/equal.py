@@ -2,7 +2,7 @@
 
 import attrs
 
-from fsframe.stability import StabilityMetric, StabilityValue
+from fsframe.contracts.stability_metric import StabilityMetric, StabilityValue
 
 
 @attrs.frozen(kw_only=True)

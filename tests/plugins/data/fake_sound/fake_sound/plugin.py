@@ -1,7 +1,7 @@
 """Names a selector, a classifier and a stability metric; imports no numpy."""
 
-from fsframe.entries import ClassifierEntry, SelectorEntry, StabilityMetricEntry
-from fsframe.hookspecs import hookimpl
+from fsframe.registry.entries import ClassifierEntry, SelectorEntry, StabilityMetricEntry
+from fsframe.registry.hookspecs import hookimpl
 
 
 @hookimpl

@@ -5,9 +5,9 @@ from typing import ClassVar
 import attrs
 import numpy as np
 
-from fsframe.params import param, real
-from fsframe.selection import Selection, rank_by_score
-from fsframe.selector import Selector
+from fsframe.contracts.params import param, real
+from fsframe.contracts.selection import Selection, rank_by_score
+from fsframe.contracts.selector import Selector
 
 
 @attrs.frozen(kw_only=True)

@@ -1,0 +1,432 @@
+"""Chains: an immutable row of stages, each seeing what the one on its left kept."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from fsframe.chains.memory_shares import shares_of
+from fsframe.contracts.classifier import Classifier, FittedOnColumns
+from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.grammar import StageText, format_stages, parse_stages
+from fsframe.contracts.params import format_value
+from fsframe.contracts.run import Progress, Run, make_run
+from fsframe.contracts.selection import Selection
+from fsframe.contracts.selector import Selector
+from fsframe.errors import FsframeError, PluginError, RequestError
+from fsframe.registry import Registry, classifiers, find_offer, selectors
+from fsframe.resampling.wrapping import WrappingSelector
+
+if TYPE_CHECKING:
+    import os
+    from concurrent.futures import Executor
+
+    from fsframe.execution import Engine
+    from fsframe.storage import RunRecord
+    from fsframe.storage.units import Checkpoint
+
+__all__ = ["Chain", "Stage", "StageResult"]
+
+
+@attrs.frozen
+class Stage:
+    """One stage: a method with its parameters, under the name it was asked for."""
+
+    name: str
+    method: Selector | Classifier
+
+    @property
+    def text(self) -> StageText:
+        """The stage as text, parameters at their defaults left out."""
+        return StageText(self.name, {k: format_value(v) for k, v in self.method.changed().items()})
+
+    def __str__(self) -> str:
+        return format_stages([self.text])
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class StageResult:
+    """What one stage did: a Selection, or a fitted classifier, and the seconds it took."""
+
+    stage: Stage
+    key: tuple[int, ...]
+    seconds: float
+    selection: Selection | None = None
+    fitted: FittedOnColumns | None = None
+
+
+def _tuple(stages: Iterable[Stage]) -> tuple[Stage, ...]:
+    return tuple(stages)
+
+
+@attrs.frozen
+class Chain:
+    """An immutable row of stages, run from left to right.
+
+    Each stage sees the columns that the stage on its left kept and the weights that travel with
+    them. A wrapping stage without a base resamples everything on its left and sees the whole
+    table. A classifier may stand at the end.
+
+    Parameters
+    ----------
+    stages : tuple of Stage
+        Left to right, at least one.
+
+    Raises
+    ------
+    RequestError
+        If there is no stage, a classifier is not the last, or a wrapping stage has nothing to wrap.
+
+    Examples
+    --------
+    >>> chain = Chain.parse("mim:top=5   immigrate:sigma=0.5 npfs")
+    >>> str(chain)
+    'mim:top=5 immigrate:sigma=0.5 npfs'
+    """
+
+    stages: tuple[Stage, ...] = attrs.field(converter=_tuple)
+
+    def __attrs_post_init__(self) -> None:
+        if not self.stages:
+            raise RequestError(
+                "the chain is empty: name at least one selector, such as `immigrate`"
+            )
+        problems = [*_order_problems(self.stages), *_nested_problems(self.stages)]
+        if problems:
+            raise RequestError("; ".join(problems))
+
+    @classmethod
+    def parse(cls, text: str) -> Chain:
+        """The chain that `text` describes, its names looked up in the registry.
+
+        Raises
+        ------
+        RequestError
+            Naming everything that is wrong with the text: unknown names, unknown parameters, values
+            out of range, stages in an order that makes no sense.
+        PluginError
+            If what is named belongs to a plugin that cannot be used.
+        """
+        return cls.from_texts(parse_stages(text))
+
+    @classmethod
+    def from_texts(cls, texts: tuple[StageText, ...]) -> Chain:
+        """The chain of these stages; as `parse`, after its grammar."""
+        stages: list[Stage] = []
+        errors: list[FsframeError] = []
+        for text in texts:
+            try:
+                stages.append(Stage(text.name, find_method(text.name).from_texts(text.params)))
+            except FsframeError as error:
+                errors.append(error)
+        if len(errors) == 1:
+            raise errors[0]
+        if errors:
+            kind = PluginError if all(isinstance(e, PluginError) for e in errors) else RequestError
+            raise kind("\n".join(str(error) for error in errors))
+        return cls(tuple(stages))
+
+    def __str__(self) -> str:
+        return format_stages(stage.text for stage in self.stages)
+
+    def check_request(self, data: Dataset) -> None:
+        """Refuse what a stage is known to refuse of `data`, before any stage has run.
+
+        Raises
+        ------
+        RequestError
+            Naming every stage that could not do what it is asked for.
+        """
+        problems = [
+            f"{stage.name}: {problem}"
+            for stage in self.stages
+            if isinstance(stage.method, Selector)
+            for problem in stage.method.check_request(data)
+        ]
+        if problems:
+            raise RequestError("\n".join(problems))
+
+    @property
+    def selecting(self) -> tuple[Stage, ...]:
+        """The stages without the classifier."""
+        return self.stages if self.classifier is None else self.stages[:-1]
+
+    @property
+    def classifier(self) -> Classifier | None:
+        """The classifier at the end, if there is one."""
+        last = self.stages[-1].method
+        return last if isinstance(last, Classifier) else None
+
+    def steps(
+        self, data: Dataset, run: Run, upstream: Selection | None = None, start: int = 0
+    ) -> Iterator[StageResult]:
+        """What the stages from `start` on do on `data`, one after the other.
+
+        Stage i draws from ``run.child(i)``. The stages that a later stage wraps run on the whole
+        table too: their weights and pairs are what the wrapping stage's answer is read with.
+        """
+        return self._steps(data, run.child, upstream, start)
+
+    def _steps(
+        self,
+        data: Dataset,
+        run_of: Callable[[int], Run],
+        upstream: Selection | None,
+        start: int = 0,
+    ) -> Iterator[StageResult]:
+        """Stages `start`, `start` + 1, … with the surroundings that `run_of` gives each."""
+        for position in range(start, len(self.stages)):
+            stage, surroundings = self.stages[position], run_of(position)
+            method = stage.method
+            started = time.perf_counter()
+            fitted = None
+            if isinstance(method, Classifier):
+                fitted = method.fit(data, upstream, surroundings)
+            elif isinstance(method, WrappingSelector) and method.base is None:
+                base = Chain(self.stages[:position])
+                upstream = method.select_wrapped(base, data, upstream, surroundings)
+            else:
+                upstream = method.select(data, upstream, surroundings)
+            yield StageResult(
+                stage=stage,
+                key=surroundings.key,
+                seconds=time.perf_counter() - started,
+                selection=upstream if fitted is None else None,
+                fitted=fitted,
+            )
+
+    def select(
+        self,
+        data: Dataset,
+        upstream: Selection | None = None,
+        run: Run | None = None,
+        seed: int | None = None,
+    ) -> Selection:
+        """What the last selector of the chain keeps of `data`.
+
+        Raises
+        ------
+        RequestError
+            If the chain is a classifier alone.
+        DataError, PluginError
+            As the stages say.
+        """
+        return _last(self._selecting_chain().steps(data, make_run(run, seed), upstream))
+
+    def select_many(
+        self,
+        data: Dataset,
+        counts: NDArray[np.integer[Any]],
+        upstream: Selection | None = None,
+        run: Run | None = None,
+        seed: int | None = None,
+    ) -> list[Selection]:
+        """One Selection per row of `counts` (n_resamples, n_samples): the chain on each resample.
+
+        Stage i of resample b draws from ``run.child(i, b)``. The first stage sees all resamples of
+        the same table at once, so a method with a faster way through them uses it.
+        """
+        surroundings = make_run(run, seed)
+        chain = self._selecting_chain()
+        first = chain.stages[0].method
+        assert isinstance(first, Selector)
+        first_run = surroundings.stage(0)
+        found = first.select_many(data, counts, upstream, first_run)
+        if len(chain.stages) == 1:
+            return found
+        return [
+            _last(
+                chain._steps(
+                    data.with_counts(row),
+                    _part_of(surroundings, b),
+                    found[b],
+                    start=1,
+                )
+            )
+            for b, row in enumerate(counts)
+        ]
+
+    def _selecting_chain(self) -> Chain:
+        if not self.selecting:
+            raise RequestError(f"the chain `{self}` selects nothing")
+        return Chain(self.selecting)
+
+    def fit(
+        self, data: Dataset, run: Run | None = None, seed: int | None = None
+    ) -> FittedOnColumns:
+        """The fitted classifier at the end of the chain, after the selectors have run on `data`.
+
+        Raises
+        ------
+        RequestError
+            If the chain does not end with a classifier.
+        """
+        fitted = None
+        for result in self.steps(data, make_run(run, seed)):
+            fitted = result.fitted
+        if fitted is None:
+            raise RequestError(f"the chain `{self}` does not end with a classifier")
+        return fitted
+
+    def run(
+        self,
+        data: Dataset,
+        seed: int = 0,
+        out: str | os.PathLike[str] | None = None,
+        *,
+        overwrite: bool = False,
+        listener: Callable[[Progress], None] | None = None,
+        memory: int | None = None,
+        beside: int = 0,
+        chosen_by: int | None = None,
+        threads: int | None = None,
+        executor: Engine | Executor | None = None,
+        checkpoint: Checkpoint | None = None,
+        restart: bool = False,
+        mixed: bool = False,
+        source: str = "",
+        command: str = "",
+        label: str | int | None = None,
+    ) -> RunRecord:
+        """The record of a whole run: what every stage did, and the answer.
+
+        Parameters
+        ----------
+        data : Dataset, or a data frame of pandas, polars or pyarrow
+            The table.
+        seed : int
+            Equal seed, equal bits on the same kind of processor (`fsframe.storage.numerics`).
+        out : path, optional
+            Where to leave the run file; none by default.
+        overwrite : bool
+            Whether a file at `out` may be replaced.
+        listener : callable, optional
+            Called with a Progress now and then.
+        memory : int, optional
+            Bound in bytes on what the whole run holds, workers and copies of the table included,
+            interpreters and libraries not; by default each fit is bounded, as in Run.
+        threads : int, optional
+            Bound, as in Run.
+        beside, chosen_by : int, optional
+            As for `fsframe.chains.memory_shares.shares_of`.
+        executor : Engine or concurrent.futures.Executor, optional
+            Where resamples are computed, such as a process pool or a dask client's executor; here,
+            one after the other, by default. Results do not depend on it.
+        checkpoint : Checkpoint, optional
+            An open one; by default one beside `out`. What an interrupted attempt of the same run
+            left there is not computed again.
+        restart : bool
+            Whether to throw that away.
+        mixed : bool
+            Whether to go on with it even if it was computed on another kind of processor, or with
+            other versions of the numerical libraries; the run file says so.
+        source, command : str
+            Where the table was read from and what was asked, for people who read the file.
+        label : str or int, optional
+            The label of a data frame, as in `Dataset.from_frame`; a Dataset has its own.
+
+        Returns
+        -------
+        RunRecord
+            With `.selected`, `.scores`, `.pairs`, `.stages`, `.warnings`.
+
+        Raises
+        ------
+        StoreError
+            Before any work starts if `out` stands in the way, or an unfinished run of something
+            else or of another process does; later if something cannot be written.
+        EngineError
+            If the workers are lost.
+        DataError, PluginError, RequestError
+            As the stages say.
+        """
+        from fsframe.chains.recording import record_run
+
+        if not isinstance(data, Dataset):
+            data = Dataset.from_frame(data, label)
+        elif label is not None:
+            raise RequestError("a Dataset has its label; say label= for a data frame")
+        shares = shares_of(self, data, memory, executor, beside=beside, chosen_by=chosen_by)
+        given: dict[str, Any] = {} if threads is None else {"threads": threads}
+        if shares is not None:
+            given |= {"memory": shares.one_fit, "route_memory": shares.route}
+        surroundings = Run(
+            entropy=int(seed), listener=listener, executor=executor, checkpoint=checkpoint, **given
+        )
+        return record_run(
+            self,
+            data,
+            surroundings,
+            out,
+            overwrite=overwrite,
+            restart=restart,
+            mixed=mixed,
+            source=source,
+            command=command,
+        )
+
+
+def _part_of(run: Run, part: int) -> Callable[[int], Run]:
+    """For each stage of a chain, the surroundings of one part of it."""
+    return lambda position: run.stage(position).child(part)
+
+
+def _last(results: Iterator[StageResult]) -> Selection:
+    found = None
+    for result in results:
+        found = result.selection
+    assert found is not None
+    return found
+
+
+def find_method(name: str) -> type[Selector] | type[Classifier]:
+    """The selector or classifier of that name.
+
+    Raises
+    ------
+    RequestError, PluginError
+        As `fsframe.registry.find_offer` says.
+    """
+    registry, offer = find_offer(name, selectors, classifiers)
+    return registry[offer.name]  # type: ignore[no-any-return]
+
+
+def _order_problems(stages: tuple[Stage, ...]) -> Iterator[str]:
+    for stage in stages[:-1]:
+        if isinstance(stage.method, Classifier):
+            yield f"{stage.name} is a classifier: it can only stand at the end of the chain"
+    first = stages[0]
+    if isinstance(first.method, WrappingSelector) and first.method.base is None:
+        yield (
+            f"{first.name} resamples another selector: put one on its left "
+            f"(`immigrate {first.name}`) or name it (`{first.name}:base=mim`)"
+        )
+
+
+def _nested_problems(stages: tuple[Stage, ...]) -> Iterator[str]:
+    """What is wrong with the chains that wrapping stages name: seen here, not when they run."""
+    for stage in stages:
+        if not isinstance(stage.method, WrappingSelector) or stage.method.base is None:
+            continue
+        if stage.method.reads_own_base:
+            continue
+        try:
+            base = Chain.parse(stage.method.base)
+        except RequestError as error:
+            yield f"{stage.name}: base={stage.method.base}: {error}"
+            continue
+        if base.classifier is not None:
+            yield (
+                f"{stage.name}: base={stage.method.base} ends with {base.stages[-1].name}, a "
+                "classifier; what is resampled must select"
+            )
+
+
+def registry_of_class(method: type[Selector] | type[Classifier]) -> Registry:
+    """The registry that a method's name is looked up in."""
+    return classifiers if issubclass(method, Classifier) else selectors

@@ -1,0 +1,163 @@
+"""What one fit may hold, so that a whole run stays within a bound on memory."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from fsframe.contracts.run import DEFAULT_MEMORY, size_text
+from fsframe.errors import RequestError
+
+if TYPE_CHECKING:
+    from fsframe.chains.chain import Chain
+    from fsframe.contracts.dataset import Dataset
+
+__all__ = ["LEAST_SHARE", "MemoryShares", "shares_of"]
+
+LEAST_SHARE = 1 << 20
+"""What a fit is given at least, beside its rows of the table."""
+
+
+@attrs.frozen(kw_only=True)
+class MemoryShares:
+    """A bound on the memory of a run, and what it goes to.
+
+    Parameters
+    ----------
+    bound : int
+        What was asked for, in bytes; interpreters and libraries are not in it.
+    table : int
+        The table as this process holds it, and other tables that are held meanwhile.
+    shared : int
+        Copies of the table that exist for workers.
+    copied : int
+        Rows and columns of the table that one resample copies.
+    fits : int
+        How many fits work at a time, in processes of their own; 1 without workers.
+    one_fit : int
+        What one fit may hold, beside the table and its copy.
+    route : int
+        The bound by which methods choose their way: what one fit could hold if it were the only
+        one. It depends on the table and the bound, not on workers.
+    """
+
+    bound: int
+    table: int
+    shared: int
+    copied: int
+    fits: int
+    one_fit: int
+    route: int
+
+
+def shares_of(
+    chain: Chain,
+    data: Dataset,
+    bound: int | None,
+    executor: Any = None,
+    *,
+    beside: int = 0,
+    chosen_by: int | None = None,
+) -> MemoryShares | None:
+    """How a run of `chain` on `data` divides its memory; None without a bound.
+
+    Parameters
+    ----------
+    chain : Chain
+    data : Dataset
+    bound : int, optional
+        Bytes that the run may hold in all its processes together. On a cluster, whose workers are
+        elsewhere, each process may hold so much.
+    executor : Engine or Executor, optional
+        Where resamples are computed.
+    beside : int
+        Bytes of other tables that are held meanwhile.
+    chosen_by : int, optional
+        The bound that the run was begun with, where it goes on with another, 0 for none: by that
+        one methods go on choosing their way.
+
+    Raises
+    ------
+    RequestError
+        If the table, its copies and the least that the first stage holds are more than that; with
+        the size that would do.
+
+    Notes
+    -----
+    Counted are: the table in this process; for worker processes of this machine one mapped copy of
+    it, for others one each; for every fit at a time its copy of the rows, where a stage resamples
+    (two where folds lie inside folds); the rest is divided equally. Not counted are interpreters
+    and libraries (`docs/memory.md` says what they take).
+
+    Examples
+    --------
+    >>> from fsframe.chains.chain import Chain
+    >>> from fsframe.contracts.dataset import Dataset
+    >>> import numpy as np
+    >>> data = Dataset.from_arrays(np.zeros((50, 1000)), np.arange(50) % 2)
+    >>> shares = shares_of(Chain.parse("mim npfs"), data, 10_000_000)
+    >>> shares.table, shares.copied, shares.one_fit
+    (400000, 400000, 9200000)
+    """
+    if bound is None:
+        return None
+    values = 8 * data.n_samples * data.n_features
+    table = int(data.matrix.nbytes) if data.in_memory else 0
+    fits, here = _workers(executor)
+    shared = 0 if executor is None else table
+    if here and executor is not None and not hasattr(os, "memfd_create"):
+        shared = fits * table  # nothing can be mapped: each worker is sent its own
+    if not here:
+        # Each worker has the table, and the bound for itself.
+        fits, beside = 1, 0
+    methods = [stage.method for stage in chain.stages]
+    copied = int(values * max(method.rows_copied() for method in methods))
+    own = table + beside if here else 0
+    one_fit = (bound - own - shared) // fits - copied
+    # A stage behind the first sees fewer columns, nobody knows how many.
+    held = [methods[0], *(method for method in methods[1:] if method.rows_copied())]
+    least = max(LEAST_SHARE, int(values * max(method.tables_held() for method in held)))
+    if one_fit < least:
+        raise RequestError(_too_little(bound, own, shared, copied, least, fits, data, here=here))
+    if chosen_by == 0:
+        route = DEFAULT_MEMORY
+    else:
+        route = max(LEAST_SHARE, (chosen_by or bound) - 2 * table - beside - copied)
+    return MemoryShares(
+        bound=bound, table=own, shared=shared, copied=copied, fits=fits, one_fit=one_fit,
+        route=route,
+    )  # fmt: skip
+
+
+def _workers(executor: Any) -> tuple[int, bool]:
+    """How many fits an executor does at a time, and whether on this machine."""
+    if executor is None:
+        return 1, True
+    # An Engine says both.
+    here = getattr(executor, "mappable", not type(executor).__module__.startswith("distributed"))
+    found = getattr(executor, "workers", None) or getattr(executor, "_max_workers", None)
+    return max(1, int(found or os.cpu_count() or 1)), bool(here)
+
+
+def _too_little(
+    bound: int, own: int, shared: int, copied: int, least: int, fits: int, data: Dataset,
+    *, here: bool,
+) -> str:  # fmt: skip
+    """What was asked for, what is needed for what, and what would do."""
+    needed = own + shared + fits * (copied + least)
+    # The next whole MB, so that what the message says is enough.
+    enough = -(-needed // 10**6)
+    parts = [f"the table {size_text(own + shared)}" + (" with the workers' copy" if shared else "")]
+    if copied:
+        parts.append(f"a resample's rows {size_text(copied)}")
+    parts.append(f"a fit at least {size_text(least)}")
+    times = f" for each of {fits} workers" if fits > 1 else ""
+    fewer = "take fewer workers (--workers), " if fits > 1 else ""
+    where = "" if here else "in each worker, "
+    return (
+        f"{size_text(bound)} of memory are too little for {data.n_samples} × {data.n_features} "
+        f"values: {where}{parts[0]}, {' and '.join(parts[1:])}{times} come to {size_text(needed)}; "
+        f"{fewer}put a filter such as mim:top=1000 before, or allow --memory {enough}MB"
+    )

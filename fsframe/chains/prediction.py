@@ -1,0 +1,59 @@
+"""Predicting with a finished run: its classifier is fitted again, on the run's own table."""
+
+from __future__ import annotations
+
+from fsframe.chains.chain import Chain
+from fsframe.contracts.classifier import FittedOnColumns
+from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.run import Run
+from fsframe.errors import DataError, RequestError
+from fsframe.registry import preferring
+from fsframe.storage import RunRecord
+
+__all__ = ["refit"]
+
+
+def refit(record: RunRecord, training: Dataset, classifier: str = "") -> FittedOnColumns:
+    """The fitted classifier at the end of a run.
+
+    A run file holds what the selectors found, not a program that predicts: so the classifier is
+    fitted again from the stored selection, with the run's own random stream, which gives the same
+    classifier bit for bit.
+
+    Parameters
+    ----------
+    record : RunRecord
+    training : Dataset
+        The table the run was made on.
+    classifier : str
+        For a run whose chain does not end with a classifier.
+
+    Raises
+    ------
+    DataError
+        If `training` is not the table of the run.
+    RequestError
+        If there is no classifier, or one too many.
+    """
+    if training.sha256 != record.data.sha256:
+        raise DataError(
+            f"{training.name!r} is not the table the run was made on (SHA-256 "
+            f"{training.sha256[:12]}…, not {record.data.sha256[:12]}…); give that table"
+        )
+    with preferring(record.providers()):
+        chain = Chain.parse(record.chain)
+    if chain.classifier is None and not classifier:
+        raise RequestError(
+            f"the chain `{record.chain}` does not end with a classifier; name one, such as "
+            "--classifier margin"
+        )
+    if chain.classifier is not None and classifier:
+        raise RequestError(f"the chain `{record.chain}` ends with its own classifier already")
+    method = chain.classifier or Chain.parse(classifier).classifier
+    if method is None:
+        raise RequestError(f"`{classifier}` is not a classifier")
+    upstream = None
+    for stage in record.stages:
+        upstream = stage.selection if stage.selection is not None else upstream
+    run = Run(entropy=record.seed or 0).child(len(chain.selecting))
+    return method.fit(training, upstream, run)

@@ -1,0 +1,224 @@
+"""Running a whole chain on a table and recording what every stage did."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+from collections.abc import Iterator
+from typing import Any
+
+import attrs
+import numpy as np
+
+from fsframe.chains.chain import Chain, StageResult, registry_of_class
+from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.run import Run
+from fsframe.contracts.selection import Selection
+from fsframe.storage import DataRecord, RunRecord, StageRecord, check_destination, write_run
+from fsframe.storage.numerics import fingerprint
+from fsframe.storage.units import Checkpoint, Manifest, Unit
+from fsframe.storage.units.fingerprints import call_name
+from fsframe.storage.units.manifest import providers, release, software
+from fsframe.storage.units.selections import pack_selections, unpack_selections
+
+__all__ = ["environment", "open_checkpoint", "record_run"]
+
+_LIBRARIES = ("fsframe", "numpy", "scipy", "numba", "h5py", "attrs", "click", "pluggy")
+
+
+def record_run(
+    chain: Chain,
+    data: Dataset,
+    run: Run,
+    out: str | os.PathLike[str] | None = None,
+    *,
+    overwrite: bool = False,
+    restart: bool = False,
+    mixed: bool = False,
+    source: str = "",
+    command: str = "",
+) -> RunRecord:
+    """The record of `chain` run on `data`, also left at `out` if that is given.
+
+    With `out`, finished stages and resamples are kept beside it until it is there; those of an
+    interrupted attempt are taken over, or thrown away with `restart`. `run.checkpoint` is used, and
+    closed, if there is one.
+
+    Raises
+    ------
+    StoreError
+        Before any work starts if `out` stands in the way, or an unfinished run of something else or
+        of another process does.
+    DataError, PluginError, RequestError, EngineError
+        As the stages say.
+    """
+    _admit_workers(chain, run)
+    if out is None:
+        chain.check_request(data)
+        return _recorded(chain, data, run, source, command)
+    # Once and for all: a plugin may change the current folder.
+    target = check_destination(out, overwrite=overwrite, apart_from=[source] if source else [])
+    checkpoint = run.checkpoint or open_checkpoint(
+        chain,
+        data,
+        run.entropy,
+        target,
+        overwrite=overwrite,
+        restart=restart,
+        mixed=mixed,
+        command=command,
+    )
+    with checkpoint:
+        surroundings = attrs.evolve(run, checkpoint=checkpoint)
+        record = _recorded(chain, data, surroundings, source, command)
+        write_run(target, record, overwrite=overwrite)
+        checkpoint.finish()
+    return record
+
+
+def _admit_workers(chain: Chain, run: Run) -> None:
+    """Have workers that differ told before work starts: the first stage may take hours here."""
+    if run.executor is None:
+        return
+    from fsframe.execution import as_engine
+
+    engine = as_engine(run.executor)
+    try:
+        engine.admit(software(chain))
+    finally:
+        if engine is not run.executor:
+            engine.close()
+
+
+def open_checkpoint(
+    chain: Chain,
+    data: Dataset,
+    seed: int,
+    out: str | os.PathLike[str],
+    *,
+    overwrite: bool = False,
+    restart: bool = False,
+    mixed: bool = False,
+    **request: str,
+) -> Checkpoint:
+    """The open checkpoint of the run that shall end in `out`.
+
+    Parameters
+    ----------
+    mixed : bool
+        As in `Checkpoint.open`.
+    request : str
+        What `fsframe resume` needs to go on without being told again.
+
+    Raises
+    ------
+    RequestError
+        As `Chain.check_request` says: nothing is left behind then.
+    StoreError
+        As `Checkpoint.open` says.
+    """
+    chain.check_request(data)
+    if overwrite:
+        request["overwrite"] = "yes"
+    request["providers"] = json.dumps(providers(str(chain)))
+    manifest = Manifest.of(chain, data, seed, request)
+    return Checkpoint.open(out, manifest, restart=restart, overwrite=overwrite, mixed=mixed)
+
+
+def _recorded(chain: Chain, data: Dataset, run: Run, source: str, command: str) -> RunRecord:
+    stages: list[StageRecord] = []
+    selected, scores = np.arange(data.n_features), np.full(data.n_features, np.nan)
+    for result in _results(chain, data, run):
+        stages.append(_stage_record(result))
+        if result.selection is not None:
+            selected, scores = result.selection.selected, result.selection.scores
+    mixed = "; ".join([] if run.checkpoint is None else run.checkpoint.mixed)
+    said = (f"computed in parts whose last bits may differ: {mixed}",) if mixed else ()
+    return RunRecord(
+        chain=str(chain),
+        data=DataRecord.from_dataset(data, source),
+        stages=tuple(stages),
+        selected=selected,
+        scores=scores,
+        seed=run.entropy,
+        command=command,
+        fsframe_version=release("fsframe"),
+        warnings=(*data.warnings, *said),
+        environment={
+            **environment(),
+            **_plugins(chain),
+            "providers": providers(str(chain)),
+            **({"reading": dict(data.reading)} if data.reading else {}),
+            **({"mixed": mixed} if mixed else {}),
+        },
+    )
+
+
+def _results(chain: Chain, data: Dataset, run: Run) -> Iterator[StageResult]:
+    """What each stage did: the finished ones at the front from the checkpoint, then the rest."""
+    if run.checkpoint is None:
+        yield from chain.steps(data, run)
+        return
+    upstream: Selection | None = None
+    start = 0
+    for start, stage in enumerate(chain.stages):
+        known = run.checkpoint.units(_stage_call(chain, data, run, start, upstream))
+        if not known:
+            break
+        shape = (data.n_features, data.n_samples)
+        (upstream,), seconds = unpack_selections(run.checkpoint.load(known[0]), shape)
+        key = run.child(start).key
+        yield StageResult(stage=stage, key=key, seconds=float(seconds), selection=upstream)
+    else:
+        return
+    for position, result in enumerate(chain.steps(data, run, upstream, start), start):
+        if result.selection is not None:
+            call = _stage_call(chain, data, run, position, upstream)
+            run.checkpoint.commit(
+                Unit(call, 0, 1), pack_selections([result.selection], result.seconds)
+            )
+            upstream = result.selection
+        yield result
+
+
+def _stage_call(
+    chain: Chain, data: Dataset, run: Run, position: int, upstream: Selection | None
+) -> str:
+    assert run.checkpoint is not None
+    text = str(Chain(chain.stages[: position + 1]))
+    return call_name(run.checkpoint, "stage", text, data, run.child(position), upstream=upstream)
+
+
+def _stage_record(result: StageResult) -> StageRecord:
+    method = result.stage.method
+    offer = registry_of_class(type(method)).offer(result.stage.name)
+    common: dict[str, Any] = {
+        "name": result.stage.name,
+        "provider": offer.provider,
+        "provider_version": offer.version,
+        "params": {k: _plain(v) for k, v in method.values().items()},
+        "seconds": result.seconds,
+        "seed": result.key,
+    }
+    if result.selection is not None:
+        return StageRecord(kind="selector", selection=result.selection, **common)
+    assert result.fitted is not None
+    arrays: dict[str, Any] = getattr(result.fitted.inner, "arrays", dict)()
+    return StageRecord(kind="classifier", features_in=result.fitted.columns, model=arrays, **common)
+
+
+def _plain(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _plugins(chain: Chain) -> dict[str, str]:
+    """Versions of the plugins of all stages, those within a base too, by ``plugin NAME``."""
+    used = software(chain)
+    return {name: version for name, version in used.items() if name.startswith("plugin ")}
+
+
+def environment() -> dict[str, Any]:
+    """Versions of interpreter and libraries, platform and numeric fingerprint, for the run file."""
+    found = {"python": platform.python_version(), "platform": platform.platform()}
+    return found | {name: release(name) for name in _LIBRARIES} | dict(fingerprint())

@@ -1,0 +1,67 @@
+"""The border between the core and a stage: what a stranger's code raises, named by its plugin."""
+
+from __future__ import annotations
+
+import contextlib
+import traceback
+from collections.abc import Iterator
+
+from fsframe.errors import FsframeError, PluginError, one_line
+from fsframe.registry import default_manager
+from fsframe.registry.importing import interrupted
+
+__all__ = ["in_stage", "stage_words"]
+
+
+@contextlib.contextmanager
+def in_stage(method: type, name: str) -> Iterator[None]:
+    """Around code of a stage that its author has written.
+
+    Parameters
+    ----------
+    method : type
+        The class of the stage.
+    name : str
+        What to call it if no plugin offers that class.
+
+    Raises
+    ------
+    PluginError
+        For whatever else than our own errors is raised, even SystemExit; with the traceback as its
+        `detail`.
+    KeyboardInterrupt
+        If it was interrupted, whatever the stage has made of that.
+    MemoryError
+        As it is: the machine is to blame, and the command line says what to do.
+    """
+    try:
+        yield
+    except (FsframeError, MemoryError, GeneratorExit, KeyboardInterrupt):
+        raise
+    except BaseException as error:
+        # What a listener raises only passes through here (see `Run.progress`).
+        if getattr(error, "from_outside", False):
+            raise
+        if interrupted(error):
+            raise KeyboardInterrupt from error
+        what = one_line(error)
+        if isinstance(error, SystemExit):
+            what = f"it tried to end the program ({what})"
+        failure = PluginError(f"{stage_words(method, name)}: {what}")
+        failure.detail = "".join(traceback.format_exception(error))
+        raise failure from error
+
+
+def stage_words(method: type, name: str) -> str:
+    """A stage, its plugin and that plugin's version, for a message.
+
+    >>> from fsframe.registry import selectors
+    >>> stage_words(selectors["mim"], "mim").startswith("stage `mim` of plugin `infotheory` ")
+    True
+    """
+    target = f"{method.__module__}:{method.__qualname__}"
+    for plugin in default_manager().plugins():
+        for entry in plugin.entries:
+            if getattr(entry, "target", "") == target:
+                return f"stage `{entry.name}` of plugin `{plugin.name}` {plugin.source.version}"
+    return f"stage `{name}` ({target})"

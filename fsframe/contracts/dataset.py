@@ -1,0 +1,348 @@
+"""The table a chain runs on: features, label, names; frozen, and identified by its SHA-256."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import threading
+import weakref
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import Any, Protocol
+
+import attrs
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from fsframe.contracts.array_checks import (
+    as_counts,
+    as_labels,
+    as_mask,
+    as_matrix,
+    as_names,
+    infer_task,
+)
+from fsframe.contracts.data_frames import is_frame, take_frame
+from fsframe.errors import DataError
+
+Keys = str | int | Iterable[str | int]
+
+__all__ = ["ColumnSource", "Dataset", "infer_task"]
+
+
+# Arrays of bytes by identity, and what they are as float64, for as long as they live: bootstraps
+# and permuted labels share their table's array, which is to be widened once.
+_wide: dict[int, tuple[weakref.ref[Any], NDArray[np.float64]]] = {}
+_lock = threading.Lock()
+
+
+def _widened(matrix: NDArray[Any]) -> NDArray[np.float64]:
+    key = id(matrix)
+    with _lock:
+        if key not in _wide:
+            loaded = np.ascontiguousarray(matrix, dtype=np.float64)
+            loaded.setflags(write=False)
+            # It takes no lock: the array may be collected while this thread holds it.
+            _wide[key] = weakref.ref(matrix, lambda _: _wide.pop(key, None)), loaded
+        return _wide[key][1]
+
+
+class ColumnSource(Protocol):
+    """A table that is read by columns, such as one on disk that does not fit in memory.
+
+    `read(start, stop)` returns columns ``start … stop-1`` as (n_samples, stop-start).
+    """
+
+    shape: tuple[int, int]
+    dtype: np.dtype[Any]
+
+    def read(self, start: int, stop: int) -> NDArray[Any]: ...
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class Dataset:
+    """A table of features with a label.
+
+    Make one with `Dataset.from_arrays` or `fsframe.read`.
+
+    Parameters
+    ----------
+    matrix : (n_samples, n_features) float64, uint8 or int8, C order, or a ColumnSource
+        The features; NaN is a missing value. Bytes stay bytes: `X` widens them when it is asked
+        for, `columns` never.
+    y : (n_samples,) int64 or float64
+        Class codes ``0 … n_classes-1`` (position in `classes`), or the target when `task` is
+        ``"regression"``.
+    classes : tuple
+        The labels behind the codes, sorted; empty for regression.
+    feature_names : tuple of str
+        Unique, one per column.
+    categorical : (n_features,) bool
+        Columns whose numbers are names of categories.
+    counts : (n_samples,) int64, optional
+        How often a bootstrap drew each row; zero leaves it out. None is once each.
+    name, label_name, task : str
+        What to call the table and its label; ``"classification"`` or ``"regression"``.
+    warnings : tuple of str
+        What reading had to say about the data.
+    reading : mapping of str to JSON values
+        The arguments of `fsframe.read` that say how the file was read, those not given left out.
+    """
+
+    matrix: Any = attrs.field(repr=False)
+    y: NDArray[Any] = attrs.field(repr=False)
+    classes: tuple[Any, ...]
+    feature_names: tuple[str, ...] = attrs.field(repr=False)
+    categorical: NDArray[np.bool_] = attrs.field(repr=False)
+    name: str = "data"
+    label_name: str = "class"
+    task: str = "classification"
+    counts: NDArray[np.int64] | None = attrs.field(default=None, repr=False)
+    warnings: tuple[str, ...] = attrs.field(default=(), repr=False)
+    reading: Mapping[str, Any] = attrs.field(factory=dict, repr=False)
+
+    @classmethod
+    def from_arrays(
+        cls,
+        X: ArrayLike | ColumnSource,
+        y: ArrayLike,
+        feature_names: Sequence[str] | None = None,
+        *,
+        categorical: Sequence[int] | Sequence[bool] | NDArray[Any] | None = None,
+        name: str = "data",
+        label_name: str = "class",
+        task: str | None = None,
+        warnings: Sequence[str] = (),
+    ) -> Dataset:
+        """A Dataset from arrays, checked.
+
+        Parameters
+        ----------
+        X : (n_samples, n_features) numbers, a data frame, or a ColumnSource
+            A frame (pandas, polars, pyarrow) gives names and categorical columns too.
+            NaN is a missing value; infinite values are refused. uint8 and int8 (genotypes) are
+            kept as they are, without a copy.
+        y : (n_samples,)
+            Labels of any sortable kind, or a numeric target.
+        feature_names : sequence of str, optional
+            ``f1, f2, …`` by default.
+        categorical : (n_features,) bool or column indices, optional
+            Columns whose numbers are names of categories; none by default.
+        task : {"classification", "regression"}, optional
+            By default regression if `y` holds numbers that are not whole, else classification.
+
+        Returns
+        -------
+        Dataset
+
+        Raises
+        ------
+        DataError
+            If shapes disagree, names repeat, values are infinite or not numbers, a label is
+            missing, or there are fewer than two classes.
+
+        Examples
+        --------
+        >>> data = Dataset.from_arrays([[1.0, 0.0], [0.0, 1.0]], ["ill", "well"])
+        >>> data.n_samples, data.classes, data.feature_names
+        (2, ('ill', 'well'), ('f1', 'f2'))
+        """
+        if is_frame(X):
+            parts = take_frame(X, None, with_label=False)
+            X, warnings = parts.X, (*parts.warnings, *warnings)
+            feature_names = parts.names if feature_names is None else feature_names
+            if categorical is None:
+                categorical = parts.categorical
+        matrix: Any = X if hasattr(X, "read") else as_matrix(X)  # type: ignore[arg-type]
+        n_samples, n_features = matrix.shape
+        names = as_names(feature_names, n_features)
+        codes, classes, kind = as_labels(y, n_samples, label_name, task)
+        mask = as_mask(categorical, n_features)
+        return cls(
+            matrix=matrix,
+            y=codes,
+            classes=classes,
+            feature_names=names,
+            categorical=mask,
+            name=name,
+            label_name=label_name,
+            task=kind,
+            warnings=tuple(warnings),
+        )
+
+    @classmethod
+    def from_frame(
+        cls,
+        frame: Any,
+        label: str | int | None = None,
+        *,
+        drop: Keys = (),
+        categorical: Keys | bool | None = None,
+        name: str = "data",
+        task: str | None = None,
+    ) -> Dataset:
+        """A Dataset from a data frame: names and kinds of its columns, and the label among them.
+
+        Parameters
+        ----------
+        frame : pandas.DataFrame, polars.DataFrame or pyarrow.Table
+            Columns of numbers or truth values; missing ones become NaN. Columns of categories
+            (category, Categorical, Enum, dictionary) are categorical. An index is no column.
+        label : str or int, optional
+            The label by name, or by position from 0; by default the last column.
+        drop : str, int or several
+            Columns to leave out.
+        categorical : str, int, several, or True, optional
+            Further columns whose values are names of categories; text is coded 0, 1, … in sorted
+            order.
+        task : {"classification", "regression"}, optional
+            As in `from_arrays`.
+
+        Returns
+        -------
+        Dataset
+
+        Raises
+        ------
+        DataError
+            If a column is not there, or features hold text or dates; all are listed. Also as
+            `from_arrays` says.
+
+        Examples
+        --------
+        >>> import polars
+        >>> frame = polars.DataFrame({"kind": ["x", "y"], "a": [1, 2], "b": [0.5, None]})
+        >>> data = Dataset.from_frame(frame, label="kind")
+        >>> data.feature_names, data.classes, data.label_name
+        (('a', 'b'), ('x', 'y'), 'kind')
+        """
+        if not is_frame(frame):
+            raise DataError(
+                f"{type(frame).__name__} is no data frame of pandas or polars and no table of "
+                "pyarrow; use Dataset.from_arrays"
+            )
+        parts = take_frame(frame, label, drop=drop, categorical=categorical)
+        assert parts.y is not None
+        return cls.from_arrays(
+            parts.X,
+            parts.y,
+            parts.names,
+            categorical=parts.categorical,
+            name=name,
+            label_name=parts.label_name,
+            task=task,
+            warnings=parts.warnings,
+        )
+
+    @property
+    def n_samples(self) -> int:
+        """Number of rows, those with count zero included."""
+        return int(self.matrix.shape[0])
+
+    @property
+    def n_features(self) -> int:
+        """Number of feature columns."""
+        return int(self.matrix.shape[1])
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes; 0 for regression."""
+        return len(self.classes)
+
+    @property
+    def in_memory(self) -> bool:
+        """Whether the table is an array, not a file read by columns."""
+        return isinstance(self.matrix, np.ndarray)
+
+    @cached_property
+    def X(self) -> NDArray[np.float64]:
+        """The features as one (n_samples, n_features) float64 array; a file is read whole."""
+        if self.in_memory and self.matrix.dtype == np.float64:
+            return self.matrix  # type: ignore[no-any-return]
+        if self.in_memory:
+            return _widened(self.matrix)
+        loaded = np.ascontiguousarray(self.matrix.read(0, self.n_features), dtype=np.float64)
+        loaded.setflags(write=False)
+        return loaded
+
+    def columns(self, start: int, stop: int) -> NDArray[Any]:
+        """Columns ``start … stop-1`` as (n_samples, stop-start), in the dtype they are kept in."""
+        if self.in_memory:
+            return self.matrix[:, start:stop]  # type: ignore[no-any-return]
+        return self.matrix.read(start, stop)  # type: ignore[no-any-return]
+
+    def column_blocks(self, max_bytes: int = 1 << 24) -> Iterator[tuple[int, int]]:
+        """Bounds (start, stop) of column blocks of at most `max_bytes` as float64, in order."""
+        width = max(1, max_bytes // max(1, 8 * self.n_samples))
+        for start in range(0, self.n_features, width):
+            yield start, min(start + width, self.n_features)
+
+    @cached_property
+    def sha256(self) -> str:
+        """Hex digest of values, labels and names: equal data in any file format, equal digest.
+
+        Columns are hashed in order as little-endian float64, so that a table on disk need not be
+        held in memory. Counts and `name` do not enter.
+        """
+        digest = hashlib.sha256()
+        header = {
+            "shape": [self.n_samples, self.n_features],
+            "features": list(self.feature_names),
+            "classes": [str(label) for label in self.classes],
+            "task": self.task,
+            "categorical": np.flatnonzero(self.categorical).tolist(),
+        }
+        digest.update(json.dumps(header, sort_keys=True).encode())
+        digest.update(np.ascontiguousarray(self.y).astype(self.y.dtype.newbyteorder("<")).tobytes())
+        for start, stop in self.column_blocks():
+            digest.update(np.ascontiguousarray(self.columns(start, stop).T, dtype="<f8").tobytes())
+        return digest.hexdigest()
+
+    def take_columns(self, columns: NDArray[np.intp]) -> Dataset:
+        """The same rows with only these columns, in this order."""
+        columns = np.asarray(columns, dtype=np.intp)
+        if len(columns) == self.n_features and np.array_equal(columns, np.arange(self.n_features)):
+            return self
+        if self.in_memory:
+            matrix = np.ascontiguousarray(self.matrix[:, columns])
+        else:
+            matrix = np.empty((self.n_samples, len(columns)))
+            for position, column in enumerate(columns):
+                matrix[:, position] = self.matrix.read(column, column + 1)[:, 0]
+        matrix.setflags(write=False)
+        return attrs.evolve(
+            self,
+            matrix=matrix,
+            feature_names=tuple(self.feature_names[c] for c in columns),
+            categorical=self.categorical[columns],
+        )
+
+    def take_rows(self, rows: NDArray[np.intp]) -> Dataset:
+        """Only these rows, in this order; the classes stay, even those that lose all members."""
+        matrix = np.ascontiguousarray((self.matrix if self.in_memory else self.X)[rows])
+        matrix.setflags(write=False)
+        counts = None if self.counts is None else self.counts[rows]
+        return attrs.evolve(self, matrix=matrix, y=self.y[rows], counts=counts)
+
+    def with_counts(self, counts: NDArray[np.integer[Any]] | None) -> Dataset:
+        """The same table as a bootstrap that drew row i `counts[i]` times.
+
+        Raises
+        ------
+        DataError
+            If the counts are negative, all zero, or not one per row.
+        """
+        if counts is None:
+            return attrs.evolve(self, counts=None)
+        taken = as_counts(counts, (self.n_samples,)).astype(np.int64)
+        return attrs.evolve(self, counts=taken)
+
+    def with_labels(self, y: NDArray[Any]) -> Dataset:
+        """The same table with other codes (a permutation of the label, for a null distribution)."""
+        return attrs.evolve(self, y=np.asarray(y, dtype=self.y.dtype))
+
+    def class_sizes(self) -> NDArray[np.int64]:
+        """Rows per class, counts included, as (n_classes,)."""
+        weights = None if self.counts is None else self.counts
+        sizes = np.bincount(self.y, weights=weights, minlength=self.n_classes)
+        return np.round(sizes).astype(np.int64)

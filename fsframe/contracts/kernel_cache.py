@@ -1,0 +1,300 @@
+"""Machine code of compiled kernels on disk: sealed files that are thrown away when damaged.
+
+One file per kernel, signature and processor. numba's own cache keeps an index beside its data; two
+processes that compile at once can leave an index that points to the other's data, and a flipped
+byte in machine code is executed. Here the file's name follows from what it holds, and its SHA-256
+is checked before anything in it is read.
+
+Folders, in this order: ``NUMBA_CACHE_DIR`` if it is set; ``__pycache__`` beside the module;
+``fsframe`` in the user's cache folder (``XDG_CACHE_HOME``, ``~/.cache``); a temporary one that this
+process and its workers share and that goes with it. What is found in any of them is used; what is
+compiled goes to the first that can be written to. A temporary folder, or none, is said on stderr.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import hashlib
+import os
+import pickle
+import re
+import secrets
+import shutil
+import stat
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import Any
+
+import llvmlite
+import numba
+from numba.core import config
+from numba.core.caching import CompileResultCacheImpl, FunctionCache
+from numba.core.serialize import dumps
+
+__all__ = ["KernelCache"]
+
+_HEAD = re.compile(rb"fsframe-kernel 1\nsha256 ([0-9a-f]{64})\n")
+_SUFFIX = ".kernel"
+_SHARED = "FSFRAME_KERNELS"
+
+
+class _Results(CompileResultCacheImpl):  # type: ignore[misc]
+    """How numba turns a compiled function into bytes and back; where they go is not its matter."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._lineno = function.__code__.co_firstlineno
+        self._locator = _Source(function.__code__.co_filename)
+
+
+class _Source:
+    """What numba names in its warnings."""
+
+    def __init__(self, file: str) -> None:
+        self._py_file = file
+
+
+class KernelCache(FunctionCache):  # type: ignore[misc]
+    """The compiled forms of one function, kept for later processes; in place of numba's own.
+
+    Nothing that goes wrong with a file reaches the caller: the function is compiled.
+
+    Parameters
+    ----------
+    function : callable
+        The Python function.
+
+    Notes
+    -----
+    A file holds ``fsframe-kernel 1``, the SHA-256 of the rest, and a pickle of the key and the
+    object code. Its name has the digest of the sources (every module of the function's folder) and
+    of the key: signature, processor, byte code, versions of numba and llvmlite. Files of the same
+    function from other sources are removed when a new one is written.
+    """
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._py_func = function
+        self._name = repr(function)
+        self._impl = _Results(function)
+        self._file = Path(os.path.abspath(function.__code__.co_filename))
+        self.enable()
+
+    @property
+    def cache_path(self) -> str:
+        """The folder that is asked first."""
+        return str(next(iter(_folders(self._file)), ""))
+
+    def flush(self) -> None:
+        """Remove the files of this function wherever they are."""
+        for folder in _folders(self._file):
+            _remove(folder, self._stem())
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """What is kept of the signature, or None."""
+        if not self._enabled:
+            return None
+        target_context.refresh()
+        key, name = self._named(sig, target_context.codegen())
+        for folder in _folders(self._file):
+            path = folder / name
+            # Whatever a damaged file, or one of another build, makes numba raise: a kernel that
+            # cannot be read is compiled.
+            try:
+                found = _opened(path, key)
+                if found is not None:
+                    return self._impl.rebuild(target_context, found)
+            except Exception:
+                with contextlib.suppress(OSError):
+                    os.unlink(path)
+        return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Keep what was compiled, in the first folder that takes it."""
+        if not self._enabled or not self._impl.check_cachable(data):
+            return
+        try:
+            key, name = self._named(sig, data.codegen)
+            content = _sealed(key, self._impl.reduce(data))
+        except Exception as error:  # numba could not put it into bytes: it serves this process.
+            _note(f"compiled kernels are not kept ({type(error).__name__}: {error})")
+            return
+        refused = ""
+        for folder in _writable(self._file):
+            try:
+                _place(folder, name, content)
+            except OSError as error:
+                refused = refused or f"{folder}: {error.strerror or error}"
+                _REFUSED.add(folder)
+                continue
+            if refused and str(folder) == os.environ.get(_SHARED):
+                _note(
+                    f"compiled kernels are kept in a temporary folder only ({refused}); "
+                    "NUMBA_CACHE_DIR can name a folder for them"
+                )
+            elif folder.name != "__pycache__" or refused:
+                _note_other_folder(folder)
+            _remove(folder, self._stem(), except_for=_stamp(self._file))
+            return
+        _note(
+            f"compiled kernels cannot be kept and are compiled in every process ({refused}); "
+            "NUMBA_CACHE_DIR can name a folder for them"
+        )
+
+    def _stem(self) -> str:
+        name = f"{self._file.stem}.{self._py_func.__qualname__}"
+        plain = re.sub(r"[^\w.]", "", name)[:120]
+        version = f"py{sys.version_info[0]}{sys.version_info[1]}{getattr(sys, 'abiflags', '')}"
+        return f"{plain}-{self._py_func.__code__.co_firstlineno}.{version}-"
+
+    def _named(self, sig: Any, codegen: Any) -> tuple[str, str]:
+        """The key of a signature, and the name of its file."""
+        key = repr((self._index_key(sig, codegen), numba.__version__, llvmlite.__version__))
+        digest = hashlib.sha256(key.encode()).hexdigest()[:24]
+        return key, f"{self._stem()}{_stamp(self._file)}-{digest}{_SUFFIX}"
+
+
+_REFUSED: set[Path] = set()
+"""Folders that have refused a file in this process; they are not asked again."""
+
+
+def _sealed(key: str, payload: Any) -> bytes:
+    body = dumps((key, payload))
+    return f"fsframe-kernel 1\nsha256 {hashlib.sha256(body).hexdigest()}\n".encode() + body
+
+
+def _opened(path: Path, key: str) -> Any:
+    """What a file holds; None if there is none.
+
+    Raises
+    ------
+    ValueError
+        If the file has changed since it was written, or is of another key.
+    """
+    try:
+        content = path.read_bytes()
+    except OSError:
+        return None
+    head = _HEAD.match(content)
+    body = memoryview(content)[head.end() :] if head else b""
+    if head is None or hashlib.sha256(body).hexdigest().encode() != head[1]:
+        raise ValueError(f"{path} is damaged")
+    found, payload = pickle.loads(body)
+    if found != key:
+        raise ValueError(f"{path} is of another kernel")
+    return payload
+
+
+def _place(folder: Path, name: str, content: bytes) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    sibling = folder / f".{secrets.token_hex(8)}.partial"
+    try:
+        sibling.write_bytes(content)
+        os.replace(sibling, folder / name)
+    finally:
+        with contextlib.suppress(OSError):
+            sibling.unlink(missing_ok=True)
+
+
+def _remove(folder: Path, stem: str, except_for: str | None = None) -> None:
+    """Remove the files of a function; with `except_for`, those of other sources only."""
+    with contextlib.suppress(OSError):
+        for found in os.listdir(folder):
+            if not (found.startswith(stem) and found.endswith(_SUFFIX)):
+                continue
+            if except_for is None or not found.startswith(f"{stem}{except_for}-"):
+                with contextlib.suppress(OSError):
+                    os.unlink(folder / found)
+
+
+def _folders(file: Path) -> Iterator[Path]:
+    """Where kernels of a module may be, the first choice first; none is made here."""
+    inside = f"{file.parent.name}_{hashlib.sha256(os.fsencode(file.parent)).hexdigest()[:16]}"
+    if _chosen():
+        yield Path(os.path.abspath(_chosen())) / inside
+    yield file.parent / "__pycache__"
+    own = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    # Without a home, `~` stays what it is, and would become a folder of that name here.
+    if os.path.isabs(own):
+        yield Path(own) / "fsframe" / "kernels" / inside
+    shared = os.environ.get(_SHARED)
+    if shared and _is_ours(shared):
+        yield Path(shared)
+
+
+def _chosen() -> str:
+    """``NUMBA_CACHE_DIR``, or the same in numba's configuration file."""
+    return str(getattr(config, "CACHE_DIR", "") or "")
+
+
+def _writable(file: Path) -> Iterator[Path]:
+    """The folders to try in turn; a temporary one is made where all others have refused."""
+    shared = os.environ.get(_SHARED)
+    for folder in _folders(file):
+        if folder not in _REFUSED and str(folder) != shared:
+            yield folder
+    temporary = _temporary()
+    if temporary is not None:
+        yield temporary
+
+
+def _temporary() -> Path | None:
+    """The folder that this process shares with its workers, made when first asked for."""
+    shared = os.environ.get(_SHARED)
+    if shared and _is_ours(shared):
+        return Path(shared)
+    try:
+        made = tempfile.mkdtemp(prefix="fsframe-kernels-")
+    except OSError:
+        return None
+    os.environ[_SHARED] = made
+    atexit.register(_forget, made, os.getpid())
+    return Path(made)
+
+
+def _forget(folder: str, owner: int) -> None:
+    if os.getpid() == owner:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _is_ours(folder: str) -> bool:
+    """Whether nobody else can have put anything there: what is in it will be executed."""
+    try:
+        state = os.lstat(folder)
+    except OSError:
+        return False
+    return stat.S_ISDIR(state.st_mode) and state.st_uid == os.getuid() and not state.st_mode & 0o077
+
+
+def _note_other_folder(folder: Path) -> None:
+    chosen = _chosen()
+    if chosen and not folder.is_relative_to(os.path.abspath(chosen)):
+        _note(f"NUMBA_CACHE_DIR={chosen} cannot be used; compiled kernels are kept in {folder}")
+
+
+@cache
+def _note(text: str) -> None:
+    """Say a remark on stderr, once per process."""
+    if sys.stderr is not None:
+        with contextlib.suppress(OSError, ValueError):
+            print(f"fsframe: {text}", file=sys.stderr, flush=True)
+
+
+@lru_cache
+def _sources(folder: Path) -> str:
+    """Digest of name, time of change and size of every module of a folder, and of the bit counts.
+
+    `fsframe.contracts.bit_counts` holds kernels that those of several plugins contain.
+    """
+    shared = Path(__file__).with_name("bit_counts.py")
+    with contextlib.suppress(OSError):
+        found = [(path.name, path.stat()) for path in [*sorted(folder.glob("*.py")), shared]]
+        text = repr([(name, state.st_mtime_ns, state.st_size) for name, state in found])
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+    return "unknown"
+
+
+def _stamp(file: Path) -> str:
+    return _sources(file.parent)

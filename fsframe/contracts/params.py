@@ -1,0 +1,256 @@
+"""Parameters declared once: for the constructor, the command line, the store, help and docs.
+
+Nothing here imports numpy.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import attrs
+
+from fsframe.contracts.grammar import format_list
+from fsframe.contracts.kinds import (
+    Kind,
+    choice,
+    count_or_fraction,
+    either,
+    flag,
+    integer,
+    is_flag,
+    listing,
+    optional,
+    real,
+    stages,
+    text,
+)
+from fsframe.errors import RequestError
+from fsframe.suggest import did_you_mean
+
+__all__ = [
+    "Kind",
+    "Parameter",
+    "Parameterised",
+    "choice",
+    "count_or_fraction",
+    "either",
+    "flag",
+    "format_value",
+    "integer",
+    "is_flag",
+    "listing",
+    "optional",
+    "param",
+    "real",
+    "stages",
+    "text",
+]
+
+
+@attrs.frozen
+class _Rejected:
+    """A value that its kind refused; kept until all of an object's values are known."""
+
+    value: Any
+    rule: str
+
+
+def param(
+    default: Any = attrs.NOTHING,
+    kind: Kind | None = None,
+    *,
+    help: str = "",
+    symbol: str = "",
+    source: str = "",
+) -> Any:
+    """An attrs field that knows its kind, its help and its source in the paper.
+
+    Parameters
+    ----------
+    default
+        The value without a request; none makes the parameter required.
+    kind : Kind
+        Which values are taken.
+    help : str
+        One sentence for people.
+    symbol : str
+        The paper's symbol, such as ``σ``.
+    source : str
+        Paper, equation or algorithm number.
+
+    Raises
+    ------
+    ValueError
+        Where the class is defined, if `kind` does not take `default`.
+
+    Notes
+    -----
+    The converter never raises: a refused value is put aside so that *all* refused values of an
+    object can be reported in one message.
+    """
+    taken = kind if kind is not None else text()
+
+    def convert(value: Any) -> Any:
+        try:
+            return taken.convert(value)
+        except ValueError as error:
+            return _Rejected(value, str(error))
+
+    metadata = {"fsframe": {"kind": taken, "help": help, "symbol": symbol, "source": source}}
+    if default is attrs.NOTHING:
+        return attrs.field(converter=convert, metadata=metadata, kw_only=True)
+    try:
+        # Kept as it is stored, so that a value that equals the default is seen to do so.
+        default = taken.convert(default)
+    except ValueError as error:
+        raise ValueError(f"the default {default!r} {error}") from None
+    return attrs.field(default=default, converter=convert, metadata=metadata, kw_only=True)
+
+
+@attrs.frozen(kw_only=True)
+class Parameter:
+    """One declared parameter of a class, as help, command line, store and docs see it."""
+
+    name: str
+    kind: Kind
+    default: Any
+    help: str
+    symbol: str
+    source: str
+
+    @property
+    def required(self) -> bool:
+        """Whether it has no default."""
+        return self.default is attrs.NOTHING
+
+    def format(self, value: Any) -> str:
+        """`value` as the text that `kind.parse` reads back."""
+        return format_value(value)
+
+
+def format_value(value: Any) -> str:
+    """A parameter's value as text for the chain grammar.
+
+    >>> format_value((1, 2.5)), format_value(True), format_value(None), format_value(("a,b",))
+    ('[1,2.5]', 'true', 'none', "['a,b']")
+    """
+    if value is None:
+        return "none"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (tuple, list)):
+        nested = any(isinstance(item, (tuple, list)) for item in value)
+        return format_list((format_value(item) for item in value), nested=nested)
+    if isinstance(value, float):
+        return repr(value)
+    return str(value)
+
+
+@attrs.frozen(kw_only=True)
+class Parameterised:
+    """Base of everything that has declared parameters.
+
+    Raises
+    ------
+    RequestError
+        From the constructor, naming every value that is out of its range.
+    """
+
+    def __attrs_post_init__(self) -> None:
+        problems = []
+        for parameter in self.parameters():
+            value = getattr(self, parameter.name)
+            if isinstance(value, _Rejected):
+                problems.append(f"{parameter.name} {value.rule}, not {value.value!r}")
+        if not problems:
+            problems.extend(self.check_parameters())
+        if problems:
+            raise RequestError(f"{self.method_name()}: " + "; ".join(problems))
+
+    def check_parameters(self) -> Iterator[str]:
+        """Problems that only show when parameters are seen together; authors override this."""
+        return iter(())
+
+    @classmethod
+    def method_name(cls) -> str:
+        """The class's name as a user would type it: ``WeightedKnn`` is ``weighted-knn``."""
+        name = cls.__name__
+        return "".join(("-" if i and c.isupper() else "") + c.lower() for i, c in enumerate(name))
+
+    @classmethod
+    def parameters(cls) -> tuple[Parameter, ...]:
+        """The declared parameters, the class's own before the common ones."""
+        found = []
+        for field in attrs.fields(cls):
+            declared = field.metadata.get("fsframe")
+            if declared is not None:
+                found.append(
+                    (field.inherited, Parameter(name=field.name, default=field.default, **declared))
+                )
+        return tuple(p for inherited, p in sorted(found, key=lambda pair: pair[0]))
+
+    @classmethod
+    def from_texts(cls, values: Mapping[str, str]) -> Any:
+        """An object from parameters given as text, as on the command line.
+
+        Raises
+        ------
+        RequestError
+            Naming every unknown parameter and every value that is refused.
+        """
+        known = {parameter.name: parameter for parameter in cls.parameters()}
+        problems: list[str] = []
+        taken: dict[str, Any] = {}
+        given = {name.replace("-", "_") for name in values}
+        unlike_any = False
+        for name, value in values.items():
+            key = name.replace("-", "_")
+            if key not in known:
+                hint = did_you_mean(key, known)
+                unlike_any = unlike_any or not hint
+                problems.append(f"no parameter {name!r}{hint}")
+                continue
+            try:
+                taken[key] = known[key].kind.parse(value)
+            except ValueError as error:
+                problems.append(f"{key} {error}, not {value!r}")
+        problems.extend(
+            f"{name} is required ({p.kind.describe()})"
+            for name, p in known.items()
+            if p.required and name not in given
+        )
+        if unlike_any:
+            # Once, however many names are wrong.
+            problems.append(f"it has {', '.join(known)}" if known else "it has no parameters")
+        if problems:
+            raise RequestError(f"{cls.method_name()}: " + "; ".join(problems))
+        return cls(**taken)
+
+    def values(self) -> dict[str, Any]:
+        """All parameters with their values, defaults included."""
+        return {p.name: getattr(self, p.name) for p in self.parameters()}
+
+    def changed(self) -> dict[str, Any]:
+        """The parameters whose values are not the defaults."""
+        return {
+            p.name: getattr(self, p.name)
+            for p in self.parameters()
+            if p.required or not _same(getattr(self, p.name), p.default)
+        }
+
+    def to_json(self) -> str:
+        """All parameters as one JSON object, keys in declared order."""
+        return json.dumps(self.values(), default=_plain, allow_nan=False)
+
+
+def _same(value: Any, default: Any) -> bool:
+    # 1 == 1.0, but a count of one is not a fraction of one.
+    return type(value) is type(default) and bool(value == default)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Sequence):
+        return list(value)
+    raise TypeError(f"{value!r} cannot be stored as a parameter")

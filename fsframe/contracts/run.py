@@ -1,0 +1,240 @@
+"""What a stage is handed besides data: random stream, bounds, progress, executor, checkpoint."""
+
+from __future__ import annotations
+
+import numbers
+import os
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import attrs
+import numpy as np
+
+from fsframe.errors import RequestError
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
+    from fsframe.contracts.dataset import Dataset
+    from fsframe.contracts.selection import Selection
+    from fsframe.execution import Engine
+    from fsframe.storage.units import Checkpoint
+    from fsframe.storage.units.own_units import OwnUnits
+
+__all__ = ["DEFAULT_MEMORY", "Progress", "Run", "size_text"]
+
+DEFAULT_MEMORY = 2 * 1024**3
+"""Bound on a method's temporaries in bytes, unless told otherwise."""
+
+
+@attrs.frozen(kw_only=True)
+class Progress:
+    """How far some piece of work is: `done` of `total` units of `label`, at stage path `key`."""
+
+    label: str
+    done: int
+    total: int
+    key: tuple[int, ...] = ()
+
+
+def size_text(n_bytes: float) -> str:
+    """A number of bytes for people.
+
+    >>> size_text(64e6), size_text(3 << 30)
+    ('61 MiB', '3.0 GiB')
+    """
+    return f"{n_bytes / 2**20:.0f} MiB" if n_bytes < 2**30 else f"{n_bytes / 2**30:.1f} GiB"
+
+
+def available_threads() -> int:
+    """Number of processors this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _seed(value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < 0:
+        raise RequestError(f"the seed must be a whole number from 0, not {value!r}")
+    return int(value)
+
+
+@attrs.frozen(kw_only=True)
+class Run:
+    """The surroundings of one piece of work.
+
+    Parameters
+    ----------
+    entropy : int
+        The seed of the whole run.
+    key : tuple of int
+        Where in the run this piece of work is: stage, then unit, then inner stage, …
+    memory : int
+        Bound in bytes on what one fit holds at a time, beside the table that it is given.
+    route_memory : int, optional
+        The bound by which a method chooses between ways whose results differ in rounding, or in
+        what they return; `memory` by default. It is the same for any number of workers, while
+        `memory` is each one's share.
+    threads : int
+        How many threads a method may use; results do not depend on it.
+    first : int
+        Number of the first part in a batch of parts: in a batch that starts at 40, `child(2)` is
+        part 42, so that how work is cut into batches changes nothing.
+    listener : callable, optional
+        Called with a Progress now and then.
+    executor : Engine or concurrent.futures.Executor, optional
+        Where resamples are computed; here, one after the other, by default. Results do not depend
+        on it.
+    checkpoint : Checkpoint, optional
+        Where finished units are kept, so that a killed run can go on.
+    pace : dict
+        Seconds per resample seen so far, by what was resampled; shared by all parts of a run. It
+        moves only the borders of batches.
+
+    Examples
+    --------
+    >>> a = Run(entropy=7).child(0, 3).generator().random()
+    >>> b = Run(entropy=7, key=(0, 3)).generator().random()
+    >>> a == b
+    True
+    >>> Run(key=(0,)).batch(40).child(2).key
+    (0, 42)
+    """
+
+    entropy: int = attrs.field(default=0, converter=_seed)
+    key: tuple[int, ...] = ()
+    memory: int = DEFAULT_MEMORY
+    route_memory: int | None = None
+    threads: int = attrs.field(factory=available_threads)
+    first: int = 0
+    listener: Callable[[Progress], None] | None = attrs.field(default=None, eq=False, repr=False)
+    executor: Engine | Executor | None = attrs.field(default=None, eq=False, repr=False)
+    checkpoint: Checkpoint | None = attrs.field(default=None, eq=False, repr=False)
+    pace: dict[str, float] = attrs.field(factory=dict, eq=False, repr=False)
+
+    @property
+    def route(self) -> int:
+        """The bound that ways are chosen by: `route_memory`, or `memory` where that is not set.
+
+        >>> Run(memory=100, route_memory=400).route, Run(memory=100).route
+        (400, 100)
+        """
+        return self.memory if self.route_memory is None else self.route_memory
+
+    def must_hold(self, n_bytes: float, what: str, instead: str = "screen first") -> None:
+        """Refuse, before it is begun, what takes more than the bound on memory.
+
+        Parameters
+        ----------
+        n_bytes : float
+            What would be held at a time.
+        what : str
+            Who holds what, for the message: "im4e: the table in two orders".
+        instead : str
+            What could be done in place of allowing more.
+
+        Raises
+        ------
+        RequestError
+            With both sizes.
+
+        Examples
+        --------
+        >>> from fsframe.errors import RequestError
+        >>> try:
+        ...     Run(memory=1 << 20).must_hold(5 << 20, "im4e: two copies")
+        ... except RequestError as error:
+        ...     print(str(error)[:39])
+        im4e: two copies takes 5 MiB beside the
+        """
+        if n_bytes > self.memory:
+            fewer = "" if self.route <= self.memory else ", take fewer workers (--workers)"
+            raise RequestError(
+                f"{what} takes {size_text(n_bytes)} beside the table, more than the "
+                f"{size_text(self.memory)} of memory that one fit may hold; {instead}{fewer}, or "
+                "allow more (--memory)"
+            )
+
+    def child(self, *key: int) -> Run:
+        """The surroundings of a part; its stream does not depend on who runs it, or when."""
+        return attrs.evolve(self, key=self._path(key), first=0)
+
+    def batch(self, first: int) -> Run:
+        """The same surroundings for a batch of parts that starts at part `first`."""
+        return attrs.evolve(self, first=self.first + first)
+
+    def stage(self, position: int) -> Run:
+        """The surroundings of one stage of a chain that runs on a batch of parts.
+
+        The stage comes before the part in the key, the batch's start stays with the part.
+        """
+        return attrs.evolve(self, key=(*self.key, position))
+
+    def _path(self, key: tuple[int, ...]) -> tuple[int, ...]:
+        return (*self.key, key[0] + self.first, *key[1:]) if key else self.key
+
+    def quiet(self) -> Run:
+        """The same surroundings for work inside a unit: no reports, executor and checkpoint."""
+        return attrs.evolve(self, listener=None, executor=None, checkpoint=None)
+
+    def units(self, what: str, data: Dataset, upstream: Selection | None = None) -> OwnUnits:
+        """Steps of one long fit that are kept with the run, so that it can go on after a kill.
+
+        Parameters
+        ----------
+        what : str
+            Says everything that a step depends on besides `data`, `upstream` and this run: method,
+            parameters.
+        data, upstream
+            As the method was given them.
+
+        Returns
+        -------
+        OwnUnits
+            ``units.get(t, compute)`` gives the arrays of step t; `compute` is called only where
+            they are not kept already. In a resample nothing is kept: the resample is the unit.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from fsframe.contracts.dataset import Dataset
+        >>> data = Dataset.from_arrays([[0.0], [1.0]], ["a", "b"])
+        >>> units = Run().units("doubling from 1", data)
+        >>> x = np.ones(1)
+        >>> for t in range(3):
+        ...     x = units.get(t, lambda: {"x": 2 * x})["x"]
+        >>> x
+        array([8.])
+        """
+        from fsframe.storage.units.own_units import OwnUnits
+
+        return OwnUnits.of(self.checkpoint, what, data, self, upstream)
+
+    def generator(self, *key: int) -> np.random.Generator:
+        """The random stream of this work, or of a part of it.
+
+        Notes
+        -----
+        ``SeedSequence(entropy, spawn_key=key)``: two keys give independent streams, and a stream is
+        the same on every worker and after every interruption.
+        """
+        sequence = np.random.SeedSequence(self.entropy, spawn_key=self._path(key))
+        return np.random.Generator(np.random.PCG64(sequence))
+
+    def progress(self, done: int, total: int, label: str) -> None:
+        """Report that `done` of `total` units are finished."""
+        if self.listener is None:
+            return
+        try:
+            self.listener(Progress(label=label, done=done, total=total, key=self.key))
+        except BaseException as error:
+            # Not the fault of the stage that happens to report.
+            error.from_outside = True  # type: ignore[attr-defined]
+            raise
+
+
+def make_run(run: Run | None, seed: int | None, **options: Any) -> Run:
+    """`run` itself, or a new one with that seed (0 where none is given)."""
+    if run is not None:
+        return run
+    return Run(entropy=0 if seed is None else seed, **options)

@@ -1,0 +1,164 @@
+"""What a selector returns: the kept columns, scores, weights and tables; frozen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import attrs
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from fsframe.contracts.frozen_arrays import arrays, floats, indices
+from fsframe.contracts.pair_weights import Pair, PairWeights
+from fsframe.contracts.ranking import rank_by_score
+
+__all__ = ["Pair", "PairWeights", "Selection", "rank_by_score"]
+
+
+def _texts(value: Any) -> tuple[str, ...]:
+    return tuple(value)
+
+
+def _words(value: Any) -> frozenset[str]:
+    return frozenset(value)
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class Selection:
+    """What a selector found.
+
+    Parameters
+    ----------
+    selected : (n_selected,) int
+        Kept columns, best first.
+    scores : (n_features,) float64
+        Larger is better; NaN means not considered.
+    weights : (n_features,) float64, optional
+        Non-negative, for distances.
+    pair_weights : PairWeights, optional
+        Weights of pairs; what they mean, the method's entry says (`pair_weight`).
+    instance_weights : (n_samples,) float64, optional
+        Non-negative importance of rows.
+    model : mapping of str to array
+        What a classifier needs to predict as the method does; columns as in `features_in`.
+    tables : mapping of str to array
+        Named extra arrays, such as the cost per iteration.
+    warnings : tuple of str
+        What makes the result weak.
+    features_in : (n_in,) int, optional
+        The columns that the method saw; set by the core.
+    carried : frozenset of str
+        Which of the weights come from an earlier stage; set by the core.
+    """
+
+    selected: NDArray[np.intp] = attrs.field(converter=indices)
+    scores: NDArray[np.float64] = attrs.field(converter=floats)
+    weights: NDArray[np.float64] | None = attrs.field(default=None, converter=floats)
+    pair_weights: PairWeights | None = None
+    instance_weights: NDArray[np.float64] | None = attrs.field(default=None, converter=floats)
+    model: Mapping[str, NDArray[Any]] = attrs.field(factory=dict, converter=arrays)
+    tables: Mapping[str, NDArray[Any]] = attrs.field(factory=dict, converter=arrays)
+    warnings: tuple[str, ...] = attrs.field(default=(), converter=_texts)
+    features_in: NDArray[np.intp] | None = attrs.field(default=None, converter=indices)
+    carried: frozenset[str] = attrs.field(default=frozenset(), converter=_words)
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns of the table that the indices refer to."""
+        return len(self.scores)
+
+    def with_selected(self, selected: ArrayLike) -> Selection:
+        """The same but for the kept columns; the quick way to thousands of them.
+
+        Parameters
+        ----------
+        selected : array of shape (n_kept,)
+            Columns, best first.
+
+        Returns
+        -------
+        Selection
+            It shares all other arrays with this one. O(n_kept).
+
+        Raises
+        ------
+        ValueError
+            If `selected` holds other than whole numbers.
+
+        Examples
+        --------
+        >>> found = Selection(selected=[1], scores=[0.1, 0.9])
+        >>> found.with_selected([0]).selected, found.selected
+        (array([0]), array([1]))
+        """
+        other = object.__new__(Selection)
+        for name in _FIELDS:
+            object.__setattr__(other, name, getattr(self, name))
+        object.__setattr__(other, "selected", indices(selected))
+        return other
+
+    def problems(self, n_features: int, n_samples: int) -> list[str]:
+        """What is wrong with this selection for a table of that shape; nothing if it is sound."""
+        found = []
+        if self.scores.shape != (n_features,):
+            found.append(f"scores have shape {self.scores.shape}, not ({n_features},)")
+        if self.selected.ndim != 1:
+            found.append("selected is not a list of different columns")
+        elif self.selected.size and (self.selected.min() < 0 or self.selected.max() >= n_features):
+            found.append(f"selected has columns outside 0 … {n_features - 1}")
+        elif np.bincount(self.selected, minlength=1).max() > 1:
+            found.append("selected is not a list of different columns")
+        if np.isinf(self.scores).any():
+            found.append("scores hold infinite values")
+        for name, array, length in (
+            ("weights", self.weights, n_features),
+            ("instance_weights", self.instance_weights, n_samples),
+        ):
+            if array is None:
+                continue
+            if array.shape != (length,):
+                found.append(f"{name} have shape {array.shape}, not ({length},)")
+            elif not np.isfinite(array).all() or (array < 0).any():
+                found.append(f"{name} hold negative or non-finite values")
+        if self.pair_weights is not None and self.pair_weights.columns.size:
+            columns = self.pair_weights.columns
+            if columns.min() < 0 or columns.max() >= n_features:
+                found.append(f"pair_weights name columns outside 0 … {n_features - 1}")
+            if not np.isfinite(self.pair_weights.triplets()[2]).all():
+                found.append("pair_weights hold non-finite values")
+        return found
+
+    def restrict(self, columns: NDArray[np.intp]) -> Selection:
+        """This selection as a stage sees it that has only `columns`, renumbered 0, 1, …
+
+        `model` stays as it is, in terms of `features_in`.
+        """
+        place = {int(column): position for position, column in enumerate(columns)}
+        return attrs.evolve(
+            self,
+            selected=[place[int(c)] for c in self.selected if int(c) in place],
+            scores=self.scores[columns],
+            weights=None if self.weights is None else self.weights[columns],
+            pair_weights=None if self.pair_weights is None else self.pair_weights.restrict(columns),
+        )
+
+    def lift(self, columns: NDArray[np.intp], n_features: int) -> Selection:
+        """This selection in the original table's numbering, position p being ``columns[p]``."""
+        scores = np.full(n_features, np.nan)
+        scores[columns] = self.scores
+        weights = None
+        if self.weights is not None:
+            weights = np.zeros(n_features)
+            weights[columns] = self.weights
+        return attrs.evolve(
+            self,
+            selected=columns[self.selected],
+            scores=scores,
+            weights=weights,
+            pair_weights=None if self.pair_weights is None else self.pair_weights.lift(columns),
+            features_in=columns,
+        )
+
+
+_FIELDS = tuple(field.name for field in attrs.fields(Selection))

@@ -1,0 +1,290 @@
+"""The selector contract: the core checks, the author's part selects, the core checks again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, ClassVar
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from fsframe.contracts.array_checks import as_counts
+from fsframe.contracts.boundary import in_stage
+from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.params import Parameterised, count_or_fraction, optional, param
+from fsframe.contracts.run import Run, make_run
+from fsframe.contracts.selection import Selection
+from fsframe.contracts.stage_view import (
+    columns_at_hand,
+    first_missing,
+    in_whole_table,
+    local_upstream,
+    nothing_left,
+)
+from fsframe.errors import DataError, PluginError
+
+__all__ = ["Selector", "one_by_one"]
+
+
+@attrs.frozen(kw_only=True)
+class Selector(Parameterised):
+    """Base of all selectors; authors declare parameters and write `_select`.
+
+    Class attributes say what the author's part can take; the core sees to the rest.
+
+    Attributes
+    ----------
+    tasks : frozenset of str
+        ``"classification"``, ``"regression"`` or both.
+    takes_missing : bool
+        Whether NaN in the features is allowed.
+    takes_counts : bool
+        Whether `data.counts` is honoured; otherwise drawn rows are copied, with a warning.
+    takes_short_counts : bool
+        Whether `_select_many` takes counts of any integer type, such as uint16, which spare memory
+        and time where there are many; otherwise it gets int64.
+    uses_upstream_weights : bool
+        Whether the weights that travel along the chain change the result.
+    table_copies : float
+        How many times a fit holds the values of the table that it is given, as float64 and beside
+        it, before anything that it can do in blocks. A bound on memory below that is refused.
+
+    Examples
+    --------
+    >>> import attrs, numpy as np
+    >>> from fsframe.contracts.selection import rank_by_score
+    >>> @attrs.frozen(kw_only=True)
+    ... class Variance(Selector):
+    ...     takes_counts = True
+    ...     def _select(self, data, upstream, run):
+    ...         scores = np.cov(data.X.T, fweights=data.counts).diagonal()
+    ...         kept = rank_by_score(scores)[: self.keep_count(data.n_features, 1)]
+    ...         return Selection(selected=kept, scores=scores)
+    >>> data = Dataset.from_arrays([[0, 5], [1, 9], [0, 1]], ["a", "b", "a"])
+    >>> Variance(top=1).select(data).selected
+    array([1])
+    """
+
+    tasks: ClassVar[frozenset[str]] = frozenset({"classification"})
+    takes_missing: ClassVar[bool] = False
+    takes_counts: ClassVar[bool] = False
+    takes_short_counts: ClassVar[bool] = False
+    uses_upstream_weights: ClassVar[bool] = False
+    wrapping: ClassVar[bool] = False
+    table_copies: ClassVar[float] = 0.0
+
+    top: int | float | None = param(
+        None,
+        optional(count_or_fraction()),
+        help="How many columns to keep: a count, or a fraction of the columns at hand. "
+        "By default the method's own published rule.",
+    )
+
+    def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
+        """The author's part: select among the columns of `data`, numbered 0 … n_features-1."""
+        raise NotImplementedError
+
+    def keep_count(self, n_features: int, default: int) -> int:
+        """How many of `n_features` columns to keep: by `top` if it is set, else `default`.
+
+        A fraction is rounded up to a whole column; more than there are means all.
+        """
+        if self.top is None:
+            return min(default, n_features)
+        if isinstance(self.top, int):
+            return min(self.top, n_features)
+        # 1e-9 keeps 0.1 × 30 (3.0000000000000004) at three columns.
+        return min(n_features, int(np.ceil(self.top * n_features - 1e-9)))
+
+    def select(
+        self,
+        data: Dataset,
+        upstream: Selection | None = None,
+        run: Run | None = None,
+        seed: int | None = None,
+    ) -> Selection:
+        """Which columns of `data` this method keeps.
+
+        Parameters
+        ----------
+        data : Dataset
+            The whole table; `data.counts` makes it a bootstrap.
+        upstream : Selection, optional
+            What the stage on the left kept: only those columns are seen, and its weights travel.
+        run : Run, optional
+            Random stream and bounds; by default a new one with `seed`.
+        seed : int, optional
+            Seed where no run is given; 0 by default.
+
+        Returns
+        -------
+        Selection
+            In the column numbers of `data`.
+
+        Raises
+        ------
+        DataError
+            If the data hold what the method does not take.
+        PluginError
+            If the method returns something unsound.
+        """
+        surroundings = make_run(run, seed)
+        columns = columns_at_hand(data, upstream)
+        self.check_data(data)
+        if not columns.size:
+            return nothing_left(data)
+        self._require_memory(data.n_samples, columns.size, data.in_memory, surroundings)
+        local, rows, notes = self._localise(data, columns)
+        arrived = local_upstream(upstream, columns, rows)
+        with in_stage(type(self), self.method_name()):
+            found = self._select(local, arrived, surroundings)
+        self._check(found, local)
+        return in_whole_table(found, data, columns, rows, upstream, notes)
+
+    def select_many(
+        self,
+        data: Dataset,
+        counts: NDArray[np.integer[Any]],
+        upstream: Selection | None = None,
+        run: Run | None = None,
+        seed: int | None = None,
+    ) -> list[Selection]:
+        """One Selection per row of `counts`, (n_resamples, n_samples): bootstraps of one table.
+
+        Equal to `select` on ``data.with_counts(counts[b])`` with ``run.child(b)``, one by one; a
+        method with a faster way through all of them together provides `_select_many`, which may
+        leave out `model`, `tables` and `warnings`: they are for people who look at one result.
+        """
+        surroundings = make_run(run, seed)
+        many = getattr(self, "_select_many", None)
+        columns = columns_at_hand(data, upstream)
+        if many is None or not columns.size:
+            return one_by_one(self.select, data, counts, upstream, surroundings)
+        self.check_data(data)
+        self._require_memory(data.n_samples, columns.size, data.in_memory, surroundings)
+        local = attrs.evolve(data.take_columns(columns), counts=None)
+        every = np.arange(data.n_samples)
+        arrived = local_upstream(upstream, columns, every)
+        given = as_counts(counts, (len(counts), data.n_samples))
+        if not self.takes_short_counts:
+            given = given.astype(np.int64, copy=False)
+        with in_stage(type(self), self.method_name()):
+            found = many(local, given, arrived, surroundings)
+        if len(found) != len(given):
+            raise PluginError(
+                f"{self.method_name()}: _select_many returned {len(found)} selections for "
+                f"{len(given)} resamples"
+            )
+        for selection in found:
+            self._check(selection, local)
+        return [in_whole_table(one, data, columns, every, upstream, ()) for one in found]
+
+    def check_request(self, data: Dataset) -> Iterator[str]:
+        """Parameters that cannot be met on the whole table `data`, told before any stage runs.
+
+        Authors override this where that can be told from the table alone, without what stages on
+        the left will keep; whatever cannot is refused in `_select`.
+        """
+        return iter(())
+
+    def check_data(self, data: Dataset) -> None:
+        """Raise DataError if `data` holds what this method does not take."""
+        name = self.method_name()
+        if data.task not in self.tasks:
+            kind = "a numeric target" if data.task == "regression" else "classes"
+            raise DataError(
+                f"{name} does not take {kind} (label {data.label_name!r}); it is made for "
+                + " and ".join(sorted(self.tasks))
+            )
+        if not self.takes_missing:
+            missing = first_missing(data)
+            if missing is not None:
+                row, column, total = missing
+                raise DataError(
+                    f"{name} does not take missing values: {total} in {data.name!r}, the first in "
+                    f"sample {row + 1}, feature {data.feature_names[column]!r}; drop or fill them, "
+                    "or use a method that takes them (`fsframe methods NAME` tells)"
+                )
+
+    def tables_held(self) -> float:
+        """As `table_copies` says, of this stage or of what it resamples."""
+        return self.table_copies
+
+    def rows_copied(self) -> float:
+        """How many copies of the table's rows resampling makes for one fit; 0 without."""
+        return 0.0
+
+    def _require_memory(self, n: int, p: int, in_memory: bool, run: Run) -> None:
+        """Refuse a bound on memory that not even copies of the table fit into."""
+        copies = self.table_copies
+        if copies and not in_memory:
+            copies += 1.0  # read whole first
+        run.must_hold(
+            int(copies * 8 * n * p),
+            f"{self.method_name()}: what it makes of {n} × {p} values",
+            "put a filter such as mim:top=1000 before",
+        )
+
+    def _localise(
+        self, data: Dataset, columns: NDArray[np.intp]
+    ) -> tuple[Dataset, NDArray[np.intp], tuple[str, ...]]:
+        """`data` with only its live rows and columns, those rows, and what to warn of.
+
+        Where the method does not take counts, drawn rows are copied.
+        """
+        local = data.take_columns(columns)
+        if data.counts is None:
+            return local, np.arange(data.n_samples), ()
+        rows = np.flatnonzero(data.counts)
+        if self.takes_counts:
+            return (local if rows.size == data.n_samples else local.take_rows(rows)), rows, ()
+        copies = np.repeat(rows, data.counts[rows])
+        copied = local.with_counts(None).take_rows(copies)
+        if (data.counts <= 1).all():
+            return copied, copies, ()
+        note = f"{self.method_name()} does not take bootstrap counts: rows drawn twice were copied"
+        return copied, copies, (note,)
+
+    def _check(self, found: Selection, local: Dataset) -> None:
+        if not isinstance(found, Selection):
+            raise PluginError(
+                f"{self.method_name()} returned {type(found).__name__}, not a Selection"
+            )
+        problems = found.problems(local.n_features, local.n_samples)
+        if problems:
+            raise PluginError(
+                f"{self.method_name()} returned an unsound result: " + "; ".join(problems)
+            )
+
+
+def one_by_one(
+    select: Callable[[Dataset, Selection | None, Run], Selection],
+    data: Dataset,
+    counts: NDArray[np.integer[Any]],
+    upstream: Selection | None,
+    run: Run | None,
+) -> list[Selection]:
+    """What `select` finds on each resample of `data`: the plain way, which all faster ones equal.
+
+    Parameters
+    ----------
+    select : callable
+        Takes a table, what arrives from the left, and a run.
+    data : Dataset
+    counts : (n_resamples, n_samples) int ≥ 0
+        How often each resample draws each row.
+    upstream : Selection, optional
+    run : Run, optional
+        Resample b draws from ``run.child(b)``.
+
+    Returns
+    -------
+    list of Selection
+        One per row of `counts`.
+    """
+    surroundings = Run() if run is None else run
+    return [
+        select(data.with_counts(row), upstream, surroundings.child(b))
+        for b, row in enumerate(counts)
+    ]

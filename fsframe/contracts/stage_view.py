@@ -1,0 +1,152 @@
+"""What a stage sees of a table and of the stage before, and its result for the whole table."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.selection import Selection
+from fsframe.errors import RequestError
+
+__all__ = ["columns_at_hand", "first_missing", "in_whole_table", "local_upstream", "nothing_left"]
+
+
+def columns_at_hand(data: Dataset, upstream: Selection | None) -> NDArray[np.intp]:
+    """The columns of `data` that the stage on the left kept, ascending; all without one.
+
+    Parameters
+    ----------
+    data : Dataset
+    upstream : Selection, optional
+        What the stage on the left kept, in the column numbers of `data`.
+
+    Returns
+    -------
+    (k,) int
+        Not to be written to.
+
+    Raises
+    ------
+    RequestError
+        If `data` is no table, or not the one that `upstream` is about.
+    """
+    if not isinstance(data, Dataset):
+        raise RequestError(
+            f"select takes a Dataset, not {type(data).__name__}: make one with "
+            "Dataset.from_arrays(X, y), or read one with fsframe.read(path)"
+        )
+    if upstream is not None and upstream.n_features != data.n_features:
+        raise RequestError(
+            f"the stage on the left saw {upstream.n_features} columns, {data.name!r} has "
+            f"{data.n_features}: both must be of one table"
+        )
+    columns = np.arange(data.n_features) if upstream is None else np.sort(upstream.selected)
+    # Results hold it as it is, the same array in all of many resamples.
+    columns.setflags(write=False)
+    return columns
+
+
+def local_upstream(
+    upstream: Selection | None, columns: NDArray[np.intp], rows: NDArray[np.intp]
+) -> Selection | None:
+    """`upstream` in the numbering of a table that has these columns and rows only.
+
+    Parameters
+    ----------
+    upstream : Selection, optional
+    columns : (k,) int, ascending
+    rows : (m,) int
+        A row that stands there twice was copied.
+    """
+    if upstream is None:
+        return None
+    local = upstream.restrict(columns)
+    if local.instance_weights is None:
+        return local
+    return attrs.evolve(local, instance_weights=local.instance_weights[rows])
+
+
+def in_whole_table(
+    found: Selection,
+    data: Dataset,
+    columns: NDArray[np.intp],
+    rows: NDArray[np.intp],
+    upstream: Selection | None,
+    notes: tuple[str, ...],
+) -> Selection:
+    """`found` in the numbering of `data`, with the weights that travel past this stage.
+
+    Parameters
+    ----------
+    found : Selection
+        Of the table that has `columns` and `rows` of `data` only.
+    data : Dataset
+    columns, rows : (k,), (m,) int
+        As for `local_upstream`.
+    upstream : Selection, optional
+        What the stage on the left kept, in the numbering of `data`.
+    notes : tuple of str
+        Warnings to add.
+    """
+    lifted = found.lift(columns, data.n_features)
+    changes: dict[str, Any] = {}
+    own = found.instance_weights
+    if own is not None and not np.array_equal(rows, np.arange(data.n_samples)):
+        # A row that stands in `rows` more than once was copied; its weight is the copies' sum.
+        changes["instance_weights"] = np.bincount(rows, weights=own, minlength=data.n_samples)
+    carried = _carried(lifted, upstream)
+    if carried or found.carried:
+        changes.update(carried, carried=frozenset(carried))
+    if notes:
+        changes["warnings"] = found.warnings + notes
+    return attrs.evolve(lifted, **changes) if changes else lifted
+
+
+def _carried(found: Selection, upstream: Selection | None) -> dict[str, Any]:
+    """The weights of earlier stages that travel past this one, as far as its columns were kept."""
+    if upstream is None:
+        return {}
+    carried: dict[str, Any] = {}
+    kept = np.sort(found.selected)
+    if found.weights is None and upstream.weights is not None:
+        weights = np.zeros_like(upstream.weights)
+        weights[kept] = upstream.weights[kept]
+        carried["weights"] = weights
+    if found.pair_weights is None and upstream.pair_weights is not None:
+        carried["pair_weights"] = upstream.pair_weights.restrict(kept).lift(kept)
+    if found.instance_weights is None and upstream.instance_weights is not None:
+        carried["instance_weights"] = upstream.instance_weights
+    return carried
+
+
+def nothing_left(data: Dataset) -> Selection:
+    """The result of a stage to which no column came."""
+    return Selection(
+        selected=[],
+        scores=np.full(data.n_features, np.nan),
+        features_in=[],
+        warnings=("no column was left by the stage before; nothing was done",),
+    )
+
+
+def first_missing(data: Dataset) -> tuple[int, int, int] | None:
+    """Row and column of the first missing value, and how many there are; None if there is none."""
+    total, first = 0, None
+    for start, stop in data.column_blocks():
+        block = data.columns(start, stop)
+        if block.dtype.kind != "f":
+            continue
+        # A sum is NaN if any term is: one pass without a temporary for the usual, complete table.
+        if not np.isnan(block.sum()):
+            continue
+        places = np.argwhere(np.isnan(block))
+        total += len(places)
+        if len(places):
+            # argwhere goes row by row, so that the block's first place is its first row.
+            place = (int(places[0, 0]), start + int(places[0, 1]))
+            first = place if first is None else min(first, place)
+    return None if first is None else (first[0], first[1], total)

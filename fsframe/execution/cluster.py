@@ -1,0 +1,398 @@
+"""A cluster of machines through dask.distributed."""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import logging
+import math
+import time
+import warnings
+from collections.abc import Iterable, Mapping
+from concurrent.futures import CancelledError, Executor, Future, wait
+from typing import Any
+
+import attrs
+
+from fsframe.errors import EngineError, RequestError, one_line
+from fsframe.execution.engine import PATIENCE, Engine
+from fsframe.execution.sharing import Scattered, hold
+from fsframe.execution.timeouts import asked, within
+from fsframe.execution.versions import differences, found_here, refusal
+from fsframe.storage import printable
+
+__all__ = ["ClusterEngine", "connect"]
+
+_CONNECT_SECONDS = 10
+_COUNT_SECONDS = 3
+# How long a table may travel, and how long a scheduler may take to forget what was asked.
+_SEND_SECONDS = 900
+_CANCEL_SECONDS = 1
+# Without a finished task for so long, it is asked whether anybody is at work, and then again.
+_QUIET_SECONDS = 10
+_LOOK_SECONDS = 5
+_IDLE_LOOKS = 3
+_ALONE_SECONDS = 300
+_GONE = ("lost", "cancelled", "error")
+_MOST_TOLD = 5
+
+
+def connect(scheduler: str, patience: float = PATIENCE) -> ClusterEngine:
+    """The engine of the cluster whose scheduler is at that address, such as ``tcp://10.0.0.1:8786``.
+
+    Raises
+    ------
+    RequestError
+        If dask.distributed is not installed.
+    EngineError
+        If nobody answers.
+    """
+    try:
+        from distributed import Client
+    except ImportError:
+        raise RequestError(
+            "the engine dask needs dask.distributed: pip install 'fsframe[dask]'"
+        ) from None
+    # A lost scheduler is told in one sentence of ours, not in tracebacks of its own.
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)
+    try:
+        with warnings.catch_warnings():
+            # Of versions that differ we tell more, and act on it.
+            warnings.simplefilter("ignore")
+            client = Client(scheduler, timeout=_CONNECT_SECONDS, set_as_default=False)
+    except (OSError, ValueError) as error:
+        reason = " ".join(str(error).split()) or type(error).__name__
+        raise EngineError(f"cannot reach a dask scheduler at {scheduler}: {reason}") from error
+    return ClusterEngine(client, owned=True, patience=patience)
+
+
+@attrs.define(eq=False)
+class _Worker:
+    """What is known of one worker of the cluster.
+
+    `answer` is what it has said of its versions, `differing` what is wrong with them; `seen` is the
+    scheduler's word for when it last gave a sign, `silent` for how many seconds that is the same.
+    """
+
+    address: str
+    name: str
+    threads: int
+    answer: Future[dict[str, str]]
+    differing: list[str] | None = None
+    seen: Any = None
+    silent: float = 0.0
+
+    def __str__(self) -> str:
+        named = f"{printable(self.name)} at " if self.name != self.address else ""
+        return f"{named}{self.address}"
+
+
+class ClusterEngine(Engine):
+    """The workers of a dask cluster; tables are scattered to each of them once.
+
+    Parameters
+    ----------
+    client : distributed.Client
+    owned : bool
+        Whether `close` closes the client.
+    patience : float
+        Seconds for which the scheduler may take to answer, and a worker may give no sign of life,
+        before the run goes on without.
+
+    Notes
+    -----
+    Only workers that have said that their versions are those of this process are handed work. The
+    scheduler gives the tasks of a dead worker to another by itself. One that is stopped is not dead
+    to it for minutes; here, when it has given no sign for as long as `patience` says, what it has
+    in hand is handed out anew, to others. A scheduler that dies takes the results that were not yet
+    fetched with it; the run ends with EngineError, and what was committed is gone on from.
+    """
+
+    mappable = False
+    least_seconds = 0.2
+
+    def __init__(self, client: Any, *, owned: bool, patience: float = PATIENCE) -> None:
+        super().__init__(client.get_executor(pure=False))
+        self._client = client
+        self._owned = owned
+        self._patience = patience
+        self._executors: list[Executor] = []
+        self._scattered: dict[str, Any] = {}
+        self._needed: dict[str, str] = {}
+        self._known: dict[tuple[str, str], _Worker] = {}
+        self._fit: tuple[str, ...] = ()
+        self._counted = -math.inf
+        self._looked = self._staffed = -math.inf
+        self._idle = self._stalls = 0
+        self._left = False
+
+    def admit(self, needed: Mapping[str, str]) -> None:
+        """Ask every worker for its versions; EngineError names those that differ."""
+        if all(self._needed.get(name) == version for name, version in needed.items()):
+            return
+        before, self._needed = self._needed, self._needed | dict(needed)
+        self._known.clear()
+        self._look()
+        wait([worker.answer for worker in self._known.values()], self._patience)
+        # One that has died meanwhile has nothing to answer for.
+        self._look()
+        self._judge(quiet=True)
+        for worker in self._known.values():
+            if worker.differing is None:
+                self.tell(f"the worker {worker} does not answer: it is given no work until it does")
+        wrong = [refusal(str(w), w.differing) for w in self._known.values() if w.differing]
+        if wrong:
+            self._needed = before
+            more = f"; and {len(wrong) - _MOST_TOLD} more" if len(wrong) > _MOST_TOLD else ""
+            raise EngineError("; ".join(wrong[:_MOST_TOLD]) + more)
+
+    @property
+    def workers(self) -> int:
+        """Threads of all workers that may be handed work now."""
+        self._refresh()
+        threads = (w.threads for w in self._known.values() if w.address in self._fit)
+        return max(1, sum(threads))
+
+    @property
+    def ready(self) -> bool:
+        """Whether a worker with the right versions is there and gives signs of life."""
+        self._refresh()
+        return bool(self._fit)
+
+    def _refresh(self) -> None:
+        self.check()
+        # Asking takes a round trip; workers come and go seldom.
+        if time.monotonic() - self._counted > min(_COUNT_SECONDS, self._patience / 4):
+            self._look()
+            self._judge()
+
+    def _look(self) -> None:
+        """See who is there, and who has given a sign since the last time."""
+        info = self._client.scheduler_info
+        # Recent releases list only some workers unless told otherwise.
+        listed = {"n_workers": -1} if "n_workers" in inspect.signature(info).parameters else {}
+        there = self._ask(self._patience, info, **listed)["workers"]
+        now = time.monotonic()
+        # A scheduler, or this process, that was busy or stopped says nothing against its workers.
+        passed = min(now - self._counted, 2.0 * min(_COUNT_SECONDS, self._patience / 4))
+        self._counted = now
+        known: dict[tuple[str, str], _Worker] = {}
+        for address, facts in there.items():
+            # An address may be used again; a worker's folder is its own.
+            key = (str(address), str(facts.get("local_directory", "")))
+            worker = self._known.get(key)
+            if worker is None:
+                answer = asked(_versions, self._client, address, tuple(self._needed))
+                if not self._needed:
+                    wait([answer])
+                name = str(facts.get("name", address))
+                worker = _Worker(address, name, int(facts["nthreads"]), answer)
+            seen = facts.get("last_seen")
+            worker.silent = 0.0 if seen != worker.seen else worker.silent + passed
+            worker.seen, worker.threads = seen, int(facts["nthreads"])
+            known[key] = worker
+        self._known = known
+
+    def _judge(self, *, quiet: bool = False) -> None:
+        """Settle who may be handed work, and tell of those who may not."""
+        for worker in self._known.values():
+            if worker.differing is None and worker.answer.done():
+                worker.differing = _differing(self._needed, worker.answer)
+                if worker.differing and not quiet:
+                    self.tell(f"{refusal(str(worker), worker.differing)}; it is given no work")
+        fit = {
+            worker.address: worker
+            for worker in self._known.values()
+            if worker.differing == [] and worker.silent < self._patience
+        }
+        if fit.keys() == set(self._fit):
+            return
+        for worker in self._known.values():
+            if worker.address in self._fit and worker.address not in fit:
+                self.tell(
+                    f"the worker {worker} has given no sign for {self._patience:g} s: others do "
+                    "its work"
+                )
+                # It holds tables and tasks, and would go on holding them.
+                self._left = True
+        # What was handed out may go to those alone that were there then.
+        self._left = self._left or bool(self._fit and not fit.keys() & set(self._fit))
+        self._fit = tuple(sorted(fit))
+        self.executor = self._client.get_executor(
+            pure=False, workers=list(self._fit), allow_other_workers=False
+        )
+        self._executors.append(self.executor)
+
+    def reference(self, held: hold, *, whole: bool) -> Any:
+        """The value as the cluster keeps it; kept anew where it was lost with its workers."""
+        token = held.shared.token
+        future = self._scattered.get(token)
+        if future is None or future.status in _GONE:
+            self.check()
+            future = self._scattered[token] = self._send(Scattered(token, held.value))
+        # The cluster forgets a value when the last future of it goes.
+        for gone in [known for known in self._scattered if not hold.holds(known)]:
+            del self._scattered[gone]
+        return future
+
+    def _send(self, value: Scattered) -> Any:
+        """The future of a value that each worker keeps; sent anew if one of them falls silent."""
+        began = time.monotonic()
+        while True:
+            targets = self._fit
+            sent = asked(
+                self._client.scatter, value, workers=list(targets), broadcast=True, hash=False
+            )
+            while not sent.done():
+                wait([sent], min(1.0, self._patience / 4))
+                left = _SEND_SECONDS - (time.monotonic() - began)
+                if left <= 0:
+                    raise EngineError(
+                        f"the dask cluster does not answer (no answer within {_SEND_SECONDS:g} s); "
+                        "what was finished is kept"
+                    )
+                if not sent.done():
+                    self._refresh()
+                    if not set(targets) <= set(self._fit):
+                        break
+            if sent.done():
+                if sent.exception() is None:
+                    return sent.result()
+                # Some of them have died, perhaps, while it was on the way.
+                self._counted = -math.inf
+                self._refresh()
+                if set(targets) <= set(self._fit):
+                    return self._ask(_SEND_SECONDS, sent.result)
+            while not self._fit:
+                if time.monotonic() - began > _ALONE_SECONDS:
+                    raise EngineError(
+                        "no worker of the cluster answers any more; what was finished is kept"
+                    )
+                time.sleep(min(1.0, self._patience / 4))
+                self._refresh()
+
+    def _ask(self, seconds: float, question: Any, *arguments: Any, **options: Any) -> Any:
+        """The scheduler's answer; EngineError if it is gone, or silent for so long."""
+        try:
+            return within(seconds, question, *arguments, **options)
+        except TimeoutError as error:
+            # Ours, or that of dask itself, which waits for a first worker.
+            raise EngineError(
+                f"the dask cluster does not answer ({error}); what was finished is kept"
+            ) from error
+        except (OSError, RuntimeError, CancelledError) as error:
+            raise _lost() from error
+
+    def stalled(self, seconds: float) -> bool:
+        """Whether nobody works on what was handed out, so that it had better be handed out anew.
+
+        Raises
+        ------
+        EngineError
+            If there is no worker to hand work to for five minutes, or handing out anew did not
+            help.
+        """
+        now = time.monotonic()
+        if seconds < _QUIET_SECONDS:
+            self._staffed, self._idle = now, 0
+            if seconds == 0:
+                self._stalls = 0
+            return False
+        if now - self._looked < _LOOK_SECONDS:
+            return False
+        self._looked = now
+        if not self.ready:
+            if now - self._staffed > _ALONE_SECONDS:
+                refused = [
+                    refusal(str(w), w.differing) for w in self._known.values() if w.differing
+                ]
+                raise EngineError(
+                    f"the cluster has had no worker for {_ALONE_SECONDS} s"
+                    + "".join(f" ({text})" for text in refused[:_MOST_TOLD])
+                    + "; what was finished is kept"
+                )
+            return False
+        at_work = self._ask(self._patience, self._client.processing)
+        self._staffed = now
+        self._idle = 0 if any(at_work.values()) else self._idle + 1
+        if self._idle < _IDLE_LOOKS:
+            return False
+        self._idle, self._stalls = 0, self._stalls + 1
+        if self._stalls >= _IDLE_LOOKS:
+            raise EngineError(
+                "the workers of the cluster are idle, but tasks do not come back; what was "
+                "finished is kept"
+            )
+        return True
+
+    def cancel(self, futures: Iterable[Future[Any]]) -> None:
+        """As for any engine, but for a second at most: the scheduler may be gone."""
+        with contextlib.suppress(Exception):
+            within(_CANCEL_SECONDS, super().cancel, list(futures))
+
+    def died(self, error: BaseException) -> bool:
+        """As for any engine; the scheduler also gives up tasks whose workers died several times."""
+        from distributed.comm import CommClosedError
+        from distributed.scheduler import KilledWorker
+
+        return super().died(error) or isinstance(error, (KilledWorker, CommClosedError))
+
+    def lost_tables(self) -> bool:
+        """Whether what was handed out waits in vain: for a table, or for workers that are gone."""
+        if self._left:
+            # A worker that is silent may be the one that another asks for a table.
+            self._left = False
+            self._scattered.clear()
+            return True
+        gone = [token for token, future in self._scattered.items() if future.status in _GONE]
+        for token in gone:
+            del self._scattered[token]
+        return bool(gone)
+
+    def check(self) -> None:
+        """Raise EngineError if the scheduler is gone."""
+        if self._client.status != "running":
+            raise _lost()
+
+    def kill(self) -> None:
+        """Have the cluster drop what it was asked for."""
+        with contextlib.suppress(Exception):
+            for executor in self._executors:
+                within(_CANCEL_SECONDS, executor.shutdown, wait=False)
+
+    def close(self) -> None:
+        """Let go of what was scattered, and of the client if it is ours."""
+        super().close()
+        self._scattered.clear()
+        if self._owned:
+            with contextlib.suppress(Exception):
+                within(3, self._client.close, timeout=2)
+
+
+def _lost() -> EngineError:
+    return EngineError("the connection to the dask scheduler is lost; what was finished is kept")
+
+
+def _versions(client: Any, address: str, names: tuple[str, ...]) -> dict[str, str]:
+    """What a worker says of its versions of `names`; of fsframe alone if that is too old to say."""
+    from importlib.metadata import version
+
+    if not names:
+        return {}
+    # Not a task: the worker may be at work for others.
+    found = client.run(found_here, names, workers=[address], on_error="return")[address]
+    if not isinstance(found, BaseException):
+        return dict(found)
+    alone = client.run(version, "fsframe", workers=[address], on_error="return")[address]
+    if isinstance(alone, BaseException):
+        return {"fsframe": f"unknown ({one_line(alone)})"}
+    # The same fsframe, but what it cannot import decides.
+    return {"fsframe": f"{alone}, which cannot be asked ({one_line(found)})"}
+
+
+def _differing(needed: Mapping[str, str], answer: Future[dict[str, str]]) -> list[str]:
+    """What is wrong with the versions of a worker."""
+    error = answer.exception()
+    if error is not None:
+        return [f"versions that it does not tell ({one_line(error)})"]
+    return differences(needed, answer.result())

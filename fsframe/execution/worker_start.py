@@ -1,0 +1,57 @@
+"""What a worker process does first: limits that numerical libraries read when they are imported."""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import importlib
+import os
+import signal
+import sys
+import threading
+from multiprocessing import connection, parent_process
+
+from fsframe.execution.lasting_stream import LastingStream
+
+__all__ = ["start_worker"]
+
+_THREAD_VARIABLES = (
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "BLIS_NUM_THREADS",
+    "VECLIB_MAXIMUM_THREADS",
+    "NUMEXPR_NUM_THREADS",
+    "NUMBA_NUM_THREADS",
+)
+
+
+def start_worker() -> None:
+    """Make this process a worker: one thread, deaf to Ctrl-C, off stdout, gone with its parent.
+
+    Ctrl-C at a terminal reaches every process of the group; it is the parent's to handle. A parent
+    that was killed cannot tell its workers, so each watches the pipe that ends with it. What every
+    task needs is imported now, not in the first task's time.
+    """
+    # Results go to stdout; what a plugin prints while it works must not mix with them.
+    # Whoever listened to the parent may be gone; that is no fault of what prints here.
+    sys.stderr = LastingStream(sys.stderr)  # type: ignore[assignment]
+    sys.stdout = sys.stderr
+    for name in _THREAD_VARIABLES:
+        os.environ[name] = "1"
+    with contextlib.suppress(ValueError):  # not in the main thread
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    parent = parent_process()
+    if parent is not None:
+        threading.Thread(target=_leave_with, args=(parent.sentinel,), daemon=True).start()
+    importlib.import_module("fsframe.resampling.work")
+    # Modules live as long as the process. Looking for garbage among them takes some 80 ms, again
+    # and again while thousands of results of a light method come and go.
+    gc.collect()
+    gc.freeze()
+
+
+def _leave_with(sentinel: int) -> None:
+    connection.wait([sentinel])
+    os._exit(1)

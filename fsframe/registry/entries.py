@@ -1,0 +1,174 @@
+"""Entries: what a plugin says of each thing it offers, before anything of it is imported."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any, ClassVar
+
+import attrs
+
+from fsframe.registry.hookspecs import API_VERSION
+
+__all__ = [
+    "RESERVED_NAMES",
+    "ClassifierEntry",
+    "Entry",
+    "ReaderEntry",
+    "SelectorEntry",
+    "StabilityMetricEntry",
+]
+
+RESERVED_NAMES = frozenset({"on"})
+_NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
+_TARGET = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
+
+
+def _check_name(_: Any, __: Any, value: str) -> None:
+    if not isinstance(value, str) or not _NAME.fullmatch(value):
+        raise ValueError(
+            f"entry name {value!r} is not lower-case words joined by hyphens, such as 'my-selector'"
+        )
+    if value in RESERVED_NAMES:
+        raise ValueError(f"entry name {value!r} is reserved for the command line; choose another")
+
+
+def _check_target(_: Any, __: Any, value: str) -> None:
+    if not isinstance(value, str) or not _TARGET.fullmatch(value):
+        raise ValueError(f"entry target {value!r} is not of the form 'package.module:Class'")
+
+
+def _check_line(_: Any, attribute: attrs.Attribute[Any], value: str) -> None:
+    # Lists print these as they are: a line break or an escape sequence would spoil the terminal.
+    if not isinstance(value, str) or not (value.isprintable() or not value):
+        raise ValueError(f"entry {attribute.name} must be one line of text, not {value!r}")
+
+
+def _sentence(value: str) -> str:
+    """`value` as lists show it: a capital first, no full stop."""
+    return value[:1].upper() + value[1:].rstrip(".") if isinstance(value, str) else value
+
+
+def _check_words(_: Any, attribute: attrs.Attribute[Any], value: frozenset[str]) -> None:
+    if not all(isinstance(word, str) and word.isprintable() for word in value):
+        raise ValueError(f"entry {attribute.name} must be words, not {sorted(map(repr, value))}")
+
+
+def _check_api(_: Any, __: Any, value: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise ValueError(f"entry api must be a whole number from 1, not {value!r}")
+
+
+def _words(value: Iterable[str] | str) -> frozenset[str]:
+    return frozenset({value} if isinstance(value, str) else value)
+
+
+@attrs.frozen(kw_only=True)
+class Entry:
+    """One thing on offer: its name, where its class is, and what to say of it in a list.
+
+    Parameters
+    ----------
+    name : str
+        Lower-case words joined by hyphens; ``on`` is reserved.
+    target : str
+        ``"package.module:Class"``; imported when asked for.
+    summary : str
+        One line for lists.
+    reference : str
+        Where the method was published.
+    api : int
+        The smallest `fsframe.registry.hookspecs.API_VERSION` that the class needs.
+
+    Raises
+    ------
+    ValueError
+        If a field has another form.
+    """
+
+    kind: ClassVar[str] = "entry"
+
+    name: str = attrs.field(validator=_check_name)
+    target: str = attrs.field(validator=_check_target)
+    summary: str = attrs.field(default="", converter=_sentence, validator=_check_line)
+    reference: str = attrs.field(default="", validator=_check_line)
+    api: int = attrs.field(default=API_VERSION, validator=_check_api)
+
+
+@attrs.frozen(kw_only=True)
+class SelectorEntry(Entry):
+    """A selector on offer.
+
+    `family` groups it in lists; `gives` names what its Selection carries besides the
+    kept columns: ``scores``, ``weights``, ``pair-weights``, ``instance-weights``.
+    `wraps` says that it resamples the stages on its left. `pair_weight` says in a few words what
+    the weight of a pair is, for the heading of a list; after a colon, how to read it.
+
+    >>> SelectorEntry(name="variance", target="my_package.variance:Variance").kind
+    'selector'
+    """
+
+    kind: ClassVar[str] = "selector"
+
+    family: str = attrs.field(default="other", validator=_check_line)
+    gives: frozenset[str] = attrs.field(
+        default=frozenset({"scores"}), converter=_words, validator=_check_words
+    )
+    wraps: bool = False
+    pair_weight: str = attrs.field(default="", validator=_check_line)
+
+
+@attrs.frozen(kw_only=True)
+class ClassifierEntry(Entry):
+    """A classifier on offer; `uses` names what it takes from the stage on its left."""
+
+    kind: ClassVar[str] = "classifier"
+
+    uses: frozenset[str] = attrs.field(
+        default=frozenset(), converter=_words, validator=_check_words
+    )
+
+
+@attrs.frozen(kw_only=True)
+class StabilityMetricEntry(Entry):
+    """A stability metric on offer."""
+
+    kind: ClassVar[str] = "stability metric"
+
+
+def _endings(value: Iterable[str] | str) -> tuple[str, ...]:
+    return (value,) if isinstance(value, str) else tuple(value)
+
+
+def _check_endings(_: Any, __: Any, value: tuple[str, ...]) -> None:
+    if not all(isinstance(end, str) and re.fullmatch(r"(\.[a-z0-9]+)+", end) for end in value):
+        raise ValueError(f"entry endings must be such as '.arff', in lower case, not {value!r}")
+
+
+def _check_starts(_: Any, __: Any, value: tuple[bytes, ...]) -> None:
+    if not all(isinstance(start, bytes) and 4 <= len(start) <= 8 for start in value):
+        raise ValueError(f"entry starts must be 4 to 8 bytes each, not {value!r}")
+
+
+@attrs.frozen(kw_only=True)
+class ReaderEntry(Entry):
+    """A format on offer, and how a file of it is known.
+
+    Parameters
+    ----------
+    starts : tuple of bytes
+        First bytes, four to eight, of which a file of the format has one.
+    zip_member : str
+        For a zip archive: a file that is in it.
+    endings : tuple of str
+        Endings of names, for formats that cannot be known by their content.
+
+    >>> ReaderEntry(name="parquet", target="my_package.parquet:Reader", starts=[b"PAR1"]).kind
+    'reader'
+    """
+
+    kind: ClassVar[str] = "reader"
+
+    starts: tuple[bytes, ...] = attrs.field(default=(), converter=tuple, validator=_check_starts)
+    zip_member: str = attrs.field(default="", validator=_check_line)
+    endings: tuple[str, ...] = attrs.field(default=(), converter=_endings, validator=_check_endings)

@@ -1,0 +1,110 @@
+"""The hooks a plugin may implement; each yields light entries and imports no mathematics."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+import pluggy
+
+if TYPE_CHECKING:
+    from fsframe.registry.entries import (
+        ClassifierEntry,
+        ReaderEntry,
+        SelectorEntry,
+        StabilityMetricEntry,
+    )
+
+__all__ = [
+    "API_VERSION",
+    "PROJECT",
+    "fsframe_classifiers",
+    "fsframe_readers",
+    "fsframe_selectors",
+    "fsframe_stability_metrics",
+    "hookimpl",
+    "hookspec",
+]
+
+PROJECT = "fsframe"
+
+API_VERSION = 1
+"""One integer: optional arguments and entry fields come freely, removals only with a new one."""
+
+hookspec = pluggy.HookspecMarker(PROJECT)
+hookimpl = pluggy.HookimplMarker(PROJECT)
+
+
+@hookspec
+def fsframe_selectors() -> Iterable[SelectorEntry]:  # type: ignore[empty-body]
+    """Selectors that this plugin offers.
+
+    In the module that the plugin's entry point names::
+
+        from fsframe.registry.entries import SelectorEntry
+        from fsframe.registry.hookspecs import hookimpl
+
+        @hookimpl
+        def fsframe_selectors():
+            yield SelectorEntry(
+                name="variance",
+                target="my_package.variance:Variance",
+                summary="Features with the largest variance",
+                family="unsupervised",
+                gives={"scores"},
+                reference="a textbook",
+            )
+
+    The class behind `target` is imported when a chain names it, never earlier.
+    """
+
+
+@hookspec
+def fsframe_classifiers() -> Iterable[ClassifierEntry]:  # type: ignore[empty-body]
+    """Classifiers that this plugin offers, to end a chain.
+
+    Example::
+
+        @hookimpl
+        def fsframe_classifiers():
+            yield ClassifierEntry(
+                name="nearest-mean",
+                target="my_package.nearest_mean:NearestMean",
+                summary="The class whose mean is nearest",
+            )
+    """
+
+
+@hookspec
+def fsframe_stability_metrics() -> Iterable[StabilityMetricEntry]:  # type: ignore[empty-body]
+    """Stability metrics that this plugin offers.
+
+    Example::
+
+        @hookimpl
+        def fsframe_stability_metrics():
+            yield StabilityMetricEntry(
+                name="hamming",
+                target="my_package.hamming:Hamming",
+                summary="Share of equal decisions, over pairs of runs",
+            )
+    """
+
+
+@hookspec
+def fsframe_readers() -> Iterable[ReaderEntry]:  # type: ignore[empty-body]
+    """Formats of tables that this plugin reads.
+
+    Example::
+
+        @hookimpl
+        def fsframe_readers():
+            yield ReaderEntry(
+                name="stata",
+                target="my_package.stata:StataReader",
+                summary="Stata files",
+                endings=[".dta"],
+            )
+
+    The class derives from `fsframe.tables.reader.Reader`; its `_read(path)` gives a data frame.
+    """

@@ -1,0 +1,416 @@
+"""Loading plugins one at a time, so that one that is broken costs only itself.
+
+Environment, read before anything of a plugin is imported:
+
+``FSFRAME_PLUGINS``
+    Comma-separated names (of plugins or distributions) of the only plugins to load; set but empty,
+    none.
+``FSFRAME_BLOCK``
+    Comma-separated names of plugins not to load.
+``FSFRAME_STRICT``
+    ``1``: the first plugin that cannot be loaded raises PluginError.
+``FSFRAME_IMPORT_TIMEOUT``
+    Seconds that importing a plugin may take, 30 by default (see `fsframe.registry.importing`).
+``FSFRAME_TRACE``
+    ``1``: each step of loading is written to stderr.
+``FSFRAME_PREFER``
+    Comma-separated ``provider/name``: what a name means that several strangers offer.
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+import re
+import sys
+import traceback
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from importlib import metadata
+from types import ModuleType
+from typing import Any
+
+import attrs
+import pluggy
+
+from fsframe.errors import PluginError, one_line
+from fsframe.registry import hookspecs
+from fsframe.registry.entries import (
+    ClassifierEntry,
+    Entry,
+    ReaderEntry,
+    SelectorEntry,
+    StabilityMetricEntry,
+)
+from fsframe.registry.importing import strangers_import
+from fsframe.suggest import did_you_mean
+
+__all__ = ["HOOKS", "LoadedPlugin", "PluginManager", "PluginSource", "installed_plugins"]
+
+HOOKS: Mapping[str, type[Entry]] = {
+    "fsframe_selectors": SelectorEntry,
+    "fsframe_classifiers": ClassifierEntry,
+    "fsframe_stability_metrics": StabilityMetricEntry,
+    "fsframe_readers": ReaderEntry,
+}
+
+
+@attrs.frozen(kw_only=True)
+class PluginSource:
+    """A plugin that is installed, before it is loaded.
+
+    Parameters
+    ----------
+    name : str
+        Unique: the entry point's name, or ``distribution.name`` where two distributions chose the
+        same or it is that of a bundled plugin.
+    distribution, version, target : str
+        Where it comes from, and the module that its entry point names.
+    load : callable
+        Imports it.
+    bundled : bool
+        Whether it came with fsframe. Bundled methods own their plain names.
+    provider : str
+        How its methods are asked for, ``provider/name``: of a bundled plugin its name, of a
+        stranger's that of its distribution, which nobody else can have.
+    """
+
+    name: str
+    distribution: str
+    version: str
+    target: str
+    load: Callable[[], object] = attrs.field(eq=False, repr=False)
+    bundled: bool = False
+    provider: str = attrs.field()
+
+    @provider.default
+    def _own_provider(self) -> str:
+        return self.name if self.bundled else _normal(self.distribution)
+
+
+@attrs.frozen(kw_only=True)
+class LoadedPlugin:
+    """What became of a plugin.
+
+    `status` is ``loaded``, ``blocked`` (by the environment) or ``failed``; `reason` says why it
+    is not loaded. A failed plugin's `entries` are those that it had offered before it failed;
+    nobody can use them, but asking for one repeats the reason. `detail` is the traceback, if any;
+    `notes` say what of it is not used here.
+    """
+
+    source: PluginSource
+    status: str
+    reason: str = ""
+    detail: str = ""
+    entries: tuple[Entry, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The plugin's name, unique among the installed ones."""
+        return self.source.name
+
+    @property
+    def provider(self) -> str:
+        """The provider of its entries."""
+        return self.source.provider
+
+
+def _normal(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def installed_plugins() -> tuple[PluginSource, ...]:
+    """The plugins of the entry-point group ``fsframe``, by name; none of them is imported.
+
+    A distribution whose own description cannot be read becomes a plugin that fails to load.
+    """
+    found: dict[tuple[str, str], PluginSource] = {}
+    seen: set[str] = set()
+    for distribution in metadata.distributions():
+        # The first of two copies of one distribution is the one that Python itself would import.
+        key = _normal(_folder_name(distribution) or _distribution_name(distribution))
+        if key in seen:
+            continue
+        seen.add(key)
+        for source in _sources_of(distribution):
+            found.setdefault((source.name, key), source)
+    own = {name for name, owner in found if owner == hookspecs.PROJECT}
+    names = [name for name, _ in found]
+
+    def named(name: str, owner: str, source: PluginSource) -> PluginSource:
+        if owner == hookspecs.PROJECT:
+            return attrs.evolve(source, bundled=True, provider=name)
+        # A distribution that is called like a bundled plugin does not take its place.
+        taken = source.provider in own
+        provider = f"{source.provider}.{name}" if taken else source.provider
+        unique = names.count(name) == 1 and name not in own
+        name = name if unique else f"{owner}.{name}"
+        return attrs.evolve(source, name=name, provider=provider)
+
+    return tuple(named(*key, source) for key, source in sorted(found.items()))
+
+
+def _folder_name(distribution: metadata.Distribution) -> str:
+    """The name in ``name-1.0.dist-info``, known without reading a file; empty if there is none."""
+    folder = getattr(distribution, "_path", None)
+    return str(getattr(folder, "stem", "")).partition("-")[0]
+
+
+def _distribution_name(distribution: metadata.Distribution) -> str:
+    """The distribution's name; that of its folder where its metadata do not say."""
+    try:
+        name = distribution.metadata["Name"]
+    except Exception:  # Unreadable metadata of a stranger.
+        name = None
+    return str(name or _folder_name(distribution) or "unknown")
+
+
+def _sources_of(distribution: metadata.Distribution) -> Iterator[PluginSource]:
+    """The plugins of one distribution."""
+    owner = ""
+    try:
+        # Nothing else is read of the many distributions that have no plugin.
+        if hookspecs.PROJECT not in (distribution.read_text("entry_points.txt") or ""):
+            return
+        owner = _distribution_name(distribution)
+        points = [p for p in distribution.entry_points if p.group == hookspecs.PROJECT]
+    except Exception as error:
+        owner = owner or _distribution_name(distribution)
+        yield PluginSource(
+            name=owner,
+            distribution=owner,
+            version=_version(distribution),
+            target="",
+            load=_raiser(f"its entry_points.txt cannot be read: {one_line(error)}"),
+        )
+        return
+    for point in points:
+        sound = point.pattern.match(point.value) is not None
+        yield PluginSource(
+            name=point.name,
+            distribution=owner,
+            version=_version(distribution),
+            target=point.value,
+            load=point.load
+            if sound
+            else _raiser(f"its entry point names {point.value!r}, which is no module"),
+        )
+
+
+def _version(distribution: metadata.Distribution) -> str:
+    try:
+        return str(distribution.metadata["Version"] or "unknown")
+    except Exception:  # Unreadable metadata of a stranger.
+        return "unknown"
+
+
+def _raiser(reason: str) -> Callable[[], object]:
+    def load() -> object:
+        raise PluginError(reason)
+
+    return load
+
+
+def _words(variable: str, environ: Mapping[str, str]) -> frozenset[str] | None:
+    value = environ.get(variable)
+    if value is None:
+        return None
+    return frozenset(_normal(word.strip()) for word in value.split(",") if word.strip())
+
+
+def _names(source: PluginSource) -> frozenset[str]:
+    """What the environment may call a plugin: its name, its provider, or its distribution."""
+    return frozenset(_normal(n) for n in (source.name, source.provider, source.distribution))
+
+
+def _set(variable: str, environ: Mapping[str, str]) -> bool:
+    return environ.get(variable, "").strip().lower() not in ("", "0", "no", "false")
+
+
+class PluginManager:
+    """Loads plugins one by one and keeps what became of each.
+
+    Parameters
+    ----------
+    sources : iterable of PluginSource, optional
+        What to load; the installed plugins by default.
+    environ : mapping, optional
+        Where the ``FSFRAME_…`` variables are read; `os.environ` by default.
+
+    Raises
+    ------
+    PluginError
+        Under ``FSFRAME_STRICT`` only, from `load`.
+    """
+
+    def __init__(
+        self,
+        sources: Iterable[PluginSource] | None = None,
+        environ: Mapping[str, str] | None = None,
+    ) -> None:
+        self._sources = None if sources is None else tuple(sources)
+        self._environ = os.environ if environ is None else environ
+        self._pluggy = pluggy.PluginManager(hookspecs.PROJECT)
+        self._pluggy.add_hookspecs(hookspecs)
+        self._plugins: tuple[LoadedPlugin, ...] | None = None
+
+    def plugins(self) -> tuple[LoadedPlugin, ...]:
+        """Every plugin with its status, sorted by name; loads them on the first call."""
+        if self._plugins is None:
+            sources = installed_plugins() if self._sources is None else self._sources
+            loaded: list[LoadedPlugin] = []
+            for source in sorted(sources, key=lambda source: source.name):
+                same = [p for p in loaded if p.provider == source.provider]
+                offered = [e for p in same if p.status == "loaded" for e in p.entries]
+                loaded.append(self._load(source, offered))
+            self._plugins = tuple(loaded)
+        return self._plugins
+
+    def _load(self, source: PluginSource, before: list[Entry]) -> LoadedPlugin:
+        """What becomes of a plugin whose provider has offered what was `before`."""
+        blocked = self._blocked(source)
+        if blocked:
+            self._trace(f"{source.name}: {blocked}")
+            return LoadedPlugin(source=source, status="blocked", reason=blocked)
+        offered: list[Entry] = []
+        notes: list[str] = []
+        try:
+            self._trace(f"{source.name}: importing {source.target}")
+            with strangers_import(environ=self._environ):
+                plugin = source.load()
+                notes.extend(self._check_hooks(plugin))
+                self._pluggy.register(plugin, name=source.name)
+                self._collect(plugin, offered, before)
+                if not offered:
+                    hooks = " or ".join(HOOKS)
+                    raise PluginError("; ".join([f"it offers nothing; implement {hooks}", *notes]))
+        except KeyboardInterrupt:
+            raise
+        # The plugin boundary: whatever a stranger's module raises, even SystemExit, is kept as its
+        # reason and stops nobody else.
+        except BaseException as error:
+            return self._failed(source, error, offered)
+        self._trace(f"{source.name}: offers {', '.join(entry.name for entry in offered)}")
+        return LoadedPlugin(
+            source=source, status="loaded", entries=tuple(offered), notes=tuple(notes)
+        )
+
+    def _failed(
+        self, source: PluginSource, error: BaseException, offered: list[Entry]
+    ) -> LoadedPlugin:
+        if self._pluggy.has_plugin(source.name):
+            self._pluggy.unregister(name=source.name)
+        reason = str(error) if isinstance(error, PluginError) else one_line(error)
+        self._trace(f"{source.name}: failed: {reason}")
+        if _set("FSFRAME_STRICT", self._environ):
+            raise PluginError(
+                f"plugin {source.name!r} ({source.distribution} {source.version}): {reason}. "
+                "FSFRAME_STRICT is set; unset it to carry on without this plugin."
+            ) from error
+        detail = (
+            "" if isinstance(error, PluginError) else "".join(traceback.format_exception(error))
+        )
+        return LoadedPlugin(
+            source=source, status="failed", reason=reason, detail=detail, entries=tuple(offered)
+        )
+
+    def _blocked(self, source: PluginSource) -> str:
+        names = _names(source)
+        chosen = _words("FSFRAME_PLUGINS", self._environ)
+        if chosen is not None and not names & chosen:
+            return "not among FSFRAME_PLUGINS"
+        if names & (_words("FSFRAME_BLOCK", self._environ) or frozenset()):
+            return "blocked by FSFRAME_BLOCK"
+        return ""
+
+    def remarks(self) -> tuple[str, ...]:
+        """What to say of the environment: names in its variables that belong to no plugin."""
+        sources = [plugin.source for plugin in self.plugins()]
+        known = frozenset().union(*(_names(source) for source in sources))
+        return tuple(
+            f"{variable} names {word!r}, which is no plugin"
+            + did_you_mean(word, [source.name for source in sources])
+            for variable in ("FSFRAME_PLUGINS", "FSFRAME_BLOCK")
+            for word in sorted(_words(variable, self._environ) or ())
+            if word not in known
+        )
+
+    def _check_hooks(self, plugin: object) -> Iterator[str]:
+        """What is said of hooks that are not known here.
+
+        Raises
+        ------
+        PluginError
+            On quiet mistakes: a hook's name misspelled, its marker forgotten.
+        """
+        for name, member in inspect.getmembers(plugin, callable):
+            options = getattr(member, f"{hookspecs.PROJECT}_impl", None)
+            marked = options is not None
+            options = options if isinstance(options, Mapping) else {}
+            hook = options.get("specname") or name
+            if marked and hook not in HOOKS:
+                # All hooks begin alike; what follows tells them apart.
+                near = did_you_mean(_rest(hook), [_rest(known) for known in HOOKS])
+                hint = did_you_mean(hook, HOOKS) if near else ""
+                # A hook of a later fsframe has a name of its own; one that is nearly a known one is
+                # a mistake, unless its author has said that it may be unknown.
+                if hint and not options.get("optionalhook"):
+                    raise PluginError(f"{hook!r} is not a hook{hint}")
+                yield f"the hook {hook!r} is not known to this fsframe and is not called{hint}"
+            own = getattr(member, "__module__", "") != hookspecs.__name__
+            if (
+                name.startswith("fsframe_")
+                and own
+                and not marked
+                and not isinstance(member, ModuleType)
+            ):
+                hint = "" if name in HOOKS else did_you_mean(name, HOOKS)
+                raise PluginError(
+                    f"{name!r} looks like a hook but lacks its marker; put @hookimpl "
+                    f"(from fsframe.registry.hookspecs import hookimpl) above it{hint}"
+                )
+
+    def _collect(self, plugin: object, offered: list[Entry], before: list[Entry]) -> None:
+        others = [other for other in self._pluggy.get_plugins() if other is not plugin]
+        calls = [
+            (hook, kind, offers)
+            for hook, kind in HOOKS.items()
+            for offers in self._pluggy.subset_hook_caller(hook, others)()
+        ]
+        for hook, kind, offers in calls:
+            if offers is not None and (
+                isinstance(offers, Entry) or not isinstance(offers, Iterable)
+            ):
+                raise PluginError(
+                    f"{hook} returned {type(offers).__name__}; it must yield "
+                    f"{kind.__name__} objects"
+                )
+            for entry in offers or ():
+                self._check_entry(hook, kind, entry, [*before, *offered])
+                offered.append(entry)
+
+    def _check_entry(self, hook: str, kind: type[Entry], entry: Any, offered: list[Entry]) -> None:
+        if not isinstance(entry, kind):
+            raise PluginError(f"{hook} yielded {entry!r}; it must yield {kind.__name__} objects")
+        if entry.api > hookspecs.API_VERSION:
+            raise PluginError(
+                f"{entry.name!r} needs plugin API {entry.api}, this fsframe has "
+                f"{hookspecs.API_VERSION}; upgrade fsframe or install an older plugin"
+            )
+        for other in offered:
+            # Selectors and classifiers stand in the same chain: a name there means one of them.
+            if other.name == entry.name and (other.kind == kind.kind or _in_chains(other, entry)):
+                kinds = " and ".join(sorted({other.kind, kind.kind}))
+                raise PluginError(f"it offers the {kinds} {entry.name!r} twice")
+
+    def _trace(self, message: str) -> None:
+        if _set("FSFRAME_TRACE", self._environ):
+            print(f"fsframe plugins: {message}", file=sys.stderr, flush=True)
+
+
+def _rest(hook: str) -> str:
+    return hook.removeprefix(f"{hookspecs.PROJECT}_")
+
+
+def _in_chains(*entries: Entry) -> bool:
+    return all(isinstance(entry, (SelectorEntry, ClassifierEntry)) for entry in entries)

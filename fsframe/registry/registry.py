@@ -1,0 +1,337 @@
+"""The registry: names to entries to classes; a class is imported when it is asked for."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import traceback
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextvars import ContextVar
+from importlib import import_module
+from typing import Any
+
+import attrs
+
+from fsframe.errors import PluginError, PluginWarning, RequestError, one_line
+from fsframe.registry.entries import (
+    ClassifierEntry,
+    Entry,
+    ReaderEntry,
+    SelectorEntry,
+    StabilityMetricEntry,
+)
+from fsframe.registry.importing import strangers_import
+from fsframe.registry.manager import LoadedPlugin, PluginManager
+from fsframe.suggest import did_you_mean
+
+__all__ = [
+    "Offer",
+    "Registry",
+    "classifiers",
+    "default_manager",
+    "find_offer",
+    "preferring",
+    "readers",
+    "selectors",
+    "stability_metrics",
+]
+
+
+@attrs.frozen(kw_only=True)
+class Offer:
+    """An entry together with who offers it.
+
+    `name` is how to ask for it without doubt: the entry's name, or ``provider/name`` where the name
+    alone means a bundled method, or may mean that of several strangers.
+    """
+
+    name: str
+    entry: Entry
+    plugin: LoadedPlugin
+
+    @property
+    def provider(self) -> str:
+        """Who offers it: a bundled plugin, or a stranger's distribution."""
+        return self.plugin.provider
+
+    @property
+    def version(self) -> str:
+        """The version of the distribution that the plugin came with."""
+        return self.plugin.source.version
+
+
+class Registry(Mapping[str, Any]):
+    """A mapping from names to classes of one kind, such as `fsframe.selectors`.
+
+    ``registry[name]`` is the class, ``registry.offer(name)`` says who offers it. Iteration gives
+    the names in alphabetical order, ``provider/name`` where contested, and imports nothing.
+
+    Parameters
+    ----------
+    kind : type[Entry]
+        Which entries belong here.
+    base : str
+        ``"module:Class"`` that every class must derive from.
+    manager : callable
+        Returns the PluginManager; asked on first use.
+
+    Raises
+    ------
+    RequestError
+        From a look-up of a name that nobody offers.
+    PluginError
+        From a look-up of a name that is contested, or whose plugin is blocked, has failed, or whose
+        class cannot be imported.
+
+    Examples
+    --------
+    >>> import fsframe
+    >>> "immigrate" in fsframe.selectors
+    True
+    >>> fsframe.selectors.offer("immigrate").provider
+    'margin'
+    """
+
+    def __init__(self, kind: type[Entry], base: str, manager: Callable[[], PluginManager]) -> None:
+        self._kind = kind
+        self._base = base
+        self._manager = manager
+        self._classes: dict[str, type] = {}
+
+    @property
+    def kind(self) -> str:
+        """What is registered here, in words, such as ``"selector"``."""
+        return self._kind.kind
+
+    def offers(self) -> tuple[Offer, ...]:
+        """What usable plugins offer, sorted by name; nothing of it is imported."""
+        found: list[tuple[Entry, LoadedPlugin]] = [
+            (entry, plugin)
+            for plugin in self._manager().plugins()
+            if plugin.status == "loaded"
+            for entry in plugin.entries
+            if isinstance(entry, self._kind)
+        ]
+        names = [entry.name for entry, _ in found]
+        offers = []
+        for entry, plugin in found:
+            plain = plugin.source.bundled or names.count(entry.name) == 1
+            name = entry.name if plain else f"{plugin.provider}/{entry.name}"
+            offers.append(Offer(name=name, entry=entry, plugin=plugin))
+        return tuple(sorted(offers, key=lambda offer: offer.name))
+
+    def matching(self, name: str) -> tuple[Offer, ...]:
+        """The offers that `name` may mean: one, several where it is contested, or none."""
+        provider, slash, plain = name.rpartition("/")
+        return tuple(
+            offer
+            for offer in self.offers()
+            if offer.entry.name == plain and (not slash or offer.provider == provider)
+        )
+
+    def offer(self, name: str) -> Offer:
+        """Who offers `name`; ``provider/name`` settles a contest.
+
+        Raises
+        ------
+        RequestError, PluginError
+            As the class says.
+        """
+        return find_offer(name, self)[1]
+
+    def claim(self, name: str) -> PluginError | None:
+        """Why `name` cannot be used, where a plugin that is not loaded is known to own it."""
+        provider, slash, plain = name.rpartition("/")
+        for plugin in self._manager().plugins():
+            if plugin.status == "loaded" or (slash and plugin.provider != provider):
+                continue
+            offers_it = any(isinstance(e, self._kind) and e.name == plain for e in plugin.entries)
+            if offers_it or plugin.provider == provider:
+                return PluginError(
+                    f"the {self._kind.kind} {plain!r} belongs to the plugin {plugin.name!r}, "
+                    f"which is {plugin.status}: {plugin.reason}. `fsframe plugins` shows all"
+                )
+        return None
+
+    def unusable(self) -> tuple[LoadedPlugin, ...]:
+        """The plugins that are blocked or have failed."""
+        return tuple(p for p in self._manager().plugins() if p.status != "loaded")
+
+    def __getitem__(self, name: str) -> Any:
+        offer = self.offer(name)
+        key = f"{offer.plugin.name}/{offer.entry.name}"
+        if key not in self._classes:
+            self._classes[key] = self._import(offer)
+        return self._classes[key]
+
+    def _import(self, offer: Offer) -> type:
+        where = f"{self._kind.kind} {offer.name!r} of plugin {offer.provider!r}"
+        module_name, _, class_name = offer.entry.target.partition(":")
+        base_module, _, base_name = self._base.partition(":")
+        base = getattr(import_module(base_module), base_name)
+        try:
+            # It may import large libraries.
+            with strangers_import(share=4.0):
+                found = getattr(import_module(module_name), class_name)
+        except KeyboardInterrupt:
+            raise
+        # The plugin boundary again: the class's module is a stranger's too.
+        except BaseException as error:
+            reason = str(error) if isinstance(error, PluginError) else one_line(error)
+            failure = PluginError(
+                f"the {where} {offer.version} cannot be imported from {offer.entry.target}: "
+                f"{reason}"
+            )
+            failure.detail = "".join(traceback.format_exception(error))
+            raise failure from error
+        if not (isinstance(found, type) and issubclass(found, base)):
+            raise PluginError(f"the {where}: {offer.entry.target} is not a {base_name}")
+        return found
+
+    def __contains__(self, name: object) -> bool:
+        if not isinstance(name, str):
+            return False
+        try:
+            self.offer(name)
+        except (PluginError, RequestError):
+            return False
+        return True
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """The class of that name, or `default` where nobody usable offers it."""
+        return self[name] if name in self else default  # noqa: SIM401 - this is `get`
+
+    def __iter__(self) -> Iterator[str]:
+        return (offer.name for offer in self.offers())
+
+    def __len__(self) -> int:
+        return len(self.offers())
+
+    def __repr__(self) -> str:
+        return f"<{self._kind.kind}s: {', '.join(self)}>"
+
+
+def find_offer(name: str, *registries: Registry) -> tuple[Registry, Offer]:
+    """Who offers `name`, and in which of the registries it stands.
+
+    Raises
+    ------
+    RequestError
+        If nobody offers it.
+    PluginError
+        If several plugins offer it, or one that is blocked or has failed does, or may.
+    """
+    found = [(registry, offer) for registry in registries for offer in registry.matching(name)]
+    if len(found) > 1 and "/" not in name:
+        found = _settled(name, found)
+    if len(found) == 1:
+        return found[0]
+    plain = name.rpartition("/")[2]
+    if found:
+        raise _contested(plain, [offer for _, offer in found])
+    for registry in registries:
+        claim = registry.claim(name)
+        if claim is not None:
+            raise claim
+    kinds = " or ".join(registry.kind for registry in registries[-2:])
+    kinds = ", ".join([*(registry.kind for registry in registries[:-2]), kinds])
+    known = [known for registry in registries for known in registry]
+    hint = did_you_mean(name, known) or (did_you_mean(plain, known) if plain != name else "")
+    unusable = {plugin.name: plugin for registry in registries for plugin in registry.unusable()}
+    if unusable and not hint:
+        reasons = "; ".join(f"{p.name}, {p.status}: {p.reason}" for p in unusable.values())
+        raise PluginError(
+            f"no usable plugin offers the {kinds} {name!r}, but some plugins are not loaded and "
+            f"may offer it ({reasons})"
+        )
+    raise RequestError(
+        f"there is no {kinds} {name!r}{hint or '. `fsframe methods` lists what there is'}"
+    )
+
+
+_Found = list[tuple[Registry, Offer]]
+
+
+def _settled(name: str, found: _Found) -> _Found:
+    """Which of several offers a plain name means: that of a record, the bundled one, a preference.
+
+    The names of bundled methods cannot be taken; that somebody else offers one is told once.
+    """
+    provider = _recorded.get().get(name)
+    of_record = [each for each in found if each[1].provider == provider]
+    if of_record:
+        return of_record
+    bundled = [each for each in found if each[1].plugin.source.bundled]
+    if bundled:
+        others = sorted(offer.provider for _, offer in found if not offer.plugin.source.bundled)
+        if others:
+            _tell_once(
+                f"{name!r} is the bundled {bundled[0][1].entry.kind}; that of {others[0]} is "
+                f"`{others[0]}/{name}`"
+            )
+        return bundled
+    wanted = {word.strip() for word in os.environ.get("FSFRAME_PREFER", "").split(",")}
+    chosen = [each for each in found if f"{each[1].provider}/{name}" in wanted]
+    return chosen or found
+
+
+_recorded: ContextVar[Mapping[str, str]] = ContextVar("recorded", default={})  # noqa: B039
+
+
+@contextlib.contextmanager
+def preferring(providers: Mapping[str, str]) -> Iterator[None]:
+    """Plain names mean what these providers offer, as they did when a run was recorded.
+
+    Parameters
+    ----------
+    providers : mapping of str to str
+        From names of methods to their providers. Other names mean what they always mean.
+    """
+    token = _recorded.set(dict(providers))
+    try:
+        yield
+    finally:
+        _recorded.reset(token)
+
+
+_told: set[str] = set()
+
+
+def _tell_once(text: str) -> None:
+    processes = sys.modules.get("multiprocessing")
+    # Workers look up the same names; the process that they work for has told it.
+    is_worker = processes is not None and processes.parent_process() is not None
+    if text not in _told and not is_worker:
+        _told.add(text)
+        warnings.warn(text, PluginWarning, stacklevel=4)
+
+
+def _contested(name: str, offers: Sequence[Offer]) -> PluginError:
+    kinds = " or ".join(sorted({offer.entry.kind for offer in offers}))
+    ways = " or ".join(sorted(f"{offer.provider}/{name}" for offer in offers))
+    owners = " and ".join(sorted(f"{o.provider} {o.version}" for o in offers))
+    return PluginError(
+        f"the {kinds} {name!r} is offered by {owners}; say which: {ways} (FSFRAME_PREFER says it "
+        "for good)"
+    )
+
+
+_manager: PluginManager | None = None
+
+
+def default_manager() -> PluginManager:
+    """The program's plugin manager; the installed plugins are loaded on first use."""
+    global _manager
+    if _manager is None:
+        _manager = PluginManager()
+    return _manager
+
+
+selectors = Registry(SelectorEntry, "fsframe.contracts.selector:Selector", default_manager)
+classifiers = Registry(ClassifierEntry, "fsframe.contracts.classifier:Classifier", default_manager)
+stability_metrics = Registry(
+    StabilityMetricEntry, "fsframe.contracts.stability_metric:StabilityMetric", default_manager
+)
+readers = Registry(ReaderEntry, "fsframe.tables.reader:Reader", default_manager)

@@ -1,0 +1,302 @@
+"""Running a selector on many resamples of one table: the machinery under every wrapping stage."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Generator, Iterator
+from typing import Any, Protocol
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.run import Run, size_text
+from fsframe.contracts.selection import Selection
+from fsframe.resampling.wrapping import Base
+
+__all__ = ["MOST_RESAMPLES", "Draws", "select_resamples", "too_many"]
+
+MOST_RESAMPLES = 100_000_000
+"""Resamples of one call at most; more is a slip of the pen, which no machine could hold."""
+
+# What is kept of each resample at least: its number, its labelling, its result and their objects.
+_LEAST_BYTES = 200
+
+# Finished out of turn and not yet asked for: beyond this many bytes, later work waits.
+_AHEAD_BYTES = 1 << 28
+
+
+class Draws(Protocol):
+    """Counts that are drawn where they are needed, which may be in another process.
+
+    What is drawn depends on the number of the resample alone. It has to be picklable, and its text
+    has to say all that the counts depend on besides the table, since checkpoints go by it.
+    """
+
+    def __len__(self) -> int: ...
+
+    def rows(self, data: Dataset, start: int, stop: int) -> NDArray[np.integer[Any]]:
+        """The counts of resamples `start` … `stop` − 1, (stop − start, n_samples)."""
+        ...
+
+
+def select_resamples(
+    base: Base,
+    data: Dataset,
+    counts: NDArray[np.integer[Any]] | Draws,
+    run: Run,
+    *,
+    upstream: Selection | None = None,
+    label: str = "resamples",
+    parts: Collection[str] = ("scores", "weights", "pair_weights", "instance_weights", "tables"),
+) -> Iterator[Selection]:
+    """What `base` keeps on each resample of `data`, in order.
+
+    Parameters
+    ----------
+    base : Base
+        A chain, a selector, or anything with their `select_many`. It may have ``borders``,
+        numbers of resamples at which a batch had better begin, and ``kind``, the text by which its
+        pace is remembered (its own by default).
+    data : Dataset
+        The table that the counts refer to; its own counts are not looked at.
+    counts : (n_resamples, n_samples) int, or Draws
+        How often each resample draws each row. `Draws` spare the memory of all of them, and the
+        way to other processes.
+    run : Run
+        Resample b draws from part b of `run`, however the work is cut into batches. With
+        `run.executor` resamples are computed there; with `run.checkpoint` finished ones are kept,
+        and those kept by an earlier attempt are not computed again.
+    upstream : Selection, optional
+        What the stage on the left of `base` kept.
+    label : str
+        What progress calls the resamples.
+    parts : collection of str
+        Which parts of each Selection are wanted besides the kept columns and the warnings: of
+        "scores", "weights", "pair_weights", "instance_weights", "tables" and "model". The others
+        come back empty (scores: NaN). Ask for little: it travels, and is kept on disk.
+
+    Yields
+    ------
+    Selection
+        One for each resample.
+
+    Raises
+    ------
+    EngineError
+        If the workers are lost.
+    StoreError
+        If a finished unit cannot be kept.
+    RequestError
+        If `base` cannot be told to other processes.
+
+    Notes
+    -----
+    Batches grow until one takes about half a second, so that progress moves, sending a task costs
+    little beside doing it, and a method with a fast way through many resamples can use it. Results
+    do not depend on the batches, on who computed them, or on interruptions. Results that are
+    finished out of turn wait in memory, at most 256 MB of them.
+    """
+    resampling = _Resampling(base, data, counts, run, upstream, label, frozenset(parts))
+    total, done = len(counts), 0
+    run.progress(0, total, label)
+    for found in resampling.batches():
+        yield from found
+        done += len(found)
+        run.progress(done, total, label)
+
+
+def too_many(resamples: int, how: str) -> Iterator[str]:
+    """What is wrong with a request for so many resamples, for `Parameterised.check_parameters`.
+
+    Parameters
+    ----------
+    resamples : int
+        How many fits are asked for.
+    how : str
+        Which parameters make them, such as ``"n=50 with permutations=4294967296"``.
+
+    Examples
+    --------
+    >>> next(too_many(10**12, "n=10^12"))
+    'n=10^12 is 1e+12 fits, and 186264.5 GiB to keep count of them; at most 1e+08 can be asked'
+    """
+    if resamples > MOST_RESAMPLES:
+        yield (
+            f"{how} is {resamples:.6g} fits, and {size_text(_LEAST_BYTES * resamples)} to keep "
+            f"count of them; at most {MOST_RESAMPLES:g} can be asked"
+        )
+
+
+@attrs.frozen(eq=False)
+class _Resampling:
+    """One call of `select_resamples`."""
+
+    base: Base
+    data: Dataset
+    counts: NDArray[np.integer[Any]] | Draws
+    run: Run
+    upstream: Selection | None
+    label: str
+    parts: frozenset[str]
+
+    def batches(self) -> Iterator[list[Selection]]:
+        """The results in order, some at a time, found or computed."""
+        from fsframe.resampling.batches import Batches
+
+        data = self.data
+        batches = Batches(
+            self.run.pace,
+            f"{getattr(self.base, 'kind', self.base)} {data.n_samples}x{data.n_features}",
+            borders=getattr(self.base, "borders", ()),
+            most=self.run.memory // 4 // (8 * data.n_samples),
+        )
+        # Where nothing is kept and nothing is sent, results need not become bytes.
+        if self.run.checkpoint is None and self.run.executor is None:
+            return self._plainly(batches)
+        return self._by_units(batches)
+
+    def _plainly(self, batches: Any) -> Iterator[list[Selection]]:
+        start, total = 0, len(self.counts)
+        while start < total:
+            stop = batches.stop(start, total)
+            yield self._here(start, stop, batches)
+            start = stop
+
+    def _here(self, start: int, stop: int, batches: Any) -> list[Selection]:
+        from fsframe.resampling.work import compute, rows_of
+
+        began = time.perf_counter()
+        run = self.run.batch(start)
+        rows = rows_of(self.counts, self.data, start, stop)
+        found = compute(self.base, self.data, rows, self.upstream, run, self.parts)
+        batches.saw(stop - start, time.perf_counter() - began)
+        return found
+
+    def _by_units(self, batches: Any) -> Iterator[list[Selection]]:
+        """As `_plainly`, with finished units taken from the checkpoint and new ones given to it."""
+        from fsframe.storage.units.selections import unpack_selections
+
+        call, known = self._known()
+        total = len(self.counts)
+        shape = (self.data.n_features, self.data.n_samples)
+        ready: dict[int, tuple[int, bytes]] = {}
+        place = 0
+
+        def room(start: int) -> bool:
+            held = sum(len(content) for _, content in ready.values())
+            return start == place or held < _AHEAD_BYTES
+
+        fresh = self._fresh(_gaps(known, total), batches, room)
+        try:
+            while place < total:
+                if place in known:
+                    # From the disk, so that it may be anything; our own results were checked.
+                    found, _ = unpack_selections(self._load(known[place]), shape)
+                    place = known[place].stop
+                elif place in ready:
+                    place, content = ready.pop(place)
+                    found, _ = unpack_selections(content)
+                else:
+                    start, stop, content = next(fresh)
+                    self._keep(call, start, stop, content)
+                    ready[start] = (stop, content)
+                    continue
+                yield found
+        finally:
+            fresh.close()
+
+    def _known(self) -> tuple[str, dict[int, Any]]:
+        """What units of this call are filed under, and those there are, by where they start."""
+        checkpoint = self.run.checkpoint
+        if checkpoint is None:
+            return "", {}
+        from fsframe.storage.units.fingerprints import call_name
+
+        given = isinstance(self.counts, np.ndarray)
+        call = call_name(
+            checkpoint,
+            "select",
+            str(self.base) if given else f"{self.base} on {self.counts}",
+            self.data.with_counts(None),
+            self.run,
+            upstream=self.upstream,
+            counts=self.counts if isinstance(self.counts, np.ndarray) else None,
+            parts=self.parts,
+        )
+        units = checkpoint.units(call)
+        return call, {unit.start: unit for unit in units if unit.stop <= len(self.counts)}
+
+    def _load(self, unit: Any) -> bytes:
+        assert self.run.checkpoint is not None
+        return self.run.checkpoint.load(unit)
+
+    def _keep(self, call: str, start: int, stop: int, content: bytes) -> None:
+        if self.run.checkpoint is not None:
+            from fsframe.storage.units import Unit
+
+            self.run.checkpoint.commit(Unit(call, start, stop), content)
+
+    def _fresh(
+        self, gaps: list[tuple[int, int]], batches: Any, room: Any
+    ) -> Generator[tuple[int, int, bytes], None, None]:
+        """Start, stop and packed results of what has to be computed, as it is finished."""
+        if self.run.executor is not None:
+            yield from self._dispatched(gaps, batches, room)
+            return
+        from fsframe.storage.units.selections import pack_selections
+
+        for start, end in gaps:
+            while start < end:
+                stop = batches.stop(start, end)
+                yield start, stop, pack_selections(self._here(start, stop, batches))
+                start = stop
+
+    def _dispatched(
+        self, gaps: list[tuple[int, int]], batches: Any, room: Any
+    ) -> Iterator[tuple[int, int, bytes]]:
+        from fsframe.execution import as_engine
+        from fsframe.execution.versions import needed_by
+        from fsframe.resampling.dispatch import Dispatcher
+        from fsframe.resampling.work import Call, portable
+        from fsframe.storage.units.selections import pack_selections
+
+        data, run = self.data, self.run
+        base = portable(self.base)
+        call = Call(
+            base=base,
+            y=data.y,
+            classes=data.classes,
+            name=data.name,
+            label_name=data.label_name,
+            task=data.task,
+            entropy=run.entropy,
+            key=run.key,
+            first=run.first,
+            memory=run.memory,
+            route_memory=run.route_memory,
+            parts=self.parts,
+            draws=None if isinstance(self.counts, np.ndarray) else self.counts,
+            upstream=None if self.upstream is None else pack_selections([self.upstream]),
+            software=needed_by(base, self.counts),
+        )
+        assert run.executor is not None
+        engine = as_engine(run.executor)
+        try:
+            yield from Dispatcher(engine, data, call, self.counts, batches).results(gaps, room)
+        finally:
+            if engine is not run.executor:
+                engine.close()
+
+
+def _gaps(known: dict[int, Any], total: int) -> list[tuple[int, int]]:
+    """The stretches of 0 … total - 1 that no known unit covers."""
+    found, place = [], 0
+    for start in sorted(known):
+        if place < start:
+            found.append((place, start))
+        place = known[start].stop
+    if place < total:
+        found.append((place, total))
+    return found

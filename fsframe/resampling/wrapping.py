@@ -1,0 +1,106 @@
+"""Stages that resample another selector, and what they resample."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Protocol
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from fsframe.contracts.boundary import in_stage
+from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.params import optional, param, stages
+from fsframe.contracts.run import Run
+from fsframe.contracts.selection import Selection
+from fsframe.contracts.selector import Selector
+from fsframe.contracts.stage_view import in_whole_table, local_upstream
+from fsframe.errors import RequestError
+
+__all__ = ["Base", "WrappingSelector"]
+
+
+class Base(Protocol):
+    """What a wrapping stage resamples: the chain on its left, or the one that `base` names."""
+
+    def select(
+        self, data: Dataset, upstream: Selection | None = None, run: Run | None = None
+    ) -> Selection: ...
+
+    def select_many(
+        self,
+        data: Dataset,
+        counts: NDArray[np.integer[Any]],
+        upstream: Selection | None = None,
+        run: Run | None = None,
+    ) -> list[Selection]: ...
+
+
+@attrs.frozen(kw_only=True)
+class WrappingSelector(Selector):
+    """Base of stages that resample another selector; authors write `_select_wrapped`.
+
+    Without `base`, everything on the left in the chain is wrapped, screening included, so that
+    whatever learns from labels is inside the resample. With `base`, it is an ordinary stage.
+
+    Attributes
+    ----------
+    reads_own_base : bool
+        Whether `base` may be more than a chain that selects (one with a classifier, or with sets of
+        values) and is checked by the class itself; otherwise the chain that holds the stage parses
+        it when it is built.
+    """
+
+    wrapping: ClassVar[bool] = True
+    reads_own_base: ClassVar[bool] = False
+    takes_counts: ClassVar[bool] = True
+
+    base: str | None = param(
+        None,
+        optional(stages()),
+        help="The selector or chain to resample; by default everything on the left.",
+    )
+
+    def tables_held(self) -> float:
+        """As `table_copies` says, of the first stage that is resampled."""
+        if self.base is None:
+            return 0.0
+        from fsframe.chains.chain import Chain
+
+        return Chain.parse(self.base).stages[0].method.tables_held()
+
+    def rows_copied(self) -> float:
+        """One: a resample's rows."""
+        return 1.0
+
+    def _select_wrapped(
+        self, base: Base, data: Dataset, upstream: Selection | None, run: Run
+    ) -> Selection:
+        """The author's part: resample `base` on `data`, and select among the columns of `data`.
+
+        `upstream` is what the wrapped chain found on the whole table, or, with `base`, what the
+        stage on the left kept.
+        """
+        raise NotImplementedError
+
+    def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
+        if self.base is None:
+            raise RequestError(
+                f"{self.method_name()} resamples another selector: put one on its left "
+                f"(`immigrate {self.method_name()}`) or name it (`{self.method_name()}:base=mim`)"
+            )
+        from fsframe.chains.chain import Chain
+
+        return self._select_wrapped(Chain.parse(self.base), data, upstream, run)
+
+    def select_wrapped(
+        self, base: Base, data: Dataset, upstream: Selection | None, run: Run
+    ) -> Selection:
+        """Which columns of the whole table `data` this stage keeps when it resamples `base`."""
+        every = np.arange(data.n_features)
+        local, rows, notes = self._localise(data, every)
+        arrived = local_upstream(upstream, every, rows)
+        with in_stage(type(self), self.method_name()):
+            found = self._select_wrapped(base, local, arrived, run)
+        self._check(found, local)
+        return in_whole_table(found, data, every, rows, upstream, notes)

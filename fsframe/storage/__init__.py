@@ -1,0 +1,50 @@
+"""Run files: one finished run of a chain as one sealed, verified HDF5 file.
+
+The format is described in ``docs/file-format.md``. Names are imported when first used, so that
+programs that only print help do not load HDF5.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from fsframe.storage.atomic import check_destination, place_file
+    from fsframe.storage.escaping import printable
+    from fsframe.storage.read import load_run
+    from fsframe.storage.records import DataRecord, RunRecord, StageRecord
+    from fsframe.storage.verify import VerifyReport, verify_run
+    from fsframe.storage.write import write_run
+
+__all__ = [
+    "DataRecord",
+    "RunRecord",
+    "StageRecord",
+    "VerifyReport",
+    "check_destination",
+    "load_run",
+    "place_file",
+    "printable",
+    "verify_run",
+    "write_run",
+]
+
+_HOMES = {
+    "DataRecord": "records",
+    "RunRecord": "records",
+    "StageRecord": "records",
+    "VerifyReport": "verify",
+    "check_destination": "atomic",
+    "load_run": "read",
+    "place_file": "atomic",
+    "printable": "escaping",
+    "verify_run": "verify",
+    "write_run": "write",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)

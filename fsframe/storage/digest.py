@@ -1,0 +1,159 @@
+"""Digests of what was found: canonical bytes of names, texts and arrays, through SHA-256."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fsframe.errors import StoreError
+from fsframe.storage.arrays import storable
+
+if TYPE_CHECKING:
+    from fsframe.contracts.selection import PairWeights, Selection
+    from fsframe.storage.records import StageRecord
+
+__all__ = [
+    "content_digest",
+    "json_text",
+    "pair_items",
+    "result_digest",
+    "stage_digest",
+    "stage_items",
+    "stage_texts",
+]
+
+
+def json_text(value: Any, where: str) -> str:
+    """Canonical JSON: sorted keys, no blanks, no numbers that are not finite.
+
+    Raises
+    ------
+    StoreError
+        If `value` holds what JSON cannot.
+    """
+    try:
+        return json.dumps(
+            value, sort_keys=True, ensure_ascii=False, allow_nan=False, separators=(",", ":"),
+            default=_plain,
+        )  # fmt: skip
+    except (TypeError, ValueError, RecursionError) as error:
+        raise StoreError(f"cannot store {where}: {error}") from None
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if isinstance(value, Mapping):
+        return dict(value)
+    if isinstance(value, (set, frozenset)):
+        return sorted(value)
+    raise TypeError(f"{type(value).__name__} is no JSON value")
+
+
+def content_digest(items: Mapping[str, Any]) -> str:
+    """SHA-256 in hexadecimal of named arrays and texts (docs/file-format.md, section 4).
+
+    Parameters
+    ----------
+    items : mapping of str to array, or sequence of str
+        Arrays of numbers, truth values or text.
+
+    Examples
+    --------
+    >>> a = content_digest({"a": np.array([1.0, np.nan])})
+    >>> a == content_digest({"a": np.array([1.0, -np.nan])})
+    True
+    >>> content_digest({"a": ["x"]}) == content_digest({"a": ["x", ""]})
+    False
+    """
+    digest = hashlib.sha256()
+    for name in sorted(items, key=str.encode):
+        array = storable(items[name], name)
+        kind, payload = _payload(array)
+        shape = "x".join(str(size) for size in array.shape)
+        digest.update(f"{name}\0{kind}\0{shape}\0".encode())
+        digest.update(payload)
+    return digest.hexdigest()
+
+
+def _payload(array: NDArray[Any]) -> tuple[str, Any]:
+    if array.dtype.kind == "S":
+        texts = array.ravel().tolist()
+        return "text", b"".join(len(text).to_bytes(8, "little") + text for text in texts)
+    kind = array.dtype.name
+    if array.dtype.kind == "f" and np.isnan(array).any():
+        array = np.where(np.isnan(array), np.array(np.nan, dtype=array.dtype), array)
+    return kind, array.reshape(-1).view(np.uint8)
+
+
+def pair_items(pairs: PairWeights) -> dict[str, NDArray[Any]]:
+    """The arrays of pair weights under the names of the format."""
+    found: dict[str, NDArray[Any]] = {"columns": np.asarray(pairs.columns, dtype=np.int64)}
+    if pairs.matrix is not None:
+        return found | {"matrix": pairs.matrix}
+    i, j, weight = pairs.triplets()
+    found |= {
+        "i": np.asarray(i, dtype=np.int64),
+        "j": np.asarray(j, dtype=np.int64),
+        "weight": weight,
+    }
+    return found if pairs.diagonal is None else found | {"diagonal": pairs.diagonal}
+
+
+def stage_items(stage: StageRecord) -> dict[str, Any]:
+    """Every array and text of a stage that is a dataset of the file, groups joined by a slash."""
+    items: dict[str, Any] = {
+        "features_in": stage.features_in,
+        "params": (json_text(dict(stage.params), f"parameters of stage {stage.name}"),),
+        "warnings": stage.warnings,
+    }
+    if stage.selection is not None:
+        items |= _selection_items(stage.selection)
+    items |= {f"model/{name}": array for name, array in stage.model.items()}
+    items |= {f"tables/{name}": array for name, array in stage.tables.items()}
+    return items
+
+
+def _selection_items(selection: Selection) -> dict[str, Any]:
+    items: dict[str, Any] = {
+        "selected": np.asarray(selection.selected, dtype=np.int64),
+        "scores": selection.scores,
+    }
+    if selection.weights is not None:
+        items["weights"] = selection.weights
+    if selection.instance_weights is not None:
+        items["instance_weights"] = selection.instance_weights
+    if selection.pair_weights is not None:
+        pairs = pair_items(selection.pair_weights)
+        items |= {f"pair_weights/{name}": array for name, array in pairs.items()}
+    return items
+
+
+def stage_texts(stage: StageRecord) -> dict[str, str]:
+    """The attributes of a stage that enter its digest."""
+    carried: Sequence[str] = () if stage.selection is None else sorted(stage.selection.carried)
+    return {
+        "carried": " ".join(carried),
+        "kind": stage.kind,
+        "name": stage.name,
+        "provider": stage.provider,
+        "seed": json_text(list(stage.seed), f"seed of stage {stage.name}"),
+    }
+
+
+def stage_digest(stage: StageRecord) -> str:
+    """SHA-256 of a stage: its name, provider, seed, parameters and arrays."""
+    texts = {name: (text,) for name, text in stage_texts(stage).items()}
+    return content_digest(stage_items(stage) | texts)
+
+
+def result_digest(selected: NDArray[np.int64], scores: NDArray[np.float64]) -> str:
+    """SHA-256 of the answer: the kept columns, best first, and all scores."""
+    return content_digest({"selected": np.asarray(selected, dtype=np.int64), "scores": scores})

@@ -1,0 +1,334 @@
+"""HDF5 objects read with suspicion: hard links, plain types, known filters, bounded sizes."""
+
+from __future__ import annotations
+
+import math
+import secrets
+import zlib
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import h5py
+import numpy as np
+from numpy.typing import NDArray
+
+from fsframe.errors import StoreError
+from fsframe.storage.escaping import printable
+from fsframe.storage.spec import NUMBER_TYPES, TEXT_BYTES, Limits
+
+__all__ = ["GuardedGroup", "open_image"]
+
+_SHUFFLE, _DEFLATE = h5py.h5z.FILTER_SHUFFLE, h5py.h5z.FILTER_DEFLATE
+_FLETCHER32 = h5py.h5z.FILTER_FLETCHER32
+# In this order and each once: gzip upon gzip would unpack a million times what is stored.
+_PIPELINES = (
+    [_FLETCHER32],
+    [_SHUFFLE, _FLETCHER32],
+    [_DEFLATE, _FLETCHER32],
+    [_SHUFFLE, _DEFLATE, _FLETCHER32],
+)
+_CHECKSUM_BYTES = 4
+# Chunks are about 1 MiB; many small ones cost more than what is in them.
+_FREE_CHUNKS, _SMALL_CHUNK = 64, 1 << 16
+# Unpacked a thousandfold still no more than 64 MiB.
+_HARMLESS_CHUNK = 1 << 16
+_HDF5_ERRORS = (
+    zlib.error,
+    MemoryError,
+    OSError,
+    RuntimeError,
+    ValueError,
+    KeyError,
+    TypeError,
+    OverflowError,
+)
+
+
+class _Budget:
+    """Bytes that may still be read from one file, and the addresses of the objects met so far."""
+
+    def __init__(self, limits: Limits, file_bytes: int) -> None:
+        self.limits = limits
+        self.seen: set[int] = set()
+        self.all = self.left = limits.memory(file_bytes)
+
+    def take(self, size: int, where: str) -> None:
+        self.left -= size
+        if self.left < 0:
+            raise StoreError(
+                f"{where}: the arrays declare more than {self.all} bytes in all; if you trust the "
+                "file, load_run(path, limits=Limits(total_expansion=1100)) reads it"
+            )
+
+
+def open_image(content: bytes, limits: Limits) -> tuple[Any, GuardedGroup]:
+    """An open handle (to be closed by the caller) and the root group of an HDF5 file in memory.
+
+    Raises
+    ------
+    StoreError
+        If the HDF5 library does not take it.
+    """
+    access = h5py.h5p.create(h5py.h5p.FILE_ACCESS)
+    access.set_fapl_core(1 << 16, False)
+    access.set_fclose_degree(h5py.h5f.CLOSE_STRONG)
+    access.set_file_image(content)
+    # HDF5 takes two open files of one name to be the same.
+    name = f"fsframe-run-{secrets.token_hex(8)}".encode()
+    try:
+        handle = h5py.h5f.open(name, h5py.h5f.ACC_RDONLY, access)
+        return handle, GuardedGroup(h5py.h5g.open(handle, b"/"), "", _Budget(limits, len(content)))
+    except _HDF5_ERRORS as error:
+        raise StoreError(f"the HDF5 part cannot be opened: {error}") from error
+
+
+def _guarded(method: Callable[..., Any]) -> Callable[..., Any]:
+    def call(self: GuardedGroup, *arguments: Any, **options: Any) -> Any:
+        try:
+            return method(self, *arguments, **options)
+        except _HDF5_ERRORS as error:
+            raise StoreError(f"{self.path or '/'}: HDF5 cannot read it: {error}") from error
+
+    call.__doc__ = method.__doc__
+    return call
+
+
+class GuardedGroup:
+    """A group of which only what docs/file-format.md allows can be read.
+
+    Parameters
+    ----------
+    group : h5py.h5g.GroupID
+    path : str
+        Where it is, for messages; empty for the root.
+    budget : _Budget
+        Shared by all groups of a file.
+    """
+
+    def __init__(self, group: Any, path: str, budget: _Budget) -> None:
+        self._group = group
+        self.path = path
+        self._budget = budget
+        self._limits = budget.limits
+
+    @_guarded
+    def members(self) -> tuple[str, ...]:
+        """Names of the members, sorted; each is a hard link to an object nothing else links to."""
+        count = self._group.get_num_objs()
+        if count > self._limits.members:
+            raise self._refuse(f"has {count} members; {self._limits.members} may be")
+        raw: list[bytes] = []
+        self._group.links.iterate(lambda name: raw.append(name) if len(raw) < count else None)
+        names = []
+        for encoded in raw:
+            if len(encoded) > self._limits.name_bytes:
+                raise self._refuse(f"has a member whose name is {len(encoded)} bytes long")
+            try:
+                name = encoded.decode()
+            except UnicodeDecodeError:
+                raise self._refuse("has a member whose name is not UTF-8") from None
+            if self._group.links.get_info(encoded).type != h5py.h5l.TYPE_HARD:
+                raise self._refuse(f"has a link to elsewhere, {printable(name)!r}")
+            names.append(name)
+        return tuple(sorted(names))
+
+    def check_members(
+        self, required: Iterable[str], optional: Iterable[str] = ()
+    ) -> frozenset[str]:
+        """The names of the members, after it is clear that they are those of the format."""
+        names = frozenset(self.members())
+        needed = frozenset(required)
+        missing, strange = needed - names, names - needed - frozenset(optional)
+        if missing:
+            raise self._refuse(f"lacks {', '.join(sorted(missing))}")
+        if strange:
+            listed = ", ".join(map(printable, sorted(strange)))
+            raise self._refuse(f"has members the format does not know: {listed}")
+        return names
+
+    @_guarded
+    def attributes(self, expected: dict[str, type]) -> dict[str, Any]:
+        """The attributes by name, which are exactly those expected, of the types expected."""
+        count = h5py.h5a.get_num_attrs(self._group)
+        found: dict[str, Any] = {}
+        if count != len(expected):
+            raise self._refuse(f"has {count} attributes, not {len(expected)}")
+        for name, kind in expected.items():
+            if not h5py.h5a.exists(self._group, name.encode()):
+                raise self._refuse(f"lacks the attribute {name}")
+            found[name] = self._attribute(name, kind)
+        return found
+
+    def _attribute(self, name: str, kind: type) -> Any:
+        attribute = h5py.h5a.open(self._group, name.encode())
+        stored, space = attribute.get_type(), attribute.get_space()
+        if space.get_simple_extent_type() != h5py.h5s.SCALAR:
+            raise self._refuse(f"attribute {name} is not a single value")
+        if kind is str:
+            width = stored.get_size()
+            if not isinstance(stored, h5py.h5t.TypeStringID) or stored.is_variable_str():
+                raise self._refuse(f"attribute {name} is not text of fixed length")
+            if width > self._limits.attribute_bytes:
+                raise self._refuse(f"attribute {name} is {width} bytes long")
+            array = np.zeros((), dtype=f"S{width}")
+            attribute.read(array, mtype=stored)
+            return self._decode(array.item(), f"attribute {name}")
+        wanted = np.dtype("<i8" if kind is int else "<f8")
+        if not isinstance(stored, (h5py.h5t.TypeIntegerID, h5py.h5t.TypeFloatID)) or (
+            stored.dtype != wanted
+        ):
+            raise self._refuse(f"attribute {name} is not of type {wanted.name}")
+        array = np.zeros((), dtype=wanted)
+        attribute.read(array)
+        return array.item()
+
+    @_guarded
+    def group(self, name: str) -> GuardedGroup:
+        """The member group of that name."""
+        self._check_object(name, h5py.h5o.TYPE_GROUP, "group")
+        inner = h5py.h5g.open(self._group, name.encode())
+        return GuardedGroup(inner, f"{self.path}/{name}", self._budget)
+
+    @_guarded
+    def array(self, name: str, kind: str | None = None) -> NDArray[Any]:
+        """The member dataset of that name: numbers as stored, text as an array of bytes.
+
+        Parameters
+        ----------
+        name : str
+        kind : str, optional
+            The NumPy name of the type it must have, or ``"text"``; any allowed type by default.
+        """
+        self._check_object(name, h5py.h5o.TYPE_DATASET, "dataset")
+        dataset = h5py.h5d.open(self._group, name.encode())
+        where = f"{self.path}/{printable(name)}"
+        stored = dataset.get_type()
+        dtype = _plain_type(stored)
+        if dtype is None:
+            raise StoreError(f"{where} has a type that a run file may not hold")
+        found = "text" if dtype.kind == "S" else dtype.name
+        if kind is not None and found != kind:
+            raise StoreError(f"{where} holds {found}, not {kind}")
+        shape = self._sound_shape(dataset, dtype, where)
+        array = np.zeros(shape, dtype=dtype)
+        if array.size:
+            dataset.read(h5py.h5s.ALL, h5py.h5s.ALL, array, mtype=stored)
+        if dtype.kind == "b" and array.view(np.uint8).max(initial=0) > 1:
+            raise StoreError(f"{where} holds truth values other than 0 and 1")
+        return array
+
+    def texts(self, name: str) -> tuple[str, ...]:
+        """The member dataset of that name as texts, in order; it has one dimension."""
+        array = self.array(name, "text")
+        if array.ndim != 1:
+            raise StoreError(f"{self.path}/{name} is not a list of texts")
+        where = f"dataset {name}"
+        self._budget.take(TEXT_BYTES * array.size, f"{self.path}/{name}")
+        return tuple(self._decode(raw, where) for raw in array.tolist())
+
+    def decoded(self, name: str) -> NDArray[Any]:
+        """The member dataset of that name, text as str."""
+        array = self.array(name)
+        if array.dtype.kind != "S":
+            return array
+        where = f"{self.path}/{printable(name)}"
+        self._budget.take(TEXT_BYTES * array.size, where)
+        texts = [self._decode(raw, f"dataset {printable(name)}") for raw in array.ravel().tolist()]
+        # NumPy gives every text the room of the longest, four bytes a character.
+        self._budget.take(4 * array.size * max(map(len, texts), default=0), where)
+        return np.array(texts, dtype=str if texts else "U1").reshape(array.shape)
+
+    def _sound_shape(self, dataset: Any, dtype: np.dtype[Any], where: str) -> tuple[int, ...]:
+        shape = tuple(dataset.shape)
+        plan = dataset.get_create_plist()
+        size = dtype.itemsize * int(np.prod([int(n) for n in shape], dtype=object))
+        if len(shape) > self._limits.dimensions or not shape:
+            raise StoreError(
+                f"{where} has {len(shape)} dimensions; 1 to {self._limits.dimensions} may be"
+            )
+        if plan.get_external_count():
+            raise StoreError(f"{where} keeps its values in another file")
+        if not size:
+            return shape
+        if plan.get_layout() != h5py.h5d.CHUNKED:
+            raise StoreError(
+                f"{where} is not stored in chunks with a checksum (or is a virtual dataset)"
+            )
+        if any(chunk > length for chunk, length in zip(plan.get_chunk(), shape, strict=True)):
+            raise StoreError(f"{where} has chunks larger than itself")
+        filters = [plan.get_filter(k)[0] for k in range(plan.get_nfilters())]
+        if filters not in _PIPELINES:
+            raise StoreError(
+                f"{where} must have the fletcher32 checksum and no filter besides shuffle and gzip"
+            )
+        stored = dataset.get_storage_size()
+        if size > self._limits.expansion * stored:
+            raise StoreError(f"{where} declares {size} bytes but stores {stored}")
+        self._budget.take(size, where)
+        self._check_chunks(dataset, dtype, where, packed=_DEFLATE in filters)
+        return shape
+
+    def _check_chunks(self, dataset: Any, dtype: np.dtype[Any], where: str, packed: bool) -> None:
+        """That all chunks are there, with checksums, and unpack to what they declare.
+
+        HDF5 unpacks a chunk to whatever length it has, a thousand times the stored one, before it
+        compares that with the declared length.
+        """
+        shape, chunk = dataset.shape, dataset.get_create_plist().get_chunk()
+        expected = math.prod(-(-length // part) for length, part in zip(shape, chunk, strict=True))
+        chunk_bytes = dtype.itemsize * math.prod(chunk)
+        if expected > _FREE_CHUNKS + math.prod(shape) * dtype.itemsize // _SMALL_CHUNK:
+            raise StoreError(f"{where} is cut into {expected} chunks, too many for its size")
+        if dataset.get_num_chunks() != expected:
+            raise StoreError(f"{where} has {dataset.get_num_chunks()} chunks, not {expected}")
+        found: list[Any] = []
+        dataset.chunk_iter(found.append)
+        for info in found:
+            if info.filter_mask:
+                raise StoreError(f"{where} has a chunk without its checksum")
+            if not packed:
+                if info.size != chunk_bytes + _CHECKSUM_BYTES:
+                    raise StoreError(f"{where} has a chunk of {info.size} bytes")
+                continue
+            if info.size <= _HARMLESS_CHUNK:
+                continue
+            _, raw = dataset.read_direct_chunk(info.chunk_offset)
+            unpacking = zlib.decompressobj()
+            unpacked = unpacking.decompress(raw[:-_CHECKSUM_BYTES], chunk_bytes + 1)
+            if len(unpacked) != chunk_bytes or not unpacking.eof:
+                raise StoreError(f"{where} has a chunk that does not unpack to its declared size")
+
+    def _check_object(self, name: str, wanted: int, word: str) -> None:
+        if self._group.links.get_info(name.encode()).type != h5py.h5l.TYPE_HARD:
+            raise self._refuse(f"member {printable(name)} is a link to elsewhere")
+        info = h5py.h5o.get_info(self._group, name.encode())
+        if info.type != wanted:
+            raise self._refuse(f"member {printable(name)} is not a {word}")
+        # A forged file may understate its reference counts, so addresses are remembered too.
+        if info.rc != 1 or info.addr in self._budget.seen:
+            raise self._refuse(f"member {printable(name)} is one object under several names")
+        self._budget.seen.add(info.addr)
+
+    def _decode(self, raw: bytes, what: str) -> str:
+        if b"\0" in raw:
+            raise self._refuse(f"{what} holds a NUL character")
+        try:
+            return raw.decode()
+        except UnicodeDecodeError:
+            raise self._refuse(f"{what} is not UTF-8") from None
+
+    def _refuse(self, problem: str) -> StoreError:
+        return StoreError(f"{self.path or '/'} {problem}")
+
+
+def _plain_type(stored: Any) -> np.dtype[Any] | None:
+    """The NumPy type of a stored one that the format allows, or None."""
+    if isinstance(stored, h5py.h5t.TypeStringID):
+        return None if stored.is_variable_str() else np.dtype(f"S{stored.get_size()}")
+    if not isinstance(stored, (h5py.h5t.TypeIntegerID, h5py.h5t.TypeFloatID, h5py.h5t.TypeEnumID)):
+        return None
+    dtype = stored.dtype
+    if isinstance(stored, h5py.h5t.TypeEnumID) and dtype != np.dtype(bool):
+        return None
+    little = dtype.newbyteorder("<") == dtype
+    return dtype if little and dtype.name in NUMBER_TYPES else None

@@ -1,0 +1,323 @@
+"""The tables of a stage that screens and pages read, each with its type, shape and range checked.
+
+A run file may be well-formed, sealed and senseless: a fold number of a billion, a metric without a
+value. Who wants to show a table asks here for it, and gets arrays that fit together, or is told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from fsframe.errors import StoreError
+from fsframe.storage.escaping import printable
+
+if TYPE_CHECKING:
+    from fsframe.storage.records import StageRecord
+
+__all__ = [
+    "BootstrapTables",
+    "FoldTables",
+    "MetricTables",
+    "StabilityTables",
+    "bootstrap_tables",
+    "convergence",
+    "fold_tables",
+    "stability_tables",
+    "text_parameter",
+    "texts_parameter",
+]
+
+_MOST_SPLITS = 100_000
+_MOST_CHAINS = 1_000
+_LONGEST_TEXT = 60_000
+
+Arrays = Mapping[str, NDArray[Any]]
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class FoldTables:
+    """The tables of a `cross-validation` stage.
+
+    Parameters
+    ----------
+    fold : (n_repeats, n_samples) int
+        Which fold tests a row, from 0; −1 where none does.
+    truth : (n_samples,) int
+        Class codes.
+    predicted : (n_repeats, n_samples) int
+        Class codes; −1 in rows that no fold tests.
+    class_scores : (n_repeats, n_samples, n_classes) float64
+    kept : (n_splits, n_features) bool
+    chosen : (n_splits,) int
+        Which chain of the grid each split chose.
+    tuning : (n_splits, n_chains) float64
+    sizes : (n_sizes,) int, optional
+    curve : (n_sizes, n_repeats, n_samples) int, optional
+        Predictions with the best features of each number.
+    place : (n_splits, n_features) int, optional
+        Rank of each feature, from 0.
+    """
+
+    fold: NDArray[np.int64]
+    truth: NDArray[np.int64]
+    predicted: NDArray[np.int64]
+    class_scores: NDArray[np.float64]
+    kept: NDArray[np.bool_]
+    chosen: NDArray[np.int64]
+    tuning: NDArray[np.float64]
+    sizes: NDArray[np.int64] | None = None
+    curve: NDArray[np.int64] | None = None
+    place: NDArray[np.int64] | None = None
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class MetricTables:
+    """What a stability study says of one metric: value, interval, and values by set size."""
+
+    name: str
+    value: float
+    interval: tuple[float, float] | None
+    by_size: NDArray[np.float64] | None
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class StabilityTables:
+    """The tables of a `stability-study` stage: ``kept`` (n, n_features) and the metrics."""
+
+    kept: NDArray[np.bool_]
+    metrics: tuple[MetricTables, ...]
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class BootstrapTables:
+    """How often each of some columns was kept, beside the count that makes it relevant.
+
+    Parameters
+    ----------
+    columns : (m,) int
+    z, critical : (m,) float64
+    relevant : (m,) bool
+    n : int
+        Number of bootstraps.
+    promise : tuple of str
+        What the test says of the relevant ones.
+    """
+
+    columns: NDArray[np.int64]
+    z: NDArray[np.float64]
+    critical: NDArray[np.float64]
+    relevant: NDArray[np.bool_]
+    n: int
+    promise: tuple[str, ...]
+
+
+class _Checked:
+    """Arrays by name, each asked for with the type, shape and range it must have."""
+
+    def __init__(self, tables: Arrays, where: str) -> None:
+        self._tables = tables
+        self._where = where
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._tables
+
+    def refuse(self, name: str, problem: str) -> StoreError:
+        return StoreError(f"{printable(self._where)}: the table {printable(name)} {problem}")
+
+    def _of(self, name: str, kinds: str, shape: tuple[int | None, ...]) -> NDArray[Any]:
+        if name not in self._tables:
+            raise self.refuse(name, "is missing")
+        array = np.asarray(self._tables[name])
+        fits = array.ndim == len(shape) and all(
+            wanted in (None, size) for wanted, size in zip(shape, array.shape, strict=True)
+        )
+        if not fits:
+            expected = " × ".join("any" if size is None else str(size) for size in shape)
+            raise self.refuse(name, f"has shape {array.shape}, not {expected}")
+        if array.dtype.kind not in kinds:
+            raise self.refuse(name, f"holds {array.dtype.name}")
+        return array
+
+    def whole(
+        self, name: str, shape: tuple[int | None, ...], least: int, below: int
+    ) -> NDArray[np.int64]:
+        array = self._of(name, "iu", shape)
+        if array.size and not (least <= int(array.min()) and int(array.max()) < below):
+            raise self.refuse(name, f"holds numbers outside {least} … {below - 1}")
+        return array.astype(np.int64, copy=False)
+
+    def flags(self, name: str, shape: tuple[int | None, ...]) -> NDArray[np.bool_]:
+        array = self._of(name, "biu", shape)
+        if array.dtype.kind != "b" and array.size and not np.isin(array, (0, 1)).all():
+            raise self.refuse(name, "holds other values than 0 and 1")
+        return array.astype(np.bool_, copy=False)
+
+    def reals(self, name: str, shape: tuple[int | None, ...]) -> NDArray[np.float64]:
+        """Numbers; NaN and infinite ones are left to those who use them."""
+        return self._of(name, "fiub", shape).astype(np.float64, copy=False)
+
+    def texts(self, name: str) -> tuple[str, ...]:
+        return tuple(str(text) for text in self._of(name, "U", (None,)))
+
+
+def fold_tables(tables: Arrays, n_features: int, where: str = "cross-validation") -> FoldTables:
+    """The tables of a cross-validation, which fit together.
+
+    Parameters
+    ----------
+    tables : mapping of str to array
+    n_features : int
+    where : str
+        For messages, such as the stage's path.
+
+    Raises
+    ------
+    StoreError
+        Naming the first table that is missing or does not fit.
+    """
+    given = _Checked(tables, where)
+    scores = given.reals("class-scores", (None, None, None))
+    repeats, n, n_classes = scores.shape
+    if not repeats or not n or not n_classes:
+        raise given.refuse("class-scores", "is empty")
+    truth = given.whole("truth", (n,), 0, n_classes)
+    fold = given.whole("fold", (repeats, n), -1, n)
+    tested = fold >= 0
+    n_splits = 0
+    for row in fold:
+        sizes = np.bincount(row[row >= 0])
+        if not sizes.size or not sizes.all() or sizes.max() == n:
+            raise given.refuse("fold", "does not number folds from 0, each with some of the rows")
+        n_splits += sizes.size
+    if n_splits > _MOST_SPLITS:
+        raise given.refuse("fold", f"has {n_splits} folds, more than {_MOST_SPLITS}")
+    predicted = given.whole("predicted", (repeats, n), -1, n_classes)
+    if (predicted[tested] < 0).any():
+        raise given.refuse("predicted", "lacks rows that a fold tests")
+    tuning = given.reals("tuning", (n_splits, None))
+    if not 1 <= tuning.shape[1] <= _MOST_CHAINS:
+        raise given.refuse("tuning", f"is about {tuning.shape[1]} chains, not 1 to {_MOST_CHAINS}")
+    found = FoldTables(
+        fold=fold,
+        truth=truth,
+        predicted=predicted,
+        class_scores=scores,
+        kept=given.flags("kept", (n_splits, n_features)),
+        chosen=given.whole("chosen", (n_splits,), 0, tuning.shape[1]),
+        tuning=tuning,
+    )
+    if "sizes" not in given:
+        return found
+    sizes = given.whole("sizes", (None,), 1, n_features + 1)
+    if not sizes.size or (np.diff(sizes) <= 0).any():
+        raise given.refuse("sizes", "is not ascending")
+    curve = given.whole("curve", (sizes.size, repeats, n), -1, n_classes)
+    if (curve[:, tested] < 0).any():
+        raise given.refuse("curve", "lacks rows that a fold tests")
+    place = given.whole("place", (n_splits, n_features), -1, n_features)
+    return attrs.evolve(found, sizes=sizes, curve=curve, place=place)
+
+
+def stability_tables(stage: StageRecord, n_features: int, where: str) -> StabilityTables:
+    """The tables of a study of stability, for the metrics that its parameters name.
+
+    Raises
+    ------
+    StoreError
+        Naming the first table that is missing or does not fit.
+    """
+    given = _Checked(stage.tables, where)
+    kept = given.flags("kept", (None, n_features))
+    if len(kept) < 2:
+        raise given.refuse("kept", "holds fewer than two resamples")
+    metrics, length = [], None
+    for name in texts_parameter(stage, "metric", where):
+        bounds = f"interval-{name}"
+        interval = given.reals(bounds, (2,)).tolist() if bounds in given else None
+        by_size = None
+        if f"sizes-{name}" in given:
+            by_size = given.reals(f"sizes-{name}", (length,))
+            length = by_size.size
+            if not 1 <= length <= n_features:
+                raise given.refuse(f"sizes-{name}", f"has {length} set sizes of {n_features}")
+        metrics.append(
+            MetricTables(
+                name=name,
+                value=float(given.reals(f"stability-{name}", (1,))[0]),
+                interval=None if interval is None else (interval[0], interval[1]),
+                by_size=by_size,
+            )
+        )
+    return StabilityTables(kept=kept, metrics=tuple(metrics))
+
+
+def bootstrap_tables(stage: StageRecord, n_features: int) -> BootstrapTables | None:
+    """What a test over bootstraps left, or None where the stage has no such tables.
+
+    Any plugin may use the names for something else; what does not fit together is not drawn.
+    """
+    given = _Checked(stage.tables, stage.name)
+    if not all(name in given for name in ("z", "critical-value", "columns")):
+        return None
+    try:
+        z = given.reals("z", (None,))
+        columns = given.whole("columns", z.shape, 0, n_features)
+        shape = z.shape if np.shape(stage.tables["critical-value"]) == z.shape else (1,)
+        critical = np.broadcast_to(given.reals("critical-value", shape), z.shape)
+        relevant = given.flags("relevant", z.shape) if "relevant" in given else z > critical
+        promise = given.texts("promise") if "promise" in given else ()
+    except StoreError:
+        return None
+    if not z.size or not np.isfinite(z).all():
+        return None
+    n = int(stage.tables["kept"].size) if "kept" in given else int(min(z.max(), 2**53))
+    return BootstrapTables(
+        columns=columns, z=z, critical=critical, relevant=relevant, n=n, promise=promise
+    )
+
+
+def convergence(stage: StageRecord) -> NDArray[np.float64] | None:
+    """The cost by iteration, finite, two at least; None where the stage has none to draw."""
+    cost = stage.tables.get("cost")
+    if cost is None or cost.ndim != 1 or cost.size < 2 or cost.dtype.kind not in "fiu":
+        return None
+    found = cost.astype(np.float64, copy=False)
+    return found if np.isfinite(found).all() else None
+
+
+def text_parameter(stage: StageRecord, name: str, where: str) -> str:
+    """A parameter that is text, such as the chain under study.
+
+    Raises
+    ------
+    StoreError
+        If it is missing, no text, or longer than the text of a chain may be.
+    """
+    value = stage.params.get(name)
+    if not isinstance(value, str) or len(value) > _LONGEST_TEXT:
+        raise StoreError(f"{printable(where)}: the parameter {name} is not a text")
+    return value
+
+
+def texts_parameter(stage: StageRecord, name: str, where: str) -> tuple[str, ...]:
+    """A parameter that is a list of different texts, such as the names of metrics.
+
+    Raises
+    ------
+    StoreError
+        If it is something else.
+    """
+    value = stage.params.get(name)
+    if not (
+        isinstance(value, (list, tuple))
+        and value
+        and all(isinstance(item, str) for item in value)
+        and len(set(value)) == len(value)
+    ):
+        raise StoreError(f"{printable(where)}: the parameter {name} is not a list of texts")
+    return tuple(value)

@@ -1,0 +1,307 @@
+"""Reading a run file: the seal first, then the known schema and nothing else."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import re
+import stat
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fsframe.contracts.selection import PairWeights, Selection
+from fsframe.errors import StoreError
+from fsframe.storage import spec
+from fsframe.storage.escaping import printable
+from fsframe.storage.guard import GuardedGroup, open_image
+from fsframe.storage.records import DataRecord, RunRecord, StageRecord
+from fsframe.storage.seal import check_seal
+from fsframe.storage.spec import Limits
+from fsframe.suggest import did_you_mean
+
+__all__ = ["load_run"]
+
+_STAGE_NAME = re.compile(r"([0-9]{2,3})-(.+)", re.DOTALL)
+
+
+def load_run(path: str | os.PathLike[str], *, limits: Limits | None = None) -> RunRecord:
+    """The record in a run file, after it is clear that no byte of the file has changed.
+
+    Parameters
+    ----------
+    path : path
+        The file. It may come from a stranger: only what docs/file-format.md describes is read,
+        within `limits`; no code is loaded, no other file opened. The plugins that made it need not
+        be there.
+    limits : Limits, optional
+        Those of the format by default.
+
+    Returns
+    -------
+    RunRecord
+
+    Raises
+    ------
+    StoreError
+        If there is no such file, it is not a run file, is of a later version, damaged, or holds
+        what the format forbids.
+
+    Notes
+    -----
+    The bytes that are checked are the bytes that are parsed: the file is read once, into memory.
+    """
+    bounds = limits or Limits()
+    where = printable(os.fspath(path))
+    content = _content(Path(path), where, bounds)
+    version = check_seal(content, where)
+    try:
+        return _record(content, bounds, version)
+    except StoreError as error:
+        raise StoreError(f"{where} is not a sound run file: {error}") from error
+    except (ValueError, TypeError, IndexError, RecursionError, MemoryError) as error:
+        # What the classes of a record refuse, such as pair weights that are not symmetric.
+        raise StoreError(f"{where} is not a sound run file: {printable(str(error))}") from error
+
+
+def _content(path: Path, where: str, limits: Limits) -> bytes:
+    try:
+        with open(path, "rb", opener=_open_without_waiting) as file:
+            status = os.fstat(file.fileno())
+            if not stat.S_ISREG(status.st_mode):
+                raise StoreError(f"{where} is not a file; name a run file (NAME.h5)")
+            if status.st_size > limits.file_bytes:
+                raise StoreError(
+                    f"{where} is {status.st_size} bytes long; a run file has at most "
+                    f"{limits.file_bytes}"
+                )
+            return _all_of(file, status.st_size, where)
+    except FileNotFoundError:
+        raise StoreError(f"there is no run file {where}{_neighbours(path)}") from None
+    except IsADirectoryError:
+        raise StoreError(f"{where} is a folder; name a run file (NAME.h5)") from None
+    except OSError as error:
+        raise StoreError(f"cannot read {where}: {error.strerror or error}") from error
+
+
+def _all_of(file: Any, size: int, where: str) -> bytes:
+    """The `size` bytes of a file; never more is asked for, since a buffer is made for what is."""
+    content: bytes = file.read(size + 1)
+    if len(content) > size:
+        raise StoreError(f"{where} is being written by another program; read it when that is done")
+    return content
+
+
+def _open_without_waiting(path: str, flags: int) -> int:
+    # A named pipe would block for ever otherwise.
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
+
+
+def _neighbours(path: Path) -> str:
+    try:
+        names = [found.name for found in path.parent.iterdir() if found.suffix == ".h5"]
+    except OSError:
+        return f": there is no folder {printable(str(path.parent))}"
+    return did_you_mean(path.name, map(printable, names))
+
+
+def _record(content: bytes, limits: Limits, version: int) -> RunRecord:
+    read = READERS.get(version)
+    if read is None:
+        raise StoreError(f"there is no reader of run file version {version} here")
+    handle, root = open_image(content, limits)
+    try:
+        record, stored = read(root, limits, version)
+    finally:
+        handle.close()
+    problems = record.problems()
+    if problems:
+        raise StoreError("; ".join(problems))
+    computed = record.digests()
+    if computed != stored:
+        changed = min(path for path in computed if computed[path] != stored.get(path))
+        raise StoreError(f"{printable(changed)} does not have the digest it declares")
+    return record
+
+
+def _version_1(
+    root: GuardedGroup, limits: Limits, version: int
+) -> tuple[RunRecord, dict[str, str]]:
+    """The record of a file of version 1, and the digests it declares, by path."""
+    top = root.attributes(spec.ROOT_ATTRIBUTES)
+    _check_root(top, version)
+    root.check_members(spec.ROOT_MEMBERS)
+    data = _data(root.group("data"), limits)
+    stages, stored = _stages(root.group("stages"), limits)
+    result = root.group("result")
+    stored["/result"] = result.attributes(spec.RESULT_ATTRIBUTES)["digest"]
+    result.check_members(spec.RESULT_ARRAYS)
+    arrays = {name: result.array(name, kind) for name, kind in spec.RESULT_ARRAYS.items()}
+    record = RunRecord(
+        chain=top["chain"],
+        command=top["command"],
+        created=top["created"],
+        status=top["status"],
+        seed=int(top["seed"]) if top["seed"] else None,
+        fsframe_version=top["fsframe-version"],
+        data=data,
+        stages=stages,
+        warnings=root.texts("warnings"),
+        environment=_json(root, "environment", dict),
+        **arrays,
+    )
+    return record, stored
+
+
+READERS: dict[int, Callable[[GuardedGroup, Limits, int], tuple[RunRecord, dict[str, str]]]] = {
+    1: _version_1
+}
+"""One reader for each version there has been; a version that is added leaves the others alone."""
+
+
+def _check_root(top: dict[str, Any], version: int) -> None:
+    if top["encoding-type"] != spec.ENCODING_TYPE:
+        raise StoreError(f"encoding-type is {printable(top['encoding-type'])!r}")
+    if top["encoding-version"] != version:
+        raise StoreError(f"encoding-version is {top['encoding-version']}, the seal says otherwise")
+    if top["status"] != spec.STATUS:
+        raise StoreError(f"status is {printable(top['status'])!r}: the run did not finish")
+    if top["seed"] and not re.fullmatch(r"[0-9]{1,1000}", top["seed"]):
+        raise StoreError(f"seed {printable(top['seed'], 40)!r} is not a whole number")
+
+
+def _data(group: GuardedGroup, limits: Limits) -> DataRecord:
+    attributes = group.attributes(spec.DATA_ATTRIBUTES)
+    group.check_members(spec.DATA_MEMBERS)
+    texts: dict[str, Any] = {name: group.texts(name) for name in spec.DATA_MEMBERS}
+    for name, values in texts.items():
+        if any(len(value.encode()) > limits.name_bytes for value in values):
+            raise StoreError(f"/data/{name} holds a name of more than {limits.name_bytes} bytes")
+    if min(attributes["n_samples"], attributes["n_features"]) < 0:
+        raise StoreError("/data declares a negative size")
+    return DataRecord(**attributes, **texts)
+
+
+def _stages(group: GuardedGroup, limits: Limits) -> tuple[list[StageRecord], dict[str, str]]:
+    group.attributes({})
+    names = group.members()
+    if len(names) > limits.stages:
+        raise StoreError(f"/stages has {len(names)} stages; {limits.stages} may be")
+    # Three digits from stage 100 on: sort by number, not by text.
+    ordered = sorted(names, key=lambda name: (len(name.partition("-")[0]), name))
+    stages, stored = [], {}
+    for place, name in enumerate(ordered):
+        match = _STAGE_NAME.fullmatch(name)
+        if match is None or match[1] != f"{place:02d}":
+            raise StoreError(f"/stages has a member {printable(name)!r}, not {place:02d}-NAME")
+        inner = group.group(name)
+        stage, stored[f"/stages/{name}"] = _stage(inner)
+        if stage.name.rpartition("/")[2] != match[2]:
+            raise StoreError(f"{printable(inner.path)} says it is {printable(stage.name)!r}")
+        stages.append(stage)
+    return stages, stored
+
+
+def _stage(group: GuardedGroup) -> tuple[StageRecord, str]:
+    top = group.attributes(spec.STAGE_ATTRIBUTES)
+    names = group.check_members(spec.STAGE_REQUIRED, [*spec.STAGE_ARRAYS, *spec.STAGE_GROUPS])
+    kinds = {name: kind for name, kind in spec.STAGE_ARRAYS.items() if name in names}
+    arrays = {name: group.array(name, kind) for name, kind in kinds.items()}
+    free = {name: _free_arrays(group, name, name in names) for name in ("model", "tables")}
+    pairs = _pairs(group.group("pair_weights")) if "pair_weights" in names else None
+    features_in, warnings = arrays.pop("features_in"), group.texts("warnings")
+    selection = None
+    if "selected" in arrays:
+        if "scores" not in arrays:
+            raise StoreError(f"{group.path} has selected columns but no scores")
+        selection = Selection(
+            **arrays,
+            **free,
+            pair_weights=pairs,
+            warnings=warnings,
+            features_in=features_in,
+            carried=frozenset(top["carried"].split()),
+        )
+    elif arrays or pairs is not None or top["carried"]:
+        raise StoreError(f"{group.path} has scores or weights but no selected columns")
+    stage = StageRecord(
+        name=top["name"],
+        kind=top["kind"],
+        provider=top["provider"],
+        provider_version=top["provider-version"],
+        params=_json(group, "params", dict),
+        features_in=features_in,
+        selection=selection,
+        **free,
+        warnings=warnings,
+        seconds=top["seconds"],
+        seed=_seed(top["seed"], group.path),
+    )
+    return stage, top["digest"]
+
+
+def _free_arrays(group: GuardedGroup, name: str, there: bool) -> dict[str, NDArray[Any]]:
+    if not there:
+        return {}
+    inner = group.group(name)
+    inner.attributes({})
+    return {member: inner.decoded(member) for member in inner.members()}
+
+
+def _pairs(group: GuardedGroup) -> PairWeights:
+    group.attributes({})
+    names = group.check_members(("columns",), spec.PAIR_ARRAYS)
+    listed = {"i", "j", "weight"}
+    if names - {"columns"} != {"matrix"} and names - {"columns", "diagonal"} != listed:
+        raise StoreError(f"{group.path} holds neither a matrix alone nor i, j and weight")
+    arrays = {name: group.array(name, spec.PAIR_ARRAYS[name]) for name in names}
+    m = arrays["columns"].size
+    for name in ("i", "j"):
+        place = arrays.get(name, np.zeros(0))
+        if place.size and not 0 <= place.min() <= place.max() < m:
+            raise StoreError(f"{group.path}/{name} points outside its {m} columns")
+    expected = {"columns": (m,), "matrix": (m, m), "diagonal": (m,)}
+    for name, shape in expected.items():
+        if name in arrays and arrays[name].shape != shape:
+            raise StoreError(f"{group.path}/{name} has shape {arrays[name].shape}, not {shape}")
+    return PairWeights(**arrays)
+
+
+def _seed(text: str, where: str) -> list[int]:
+    key = _parsed(text, f"{where} seed", list)
+    if not all(type(part) is int and part >= 0 for part in key):
+        raise StoreError(f"{where} seed is not a list of whole numbers")
+    return key  # type: ignore[no-any-return]
+
+
+def _json(group: GuardedGroup, name: str, kind: type) -> Any:
+    texts = group.texts(name)
+    if len(texts) != 1:
+        raise StoreError(f"{group.path}/{name} holds {len(texts)} texts, not one")
+    return _parsed(texts[0], f"{group.path}/{name}", kind)
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError(f"{text[:20]} is no JSON number here")
+    return value
+
+
+def _parsed(text: str, where: str, kind: type) -> Any:
+    def refuse(constant: str) -> None:
+        raise ValueError(f"{constant} is no JSON number")
+
+    if len(text) > spec.JSON_CHARACTERS:
+        raise StoreError(f"{where} is JSON of {len(text)} characters, too long")
+    try:
+        value = json.loads(text, parse_constant=refuse, parse_float=_finite)
+    except (ValueError, RecursionError) as error:
+        raise StoreError(f"{where} is not JSON: {error}") from None
+    if not isinstance(value, kind):
+        raise StoreError(f"{where} is not a JSON {'object' if kind is dict else 'list'}")
+    return value

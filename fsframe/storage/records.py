@@ -1,0 +1,327 @@
+"""What a run file holds, as frozen objects: names and arrays, never code."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from functools import cached_property
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from fsframe.contracts.selection import Pair, PairWeights, Selection
+from fsframe.storage.digest import result_digest, stage_digest
+from fsframe.storage.spec import STAGE_KINDS, STATUS, TASKS
+
+if TYPE_CHECKING:
+    from fsframe.contracts.dataset import Dataset
+
+__all__ = ["DataRecord", "RunRecord", "StageRecord"]
+
+
+def _columns(value: Any) -> NDArray[np.int64]:
+    array = np.asarray(value, dtype=np.int64).view()
+    array.setflags(write=False)
+    return array
+
+
+def _reals(value: Any) -> NDArray[np.float64]:
+    array = np.asarray(value, dtype=np.float64).view()
+    array.setflags(write=False)
+    return array
+
+
+def _key(value: Any) -> tuple[int, ...]:
+    return tuple(int(part) for part in value)
+
+
+def _stages(value: Any) -> tuple[StageRecord, ...]:
+    return tuple(value)
+
+
+def _texts(value: Any) -> tuple[str, ...]:
+    return tuple(str(item) for item in value)
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return MappingProxyType(dict(value))
+
+
+def _arrays(value: Any) -> Mapping[str, NDArray[Any]]:
+    found = {str(name): np.asarray(array).view() for name, array in dict(value).items()}
+    for array in found.values():
+        array.setflags(write=False)
+    return MappingProxyType(found)
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class DataRecord:
+    """Which table a run was made on; the table itself is not kept.
+
+    Parameters
+    ----------
+    name, source, label : str
+        Short name, where it was read from, name of the label column.
+    sha256 : str
+        `Dataset.sha256`.
+    n_samples, n_features : int
+    task : {"classification", "regression"}
+    feature_names, class_names : tuple of str
+        The second in the order of the class codes; empty for regression.
+    """
+
+    name: str
+    source: str = ""
+    sha256: str
+    label: str = ""
+    task: str = attrs.field(default="classification", validator=attrs.validators.in_(TASKS))
+    n_samples: int = attrs.field(converter=int)
+    n_features: int = attrs.field(converter=int)
+    feature_names: tuple[str, ...] = attrs.field(converter=_texts, repr=False)
+    class_names: tuple[str, ...] = attrs.field(default=(), converter=_texts)
+
+    def __attrs_post_init__(self) -> None:
+        if len(self.feature_names) != self.n_features:
+            raise ValueError(f"{len(self.feature_names)} names for {self.n_features} features")
+
+    @classmethod
+    def from_dataset(cls, data: Dataset, source: str = "") -> DataRecord:
+        """The description of a Dataset.
+
+        >>> from fsframe.contracts.dataset import Dataset
+        >>> data = Dataset.from_arrays([[1.0, 0.0], [0.0, 1.0]], ["ill", "well"], name="toy")
+        >>> DataRecord.from_dataset(data).class_names
+        ('ill', 'well')
+        """
+        return cls(
+            name=data.name,
+            source=source,
+            sha256=data.sha256,
+            label=data.label_name,
+            task=data.task,
+            n_samples=data.n_samples,
+            n_features=data.n_features,
+            feature_names=data.feature_names,
+            class_names=data.classes,
+        )
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class StageRecord:
+    """One stage of a run: whose code, with which parameters, on which columns, and what came out.
+
+    Parameters
+    ----------
+    name, kind : str
+        Name in the registry; ``"selector"`` or ``"classifier"``.
+    provider, provider_version : str
+        The distribution the code came from.
+    params : mapping of str to JSON values
+        Every parameter, defaults too.
+    features_in : (m,) int
+        Columns the stage saw, ascending; by default those of `selection`.
+    selection : Selection, optional
+        What it found, in column numbers of the original table; None where a stage selects nothing.
+    model, tables : mapping of str to array
+        Of a stage without a selection; otherwise they are the selection's.
+    warnings : tuple of str
+        Likewise.
+    seconds : float
+        Time taken; enters no digest.
+    seed : tuple of int
+        The stage's key into the run's random streams.
+    """
+
+    name: str
+    kind: str = attrs.field(default="selector", validator=attrs.validators.in_(STAGE_KINDS))
+    provider: str = ""
+    provider_version: str = ""
+    params: Mapping[str, Any] = attrs.field(factory=dict, converter=_mapping)
+    selection: Selection | None = attrs.field(default=None, repr=False)
+    features_in: NDArray[np.int64] = attrs.field(converter=_columns, repr=False)
+    model: Mapping[str, NDArray[Any]] = attrs.field(converter=_arrays, repr=False)
+    tables: Mapping[str, NDArray[Any]] = attrs.field(converter=_arrays, repr=False)
+    warnings: tuple[str, ...] = attrs.field(converter=_texts)
+    seconds: float = attrs.field(default=0.0, converter=float)
+    seed: tuple[int, ...] = attrs.field(default=(), converter=_key)
+
+    @features_in.default
+    def _seen(self) -> Any:
+        seen = None if self.selection is None else self.selection.features_in
+        return () if seen is None else seen
+
+    @model.default
+    def _model(self) -> Any:
+        return {} if self.selection is None else self.selection.model
+
+    @tables.default
+    def _tables(self) -> Any:
+        return {} if self.selection is None else self.selection.tables
+
+    @warnings.default
+    def _warnings(self) -> Any:
+        return () if self.selection is None else self.selection.warnings
+
+    def digest(self) -> str:
+        """SHA-256 of what was found and how it was asked for, without times and versions."""
+        return self._digest
+
+    @cached_property
+    def _digest(self) -> str:
+        # Everything it covers is frozen, so it is computed once.
+        return stage_digest(self)
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class RunRecord:
+    """One finished run of a chain.
+
+    Parameters
+    ----------
+    chain : str
+        Canonical text.
+    data : DataRecord
+    stages : tuple of StageRecord
+        Left to right.
+    selected : (k,) int
+        The answer: columns of the original table, best first.
+    scores : (n_features,) float64
+        Larger is better; NaN means not considered.
+    seed : int, optional
+        Entropy of the run.
+    command, created, status, fsframe_version : str
+        `created` is the time now, by default.
+    warnings : tuple of str
+        What was said about the run as a whole.
+    environment : mapping of str to JSON values
+        Versions and platform.
+    """
+
+    chain: str
+    data: DataRecord
+    stages: tuple[StageRecord, ...] = attrs.field(converter=_stages)
+    selected: NDArray[np.int64] = attrs.field(converter=_columns)
+    scores: NDArray[np.float64] = attrs.field(converter=_reals, repr=False)
+    seed: int | None = None
+    command: str = ""
+    created: str = attrs.field(factory=_now)
+    status: str = attrs.field(default=STATUS, validator=attrs.validators.in_((STATUS,)))
+    fsframe_version: str = ""
+    warnings: tuple[str, ...] = attrs.field(default=(), converter=_texts)
+    environment: Mapping[str, Any] = attrs.field(factory=dict, converter=_mapping, repr=False)
+
+    @property
+    def n_samples(self) -> int:
+        """Rows of the table."""
+        return self.data.n_samples
+
+    @property
+    def n_features(self) -> int:
+        """Feature columns of the table."""
+        return self.data.n_features
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """Names of the table's feature columns."""
+        return self.data.feature_names
+
+    @property
+    def class_names(self) -> tuple[str, ...]:
+        """Names of the classes, in the order of their codes."""
+        return self.data.class_names
+
+    @property
+    def selected_names(self) -> tuple[str, ...]:
+        """Names of the kept columns, best first."""
+        return tuple(self.feature_names[column] for column in self.selected)
+
+    @property
+    def pair_weights(self) -> PairWeights | None:
+        """Pair weights of the last stage that has them."""
+        for stage in reversed(self.stages):
+            if stage.selection is not None and stage.selection.pair_weights is not None:
+                return stage.selection.pair_weights
+        return None
+
+    @property
+    def pair_stage(self) -> StageRecord | None:
+        """The stage that made `pair_weights`; they may have travelled past later ones."""
+        for stage in reversed(self.stages):
+            found = stage.selection
+            if found is None or found.pair_weights is None:
+                continue
+            if "pair_weights" not in found.carried:
+                return stage
+        return None
+
+    @cached_property
+    def pairs(self) -> list[Pair]:
+        """Pairs of columns with a weight, the largest by size first; empty where there are none."""
+        weights = self.pair_weights
+        return [] if weights is None else weights.top()
+
+    def strongest_pairs(self, n: int) -> list[Pair]:
+        """The first n of `pairs`, without making the others: they may be millions."""
+        weights = self.pair_weights
+        return [] if weights is None else weights.top(n)
+
+    @property
+    def n_pairs(self) -> int:
+        """Number of pairs with a weight other than zero."""
+        weights = self.pair_weights
+        return 0 if weights is None else weights.count()
+
+    def all_warnings(self) -> tuple[str, ...]:
+        """What was said about the data, then about each stage, the stage named."""
+        of_stages = (
+            f"{stage.name}: {warning}" for stage in self.stages for warning in stage.warnings
+        )
+        return (*self.warnings, *of_stages)
+
+    def providers(self) -> dict[str, str]:
+        """Who offered each method of the chain, by the name that the chain calls it."""
+        found = self.environment.get("providers")
+        nested = found.items() if isinstance(found, Mapping) else ()
+        return {str(name): str(provider) for name, provider in nested} | {
+            stage.name: stage.provider for stage in self.stages
+        }
+
+    def stage_paths(self) -> tuple[str, ...]:
+        """Where in the file each stage is, such as ``/stages/00-immigrate``."""
+        # A name may be written provider/name; a slash would open a folder.
+        names = (stage.name.rpartition("/")[2] for stage in self.stages)
+        return tuple(f"/stages/{place:02d}-{name}" for place, name in enumerate(names))
+
+    def digests(self) -> dict[str, str]:
+        """SHA-256 of each stage and of the result, by their path in the file.
+
+        Equal data, chain and seed give equal digests at any time, where the numeric fingerprints
+        (`fsframe.storage.numerics`) are equal.
+        """
+        placed = zip(self.stage_paths(), self.stages, strict=True)
+        found = {path: stage.digest() for path, stage in placed}
+        found["/result"] = result_digest(self.selected, self.scores)
+        return found
+
+    def problems(self) -> list[str]:
+        """What does not fit together; nothing if the record is sound."""
+        found = []
+        p, n = self.n_features, self.n_samples
+        result = Selection(selected=self.selected, scores=self.scores)
+        found += [f"/result: {problem}" for problem in result.problems(p, n)]
+        for path, stage in zip(self.stage_paths(), self.stages, strict=True):
+            seen = stage.features_in
+            if seen.ndim != 1 or (
+                seen.size and (seen.min() < 0 or seen.max() >= p or np.any(np.diff(seen) <= 0))
+            ):
+                found.append(f"{path}: features_in are not ascending columns below {p}")
+            if stage.selection is not None:
+                found += [f"{path}: {problem}" for problem in stage.selection.problems(p, n)]
+        return found

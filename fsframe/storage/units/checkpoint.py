@@ -1,0 +1,363 @@
+"""The folder beside a run file that holds finished units while the run is going."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import threading
+import time
+import weakref
+from collections.abc import Collection, Iterator
+from pathlib import Path
+from typing import Any
+
+import attrs
+import numpy as np
+
+from fsframe.errors import StoreError
+from fsframe.storage import check_destination, place_file
+from fsframe.storage.numerics import numeric_differences
+from fsframe.storage.units.lock import FolderLock
+from fsframe.storage.units.manifest import NAMES, Manifest
+from fsframe.storage.units.unit_files import Place, Unit, read_index, read_unit, unit_file
+
+__all__ = ["Checkpoint", "units_folder"]
+
+_UNITS = re.compile(r"units-([0-9]{6,12})")
+_BUFFER_BYTES = 1 << 26
+
+
+def units_folder(out: str | os.PathLike[str]) -> Path:
+    """Where units of the run that shall end in the file `out` are kept.
+
+    >>> units_folder("/data/sonar.mim-npfs.h5").name
+    'sonar.mim-npfs.h5.units'
+    """
+    target = Path(os.path.realpath(out))
+    return target.with_name(f"{target.name}.units")
+
+
+class Checkpoint:
+    """Finished units of one run, kept until its run file is there.
+
+    Use `Checkpoint.open`. Its methods may be called from several threads.
+
+    Parameters
+    ----------
+    out : Path
+        The run file to be.
+    lock : FolderLock
+    every : float
+        Seconds of work that may be lost: units that finish within this time of each other are
+        written together, so that many small units cost one write.
+
+    Notes
+    -----
+    A file ``units-000001`` is written beside, synced and moved into place; it is never changed. A
+    run that is killed loses what finished after the last of them, and nothing before it.
+    """
+
+    def __init__(self, out: Path, lock: FolderLock, every: float = 0.2) -> None:
+        self.out = out
+        self.folder = units_folder(out)
+        self.notes: list[str] = []
+        self.mixed: list[str] = []
+        self._lock = lock
+        self._every = every
+        self._places: dict[str, dict[Unit, Place]] = {}
+        self._waiting: list[tuple[Unit, bytes]] = []
+        self._last_write = time.monotonic()
+        self._number = 0
+        self._closed = False
+        self.finished = False
+        """Whether the run file is there, so that nothing need be kept."""
+        self._guard = threading.RLock()
+        self._digests: dict[int, tuple[Any, str]] = {}
+
+    @classmethod
+    def open(
+        cls,
+        out: str | os.PathLike[str],
+        manifest: Manifest,
+        *,
+        restart: bool = False,
+        overwrite: bool = False,
+        mixed: bool = False,
+        every: float = 0.2,
+    ) -> Checkpoint:
+        """The checkpoint of the run that shall end in `out`, with the units of an earlier attempt.
+
+        Parameters
+        ----------
+        out : path
+            The run file to be.
+        manifest : Manifest
+            What the run is a run of.
+        restart : bool
+            Whether to throw the units of an earlier attempt away.
+        overwrite : bool
+            Whether a file at `out` may be replaced in the end.
+        mixed : bool
+            Whether units may be of another numeric fingerprint (`numerics`); then `mixed`
+            of the checkpoint says in what they differ from what is computed now.
+
+        Raises
+        ------
+        StoreError
+            If another process holds the folder, the folder is of another run (saying in what it
+            differs), or it cannot be written.
+        """
+        target = check_destination(out, overwrite=overwrite)
+        checkpoint = cls._locked(target, every)
+        try:
+            if restart:
+                checkpoint._remove_units()
+            checkpoint._adopt(manifest, mixed)
+        except BaseException:
+            checkpoint._abandon()
+            raise
+        return checkpoint
+
+    @classmethod
+    def _locked(cls, target: Path, every: float) -> Checkpoint:
+        folder = units_folder(target)
+        for _ in range(100):
+            try:
+                folder.mkdir(exist_ok=True)
+                return cls(target, FolderLock.take(folder), every)
+            except FileExistsError:
+                raise StoreError(f"{folder} is in the way: it is not a folder; remove it") from None
+            except OSError as error:
+                raise StoreError(
+                    f"cannot make {folder}: {error.strerror or error}; choose another place"
+                ) from error
+            except StoreError:
+                # One that was just finishing has taken the folder away.
+                if folder.is_dir():
+                    raise
+        raise StoreError(f"cannot take {folder}: it keeps coming and going; try again")
+
+    def _adopt(self, manifest: Manifest, mixed: bool) -> None:
+        numbered = dict(self._unit_files())
+        try:
+            found = Manifest.of_folder(self.folder)
+        except StoreError as error:
+            if numbered:
+                raise self._of_nothing(f"{error}, and so is its copy", numbered) from error
+            found = None
+            self._remove_manifests()
+        if found is not None:
+            reasons = found.differences(manifest, mixed=mixed)
+            if reasons:
+                raise self._of_another_run(reasons, found.differences(manifest, mixed=True))
+            self._mend_manifests(found)
+            self._mix(found, manifest, max(numbered, default=0))
+        elif numbered:
+            raise self._of_nothing("its manifest is gone, and so is the copy of it", numbered)
+        else:
+            manifest.keep(self.folder)
+        self._sweep()
+        for number, file in sorted(numbered.items()):
+            self._number = max(self._number, number)
+            try:
+                for unit, place in read_index(file).items():
+                    self._places.setdefault(unit.call, {})[unit] = place
+            except StoreError as error:
+                self.notes.append(f"{file} cannot be used ({error}); its units are computed again")
+                with contextlib.suppress(OSError):
+                    os.replace(file, file.with_name(f"damaged-{file.name}"))
+
+    def _of_nothing(self, reason: str, numbered: Collection[int]) -> StoreError:
+        return StoreError(
+            f"{self.folder} holds {len(numbered)} files of finished units, but nothing says of "
+            f"which run: {reason}. They were left as they are: put `manifest` back, choose another "
+            "run file (--out), or throw them away (--restart, restart=True)"
+        )
+
+    def _mend_manifests(self, found: Manifest) -> None:
+        """Write the manifest again where it, or its copy, is damaged or gone."""
+        for name in NAMES:
+            path = self.folder / name
+            try:
+                Manifest.read(path)
+            except StoreError as error:
+                if path.exists():
+                    self.notes.append(f"{error}; it was written again from its copy")
+                _remove(path)
+        found.keep(self.folder)
+
+    def _remove_manifests(self) -> None:
+        # The manifest itself goes last: units without one would be of no known run.
+        for name in reversed(NAMES):
+            _remove(self.folder / name)
+
+    def _of_another_run(self, reasons: list[str], others: list[str]) -> StoreError:
+        if others:
+            ways = f"Finish it (fsframe resume {self.out}), choose another run file (--out)"
+        else:
+            ways = (
+                "Its last bits may differ from what this process computes. Go on where it was "
+                "begun, or accept results of both in one run file, which then says so (--mixed, "
+                "mixed=True)"
+            )
+        return StoreError(
+            f"{self.folder} holds an unfinished run that this one cannot go on from: "
+            f"{'; '.join(reasons)}. {ways}, or throw it away (--restart, restart=True)"
+        )
+
+    def _mix(self, found: Manifest, manifest: Manifest, last: int) -> None:
+        """Keep in the manifest which files of units are of which numeric fingerprint."""
+        now = dict(manifest.numerics)
+        earlier = found.earlier
+        if found.numerics and dict(found.numerics) != now:
+            # A process that left no units has mixed nothing.
+            if last > (earlier[-1][0] if earlier else 0):
+                earlier = (*earlier, (last, found.numerics))
+            joint = attrs.evolve(found, numerics=now, software=manifest.software, earlier=earlier)
+            # Each file is replaced whole, the copy first: one of the two is always sound.
+            for name in reversed(NAMES):
+                joint.write(self.folder / name)
+        for _, numerics in earlier:
+            self.mixed += [
+                each for each in numeric_differences(numerics, now) if each not in self.mixed
+            ]
+
+    def _unit_files(self) -> Iterator[tuple[int, Path]]:
+        try:
+            names = os.listdir(self.folder)
+        except OSError as error:
+            raise StoreError(f"cannot read {self.folder}: {error.strerror}") from error
+        for name in names:
+            match = _UNITS.fullmatch(name)
+            if match:
+                yield int(match[1]), self.folder / name
+
+    def _sweep(self) -> None:
+        """Remove what a killed writer left beside the files it was writing; we hold the lock."""
+        mine = re.escape(f".{self.out.name[:200]}.")
+        for folder, name in ((self.folder, r"\..*"), (self.out.parent, mine)):
+            pattern = re.compile(rf"{name}[0-9]+-[0-9a-f]{{8}}\.partial")
+            with contextlib.suppress(OSError):
+                for entry in os.listdir(folder):
+                    if pattern.fullmatch(entry):
+                        os.unlink(folder / entry)
+
+    @property
+    def n_parts(self) -> int:
+        """How many resamples and stages are safely on disk."""
+        with self._guard:
+            return sum(u.stop - u.start for units in self._places.values() for u in units)
+
+    def units(self, call: str) -> list[Unit]:
+        """The finished units of a call, in order, none overlapping another."""
+        with self._guard:
+            found: list[Unit] = []
+            for unit in sorted(self._places.get(call, ()), key=lambda u: (u.start, u.stop)):
+                if not found or unit.start >= found[-1].stop:
+                    found.append(unit)
+            return found
+
+    def load(self, unit: Unit) -> bytes:
+        """The bytes of a finished unit, verified; StoreError if they have changed."""
+        with self._guard:
+            place = self._places[unit.call][unit]
+        return read_unit(place)
+
+    def commit(self, unit: Unit, content: bytes) -> None:
+        """Keep a finished unit: at once, or with those that finish within `every` seconds.
+
+        Raises
+        ------
+        StoreError
+            If it cannot be written, such as for want of space. What was on disk stays.
+        """
+        with self._guard:
+            if self._closed:
+                return
+            self._waiting.append((unit, content))
+            size = sum(len(waiting) for _, waiting in self._waiting)
+            if time.monotonic() - self._last_write >= self._every or size >= _BUFFER_BYTES:
+                self.flush()
+
+    def flush(self) -> None:
+        """Write what is waiting; afterwards it survives anything but the disk."""
+        with self._guard:
+            if not self._waiting:
+                return
+            self._number += 1
+            path = self.folder / f"units-{self._number:06d}"
+            place_file(path, unit_file(self._waiting))
+            for unit, place in read_index(path).items():
+                self._places.setdefault(unit.call, {})[unit] = place
+            self._waiting.clear()
+            self._last_write = time.monotonic()
+
+    def close(self) -> None:
+        """Write what is waiting and let go of the folder, which goes too if it holds no unit.
+
+        Raises
+        ------
+        StoreError
+            If what was waiting cannot be written; the folder is let go of all the same.
+        """
+        with self._guard:
+            if self._closed:
+                return
+            self._closed = True
+            try:
+                self.flush()
+            finally:
+                self._abandon()
+
+    def finish(self) -> None:
+        """Remove the folder: the run file is there."""
+        with self._guard:
+            self._closed = self.finished = True
+            self._waiting.clear()
+            self._remove_units()
+            self._abandon()
+
+    def _remove_units(self) -> None:
+        for _, path in self._unit_files():
+            _remove(path)
+        with contextlib.suppress(OSError):
+            for name in os.listdir(self.folder):
+                if re.fullmatch(r"damaged-units-[0-9]{6,12}", name):
+                    _remove(self.folder / name)
+        self._remove_manifests()
+        self._places.clear()
+
+    def _abandon(self) -> None:
+        self._closed = True
+        with contextlib.suppress(StoreError):
+            if not dict(self._unit_files()):
+                self._remove_manifests()
+        self._lock.release()
+        # Only an empty folder goes; what strangers put there is theirs.
+        with contextlib.suppress(OSError):
+            os.rmdir(self.folder)
+
+    def __enter__(self) -> Checkpoint:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def remember(self, array: np.ndarray, digest: str) -> None:
+        """Keep the digest of an array for as long as the array lives."""
+        self._digests[id(array)] = (weakref.ref(array), digest)
+
+    def remembered(self, array: np.ndarray) -> str | None:
+        """The digest kept of that very array."""
+        found = self._digests.get(id(array))
+        return found[1] if found is not None and found[0]() is array else None
+
+
+def _remove(path: Path) -> None:
+    try:
+        os.unlink(path)
+    except FileNotFoundError:
+        pass
+    except OSError as error:
+        raise StoreError(f"cannot remove {path}: {error.strerror or error}") from error

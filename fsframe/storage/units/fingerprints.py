@@ -1,0 +1,97 @@
+"""Names of calls: equal exactly if everything that a unit's result depends on is equal."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Collection
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.run import Run
+from fsframe.contracts.selection import Selection
+from fsframe.storage.units.selections import pack_selections
+
+if TYPE_CHECKING:
+    from fsframe.storage.units.checkpoint import Checkpoint
+
+__all__ = ["call_name"]
+
+
+def call_name(
+    checkpoint: Checkpoint,
+    what: str,
+    text: str,
+    data: Dataset,
+    run: Run,
+    *,
+    upstream: Selection | None = None,
+    counts: NDArray[Any] | None = None,
+    parts: Collection[str] = (),
+) -> str:
+    """What the units of one call are filed under.
+
+    Parameters
+    ----------
+    checkpoint : Checkpoint
+        Keeps the digest of the table, which several calls share.
+    what, text : str
+        Kind of work, and which chain or stage does it.
+    data, run, upstream, counts, parts
+        As the work is given them.
+
+    Returns
+    -------
+    str
+        The key of `run`, where its parts begin, and 32 hexadecimal digits of a SHA-256 over
+        everything else. The key makes calls of one run differ; the digest protects a stage that
+        calls twice under one key with different tables.
+    """
+    digest = hashlib.sha256()
+    header = {
+        "what": what,
+        "text": text,
+        "parts": sorted(parts),
+        "task": data.task,
+        "classes": [str(label) for label in data.classes],
+        "entropy": run.entropy,
+        "table": _table_digest(checkpoint, data),
+        "categorical": np.flatnonzero(data.categorical).tolist(),
+    }
+    _add(digest, json.dumps(header, sort_keys=True).encode())
+    _add(digest, _bytes(data.y))
+    _add(digest, _bytes(data.counts))
+    _add(digest, _bytes(counts))
+    _add(digest, b"" if upstream is None else pack_selections([upstream]))
+    key = ".".join(map(str, run.key)) or "-"
+    return f"{key}~{run.first}~{digest.hexdigest()[:32]}"
+
+
+def _add(digest: Any, content: bytes) -> None:
+    digest.update(len(content).to_bytes(8, "little"))
+    digest.update(content)
+
+
+def _bytes(array: NDArray[Any] | None) -> bytes:
+    if array is None:
+        return b""
+    # Counts of another width are the same counts.
+    wide = np.ascontiguousarray(array, dtype="<f8" if array.dtype.kind == "f" else "<i8")
+    return f"{wide.dtype.kind}{wide.shape}".encode() + wide.tobytes()
+
+
+def _table_digest(checkpoint: Checkpoint, data: Dataset) -> str:
+    if data.in_memory:
+        found = checkpoint.remembered(data.matrix)
+        if found is not None:
+            return found
+    digest = hashlib.sha256(f"{data.n_samples}x{data.n_features}".encode())
+    for start, stop in data.column_blocks():
+        # Transposed, so that a column's bytes are in one piece however the table is kept.
+        digest.update(np.ascontiguousarray(data.columns(start, stop).T, dtype="<f8").tobytes())
+    if data.in_memory:
+        checkpoint.remember(data.matrix, digest.hexdigest())
+    return digest.hexdigest()

@@ -1,0 +1,245 @@
+"""The manifest of an unfinished run: what must be equal for its units to be of use."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+import re
+from collections.abc import Iterator, Mapping
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from fsframe.contracts.grammar import parse_stages
+from fsframe.errors import StoreError
+from fsframe.registry import Offer, classifiers, find_offer, selectors
+from fsframe.storage import place_file, printable
+from fsframe.storage.numerics import NUMERIC_LIBRARIES, fingerprint, numeric_differences
+
+if TYPE_CHECKING:
+    from fsframe.chains.chain import Chain
+    from fsframe.contracts.dataset import Dataset
+
+__all__ = ["NAMES", "Manifest", "providers", "release", "software"]
+
+NAMES = ("manifest", "manifest-copy")
+"""What the manifest of a folder and its copy are called."""
+_HEAD = re.compile(rb"fsframe-unfinished 1\nsha256 ([0-9a-f]{64})\n")
+_MOST_BYTES = 1 << 24
+# Libraries whose releases may change the last bits of a result.
+_LIBRARIES = ("fsframe", "numpy", "scipy", "numba")
+
+
+def _earlier(value: Any) -> tuple[tuple[int, Mapping[str, str]], ...]:
+    return tuple((int(last), _mapping(numerics)) for last, numerics in value)
+
+
+def _mapping(value: Mapping[str, str]) -> Mapping[str, str]:
+    return MappingProxyType({str(name): str(text) for name, text in value.items()})
+
+
+@attrs.frozen(kw_only=True)
+class Manifest:
+    """What an unfinished run is a run of.
+
+    Parameters
+    ----------
+    chain : str
+        Canonical text.
+    seed : int
+    sha256 : str
+        `Dataset.sha256` of the table.
+    software : mapping of str to str
+        Version of everything that may change a bit of the result.
+    request : mapping of str to str
+        How the run was asked for: where the table was read from and how, the memory bound, the
+        command. Enough to go on without being told again; none of it changes the result.
+    numerics : mapping of str to str
+        `fsframe.storage.numerics.fingerprint` of the process that wrote the latest units.
+    earlier : tuple of (int, mapping)
+        Of a mixed run: the number of the last file of units, and the fingerprint, of each process
+        before it that had another one.
+    """
+
+    chain: str
+    seed: int
+    sha256: str
+    software: Mapping[str, str] = attrs.field(converter=_mapping)
+    request: Mapping[str, str] = attrs.field(factory=dict, converter=_mapping)
+    numerics: Mapping[str, str] = attrs.field(factory=dict, converter=_mapping)
+    earlier: tuple[tuple[int, Mapping[str, str]], ...] = attrs.field(default=(), converter=_earlier)
+
+    @classmethod
+    def of(
+        cls, chain: Chain, data: Dataset, seed: int, request: Mapping[str, str] | None = None
+    ) -> Manifest:
+        """The manifest of a run that is about to begin."""
+        return cls(
+            chain=str(chain),
+            seed=seed,
+            sha256=data.sha256,
+            software=software(chain),
+            request=request or {},
+            numerics=fingerprint(),
+        )
+
+    def differences(self, other: Manifest, *, mixed: bool = False) -> list[str]:
+        """Why units of this run cannot serve the `other` one; nothing if they can.
+
+        With `mixed`, another numeric fingerprint is no reason; without, one that this run has been
+        gone on with before is none either.
+
+        >>> a = Manifest(chain="mim", seed=0, sha256="ab", software={"numpy": "2.1"})
+        >>> a.differences(attrs.evolve(a, seed=7, request={"command": "again"}))
+        ['its seed is 0, not 7']
+        """
+        found = []
+        if self.chain != other.chain:
+            found.append(f"its chain is `{printable(self.chain)}`, not `{other.chain}`")
+        if self.sha256 != other.sha256:
+            found.append(
+                f"its data have SHA-256 {printable(self.sha256[:12])}…, these {other.sha256[:12]}…"
+            )
+        if self.seed != other.seed:
+            found.append(f"its seed is {self.seed}, not {other.seed}")
+        known = bool(self.numerics and other.numerics)
+        accepted = mixed or any(dict(other.numerics) == dict(each) for _, each in self.earlier)
+        if known and not accepted:
+            changed = numeric_differences(self.numerics, other.numerics)
+            found += [f"it was begun with {printable(text)}" for text in changed]
+        for name in sorted({*self.software, *other.software}):
+            if name in NUMERIC_LIBRARIES and (known or mixed):
+                continue
+            mine, theirs = (m.software.get(name, "absent") for m in (self, other))
+            # Plugins that only one of two different chains uses tell nothing new.
+            if mine != theirs and not (self.chain != other.chain and "absent" in (mine, theirs)):
+                found.append(f"it was begun with {printable(name)} {printable(mine)}, not {theirs}")
+        return found
+
+    def write(self, path: Path) -> None:
+        """Leave the manifest at `path`, whole or not at all; StoreError if that cannot be."""
+        body = json.dumps(
+            {
+                "chain": self.chain,
+                "seed": self.seed,
+                "sha256": self.sha256,
+                "software": dict(self.software),
+                "request": dict(self.request),
+                "numerics": dict(self.numerics),
+                "earlier": [[last, dict(numerics)] for last, numerics in self.earlier],
+            },
+            indent=1,
+            ensure_ascii=False,
+        ).encode()
+        digest = hashlib.sha256(body).hexdigest()
+        content = f"fsframe-unfinished 1\nsha256 {digest}\n".encode() + body
+        # Who writes holds the lock of the folder.
+        place_file(path, content, overwrite=True)
+
+    @classmethod
+    def read(cls, path: Path) -> Manifest:
+        """The manifest at `path`, which may come from anywhere.
+
+        Raises
+        ------
+        StoreError
+            If it cannot be read, has changed since it was written, or is none.
+        """
+        try:
+            with open(path, "rb") as file:
+                content = file.read(_MOST_BYTES)
+        except OSError as error:
+            raise StoreError(f"cannot read {path}: {error.strerror or error}") from error
+        head = _HEAD.match(content)
+        body = content[head.end() :] if head else b""
+        if head is None or hashlib.sha256(body).hexdigest().encode() != head[1]:
+            raise StoreError(f"{path} is damaged, or not the manifest of a run")
+        try:
+            return cls._from_json(json.loads(body))
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+            raise StoreError(f"{path} is not the manifest of a run: {error}") from None
+
+    def keep(self, folder: Path) -> None:
+        """Leave the manifest in the folder of the units, twice: units are worth little without."""
+        # The first name decides whether a folder holds a run, so it comes last.
+        for name in reversed(NAMES):
+            if not (folder / name).is_file():
+                self.write(folder / name)
+
+    @classmethod
+    def of_folder(cls, folder: Path) -> Manifest | None:
+        """The manifest that a folder holds, from its copy if need be; None if there is none.
+
+        Raises
+        ------
+        StoreError
+            If there is one, but neither it nor its copy can be read.
+        """
+        failed: StoreError | None = None
+        for name in NAMES:
+            if not os.path.lexists(folder / name):
+                continue
+            try:
+                return cls.read(folder / name)
+            except StoreError as error:
+                failed = failed or error
+        if failed is not None:
+            raise failed
+        return None
+
+    @classmethod
+    def _from_json(cls, found: Any) -> Manifest:
+        if type(found["seed"]) is not int or found["seed"] < 0:
+            raise ValueError("its seed is not a whole number")
+        if not all(isinstance(found[name], str) for name in ("chain", "sha256")):
+            raise ValueError("its chain or its digest is not text")
+        # Manifests of earlier releases do not have these.
+        values = {"numerics": {}, "earlier": (), **found}
+        return cls(**{field.name: values[field.name] for field in attrs.fields(cls)})
+
+
+def software(chain: Chain | str) -> dict[str, str]:
+    """Versions of everything that may change a bit of what `chain`, or its text, gives.
+
+    Interpreter (major and minor), numerical libraries, and the plugins of every stage, those within
+    a `base` too.
+    """
+    found = {name: release(name) for name in ("python", *_LIBRARIES)}
+    for _, offer in _offers(str(chain)):
+        found[f"plugin {offer.provider}"] = offer.version
+    return found
+
+
+def providers(text: str) -> dict[str, str]:
+    """Who offers each method of a chain, those within a `base` too, by the name asked for."""
+    return {name: offer.provider for name, offer in _offers(text)}
+
+
+@cache
+def release(name: str) -> str:
+    """The version of an installed distribution, or ``"absent"``; looked up once.
+
+    Of ``python``, major and minor.
+    """
+    if name == "python":
+        return ".".join(platform.python_version_tuple()[:2])
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return "absent"
+
+
+def _offers(text: str) -> Iterator[tuple[str, Offer]]:
+    """Each stage's name and offer; by text, since a base may hold sets to tune."""
+    for stage in parse_stages(text):
+        _, offer = find_offer(stage.name, selectors, classifiers)
+        yield stage.name, offer
+        for key in ("base", "classifier"):
+            if stage.params.get(key):
+                yield from _offers(stage.params[key])

@@ -1,0 +1,81 @@
+"""Units of a method's own: steps of one long fit that a run which was killed need not do again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.selection import Selection
+from fsframe.storage.units.fingerprints import call_name
+from fsframe.storage.units.packing import pack, unpack
+from fsframe.storage.units.unit_files import Unit
+
+if TYPE_CHECKING:
+    from fsframe.storage.units.checkpoint import Checkpoint
+
+__all__ = ["OwnUnits"]
+
+
+class OwnUnits:
+    """The steps of one fit, known by their number; `fsframe.contracts.run.Run.units` gives one.
+
+    Parameters
+    ----------
+    checkpoint : Checkpoint, optional
+        Where finished steps are kept; without one each is computed.
+    call : str
+        What they are filed under.
+    """
+
+    def __init__(self, checkpoint: Checkpoint | None, call: str) -> None:
+        self._checkpoint, self._call = checkpoint, call
+        known = [] if checkpoint is None else checkpoint.units(call)
+        self._known = {unit.start: unit for unit in known}
+
+    @classmethod
+    def of(
+        cls,
+        checkpoint: Checkpoint | None,
+        what: str,
+        data: Dataset,
+        run: Any,
+        upstream: Selection | None,
+    ) -> OwnUnits:
+        """Those of the work that `what` names, on `data`, with what arrives from `upstream`."""
+        if checkpoint is None:
+            return cls(None, "")
+        return cls(checkpoint, call_name(checkpoint, "own", what, data, run, upstream=upstream))
+
+    def get(
+        self, number: int, compute: Callable[[], Mapping[str, ArrayLike]]
+    ) -> dict[str, NDArray[Any]]:
+        """The arrays of step `number`: those kept by an earlier attempt, else those of `compute`.
+
+        Parameters
+        ----------
+        number : int ≥ 0
+        compute : callable
+            Gives arrays by name: numbers, truth values or texts.
+
+        Returns
+        -------
+        dict of str to array
+            Row-major, bit by bit the same whether they were kept or have just been computed.
+
+        Raises
+        ------
+        StoreError
+            If they cannot be kept, or what was kept has changed.
+        """
+        known = self._known.get(number)
+        if known is not None:
+            assert self._checkpoint is not None
+            return unpack(self._checkpoint.load(known))[0]
+        found = {name: np.array(value, order="C") for name, value in compute().items()}
+        if self._checkpoint is not None:
+            self._checkpoint.commit(Unit(self._call, number, number + 1), pack(found))
+        return found

@@ -1,0 +1,208 @@
+"""Arrays and JSON as bytes and back: the form in which results travel and rest; never a pickle.
+
+::
+
+    magic   18 bytes  b"fsframe-arrays 1\\n\\0"
+    length   8 bytes  of the header, little-endian
+    header            JSON: {"arrays": [[name, type, shape, form], …], "meta": …}
+    payload           of each array in turn
+
+`type` is ``bool``, a NumPy number such as ``int64``, or ``U7`` for texts of up to seven characters.
+`form` is ``raw`` (all elements, row-major, little-endian), ``same`` (one element, which stands for
+all), or ``count`` (one int64, from which the elements count up).
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fsframe.errors import StoreError
+from fsframe.storage.spec import NUMBER_TYPES
+
+__all__ = ["MOST_BYTES", "pack", "unpack"]
+
+_MAGIC = b"fsframe-arrays 1\n\0"
+# NumPy has no room for texts of 2³¹ bytes.
+_TEXT = re.compile(r"U[1-9][0-9]{0,7}")
+_DIMENSIONS = 8
+# A dtype works its name out anew each time it is asked.
+_NAMES = {np.dtype(name): name for name in sorted(NUMBER_TYPES)}
+# The short forms pay off, and need not be looked for in small arrays.
+_SHORT_FROM = 16
+
+MOST_BYTES = 8 * 1024**3
+"""Bytes of arrays that one packet may unfold to, as in a run file."""
+
+
+def pack(arrays: Mapping[str, Any], meta: Any = None) -> bytes:
+    """`arrays` and `meta` as bytes that depend on nothing else.
+
+    Parameters
+    ----------
+    arrays : mapping of str to array
+        Numbers, truth values or texts.
+    meta
+        What JSON can hold.
+
+    Raises
+    ------
+    StoreError
+        If an array is of another type, such as objects.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> arrays, meta = unpack(pack({"x": np.array([1.5, -0.0])}, {"why": "σ"}))
+    >>> arrays["x"], meta
+    (array([ 1.5, -0. ]), {'why': 'σ'})
+    """
+    entries, payloads = [], []
+    for name, value in arrays.items():
+        array = np.asarray(value)
+        kind = _type_of(array, name)
+        form, payload = _payload(array, kind)
+        entries.append([name, kind, list(array.shape), form])
+        payloads.append(payload)
+    header = json.dumps(
+        {"arrays": entries, "meta": meta}, ensure_ascii=False, allow_nan=False,
+        separators=(",", ":"),
+    ).encode()  # fmt: skip
+    return b"".join([_MAGIC, len(header).to_bytes(8, "little"), header, *payloads])
+
+
+def unpack(
+    content: bytes | memoryview, most: int = MOST_BYTES
+) -> tuple[dict[str, NDArray[Any]], Any]:
+    """The arrays and the JSON value in `content`, which may come from anywhere.
+
+    Parameters
+    ----------
+    content : bytes
+    most : int
+        Bytes that the arrays may unfold to.
+
+    Raises
+    ------
+    StoreError
+        If it is anything but the whole and exact output of `pack`, or too large.
+    """
+    view = memoryview(content)
+    start = len(_MAGIC) + 8
+    if bytes(view[: len(_MAGIC)]) != _MAGIC or len(view) < start:
+        raise StoreError("it is not a packet of arrays")
+    length = int.from_bytes(view[len(_MAGIC) : start], "little")
+    if length > len(view) - start:
+        raise StoreError("its header is cut short")
+    entries, meta = _header(bytes(view[start : start + length]))
+    place, left = start + length, most
+    arrays: dict[str, NDArray[Any]] = {}
+    for entry in entries:
+        name, dtype, shape, form = _entry(entry)
+        if name in arrays:
+            raise StoreError("it holds two arrays of one name")
+        size = math.prod(shape)
+        left -= size * dtype.itemsize
+        if left < 0:
+            raise StoreError(f"its arrays unfold to more than {most} bytes")
+        stored = (size if form == "raw" else 1) * dtype.itemsize
+        if stored > len(view) - place:
+            raise StoreError("it is cut short")
+        arrays[name] = _array(view[place : place + stored], dtype, shape, form)
+        place += stored
+    if place != len(view):
+        raise StoreError("it is too long")
+    return arrays, meta
+
+
+def _type_of(array: NDArray[Any], name: str) -> str:
+    if array.dtype.kind == "U":
+        return f"U{max(1, array.dtype.itemsize // 4)}"
+    known = _NAMES.get(array.dtype) or array.dtype.name
+    if known not in NUMBER_TYPES:
+        raise StoreError(
+            f"cannot keep {name}: arrays of {array.dtype} have no place in a run; a method may "
+            "return truth values, whole numbers, 32- or 64-bit floats and text"
+        )
+    return known
+
+
+def _dtype(kind: str) -> np.dtype[Any]:
+    return np.dtype(kind).newbyteorder("<")
+
+
+def _payload(array: NDArray[Any], kind: str) -> tuple[str, bytes]:
+    flat = np.ascontiguousarray(array, dtype=_dtype(kind)).ravel()
+    if flat.size >= _SHORT_FROM:
+        cells = flat.view(np.uint8).reshape(flat.size, -1)
+        if (cells == cells[0]).all():
+            return "same", cells[0].tobytes()
+        span = int(flat[-1]) - int(flat[0]) if kind == "int64" else -1
+        if span == flat.size - 1 and (np.diff(flat) == 1).all():
+            return "count", flat[:1].tobytes()
+    return "raw", flat.tobytes()
+
+
+def _header(raw: bytes) -> tuple[list[Any], Any]:
+    def refuse(constant: str) -> None:
+        raise ValueError(f"{constant} is no JSON number")
+
+    try:
+        header = json.loads(raw, parse_constant=refuse)
+    except (ValueError, RecursionError) as error:
+        raise StoreError(f"its header is not JSON: {error}") from None
+    if not isinstance(header, dict) or set(header) != {"arrays", "meta"}:
+        raise StoreError("its header lacks arrays or meta")
+    if not isinstance(header["arrays"], list):
+        raise StoreError("its header has no list of arrays")
+    return header["arrays"], header["meta"]
+
+
+def _entry(entry: Any) -> tuple[str, np.dtype[Any], tuple[int, ...], str]:
+    if not isinstance(entry, list) or len(entry) != 4:
+        raise StoreError("its header describes an array in another way")
+    name, kind, shape, form = entry
+    if not isinstance(name, str) or not isinstance(kind, str):
+        raise StoreError("its header has a name or type that is not text")
+    if kind not in NUMBER_TYPES and not _TEXT.fullmatch(kind):
+        raise StoreError(f"its header names a type that may not be: {kind[:20]!r}")
+    if not isinstance(shape, list) or len(shape) > _DIMENSIONS:
+        raise StoreError(f"its header gives an array more than {_DIMENSIONS} dimensions")
+    if not all(type(length) is int and 0 <= length < 1 << 62 for length in shape):
+        raise StoreError("its header gives an array a length that is not a whole number")
+    if form not in ("raw", "same", "count") or (form == "count" and kind != "int64"):
+        raise StoreError("its header gives an array a form that may not be")
+    if form != "raw" and 0 in shape:
+        raise StoreError("its header gives an array without elements an element")
+    return name, _dtype(kind), tuple(shape), form
+
+
+def _array(
+    raw: memoryview, dtype: np.dtype[Any], shape: tuple[int, ...], form: str
+) -> NDArray[Any]:
+    # A copy: aligned, in the machine's byte order, and free of the buffer.
+    found = np.frombuffer(raw, dtype=dtype).astype(dtype.newbyteorder("="))
+    if dtype.kind == "b" and found.view(np.uint8).max(initial=0) > 1:
+        raise StoreError("it holds truth values other than 0 and 1")
+    if dtype.kind == "U":
+        _check_text(found)
+    if form == "same":
+        return np.full(shape, found[0], dtype=found.dtype)
+    if form == "count":
+        size, first = math.prod(shape), int(found[0])
+        if not -(1 << 62) < first < 1 << 62:
+            raise StoreError("it counts beyond 64 bits")
+        return np.arange(first, first + size, dtype=np.int64).reshape(shape)
+    return found.reshape(shape)
+
+
+def _check_text(found: NDArray[Any]) -> None:
+    points = found.view(np.uint32)
+    if ((points > 0x10FFFF) | ((points >= 0xD800) & (points < 0xE000))).any():
+        raise StoreError("it holds text that is not Unicode")

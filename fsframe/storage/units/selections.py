@@ -1,0 +1,228 @@
+"""Selections as bytes and back, every bit kept; what workers send and checkpoints hold."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from fsframe.contracts.selection import PairWeights, Selection
+from fsframe.errors import StoreError
+from fsframe.storage.units.packing import pack, unpack
+from fsframe.storage.units.stacking import apart, cut, together
+
+__all__ = ["PARTS", "pack_selections", "reduced", "unpack_selections"]
+
+PARTS = frozenset({"scores", "weights", "pair_weights", "instance_weights", "model", "tables"})
+"""What a Selection holds besides the kept columns and the warnings, which always travel."""
+
+_ARRAYS = ("selected", "scores", "weights", "instance_weights", "features_in")
+_PAIRS = ("columns", "matrix", "i", "j", "weight", "diagonal")
+_FREE = ("model", "tables")
+# What the arrays of the kept columns are called when those of many selections are stored together.
+_SELECTED = ("joined/selected", "sizes/selected")
+# Selections that one part may hold under one head; a damaged file must not ask for more.
+_MOST_ALIKE = 1 << 20
+
+
+def reduced(selection: Selection, parts: Collection[str]) -> Selection:
+    """`selection` without the parts that nobody asked for; scores left out are all NaN.
+
+    >>> found = Selection(selected=[1], scores=[0.1, 0.9], tables={"cost": [3.0]})
+    >>> len(reduced(found, {"scores"}).tables), reduced(found, ()).scores
+    (0, array([nan, nan]))
+    """
+    changes: dict[str, Any] = {}
+    for name in PARTS - set(parts):
+        if name == "scores":
+            changes[name] = _no_scores(selection.scores.size)
+        elif name in _FREE:
+            if getattr(selection, name):
+                changes[name] = {}
+        elif getattr(selection, name) is not None:
+            changes[name] = None
+    left_out = frozenset(changes) & selection.carried
+    if left_out:
+        changes["carried"] = selection.carried - left_out
+    return attrs.evolve(selection, **changes) if changes else selection
+
+
+@lru_cache(maxsize=4)
+def _no_scores(n_features: int) -> NDArray[np.float64]:
+    """All NaN; one array for many Selections, so that it is soon seen to be the same in all."""
+    scores = np.full(n_features, np.nan)
+    scores.setflags(write=False)
+    return scores
+
+
+def pack_selections(selections: Sequence[Selection], meta: Any = None) -> bytes:
+    """Some Selections, and a JSON value beside them, as bytes.
+
+    Raises
+    ------
+    StoreError
+        If a table or a model holds an array that no run file could hold.
+
+    Examples
+    --------
+    >>> found = Selection(selected=[1], scores=[0.1, 0.9], warnings=["weak"])
+    >>> [copy], meta = unpack_selections(pack_selections([found]))
+    >>> copy.selected, copy.warnings
+    (array([1]), ('weak',))
+    """
+    several = 1 < len(selections) <= _MOST_ALIKE
+    if several and _alike_but_for_selected(selections):
+        first = selections[0]
+        rest = {f"every/{n}": array for n, array in _arrays(first).items() if n != "selected"}
+        arrays = together([{"selected": found.selected} for found in selections]) | rest
+        heads, one_head = [_head(first)], True
+    else:
+        arrays = together([_arrays(selection) for selection in selections])
+        heads = [_head(selection) for selection in selections]
+        one_head = several and all(head == heads[0] for head in heads)
+    if one_head:
+        return pack(arrays, {"selections": heads[:1], "times": len(selections), "meta": meta})
+    return pack(arrays, {"selections": heads, "meta": meta})
+
+
+def _head(selection: Selection) -> list[list[str]]:
+    return [list(selection.warnings), sorted(selection.carried)]
+
+
+def _alike_but_for_selected(selections: Sequence[Selection]) -> bool:
+    """Whether only the kept columns differ, as far as a quick look can tell.
+
+    Those are the results of thousands of resamples of which nothing else is wanted; the bytes are
+    those of a closer look.
+    """
+    one = selections[0]
+    return all(
+        found.scores is one.scores
+        and found.features_in is one.features_in
+        and found.weights is None
+        and found.pair_weights is None
+        and found.instance_weights is None
+        and found.warnings == one.warnings
+        and found.carried == one.carried
+        and not found.model
+        and not found.tables
+        for found in selections
+    )
+
+
+def unpack_selections(
+    content: bytes | memoryview, shape: tuple[int, int] | None = None
+) -> tuple[list[Selection], Any]:
+    """The Selections in `content`, which may come from anywhere, and the value beside them.
+
+    Parameters
+    ----------
+    content : bytes
+    shape : (n_features, n_samples), optional
+        Of the table they are about; a Selection that does not fit it is refused.
+
+    Raises
+    ------
+    StoreError
+        If the bytes are not those of `pack_selections`, or hold something unsound.
+    """
+    arrays, outer = unpack(content)
+    if not isinstance(outer, dict) or set(outer) - {"times"} != {"selections", "meta"}:
+        raise StoreError("it does not hold selections")
+    heads, times = outer["selections"], outer.get("times", 1)
+    if not isinstance(heads, list):
+        raise StoreError("it has no list of selections")
+    known = type(times) is int and 1 <= times <= _MOST_ALIKE
+    if not known or (times > 1 and len(heads) != 1):
+        raise StoreError("it does not say how many selections it holds")
+    found = _alike_unpacked(heads[0], arrays, times) if times > 1 else None
+    if found is None:
+        grouped = apart(arrays, len(heads) * times)
+        found = [_selection(h, g) for h, g in zip(heads * times, grouped, strict=True)]
+    for selection in found if shape is not None else ():
+        problems = selection.problems(*shape)  # type: ignore[misc]
+        if problems:
+            raise StoreError("it holds an unsound selection: " + "; ".join(problems))
+    return found, outer["meta"]
+
+
+def _alike_unpacked(
+    head: Any, arrays: dict[str, NDArray[Any]], times: int
+) -> list[Selection] | None:
+    """So many selections that differ in the kept columns at most: the rest is looked at once.
+
+    None where something else differs.
+    """
+    every = {name: array for name, array in arrays.items() if name not in _SELECTED}
+    if not all(name.startswith("every/") for name in every):
+        return None
+    if len(every) == len(arrays):
+        return [_selection(head, apart(every, 1)[0])] * times
+    if len(every) != len(arrays) - len(_SELECTED):
+        return None
+    if "every/selected" in every:
+        raise StoreError("it holds two lists of kept columns")
+    joined, sizes = _SELECTED
+    kept = cut(arrays[joined], arrays[sizes], times)
+    one = _selection(head, apart(every, 1)[0] | {"selected": kept[0]})
+    try:
+        return [one.with_selected(selected) for selected in kept]
+    except ValueError as error:
+        raise StoreError(f"it holds an unsound selection: {error}") from None
+
+
+def _arrays(selection: Selection) -> dict[str, NDArray[Any]]:
+    found = {name: getattr(selection, name) for name in _ARRAYS}
+    if selection.pair_weights is not None:
+        pairs = selection.pair_weights
+        found |= {f"pair_weights/{name}": getattr(pairs, name) for name in _PAIRS}
+    for group in _FREE:
+        members: Mapping[str, NDArray[Any]] = getattr(selection, group)
+        found |= {f"{group}/{name}": array for name, array in members.items()}
+    return {name: array for name, array in found.items() if array is not None}
+
+
+def _selection(head: Any, arrays: dict[str, NDArray[Any]]) -> Selection:
+    if not (isinstance(head, list) and len(head) == 2 and all(map(_is_texts, head))):
+        raise StoreError("its warnings are not lists of texts")
+    groups: dict[str, dict[str, NDArray[Any]]] = {"pair_weights": {}, "model": {}, "tables": {}}
+    plain: dict[str, NDArray[Any]] = {}
+    for name, array in arrays.items():
+        group, slash, inner = name.partition("/")
+        if slash and group in groups:
+            groups[group][inner] = array
+        elif name in _ARRAYS:
+            plain[name] = array
+        else:
+            raise StoreError(f"it holds a part that no selection has: {name[:40]!r}")
+    pairs = groups.pop("pair_weights")
+    if pairs:
+        _check_pairs(pairs)
+    try:
+        return Selection(
+            **plain,
+            **groups,
+            pair_weights=PairWeights(**pairs) if pairs else None,
+            warnings=tuple(head[0]),
+            carried=frozenset(head[1]),
+        )
+    except (TypeError, ValueError, IndexError) as error:
+        raise StoreError(f"it holds an unsound selection: {error}") from None
+
+
+def _check_pairs(pairs: Mapping[str, NDArray[Any]]) -> None:
+    if not set(pairs) <= set(_PAIRS):
+        raise StoreError("it holds pair weights of another form")
+    m = pairs["columns"].size if "columns" in pairs else 0
+    for name in ("i", "j"):
+        place = pairs.get(name)
+        if place is not None and place.size and not 0 <= place.min() <= place.max() < m:
+            raise StoreError(f"it holds pair weights whose {name} points outside {m} columns")
+
+
+def _is_texts(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(text, str) for text in value)

@@ -1,0 +1,273 @@
+"""Writing a run file: an image in memory, sealed, put in its place whole and read back first."""
+
+from __future__ import annotations
+
+import io
+import os
+from pathlib import Path
+from typing import Any
+
+import attrs
+import h5py
+import numpy as np
+from numpy.typing import NDArray
+
+from fsframe.errors import FsframeError, StoreError
+from fsframe.storage import spec
+from fsframe.storage.arrays import storable
+from fsframe.storage.atomic import check_destination, place_file
+from fsframe.storage.compare import first_difference
+from fsframe.storage.digest import json_text, result_digest, stage_digest, stage_items, stage_texts
+from fsframe.storage.read import load_run
+from fsframe.storage.records import RunRecord, StageRecord
+from fsframe.storage.seal import make_seal
+from fsframe.storage.spec import ENCODING_TYPE, SEAL_BYTES, TEXT_BYTES, Limits
+
+__all__ = ["run_image", "write_run"]
+
+_CHUNK_BYTES = 1 << 20
+_COMPRESS_FROM = 1 << 12
+
+
+def write_run(path: str | os.PathLike[str], record: RunRecord, *, overwrite: bool = False) -> Path:
+    """The path of the run file that now holds `record`.
+
+    Parameters
+    ----------
+    path : path
+        Where the file shall be.
+    record : RunRecord
+    overwrite : bool
+        Whether an existing file may be replaced.
+
+    Returns
+    -------
+    Path
+        Absolute.
+
+    Raises
+    ------
+    StoreError
+        If the file is in the way or cannot be written, if the record does not fit together, or if
+        the written file, read back from the disk, is not equal to the record.
+
+    Notes
+    -----
+    docs/file-format.md, section 6. Memory: the file's size twice, besides the record.
+    """
+    target = check_destination(path, overwrite=overwrite)
+    problems = record.problems()
+    if problems:
+        raise StoreError(f"cannot write {target}: {'; '.join(problems)}")
+    image = run_image(record)
+
+    def check(sibling: Path) -> None:
+        try:
+            difference = first_difference(record, load_run(sibling))
+        except StoreError as error:
+            raise StoreError(f"{target} was not written: read back, {error}") from error
+        if difference:
+            raise StoreError(f"{target} was not written: read back, it differs in {difference}")
+
+    return place_file(target, make_seal(image) + image, overwrite=overwrite, check=check)
+
+
+def run_image(record: RunRecord) -> bytes:
+    """The HDF5 part of a run file, as bytes that depend on the record alone.
+
+    Raises
+    ------
+    StoreError
+        If the record holds what the format has no place for.
+
+    Notes
+    -----
+    Readers take only so much from a small file (`Limits.memory`). Where arrays compress better than
+    that, such as a table of zeros, the smallest one that makes the difference stays uncompressed.
+    """
+    written = _Written()
+    image = _image(record, written)
+    missing = _bytes_missing(written, len(image))
+    if missing > 0:
+        written = _Written(plain=_left_plain(written, missing))
+        image = _image(record, written)
+    return image
+
+
+@attrs.define
+class _Written:
+    """What an image holds: the bytes of each array, what texts cost, and which are not packed."""
+
+    plain: frozenset[int] = frozenset()
+    sizes: list[int] = attrs.field(factory=list)
+    n_texts: int = 0
+
+
+def _bytes_missing(written: _Written, length: int) -> int:
+    """How much longer the image must be for readers to take its arrays."""
+    limits = Limits()
+    declared = sum(written.sizes) + TEXT_BYTES * written.n_texts
+    needed = -(-(declared - limits.free_bytes) // limits.total_expansion)
+    return needed - length
+
+
+def _left_plain(written: _Written, missing: int) -> frozenset[int]:
+    """Positions of arrays that together have at least `missing` bytes, few and small."""
+    order = sorted(range(len(written.sizes)), key=lambda k: written.sizes[k])
+    enough = [position for position in order if written.sizes[position] >= missing]
+    if enough:
+        return frozenset(enough[:1])
+    found: list[int] = []
+    for position in reversed(order):
+        found.append(position)
+        missing -= written.sizes[position]
+        if missing <= 0:
+            break
+    return frozenset(found)
+
+
+def _image(record: RunRecord, written: _Written) -> bytes:
+    memory = io.BytesIO()
+    access = h5py.h5p.create(h5py.h5p.FILE_ACCESS)
+    # The core driver's image of an open file has, before HDF5 2.0, a superblock whose checksum does
+    # not fit; closing a file in a byte buffer leaves it sound.
+    access.set_fileobj_driver(h5py.h5fd.fileobj_driver, memory)
+    access.set_fclose_degree(h5py.h5f.CLOSE_STRONG)
+    # The layout of HDF5 1.10 (2016): its metadata carry checksums, and small chunked datasets are a
+    # tenth of the size they have in older layouts.
+    access.set_libver_bounds(h5py.h5f.LIBVER_V110, h5py.h5f.LIBVER_V110)
+    creation = h5py.h5p.create(h5py.h5p.FILE_CREATE)
+    creation.set_userblock(SEAL_BYTES)
+    creation.set_obj_track_times(False)
+    handle = h5py.h5f.create(repr(memory).encode(), h5py.h5f.ACC_TRUNC, creation, access)
+    try:
+        _write_root(h5py.h5g.open(handle, b"/"), record, written)
+    except FsframeError:
+        raise
+    except (OSError, ValueError, TypeError, RuntimeError, OverflowError, UnicodeError) as error:
+        raise StoreError(f"cannot make a run file of this record: {error}") from error
+    finally:
+        handle.close()
+    return memory.getvalue()[SEAL_BYTES:]
+
+
+def _write_root(root: Any, record: RunRecord, written: _Written) -> None:
+    _data(root, record, written)
+    stages = _group(root, "stages")
+    for path, stage in zip(record.stage_paths(), record.stages, strict=True):
+        _stage(stages, path.rpartition("/")[2], stage, written)
+    result = _group(root, "result")
+    _array(result, "selected", record.selected, written)
+    _array(result, "scores", record.scores, written)
+    _attribute(result, "digest", result_digest(record.selected, record.scores))
+    _array(root, "warnings", record.warnings, written)
+    _array(root, "environment", (json_text(dict(record.environment), "the environment"),), written)
+    for name, value in (
+        ("encoding-type", ENCODING_TYPE),
+        ("encoding-version", spec.ENCODING_VERSION),
+        ("fsframe-version", record.fsframe_version),
+        ("chain", record.chain),
+        ("command", record.command),
+        ("created", record.created),
+        ("seed", "" if record.seed is None else str(record.seed)),
+        ("status", record.status),
+    ):
+        _attribute(root, name, value)
+
+
+def _data(root: Any, record: RunRecord, written: _Written) -> None:
+    data = record.data
+    group = _group(root, "data")
+    _array(group, "feature_names", data.feature_names, written)
+    _array(group, "class_names", data.class_names, written)
+    for name in ("name", "source", "sha256", "label", "task", "n_samples", "n_features"):
+        _attribute(group, name, getattr(data, name))
+
+
+def _stage(stages: Any, member: str, stage: StageRecord, written: _Written) -> None:
+    group = _group(stages, member)
+    inner: dict[str, Any] = {}
+    for path, value in sorted(stage_items(stage).items()):
+        folder, slash, name = path.partition("/")
+        if slash and folder not in inner:
+            inner[folder] = _group(group, folder)
+        _array(inner[folder] if slash else group, name if slash else path, value, written)
+    for name, text in stage_texts(stage).items():
+        _attribute(group, name, text)
+    _attribute(group, "provider-version", stage.provider_version)
+    _attribute(group, "seconds", float(stage.seconds))
+    _attribute(group, "digest", stage_digest(stage))
+
+
+def _group(parent: Any, name: str) -> Any:
+    creation = h5py.h5p.create(h5py.h5p.GROUP_CREATE)
+    creation.set_obj_track_times(False)
+    return h5py.h5g.create(parent, _member_name(name), gcpl=creation)
+
+
+def _member_name(name: str) -> bytes:
+    encoded = name.encode()
+    if not name or "/" in name or "\0" in name or name == "." or len(encoded) > Limits().name_bytes:
+        raise StoreError(
+            f"cannot store an array named {name[:50]!r}: names are 1 to {Limits().name_bytes} "
+            "bytes of UTF-8 without slash and NUL"
+        )
+    return encoded
+
+
+def _attribute(owner: Any, name: str, value: str | int | float) -> None:
+    if isinstance(value, str):
+        encoded = value.encode()
+        if len(encoded) > Limits().attribute_bytes or "\0" in value:
+            raise StoreError(
+                f"cannot store {name!r}: a text of {len(encoded)} bytes; "
+                f"{Limits().attribute_bytes} bytes without NUL characters may be"
+            )
+        array = np.array(encoded, dtype=f"S{max(1, len(encoded))}")
+    else:
+        array = np.array(value, dtype="<f8" if isinstance(value, float) else "<i8")
+    kind = _type(array.dtype)
+    scalar = h5py.h5s.create(h5py.h5s.SCALAR)
+    h5py.h5a.create(owner, name.encode(), kind, scalar).write(array, mtype=kind)
+
+
+def _array(parent: Any, name: str, value: Any, written: _Written) -> None:
+    array = storable(value, name)
+    space = h5py.h5s.create_simple(array.shape)
+    creation = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+    creation.set_obj_track_times(False)
+    if array.size:
+        creation.set_chunk(_chunks(array))
+        if array.nbytes >= _COMPRESS_FROM and len(written.sizes) not in written.plain:
+            creation.set_shuffle()
+            creation.set_deflate(1)
+        creation.set_fletcher32()
+    written.sizes.append(array.nbytes)
+    written.n_texts += array.size if array.dtype.kind == "S" else 0
+    kind = _type(array.dtype)
+    dataset = h5py.h5d.create(parent, _member_name(name), kind, space, creation)
+    if array.size:
+        dataset.write(h5py.h5s.ALL, h5py.h5s.ALL, array, mtype=kind)
+
+
+def _type(dtype: np.dtype[Any]) -> Any:
+    if dtype.kind == "S":
+        kind = h5py.h5t.C_S1.copy()
+        kind.set_size(dtype.itemsize)
+        kind.set_strpad(h5py.h5t.STR_NULLPAD)
+        kind.set_cset(h5py.h5t.CSET_UTF8)
+        return kind
+    return h5py.h5t.py_create(dtype, logical=True)
+
+
+def _chunks(array: NDArray[Any]) -> tuple[int, ...]:
+    """Chunks of whole rows, at most 1 MiB, so that the shape alone decides them."""
+    chunks = list(array.shape)
+    size = array.nbytes
+    for axis in range(array.ndim):
+        if size <= _CHUNK_BYTES:
+            break
+        rest = size // chunks[axis]
+        chunks[axis] = max(1, _CHUNK_BYTES // rest)
+        size = rest * chunks[axis]
+    return tuple(chunks)

@@ -1,0 +1,32 @@
+"""Tables from files: delimited text (also packed), NPZ and HDF5, with errors that say where.
+
+What is accepted and how it is understood is described in ``docs/data.md``.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from fsframe.tables.locate import find_table
+    from fsframe.tables.reduce import reduced_text, write_reduced
+    from fsframe.tables.table import Table, read_table
+    from fsframe.tables.to_dataset import read
+
+__all__ = ["Table", "find_table", "read", "read_table", "reduced_text", "write_reduced"]
+
+_HOMES = {
+    "Table": "table",
+    "find_table": "locate",
+    "read": "to_dataset",
+    "read_table": "table",
+    "reduced_text": "reduce",
+    "write_reduced": "reduce",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)

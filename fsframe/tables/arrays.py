@@ -1,0 +1,257 @@
+"""A Dataset from arrays that a file holds: features, label, names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from fsframe.contracts.dataset import Dataset
+from fsframe.errors import DataError
+from fsframe.tables.cells import Missing
+from fsframe.tables.features import FeatureReview, check_finite
+from fsframe.tables.locate import table_name
+from fsframe.tables.names import as_keys, check_names, column_word, find_column, find_columns
+from fsframe.tables.target import check_classes, label_values
+
+__all__ = ["LARGE", "ArrayTable", "dataset_from_arrays", "load_arrays"]
+
+LARGE = 2 * 1024**3
+"""Bytes as float64 above which the features of an HDF5 file stay on disk."""
+
+# Numbers in one block of a table on disk while it is checked: 32 MiB as float64.
+_BLOCK = 1 << 22
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class ArrayTable:
+    """What an NPZ or HDF5 file holds, before it is checked as a table.
+
+    Parameters
+    ----------
+    path : Path
+    X : (n_samples, n_features) numbers, or Hdf5Columns
+    y : (n_samples,) numbers or str, optional
+        None if the file has none.
+    names : tuple of str, optional
+        None if the file has none.
+    label_name : str
+        What the label array is called.
+    """
+
+    path: Path
+    X: Any = attrs.field(repr=False)
+    y: NDArray[Any] | None = attrs.field(repr=False)
+    names: tuple[str, ...] | None = attrs.field(repr=False)
+    label_name: str
+
+
+def load_arrays(
+    path: Path,
+    kind: str,
+    *,
+    x: str,
+    y: str,
+    names: str,
+    in_memory: bool | None = True,
+    na: Sequence[str] = (),
+) -> ArrayTable:
+    """The arrays of an NPZ (``kind="npz"``) or HDF5 (``kind="hdf5"``) file.
+
+    With `in_memory` false the features of an HDF5 file stay there; None leaves them there if they
+    would take more than `LARGE` bytes as float64. Values equal to one of `na` become NaN.
+
+    Raises
+    ------
+    DataError
+        If the file is damaged, lacks the features, or holds what is not read: Python objects,
+        data kept in other files.
+    """
+    if kind == "npz":
+        from fsframe.tables.npz import NpzArrays as Arrays
+    else:
+        from fsframe.tables.hdf5 import Hdf5Arrays as Arrays  # type: ignore[assignment]
+    with Arrays(path) as file:
+        X = _left_on_disk(file, path, x, in_memory) if kind == "hdf5" else None
+        if X is None:
+            X = file.array(x)
+        if X is None:
+            raise DataError(
+                f"{path} has no features {x!r}; it holds {file.listing()}: say which (x=…, --x)"
+            )
+        if len(X.shape) != 2 or X.dtype.kind not in "fiub" or 0 in X.shape:
+            raise DataError(
+                f"{path}: features {x!r} must be a table of numbers, samples × features, not "
+                f"{X.dtype} of shape {X.shape}"
+            )
+        labels, texts = file.array(y), file.array(names)
+    codes = Missing(tuple(na)).numbers
+    if codes:
+        X = without_codes(X, codes)
+    given = None if texts is None else _names(texts, names, X.shape[1], path)
+    if labels is not None:
+        labels = _label(labels, y, X.shape, path)
+    return ArrayTable(
+        path=path, X=X, y=labels, names=given, label_name=y.strip("/").rpartition("/")[2]
+    )
+
+
+def without_codes(X: Any, codes: Sequence[float]) -> Any:
+    """The features with NaN where they hold one of the codes of a missing value."""
+    if not isinstance(X, np.ndarray):
+        return X.with_codes(tuple(codes))
+    coded = np.isin(X, codes)
+    return np.where(coded, np.nan, X) if coded.any() else X
+
+
+def _left_on_disk(file: Any, path: Path, name: str, in_memory: bool | None) -> Any:
+    form = None if in_memory else file.form(name)
+    if form is None or len(form[0]) != 2 or form[1].kind not in "fiub" or 0 in form[0]:
+        return None
+    if in_memory is None and 8 * form[0][0] * form[0][1] <= LARGE:
+        return None
+    from fsframe.tables.columns import Hdf5Columns
+
+    return Hdf5Columns.of(path, name, *form)
+
+
+def _names(array: NDArray[Any], where: str, n_features: int, path: Path) -> tuple[str, ...]:
+    if array.ndim != 1 or len(array) != n_features:
+        raise DataError(
+            f"{path}: names {where!r} have shape {array.shape}, but there are {n_features} features"
+        )
+    return tuple(str(name).strip() for name in array.tolist())
+
+
+def _label(array: NDArray[Any], where: str, shape: tuple[int, ...], path: Path) -> NDArray[Any]:
+    if array.ndim == 2 and 1 in array.shape:
+        array = array.ravel()
+    if array.shape != shape[:1]:
+        hint = ""
+        if array.shape == shape[1:]:
+            hint = "; the features look transposed: fsframe wants samples × features"
+        raise DataError(
+            f"{path}: label {where!r} has shape {array.shape}, the features {shape[0]} rows{hint}"
+        )
+    if array.dtype.kind not in "fiubUO":
+        raise DataError(f"{path}: label {where!r} holds {array.dtype}, neither numbers nor text")
+    return array
+
+
+def dataset_from_arrays(
+    table: ArrayTable,
+    label: str | int | None,
+    drop: tuple[str | int, ...],
+    categorical: Any,
+    task: str | None,
+) -> Dataset:
+    """The Dataset of arrays; `label` may name a feature in place of the label array.
+
+    Raises
+    ------
+    DataError
+        If the content cannot be used; the message names row and column, from 1.
+    """
+    path, p = table.path, table.X.shape[1]
+    names = table.names or tuple(f"f{k + 1}" for k in range(p))
+    dropped = set(find_columns(names, p, drop, f"{path}, column to drop"))
+    place = None
+    if label is not None and label != table.label_name:
+        place = find_column(names, p, label, f"{path}, label")
+    if place in dropped:
+        raise DataError(f"{path}: {column_word(place or 0, names[place or 0])} is the label")
+    if place is None and table.y is None:
+        raise DataError(
+            f"{path} has no label {table.label_name!r}; say where it is (y=…, --y), or which "
+            f"column of the "
+            "features it is (label=…, --label)"
+        )
+    columns = [column for column in range(p) if column not in dropped and column != place]
+    if not columns:
+        raise DataError(f"{path} has no feature left beside the label")
+    label_name = table.label_name if place is None else names[place]
+    if table.names:
+        check_names(names, columns, path)
+    check_names([label_name], [0], path)
+    raw = table.y if place is None else _columns_of(table.X, place, place + 1)[:, 0]
+    assert raw is not None
+    labels, kind = label_values(
+        _texts(raw), lambda row: f"{path}, label {label_name!r}, row {row + 1}", task
+    )
+    warnings = check_classes(labels, label_name, lambda row: f"row {row + 1}", kind, path)
+    kept = tuple(names[column] for column in columns)
+    X: Any = table.X
+    if isinstance(X, np.ndarray):
+        X = X if len(columns) == p else X[:, columns]
+        small = X.dtype in (np.uint8, np.int8)
+        X = np.ascontiguousarray(X, dtype=None if small else np.float64)
+    elif len(columns) < p:
+        X = X.take(np.array(columns))
+    warnings += _checked(X, kept, columns, path)
+    return Dataset.from_arrays(
+        X,
+        labels,
+        kept,
+        categorical=_mask(names, columns, categorical, path),
+        name=table_name(path),
+        label_name=label_name,
+        task=kind,
+        warnings=tuple(warnings),
+    )
+
+
+def _columns_of(X: Any, start: int, stop: int) -> NDArray[Any]:
+    return X[:, start:stop] if isinstance(X, np.ndarray) else X.read(start, stop)
+
+
+def _checked(X: Any, names: tuple[str, ...], columns: list[int], path: Path) -> list[str]:
+    """Warnings about features that are finite, in blocks where they are on disk."""
+    n_samples, n_features = X.shape
+    whole = isinstance(X, np.ndarray) and X.dtype == np.float64
+    width = n_features if whole else max(1, _BLOCK // n_samples)
+    about = FeatureReview()
+
+    def place_in(start: int) -> Callable[[int, int], str]:
+        def where(row: int, column: int) -> str:
+            word = column_word(columns[start + column], names[start + column])
+            return f"{path}, row {row + 1}, {word}"
+
+        return where
+
+    for start in range(0, n_features, width):
+        stop = min(start + width, n_features)
+        block = np.asarray(_columns_of(X, start, stop), dtype=np.float64)
+        check_finite(block, place_in(start))
+        about.add(block, names[start:stop])
+    return about.warnings()
+
+
+def _texts(labels: NDArray[Any]) -> list[str]:
+    """Labels as the text a table would hold: whole numbers without a point."""
+    if labels.dtype.kind in "UO":
+        return [text.strip() for text in labels.tolist()]
+    if labels.dtype.kind == "b":
+        return [str(int(value)) for value in labels.tolist()]
+    return [repr(value) if value == value else "NaN" for value in labels.tolist()]
+
+
+def _mask(
+    names: tuple[str, ...], columns: list[int], categorical: Any, path: Path
+) -> NDArray[np.bool_]:
+    mask = np.zeros(len(columns), dtype=bool)
+    if isinstance(categorical, bool) or categorical is None:
+        mask[:] = bool(categorical)
+        return mask
+    what = f"{path}, categorical column"
+    position = {column: place for place, column in enumerate(columns)}
+    found = find_columns(names, len(names), as_keys(categorical), what)
+    wrong = [column for column in found if column not in position]
+    if wrong:
+        listing = ", ".join(column_word(column, names[column]) for column in wrong)
+        raise DataError(f"{what}: {listing} is not a feature")
+    mask[[position[column] for column in found]] = True
+    return mask

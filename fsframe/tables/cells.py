@@ -1,0 +1,405 @@
+"""The cells of a delimited text: cut and turned into numbers by polars, block by block.
+
+A block is some megabytes of whole records. Where its cells end is known from its bytes: every
+delimiter and line end outside quotes. All cells of a block become one column of text, the text
+becomes numbers, and only what is then no finite number is looked at one by one. So a table of any
+width costs the same for each cell, and memory beside the numbers is that of a block.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from fsframe.errors import DataError
+from fsframe.tables.digits import single_digits
+from fsframe.tables.fields import unquote
+from fsframe.tables.numbers import is_missing, is_number
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["BadColumn", "CellText", "Missing", "RaggedLine", "Taken"]
+
+BLOCK = 1 << 20
+"""Bytes of text in a block."""
+
+_NEWLINE, _QUOTE = 10, 34
+
+
+class RaggedLine(Exception):
+    """A record with another number of fields, or a blank line: its row, its fields, its bytes."""
+
+    def __init__(self, row: int, found: int, record: bytes) -> None:
+        super().__init__(row)
+        self.row, self.found, self.record = row, found, record
+
+
+@attrs.define
+class BadColumn:
+    """A column with cells that are neither numbers nor missing: the first, and how many."""
+
+    column: int
+    row: int
+    text: str
+    count: int
+
+
+@attrs.frozen
+class Missing:
+    """What counts as missing beside the usual spellings.
+
+    Parameters
+    ----------
+    codes : tuple of str
+        Such as ``"-999"``; a number also where it is spelled otherwise (``-999.0``).
+    """
+
+    codes: tuple[str, ...] = ()
+
+    def __call__(self, text: str) -> bool:
+        if is_missing(text) or text in self.codes:
+            return True
+        return bool(self.codes) and is_number(text) and float(text) in self.numbers
+
+    @property
+    def numbers(self) -> tuple[float, ...]:
+        """The codes that are numbers."""
+        return tuple(float(code) for code in self.codes if is_number(code))
+
+
+@attrs.define
+class Taken:
+    """Columns taken from a text.
+
+    Parameters
+    ----------
+    X : (n_rows, n_columns) float64
+        NaN where missing, and where `bad`.
+    texts : dict of column to list of str
+        Quotes and outer blanks off.
+    bad : dict of column to BadColumn
+    coded : int
+        Cells that held a code for a missing value.
+    """
+
+    X: NDArray[np.float64]
+    texts: dict[int, list[str]]
+    bad: dict[int, BadColumn] = attrs.field(factory=dict)
+    coded: int = 0
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class CellText:
+    """Records between `start` and the end of a text.
+
+    Parameters
+    ----------
+    raw : bytes
+        UTF-8, lines ended by a line feed, quotes in pairs.
+    start : int
+        Where the first record begins.
+    sign : int
+        The delimiter, one byte.
+    n_fields : int
+    decimal : str
+        ``"."`` or ``","``.
+    free : int
+        A byte that the text does not hold.
+    quoted : bool
+        Whether the text holds quotes.
+    """
+
+    raw: bytes = attrs.field(repr=False)
+    start: int
+    sign: int
+    n_fields: int
+    decimal: str
+    free: int
+    quoted: bool
+
+    def count(self) -> int:
+        """The number of records; their lengths are checked where that costs nothing more.
+
+        Raises
+        ------
+        RaggedLine
+            At the first record of another length, if the text holds quotes.
+        """
+        if not self.quoted:
+            lines = self.raw.count(b"\n", self.start)
+            return lines + (not self.raw.endswith(b"\n"))
+        return self.check()
+
+    def check(self) -> int:
+        """The number of records, all of the same length.
+
+        Raises
+        ------
+        RaggedLine
+            At the first that is not.
+        """
+        row = 0
+        for block in self._blocks():
+            row += len(self._ends(block, row)) // self.n_fields
+        return row
+
+    def line_of(self, row: int) -> int:
+        """How many line feeds stand between `start` and the beginning of that record."""
+        lines = 0
+        for block in self._blocks():
+            values = np.frombuffer(block, dtype=np.uint8)
+            breaks = np.flatnonzero((values == _NEWLINE) & ~_quoted(values))
+            if row < len(breaks):
+                return lines + (block.count(b"\n", 0, int(breaks[row - 1]) + 1) if row else 0)
+            row -= len(breaks)
+            lines += block.count(b"\n")
+        return lines
+
+    def spelled(self, columns: Sequence[int]) -> Iterator[list[str]]:
+        """The cells of some columns as spelled, quotes and blanks included, row by row."""
+        row = 0
+        for block in self._blocks():
+            cells, ends = self._cells(block, row)
+            row += len(ends) // self.n_fields
+            lists = [
+                cells.gather_every(self.n_fields, column).fill_null("").to_list()
+                for column in columns
+            ]
+            yield from map(list, zip(*lists, strict=True))
+
+    def texts(self, column: int) -> Iterator[list[str]]:
+        """What the cells of a column mean, block by block."""
+        row = 0
+        for block in self._blocks():
+            cells, ends = self._cells(block, row)
+            row += len(ends) // self.n_fields
+            yield self._meant(cells, column)
+
+    def take(
+        self,
+        columns: Sequence[int],
+        texts: Sequence[int],
+        n_rows: int,
+        missing: Missing,
+        watch: Callable[[int, list[str], int], None] = lambda column, texts, row: None,
+    ) -> Taken:
+        """Some columns as numbers and others as text, in one pass.
+
+        Parameters
+        ----------
+        columns, texts : sequence of int
+            Ascending.
+        n_rows : int
+            As `count` says.
+        missing : Missing
+        watch : callable
+            Sees each text column block by block, with the first row; may raise to stop early.
+
+        Raises
+        ------
+        RaggedLine
+            At the first record of another length.
+        """
+        n = self.n_fields
+        taken = Taken(np.empty((n_rows, len(columns))), {column: [] for column in texts})
+        together = bool(len(columns)) and columns[-1] - columns[0] + 1 == len(columns)
+        where: Any = slice(columns[0], columns[-1] + 1) if together else np.asarray(columns, int)
+        row, digits = 0, True
+        codes = [code for code in missing.numbers if np.isfinite(code)]
+        for block in self._blocks():
+            if digits and not self.quoted:
+                found = single_digits(block, self.sign, n, columns, texts)
+                digits = found is not None
+                if found is not None:
+                    rows = slice(row, row + len(found[0]))
+                    taken.X[rows] = found[0]
+                    if texts:
+                        taken.texts[texts[0]] += found[1]
+                        watch(texts[0], found[1], row)
+                    row = rows.stop
+                    taken.coded += _uncode(taken.X[rows], codes)
+                    continue
+            cells, ends = self._cells(block, row)
+            rows = slice(row, row + len(ends) // n)
+            for column in texts:
+                meant = self._meant(cells, column)
+                taken.texts[column] += meant
+                watch(column, meant, row)
+            if len(columns):
+                values = self._values(cells, block).reshape(-1, n)[:, where]
+                self._odd_cells(values, cells, columns, row, missing, taken)
+                taken.coded += _uncode(values, codes)
+                taken.X[rows] = values
+            row = rows.stop
+        return taken
+
+    def _blocks(self) -> Iterator[bytes]:
+        raw, start, size = self.raw, self.start, len(self.raw)
+        while start < size:
+            stop = raw.rfind(b"\n", start, start + BLOCK) + 1
+            if not stop:
+                stop = raw.find(b"\n", start + BLOCK - 1) + 1 or size
+            inside = raw.count(b'"', start, stop) % 2 if self.quoted else 0
+            while inside:
+                # The block ends within quotes: go on to a line end behind the next one.
+                quote = raw.find(b'"', stop)
+                behind = (raw.find(b"\n", quote) + 1 or size) if quote >= 0 else size
+                inside = (inside + raw.count(b'"', stop, behind)) % 2 if behind < size else 0
+                stop = behind
+            block = raw[start:stop]
+            yield block if block.endswith(b"\n") else block + b"\n"
+            start = stop
+
+    def _ends(self, block: bytes, row: int) -> NDArray[np.intp]:
+        """Where the cells of a block end."""
+        values = np.frombuffer(block, dtype=np.uint8)
+        breaks = (values == self.sign) | (values == _NEWLINE)
+        if self.quoted:
+            breaks &= ~_quoted(values)
+        ends = np.flatnonzero(breaks)
+        is_line = values[ends] == _NEWLINE
+        n = self.n_fields
+        last = is_line[n - 1 :: n]
+        even = len(ends) == n * len(last) == n * np.count_nonzero(is_line) and last.all()
+        if not even or n == 1:
+            self._find_ragged(block, ends, np.flatnonzero(is_line), row)
+        return ends
+
+    def _find_ragged(
+        self, block: bytes, ends: NDArray[np.intp], lines: NDArray[np.intp], row: int
+    ) -> None:
+        counts = np.diff(lines, prepend=-1)
+        begins = np.concatenate([[0], ends[lines][:-1] + 1])
+        wrong = counts != self.n_fields
+        if self.n_fields == 1:
+            wrong |= ends[lines] - begins < BLANK_LOOKED_AT
+        for place in np.flatnonzero(wrong).tolist():
+            record = block[int(begins[place]) : int(ends[lines[place]])]
+            if counts[place] != self.n_fields or not record.strip(b" "):
+                raise RaggedLine(row + place, int(counts[place]), record)
+
+    def _cells(self, block: bytes, row: int) -> tuple[pl.Series, NDArray[np.intp]]:
+        """All cells of a block, one after the other, as spelled; null where empty."""
+        import polars
+
+        ends = self._ends(block, row)
+        # A first cell of our own: polars would take a byte order mark, or a blank line, off.
+        image = bytearray(b"x\n")
+        image += block
+        view = np.frombuffer(image, dtype=np.uint8)
+        view[1] = self.free
+        view[ends + 2] = self.free
+        # No cell holds a NUL, so that this separator separates nothing.
+        table = polars.read_csv(
+            bytes(image),
+            has_header=False,
+            schema={"cell": polars.String},
+            separator="\0",
+            quote_char=None,
+            eol_char=chr(self.free),
+        )
+        cells = table.to_series().slice(1)
+        assert len(cells) == len(ends), (len(cells), len(ends))
+        return cells, ends
+
+    def _meant(self, cells: pl.Series, column: int) -> list[str]:
+        found = cells.gather_every(self.n_fields, column).fill_null("").to_list()
+        return [unquote(text) if '"' in text else text.strip() for text in found]
+
+    def _values(self, cells: pl.Series, block: bytes) -> NDArray[np.float64]:
+        import polars
+
+        plain = cells
+        if b" " in block or b"\t" in block:
+            plain = plain.str.strip_chars(" \t")
+        if b'"' in block:
+            plain = plain.str.strip_prefix('"').str.strip_suffix('"').str.strip_chars(" \t")
+        if self.decimal == ",":
+            plain = plain.str.replace_all(".", "x", literal=True)
+            plain = plain.str.replace(",", ".", literal=True)
+        values = plain.cast(polars.Float64, strict=False).to_numpy()
+        return values if values.flags.writeable else values.copy()
+
+    def _odd_cells(
+        self,
+        values: NDArray[np.float64],
+        cells: pl.Series,
+        columns: Sequence[int],
+        row: int,
+        missing: Missing,
+        taken: Taken,
+    ) -> None:
+        """Put into `values` what cells mean that are no finite numbers at first sight."""
+        odd = np.flatnonzero(~np.isfinite(values))
+        if not len(odd):
+            return
+        rows, places = np.divmod(odd, len(columns))
+        texts = cells.gather(rows * self.n_fields + np.asarray(columns)[places])
+        different = [text for text in texts.unique().to_list() if text is not None]
+        meaning = {text: self._number(unquote(text), missing) for text in different}
+        numbers = {text: value for text, value in meaning.items() if value is not None}
+        special = [text for text, value in meaning.items() if value is None or value == value]
+        values.flat[odd] = np.nan
+        if not special:
+            return
+        at = np.flatnonzero(texts.is_in(special).fill_null(False).to_numpy())
+        found = texts.gather(at).to_list()
+        wrong = []
+        for place, text in zip(at.tolist(), found, strict=True):
+            if text in numbers:
+                values.flat[odd[place]] = numbers[text]
+            else:
+                wrong.append(place)
+        for place in wrong:
+            column = columns[int(places[place])]
+            if column in taken.bad:
+                taken.bad[column].count += 1
+            else:
+                meant = unquote(texts[place])
+                taken.bad[column] = BadColumn(column, row + int(rows[place]), meant, 1)
+
+    def _number(self, text: str, missing: Missing) -> float | None:
+        """What a cell means: NaN if missing, None if neither that nor a number."""
+        if missing(text):
+            return float("nan")
+        if self.decimal == ",":
+            text = text.replace(".", "x").replace(",", ".", 1)
+        return float(text) if is_number(text) else None
+
+
+BLANK_LOOKED_AT = 4096
+"""A line of one column that is shorter is looked at: it may be blank."""
+
+
+def _quoted(values: NDArray[np.uint8]) -> NDArray[np.bool_]:
+    """Which bytes stand within quotes; a quote inside a quoted field is doubled."""
+    inside: NDArray[np.bool_] = np.bitwise_xor.accumulate(values == _QUOTE)
+    return inside
+
+
+def _uncode(values: NDArray[np.float64], codes: Sequence[float]) -> int:
+    """How many of the `values` were codes; they become NaN."""
+    if not codes:
+        return 0
+    coded = np.isin(values, codes)
+    values[coded] = np.nan
+    return int(np.count_nonzero(coded))
+
+
+def free_byte(raw: bytes, path: object) -> int:
+    """A control character that a text does not hold.
+
+    Raises
+    ------
+    DataError
+        If it holds them all.
+    """
+    for byte in (0x1F, 0x1E, 0x1D, 0x1C, *range(1, 9), *range(14, 0x1C)):
+        if byte not in raw:
+            return byte
+    raise DataError(f"{path} holds every control character; this is not a table in text")

@@ -1,0 +1,160 @@
+"""Arrays of an HDF5 file, read from this file only: no links to others, no external storage."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import h5py
+import numpy as np
+from numpy.typing import NDArray
+
+from fsframe.errors import DataError
+from fsframe.tables.bounds import check_size, shown
+
+__all__ = ["Hdf5Arrays"]
+
+# Those that come with HDF5 and h5py: deflate, shuffle, fletcher32, szip, nbit, scaleoffset, lzf.
+# A file can name any other, and HDF5 would look for a library of that name and run it.
+_FILTERS = frozenset({1, 2, 3, 4, 5, 6, 32000})
+
+# Deflate packs no more than about a thousand to one.
+_RATIO = 1100
+_FREE = 1 << 30
+
+
+class Hdf5Arrays:
+    """An HDF5 file as named arrays.
+
+    Parameters
+    ----------
+    path : Path
+
+    Raises
+    ------
+    DataError
+        If it is no HDF5 file, or is damaged.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        try:
+            self._file = h5py.File(path, "r")
+        except OSError as error:
+            if not h5py.is_hdf5(path):
+                raise DataError(
+                    f"{path} is not an HDF5 file, or its beginning is damaged"
+                ) from None
+            raise DataError(
+                f"{path} is an HDF5 file that is damaged, or in use by a writer: {error}"
+            ) from None
+
+    def __enter__(self) -> Hdf5Arrays:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._file.close()
+
+    def listing(self) -> str:
+        """The members of the root group, for messages."""
+        names = sorted(self._file)
+        shown = ", ".join(f"/{name}" for name in names[:10]) or "nothing"
+        if "encoding-type" in self._file.attrs and "stages" in names:
+            return f"{shown} (a run file of fsframe, not a table)"
+        return shown
+
+    def array(self, name: str) -> NDArray[Any] | None:
+        """The dataset of that path, text as str; None if absent.
+
+        Raises
+        ------
+        DataError
+            If it is a link, keeps its values in another file, is neither numbers nor text, or
+            cannot be read.
+        """
+        try:
+            dataset = self._dataset(name)
+            return None if dataset is None else self._values(dataset, name)
+        except (OSError, RuntimeError, KeyError, ValueError, TypeError, MemoryError) as error:
+            raise DataError(f"{self._path}: {name!r} cannot be read: {error}") from None
+
+    def form(self, name: str) -> tuple[tuple[int, ...], np.dtype[Any]] | None:
+        """Shape and dtype of the dataset of that path, without reading it; None if absent."""
+        try:
+            dataset = self._dataset(name)
+            return None if dataset is None else (dataset.shape, dataset.dtype)
+        except (OSError, RuntimeError, KeyError, ValueError, TypeError) as error:
+            raise DataError(f"{self._path}: {name!r} cannot be read: {error}") from None
+
+    def span(self, name: str, start: int, stop: int) -> NDArray[Any]:
+        """Columns ``start … stop-1`` of the dataset of that path, as stored."""
+        try:
+            dataset = self._dataset(name)
+            if dataset is None:
+                raise DataError(f"{self._path} has no {name!r} any more")
+            return np.asarray(dataset[:, start:stop])
+        except (OSError, RuntimeError, KeyError, ValueError, TypeError, MemoryError) as error:
+            raise DataError(f"{self._path}: {name!r} cannot be read: {error}") from None
+
+    def _dataset(self, name: str) -> h5py.Dataset | None:
+        node: Any = self._file
+        for part in name.strip("/").split("/"):
+            if not isinstance(node, h5py.Group) or part not in node.keys():  # noqa: SIM118
+                return None
+            if not isinstance(node.get(part, getlink=True), h5py.HardLink):
+                raise DataError(
+                    f"{self._path}: {name!r} is a link to elsewhere, which fsframe does not "
+                    "follow; copy the data into the file"
+                )
+            node = node[part]
+        if not isinstance(node, h5py.Dataset):
+            raise DataError(f"{self._path}: {name!r} is a group, not an array")
+        if node.external or node.is_virtual:
+            raise DataError(
+                f"{self._path}: {name!r} keeps its values in other files, which fsframe does not "
+                "open; copy the data into the file"
+            )
+        self._check_form(node, name)
+        return node
+
+    def _check_form(self, node: h5py.Dataset, name: str) -> None:
+        """Refuse what holds nothing, runs foreign code, or declares far more than it holds."""
+        if node.shape is None:
+            raise DataError(f"{self._path}: {name!r} is empty: it has no shape (a null dataspace)")
+        plist = node.id.get_create_plist()
+        filters = [plist.get_filter(place) for place in range(plist.get_nfilters())]
+        foreign = [found for found in filters if found[0] not in _FILTERS]
+        if foreign:
+            word = foreign[0][3].decode(errors="replace") or f"number {foreign[0][0]}"
+            raise DataError(
+                f"{self._path}: {name!r} is packed by the HDF5 filter {word!r}, which fsframe does "
+                "not load; write it with gzip, lzf or no compression (h5repack -f GZIP=4)"
+            )
+        declared = node.dtype.itemsize * math.prod(node.shape)
+        stored = node.id.get_storage_size()
+        if declared > max(_FREE, _RATIO * stored):
+            raise DataError(
+                f"{self._path}: {name!r} of shape {node.shape} declares {shown(declared)} and "
+                f"stores {shown(stored)}; it is damaged, or was never filled"
+            )
+
+    def _values(self, dataset: h5py.Dataset, name: str) -> NDArray[Any]:
+        if h5py.check_string_dtype(dataset.dtype) is not None:
+            # As objects: in an array of text each takes the room of the longest.
+            return np.asarray(dataset.asstr()[()], dtype=object)
+        if dataset.dtype.kind not in "fiub":
+            raise DataError(
+                f"{self._path}: {name!r} holds {dataset.dtype}, neither numbers nor text"
+            )
+        if len(dataset.shape) == 2:
+            check_size(
+                8 * math.prod(dataset.shape), f"{self._path}: {name!r} of shape {dataset.shape}"
+            )
+        return np.asarray(dataset[()])

@@ -1,0 +1,150 @@
+"""Which file is meant, and of which kind it is: its content decides, not its name."""
+
+from __future__ import annotations
+
+import os
+import stat
+import zipfile
+from pathlib import Path
+
+from fsframe.errors import DataError
+from fsframe.suggest import did_you_mean
+from fsframe.tables.reader import reader_of
+from fsframe.tables.text_file import STANDARD_INPUT, load_bytes
+
+__all__ = ["ENDINGS", "file_kind", "find_table", "table_name"]
+
+_TEXT = (".csv", ".tsv", ".tab", ".txt")
+_PACKED = (".gz", ".bz2", ".xz", ".zip")
+ENDINGS = (
+    *_TEXT,
+    ".npz",
+    ".h5",
+    ".hdf5",
+    *(f"{ending}{packed}" for packed in _PACKED for ending in _TEXT),
+)
+"""Endings that a file is looked for with, and that do not belong to the name of a table."""
+
+# Those of the bundled readers belong to no name either.
+_OTHERS = (".parquet", ".feather", ".arrow", ".xlsx", ".arff")
+
+
+def find_table(path: str | os.PathLike[str]) -> Path:
+    """The file that `path` means; where there is none, the one known file of that name.
+
+    Parameters
+    ----------
+    path : path
+        Such as ``"examples/parkinsons.csv"`` or ``"examples/parkinsons"``; ``"-"`` is standard
+        input.
+
+    Raises
+    ------
+    DataError
+        If there is no such file, or several are meant.
+    """
+    given = Path(path)
+    if given == STANDARD_INPUT:
+        return given
+    try:
+        if given.is_file():
+            return given
+        found = [given.with_name(given.name + ending) for ending in ENDINGS if given.name]
+        found = [candidate for candidate in found if candidate.is_file()]
+    except ValueError as error:
+        raise DataError(f"cannot look for {str(path)[:200]!r}: {error}") from None
+    if len(found) == 1:
+        return found[0]
+    if found:
+        names = ", ".join(candidate.name for candidate in found)
+        raise DataError(f"{given} may mean several files: {names}; name one with its ending")
+    if given.is_dir():
+        raise DataError(f"{given} is a folder; name a table in it{_tables_in(given)}")
+    if given.exists():
+        if stat.S_ISFIFO(given.stat().st_mode):
+            raise DataError(f"{given} is a pipe; give it as standard input: on - < {given}")
+        raise DataError(f"{given} is not a file that can be read as a table")
+    raise DataError(_missing(given))
+
+
+def file_kind(path: Path) -> str:
+    """``"text"``, ``"npz"``, ``"hdf5"`` or the name of a plugin's reader, by the file's content.
+
+    Raises
+    ------
+    DataError
+        If it cannot be read.
+    """
+    head = _head(path)
+    if head.startswith(b"\x89HDF\r\n\x1a\n"):
+        return "hdf5"
+    if head.startswith((b"PK\x03\x04", b"PK\x05\x06")) and _holds_arrays(path):
+        return "npz"
+    if path != STANDARD_INPUT and (name := reader_of(path, head)):
+        return name
+    # An empty or damaged file is what its name says, for the message.
+    ending = _ending(path)
+    if ending in (".h5", ".hdf5"):
+        return "hdf5"
+    return "npz" if ending == ".npz" else "text"
+
+
+def table_name(path: Path) -> str:
+    """The file's name without its known ending.
+
+    >>> table_name(Path("data/wave.csv.gz")), table_name(Path("a.b.h5")), table_name(Path("-"))
+    ('wave', 'a.b', 'stdin')
+    """
+    if path == STANDARD_INPUT:
+        return "stdin"
+    return path.name[: len(path.name) - len(_ending(path))]
+
+
+def _head(path: Path) -> bytes:
+    if path == STANDARD_INPUT:
+        return load_bytes(path)[:8]
+    try:
+        with path.open("rb") as file:
+            return file.read(8)
+    except OSError as error:
+        raise DataError(f"cannot read {path}: {error.strerror or error}") from error
+
+
+def _holds_arrays(path: Path) -> bool:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return any(name.endswith(".npy") for name in archive.namelist())
+    except (OSError, zipfile.BadZipFile, ValueError, NotImplementedError, RuntimeError):
+        return False
+
+
+def _ending(path: Path) -> str:
+    name = path.name.lower()
+    # The longest first: .csv.gz, not .gz alone.
+    return max((e for e in (*ENDINGS, *_OTHERS) if name.endswith(e)), key=len, default="")
+
+
+def _missing(given: Path) -> str:
+    folder = given.parent
+    if not folder.is_dir():
+        return f"there is no file {given}: there is no folder {folder}"
+    tables = _known_files(folder)
+    hint = did_you_mean(given.name, tables) or did_you_mean(
+        given.name, [table_name(Path(name)) for name in tables]
+    )
+    return f"there is no file {given}{hint or _tables_in(folder)}"
+
+
+def _tables_in(folder: Path) -> str:
+    tables = _known_files(folder)
+    if not tables:
+        return ""
+    shown = ", ".join(tables[:8]) + (", …" if len(tables) > 8 else "")
+    return f"; {folder} holds {shown}"
+
+
+def _known_files(folder: Path) -> list[str]:
+    try:
+        return sorted(found.name for found in folder.iterdir() if _ending(found))
+    except OSError:
+        return []

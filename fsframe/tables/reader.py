@@ -1,0 +1,97 @@
+"""What a plugin that reads a format of its own derives from, and how it is found and called."""
+
+from __future__ import annotations
+
+import zipfile
+from abc import ABC, abstractmethod
+from pathlib import Path
+from typing import Any, final
+
+from fsframe.contracts.data_frames import is_frame
+from fsframe.errors import DataError, FsframeError, one_line
+
+__all__ = ["Reader", "read_frame", "reader_of"]
+
+
+class Reader(ABC):
+    """A reader of one format; it has no parameters.
+
+    Authors write `_read`; the core calls `read`, which checks what comes out.
+    """
+
+    @final
+    def read(self, path: Path) -> Any:
+        """The table in a file.
+
+        Parameters
+        ----------
+        path : Path
+            A file of the format.
+
+        Returns
+        -------
+        pandas.DataFrame, polars.DataFrame or pyarrow.Table
+
+        Raises
+        ------
+        DataError
+            If it cannot be read, with what the reader said.
+        """
+        try:
+            frame = self._read(path)
+        except (FsframeError, KeyboardInterrupt, SystemExit):
+            raise
+        except BaseException as error:
+            # polars lets Rust's panics pass as exceptions beside `Exception`.
+            raise DataError(
+                f"{path} cannot be read by {type(self).__name__}: {one_line(error)}"
+            ) from error
+        if not is_frame(frame):
+            raise DataError(
+                f"{path}: {type(self).__name__} returned {type(frame).__name__}, not a data frame"
+            )
+        return frame
+
+    @abstractmethod
+    def _read(self, path: Path) -> Any:
+        """The table as a data frame of pandas or polars, or a table of pyarrow."""
+
+
+def reader_of(path: Path, head: bytes) -> str | None:
+    """The name of the reader that a plugin offers for a file, None if no plugin does.
+
+    Parameters
+    ----------
+    path : Path
+    head : bytes
+        How the file begins.
+    """
+    from fsframe.registry import readers
+
+    inside: set[str] | None = None
+    for offer in readers.offers():
+        entry: Any = offer.entry
+        if any(head.startswith(start) for start in entry.starts):
+            return offer.name
+        if entry.zip_member and head.startswith(b"PK\x03\x04"):
+            inside = _members(path) if inside is None else inside
+            if entry.zip_member in inside:
+                return offer.name
+        if path.name.lower().endswith(entry.endings or ("\0",)):
+            return offer.name
+    return None
+
+
+def _members(path: Path) -> set[str]:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return set(archive.namelist())
+    except (OSError, zipfile.BadZipFile, ValueError, NotImplementedError, RuntimeError):
+        return set()
+
+
+def read_frame(path: Path, name: str) -> Any:
+    """The table at `path` as the reader of that name gives it."""
+    from fsframe.registry import readers
+
+    return readers[name]().read(path)

@@ -1,0 +1,339 @@
+"""A delimited text file as named columns, its cells still text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import NoReturn
+
+import attrs
+import numpy as np
+
+from fsframe.errors import DataError, RequestError
+from fsframe.tables.bounds import MAX_COLUMNS, check_size
+from fsframe.tables.cells import BadColumn, CellText, Missing, RaggedLine, Taken, free_byte
+from fsframe.tables.fields import (
+    check_quotes,
+    choose_delimiter,
+    delimiter_name,
+    field_splitter,
+    first_record,
+    trimmed,
+    unquote,
+)
+from fsframe.tables.header import is_header
+from fsframe.tables.names import column_word
+from fsframe.tables.numbers import is_number
+from fsframe.tables.text_file import load_text
+
+__all__ = ["Sheet", "load_sheet"]
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class Sheet:
+    """The cells of a text table and what its columns are called.
+
+    Parameters
+    ----------
+    path : Path
+    delimiter : str
+    names : tuple of str or None
+        The line of names; None if there is none. An unnamed column has an empty name.
+    spelled_names : tuple of str or None
+        The same with quotes and blanks, as in the file.
+    cells : CellText
+        The rows, without the line of names.
+    first_line : int
+        The line of the file in which the first row begins, from 1.
+    missing : Missing
+    """
+
+    path: Path
+    delimiter: str
+    names: tuple[str, ...] | None
+    spelled_names: tuple[str, ...] | None = attrs.field(repr=False)
+    cells: CellText = attrs.field(repr=False)
+    first_line: int
+    missing: Missing = attrs.field(factory=Missing, repr=False)
+
+    @property
+    def n_fields(self) -> int:
+        """Fields of each record."""
+        return self.cells.n_fields
+
+    @cached_property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        try:
+            return self.cells.count()
+        except RaggedLine as ragged:
+            self._refuse(ragged)
+
+    def check(self) -> None:
+        """Nothing, if all rows have the same length.
+
+        Raises
+        ------
+        DataError
+            Naming the line of the first that has not.
+        """
+        try:
+            self.cells.check()
+        except RaggedLine as ragged:
+            self._refuse(ragged)
+
+    def column(self, column: int) -> list[str]:
+        """What the fields of a column mean: without quotes and outer blanks."""
+        try:
+            return [text for block in self.cells.texts(column) for text in block]
+        except RaggedLine as ragged:
+            self._refuse(ragged)
+
+    def rows(self, columns: Sequence[int]) -> Iterator[list[str]]:
+        """The fields of some columns as spelled, row by row."""
+        try:
+            yield from self.cells.spelled(columns)
+        except RaggedLine as ragged:
+            self._refuse(ragged)
+
+    def take(
+        self,
+        columns: Sequence[int],
+        texts: Sequence[int] = (),
+        watch: Callable[[int, list[str], int], None] = lambda column, texts, row: None,
+    ) -> Taken:
+        """Some columns (ascending) as numbers and others as text, in one pass over the text.
+
+        Raises
+        ------
+        DataError
+            If the numbers would not fit in memory, or a row has another length.
+        """
+        check_size(
+            8 * self.n_rows * len(columns) + len(self.cells.raw),
+            f"{self.path} with {self.n_rows} rows × {len(columns)} columns",
+            "keep such a table as HDF5, which is read by columns, or ",
+        )
+        try:
+            return self.cells.take(columns, texts, self.n_rows, self.missing, watch)
+        except RaggedLine as ragged:
+            self._refuse(ragged)
+
+    @cached_property
+    def has_row_names(self) -> bool:
+        """Whether the first column is what spreadsheets and data frames add: without a name,
+        different in each row, and text or a count of the rows."""
+        if not self.names or self.names[0] or self.n_fields < 3:
+            return False
+        cells = self.column(0)
+        if len(set(cells)) != len(cells):
+            return False
+        if not all(is_number(cell) for cell in cells):
+            # One missing among numbers is still a column of numbers.
+            return not all(is_number(cell) or self.missing(cell) for cell in cells)
+        numbers = np.array([float(cell) for cell in cells])
+        return bool(numbers[0] in (0.0, 1.0) and np.all(np.diff(numbers) == 1))
+
+    def where(self, row: int, column: int) -> str:
+        """Line and column of a cell, for messages."""
+        name = self.names[column] if self.names else ""
+        return f"{self.path}, line {self.line(row)}, {column_word(column, name)}"
+
+    def line(self, row: int) -> int:
+        """The line of the file in which a row begins, from 1."""
+        return self.first_line + self.cells.line_of(row)
+
+    def not_numbers(self, bad: dict[int, BadColumn], infinite: Sequence[int] = ()) -> DataError:
+        """What is wrong with columns that hold no numbers: the first cell, and all columns."""
+        first = min(bad.values(), key=lambda found: (found.row, found.column))
+        text = first.text
+        shown = text if len(text) <= 40 else text[:39] + "…"
+        advice = "correct it, or leave the field empty if the value is missing"
+        if self.cells.decimal == "." and re.fullmatch(r"[+-]?[0-9]+,[0-9]+", text):
+            advice = "write decimals with a point, or say that it is a comma (decimal=',', "
+            advice += "--decimal ,)"
+        elif re.fullmatch(r"[+-]?[0-9]*(?:,[0-9]+)+(?:\.[0-9]*)?", text):
+            advice = "write decimals with a point and no thousands separators: 1234.5"
+        elif 2 * first.count > self.n_rows:
+            advice = (
+                f"{first.count} of {self.n_rows} cells of this column are text: drop the column "
+                "(--drop), make it the label (--label), or declare it categorical (--categorical)"
+            )
+        elif first.count > 1:
+            advice = f"so are {first.count - 1} more cells of this column; {advice}"
+        message = f"{self.where(first.row, first.column)}: {shown!r} is not a number; {advice}"
+        others = [bad[column] for column in sorted(bad) if column != first.column]
+        if others:
+            listing = ", ".join(self._brief(other) for other in others[:8])
+            more = f" and {len(others) - 8} more" if len(others) > 8 else ""
+            message += f". The same holds for {listing}{more}"
+            names = [self._key(column) for column in sorted(bad)[:20]]
+            message += f" (to leave all out: --drop {','.join(names)})" if len(bad) <= 20 else ""
+        infinite = [column for column in infinite if column not in bad]
+        if infinite:
+            listing = ", ".join(
+                column_word(column, self.names[column] if self.names else "")
+                for column in infinite[:8]
+            )
+            more = f" and {len(infinite) - 8} more" if len(infinite) > 8 else ""
+            message += f". Infinite, or too large, are cells of {listing}{more}"
+        return DataError(message)
+
+    def _brief(self, bad: BadColumn) -> str:
+        word = column_word(bad.column, self.names[bad.column] if self.names else "")
+        shown = bad.text if len(bad.text) <= 20 else bad.text[:19] + "…"
+        cells = "1 cell," if bad.count == 1 else f"{bad.count} cells such as"
+        return f"{word}: {cells} {shown!r}"
+
+    def _key(self, column: int) -> str:
+        return self.names[column] if self.names else str(column + 1)
+
+    def _refuse(self, ragged: RaggedLine) -> NoReturn:
+        line, expected, found = self.line(ragged.row), self.n_fields, ragged.found
+        if not ragged.record.strip(b" "):
+            raise DataError(
+                f"{self.path}, line {line} is blank; take it out, or fill it in"
+            ) from None
+        model = "the line of names" if self.names else "the first line"
+        hint = ""
+        if found == expected + 1 and ragged.record.rstrip(b" ").endswith(bytes([self.cells.sign])):
+            hint = f"; it ends in a {delimiter_name(self.delimiter)}"
+        elif found > expected and self.delimiter == ",":
+            hint = "; if its numbers have decimal commas, save them with decimal points"
+        raise DataError(
+            f"{self.path}, line {line} has {found} fields, {model} has {expected} "
+            f"(delimiter: {delimiter_name(self.delimiter)}){hint}"
+        ) from None
+
+
+def load_sheet(
+    path: Path,
+    *,
+    delimiter: str | None = None,
+    label: str | int | None = None,
+    header: bool | None = None,
+    decimal: str = ".",
+    encoding: str | None = None,
+    na: Sequence[str] = (),
+    one_column: bool = False,
+) -> Sheet:
+    """The table in a text file.
+
+    Parameters
+    ----------
+    path : Path
+    delimiter : str, optional
+        Chosen by ending and first line if not given.
+    label : str or int, optional
+        Helps to tell whether the first line holds names.
+    header : bool, optional
+        Whether it does; found out if not given.
+    decimal : {".", ","}
+    encoding : str, optional
+    na : sequence of str
+        Further spellings of a missing value.
+    one_column : bool
+        Whether a single column is a table too.
+
+    Raises
+    ------
+    DataError
+        If the file cannot be read, holds no rows, or rows differ in length.
+    """
+    if decimal not in (".", ","):
+        raise RequestError(f"decimal must be a point or a comma, not {decimal!r}")
+    raw, first_line = trimmed(load_text(path, encoding), path)
+    check_quotes(raw, first_line, path)
+    end = first_record(raw)
+    beginning = raw[: min(end, 1 << 20)].decode(errors="ignore")
+    sign = choose_delimiter(beginning, path, delimiter, decimal=decimal, one_column=one_column)
+    if sign == " ":
+        raw = _single_blanks(raw)
+        end = first_record(raw)
+    byte = ord(sign)
+    if not sign.isascii():
+        if b'"' in raw:
+            raise DataError(f"{path}: the delimiter {sign!r} cannot be used with quotes")
+        byte = free_byte(raw, path)
+        raw = raw.replace(sign.encode(), bytes([byte]))
+        end = first_record(raw)
+    if raw.count(bytes([byte]), 0, end) >= MAX_COLUMNS:
+        raise DataError(
+            f"{path}, line {first_line} has more than {MAX_COLUMNS} columns (delimiter: "
+            f"{delimiter_name(sign)}); keep such a table as HDF5"
+        )
+    spelled = field_splitter(chr(byte))(raw[:end].decode().removesuffix("\n"))
+    first = [unquote(field) for field in spelled]
+    rows = CellText(
+        raw=raw,
+        start=end,
+        sign=byte,
+        n_fields=len(first),
+        decimal=decimal,
+        free=free_byte(raw, path),
+        quoted=b'"' in raw,
+    )
+    sheet = Sheet(
+        path=path,
+        delimiter=sign,
+        names=tuple(first),
+        spelled_names=tuple(spelled),
+        cells=rows,
+        first_line=first_line + raw.count(b"\n", 0, end),
+        missing=Missing(tuple(str(code).strip() for code in na)),
+    )
+    if header is None:
+        header = is_header(first, lambda column: _blocks(sheet, column), label)
+    if not header:
+        return attrs.evolve(
+            sheet,
+            names=None,
+            spelled_names=None,
+            cells=attrs.evolve(rows, start=0),
+            first_line=first_line,
+        )
+    if end >= len(raw):
+        raise DataError(f"{path} holds a line of names and no rows")
+    second = raw[end : first_record(raw, end)].removesuffix(b"\n")
+    n_second = len(field_splitter(chr(byte))(second.decode()))
+    if n_second == len(first) + 1:
+        named = attrs.evolve(
+            sheet,
+            names=("", *first),
+            spelled_names=("", *spelled),
+            cells=attrs.evolve(rows, n_fields=len(first) + 1),
+        )
+        try:
+            # R leaves out the name of the column of row names.
+            if named.has_row_names:
+                return named
+        except DataError:
+            pass
+    if n_second != len(first):
+        # Before anything is said about names: there may be too few because the row is no row.
+        sheet._refuse(RaggedLine(0, n_second, second))
+    return sheet
+
+
+def _blocks(sheet: Sheet, column: int) -> Iterator[list[str]]:
+    """The cells of a column, up to a row of another length, which is told of later."""
+    try:
+        yield from sheet.cells.texts(column)
+    except RaggedLine:
+        return
+
+
+_BLANKS = re.compile(rb'"[^"]*"|( *\n *)| +')
+
+
+def _single_blanks(raw: bytes) -> bytes:
+    """A text whose fields stand between runs of blanks, with one blank each; quoted ones stay."""
+
+    def one(found: re.Match[bytes]) -> bytes:
+        if found[0].startswith(b'"'):
+            return found[0]
+        return b"\n" * found[0].count(b"\n") if found[1] else b" "
+
+    return _BLANKS.sub(one, raw.strip(b" "))

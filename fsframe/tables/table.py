@@ -1,0 +1,247 @@
+"""A table with its cells as spelled; it may lack the label. Finished runs are applied to these."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from fsframe.contracts.data_frames import frame_names, frame_texts, take_frame
+from fsframe.errors import DataError
+from fsframe.suggest import did_you_mean
+from fsframe.tables.features import check_finite
+from fsframe.tables.locate import file_kind, find_table
+from fsframe.tables.names import column_word
+from fsframe.tables.reader import read_frame
+from fsframe.tables.sheet import Sheet, load_sheet
+
+__all__ = ["Table", "read_table"]
+
+
+class _Cells(Protocol):
+    """Where cells come from: a text file or arrays."""
+
+    def rows(self, columns: Sequence[int]) -> Iterator[list[str]]: ...
+    def numbers(self, columns: Sequence[int]) -> NDArray[np.float64]: ...
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class Table:
+    """A table whose cells are still what the file says.
+
+    Parameters
+    ----------
+    path : Path
+    names : tuple of str
+        One per column, the label's and those of extra columns too.
+    spelled_names : tuple of str or None
+        The line of names as spelled; None if the file has none.
+    delimiter : str
+        Between fields of the file; a comma for arrays.
+    n_rows : int
+    """
+
+    path: Path
+    names: tuple[str, ...]
+    spelled_names: tuple[str, ...] | None = attrs.field(repr=False)
+    delimiter: str
+    n_rows: int
+    _cells: _Cells = attrs.field(repr=False)
+
+    def rows(self, columns: Sequence[int]) -> Iterator[list[str]]:
+        """The cells of some columns as spelled, quotes and blanks included, row by row."""
+        return self._cells.rows(columns)
+
+    def places(self, features: Sequence[str]) -> list[int]:
+        """Where the named columns are.
+
+        Raises
+        ------
+        DataError
+            Naming all that are not there, or are there twice.
+        """
+        place: dict[str, int] = {}
+        twice = set()
+        for column, name in enumerate(self.names):
+            if place.setdefault(name, column) != column:
+                twice.add(name)
+        missing = [name for name in features if name not in place]
+        if missing:
+            raise DataError(self._lacking(missing, len(features)))
+        double = [name for name in features if name in twice]
+        if double:
+            raise DataError(f"{self.path}: several columns are named {double[0]!r}; rename them")
+        return [place[name] for name in features]
+
+    def numbers(self, features: Sequence[str]) -> NDArray[np.float64]:
+        """The named columns in that order as (n_rows, n_features) float64, NaN where missing.
+
+        Raises
+        ------
+        DataError
+            If a column is not there, holds text or an infinite value; with its place.
+        """
+        places = self.places(features)
+        ascending = sorted(set(places))
+        X = self._cells.numbers(ascending)
+        check_finite(
+            X,
+            lambda row, column: (
+                f"{self.path}, row {row + 1}, "
+                f"{column_word(ascending[column], self.names[ascending[column]])}"
+            ),
+        )
+        return np.ascontiguousarray(X[:, np.searchsorted(ascending, places)])
+
+    def _lacking(self, missing: list[str], needed: int) -> str:
+        shown = []
+        for name in missing[:5]:
+            hint = did_you_mean(name, self.names).removeprefix(". ")
+            shown.append(repr(name) + (f" ({hint})" if hint else ""))
+        more = f" and {len(missing) - 5} more" if len(missing) > 5 else ""
+        return (
+            f"{self.path} lacks {len(missing)} of the {needed} columns that are needed: "
+            f"{', '.join(shown)}{more}; it has {len(self.names)} columns"
+        )
+
+
+@attrs.frozen
+class _SheetCells:
+    sheet: Sheet
+
+    def rows(self, columns: Sequence[int]) -> Iterator[list[str]]:
+        return self.sheet.rows(columns)
+
+    def numbers(self, columns: Sequence[int]) -> NDArray[np.float64]:
+        taken = self.sheet.take(columns)
+        if taken.bad:
+            raise self.sheet.not_numbers(taken.bad)
+        return taken.X
+
+
+@attrs.frozen
+class _ArrayCells:
+    X: NDArray[Any]
+    y: NDArray[Any] | None
+
+    def rows(self, columns: Sequence[int]) -> Iterator[list[str]]:
+        p = self.X.shape[1]
+        features = [column for column in columns if column < p]
+        for row, values in enumerate(self.X[:, features]):
+            # str of a NumPy number is the shortest that reads back as the same number.
+            cells = {c: "" if v != v else str(v) for c, v in zip(features, values, strict=True)}
+            if self.y is not None:
+                cells[p] = quoted(str(self.y[row]), ",")
+            yield [cells[column] for column in columns]
+
+    def numbers(self, columns: Sequence[int]) -> NDArray[np.float64]:
+        return np.asarray(self.X[:, columns], dtype=np.float64)
+
+
+@attrs.frozen
+class _FrameCells:
+    frame: Any
+
+    def rows(self, columns: Sequence[int]) -> Iterator[list[str]]:
+        lists = [frame_texts(self.frame, column) for column in columns]
+        yield from ([quoted(text, ",") for text in row] for row in zip(*lists, strict=True))
+
+    def numbers(self, columns: Sequence[int]) -> NDArray[np.float64]:
+        others = [k for k in range(len(frame_names(self.frame))) if k not in set(columns)]
+        parts = take_frame(self.frame, None, drop=others, with_label=False)
+        return np.asarray(parts.X, dtype=np.float64)
+
+
+def quoted(text: str, delimiter: str) -> str:
+    r"""A text as a field: in quotes only where it must be.
+
+    >>> quoted("a,b", ","), quoted("a b", ","), quoted('6" pipe', "\t")
+    ('"a,b"', 'a b', '"6"" pipe"')
+    """
+    if text == text.strip() and not any(sign in text for sign in (delimiter, '"', "\n")):
+        return text
+    return '"' + text.replace('"', '""') + '"'
+
+
+def read_table(
+    path: str | os.PathLike[str],
+    *,
+    delimiter: str | None = None,
+    header: bool | None = None,
+    decimal: str = ".",
+    encoding: str | None = None,
+    na: str | float | Iterable[str | float] = (),
+    x: str = "/X",
+    y: str = "/y",
+    names: str = "/feature_names",
+) -> Table:
+    """The table in a file, with or without a label, its cells untouched.
+
+    Parameters
+    ----------
+    path, delimiter, header, decimal, encoding, na, x, y, names
+        As in `read`.
+
+    Returns
+    -------
+    Table
+        Columns of a text file without a line of names are called ``f1, f2, …``.
+
+    Raises
+    ------
+    DataError
+        If the file is missing, damaged, of another kind, or its rows differ in length.
+    """
+    found = find_table(path)
+    kind = file_kind(found)
+    codes = tuple(str(code) for code in ([na] if isinstance(na, (str, int, float)) else na))
+    if kind not in ("text", "npz", "hdf5"):
+        frame = read_frame(found, kind)
+        called = frame_names(frame)
+        return Table(
+            path=found,
+            names=called,
+            spelled_names=tuple(quoted(name, ",") for name in called),
+            delimiter=",",
+            n_rows=len(frame),
+            cells=_FrameCells(frame),
+        )
+    if kind != "text":
+        from fsframe.tables.arrays import load_arrays
+
+        arrays = load_arrays(found, kind, x=x, y=y, names=names, na=codes)
+        n_rows, n_features = arrays.X.shape
+        called = arrays.names or tuple(f"f{k + 1}" for k in range(n_features))
+        if arrays.y is not None:
+            called = (*called, arrays.label_name)
+        return Table(
+            path=found,
+            names=called,
+            spelled_names=tuple(quoted(name, ",") for name in called),
+            delimiter=",",
+            n_rows=n_rows,
+            cells=_ArrayCells(arrays.X, arrays.y),
+        )
+    sheet = load_sheet(
+        found,
+        delimiter=delimiter,
+        header=header,
+        decimal=decimal,
+        encoding=encoding,
+        na=codes,
+        one_column=True,
+    )
+    sheet.check()
+    return Table(
+        path=found,
+        names=sheet.names or tuple(f"f{k + 1}" for k in range(sheet.n_fields)),
+        spelled_names=sheet.spelled_names,
+        delimiter=sheet.delimiter,
+        n_rows=sheet.n_rows,
+        cells=_SheetCells(sheet),
+    )

@@ -1,0 +1,315 @@
+"""A Dataset from a file."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from fsframe.contracts.data_frames import is_frame
+from fsframe.contracts.dataset import Dataset
+from fsframe.errors import DataError, RequestError
+from fsframe.tables.arrays import ArrayTable
+from fsframe.tables.features import (
+    check_finite,
+    coded_categories,
+    feature_warnings,
+    listed,
+)
+from fsframe.tables.locate import file_kind, find_table, table_name
+from fsframe.tables.names import as_keys, check_names, column_word, find_column, find_columns
+from fsframe.tables.numbers import is_number
+from fsframe.tables.reader import read_frame
+from fsframe.tables.sheet import Sheet, load_sheet
+from fsframe.tables.target import check_classes, doubted_label, label_missing, label_values
+
+__all__ = ["read"]
+
+_COMMA = re.compile(r"[+-]?[0-9]*,[0-9]+(?:[eE][+-]?[0-9]+)?")
+Keys = str | int | Iterable[str | int]
+_USUAL_LABELS = ("class", "label", "target", "y", "outcome")
+
+
+def read(
+    path: str | os.PathLike[str] | Any,
+    label: str | int | None = None,
+    *,
+    drop: Keys = (),
+    categorical: Keys | bool | None = None,
+    task: str | None = None,
+    delimiter: str | None = None,
+    header: bool | None = None,
+    decimal: str = ".",
+    encoding: str | None = None,
+    na: str | float | Iterable[str | float] = (),
+    x: str = "/X",
+    y: str = "/y",
+    names: str = "/feature_names",
+    in_memory: bool | None = None,
+) -> Dataset:
+    """The table in a file.
+
+    Parameters
+    ----------
+    path : path
+        Delimited text (also packed by gzip, bzip2, xz or zip), NPZ or HDF5, told by its content;
+        ``"-"`` is standard input. Where there is no such file, the one known file of that name
+        with an ending. Also a data frame of pandas, polars or pyarrow (`Dataset.from_frame`), which
+        takes `label`, `drop`, `categorical` and `task`.
+    label : str or int, optional
+        The label column by name, or by position from 0 (from the end if negative). By default the
+        last column; in NPZ and HDF5 the array `y`.
+    drop : str, int or several
+        Columns to leave out.
+    categorical : str, int, several, or True, optional
+        Columns whose values are names of categories; True for all. Text in them is coded 0, 1, … in
+        sorted order.
+    task : {"classification", "regression"}, optional
+        By default regression exactly if the label holds numbers that are not whole.
+    delimiter : str, optional
+        One character, or tab, comma, semicolon, space; found out by default.
+    header : bool, optional
+        Whether the first line holds names; found out by default.
+    decimal : {".", ","}
+        What stands before the decimals in text.
+    encoding : str, optional
+        Of text, such as ``"windows-1252"``; UTF-8 by default.
+    na : str, number or several
+        Further codes of a missing value, such as ``-999``.
+    x, y, names : str
+        Where NPZ and HDF5 files keep features, label and feature names.
+    in_memory : bool, optional
+        Whether the features of an HDF5 file are loaded, or stay there and are read by columns. By
+        default they are loaded up to 2 GiB as float64.
+
+    Returns
+    -------
+    Dataset
+        With `warnings` about what is usable but weak.
+
+    Raises
+    ------
+    DataError
+        If the file is missing, damaged or of another kind, or its content cannot be used; the
+        message names line and column.
+    RequestError
+        If an argument is out of range.
+
+    Notes
+    -----
+    Cost: text 0.05 – 0.1 µs a cell, tables of single digits 0.01 µs. Memory: the text, 8 bytes a
+    cell, and less than 500 MB beside. `docs/data.md` describes every rule.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> _ = (folder / "toy.csv").write_text("a,b,class\\n1,2,ill\\n3,4,well\\n5,6,ill\\n7,,well")
+    >>> data = read(folder / "toy")
+    >>> data.feature_names, data.classes, data.n_samples
+    (('a', 'b'), ('ill', 'well'), 4)
+    """
+    if is_frame(path):
+        return Dataset.from_frame(path, label, drop=drop, categorical=categorical, task=task)
+    codes = tuple(str(code) for code in ([na] if isinstance(na, (str, int, float)) else na))
+    drop = as_keys(drop)
+    if categorical is not None and not isinstance(categorical, bool):
+        categorical = as_keys(categorical)
+    given = {
+        "label": label,
+        "drop": list(drop),
+        "categorical": categorical if isinstance(categorical, bool) else list(categorical or ()),
+        "task": task,
+        "delimiter": delimiter,
+        "header": header,
+        "decimal": None if decimal == "." else decimal,
+        "encoding": encoding,
+        "na": list(codes),
+        "x": None if x == "/X" else x,
+        "y": None if y == "/y" else y,
+        "names": None if names == "/feature_names" else names,
+    }
+    reading = {key: value for key, value in given.items() if value not in (None, [])}
+    found = find_table(path)
+    kind = file_kind(found)
+    if kind == "text":
+        sheet = load_sheet(
+            found,
+            delimiter=delimiter,
+            label=label,
+            header=header,
+            decimal=decimal,
+            encoding=encoding,
+            na=codes,
+        )
+        return attrs.evolve(_from_sheet(sheet, label, drop, categorical, task), reading=reading)
+    if kind not in ("npz", "hdf5"):
+        told: dict[str, Any] = {"x": x != "/X", "y": y != "/y", "names": names != "/feature_names"}
+        told |= {"delimiter": delimiter, "header": header is not None, "encoding": encoding}
+        told |= {"decimal": decimal != ".", "in_memory": in_memory is not None, "na": codes}
+        wrong = [key for key, value in told.items() if value]
+        if wrong:
+            raise RequestError(f"{found} is read as {kind}, where {', '.join(wrong)} mean nothing")
+        frame = read_frame(found, kind)
+        try:
+            data = Dataset.from_frame(
+                frame, label, drop=drop, categorical=categorical, task=task, name=table_name(found)
+            )
+        except DataError as error:
+            raise DataError(f"{found}: {error}") from None
+        notes = feature_warnings(data.X, data.feature_names)
+        return attrs.evolve(data, reading=reading, warnings=(*data.warnings, *notes))
+    from fsframe.tables.arrays import dataset_from_arrays, load_arrays
+
+    table: ArrayTable = load_arrays(
+        found, kind, x=x, y=y, names=names, in_memory=in_memory, na=codes
+    )
+    return attrs.evolve(dataset_from_arrays(table, label, drop, categorical, task), reading=reading)
+
+
+def _from_sheet(
+    sheet: Sheet,
+    label: str | int | None,
+    drop: tuple[str | int, ...],
+    categorical: Keys | bool | None,
+    task: str | None,
+) -> Dataset:
+    path, n = sheet.path, sheet.n_fields
+    warnings: list[str] = []
+    dropped = set(find_columns(sheet.names, n, drop, f"{path}, column to drop"))
+    if sheet.has_row_names and 0 not in dropped and label != 0:
+        dropped.add(0)
+        warnings.append("the first column has no name and holds row names or numbers: left out")
+    left = [column for column in range(n) if column not in dropped]
+    if len(left) < 2:
+        raise DataError(
+            f"{path} has {len(left)} columns to use; a table needs features and a label"
+        )
+    place = left[-1] if label is None else find_column(sheet.names, n, label, f"{path}, label")
+    if place in dropped:
+        raise DataError(f"{path}: {_word(sheet, place)} is the label and cannot be dropped")
+    columns = [column for column in left if column != place]
+    names, label_name = _names(sheet, columns, place)
+    mask = _category_mask(sheet, columns, categorical)
+    taken = sheet.take(columns, [place], _label_watch(sheet))
+    texts, X = taken.texts[place], taken.X
+    if sheet.cells.decimal == ",":
+        texts = [text.replace(",", ".") if _COMMA.fullmatch(text) else text for text in texts]
+    labels, kind = label_values(
+        texts, lambda row: sheet.where(row, place), task, missing=sheet.missing
+    )
+    coded = [column for column in taken.bad if mask[columns.index(column)]]
+    notes = _code_categories(sheet, coded, columns, X, names)
+    bad = {column: found for column, found in taken.bad.items() if column not in coded}
+    if bad:
+        infinite = [columns[place] for place in np.flatnonzero(np.isinf(X).any(axis=0)).tolist()]
+        raise sheet.not_numbers(bad, infinite)
+    check_finite(X, lambda row, column: sheet.where(row, columns[column]))
+    if label is None:
+        warnings += _other_label(names, label_name)
+        if label_name.lower() not in _USUAL_LABELS:
+            warnings += doubted_label(label_name, labels, kind, X, names)
+    warnings += check_classes(
+        labels, label_name, lambda row: f"line {sheet.line(row)}", kind, path, label is None
+    )
+    if taken.coded:
+        listing = ", ".join(sheet.missing.codes)
+        notes.append(f"{taken.coded} cells that hold {listing} were taken as missing")
+    return Dataset.from_arrays(
+        X,
+        labels,
+        names,
+        categorical=mask,
+        name=table_name(path),
+        label_name=label_name,
+        task=kind,
+        warnings=(*warnings, *notes, *feature_warnings(X, names), *_number_names(sheet, names)),
+    )
+
+
+def _label_watch(sheet: Sheet) -> Callable[[int, list[str], int], None]:
+    """A watch over the label that stops the reading at the first missing one."""
+
+    def watch(column: int, texts: list[str], row: int) -> None:
+        different = {text for text in set(texts) if sheet.missing(text)}
+        if different:
+            place = next(place for place, text in enumerate(texts) if text in different)
+            raise label_missing(sheet.where(row + place, column), texts[place])
+
+    return watch
+
+
+def _word(sheet: Sheet, column: int) -> str:
+    return column_word(column, sheet.names[column] if sheet.names else "")
+
+
+def _names(sheet: Sheet, columns: list[int], place: int) -> tuple[tuple[str, ...], str]:
+    if sheet.names is None:
+        return tuple(f"f{k + 1}" for k in range(len(columns))), "class"
+    check_names(sheet.names, [*columns, place], sheet.path)
+    return tuple(sheet.names[column] for column in columns), sheet.names[place]
+
+
+def _other_label(names: tuple[str, ...], label_name: str) -> list[str]:
+    lowered = {name.lower(): name for name in names}
+    others = [lowered[usual] for usual in _USUAL_LABELS if usual in lowered]
+    if not others or label_name.lower() in _USUAL_LABELS:
+        return []
+    return [
+        f"the last column, {label_name!r}, was taken as the label; there is a column "
+        f"{others[0]!r} too: "
+        "name the label if that is meant"
+    ]
+
+
+def _number_names(sheet: Sheet, names: tuple[str, ...]) -> list[str]:
+    numbers = [name for name in names if sheet.names and is_number(name)]
+    if not numbers or 2 * len(numbers) < len(names):
+        return []
+    return [
+        f"the first line was taken as names, though {len(numbers)} of them are numbers "
+        f"({listed(numbers, 3)}); if it is a row, say so (header=False, --no-header)"
+    ]
+
+
+def _category_mask(
+    sheet: Sheet, columns: list[int], categorical: Keys | bool | None
+) -> NDArray[np.bool_]:
+    mask = np.zeros(len(columns), dtype=bool)
+    if isinstance(categorical, bool) or categorical is None:
+        mask[:] = bool(categorical)
+        return mask
+    what = f"{sheet.path}, categorical column"
+    found = find_columns(sheet.names, sheet.n_fields, as_keys(categorical), what)
+    position = {column: place for place, column in enumerate(columns)}
+    wrong = [column for column in found if column not in position]
+    if wrong:
+        listing = ", ".join(_word(sheet, column) for column in wrong)
+        raise DataError(f"{what}: {listing} is the label or is left out")
+    mask[[position[column] for column in found]] = True
+    return mask
+
+
+def _code_categories(
+    sheet: Sheet,
+    coded: list[int],
+    columns: list[int],
+    X: NDArray[np.float64],
+    names: tuple[str, ...],
+) -> list[str]:
+    """Put codes into `X` for the categories that are text; notes that spell them out."""
+    if not coded:
+        return []
+    notes = []
+    texts = sheet.take([], sorted(coded)).texts
+    for column in sorted(coded):
+        position = columns.index(column)
+        X[:, position], categories = coded_categories(texts[column], sheet.missing)
+        spelled = listed([f"{text}={code}" for code, text in enumerate(categories)], 10)
+        notes.append(f"text in column {names[position]!r} was coded: {spelled}")
+    return notes

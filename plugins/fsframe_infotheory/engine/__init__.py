@@ -1,0 +1,1 @@
+"""How informations are computed: bins, codes, joint counts, greedy selection."""

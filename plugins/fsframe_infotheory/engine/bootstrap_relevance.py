@@ -1,0 +1,187 @@
+"""Relevance in many bootstraps of one table at once, bins learned inside each."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.run import Run
+from fsframe_infotheory.engine.bootstrap_counts import (
+    draw_rows,
+    draws_by_class,
+    packed_sums,
+    relevance_sums,
+)
+from fsframe_infotheory.engine.discretise import Discretiser
+from fsframe_infotheory.engine.edges import equal_width_edges
+from fsframe_infotheory.engine.encode import encode, in_threads
+from fsframe_infotheory.engine.entropy import clogc_table, sum_clogc
+from fsframe_infotheory.engine.packing import PACKED_LEVELS
+
+__all__ = ["bootstrap_relevance", "edges_of_each"]
+
+END = 64
+"""Rows at each end of a sorted column among which the drawn extremes are looked for."""
+
+BOOTSTRAP_BYTES = 1 << 17
+"""Bit rows of bootstrap counts that are counted with before the next ones."""
+
+
+def bootstrap_relevance(
+    data: Dataset, counts: NDArray[np.integer[Any]], discretiser: Discretiser, run: Run
+) -> NDArray[np.float64]:
+    """I(X_j; Y) of every column in every bootstrap, bins learned inside each bootstrap.
+
+    Parameters
+    ----------
+    data : Dataset
+        The whole table, (n_samples, n_features), with classes.
+    counts : (n_bootstraps, n_samples) int ≥ 0
+        How often each bootstrap draws each row; any integer type.
+    discretiser : Discretiser
+        Makes bins of continuous columns.
+    run : Run
+        Its bounds on memory and threads; nothing is drawn.
+
+    Returns
+    -------
+    (n_bootstraps, n_features) float64
+        In bits, 0 or more.
+    """
+    encoded, bins = encode(data, discretiser, run=run)
+    layout = encoded.layout
+    n_planes = max(1, int(counts.max()).bit_length())
+    rows, sizes = draw_rows(counts, layout.order, layout.starts, layout.words, n_planes)
+    totals = sizes.sum(axis=1)
+    table = clogc_table(int(totals.max()))
+    sum_y = np.array([sum_clogc(drawn) for drawn in sizes])
+    bits = np.empty((len(counts), data.n_features))
+
+    def put(
+        part: slice, columns: Any, sums_j: NDArray[np.float64], sums_jy: NDArray[np.float64]
+    ) -> None:
+        n = totals[part, None]
+        relevance = np.log2(n) + (sums_jy - sums_j - sum_y[part, None]) / n
+        bits[part, columns] = np.maximum(relevance, 0.0)
+
+    def count_packed(k: int) -> None:
+        chunk = encoded.chunk(k)
+        # Bins of other columns differ from bootstrap to bootstrap.
+        live = np.flatnonzero((chunk.packed >= 0) & bins.as_levels[chunk.packed])
+        # As many bootstraps at a time as their counts stay in the cache.
+        width = max(1, BOOTSTRAP_BYTES // (8 * n_planes * layout.n_words))
+        for first in range(0, len(counts), width):
+            part = slice(first, min(first + width, len(counts)))
+            sums = np.empty((2, part.stop - first, len(chunk.packed)))
+            packed_sums(
+                chunk.planes, chunk.offsets, chunk.block_levels, layout.words,
+                rows[first * n_planes : part.stop * n_planes], n_planes, sizes[part], table,
+                0, len(chunk.block_levels), sums[0], sums[1],
+            )  # fmt: skip
+            put(part, chunk.packed[live], sums[0][:, live], sums[1][:, live])
+
+    packed = bins.as_levels & (bins.n_levels <= PACKED_LEVELS)
+    if packed.any():
+        in_threads(run.threads, count_packed, range(len(encoded.bounds)))
+    if packed.all():
+        return bits
+
+    draws, order, starts = draws_by_class(counts, data.y, data.n_classes)
+    y, drawn = data.y[order], counts[:, order].astype(np.int64, copy=False)
+
+    def count_listed(bound: tuple[int, int]) -> None:
+        start, stop = bound
+        block = None
+        if not bins.as_levels[start:stop].all():
+            block = np.asarray(data.columns(start, stop), dtype=np.float64)[order].T
+        for j in (start + np.flatnonzero(~packed[start:stop])).tolist():
+            if block is None or bins.as_levels[j]:
+                # The same levels in every bootstrap: those not drawn have counts of zero, which
+                # change nothing.
+                codes, fine_edges = encoded.codes_of(j), bins.of(j)[1:]
+                edges = np.tile(fine_edges, len(counts))
+                edge_starts = np.arange(len(counts) + 1) * fine_edges.size
+            else:
+                values = np.ascontiguousarray(block[j - start])
+                edges, edge_starts = edges_of_each(
+                    values, y, bool(data.categorical[j]), drawn, discretiser
+                )
+                fine_edges = np.unique(edges)
+                codes = np.searchsorted(fine_edges, values, side="right")
+                codes[np.isnan(values)] = fine_edges.size + 1
+            n_levels = fine_edges.size + 2
+            kind = np.uint16 if n_levels <= 1 << 16 else np.uint32
+            fine = np.empty((n_levels, data.n_classes, len(counts)), draws.dtype)
+            sums_j, sums_jy = np.empty(len(counts)), np.empty(len(counts))
+            relevance_sums(
+                codes.astype(kind), n_levels, fine_edges, edges, edge_starts, draws, starts, table,
+                fine, sums_j, sums_jy,
+            )  # fmt: skip
+            put(slice(None), [j], sums_j[:, None], sums_jy[:, None])
+
+    in_threads(run.threads, count_listed, encoded.bounds)
+    return bits
+
+
+def edges_of_each(
+    values: NDArray[np.float64],
+    y: NDArray[np.int64],
+    categorical: bool,
+    counts: NDArray[np.int64],
+    discretiser: Discretiser,
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Edges that each bootstrap would learn for one column, and where each one's begin.
+
+    Parameters
+    ----------
+    values : (n,) float64
+        NaN is a missing value.
+    y : (n,) int64
+    categorical : bool
+    counts : (n_bootstraps, n) int64
+    discretiser : Discretiser
+
+    Notes
+    -----
+    Bins of equal width need the drawn extremes only, which are near the ends of the sorted column
+    in almost every bootstrap; every other rule is learned on each bootstrap's rows.
+    """
+    if discretiser.rule in ("auto", "equal-width") and not categorical:
+        edges = _equal_width(values, counts, discretiser)
+        if edges is not None:
+            return edges.ravel(), np.arange(len(counts) + 1) * edges.shape[1]
+    found = []
+    for drawn in counts:
+        live = drawn > 0
+        as_levels, bounds = discretiser.learn_values(
+            values[live], y[live], drawn[live], categorical
+        )
+        found.append(bounds[1:] if as_levels else bounds)
+    return np.concatenate(found), np.cumsum([0, *(len(bounds) for bounds in found)])
+
+
+def _equal_width(
+    values: NDArray[np.float64], counts: NDArray[np.int64], discretiser: Discretiser
+) -> NDArray[np.float64] | None:
+    """Edges of each bootstrap as (n_bootstraps, n_bins − 1); None where one needs a closer look."""
+    ascending = np.argsort(values)[: np.count_nonzero(~np.isnan(values))]
+    broken = np.flatnonzero((values != np.floor(values)) & ~np.isnan(values))
+    totals = counts.sum(axis=1)
+    if ascending.size < 2 or broken.size == 0 or not (totals == totals[0]).all():
+        return None
+    # A bootstrap that draws whole numbers only may keep them as levels.
+    if not (counts[:, broken[:END]] > 0).any(axis=1).all():
+        return None
+    low_rows, high_rows = ascending[:END], ascending[::-1][:END]
+    low_drawn, high_drawn = counts[:, low_rows] > 0, counts[:, high_rows] > 0
+    if not (low_drawn.any(axis=1) & high_drawn.any(axis=1)).all():
+        return None
+    low = values[low_rows[low_drawn.argmax(axis=1)]]
+    high = values[high_rows[high_drawn.argmax(axis=1)]]
+    if not (low < high).all():
+        return None
+    edges = equal_width_edges(low, high, discretiser.n_bins(int(totals[0])))
+    return edges if (edges[:, 1:] > edges[:, :-1]).all() else None

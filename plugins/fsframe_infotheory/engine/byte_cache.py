@@ -1,0 +1,144 @@
+"""Bytes of a table, kept while the table lives, so that later calls need not read it again."""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.run import Run
+from fsframe_infotheory.engine.columns import as_flat, write_bytes
+
+__all__ = ["HeldBytes", "fill", "forget", "held_bytes"]
+
+MOST_TABLES = 2
+"""Tables whose bytes are kept at one time; the one not used for longest makes room."""
+
+
+class HeldBytes:
+    """A table as bytes, filled group by group of columns when first asked for.
+
+    Labels, bootstraps and bins are no part of it: columns of whole numbers in a short range are
+    the same bytes for all of them.
+
+    Parameters
+    ----------
+    n_rows, n_columns : int
+        Shape of the table; a byte is held for each value.
+    block : (n_rows, n_columns) uint8, columns contiguous, optional
+        The table, if it is bytes already; then nothing is copied.
+    """
+
+    def __init__(self, n_rows: int, n_columns: int, block: NDArray[np.uint8] | None = None) -> None:
+        self.block = block
+        if block is None:
+            self.raw = np.empty((n_columns, n_rows), np.uint8)
+            self.base, self.usable = np.empty(n_columns), np.empty(n_columns, bool)
+        else:
+            self.raw, self.base, self.usable = fill(block, 0, n_columns)
+        self._filled: set[int] = set()
+
+    def of(
+        self, bound: tuple[int, int], source: NDArray[Any], first: int
+    ) -> tuple[NDArray[np.uint8], NDArray[np.float64], NDArray[np.bool_]]:
+        """Columns start … stop−1, which begin at column `first` of `source`; see `fill`."""
+        start, stop = bound
+        part = slice(start, stop)
+        if self.block is None and start not in self._filled:
+            found = fill(source, first, stop - start, self.raw[part])
+            self.base[part], self.usable[part] = found[1:]
+            self._filled.add(start)
+        return _frozen(self.raw[part]), self.base[part], self.usable[part]
+
+    @classmethod
+    def once(cls, data: Dataset, most: int) -> HeldBytes | None:
+        """Bytes for one call, of at most so many; None if there would be more."""
+        if data.n_features * data.n_samples > most:
+            return None
+        if data.matrix.dtype != np.uint8:
+            return cls(data.n_samples, data.n_features)
+        return cls(data.n_samples, data.n_features, data.columns(0, data.n_features))
+
+
+_tables: list[tuple[weakref.ref[Any], HeldBytes]] = []
+_lock = threading.Lock()
+
+
+def held_bytes(data: Dataset, run: Run) -> HeldBytes | None:
+    """The bytes of a table in memory, kept for later calls; None if they would take too much.
+
+    Notes
+    -----
+    A table is known by its array, which is frozen and not copied by bootstraps or permuted labels.
+    At most `MOST_TABLES` are kept, each of at most an eighth of the memory allowed, and none longer
+    than its array.
+    """
+    if not data.in_memory or data.n_features * data.n_samples > run.memory // 8:
+        return None
+    with _lock:
+        _tables[:] = [entry for entry in _tables if entry[0]() is not None]
+        for position, (array, held) in enumerate(_tables):
+            if array() is data.matrix:
+                _tables.append(_tables.pop(position))
+                return held
+        held = HeldBytes(data.n_samples, data.n_features)
+        _tables.append((weakref.ref(data.matrix, _drop), held))
+        del _tables[:-MOST_TABLES]
+        return held
+
+
+def _drop(array: weakref.ref[Any]) -> None:
+    # Not under the lock: an array may be collected while it is held.
+    for entry in list(_tables):
+        if entry[0] is array:
+            _tables.remove(entry)
+
+
+def forget() -> None:
+    """Keep no table any longer."""
+    with _lock:
+        _tables.clear()
+
+
+def fill(
+    source: NDArray[Any], first: int, m: int, into: NDArray[np.uint8] | None = None
+) -> tuple[NDArray[np.uint8], NDArray[np.float64], NDArray[np.bool_]]:
+    """Columns from `first` on as bytes, what byte 0 stands for in each, and which are bytes.
+
+    Parameters
+    ----------
+    source : (n, …) uint8 or float64
+    into : (m, n) uint8, optional
+        Where to write; where it is not given, the table itself is returned if it can be.
+    """
+    if source.dtype == np.uint8:
+        columns = source[:, first : first + m].T
+        if into is None:
+            into = np.ascontiguousarray(columns)
+        else:
+            into[:] = columns
+        return _frozen(into), np.zeros(m), np.ones(m, bool)
+    into = np.empty((m, len(source)), np.uint8) if into is None else into
+    base = _bases(source[:64, first : first + m])
+    usable = ~np.isnan(base)
+    flat, by_row, by_column = as_flat(source)
+    write_bytes(flat, by_row, by_column, first, len(source), base, usable, into)
+    return _frozen(into), base, usable
+
+
+def _frozen(array: NDArray[Any]) -> NDArray[Any]:
+    """A view not to be written to; kernels are compiled for one kind of array only."""
+    view = array.view()
+    view.setflags(write=False)
+    return view
+
+
+def _bases(head: NDArray[Any]) -> NDArray[np.float64]:
+    """What byte 0 shall stand for in each column: the range of its first values in the middle."""
+    low = np.fmin.reduce(head, axis=0).astype(np.float64)
+    span = np.fmax.reduce(head, axis=0) - low
+    return np.where(span <= 253, np.floor(low - (253 - span) // 2), np.nan)

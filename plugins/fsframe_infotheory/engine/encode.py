@@ -1,0 +1,280 @@
+"""Tables as packed codes: bit rows for features of few levels, short integers for the others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
+from typing import TypeVar
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.run import Run
+from fsframe_infotheory.engine.bins import Bins
+from fsframe_infotheory.engine.byte_cache import HeldBytes, held_bytes
+from fsframe_infotheory.engine.byte_columns import Masks, RawColumns
+from fsframe_infotheory.engine.discretise import Discretiser
+from fsframe_infotheory.engine.packing import (
+    PACKED_LEVELS,
+    Chunk,
+    Coded,
+    as_bytes,
+    codes_in,
+    pack,
+    weighted_sums,
+)
+from fsframe_infotheory.engine.sample_layout import Layout
+
+__all__ = ["Encoded", "encode", "in_threads"]
+
+CHUNK_BYTES = 1 << 25
+"""Columns are encoded in groups of this size as float64."""
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+def in_threads(threads: int, work: Callable[[T], R], units: Iterable[T]) -> list[R]:
+    """`work` of every unit, in order; every unit owns what it writes, so threads change nothing."""
+    listed = list(units)
+    if threads <= 1 or len(listed) <= 1:
+        return [work(unit) for unit in listed]
+    with ThreadPoolExecutor(min(threads, len(listed))) as pool:
+        return list(pool.map(work, listed))
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class Encoded:
+    """A table ready for counting.
+
+    Parameters
+    ----------
+    layout : Layout
+        Which samples count.
+    weighted : bool
+        Whether counts need not be whole, or samples are left out pairwise: all columns are then
+        listed, none packed.
+    n_levels : (n_features,) int64
+        Levels of each feature, the one for missing values included.
+    dropped : (n_features,) int64
+        Level that stands for "missing" where such samples are left out pairwise; else −1.
+    bounds : sequence of (start, stop)
+        Columns of each chunk.
+    chunks : list of Chunk or None
+        Those that are held in memory; the others are encoded again when needed.
+    lanes : list of (n_lanes,) int64
+        Column behind each lane of each chunk, held or not.
+    rebuild : callable
+        ``rebuild(k)`` encodes chunk k again.
+    totals, sum_y, sum_j, sum_jy : (n_features,) float64
+        Weight of the samples counted with each feature, and Σ c·log₂c over class, feature, both.
+    coded : Coded or None
+        All columns as bytes, from which features can be packed one by one; only where that was
+        asked for, none has more than 16 levels, and counts are whole.
+    """
+
+    layout: Layout
+    weighted: bool
+    n_levels: NDArray[np.int64]
+    dropped: NDArray[np.int64]
+    bounds: list[tuple[int, int]]
+    chunks: list[Chunk | None]
+    lanes: list[NDArray[np.int64]]
+    rebuild: Callable[[int], Chunk]
+    totals: NDArray[np.float64]
+    sum_y: NDArray[np.float64]
+    sum_j: NDArray[np.float64]
+    sum_jy: NDArray[np.float64]
+    coded: Coded | None = None
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns."""
+        return len(self.n_levels)
+
+    def chunk(self, k: int) -> Chunk:
+        """Chunk k, encoded again if it is not held."""
+        held = self.chunks[k]
+        return self.rebuild(k) if held is None else held
+
+    @cached_property
+    def _places(self) -> NDArray[np.int64]:
+        """Chunk and lane of each feature, as (n_features, 2); lane −1 for listed ones."""
+        places = np.full((self.n_features, 2), -1)
+        for k, (start, stop) in enumerate(self.bounds):
+            places[start:stop, 0] = k
+            packed = self.lanes[k]
+            live = np.flatnonzero(packed >= 0)
+            places[packed[live], 1] = live
+        return places
+
+    def place(self, feature: int) -> tuple[int, int]:
+        """Which chunk holds a feature, and its lane there; lane −1 if it is listed."""
+        k, lane = self._places[feature]
+        return int(k), int(lane)
+
+    def codes_of(self, feature: int) -> NDArray[np.int64]:
+        """Levels of one feature, samples sorted by class, as (n,)."""
+        return codes_in(self.chunk(self.place(feature)[0]), feature, self.layout)
+
+    @cached_property
+    def relevance(self) -> NDArray[np.float64]:
+        """I(X_j; Y) in bits of every feature, as (n_features,); never below zero.
+
+        Notes
+        -----
+        I = log₂n + (Σ_jy − Σ_j − Σ_y) / n, with Σ the sums of c·log₂c.
+        """
+        safe = np.maximum(self.totals, 1e-300)
+        bits = np.log2(safe) + (self.sum_jy - self.sum_j - self.sum_y) / safe
+        bits = np.where(self.totals > 0, np.maximum(bits, 0.0), 0.0)
+        bits.setflags(write=False)
+        return bits
+
+
+def encode(
+    data: Dataset,
+    discretiser: Discretiser,
+    *,
+    counts: NDArray[np.int64] | None = None,
+    weights: NDArray[np.float64] | None = None,
+    pairwise: bool = False,
+    keep: str = "codes",
+    run: Run | None = None,
+) -> tuple[Encoded, Bins]:
+    """A table as packed codes, and the bins that were learned on it.
+
+    Parameters
+    ----------
+    data : Dataset
+        Rows with count zero have been taken out.
+    discretiser : Discretiser
+        What turns columns into levels; learned on the rows of `data`.
+    counts : (n_samples,) int64, optional
+        Bootstrap counts; a row counts that often.
+    weights : (n_samples,) float64, optional
+        Importance of rows; counts are multiplied by it.
+    pairwise : bool
+        Whether samples with a missing value are left out of the counts it would enter; otherwise
+        "missing" is a level.
+    keep : {"codes", "bytes", "sums"}
+        What is held: codes for counting with partners; bytes to pack from, where that can be, and
+        else codes; or neither, which sums alone do not need.
+    run : Run, optional
+        Threads and the bound on memory, of which codes take at most half.
+
+    Returns
+    -------
+    Encoded, Bins
+
+    Notes
+    -----
+    L − 1 bits per sample and feature up to 16 levels, one to four bytes above; chunks of columns
+    that would go beyond the bound are encoded again on every pass. Bytes of a table in memory are
+    kept between calls: see `fsframe_infotheory.engine.byte_cache`.
+    """
+    run = run or Run()
+    y, n_classes = discretiser.codes_of_target(data)
+    layout = Layout.of(y, n_classes, counts, weights)
+    masks = None
+    held = None
+    if layout.weights is None and not pairwise:
+        masks = Masks.of(layout, data.n_samples)
+        held = held_bytes(data, run)
+        if held is None and keep == "bytes":
+            held = HeldBytes.once(data, run.memory // 4)
+    if keep == "bytes" and held is None:
+        keep = "codes"
+    bounds = list(data.column_blocks(CHUNK_BYTES))
+    pieces = _pieces(data, discretiser, layout, masks, held, bounds, pairwise, keep, run)
+    bins = Bins.joined([piece.bins for piece in pieces])
+    coded = None
+    if keep == "bytes" and held is not None:
+        if int(bins.n_levels.max()) > PACKED_LEVELS:
+            pieces = _pieces(data, discretiser, layout, masks, held, bounds, pairwise, "codes", run)
+        else:
+            coded = Coded.joined([piece.coded for piece in pieces if piece.coded], held.raw)
+
+    def rebuild(k: int) -> Chunk:
+        columns = RawColumns.read(data, bounds[k], layout, masks, held)
+        own = pieces[k].bins
+        coded = None if masks is None else as_bytes(columns, own, layout, masks)
+        return pack(columns, own, layout, coded)
+
+    totals, sum_y, sum_j, sum_jy = np.concatenate([piece.sums for piece in pieces], axis=1)
+    encoded = Encoded(
+        layout=layout,
+        weighted=masks is None,
+        n_levels=bins.n_levels,
+        dropped=np.where(bins.missing & pairwise, bins.n_values, -1),
+        bounds=bounds,
+        chunks=[piece.chunk for piece in pieces],
+        lanes=[piece.lanes for piece in pieces],
+        rebuild=rebuild,
+        totals=totals,
+        sum_y=sum_y,
+        sum_j=sum_j,
+        sum_jy=sum_jy,
+        coded=coded,
+    )
+    return encoded, bins
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class _Piece:
+    """What became of one group of columns; codes only where they are held."""
+
+    bins: Bins
+    sums: NDArray[np.float64]
+    chunk: Chunk | None = None
+    coded: Coded | None = None
+    lanes: NDArray[np.int64] = attrs.field(factory=lambda: np.empty(0, np.int64))
+
+
+def _pieces(
+    data: Dataset,
+    discretiser: Discretiser,
+    layout: Layout,
+    masks: Masks | None,
+    held: HeldBytes | None,
+    bounds: list[tuple[int, int]],
+    pairwise: bool,
+    keep: str,
+    run: Run,
+) -> list[_Piece]:
+    """Every group of columns, as many at a time as there are threads."""
+
+    def build(bound: tuple[int, int]) -> _Piece:
+        columns = RawColumns.read(data, bound, layout, masks, held)
+        bins = discretiser.learn_columns(data, *bound, columns.source, columns.first, columns.seen)
+        if masks is None:
+            chunk = pack(columns, bins, layout, None)
+            sums = weighted_sums(chunk, bins, layout, pairwise)
+            return _Piece(bins=bins, sums=sums, chunk=chunk if keep == "codes" else None)
+        coded = as_bytes(columns, bins, layout, masks)
+        sums = np.empty((4, bins.n_features))
+        sums[0], sums[1], sums[2:] = layout.total, layout.sum_y, coded.sums
+        if keep == "bytes":
+            return _Piece(bins=bins, sums=sums, coded=coded)
+        if keep == "sums":
+            return _Piece(bins=bins, sums=sums)
+        chunk = pack(columns, bins, layout, coded)
+        return _Piece(bins=bins, sums=sums, chunk=chunk, lanes=chunk.packed)
+
+    found: list[_Piece] = []
+    room = run.memory // 2
+    # Bytes are tallied about as fast as they come from memory, which a second thread only slows
+    # down: measured 1.3 to 1.8 times as long.
+    tallied = keep != "codes" and data.matrix.dtype == np.uint8
+    step = 1 if tallied else max(1, run.threads)
+    for first in range(0, len(bounds), step):
+        for piece in in_threads(step, build, bounds[first : first + step]):
+            room -= 0 if piece.chunk is None else piece.chunk.nbytes
+            if piece.chunk is not None and room < 0:
+                room += piece.chunk.nbytes
+                piece = attrs.evolve(piece, chunk=None)
+            found.append(piece)
+    return found

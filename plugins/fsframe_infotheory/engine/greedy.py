@@ -1,0 +1,202 @@
+"""The one engine behind all greedy criteria: select, count with the new feature, score, repeat."""
+
+from __future__ import annotations
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from fsframe.contracts.run import Run
+from fsframe_infotheory.engine.counting import Counter
+from fsframe_infotheory.engine.criterion import Criterion
+from fsframe_infotheory.engine.encode import Encoded
+from fsframe_infotheory.engine.lazy_greedy import least_conditional_relevance
+from fsframe_infotheory.engine.partner import Partner, joint, partner_of
+from fsframe_infotheory.engine.ranking import TIE, first_best
+from fsframe_infotheory.engine.stopping import NOT_POSITIVE, Stopping
+
+__all__ = ["Ranking", "select_greedily"]
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class Ranking:
+    """What the engine found.
+
+    Parameters
+    ----------
+    selected : (k,) int
+        Columns in the order of selection, those given left out.
+    scores : (k,) float64
+        Criterion in bits when each was selected; the first one's is its relevance.
+    tests : (m, 3) float64
+        Where a test decides on stopping: gain in bits, degrees of freedom (NaN for permutations)
+        and p-value of each feature tested.
+    stopped : str
+        Why it ended before the count asked for; empty if it did not.
+    """
+
+    selected: NDArray[np.intp]
+    scores: NDArray[np.float64]
+    tests: NDArray[np.float64]
+    stopped: str = ""
+
+
+def select_greedily(
+    encoded: Encoded,
+    criterion: Criterion,
+    count: int,
+    *,
+    given: NDArray[np.intp] | None = None,
+    exclude: NDArray[np.intp] | None = None,
+    constants_last: bool = False,
+    stopping: Stopping | None = None,
+    run: Run | None = None,
+) -> Ranking:
+    """At most `count` features, each the best by `criterion` beside those already selected.
+
+    Parameters
+    ----------
+    encoded : Encoded
+        The table; codes are kept.
+    criterion : Criterion
+    count : int
+        How many features to add to those given.
+    given, exclude : (…,) int, optional
+        Columns taken as selected, and columns never selected.
+    constants_last : bool
+        Whether features of one level wait, with score 0, until no other is left.
+    stopping : Stopping, optional
+        When to end before `count`.
+    run : Run, optional
+        Threads and random stream.
+
+    Returns
+    -------
+    Ranking
+
+    Notes
+    -----
+    The first feature is argmax I(X_j; Y), whatever the criterion; ties within 1e-10 bit go to the
+    lowest column. One pass over all features per partner, so O(k p n) for criteria over single
+    features, and O(k² p n) for those over pairs.
+    """
+    run = run or Run()
+    relevance = encoded.relevance
+    open_ = np.ones(encoded.n_features, dtype=bool)
+    for columns in (given, exclude):
+        if columns is not None:
+            open_[columns] = False
+    waiting = open_ & constant(encoded) if constants_last else np.zeros_like(open_)
+    open_ &= ~waiting
+    before = np.empty(0, np.intp) if given is None else given
+    if encoded.coded is not None and criterion.lazy:
+        selected, scores, stopped = _lazily(encoded, count, before, open_, stopping)
+        run.progress(len(selected), count, "features")
+    else:
+        engine = _Engine(encoded, criterion, relevance, open_)
+        selected, scores, stopped = engine.rank(count, before, stopping, run)
+    if not stopped and len(selected) < count:
+        constants = np.flatnonzero(waiting)[: count - len(selected)]
+        selected += constants.tolist()
+        scores += [0.0] * constants.size
+        stopped = "" if len(selected) == count else "no candidate is left"
+    tests = np.empty((0, 3)) if stopping is None else stopping.table()
+    return Ranking(
+        selected=np.array(selected, dtype=np.intp),
+        scores=np.array(scores),
+        tests=tests,
+        stopped=stopped,
+    )
+
+
+def _lazily(
+    encoded: Encoded,
+    count: int,
+    given: NDArray[np.intp],
+    open_: NDArray[np.bool_],
+    stopping: Stopping | None,
+) -> tuple[list[int], list[float], str]:
+    """Features, scores and why it ended, where no more is counted than must be."""
+    features, scores = least_conditional_relevance(encoded, count, given, open_)
+    stopped = ""
+    if stopping is not None:
+        positive = scores > TIE
+        if not positive.all():
+            end = int(np.argmin(positive))
+            features, scores, stopped = features[:end], scores[:end], NOT_POSITIVE
+    return features.tolist(), scores.tolist(), stopped
+
+
+def constant(encoded: Encoded) -> NDArray[np.bool_]:
+    """Features that have one level among the counted samples, as (n_features,)."""
+    whole = encoded.totals * np.log2(np.maximum(encoded.totals, 1e-300))
+    return np.abs(encoded.sum_j - whole) <= TIE * np.maximum(1.0, encoded.totals)
+
+
+class _Engine:
+    """All candidates counted with every partner."""
+
+    def __init__(
+        self,
+        encoded: Encoded,
+        criterion: Criterion,
+        relevance: NDArray[np.float64],
+        candidates: NDArray[np.bool_],
+    ) -> None:
+        self.encoded = encoded
+        self.criterion = criterion
+        self.relevance = relevance
+        self.open = candidates.copy()
+        self.folded = criterion.start(len(relevance))
+        self.partners: list[Partner] = []
+        self.together: Partner | None = None
+
+    def rank(
+        self, count: int, given: NDArray[np.intp], stopping: Stopping | None, run: Run
+    ) -> tuple[list[int], list[float], str]:
+        """Features, scores, and why it ended before the count, if for a reason of its own."""
+        selected: list[int] = []
+        scores: list[float] = []
+        with Counter(self.encoded, run.threads) as counter:
+            for feature in given:
+                self.absorb(int(feature), counter)
+            while len(selected) < count and self.open.any():
+                best, score = self.best()
+                if stopping is not None:
+                    why = stopping.verdict(best, score, self.open, counter, self.partners, run)
+                    if why:
+                        return selected, scores, why
+                selected.append(best)
+                scores.append(score)
+                self.open[best] = False
+                if len(selected) < count:
+                    self.absorb(best, counter)
+                run.progress(len(selected), count, "features")
+        return selected, scores, ""
+
+    def best(self) -> tuple[int, float]:
+        """The best of the open candidates, and its score."""
+        scores = self.relevance
+        if self.partners:
+            scores = self.criterion.score(self.relevance, self.folded, len(self.partners))
+        feature = first_best(np.where(self.open, scores, -np.inf))
+        return feature, float(scores[feature])
+
+    def absorb(self, feature: int, counter: Counter) -> None:
+        """Count all features with what `feature` adds to the partners."""
+        new = partner_of(self.encoded, feature)
+        for partner in self._added(new):
+            terms = counter.terms(partner, self.criterion.per_class)
+            self.folded = self.criterion.absorb(self.folded, self.criterion.term(terms))
+        self.partners.append(new)
+
+    def _added(self, new: Partner) -> list[Partner]:
+        if self.criterion.partners == "each":
+            return [new]
+        if self.criterion.partners == "all":
+            self.together = new if self.together is None else joint(self.together, new)
+            return [self.together]
+        if len(self.partners) == 1:
+            # The single feature stood in while there was no pair; now there is one.
+            self.folded = self.criterion.start(len(self.relevance))
+        return [joint(earlier, new) for earlier in self.partners] or [new]

@@ -1,0 +1,206 @@
+"""Joint counts of few-levelled features with a partner, from bit rows, and entropies of them.
+
+The bit rows are those of `bit_planes`: a cell of a joint table is the population
+count of two rows' common bits over the words of a class. All counts are exact integers.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fsframe.contracts.bit_counts import (
+    LANES,
+    at,
+    count_common_1,
+    count_common_2,
+    count_common_4,
+    shifted,
+)
+from fsframe.contracts.compiled import njit
+
+__all__ = ["joint_block", "joint_scratch", "joint_sums"]
+
+
+@njit()
+def joint_scratch(n_classes, partner_levels):  # type: ignore[no-untyped-def]
+    """Memory for `joint_block`, for partners of so many levels."""
+    return (
+        np.empty((n_classes, partner_levels, LANES), np.int64),
+        np.empty((partner_levels, LANES), np.int64),
+        np.empty(LANES, np.int64),
+        np.empty(max(4, partner_levels) * LANES, np.uint64),
+    )
+
+
+@njit(inline="always")
+def _count_row(mine, rows, n_rows, n_words, first, length, cells):  # type: ignore[no-untyped-def]
+    """Counts of one level of a block with every bit row of the partner, into `cells`."""
+    b = 0
+    while b + 4 <= n_rows:
+        theirs = at(rows, b * n_words + first)
+        count_common_4(mine, theirs, n_words, length, at(cells, b * LANES))
+        b += 4
+    if b + 2 <= n_rows:
+        theirs = at(rows, b * n_words + first)
+        count_common_2(mine, theirs, n_words, length, at(cells, b * LANES))
+        b += 2
+    if b < n_rows:
+        theirs = at(rows, b * n_words + first)
+        count_common_1(mine, theirs, n_words, length, at(cells, b * LANES))
+
+
+@njit()
+def joint_block(  # type: ignore[no-untyped-def]
+    planes,
+    levels,
+    margins,
+    rows,
+    row_margins,
+    words,
+    n_words,
+    n_classes,
+    table,
+    scratch,
+    js,
+    jsy,
+):
+    """`joint_sums` of one block, within classes too; its bit rows begin at `planes`.
+
+    Bit rows are read from first to last, class by class within a level, which is how they lie in
+    memory: large tables come from there as fast as it allows.
+    """
+    left, totals, rest, cells = scratch
+    partner_levels = row_margins.shape[0]
+    js[:] = 0.0
+    jsy[:] = 0.0
+    for c in range(n_classes):
+        for b in range(partner_levels):
+            left[c, b] = row_margins[b, c]
+    for a in range(levels - 1):
+        totals[:partner_levels] = 0
+        for c in range(n_classes):
+            first = words[c]
+            length = words[c + 1] - first
+            for lane in range(LANES):
+                rest[lane] = margins[(a * n_classes + c) * LANES + lane]
+            mine = shifted(planes, (a * n_words + first) * LANES)
+            _count_row(mine, rows, partner_levels - 1, n_words, first, length, cells)
+            for b in range(partner_levels):
+                for lane in range(LANES):
+                    if b < partner_levels - 1:
+                        size = np.int64(cells[b * LANES + lane])
+                        rest[lane] -= size
+                    else:
+                        size = rest[lane]
+                    left[c, b, lane] -= size
+                    totals[b, lane] += size
+                    jsy[lane] += table[np.uintp(size)]
+        for b in range(partner_levels):
+            for lane in range(LANES):
+                js[lane] += table[np.uintp(totals[b, lane])]
+    for b in range(partner_levels):
+        for lane in range(LANES):
+            total = np.int64(0)
+            for c in range(n_classes):
+                size = left[c, b, lane]
+                jsy[lane] += table[np.uintp(size)]
+                total += size
+            js[lane] += table[np.uintp(total)]
+
+
+@njit()
+def plain_block(  # type: ignore[no-untyped-def]
+    planes, levels, margins, rows, row_margins, n_words, n_classes, table, scratch, js
+):
+    """`joint_block` without looking at classes."""
+    left, _, rest, cells = scratch
+    column = left[0]
+    partner_levels = row_margins.shape[0]
+    js[:] = 0.0
+    for b in range(partner_levels):
+        column[b] = row_margins[b].sum()
+    for a in range(levels - 1):
+        for lane in range(LANES):
+            size = np.int64(0)
+            for c in range(n_classes):
+                size += margins[(a * n_classes + c) * LANES + lane]
+            rest[lane] = size
+        mine = shifted(planes, a * n_words * LANES)
+        _count_row(mine, rows, partner_levels - 1, n_words, 0, n_words, cells)
+        for b in range(partner_levels):
+            for lane in range(LANES):
+                if b < partner_levels - 1:
+                    size = np.int64(cells[b * LANES + lane])
+                    rest[lane] -= size
+                else:
+                    size = rest[lane]
+                column[b, lane] -= size
+                js[lane] += table[np.uintp(size)]
+    for b in range(partner_levels):
+        for lane in range(LANES):
+            js[lane] += table[np.uintp(column[b, lane])]
+
+
+@njit()
+def joint_sums(  # type: ignore[no-untyped-def]
+    planes,
+    offsets,
+    block_levels,
+    margins,
+    margin_offsets,
+    rows,
+    row_margins,
+    words,
+    table,
+    per_class,
+    start,
+    stop,
+    sums_js,
+    sums_jsy,
+):
+    """Write Σ c·log₂c over the joint counts with one partner, for blocks of 8 features.
+
+    Parameters
+    ----------
+    planes : (…,) uint64
+        Bit rows of all blocks; block k has (block_levels[k] − 1, n_words, 8) from `offsets[k]`.
+    margins : (…,) int64
+        Counts of all blocks; block k has (block_levels[k], n_classes, 8) from `margin_offsets[k]`.
+    rows : (partner levels − 1, n_words) uint64
+        Bit rows of the partner.
+    row_margins : (partner levels, n_classes) int64
+        Counts of the partner.
+    words : (n_classes + 1,) int64
+        First word of each class.
+    table : (n + 1,) float64
+        c·log₂c for c = 0 … n.
+    per_class : bool
+        Whether to count within classes too; if not, `sums_jsy` is left alone.
+    start, stop : int
+        Blocks to do.
+    sums_js, sums_jsy : (n_blocks · 8,) float64
+        Results: over (feature, partner) and over (feature, partner, class).
+
+    Notes
+    -----
+    (L_j − 1)(L_s − 1)·n/64 words per pair; every block writes its own results, in an order that
+    does not depend on who runs it.
+    """
+    n_words = words[words.size - 1]
+    n_classes = words.size - 1
+    scratch = joint_scratch(n_classes, row_margins.shape[0])
+    for block in range(start, stop):
+        first = at(planes, offsets[block])
+        counts = margins[margin_offsets[block] :]
+        levels = block_levels[block]
+        part = slice(block * LANES, (block + 1) * LANES)
+        if per_class:
+            joint_block(
+                first, levels, counts, rows, row_margins, words, n_words, n_classes, table,
+                scratch, sums_js[part], sums_jsy[part],
+            )  # fmt: skip
+        else:
+            plain_block(
+                first, levels, counts, rows, row_margins, n_words, n_classes, table, scratch,
+                sums_js[part],
+            )  # fmt: skip

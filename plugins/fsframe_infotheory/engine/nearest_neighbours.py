@@ -1,0 +1,203 @@
+"""Mutual information of continuous variables from distances to nearest neighbours.
+
+Estimates, not plug-in values: nearly unbiased, but below zero as often as above where there is no
+information, and with a spread of about 1/√n nats.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial import cKDTree
+from scipy.special import digamma
+
+from fsframe.contracts.compiled import njit
+
+__all__ = ["continuous_information", "discrete_continuous_information"]
+
+
+@njit()
+def _within(values, x, distance, strictly):  # type: ignore[no-untyped-def]
+    """How many of the ascending `values` lie within `distance` of x.
+
+    The difference itself is compared, as it was when the distance was found, so that rounding
+    loses no neighbour that lies exactly at the distance.
+    """
+    low, high = 0, values.size
+    while low < high:
+        middle = (low + high) // 2
+        gap = x - values[middle]
+        if gap < distance or (gap == distance and not strictly):
+            high = middle
+        else:
+            low = middle + 1
+    first = low
+    high = values.size
+    while low < high:
+        middle = (low + high) // 2
+        gap = values[middle] - x
+        if gap < distance or (gap == distance and not strictly):
+            low = middle + 1
+        else:
+            high = middle
+    return low - first
+
+
+@njit()
+def _ross(  # type: ignore[no-untyped-def]
+    ascending, by_class, starts, n_neighbours, weights, psi
+):
+    """Weighted mean of ψ(N) + ψ(k) − ψ(N_y) − ψ(m), and the weight it rests on.
+
+    `by_class` holds the values of each class, ascending within it, `weights` likewise; psi[i] is
+    ψ(i).
+    """
+    n = ascending.size
+    total = 0.0
+    weight = 0.0
+    for c in range(starts.size - 1):
+        first, last = starts[c], starts[c + 1]
+        size = last - first
+        # A class of one has no neighbour; it is left out, as Ross does.
+        if size < 2:
+            continue
+        k = min(n_neighbours, size - 1)
+        members = by_class[first:last]
+        for i in range(size):
+            x = members[i]
+            distance = np.inf
+            for shift in range(k + 1):
+                left, right = i - shift, i - shift + k
+                if left >= 0 and right < size:
+                    distance = min(distance, max(x - members[left], members[right] - x))
+            near = _within(members, x, distance, False) - 1
+            m = _within(ascending, x, distance, False) - 1
+            total += weights[first + i] * (psi[n] + psi[near] - psi[size] - psi[m])
+            weight += weights[first + i]
+    return total, weight
+
+
+def discrete_continuous_information(
+    x: NDArray[np.float64],
+    y: NDArray[np.int64],
+    n_neighbours: int = 3,
+    weights: NDArray[np.float64] | None = None,
+) -> float:
+    """I(X; Y) in bits of a continuous X and a discrete Y; may be negative.
+
+    Parameters
+    ----------
+    x : (n,) float64, finite
+    y : (n,) int64
+        Classes 0, 1, …
+    n_neighbours : int
+        k, at least 1.
+    weights : (n,) float64, optional
+        Weight of each sample in the mean; neighbours are counted once each.
+
+    Returns
+    -------
+    float
+        Exactly 0 for a constant x or y.
+
+    Notes
+    -----
+    I = ψ(N) − ⟨ψ(N_y)⟩ + ⟨ψ(k)⟩ − ⟨ψ(m)⟩, m the number of samples of any class within the distance
+    of the k-th neighbour of the same class. Where values are tied, k is the number of neighbours
+    of the same class within that distance (Gao et al. 2017), so that no noise needs to be added. In
+    one dimension neighbours are found in sorted order: O(n log n).
+
+    References
+    ----------
+    B. Ross 2014, Mutual information between discrete and continuous data sets, PLoS ONE 9:e87357,
+    eq. 2; W. Gao, S. Kannan, S. Oh, P. Viswanath 2017, Estimating mutual information for
+    discrete-continuous mixtures, NIPS 30.
+    """
+    if x.size < 2 or x.min() == x.max() or y.min() == y.max():
+        return 0.0
+    order = np.lexsort((x, y))
+    starts = np.concatenate([[0], np.cumsum(np.bincount(y))])
+    mass = np.ones(x.size) if weights is None else np.asarray(weights, dtype=np.float64)
+    total, weight = _ross(
+        np.sort(x), x[order], starts, n_neighbours, mass[order], _digammas(x.size)
+    )
+    return float(total / weight / np.log(2)) if weight > 0 else 0.0
+
+
+def continuous_information(
+    x: NDArray[np.float64],
+    y: NDArray[np.float64],
+    n_neighbours: int = 3,
+    weights: NDArray[np.float64] | None = None,
+) -> float:
+    """I(X; Y) in bits of two continuous variables; may be negative.
+
+    Parameters
+    ----------
+    x, y : (n,) float64, finite
+    n_neighbours : int
+        k, at least 1; at most n − 1 are used.
+    weights : (n,) float64, optional
+        Weight of each sample in the mean; neighbours are counted once each.
+
+    Returns
+    -------
+    float
+        Exactly 0 for a constant x or y.
+
+    Notes
+    -----
+    Kraskov's first estimator, I = ψ(k) + ψ(N) − ⟨ψ(n_x + 1) + ψ(n_y + 1)⟩, n_x and n_y the
+    numbers of samples strictly nearer in x, or y, than the k-th neighbour in the larger of both
+    distances; both variables are first scaled to unit deviation. Where the k-th neighbour is at
+    distance zero, k, n_x + 1 and n_y + 1 are the numbers of equal samples (Gao et al. 2017).
+    O(n log n).
+
+    References
+    ----------
+    A. Kraskov, H. Stögbauer, P. Grassberger 2004, Estimating mutual information, Phys. Rev. E
+    69:066138, eq. 8.
+    """
+    if x.size < 2 or x.min() == x.max() or y.min() == y.max():
+        return 0.0
+    points = np.column_stack([_scaled(x), _scaled(y)])
+    k = min(n_neighbours, x.size - 1)
+    tree = cKDTree(points)
+    distance = tree.query(points, k=[k + 1], p=np.inf)[0][:, 0]
+    twice = distance == 0
+    same = np.full(x.size, k + 1)
+    if twice.any():
+        same[twice] = tree.query_ball_point(points[twice], 0.0, p=np.inf, return_length=True)
+    mass = np.ones(x.size) if weights is None else np.asarray(weights, dtype=np.float64)
+    total = _kraskov(
+        points[:, 0].copy(), points[:, 1].copy(), np.sort(points[:, 0]), np.sort(points[:, 1]),
+        distance, same - 1, mass, _digammas(x.size),
+    )  # fmt: skip
+    return float(total / mass.sum() / np.log(2)) if mass.sum() > 0 else 0.0
+
+
+@njit()
+def _kraskov(  # type: ignore[no-untyped-def]
+    x, y, ascending_x, ascending_y, distance, k, weights, psi
+):
+    """Σ w (ψ(k) + ψ(N) − ψ(n_x + 1) − ψ(n_y + 1)); see `continuous_information`."""
+    total = 0.0
+    for i in range(x.size):
+        # Strictly nearer, itself included, is n + 1; among equal samples, all but itself.
+        apart = distance[i] > 0
+        near_x = _within(ascending_x, x[i], distance[i], apart) - (0 if apart else 1)
+        near_y = _within(ascending_y, y[i], distance[i], apart) - (0 if apart else 1)
+        total += weights[i] * (psi[k[i]] + psi[x.size] - psi[near_x] - psi[near_y])
+    return total
+
+
+def _scaled(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    centred = values - values.mean()
+    return centred / centred.std()
+
+
+def _digammas(n: int) -> NDArray[np.float64]:
+    """ψ(0 … n), with ψ(0), which is never asked for, as NaN."""
+    found = np.full(n + 1, np.nan)
+    found[1:] = digamma(np.arange(1, n + 1))
+    return found

@@ -1,0 +1,294 @@
+"""From bytes or raw columns to packed codes: bit rows where levels are few, and sums of counts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from fsframe.contracts.bit_counts import LANES
+from fsframe_infotheory.engine.bins import LONGEST_TABLE, Bins
+from fsframe_infotheory.engine.bit_planes import pack_blocks, unpack_feature
+from fsframe_infotheory.engine.byte_columns import Masks, RawColumns, tally_rows
+from fsframe_infotheory.engine.columns import as_flat, write_codes
+from fsframe_infotheory.engine.sample_layout import Layout
+from fsframe_infotheory.engine.sparse_counts import grouped_sums, level_sums, weighted_dense_sums
+
+__all__ = [
+    "MOST_BYTES",
+    "PACKED_LEVELS",
+    "Chunk",
+    "Coded",
+    "as_bytes",
+    "block_of",
+    "blocks_of",
+    "codes_in",
+    "pack",
+    "weighted_sums",
+]
+
+PACKED_LEVELS = 16
+"""Most levels of a feature that is kept as bit rows; measured crossover with counting by table."""
+
+MOST_BYTES = 254
+"""Most levels of a feature whose codes fit into bytes beside one for missing values."""
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class Chunk:
+    """Codes of some neighbouring columns.
+
+    Parameters
+    ----------
+    packed : (n_lanes,) int64
+        Column behind each lane of the bit rows; −1 where a block has fewer than 8 features.
+    planes, offsets, block_levels, margins, margin_offsets
+        Bit rows and counts, as `fsframe_infotheory.engine.joint_counts.joint_sums` takes them.
+    listed : (m,) int64
+        Columns kept as integers.
+    codes : (m, n_samples) uint8, uint16 or uint32
+        Their levels, samples sorted by class.
+    """
+
+    packed: NDArray[np.int64]
+    planes: NDArray[np.uint64]
+    offsets: NDArray[np.int64]
+    block_levels: NDArray[np.int64]
+    margins: NDArray[np.int64]
+    margin_offsets: NDArray[np.int64]
+    listed: NDArray[np.int64]
+    codes: NDArray[Any]
+
+    @property
+    def nbytes(self) -> int:
+        """Memory held."""
+        return self.planes.nbytes + self.margins.nbytes + self.codes.nbytes
+
+
+def codes_in(chunk: Chunk, feature: int, layout: Layout) -> NDArray[np.int64]:
+    """Levels of one feature of a chunk, samples sorted by class."""
+    out = np.empty(layout.n, np.int64)
+    lane = np.flatnonzero(chunk.packed == feature)
+    if lane.size == 0:
+        out[:] = chunk.codes[int(np.flatnonzero(chunk.listed == feature)[0])]
+        return out
+    block, within = divmod(int(lane[0]), LANES)
+    planes = block_of(chunk, block, layout)[0]
+    unpack_feature(planes, within, len(planes) + 1, layout.starts, layout.words, out)
+    return out
+
+
+def block_of(
+    chunk: Chunk, block: int, layout: Layout
+) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+    """Bit rows (levels − 1, n_words, 8) and counts (levels, n_classes, 8) of one block."""
+    levels = int(chunk.block_levels[block])
+    start, size = chunk.offsets[block], (levels - 1) * layout.n_words * LANES
+    planes = chunk.planes[start : start + size].reshape(levels - 1, layout.n_words, LANES)
+    start, size = chunk.margin_offsets[block], levels * layout.n_classes * LANES
+    margins = chunk.margins[start : start + size].reshape(levels, layout.n_classes, LANES)
+    return planes, margins
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class Coded:
+    """The columns of a chunk as bytes, where levels are few enough, and how to read them.
+
+    Parameters
+    ----------
+    raw : (m, n_rows) uint8
+        Columns, rows in the order of the table; those of more than 254 levels mean nothing.
+    starts : (m + 1,) int64
+        Level a of column k is the byte ``levels[starts[k] + a]``.
+    levels : uint8
+    sums : (2, m) float64
+        Σ c·log₂c over levels, and over levels and classes.
+    """
+
+    raw: NDArray[np.uint8]
+    starts: NDArray[np.int64]
+    levels: NDArray[np.uint8]
+    sums: NDArray[np.float64]
+
+    @classmethod
+    def joined(cls, parts: Sequence[Coded], raw: NDArray[np.uint8]) -> Coded:
+        """Neighbouring groups of columns as one; `raw` is what they may be parts of."""
+        if len(parts) == 1:
+            return parts[0]
+        sizes = np.concatenate([np.diff(part.starts) for part in parts])
+        own = all(np.may_share_memory(part.raw, raw) for part in parts)
+        return cls(
+            raw=raw if own else np.concatenate([part.raw for part in parts]),
+            starts=np.concatenate([[0], np.cumsum(sizes)]),
+            levels=np.concatenate([part.levels for part in parts]),
+            sums=np.concatenate([part.sums for part in parts], axis=1),
+        )
+
+
+def as_bytes(columns: RawColumns, bins: Bins, layout: Layout, masks: Masks) -> Coded:
+    """Some columns as bytes by their bins, counted once; whole counts only."""
+    n_levels, seen = bins.n_levels, columns.seen
+    assert seen is not None
+    own = bins.as_levels & seen.usable
+    raw, sums = columns.raw, columns.sums.copy()
+    coded = np.flatnonzero(~own & (n_levels <= MOST_BYTES))
+    if coded.size:
+        # A copy: bytes that are held for other calls, or are the table itself, stay as they are.
+        raw = raw.copy()
+        every = np.arange(raw.shape[1])
+        _write(columns, coded, bins, every, every, coded, raw)
+        raw.setflags(write=False)
+        sums[:, coded] = tally_rows(raw, coded, layout, masks).sums
+    wide = np.flatnonzero(~own & (n_levels > MOST_BYTES))
+    if wide.size:
+        codes = np.empty((wide.size, layout.n), np.uint32)
+        _write(columns, wide, bins, layout.order, np.arange(layout.n), np.arange(wide.size), codes)
+        found = np.empty((2, wide.size))
+        level_sums(codes, n_levels[wide], layout.starts, layout.table, *found)
+        sums[:, wide] = found
+    if own.all():
+        return Coded(raw=raw, starts=seen.starts, levels=seen.values, sums=sums)
+    starts = np.concatenate([[0], np.cumsum(n_levels)])
+    owner = np.repeat(np.arange(len(n_levels)), n_levels)
+    levels = np.arange(starts[-1]) - starts[owner]
+    levels[own[owner]] = seen.values[np.repeat(own, np.diff(seen.starts))]
+    return Coded(raw=raw, starts=starts, levels=(levels & 255).astype(np.uint8), sums=sums)
+
+
+def blocks_of(
+    levels: NDArray[np.int64], lanes: NDArray[np.int64], layout: Layout
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Most levels in each block of 8 lanes, and where its bit rows and its counts begin.
+
+    `levels` is (n_features,), `lanes` (n_blocks · 8,) features or −1. Both results of places have
+    one entry more, the size of the whole.
+    """
+    held = np.where(lanes >= 0, levels[lanes], 1).reshape(-1, LANES)
+    most = held.max(axis=1) if len(held) else np.empty(0, np.int64)
+    offsets = np.concatenate([[0], np.cumsum((most - 1) * (layout.n_words * LANES))])
+    margin_offsets = np.concatenate([[0], np.cumsum(most * (layout.n_classes * LANES))])
+    return most, offsets, margin_offsets
+
+
+def pack(columns: RawColumns, bins: Bins, layout: Layout, coded: Coded | None) -> Chunk:
+    """Codes of some columns; packed by number of levels, so that blocks waste no rows.
+
+    Without `coded`, because counts are not whole, all are listed.
+    """
+    levels = bins.n_levels
+    few = (levels <= PACKED_LEVELS) & (coded is not None)
+    narrow, wide = np.flatnonzero(few), np.flatnonzero(~few)
+    narrow = narrow[np.argsort(levels[narrow], kind="stable")]
+    lanes = np.full(-(-len(narrow) // LANES) * LANES, -1, np.int64)
+    lanes[: len(narrow)] = narrow
+    block_levels, offsets, margin_offsets = blocks_of(levels, lanes, layout)
+    planes = np.zeros(int(offsets[-1]), np.uint64)
+    margins = np.zeros(int(margin_offsets[-1]), np.int64)
+    if coded is not None and narrow.size:
+        pack_blocks(
+            coded.raw, lanes, coded.starts, coded.levels, layout.short_order, layout.starts,
+            layout.words, block_levels, offsets, margin_offsets, planes, margins,
+        )  # fmt: skip
+    most = levels[wide].max(initial=0)
+    kind = np.uint8 if most <= 1 << 8 else np.uint16 if most <= 1 << 16 else np.uint32
+    codes = np.empty((len(wide), layout.n), kind)
+    if wide.size:
+        every = np.arange(layout.n)
+        _write(columns, wide, bins, layout.order, every, np.arange(len(wide)), codes)
+    return Chunk(
+        packed=np.where(lanes >= 0, lanes + columns.start, -1),
+        planes=planes,
+        offsets=offsets[:-1],
+        block_levels=block_levels,
+        margins=margins,
+        margin_offsets=margin_offsets[:-1],
+        listed=wide + columns.start,
+        codes=codes,
+    )
+
+
+def _write(
+    group: RawColumns,
+    columns: NDArray[np.intp],
+    bins: Bins,
+    order: NDArray[np.int64],
+    places: NDArray[np.int64],
+    into: NDArray[np.intp],
+    codes: NDArray[Any],
+) -> None:
+    """Codes of some columns into rows `into` of `codes`."""
+    if not len(columns):
+        return
+    flat, by_row, by_column = as_flat(group.source)
+    sizes = np.diff(bins.offsets)[columns]
+    owner = np.repeat(np.arange(len(columns)), sizes)
+    position = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    thresholds = bins.thresholds[np.repeat(bins.offsets[columns], sizes) + position]
+    kept, some = bins.as_levels[columns], sizes > 0
+    low, high = np.zeros(len(columns)), np.zeros(len(columns))
+    ends = np.cumsum(sizes)[some]
+    low[some], high[some] = thresholds[ends - sizes[some]], thresholds[ends - 1]
+    broken = np.bincount(owner, weights=thresholds != np.floor(thresholds), minlength=len(columns))
+    looked_up = kept & some & (broken == 0) & (high / 2 - low / 2 < LONGEST_TABLE / 2)
+    lengths = np.zeros(len(columns), np.int64)
+    lengths[looked_up] = (high - low)[looked_up].astype(np.int64) + 1
+    table_starts = np.concatenate([[0], np.cumsum(lengths)])
+    table = np.zeros(table_starts[-1], np.int64)
+    entries = looked_up[owner]
+    table[table_starts[owner[entries]] + (thresholds - low[owner])[entries].astype(np.int64)] = (
+        position[entries]
+    )
+    # A level's code is the number of levels at or below it, less one.
+    cuts = ~entries & ~(kept[owner] & (position == 0))
+    cut_starts = np.concatenate(
+        [[0], np.cumsum(np.bincount(owner, weights=cuts, minlength=len(columns)))]
+    ).astype(np.int64)
+    write_codes(
+        flat,
+        by_row,
+        by_column,
+        columns.astype(np.int64) + group.first,
+        order,
+        places,
+        low,
+        table_starts,
+        table,
+        cut_starts,
+        thresholds[cuts],
+        bins.n_values[columns],
+        into,
+        codes,
+    )
+
+
+def weighted_sums(chunk: Chunk, bins: Bins, layout: Layout, pairwise: bool) -> NDArray[np.float64]:
+    """Total weight, Σ c·log₂c over y, j and (j, y) of a chunk's columns, as (4, n_columns)."""
+    labels = np.repeat(np.arange(layout.n_classes), np.diff(layout.starts))
+    weights = np.ones(layout.n) if layout.weights is None else layout.weights
+    if not pairwise:
+        found = np.empty((4, bins.n_features))
+        found[0], found[1] = layout.total, layout.sum_y
+        weighted_dense_sums(
+            chunk.codes, bins.n_levels, labels.astype(np.int32), layout.n_classes,
+            layout.n_classes, weights, found[2], found[3], 0, bins.n_features,
+        )  # fmt: skip
+        return found
+    sums = np.empty((8, bins.n_features))
+    grouped_sums(
+        chunk.codes,
+        bins.n_levels,
+        np.where(bins.missing & pairwise, bins.n_values, -1),
+        np.arange(layout.n),
+        np.array([0, layout.n]),
+        labels,
+        layout.n_classes,
+        weights,
+        layout.whole_table,
+        0,
+        bins.n_features,
+        sums,
+    )
+    return sums[[0, 5, 1, 2]]

@@ -1,0 +1,277 @@
+"""Joint counts of features with many levels, of weighted samples, and with missing values left out.
+
+Two ways: a dense table of counts where it is small beside the samples, and a walk through samples
+sorted by the partner's level, which needs no table at all and so takes any number of levels.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fsframe.contracts.compiled import njit
+
+__all__ = ["dense_sums", "grouped_sums", "level_sums", "weighted_dense_sums"]
+
+PAIRED_CELLS = 4096
+"""Cells of a joint table up to which two features are counted at once: 32 kB for both."""
+
+
+@njit()
+def level_sums(codes, n_levels, starts, table, sums_j, sums_jy):  # type: ignore[no-untyped-def]
+    """Write Σ c·log₂c over the levels, and over levels and classes, of features listed as codes.
+
+    Whole counts only; parameters as in `dense_sums`.
+    """
+    n_classes = starts.size - 1
+    most = 0
+    for j in range(n_levels.size):
+        most = max(most, n_levels[j])
+    counts = np.zeros((most, n_classes), np.int64)
+    for j in range(n_levels.size):
+        for c in range(n_classes):
+            for i in range(starts[c], starts[c + 1]):
+                counts[codes[j, i], c] += 1
+        of_j = 0.0
+        of_jy = 0.0
+        for level in range(n_levels[j]):
+            total = np.int64(0)
+            for c in range(n_classes):
+                of_jy += table[counts[level, c]]
+                total += counts[level, c]
+                counts[level, c] = 0
+            of_j += table[total]
+        sums_j[j] = of_j
+        sums_jy[j] = of_jy
+
+
+@njit()
+def _sum_of(counts, size, table):  # type: ignore[no-untyped-def]
+    """Σ table[count]; four sums that take turns, so that additions need not wait for each other."""
+    a, b, c, d = 0.0, 0.0, 0.0, 0.0
+    for k in range(0, size - size % 4, 4):
+        at = np.uintp(k)
+        a += table[np.uintp(counts[at])]
+        b += table[np.uintp(counts[at + np.uintp(1)])]
+        c += table[np.uintp(counts[at + np.uintp(2)])]
+        d += table[np.uintp(counts[at + np.uintp(3)])]
+    for k in range(size - size % 4, size):
+        a += table[np.uintp(counts[np.uintp(k)])]
+    return (a + b) + (c + d)
+
+
+@njit()
+def dense_sums(  # type: ignore[no-untyped-def]
+    codes, n_levels, cells, n_cells, group, table, start, stop, sums_js, sums_jsy
+):
+    """Write Σ c·log₂c over (feature, partner) and (feature, partner, class) for whole counts.
+
+    Parameters
+    ----------
+    codes : (m, n) unsigned integers
+        Levels of the features, samples sorted by class.
+    n_levels : (m,) int64
+    cells : (n,) uint16 or int32
+        Partner's level · `group` + class of each sample, below `n_cells`.
+    n_cells, group : int
+        `group` is the number of classes, or 1 where classes are not looked at.
+    table : (n + 1,) float64
+        c·log₂c.
+    start, stop : int
+        Features to do.
+    sums_js, sums_jsy : (m,) float64
+        Results; the second means nothing where classes are not looked at.
+    """
+    n = cells.size
+    most = np.int64(0)
+    for j in range(start, stop):
+        most = max(most, n_levels[j])
+    # Two features share a pass over the partner, as long as both their tables stay in the cache:
+    # neighbouring increments then need not wait for each other. Indices are unsigned, which spares
+    # the test for counting from the end.
+    size = most * n_cells
+    together = 2 if size <= PAIRED_CELLS else 1
+    counts = np.empty(2 * size, np.int32)
+    both = np.empty(size // group, np.int32)
+    width, second = np.uintp(n_cells), np.uintp(size)
+    for first in range(start, stop, together):
+        counts[: together * size] = 0
+        last = min(first + together, stop)
+        row = codes[first]
+        if last - first == 2:
+            other = codes[first + 1]
+            for i in range(n):
+                at = np.uintp(i)
+                cell = np.uintp(cells[at])
+                counts[np.uintp(row[at]) * width + cell] += 1
+                counts[second + np.uintp(other[at]) * width + cell] += 1
+        else:
+            for i in range(n):
+                at = np.uintp(i)
+                counts[np.uintp(row[at]) * width + np.uintp(cells[at])] += 1
+        for j in range(first, last):
+            found = counts[(j - first) * size :]
+            used = n_levels[j] * n_cells
+            sums_jsy[j] = _sum_of(found, used, table)
+            sums_js[j] = sums_jsy[j]
+            if group > 1:
+                for k in range(used // group):
+                    count = np.int32(0)
+                    for c in range(group):
+                        count += found[k * group + c]
+                    both[k] = count
+                sums_js[j] = _sum_of(both, used // group, table)
+
+
+@njit()
+def weighted_dense_sums(  # type: ignore[no-untyped-def]
+    codes, n_levels, cells, n_cells, group, weights, sums_js, sums_jsy, start, stop
+):
+    """`dense_sums` where samples have weights, (n,) float64; one table per feature."""
+    most = np.int64(0)
+    for j in range(start, stop):
+        most = max(most, n_levels[j])
+    masses = np.empty(most * n_cells)
+    width = np.uintp(n_cells)
+    for j in range(start, stop):
+        row = codes[j]
+        used = n_levels[j] * n_cells
+        masses[:used] = 0.0
+        for i in range(cells.size):
+            at = np.uintp(i)
+            masses[np.uintp(row[at]) * width + np.uintp(cells[at])] += weights[at]
+        js = 0.0
+        jsy = 0.0
+        for k in range(0, used, group):
+            both = 0.0
+            for c in range(group):
+                mass = masses[k + c]
+                if mass > 0.0:
+                    jsy += mass * np.log2(mass)
+                    both += mass
+            if both > 0.0:
+                js += both * np.log2(both)
+        sums_js[j] = js
+        sums_jsy[j] = jsy
+
+
+@njit()
+def _clogc(c, table):  # type: ignore[no-untyped-def]
+    if table.size > 1:
+        return table[np.uintp(c)]
+    # 1e-300: what is left of a sum of weights taken back one by one is zero, not its rounding.
+    return c * np.log2(c) if c > 1e-300 else 0.0
+
+
+@njit()
+def grouped_sums(  # type: ignore[no-untyped-def]
+    codes,
+    n_levels,
+    dropped,
+    order,
+    group_starts,
+    labels,
+    n_classes,
+    weights,
+    table,
+    start,
+    stop,
+    sums,
+):
+    """Write all sums Σ c·log₂c of (feature, partner, class), weighted, missing values left out.
+
+    Parameters
+    ----------
+    codes : (m, n) unsigned integers
+        Levels of the features.
+    n_levels : (m,) int64
+    dropped : (m,) int64
+        Level that leaves a sample out of the counts with this feature; −1 for none.
+    order : (n,) int64
+        Samples sorted by the partner's level, then by class; those without the partner left out.
+    group_starts : (n_groups + 1,) int64
+        Where in `order` each level of the partner begins.
+    labels : (n,) int64
+        Class of each sample.
+    weights : (n,) float64
+    table : (n + 1,) float64
+        c·log₂c where weights are whole counts; of length 1 where they are not.
+    start, stop : int
+        Features to do.
+    sums : (8, m) float64
+        Results: total weight, then Σ c·log₂c over j, jy, s, sy, y, js, jsy.
+
+    Notes
+    -----
+    O(n + levels) per feature; every cell's weight is summed in the order of `order`.
+    """
+    most = 0
+    for j in range(start, stop):
+        most = max(most, n_levels[j])
+    of_j = np.zeros(most)
+    of_jy = np.zeros(most * n_classes)
+    of_js = np.zeros(most)
+    of_jsy = np.zeros(most)
+    of_y = np.zeros(n_classes)
+    for j in range(start, stop):
+        levels = n_levels[j]
+        drop = dropped[j]
+        of_j[:levels] = 0.0
+        of_jy[: levels * n_classes] = 0.0
+        of_y[:] = 0.0
+        total = 0.0
+        s = 0.0
+        sy = 0.0
+        js = 0.0
+        jsy = 0.0
+        for g in range(group_starts.size - 1):
+            stop_group = group_starts[g + 1]
+            in_group = 0.0
+            i = group_starts[g]
+            while i < stop_group:
+                c = labels[order[i]]
+                first = i
+                in_class = 0.0
+                while i < stop_group and labels[order[i]] == c:
+                    a = np.int64(codes[j, order[i]])
+                    if a != drop:
+                        w = weights[order[i]]
+                        of_jsy[a] += w
+                        in_class += w
+                    i += 1
+                for k in range(first, i):
+                    a = np.int64(codes[j, order[k]])
+                    w = of_jsy[a]
+                    if a != drop and w != 0.0:
+                        jsy += _clogc(w, table)
+                        of_js[a] += w
+                        of_jy[a * n_classes + c] += w
+                        of_jsy[a] = 0.0
+                sy += _clogc(in_class, table)
+                of_y[c] += in_class
+                in_group += in_class
+            for k in range(group_starts[g], stop_group):
+                a = np.int64(codes[j, order[k]])
+                w = of_js[a]
+                if a != drop and w != 0.0:
+                    js += _clogc(w, table)
+                    of_j[a] += w
+                    of_js[a] = 0.0
+            s += _clogc(in_group, table)
+            total += in_group
+        of_feature = 0.0
+        with_class = 0.0
+        for level in range(levels):
+            of_feature += _clogc(of_j[level], table)
+            for c in range(n_classes):
+                with_class += _clogc(of_jy[level * n_classes + c], table)
+        of_class = 0.0
+        for c in range(n_classes):
+            of_class += _clogc(of_y[c], table)
+        sums[0, j] = total
+        sums[1, j] = of_feature
+        sums[2, j] = with_class
+        sums[3, j] = s
+        sums[4, j] = sy
+        sums[5, j] = of_class
+        sums[6, j] = js
+        sums[7, j] = jsy

@@ -1,0 +1,148 @@
+"""The F statistic of one-way analysis of variance; of correlation for a numeric target."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.params import choice, count_or_fraction, optional, param
+from fsframe.contracts.run import Run
+from fsframe.contracts.selection import Selection, rank_by_score
+from fsframe.contracts.selector import Selector
+from fsframe.errors import DataError
+
+__all__ = ["AnovaF"]
+
+DEFAULT_COUNT = 10
+
+
+@attrs.frozen(kw_only=True)
+class AnovaF(Selector):
+    """Features ranked by how far the class means lie apart beside the spread within classes.
+
+    Without `top`, 10 features are kept. Table ``p_values`` is stored.
+
+    Notes
+    -----
+    Classes: F = (SS_between / (C − 1)) / (SS_within / (n − C)), C classes that occur. Numeric
+    target: F = r²/(1 − r²)·(n − 2), r the correlation. Values are centred first, so that large
+    offsets cost no digits. Bootstrap counts are weights, and n their sum; importance weights are
+    weights too, and n is their sum scaled to the number of samples. A feature without spread
+    scores 0; one that separates perfectly has no finite F and scores the largest double. O(n p).
+
+    References
+    ----------
+    R. Fisher 1925, Statistical methods for research workers, chapter 7.
+
+    Examples
+    --------
+    >>> data = Dataset.from_arrays([[1.0, 5], [2, 6], [4, 5], [5, 6]], ["a", "a", "b", "b"])
+    >>> AnovaF(top=1).select(data).scores
+    array([18.,  0.])
+    """
+
+    tasks: ClassVar[frozenset[str]] = frozenset({"classification", "regression"})
+    takes_missing: ClassVar[bool] = True
+    takes_counts: ClassVar[bool] = True
+    uses_upstream_weights: ClassVar[bool] = True
+
+    top: int | float | None = param(
+        None,
+        optional(count_or_fraction()),
+        help="How many features to keep: a count, or a fraction of those at hand. By default 10.",
+    )
+    missing: str = param(
+        "refuse",
+        choice("refuse", "pairwise"),
+        help="Missing values: an error, or left out feature by feature.",
+    )
+
+    def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
+        weights = np.ones(data.n_samples)
+        if upstream is not None and upstream.instance_weights is not None:
+            weights = np.asarray(upstream.instance_weights) * (
+                data.n_samples / max(upstream.instance_weights.sum(), 1e-300)
+            )
+        if data.counts is not None:
+            weights = weights * data.counts
+        scores, log_p = np.zeros(data.n_features), np.zeros(data.n_features)
+        holes = 0
+        for start, stop in data.column_blocks(min(1 << 25, run.memory // 8)):
+            block = np.asarray(data.columns(start, stop), dtype=np.float64)
+            present = ~np.isnan(block)
+            if not present.all():
+                holes += int((~present.all(axis=0)).sum())
+                if self.missing == "refuse":
+                    column = start + int(np.flatnonzero(~present.all(axis=0))[0])
+                    raise DataError(
+                        f"anova-f: missing values in feature {data.feature_names[column]!r}; "
+                        "say missing=pairwise (left out of its statistic), or fill them"
+                    )
+            found = _f_statistics(block, present, data, weights)
+            scores[start:stop], log_p[start:stop] = found
+        notes: tuple[str, ...] = (
+            (f"missing values in {holes} columns were left out",) if holes else ()
+        )
+        if (scores == np.finfo(float).max).any():
+            notes += ("some features separate the classes perfectly: their F has no bound",)
+        kept = rank_by_score(scores, self.keep_count(data.n_features, DEFAULT_COUNT))
+        return Selection(
+            selected=kept, scores=scores, tables={"p_values": np.exp(log_p)}, warnings=notes
+        )
+
+
+def _f_statistics(
+    block: NDArray[np.float64],
+    present: NDArray[np.bool_],
+    data: Dataset,
+    weights: NDArray[np.float64],
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """F and log p of some columns, as (m,) each."""
+    # Samples along the last axis: each row is summed alone, whatever the width of the block.
+    values, known = np.ascontiguousarray(block.T), np.ascontiguousarray(present.T)
+    m = len(values)
+    w = known * weights
+    n = w.sum(axis=1)
+    safe = np.maximum(n, 1e-300)
+    filled = np.where(known, values, 0.0)
+    # F has no scale: squares of such columns would overflow, or vanish; powers of two are exact.
+    size = np.abs(filled).max(axis=1)
+    extreme = (size > 1e100) | ((size > 0) & (size < 1e-100))
+    if extreme.any():
+        exponent = np.frexp(size[extreme])[1]
+        filled[extreme] = np.ldexp(filled[extreme], -exponent[:, None])
+    mean = (w * filled).sum(axis=1) / safe
+    centred = np.where(known, filled - mean[:, None], 0.0)
+    spread = (w * centred**2).sum(axis=1)
+    between, freedom = np.zeros(m), np.ones(m)
+    if data.task == "classification":
+        for c in range(data.n_classes):
+            of_class = data.y == c
+            size = (w * of_class).sum(axis=1)
+            total = (w * centred * of_class).sum(axis=1)
+            between += np.divide(total**2, size, out=np.zeros(m), where=size > 0)
+            freedom += size > 0
+        freedom -= 2
+    else:
+        target = data.y - ((w * data.y).sum(axis=1) / safe)[:, None]
+        moment = (w * centred * target).sum(axis=1)
+        square = (w * target**2).sum(axis=1)
+        np.divide(moment**2, square, out=between, where=square > 0)
+    rest = n - 1 - freedom
+    # What rounding leaves of no spread at all is no spread.
+    flat = spread <= 1e-28 * safe * np.maximum(1e-300, np.abs(filled).max(axis=1) ** 2)
+    within = np.maximum(spread - between, 0.0)
+    exact = within <= 1e-14 * spread
+    usable = ~flat & (freedom > 0) & (rest > 0)
+    scores, log_p = np.zeros(m), np.zeros(m)
+    scores[usable & exact] = np.finfo(float).max
+    log_p[usable & exact] = -np.inf
+    plain = usable & ~exact
+    scores[plain] = (between[plain] / freedom[plain]) / (within[plain] / rest[plain])
+    log_p[plain] = stats.f.logsf(scores[plain], freedom[plain], rest[plain])
+    return scores, log_p

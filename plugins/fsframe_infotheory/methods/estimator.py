@@ -1,0 +1,134 @@
+"""Parameters of filters that can do without bins, and greedy selection with estimates."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.params import choice, integer, param
+from fsframe.contracts.run import Run
+from fsframe.contracts.selection import Selection
+from fsframe.errors import DataError
+from fsframe_infotheory.engine.estimated import Estimator
+from fsframe_infotheory.engine.ranking import TIE, first_best
+from fsframe_infotheory.methods.filter import DEFAULT_COUNT
+from fsframe_infotheory.methods.greedy_filter import GreedyFilter
+
+__all__ = [
+    "EstimatingGreedyFilter",
+    "EstimatorParameters",
+    "estimation_note",
+    "sample_weights",
+]
+
+
+# Without slots, so that it can be mixed with a base that has them.
+@attrs.frozen(kw_only=True, slots=False)
+class EstimatorParameters:
+    """Parameters of filters whose informations may be estimated from nearest neighbours."""
+
+    estimator: str = param(
+        "plug-in",
+        choice("plug-in", "knn"),
+        help="Information of continuous columns: from counts after binning, or estimated from "
+        "nearest neighbours without binning (may be negative).",
+        source="Ross 2014; Kraskov, Stögbauer, Grassberger 2004",
+    )
+    neighbours: int = param(3, integer(1), help="Nearest neighbours for estimator=knn.", symbol="k")
+
+
+def estimation_note(bits: NDArray[np.float64]) -> str:
+    """What a reader of estimated informations should know."""
+    note = "informations of continuous columns are nearest-neighbour estimates"
+    if (bits < 0).any():
+        note += f"; {int((bits < 0).sum())} are below zero, which means none was found"
+    return note
+
+
+def sample_weights(data: Dataset, upstream: Selection | None) -> NDArray[np.float64] | None:
+    """Bootstrap counts times importance, or None where there are neither."""
+    weights = None if upstream is None else upstream.instance_weights
+    if data.counts is not None:
+        counts = data.counts.astype(np.float64)
+        weights = counts if weights is None else counts * weights
+    return weights
+
+
+@attrs.frozen(kw_only=True)
+class EstimatingGreedyFilter(EstimatorParameters, GreedyFilter):
+    """Base of greedy filters whose terms follow from informations of two variables.
+
+    Redundancy given the class is estimated within each class, so that it takes classes.
+    """
+
+    def check_parameters(self) -> Iterator[str]:
+        yield from super().check_parameters()
+        if self.estimator != "knn":
+            return
+        if self.missing == "level":
+            yield "missing=level has no distances for estimator=knn; say missing=pairwise"
+        if self.stop == "significant":
+            yield "stop=significant tests counts, so it needs estimator=plug-in"
+        if self.constants == "last":
+            yield "constants=last looks at levels, so it needs estimator=plug-in"
+
+    def check_data(self, data: Dataset) -> None:
+        """Raise what the filter raises, and DataError where estimates need classes."""
+        super().check_data(data)
+        estimated = self.estimator == "knn" and data.task == "regression"
+        if estimated and self.criterion().per_class:
+            raise DataError(
+                f"{self.method_name()}: estimator=knn estimates redundancy within each class, and "
+                f"{data.label_name!r} is a numeric target; take mim, mifs or mrmr, whose criteria "
+                "do without, or estimator=plug-in"
+            )
+
+    def counts_are_whole(self, data: Dataset, upstream: Selection | None) -> bool:
+        """Whether a bootstrap is counted in whole numbers; estimates are no counts."""
+        return self.estimator == "plug-in" and super().counts_are_whole(data, upstream)
+
+    def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
+        if self.estimator == "plug-in":
+            return super()._select(data, upstream, run)
+        criterion = self.criterion()
+        weights = sample_weights(data, upstream)
+        estimator = Estimator(data, self.discretiser(), weights, self.neighbours, run.threads)
+        relevance = estimator.relevance()
+        given = self.columns_named(self.given, data)
+        open_ = np.ones(data.n_features, dtype=bool)
+        open_[given] = open_[self.columns_named(self.exclude, data)] = False
+        count = self.keep_count(
+            data.n_features, DEFAULT_COUNT if self.stop == "k" else data.n_features
+        )
+        folded, before = criterion.start(data.n_features), list(given)
+        chosen: list[int] = []
+        scores = np.full(data.n_features, np.nan)
+        for feature in given:
+            terms = estimator.terms(int(feature), relevance, criterion.per_class)
+            folded = criterion.absorb(folded, criterion.term(terms))
+        while len(chosen) < count and open_.any():
+            found = criterion.score(relevance, folded, len(before)) if before else relevance
+            best = first_best(np.where(open_, found, -np.inf))
+            if self.stop == "positive" and found[best] <= TIE:
+                break
+            scores[best] = found[best]
+            chosen.append(best)
+            before.append(best)
+            open_[best] = False
+            if len(chosen) < count:
+                terms = estimator.terms(best, relevance, criterion.per_class)
+                folded = criterion.absorb(folded, criterion.term(terms))
+            run.progress(len(chosen), count, "features")
+        in_unit = self.in_unit(scores)
+        if self.is_ratio():
+            in_unit[chosen[1:]] = scores[chosen[1:]]
+        return Selection(
+            selected=np.array([*given, *chosen], dtype=np.intp),
+            scores=in_unit,
+            tables={"relevance": self.in_unit(relevance), "criterion": in_unit[chosen]},
+            warnings=(estimation_note(relevance),),
+        )

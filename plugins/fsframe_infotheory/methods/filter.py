@@ -1,0 +1,204 @@
+"""What all information-theoretic filters share: levels, missing values, units, given features."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import ClassVar
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.params import (
+    choice,
+    count_or_fraction,
+    either,
+    integer,
+    listing,
+    optional,
+    param,
+    real,
+    text,
+)
+from fsframe.contracts.run import Run
+from fsframe.contracts.selection import Selection
+from fsframe.contracts.selector import Selector
+from fsframe.errors import DataError, RequestError
+from fsframe.suggest import did_you_mean
+from fsframe_infotheory.engine.discretise import RULES, Bins, Discretiser
+from fsframe_infotheory.engine.encode import Encoded, encode
+
+__all__ = ["DEFAULT_COUNT", "InformationFilter"]
+
+DEFAULT_COUNT = 10
+"""Features kept where neither `top` nor a stopping rule says how many."""
+
+
+@attrs.frozen(kw_only=True)
+class InformationFilter(Selector):
+    """Base of filters that count levels; see `greedy` for the greedy ones."""
+
+    takes_missing: ClassVar[bool] = True
+    takes_counts: ClassVar[bool] = True
+    uses_upstream_weights: ClassVar[bool] = True
+    tasks: ClassVar[frozenset[str]] = frozenset({"classification", "regression"})
+
+    top: int | float | None = param(
+        None,
+        optional(count_or_fraction()),
+        help="How many features to keep: a count, or a fraction of those at hand. By default 10, "
+        "or with a stopping rule all that it allows.",
+    )
+    discretise: str = param(
+        "auto",
+        choice(*RULES),
+        help="How columns become levels. auto: categorical columns, and whole numbers with at most "
+        "max_levels distinct values, stay as they are, and other columns fall into bins of equal "
+        "width; equal-width, equal-frequency, mdl, freedman-diaconis, edges: those others by that "
+        "rule; none: every distinct value is a level.",
+    )
+    bins: int | str = param(
+        "auto",
+        either(integer(2, 65536), choice("auto")),
+        help="Number of bins of equal width or frequency; auto is 2 below 6 samples, 10 above 30, "
+        "a third of the samples between.",
+    )
+    edges: tuple[float, ...] = param(
+        (), listing(real()), help="Inner edges for discretise=edges, the same for every column."
+    )
+    max_levels: int = param(
+        32,
+        integer(0),
+        help="Columns of whole numbers with at most so many distinct values are not binned.",
+    )
+    missing: str = param(
+        "refuse",
+        choice("refuse", "level", "pairwise"),
+        help="Missing values: an error, a level of their own, or left out of counts they enter.",
+    )
+    unit: str = param("bits", choice("bits", "nats"), help="Unit of the scores.")
+    given: tuple[str, ...] = param(
+        (),
+        listing(text("a feature's name")),
+        help="Features taken as selected already; they come first and do not count towards top.",
+    )
+    exclude: tuple[str, ...] = param(
+        (), listing(text("a feature's name")), help="Features that are never selected."
+    )
+
+    def check_parameters(self) -> Iterator[str]:
+        if self.discretise == "edges" and not self.edges:
+            yield "discretise=edges needs edges, such as edges=[0.5,1.5]"
+        if self.edges and self.discretise != "edges":
+            yield f"edges are used with discretise=edges only, not {self.discretise}"
+        if list(self.edges) != sorted(set(self.edges)):
+            yield "edges must ascend"
+        both = sorted(set(self.given) & set(self.exclude))
+        if both:
+            yield f"{', '.join(both)} cannot be given and excluded"
+
+    def discretiser(self) -> Discretiser:
+        """The rule that the parameters ask for."""
+        return Discretiser(
+            rule=self.discretise, bins=self.bins, edges=self.edges, max_levels=self.max_levels
+        )
+
+    def encode(
+        self, data: Dataset, upstream: Selection | None, run: Run, keep: str = "codes"
+    ) -> tuple[Encoded, Bins]:
+        """The table as codes by this filter's parameters."""
+        return encode(
+            data,
+            self.discretiser(),
+            counts=data.counts,
+            weights=None if upstream is None else upstream.instance_weights,
+            # Without holes nothing is left out, and whole counts are much faster.
+            pairwise=self.missing == "pairwise" and _first_hole(data) is not None,
+            keep=keep,
+            run=run,
+        )
+
+    def counts_are_whole(self, data: Dataset, upstream: Selection | None) -> bool:
+        """Whether a bootstrap of the table is counted in whole numbers, with the classes given."""
+        weighted = upstream is not None and upstream.instance_weights is not None
+        return not weighted and data.task == "classification" and self.missing != "pairwise"
+
+    def one_by_one(
+        self, data: Dataset, counts: NDArray[np.int64], upstream: Selection | None, run: Run
+    ) -> list[Selection]:
+        """A Selection per bootstrap, each from its own rows alone."""
+        found = []
+        for b, drawn in enumerate(counts):
+            rows = np.flatnonzero(drawn)
+            local = upstream
+            if upstream is not None and upstream.instance_weights is not None:
+                local = attrs.evolve(upstream, instance_weights=upstream.instance_weights[rows])
+            part = data.with_counts(drawn).take_rows(rows)
+            found.append(self._select(part, local, run.child(b)))
+        return found
+
+    def check_data(self, data: Dataset) -> None:
+        """Raise what the core raises, and DataError for missing values that are refused."""
+        super().check_data(data)
+        hole = _first_hole(data) if self.missing == "refuse" else None
+        if hole is not None:
+            row, column = hole
+            raise DataError(
+                f"{self.method_name()}: missing values in feature {data.feature_names[column]!r}, "
+                f"the first in sample {row + 1}; say missing=level (a level of their own) or "
+                "missing=pairwise (left out of each count), or fill them"
+            )
+
+    def columns_named(self, names: tuple[str, ...], data: Dataset) -> NDArray[np.intp]:
+        """Columns of the features in `names`, in that order."""
+        if not names:
+            return np.empty(0, dtype=np.intp)
+        place = {name: column for column, name in enumerate(data.feature_names)}
+        unknown = [name for name in names if name not in place]
+        if unknown:
+            raise RequestError(
+                f"{self.method_name()}: no feature {unknown[0]!r} among the {len(place)} at hand"
+                + did_you_mean(unknown[0], place)
+            )
+        return np.array(list(dict.fromkeys(place[name] for name in names)), dtype=np.intp)
+
+    def in_unit(self, bits: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Bits as the unit asked for."""
+        return bits if self.unit == "bits" else bits * np.log(2)
+
+    def notes(self, data: Dataset, bins: Bins, encoded: Encoded) -> tuple[str, ...]:
+        """What the reader of a result should know of how levels came about."""
+        found = []
+        binned = bins.binned_by_default
+        if binned:
+            names = [data.feature_names[j] for j in binned[:3]]
+            found.append(
+                f"{len(binned)} of {data.n_features} columns were cut into bins of equal width by "
+                f"default ({', '.join(names)}{', …' if len(binned) > 3 else ''}); "
+                "discretise=… and bins=… choose otherwise"
+            )
+        holed = int(bins.missing.sum())
+        if holed:
+            how = "a level of their own" if self.missing == "level" else "left out of each count"
+            found.append(f"missing values in {holed} columns were {how}")
+        if data.task == "regression":
+            found.append("the numeric target was cut into bins by the rule of the features")
+        if int((encoded.layout.class_sizes > 0).sum()) < 2:
+            found.append("only one class is present: no feature tells anything of it")
+        return tuple(found)
+
+
+def _first_hole(data: Dataset) -> tuple[int, int] | None:
+    """Row and column of a missing value, the first of the first block that has one; or None."""
+    if data.matrix.dtype.kind != "f":
+        return None
+    for start, stop in data.column_blocks():
+        block = data.columns(start, stop)
+        # A sum is NaN if any term is: one pass for the usual, complete table.
+        if np.isnan(block.sum()):
+            holes = np.argwhere(np.isnan(block))
+            if holes.size:
+                row, column = holes[np.lexsort((holes[:, 0], holes[:, 1]))[0]]
+                return int(row), start + int(column)
+    return None

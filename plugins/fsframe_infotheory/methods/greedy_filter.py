@@ -1,0 +1,161 @@
+"""Base of the greedy filters: a subclass gives its `criterion`, everything else is here."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.params import choice, integer, param, real
+from fsframe.contracts.run import Run
+from fsframe.contracts.selection import PairWeights, Selection
+from fsframe_infotheory.engine.bins import Bins
+from fsframe_infotheory.engine.byte_cache import held_bytes
+from fsframe_infotheory.engine.criterion import Criterion
+from fsframe_infotheory.engine.encode import Encoded, encode
+from fsframe_infotheory.engine.greedy import Ranking, select_greedily
+from fsframe_infotheory.engine.packing import PACKED_LEVELS
+from fsframe_infotheory.engine.sample_layout import MOST_REPEATED
+from fsframe_infotheory.engine.stopping import Stopping
+from fsframe_infotheory.methods.filter import DEFAULT_COUNT, InformationFilter
+
+__all__ = ["GreedyFilter"]
+
+
+@attrs.frozen(kw_only=True)
+class GreedyFilter(InformationFilter):
+    """Features one after the other, each the best by a criterion beside those selected before.
+
+    Authors write `criterion`. Without `top`, 10 features are kept, or, with a stopping rule, as
+    many as it allows.
+
+    The score of a selected feature is the criterion when it was selected (the first one's is its
+    relevance), so scores compare candidates within a step, not steps; the order of `selected` is
+    the ranking, and a feature that was not selected has no score (NaN). Table ``relevance`` holds
+    I(X; Y) of all features.
+    """
+
+    stop: str = param(
+        "k",
+        choice("k", "positive", "significant"),
+        help="When to end: after top features; before the first score that is not above zero; "
+        "before the first feature whose conditional gain I(X; Y | selected) is not significant.",
+    )
+    alpha: float = param(0.05, real(above=0, below=1), help="Level of the test for stopping.")
+    test: str = param(
+        "g",
+        choice("g", "permutation"),
+        help="Test for stopping: the G-test with Bonferroni's correction for the candidates, or "
+        "permutations of the class against the largest gain of all candidates.",
+    )
+    permutations: int = param(199, integer(19), help="How many permutations.")
+    constants: str = param(
+        "compete",
+        choice("compete", "last"),
+        help="Features of one level: scored by the formula as others are (some criteria then "
+        "prefer them to redundant features), or kept back, with score 0, until no other is left.",
+    )
+
+    def criterion(self) -> Criterion:
+        """The author's part: the criterion by this filter's parameters."""
+        raise NotImplementedError
+
+    def is_ratio(self) -> bool:
+        """Whether scores after the first are ratios of informations, which have no unit."""
+        return False
+
+    def pair_weights(
+        self, encoded: Encoded, ranking: Ranking, given: NDArray[np.intp], run: Run
+    ) -> PairWeights | None:
+        """Weights of pairs, where the filter offers them."""
+        return None
+
+    def stopping(self) -> Stopping | None:
+        """The stopping rule by this filter's parameters."""
+        if self.stop == "k":
+            return None
+        return Stopping(
+            rule=self.stop, alpha=self.alpha, test=self.test, permutations=self.permutations
+        )
+
+    def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
+        encoded, bins = self.encode(data, upstream, run, keep=self._kept)
+        return self._ranked(data, encoded, bins, run)
+
+    @property
+    def _kept(self) -> str:
+        # A test of gains looks at codes of features, which a lazy selection does without.
+        return "bytes" if self.criterion().lazy and self.stop != "significant" else "codes"
+
+    def _select_many(
+        self, data: Dataset, counts: NDArray[np.int64], upstream: Selection | None, run: Run
+    ) -> list[Selection]:
+        """One Selection per bootstrap; the table is read once where its columns are bytes."""
+        if not self._same_bytes(data, upstream, run):
+            return self.one_by_one(data, counts, upstream, run)
+        found = []
+        for b, drawn in enumerate(counts):
+            part = run.child(b)
+            if drawn.sum() > MOST_REPEATED * np.count_nonzero(drawn):
+                found += self.one_by_one(data, drawn[None], upstream, run.batch(b))
+                continue
+            encoded, bins = encode(
+                data, self.discretiser(), counts=drawn, keep=self._kept, run=part
+            )
+            found.append(self._ranked(data, encoded, bins, part))
+        return found
+
+    def _same_bytes(self, data: Dataset, upstream: Selection | None, run: Run) -> bool:
+        """Whether every column is the same few bytes in every bootstrap, whichever rows it draws.
+
+        Whole numbers of at most `max_levels` values stay so when rows are left out. Bins do not:
+        they are learned on the rows drawn.
+        """
+        if not self.counts_are_whole(data, upstream) or held_bytes(data, run) is None:
+            return False
+        encoded, bins = encode(data, self.discretiser(), keep="sums", run=run)
+        return bool(bins.as_levels.all() and encoded.n_levels.max() <= PACKED_LEVELS)
+
+    def _ranked(self, data: Dataset, encoded: Encoded, bins: Bins, run: Run) -> Selection:
+        """The Selection from a table that is encoded."""
+        given = self.columns_named(self.given, data)
+        count = self.keep_count(
+            data.n_features, DEFAULT_COUNT if self.stop == "k" else data.n_features
+        )
+        ranking = select_greedily(
+            encoded,
+            self.criterion(),
+            count,
+            given=given,
+            exclude=self.columns_named(self.exclude, data),
+            constants_last=self.constants == "last",
+            stopping=self.stopping(),
+            run=run,
+        )
+        values = self.in_unit(ranking.scores)
+        if self.is_ratio():
+            values[1:] = ranking.scores[1:]
+        scores = np.full(data.n_features, np.nan)
+        scores[ranking.selected] = values
+        tables: dict[str, NDArray[Any]] = {
+            "relevance": self.in_unit(encoded.relevance),
+            "criterion": values,
+            **bins.tables(),
+        }
+        if len(ranking.tests):
+            tables["stopping_tests"] = ranking.tests
+        notes = self.notes(data, bins, encoded)
+        if self.stop == "k" and ranking.stopped and len(ranking.selected) < count:
+            notes += (f"{len(ranking.selected)} of {count} features: {ranking.stopped}",)
+        elif self.stop != "k" and not len(ranking.selected):
+            notes += (f"nothing was selected: {ranking.stopped}",)
+        return Selection(
+            selected=np.concatenate([given, ranking.selected]),
+            scores=scores,
+            pair_weights=self.pair_weights(encoded, ranking, given, run),
+            tables=tables,
+            warnings=notes,
+        )

@@ -1,0 +1,1 @@
+"""How margins are computed: passes over pairs of rows, descents, tuning."""

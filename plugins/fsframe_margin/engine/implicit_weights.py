@@ -1,0 +1,348 @@
+"""W over all pairs of very many features, never held: sums of clipped scatter matrices by tiles.
+
+Under the element-wise rule every W on the way is a combination of matrices
+(−D ᵀdiag(c) D − λ)⁺, D the differences of the P pairs of rows. Whoever keeps the coefficients c
+(P numbers per term) can form any tile of W when it is needed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from fsframe_margin.engine import pair_lists
+from fsframe_margin.engine.margins import PairSpace
+from fsframe_margin.engine.tiled_passes import column_tiles
+
+__all__ = [
+    "THREAD_BYTES",
+    "Direction",
+    "ImplicitPairs",
+    "ImplicitWeights",
+    "WeightSummary",
+    "tile_bytes",
+]
+
+Floats = NDArray[np.float64]
+_Pairs = tuple[NDArray[np.intp], NDArray[np.intp], Floats]
+
+_ROWS, _COLUMNS = 512, 1024
+_PAIRS = 4096
+
+THREAD_BYTES = 160 << 20
+"""What one thread holds: tiles, and differences of pairs in their columns."""
+
+
+def tile_bytes(features: int) -> int:
+    """What the upper tiles of two matrices over pairs of features take."""
+    return 8 * features * (features + _COLUMNS)
+
+
+@attrs.frozen(eq=False)
+class ImplicitWeights:
+    """W = diag(main) + Σ_k factor_k (−Σ(c_k) − λ)⁺.
+
+    Parameters
+    ----------
+    main : (A,) float64
+        What is on the diagonal besides the terms.
+    factors, coefficients : sequences
+        One number and one (P,) vector of pair coefficients per term.
+    """
+
+    main: Floats
+    factors: tuple[float, ...] = ()
+    coefficients: tuple[Floats, ...] = ()
+
+    def mixed(self, a: float, other: ImplicitWeights, b: float) -> ImplicitWeights:
+        """a·self + b·other."""
+        kept = [
+            (a * f, c) for f, c in zip(self.factors, self.coefficients, strict=True) if a * f > 0
+        ] + [(b * f, c) for f, c in zip(other.factors, other.coefficients, strict=True)]
+        return ImplicitWeights(
+            a * self.main + b * other.main, tuple(f for f, _ in kept), tuple(c for _, c in kept)
+        )
+
+
+@attrs.frozen(eq=False)
+class Direction:
+    """The minimiser U of step 2, and what the line search needs of it.
+
+    `measured` is q_U over all pairs of rows (n, n); `overlap` is <W, U>; `total` is Σ U.
+    """
+
+    weights: ImplicitWeights
+    measured: Floats
+    overlap: float
+    total: float
+
+
+@attrs.frozen(eq=False)
+class WeightSummary:
+    """What is reported of W: row sums of squares and the diagonal (A,), and the largest pairs.
+
+    Pairs (i < j) are sorted by weight, best first, ties by column.
+    """
+
+    scores: Floats
+    main: Floats
+    i: NDArray[np.intp]
+    j: NDArray[np.intp]
+    weight: Floats
+
+
+class ImplicitPairs:
+    """Passes over all pairs of features in tiles, for a `PairSpace` whose W does not fit.
+
+    Notes
+    -----
+    Where the upper tiles of W and U together (8 A² bytes) fit into `memory` they are held, and one
+    direction costs P A² multiply-adds, P the pairs of rows. Where they do not fit nothing grows
+    with A², and the tiles of W are formed again from its m terms: (1 + m/2) P A², m being one after
+    a whole step. Memory besides: per thread tiles of 512 × 1024 and differences of 4096 pairs ×
+    1536 columns, about 150 MB.
+    """
+
+    def __init__(self, space: PairSpace, memory: int = 0) -> None:
+        self.space = space
+        features = space.features
+        self.holds = tile_bytes(features) <= memory
+        self._held: tuple[ImplicitWeights | None, dict[tuple[int, int], Floats]] = (None, {})
+        self._target: dict[tuple[int, int], Floats] = {}
+        self.X = np.ascontiguousarray(space.XT[: space.features].T)
+        n = space.n_rows
+        first, second = np.triu_indices(n, 1)
+        self.first, self.second = first, second
+        self.pairs = len(first)
+
+    def _differences(self, pairs: NDArray[np.intp] | slice, a: int, b: int) -> Floats:
+        """|x_i − x_j| of some pairs in a range of columns."""
+        D = self.X[self.first[pairs], a:b]
+        D -= self.X[self.second[pairs], a:b]
+        return np.abs(D, out=D)
+
+    def _chunks(self) -> list[tuple[int, int]]:
+        return column_tiles(self.pairs, _PAIRS)
+
+    def _scatter_tiles(
+        self, coefficients: tuple[Floats, ...], a: int, b: int, c: int, d: int
+    ) -> list[Floats]:
+        """One tile of Dᵀ diag(c_k) D per term, from pairs that some term has a coefficient for."""
+        out = [np.zeros((b - a, d - c)) for _ in coefficients]
+        live = np.flatnonzero(np.any(coefficients, axis=0))
+        for start, stop in column_tiles(live.size, _PAIRS):
+            pairs = live[start:stop]
+            left = self._differences(pairs, a, b)
+            right = left if (a, b) == (c, d) else self._differences(pairs, c, d)
+            for tile, weights in zip(out, coefficients, strict=True):
+                tile += (left * weights[pairs, None]).T @ right
+        return out
+
+    def _weight_tile(
+        self, weights: ImplicitWeights, penalty: float, a: int, b: int, c: int, d: int
+    ) -> Floats:
+        """W[a:b, c:d]."""
+        if self._held[0] is weights:
+            return self._held[1][a, c]
+        tile = np.zeros((b - a, d - c))
+        scatters = self._scatter_tiles(weights.coefficients, a, b, c, d)
+        for factor, scatter in zip(weights.factors, scatters, strict=True):
+            tile += factor * np.maximum(-scatter - penalty, 0.0)
+        rows = np.arange(max(a, c), min(b, d))
+        tile[rows - a, rows - c] += weights.main[rows]
+        return tile
+
+    def _blocks(self, a: int, b: int) -> Iterator[tuple[int, int, float]]:
+        """Column ranges of the upper triangle right of rows a … b−1, and how often they count."""
+        yield a, b, 1.0
+        for c in range(b, self.space.features, _COLUMNS):
+            yield c, min(c + _COLUMNS, self.space.features), 2.0
+
+    def _each_row_tile(self, work: Callable[[int, int], Any]) -> list[Any]:
+        tiles = column_tiles(self.space.features, _ROWS)
+        if self.space.threads == 1 or len(tiles) == 1:
+            return [work(a, b) for a, b in tiles]
+        with ThreadPoolExecutor(self.space.threads) as pool:
+            return list(pool.map(lambda tile: work(*tile), tiles))
+
+    def _square(self, values: Floats) -> Floats:
+        q = np.zeros((self.space.n_rows,) * 2)
+        pair_lists.spread_pairs(q, 0, 1, values)
+        return q
+
+    def measure(self, weights: ImplicitWeights, penalty: float = 0.0) -> Floats:
+        """q over all pairs of rows (n, n) under `weights`."""
+
+        def part(a: int, b: int) -> Floats:
+            q = np.zeros(self.pairs)
+            if not weights.factors:
+                for start, stop in self._chunks():
+                    q[start:stop] = (
+                        self._differences(slice(start, stop), a, b) ** 2 @ weights.main[a:b]
+                    )
+                return q
+            for c, d, often in self._blocks(a, b):
+                tile = self._weight_tile(weights, penalty, a, b, c, d)
+                self._add_products(tile, a, b, c, d, often, q)
+            return q
+
+        return self._square(_in_order(self._each_row_tile(part), self.pairs))
+
+    def _add_products(
+        self, tile: Floats, a: int, b: int, c: int, d: int, often: float, q: Floats
+    ) -> None:
+        for start, stop in self._chunks():
+            left = self._differences(slice(start, stop), a, b)
+            right = left if (a, b) == (c, d) else self._differences(slice(start, stop), c, d)
+            q[start:stop] += often * pair_lists.row_products(left @ tile, right)
+
+    def direction(
+        self, coefficients: Floats, current: ImplicitWeights, penalty: float
+    ) -> Direction | None:
+        """U = (−Σ − λ)⁺ / ‖·‖_F for Σ = Dᵀ diag(coefficients) D, or None where it is zero."""
+        coefficients = np.where(np.abs(coefficients) > self.space.negligible, coefficients, 0.0)
+
+        def part(a: int, b: int) -> tuple[Floats, float, float, float]:
+            q, norm, overlap, total = np.zeros(self.pairs), 0.0, 0.0, 0.0
+            for c, d, often in self._blocks(a, b):
+                (scatter,) = self._scatter_tiles((coefficients,), a, b, c, d)
+                tile = np.maximum(-scatter - penalty, 0.0)
+                if self.holds:
+                    self._target[a, c] = tile
+                norm += often * float((tile**2).sum())
+                total += often * float(tile.sum())
+                if current.factors:
+                    held = self._weight_tile(current, penalty, a, b, c, d)
+                    overlap += often * float((held * tile).sum())
+                elif often == 1.0:
+                    overlap += float(np.diagonal(tile) @ current.main[a:b])
+                self._add_products(tile, a, b, c, d, often, q)
+            return q, norm, overlap, total
+
+        parts = self._each_row_tile(part)
+        size = float(np.sqrt(sum(p[1] for p in parts)))
+        if not size > 0:
+            return None
+        q = self._square(_in_order([p[0] for p in parts], self.pairs) / size)
+        weights = ImplicitWeights(
+            np.zeros(self.space.features), (1.0 / size,), (np.asarray(coefficients),)
+        )
+        overlap, total = (sum(p[k] for p in parts) / size for k in (2, 3))
+        return Direction(weights, q, overlap, total)
+
+    def moved(
+        self, current: ImplicitWeights, a: float, target: Direction, b: float
+    ) -> ImplicitWeights:
+        """a·current + b·target, tiles and all where they are held."""
+        found = current.mixed(a, target.weights, b)
+        if not self.holds:
+            return found
+        factor = b * target.weights.factors[0]
+        old = self._held[1] if self._held[0] is current else {}
+
+        def move(start: int, stop: int) -> None:
+            for c, d, _ in self._blocks(start, stop):
+                tile = self._target[start, c]
+                tile *= factor
+                if (start, c) in old:
+                    old[start, c] *= a
+                    tile += old[start, c]
+                elif a > 0:
+                    tile += a * self._weight_tile(current, 0.0, start, stop, c, d)
+
+        if not old and current.factors:
+            raise AssertionError("the tiles of a mixture are held from its first term on")
+        self._each_row_tile(move)
+        self._held, self._target = (found, self._target), {}
+        return found
+
+    def summary(self, weights: ImplicitWeights, penalty: float, n_pairs: int) -> WeightSummary:
+        """Scores, main effects and the `n_pairs` largest pairs of W; one pass."""
+        features = self.space.features
+
+        def part(a: int, b: int) -> tuple[Floats, Floats, _Pairs]:
+            squares = np.zeros(features)
+            best = (np.empty(0, np.intp), np.empty(0, np.intp), np.empty(0))
+            for c, d, _ in self._blocks(a, b):
+                tile = self._weight_tile(weights, penalty, a, b, c, d)
+                squares[a:b] += (tile**2).sum(axis=1)
+                if c != a:
+                    squares[c:d] += (tile**2).sum(axis=0)
+                else:
+                    main = np.diagonal(tile).copy()
+                    tile = np.triu(tile, 1)
+                best = _largest(tile, a, c, best, n_pairs)
+            return squares, main, best
+
+        parts = self._each_row_tile(part)
+        i, j, weight = (np.concatenate([p[2][k] for p in parts]) for k in range(3))
+        order = np.lexsort((j, i, -weight))[:n_pairs]
+        return WeightSummary(
+            scores=_in_order([p[0] for p in parts], features),
+            main=np.concatenate([p[1] for p in parts]),
+            i=i[order],
+            j=j[order],
+            weight=weight[order],
+        )
+
+    def among(self, weights: ImplicitWeights, penalty: float, columns: NDArray[np.intp]) -> Floats:
+        """W restricted to some columns, (m, m)."""
+        m = len(columns)
+        scatters = [np.zeros((m, m)) for _ in weights.coefficients]
+        for start, stop in self._chunks():
+            D = self.X[self.first[start:stop]][:, columns]
+            D = np.abs(D - self.X[self.second[start:stop]][:, columns])
+            for scatter, c in zip(scatters, weights.coefficients, strict=True):
+                scatter += (D * c[start:stop, None]).T @ D
+        W = np.diag(weights.main[columns])
+        for factor, scatter in zip(weights.factors, scatters, strict=True):
+            W += factor * np.maximum(-(scatter + scatter.T) / 2 - penalty, 0.0)
+        return W
+
+    def measure_new(self, weights: ImplicitWeights, penalty: float, rows: Floats) -> Floats:
+        """q between new rows (m, A) and the rows of the space, (m, n)."""
+        n = self.space.n_rows
+
+        def part(a: int, b: int) -> Floats:
+            q = np.zeros((len(rows), n))
+            for c, d, often in self._blocks(a, b):
+                tile = self._weight_tile(weights, penalty, a, b, c, d)
+                for k, row in enumerate(rows):
+                    left = np.abs(row[a:b] - self.X[:, a:b])
+                    right = np.abs(row[c:d] - self.X[:, c:d])
+                    q[k] += often * pair_lists.row_products(left @ tile, right)
+            return q
+
+        total = np.zeros((len(rows), n))
+        for piece in self._each_row_tile(part):
+            total += piece
+        return total
+
+
+def _in_order(parts: list[Floats], size: int) -> Floats:
+    total = np.zeros(size)
+    for part in parts:
+        total += part
+    return total
+
+
+def _largest(tile: Floats, a: int, c: int, best: _Pairs, n: int) -> _Pairs:
+    """The n largest positive entries of what is held and of a tile, by column numbers."""
+    flat = tile.ravel()
+    if len(best[2]) == n:
+        candidates = np.flatnonzero(flat > best[2].min())
+    else:
+        candidates = np.flatnonzero(flat > 0)
+    if len(candidates) > n:
+        cut = np.partition(flat[candidates], -n)[-n]
+        candidates = candidates[flat[candidates] >= cut]
+    i = np.concatenate([best[0], a + candidates // tile.shape[1]])
+    j = np.concatenate([best[1], c + candidates % tile.shape[1]])
+    weight = np.concatenate([best[2], flat[candidates]])
+    order = np.lexsort((j, i, -weight))[:n]
+    return i[order], j[order], weight[order]

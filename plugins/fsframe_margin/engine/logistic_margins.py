@@ -1,0 +1,100 @@
+"""Logistic regression on expected margin vectors, alternated with the expectations (LOGO)."""
+
+from __future__ import annotations
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+from scipy.special import expit
+
+from fsframe_margin.engine import margin_vector_kernels
+from fsframe_margin.engine.margins import PairSpace
+
+__all__ = ["LogoFit", "expected_margins", "fit_logo", "solve_logistic"]
+
+Floats = NDArray[np.float64]
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class LogoFit:
+    """Weights (A,), and the relative change of w and the penalised loss per outer iteration."""
+
+    weights: Floats
+    change: Floats
+    loss: Floats
+    converged: bool
+
+
+def expected_margins(space: PairSpace, w: Floats, sigma: float) -> Floats:
+    """z̄_n = E|x_n − miss| − E|x_n − hit| for every row, (n, A), rows sorted by class.
+
+    Zero for a row without a hit. N² A operations; rows in chunks.
+    """
+    point = space.point(w, sigma)
+    z = np.zeros((space.n_rows, space.features))
+    hits = np.where(space.alone, np.inf, point.log_hits)
+    for start, stop in space.chunks:
+        margin_vector_kernels.expected_margin_vectors(
+            space.XT, np.ascontiguousarray(w), space.count, hits, point.log_misses,
+            space.begin, space.end, 1.0 / sigma, z, start, stop,
+        )  # fmt: skip
+    z[space.alone] = 0.0
+    return z
+
+
+def solve_logistic(z: Floats, outer: Floats, penalty: float, start: Floats) -> tuple[Floats, float]:
+    """argmin over w ≥ 0 of Σ_n o_n log(1 + exp(−wᵀz_n)) + λ Σ w, and the value there.
+
+    Convex, with the penalty linear on w ≥ 0: solved by L-BFGS-B to a projected gradient of 1e-7
+    per unit of weight.
+    """
+
+    def value(w: Floats) -> tuple[float, Floats]:
+        margin = z @ w
+        loss = outer @ np.logaddexp(0.0, -margin) + penalty * w.sum()
+        return float(loss), penalty - (outer * expit(-margin)) @ z
+
+    found = minimize(
+        value,
+        start,
+        jac=True,
+        method="L-BFGS-B",
+        bounds=[(0.0, None)] * len(start),
+        options={"gtol": 1e-7 * max(1.0, float(outer.sum())), "ftol": 1e-13, "maxiter": 1000},
+    )
+    return np.maximum(found.x, 0.0), float(found.fun)
+
+
+def fit_logo(
+    X: Floats,
+    y: NDArray[np.integer],
+    outer: Floats,
+    count: Floats,
+    sigma: float,
+    penalty: float,
+    *,
+    max_iter: int,
+    tol: float,
+    threads: int = 1,
+    memory: int = 1 << 31,
+) -> LogoFit:
+    """Alternate `expected_margins` and `solve_logistic` from equal weights of one."""
+    space = PairSpace(X, y, outer, count, threads=threads, memory=memory, linear=True)
+    w = np.ones(X.shape[1])
+    change, losses = [], []
+    for _ in range(max_iter):
+        z = expected_margins(space, w, sigma)
+        previous = w
+        w, loss = solve_logistic(z, space.outer, penalty, np.minimum(w, 1.0))
+        losses.append(loss)
+        size = max(float(np.linalg.norm(previous)), np.finfo(float).tiny)
+        change.append(float(np.linalg.norm(w - previous)) / size)
+        if change[-1] <= tol or not w.any():
+            break
+    return LogoFit(
+        weights=w,
+        change=np.array(change),
+        loss=np.array(losses),
+        converged=change[-1] <= tol or not w.any(),
+    )

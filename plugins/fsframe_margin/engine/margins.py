@@ -1,0 +1,284 @@
+"""Expected margins over all pairs of rows: the cost of eq. 3.5 after step 1, and its gradient.
+
+After step 1 (eq. 3.6) the cost is G(W) = σ Σ_n o_n [LSE_m(−q/σ) − LSE_h(−q/σ)], whose gradient
+is the Σ of Theorem 3.1. `PairSpace` holds what does not depend on W.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from fsframe.contracts.run import Run
+from fsframe.errors import DataError
+from fsframe_margin.engine import linear_kernels, neighbour_shares, pair_blocks, streamed_kernels
+from fsframe_margin.engine.neighbour_shares import SMALLEST_SUM, Shares
+from fsframe_margin.engine.pair_blocks import Quadratic
+from fsframe_margin.engine.quadratic_form import (
+    by_entries,
+    by_tiles,
+    has_few_entries,
+    linear_form,
+    quadratic_form,
+    upper_tiles,
+)
+from fsframe_margin.engine.row_chunks import RowChunks
+from fsframe_margin.engine.streamed_sums import streamed_log_sums
+
+__all__ = ["PairSpace", "Point", "pair_memory"]
+
+Floats = NDArray[np.float64]
+
+STORED_ROWS = 4096
+"""Above this many rows measurements are formed again in every pass (3 N² doubles are 400 MB)."""
+
+_CHUNK, _LEAST_CHUNK, _CHUNK_WORK = 1 << 16, 1 << 12, 1 << 25
+"""Pairs per unit of work at most and at least; between, pairs × features² come to the third."""
+
+_COPIED = 256
+"""Columns that are put in order at a time."""
+
+_STREAMED_CHUNKS = 64
+"""Most units of work where nothing is stored: what they return has the length of the table."""
+
+
+def _keeps_pairs(n: int, memory: int) -> bool:
+    """Whether measurements over all pairs of n rows, 48 n² bytes with temporaries, are kept."""
+    return n <= STORED_ROWS and 48 * n * n <= memory
+
+
+def pair_memory(run: Run, n: int) -> int:
+    """The bound that a `PairSpace` over n rows goes by: the same for any number of workers.
+
+    Raises
+    ------
+    RequestError
+        If what it keeps by that bound is more than this fit's share.
+    """
+    if _keeps_pairs(n, run.route):
+        run.must_hold(48 * n * n, f"measurements between all pairs of {n} rows", "use fewer rows")
+    return run.route
+
+
+@attrs.define
+class Point:
+    """Where a descent stands: the weights, the cost G there, and the log-sums of every row.
+
+    `measured` holds q over all pairs, or None where it is formed again in every pass.
+    """
+
+    weights: Floats
+    measured: Floats | None
+    cost: float
+    log_hits: Floats
+    log_misses: Floats
+
+
+class PairSpace(RowChunks):
+    """All pairs of rows of one table, sorted by class, with what each row and neighbour counts.
+
+    Parameters
+    ----------
+    X : (n, A) float64
+        Rows in the scale that differences are taken in.
+    y : (n,) int
+        Class codes.
+    outer : (n,) float64, optional
+        Weight of each row in the outer sum, eq. 3.19's D times the bootstrap count; 1 by default.
+    count : (n,) float64, optional
+        Weight of each row as a neighbour, α ∝ count·exp(−q/σ); 1 by default.
+    threads : int
+        Threads within a pass; bits do not depend on it.
+    memory : int
+        Bound in bytes on what is held; decides whether q over all pairs is kept.
+    linear : bool
+        Weights are a vector w and q = wᵀ|x_i − x_j| (IM4E), not a matrix.
+
+    Raises
+    ------
+    DataError
+        If fewer than two classes are present, so that no row has a miss, or no row has a hit.
+
+    Notes
+    -----
+    One pass costs N²/2 pairs × A(A+1)/2 products for q and the same for Σ, and N² exponentials.
+    A row that is the only member of its class has no hit, hence no margin: it leaves the outer
+    sum and stays a neighbour of others. A row drawn twice is one row: it is never its own hit.
+    """
+
+    def __init__(
+        self,
+        X: Floats,
+        y: NDArray[np.integer],
+        outer: Floats | None = None,
+        count: Floats | None = None,
+        *,
+        threads: int = 1,
+        memory: int = 1 << 31,
+        linear: bool = False,
+    ) -> None:
+        n, features = X.shape
+        self.order = np.argsort(y, kind="stable")
+        labels = np.asarray(y)[self.order]
+        self.begin = np.searchsorted(labels, labels, side="left")
+        self.end = np.searchsorted(labels, labels, side="right")
+        self.labels = labels
+        present = np.unique(labels)
+        if present.size < 2:
+            raise DataError(
+                "only one class is present, so no row has a miss and there is no margin; "
+                "a margin-based method needs at least two classes"
+            )
+        ones = np.ones(n)
+        self.count = np.ascontiguousarray((ones if count is None else count)[self.order], float)
+        self.outer = np.ascontiguousarray((ones if outer is None else outer)[self.order], float)
+        self.alone = self.end - self.begin < 2
+        self.outer = np.where(self.alone, 0.0, self.outer)
+        if not self.outer.any():
+            raise DataError(
+                "no row has both a weight and another member of its class, so there is no margin"
+            )
+        self.total = float(self.outer.sum())
+        self.features = features
+        padded = features if linear else features + features % 2
+        self.XT = np.zeros((padded, n))
+        for a in range(0, features, _COPIED):
+            self.XT[a : min(a + _COPIED, features)] = X[self.order, a : a + _COPIED].T
+        self.linear = linear
+        self.stored = _keeps_pairs(n, memory)
+        per_pair = 1 if linear else features**2
+        pairs = min(_CHUNK, max(_LEAST_CHUNK, _CHUNK_WORK // per_pair))
+        super().__init__(n, pairs, None if self.stored else _STREAMED_CHUNKS, threads)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return self.XT.shape[1]
+
+    def measure(self, weights: Floats) -> Floats:
+        """q over all pairs i < j as (n, n), rows sorted by class; zero elsewhere."""
+        q = np.zeros((self.n_rows, self.n_rows))
+        if self.linear:
+            self.each_chunk(lambda a, b: linear_kernels.pair_manhattan(self.XT, weights, q, a, b))
+            return q
+        XT, form = self.measured_by(weights)
+        self.each_chunk(lambda a, b: pair_blocks.pair_quadratics(XT, form, q, a, b))
+        return q
+
+    def measured_by(self, weights: Floats) -> tuple[Floats, Quadratic]:
+        """What measurements at `weights` are formed from: columns that have a weight, and these."""
+        if self.linear:
+            return self.XT, linear_form(weights)
+        if not has_few_entries(weights):
+            return self.XT, by_tiles(weights, self.XT.shape[0])
+        used = np.flatnonzero(weights.any(axis=0))
+        return self.XT[used], by_entries(weights[np.ix_(used, used)])
+
+    def point(self, weights: Floats, sigma: float) -> Point:
+        """The cost at `weights`, with what the gradient there needs."""
+        if self.stored:
+            return self.between(weights, self.measure(weights), None, 1.0, 0.0, sigma)
+        hits, misses = streamed_log_sums(self, weights, sigma)
+        return Point(weights, None, self._cost(hits, misses, sigma), hits, misses)
+
+    def between(
+        self,
+        weights: Floats,
+        first: Floats,
+        second: Floats | None,
+        a: float,
+        b: float,
+        sigma: float,
+    ) -> Point:
+        """The point whose measurements are a·first + b·second, as q is linear in the weights."""
+        other = first if second is None else second
+        hits, misses = self._log_sums(first, other, a / sigma, b / sigma)
+        measured = first if second is None else None
+        return Point(weights, measured, self._cost(hits, misses, sigma), hits, misses)
+
+    def _log_sums(self, first: Floats, second: Floats, a: float, b: float) -> tuple[Floats, Floats]:
+        """log Σ count·exp(−q/σ) over hits and misses of every row, q/σ = a·first + b·second."""
+        n = self.n_rows
+
+        def sums(out: Floats, i: int, j: int) -> None:
+            neighbour_shares.direct_sums(
+                first, second, a, b, self.count, self.end, out[0], out[1], i, j
+            )
+
+        both = self.summed((2, n), sums)
+        both[0, self.alone] = 1.0
+        if both.min() >= SMALLEST_SUM:
+            hits, misses = np.log(both)
+            hits[self.alone] = -np.inf
+            return hits, misses
+        hits, misses = np.empty(n), np.empty(n)
+        one, other = first + first.T, second + second.T
+        self.each_chunk(
+            lambda i, j: neighbour_shares.log_sums(
+                one, other, a, b, self.count, self.begin, self.end, hits, misses, i, j
+            )
+        )
+        return hits, misses
+
+    def shares(self, point: Point, sigma: float, outer: Floats | None = None) -> Shares:
+        """What the coefficients c_ij of Σ = Σ_ij c_ij d_ij d_ijᵀ depend on besides q."""
+        outer = self.outer if outer is None else outer
+        # a row without a hit has outer weight 0; any finite log-sum keeps 0 · exp finite
+        hits = np.where(self.alone, np.inf, point.log_hits)
+        hit_rate = miss_rate = np.empty(0)
+        if min(hits.min(), point.log_misses.min()) >= np.log(SMALLEST_SUM):
+            hit_rate, miss_rate = outer * np.exp(-hits), outer * np.exp(-point.log_misses)
+        return Shares(
+            outer, self.count, hits, point.log_misses, hit_rate, miss_rate, self.end, 1.0 / sigma
+        )
+
+    @property
+    def negligible(self) -> float:
+        """A size that coefficients may be neglected below.
+
+        All together they are then less than one unit roundoff of Σ |c_ij| = 2 Σ_n o_n.
+        """
+        return float(np.finfo(float).eps) * self.total / self.n_rows**2
+
+    def _cost(self, hits: Floats, misses: Floats, sigma: float) -> float:
+        return sigma * float(np.dot(self.outer, misses - np.where(self.alone, 0.0, hits)))
+
+    def gradient(self, point: Point, sigma: float, outer: Floats | None = None) -> Floats:
+        """Σ of Theorem 3.1 at `point`: (A, A) symmetric, or the vector u for linear weights.
+
+        `outer` (rows sorted by class) takes the place of the space's own outer weights.
+        """
+        by = self.shares(point, sigma, outer)
+        if self.linear:
+            return self.summed((1, self.features), partial(self._means, point, by))[0]
+        scatter = (
+            partial(self._streamed_scatter, quadratic_form(point.weights, self.XT.shape[0]), by)
+            if point.measured is None
+            else partial(self._stored_scatter, point.measured, by)
+        )
+        total = self.summed((self.XT.shape[0],) * 2, scatter)
+        upper = np.triu(total)[: self.features, : self.features]
+        return upper + np.triu(upper, 1).T
+
+    def _means(self, point: Point, by: Shares, u: Floats, start: int, stop: int) -> None:
+        if point.measured is None:
+            streamed_kernels.streamed_means(self.XT, point.weights, by, u[0], start, stop)
+        else:
+            linear_kernels.pair_means(self.XT, point.measured, by, u[0], start, stop)
+
+    def _stored_scatter(self, q: Floats, by: Shares, S: Floats, start: int, stop: int) -> None:
+        pair_blocks.pair_scatter(self.XT, q, by, self.negligible, S, start, stop)
+
+    def _streamed_scatter(
+        self, form: Quadratic, by: Shares, S: Floats, start: int, stop: int
+    ) -> None:
+        streamed_kernels.streamed_scatter(self.XT, form, by, self.negligible, S, start, stop)
+
+    def tiles(self, weights: Floats) -> Floats:
+        """The weights as loops over new rows take them: W's upper triangle, or w in one row."""
+        if self.linear:
+            return np.ascontiguousarray(weights)[None, :]
+        return upper_tiles(weights, self.XT.shape[0])

@@ -1,0 +1,195 @@
+"""Loops over nearest hits and misses under a weighted Euclidean norm: Simba, MBIW, G-flip, LFE."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fsframe.contracts.compiled import njit
+from fsframe_margin.engine.neighbour_shares import ELEMENTWISE
+
+__all__ = ["flip_margins", "k_nearest", "margin_vectors", "nearest_pair", "simba_visits"]
+
+TIE = 1e-9
+"""Squared distances within this fraction of the least are equal to it.
+
+Columns brought to mean 0 and deviation 1 carry rounding of 1e-16 times their offset in deviations;
+between instances on a grid (whole numbers, ratings) distances are equal but for that, and a change
+of units must not choose other neighbours.
+"""
+
+Floats = NDArray[np.float64]
+Labels = NDArray[np.integer]
+
+
+@njit(fastmath=ELEMENTWISE)
+def _add_square(own: float, row: Floats, weight: float, out: Floats) -> None:
+    for p in range(out.size):
+        z = own - row[p]
+        out[p] += weight * z * z
+
+
+@njit()
+def nearest_pair(
+    XT: Floats, squares: Floats, label: Labels, i: int, distance: Floats
+) -> tuple[int, int]:
+    """Nearest hit and nearest miss of row i (−1: none) under Σ_a squares_a z_a².
+
+    Of rows within `TIE` of the nearest, the first.
+
+    `distance` receives the squared distances to all rows.
+    """
+    distance[:] = 0.0
+    for a in range(XT.shape[0]):
+        if squares[a] != 0.0:
+            _add_square(XT[a, i], XT[a], squares[a], distance)
+    to_hit, to_miss = np.inf, np.inf
+    for j in range(distance.size):
+        if label[j] != label[i]:
+            to_miss = min(to_miss, distance[j])
+        elif j != i:
+            to_hit = min(to_hit, distance[j])
+    to_hit *= 1.0 + TIE
+    to_miss *= 1.0 + TIE
+    hit, miss = -1, -1
+    for j in range(distance.size):
+        if label[j] != label[i]:
+            if miss < 0 and distance[j] <= to_miss:
+                miss = j
+        elif j != i and hit < 0 and distance[j] <= to_hit:
+            hit = j
+    return hit, miss
+
+
+@njit()
+def simba_visits(
+    XT: Floats, label: Labels, importance: Floats, order: Labels, slope: float, w: Floats
+) -> None:
+    """Visit rows in `order` and move w by importance · u′(θ) · Δ each time (Simba, Algorithm 1).
+
+    `slope` is β of the sigmoid utility, or 0 for the linear one. A row without a hit or a miss
+    leaves w as it is; a neighbour at distance zero has no gradient and contributes nothing.
+    """
+    A, N = XT.shape
+    distance = np.empty(N)
+    for i in order:
+        hit, miss = nearest_pair(XT, w * w, label, i, distance)
+        if hit < 0 or miss < 0:
+            continue
+        to_hit, to_miss = np.sqrt(distance[hit]), np.sqrt(distance[miss])
+        factor = 0.5 * importance[i]
+        if slope > 0.0:
+            e = np.exp(-abs(slope * 0.5 * (to_miss - to_hit)))
+            factor *= slope * e / ((1.0 + e) * (1.0 + e))
+        for a in range(A):
+            change = 0.0
+            if to_miss > 0.0:
+                change += (XT[a, i] - XT[a, miss]) ** 2 / to_miss
+            if to_hit > 0.0:
+                change -= (XT[a, i] - XT[a, hit]) ** 2 / to_hit
+            w[a] += factor * change * w[a]
+
+
+@njit()
+def margin_vectors(
+    XT: Floats,
+    label: Labels,
+    w: Floats,
+    out: Floats,
+    hits: Labels,
+    misses: Labels,
+    start: int,
+    stop: int,
+) -> None:
+    """Write |x − miss| − |x − hit| of rows start ≤ i < stop into out (N, A), and who they were.
+
+    Nearest under Σ w² z²; zero where a row has no hit or no miss.
+    """
+    A, N = XT.shape
+    distance = np.empty(N)
+    for i in range(start, stop):
+        hit, miss = nearest_pair(XT, w * w, label, i, distance)
+        hits[i], misses[i] = hit, miss
+        for a in range(A):
+            if hit < 0 or miss < 0:
+                out[i, a] = 0.0
+            else:
+                out[i, a] = abs(XT[a, i] - XT[a, miss]) - abs(XT[a, i] - XT[a, hit])
+
+
+@njit()
+def flip_margins(squared: Floats, row: Floats, sign: float, label: Labels, margins: Floats) -> None:
+    """Write the hypothesis-margins under squared + sign·(x_i − x_j)², row being one feature.
+
+    ½(‖x − miss‖ − ‖x − hit‖); NaN where a row has no hit or no miss.
+    """
+    N = row.size
+    for i in range(N):
+        to_hit, to_miss = np.inf, np.inf
+        for j in range(N):
+            if j == i:
+                continue
+            z = row[i] - row[j]
+            # taking a feature away may leave a rounding error below zero
+            d = max(squared[i, j] + sign * z * z, 0.0)
+            if label[j] == label[i]:
+                to_hit = min(to_hit, d)
+            else:
+                to_miss = min(to_miss, d)
+        if np.isinf(to_hit) or np.isinf(to_miss):
+            margins[i] = np.nan
+        else:
+            margins[i] = 0.5 * (np.sqrt(to_miss) - np.sqrt(to_hit))
+
+
+@njit()
+def k_nearest(XT: Floats, rows: Floats, squares: Floats, skip_self: bool, chosen: Labels) -> None:
+    """Write the nearest columns of XT to every row into chosen (m, k), nearest first.
+
+    Ties go to the lower index: a group begins with the nearest that is left and takes in all within
+    `TIE` of it (as `ranking` has it). With `skip_self`, row i is column i of XT and is left
+    out.
+    """
+    N, k = XT.shape[1], chosen.shape[1]
+    distance = np.empty(N)
+    nearest = np.empty(k)
+    near = np.empty(N, np.int64)
+    for i in range(rows.shape[0]):
+        distance[:] = 0.0
+        for a in range(XT.shape[0]):
+            if squares[a] != 0.0:
+                _add_square(rows[i, a], XT[a], squares[a], distance)
+        held = 0
+        for j in range(N):
+            if (skip_self and j == i) or (held == k and not distance[j] < nearest[held - 1]):
+                continue
+            place = held if held < k else k - 1
+            while place > 0 and distance[j] < nearest[place - 1]:
+                nearest[place] = nearest[place - 1]
+                place -= 1
+            nearest[place] = distance[j]
+            held = min(held + 1, k)
+        # The k nearest are among those as near as the k-th, in groups from the nearest outwards.
+        last = nearest[held - 1] * (1.0 + TIE) if held > 0 else 0.0
+        many = 0
+        for j in range(N):
+            if distance[j] <= last and not (skip_self and j == i):
+                near[many] = j
+                many += 1
+        found = 0
+        while found < k:
+            least = np.inf
+            for e in range(many):
+                least = min(least, distance[near[e]])
+            reach = least * (1.0 + TIE)
+            left = 0
+            for e in range(many):
+                j = near[e]
+                if distance[j] <= reach:
+                    if found < k:
+                        chosen[i, found] = j
+                        found += 1
+                else:
+                    near[left] = j
+                    left += 1
+            many = left

@@ -1,0 +1,293 @@
+"""Shares α and β of eq. 3.6 and the log-sums they rest on, from measurements between rows.
+
+Rows are sorted by class, so that the hits of row i stand in one range of columns, `begin` to
+`end`. Two routes give the same numbers. The direct one forms exp(−q/σ) once for each pair i < j and
+uses it for both rows. Where such a sum is too small to be trusted (`SMALLEST_SUM`), the shifted one
+takes the smallest q of each row away first, at two exponentials for every pair.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fsframe.contracts.compiled import njit
+from fsframe_margin.engine.exponential import exp_nonpositive
+
+__all__ = [
+    "ELEMENTWISE",
+    "SMALLEST_SUM",
+    "SUM",
+    "Shares",
+    "direct_sums",
+    "log_sums",
+    "pair_coefficients",
+    "row_coefficients",
+    "row_log_sums",
+    "row_sums",
+    "scaled",
+    "smallest",
+    "terms",
+    "total",
+]
+
+Floats = NDArray[np.float64]
+Places = NDArray[np.intp]
+
+SUM = {"reassoc", "contract", "nsz"}
+ELEMENTWISE = {"contract"}
+
+SMALLEST_SUM = 1e-200
+"""Below it a sum of exponentials without a shift may have lost terms to underflow."""
+
+
+# Loops run over slices from zero: an index with an offset would be checked for being
+# negative at every element, and such loops do not vectorise.
+
+
+class Shares(NamedTuple):
+    """What the coefficients of pairs depend on besides q; rows sorted by class.
+
+    `hit_rate` and `miss_rate` are outer/Σ exp(−q/σ) over hits and over misses, for the direct
+    route; both are empty where the shifted one must be taken.
+    """
+
+    outer: Floats
+    counts: Floats
+    log_hits: Floats
+    log_misses: Floats
+    hit_rate: Floats
+    miss_rate: Floats
+    end: Places
+    inverse: float
+    """1/σ"""
+
+
+@njit(fastmath=ELEMENTWISE)
+def scaled(first: Floats, second: Floats, a: float, b: float, out: Floats) -> None:
+    for p in range(out.size):
+        out[p] = a * first[p] + b * second[p]
+
+
+@njit(fastmath={"nsz", "nnan"})
+def smallest(z: Floats) -> float:
+    # eight running minima: one alone waits for each comparison before the next
+    m0 = m1 = m2 = m3 = m4 = m5 = m6 = m7 = np.inf
+    whole = z.size // 8
+    for k in range(whole):
+        p = 8 * k
+        m0 = min(m0, z[p])
+        m1 = min(m1, z[p + 1])
+        m2 = min(m2, z[p + 2])
+        m3 = min(m3, z[p + 3])
+        m4 = min(m4, z[p + 4])
+        m5 = min(m5, z[p + 5])
+        m6 = min(m6, z[p + 6])
+        m7 = min(m7, z[p + 7])
+    for p in range(8 * whole, z.size):
+        m0 = min(m0, z[p])
+    return min(min(min(m0, m1), min(m2, m3)), min(min(m4, m5), min(m6, m7)))
+
+
+@njit(fastmath=ELEMENTWISE)
+def terms(z: Floats, least: float, count: Floats) -> None:
+    for p in range(z.size):
+        z[p] = count[p] * exp_nonpositive(least - z[p])
+
+
+@njit(fastmath=SUM)
+def total(z: Floats) -> float:
+    found = 0.0
+    for p in range(z.size):
+        found += z[p]
+    return found
+
+
+@njit()
+def row_log_sums(
+    z: Floats,
+    i: int,
+    count: Floats,
+    begin: Places,
+    end: Places,
+    log_hits: Floats,
+    log_misses: Floats,
+) -> None:
+    """Write both log-sums of row i, of which z holds q/σ to every row; z is used up."""
+    z[i] = np.inf  # a row is not its own neighbour
+    before, hits, after = z[: begin[i]], z[begin[i] : end[i]], z[end[i] :]
+    low = min(smallest(before), smallest(after))
+    terms(before, low, count[: begin[i]])
+    terms(after, low, count[end[i] :])
+    log_misses[i] = np.log(total(before) + total(after)) - low
+    if end[i] - begin[i] < 2:
+        log_hits[i] = -np.inf
+        return
+    low = smallest(hits)
+    terms(hits, low, count[begin[i] : end[i]])
+    log_hits[i] = np.log(total(hits)) - low
+
+
+@njit()
+def log_sums(
+    first: Floats,
+    second: Floats,
+    a: float,
+    b: float,
+    count: Floats,
+    begin: Places,
+    end: Places,
+    log_hits: Floats,
+    log_misses: Floats,
+    start: int,
+    stop: int,
+) -> None:
+    """Write log Σ count·exp(−q/σ) over hits and over misses of rows start ≤ i < stop.
+
+    q/σ = a·first + b·second: a trial point of the line search costs exponentials only.
+    A row without a hit gets −inf.
+    """
+    z = np.empty(first.shape[1])
+    for i in range(start, stop):
+        scaled(first[i], second[i], a, b, z)
+        row_log_sums(z, i, count, begin, end, log_hits, log_misses)
+
+
+@njit(fastmath=ELEMENTWISE)
+def _mixed_exponentials(first: Floats, second: Floats, a: float, b: float, out: Floats) -> None:
+    for p in range(out.size):
+        out[p] = exp_nonpositive(-(a * first[p] + b * second[p]))
+
+
+@njit(fastmath=SUM)
+def _share_out(e: Floats, count: Floats, own: float, sums: Floats) -> float:
+    found = 0.0
+    for p in range(e.size):
+        found += count[p] * e[p]
+        sums[p] += own * e[p]
+    return found
+
+
+@njit()
+def row_sums(
+    first: Floats,
+    second: Floats,
+    a: float,
+    b: float,
+    i: int,
+    count: Floats,
+    end: Places,
+    hits: Floats,
+    misses: Floats,
+    buffer: Floats,
+) -> None:
+    """Add Σ count·exp(−q/σ) over the pairs (i, j > i) to the sums of both rows.
+
+    q/σ = a·first + b·second, which are row i of the measurements.
+    """
+    for low, high, sums in ((i + 1, end[i], hits), (end[i], first.size, misses)):
+        e = buffer[: high - low]
+        _mixed_exponentials(first[low:high], second[low:high], a, b, e)
+        sums[i] += _share_out(e, count[low:high], count[i], sums[low:high])
+
+
+@njit()
+def direct_sums(
+    first: Floats,
+    second: Floats,
+    a: float,
+    b: float,
+    count: Floats,
+    end: Places,
+    hits: Floats,
+    misses: Floats,
+    start: int,
+    stop: int,
+) -> None:
+    """`row_sums` of the rows start ≤ i < stop, from measurements between all rows."""
+    buffer = np.empty(first.shape[1])
+    for i in range(start, stop):
+        row_sums(first[i], second[i], a, b, i, count, end, hits, misses, buffer)
+
+
+@njit(fastmath=ELEMENTWISE)
+def _both_shares(
+    q: Floats,
+    inverse: float,
+    outer: Floats,
+    count: Floats,
+    logs: Floats,
+    own_outer: float,
+    own_count: float,
+    own_log: float,
+    sign: float,
+    c: Floats,
+) -> None:
+    for p in range(c.size):
+        z = -q[p] * inverse
+        c[p] = sign * (
+            own_outer * count[p] * exp_nonpositive(z - own_log)
+            + outer[p] * own_count * exp_nonpositive(z - logs[p])
+        )
+
+
+@njit(fastmath=ELEMENTWISE)
+def _both_shares_directly(
+    q: Floats,
+    inverse: float,
+    rate: Floats,
+    count: Floats,
+    own_rate: float,
+    own_count: float,
+    sign: float,
+    c: Floats,
+) -> None:
+    for p in range(c.size):
+        e = sign * exp_nonpositive(-q[p] * inverse)
+        c[p] = e * (own_rate * count[p] + rate[p] * own_count)
+
+
+@njit()
+def row_coefficients(q: Floats, i: int, j: int, n: int, by: Shares, c: Floats) -> None:
+    """Write c_ij + c_ji of eq. 3.5 for the n pairs (i, j), (i, j + 1), … into c.
+
+    outer_i α_ij + outer_j α_ji for hits, minus the same in β for misses. j > i: hits come first,
+    up to end[i]. q is row i of the measurements.
+    """
+    middle = min(max(by.end[i], j), j + n)
+    last = j + n
+    hits, misses = c[: middle - j], c[middle - j : n]
+    if by.hit_rate.size:
+        _both_shares_directly(
+            q[j:middle], by.inverse, by.hit_rate[j:middle], by.counts[j:middle],
+            by.hit_rate[i], by.counts[i], 1.0, hits,
+        )  # fmt: skip
+        _both_shares_directly(
+            q[middle:last], by.inverse, by.miss_rate[middle:last], by.counts[middle:last],
+            by.miss_rate[i], by.counts[i], -1.0, misses,
+        )  # fmt: skip
+        return
+    _both_shares(
+        q[j:middle], by.inverse, by.outer[j:middle], by.counts[j:middle], by.log_hits[j:middle],
+        by.outer[i], by.counts[i], by.log_hits[i], 1.0, hits,
+    )  # fmt: skip
+    _both_shares(
+        q[middle:last], by.inverse, by.outer[middle:last], by.counts[middle:last],
+        by.log_misses[middle:last], by.outer[i], by.counts[i], by.log_misses[i], -1.0, misses,
+    )  # fmt: skip
+
+
+@njit()
+def pair_coefficients(q: Floats, by: Shares, i: int, j: int, c: Floats) -> None:
+    """Write the coefficients c_ij + c_ji of consecutive pairs from (i, j) on into c."""
+    N, at = q.shape[0], 0
+    while at < c.size:
+        m = min(c.size - at, N - j)
+        row_coefficients(q[i], i, j, m, by, c[at : at + m])
+        at += m
+        j += m
+        if j == N:
+            i += 1
+            j = i + 1

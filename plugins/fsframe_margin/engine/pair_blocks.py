@@ -1,0 +1,205 @@
+"""Fused loops over pairs of rows: quadratic-Manhattan measurements and their scatter matrix.
+
+Every kernel works on blocks of up to `BLOCK` pairs whose differences |x_i − x_j| are formed in a
+buffer that stays in the cache, features padded to an even number. Weights with few entries go entry
+by entry, others by tiles (`tile_kernels`). Nothing of size N × N × A exists.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fsframe.contracts.compiled import njit
+from fsframe_margin.engine.neighbour_shares import ELEMENTWISE, Shares, row_coefficients
+from fsframe_margin.engine.tile_kernels import block_quadratics, block_scatter
+
+__all__ = [
+    "BLOCK",
+    "Quadratic",
+    "all_distances",
+    "block_measures",
+    "distances",
+    "keep_large",
+    "pair_quadratics",
+    "pair_scatter",
+    "spread",
+]
+
+Floats = NDArray[np.float64]
+Places = NDArray[np.intp]
+
+BLOCK = 384
+"""Pairs per buffer: 384 × 36 doubles are 108 kB.
+
+Measured between 64 and 1024: fewer pay for the ends of loops, more leave the cache, and rows of a
+power of two (4 kB) take each other's places in it.
+"""
+
+
+class Quadratic(NamedTuple):
+    """W by tiles of its upper triangle, or entry by entry: then `rows` holds something.
+
+    `tiles` is the upper triangle, (A, A), doubled beside the diagonal; `rows` (m,), `columns` and
+    `values` (m, 4) are entries of the upper triangle, four of one row at a time. For distances that
+    are linear in the weights, w is the one row of `tiles`.
+    """
+
+    tiles: Floats
+    rows: Places
+    columns: Places
+    values: Floats
+
+
+@njit(fastmath=ELEMENTWISE)
+def distances(own: float, row: Floats, out: Floats) -> None:
+    for p in range(out.size):
+        out[p] = abs(own - row[p])
+
+
+@njit(fastmath=ELEMENTWISE)
+def _four_distances(XT: Floats, a: int, i: int, first: int, D: Floats, at: int, m: int) -> None:
+    """|x_i − x_j| of features a … a+3 and m rows j from `first` on, into D from `at` on."""
+    own0, own1, own2, own3 = XT[a, i], XT[a + 1, i], XT[a + 2, i], XT[a + 3, i]
+    row0, row1 = XT[a, first : first + m], XT[a + 1, first : first + m]
+    row2, row3 = XT[a + 2, first : first + m], XT[a + 3, first : first + m]
+    out0, out1, out2, out3 = D[a, at:], D[a + 1, at:], D[a + 2, at:], D[a + 3, at:]
+    for p in range(m):
+        out0[p] = abs(own0 - row0[p])
+        out1[p] = abs(own1 - row1[p])
+        out2[p] = abs(own2 - row2[p])
+        out3[p] = abs(own3 - row3[p])
+
+
+@njit()
+def all_distances(XT: Floats, i: int, first: int, D: Floats, at: int, m: int) -> None:
+    fours = XT.shape[0] // 4 * 4
+    for a in range(0, fours, 4):
+        _four_distances(XT, a, i, first, D, at, m)
+    for a in range(fours, XT.shape[0]):
+        distances(XT[a, i], XT[a, first : first + m], D[a, at : at + m])
+
+
+@njit(fastmath=ELEMENTWISE)
+def _distances_to(own: float, row: Floats, places: Places, out: Floats) -> None:
+    for p in range(out.size):
+        out[p] = abs(own - row[places[p]])
+
+
+@njit()
+def _fill_pairs(XT: Floats, i: int, j: int, stop: int, D: Floats) -> tuple[int, int, int]:
+    """Differences of up to `BLOCK` pairs from (i, j) on, rows below `stop`; how many, the next."""
+    N, n = XT.shape[1], 0
+    while n < BLOCK and i < stop and i < N - 1:
+        m = min(BLOCK - n, N - j)
+        all_distances(XT, i, j, D, n, m)
+        n += m
+        j += m
+        if j == N:
+            i += 1
+            j = i + 1
+    return n, i, j
+
+
+@njit()
+def spread(q: Floats, i: int, j: int, n: int, values: Floats) -> None:
+    """Write values of n consecutive pairs from (i, j) on into the upper triangle of q."""
+    done = 0
+    while done < n:
+        m = min(n - done, q.shape[0] - j)
+        q[i, j : j + m] = values[done : done + m]
+        done += m
+        i += 1
+        j = i + 1
+
+
+@njit(fastmath=ELEMENTWISE)
+def _block_entries(
+    D: Floats, rows: Places, columns: Places, values: Floats, n: int, q: Floats
+) -> None:
+    """q_p = Σ_k d_rows(k)p Σ_e values_ke d_columns(ke)p, four entries e to a k."""
+    for p in range(n):
+        q[p] = 0.0
+    for k in range(rows.size):
+        own = D[rows[k]]
+        d0, d1, d2, d3 = D[columns[k, 0]], D[columns[k, 1]], D[columns[k, 2]], D[columns[k, 3]]
+        u0, u1, u2, u3 = values[k, 0], values[k, 1], values[k, 2], values[k, 3]
+        for p in range(n):
+            q[p] += own[p] * (u0 * d0[p] + u1 * d1[p] + u2 * d2[p] + u3 * d3[p])
+
+
+@njit()
+def block_measures(D: Floats, form: Quadratic, n: int, q: Floats, T: Floats) -> None:
+    """q of n pairs whose differences D holds, by tiles or entry by entry."""
+    if form.rows.size:
+        _block_entries(D, form.rows, form.columns, form.values, n, q)
+    else:
+        block_quadratics(D, form.tiles, n, q, T)
+
+
+@njit()
+def pair_quadratics(XT: Floats, form: Quadratic, q: Floats, start: int, stop: int) -> None:
+    """Write q(x_i, x_j) of rows start ≤ i < stop, j > i, into the upper triangle of q."""
+    A, N = XT.shape
+    D, T, buffer = np.empty((A, BLOCK)), np.empty((4, BLOCK)), np.empty(BLOCK)
+    i, j = start, start + 1
+    while i < stop and i < N - 1:
+        first_i, first_j = i, j
+        n, i, j = _fill_pairs(XT, i, j, stop, D)
+        block_measures(D, form, n, buffer, T)
+        spread(q, first_i, first_j, n, buffer)
+
+
+@njit()
+def keep_large(c: Floats, negligible: float, places: Places) -> int:
+    """Bring entries beyond ±negligible to the front of c, in order, and say where they were.
+
+    Where that is most of them all are kept, and nothing moves: reading differences in order is
+    several times as fast as from places.
+    """
+    n = 0
+    for p in range(c.size):
+        places[n] = p
+        n += abs(c[p]) > negligible
+    if n > 0.7 * c.size:
+        return c.size
+    for k in range(n):
+        c[k] = c[places[k]]
+    return n
+
+
+@njit()
+def pair_scatter(
+    XT: Floats, q: Floats, by: Shares, negligible: float, S: Floats, start: int, stop: int
+) -> None:
+    """Add Σ of Theorem 3.1 over rows start ≤ i < stop, j > i, to the upper tiles of S.
+
+    Pairs whose coefficient is not beyond ±negligible may be left out.
+    """
+    A, N = XT.shape
+    D, E, c = np.empty((A, BLOCK)), np.empty((4, BLOCK)), np.empty(BLOCK)
+    row, places = np.empty(N), np.empty(N, dtype=np.intp)
+    at = 0
+    for i in range(start, min(stop, N - 1)):
+        m = N - i - 1
+        row_coefficients(q[i], i, i + 1, m, by, row)
+        kept = keep_large(row[:m], negligible, places)
+        done = 0
+        while done < kept:
+            n = min(BLOCK - at, kept - done)
+            if kept == m:
+                all_distances(XT, i, i + 1 + done, D, at, n)
+            else:
+                for a in range(A):
+                    others, chosen = XT[a, i + 1 :], places[done : done + n]
+                    _distances_to(XT[a, i], others, chosen, D[a, at : at + n])
+            c[at : at + n] = row[done : done + n]
+            at += n
+            done += n
+            if at == BLOCK:
+                block_scatter(D, c, BLOCK, S, E)
+                at = 0
+    if at:
+        block_scatter(D, c, at, S, E)

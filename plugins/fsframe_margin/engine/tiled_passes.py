@@ -1,0 +1,108 @@
+"""The two passes over pairs as matrix products, for features that no first-level cache holds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fsframe_margin.engine import neighbour_shares, pair_lists
+from fsframe_margin.engine.margins import PairSpace, Point
+
+__all__ = ["TILED_FEATURES", "TiledSpace", "column_tiles", "pair_space"]
+
+Floats = NDArray[np.float64]
+
+TILED_FEATURES = 1024
+"""From here on products of tiles beat the fused loops (measured; see benchmarks/margin)."""
+
+_TILE = 512
+_CHUNK_BYTES = 1 << 26
+
+
+def column_tiles(features: int, width: int | None = None) -> list[tuple[int, int]]:
+    """Ranges of columns, the same for any number of threads.
+
+    >>> column_tiles(1100)
+    [(0, 512), (512, 1024), (1024, 1100)]
+    """
+    return list(pairwise([*range(0, features, width or _TILE), features]))
+
+
+class TiledSpace(PairSpace):
+    """A `PairSpace` whose passes are products of tiles, half of them by symmetry.
+
+    Notes
+    -----
+    Differences of up to 64 MB of pairs are formed at a time and meet every tile of W or Σ. Threads
+    take tiles; what they return is summed in the order of the tiles.
+    """
+
+    def _each_tile(self, work: Callable[[int, int], Any]) -> list[Any]:
+        tiles = column_tiles(self.features)
+        if self.threads == 1 or len(tiles) == 1:
+            return [work(a, b) for a, b in tiles]
+        return list(self.pool.map(lambda tile: work(*tile), tiles))
+
+    def _pair_chunks(self) -> Iterator[tuple[int, int, Floats]]:
+        """Differences of consecutive pairs, with the first pair and the number of them."""
+        n = self.n_rows
+        X = np.ascontiguousarray(self.XT[: self.features].T)
+        size = max(256, _CHUNK_BYTES // (8 * self.features))
+        total = n * (n - 1) // 2
+        i, j = 0, 1
+        for start in range(0, total, size):
+            m = min(size, total - start)
+            D = np.empty((m, self.features))
+            after = pair_lists.pair_differences(X, i, j, D)
+            yield i, j, D
+            i, j = after
+
+    def measure(self, weights: Floats) -> Floats:
+        n = self.n_rows
+        q = np.zeros((n, n))
+        for i, j, D in self._pair_chunks():
+
+            def part(a: int, b: int, D: Floats = D) -> Floats:
+                own = D[:, a:b]
+                out = pair_lists.row_products(own @ weights[a:b, a:b], own)
+                if b < self.features:
+                    out += 2.0 * pair_lists.row_products(D[:, b:] @ weights[b:, a:b], own)
+                return out
+
+            total = np.zeros(len(D))
+            for piece in self._each_tile(part):
+                total += piece
+            pair_lists.spread_pairs(q, i, j, total)
+        return q
+
+    def gradient(self, point: Point, sigma: float, outer: Floats | None = None) -> Floats:
+        by = self.shares(point, sigma, outer)
+        measured = self.measure(point.weights) if point.measured is None else point.measured
+        S = np.zeros((self.features, self.features))
+        for i, j, D in self._pair_chunks():
+            c = np.empty(len(D))
+            neighbour_shares.pair_coefficients(measured, by, i, j, c)
+            large = np.abs(c) > self.negligible
+            if not large.all():
+                c, D = c[large], D[large]
+
+            def part(a: int, b: int, D: Floats = D, c: Floats = c) -> None:
+                S[a:b, a:] += (D[:, a:b] * c[:, None]).T @ D[:, a:]
+
+            self._each_tile(part)
+        for a, b in column_tiles(self.features):
+            S[b:, a:b] = S[a:b, b:].T
+            S[a:b, a:b] = (S[a:b, a:b] + S[a:b, a:b].T) / 2
+        return S
+
+
+def pair_space(X: Floats, y: NDArray[np.integer], *args: Any, **options: Any) -> PairSpace:
+    """The `PairSpace` that is fastest for this number of columns."""
+    few_rows = len(y) <= 4096
+    if X.shape[1] >= TILED_FEATURES and few_rows and not options.get("linear", False):
+        return TiledSpace(X, y, *args, **options)
+    return PairSpace(X, y, *args, **options)

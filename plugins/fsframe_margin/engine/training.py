@@ -1,0 +1,138 @@
+"""Training rows as the margin methods take them: scaled, constant columns out, rows weighted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.selection import Selection
+from fsframe.errors import DataError
+from fsframe_margin.engine.standardise import Scaling, learn_scaling
+
+__all__ = ["Training", "require_margins", "row_notes", "take_training", "training_of"]
+
+Floats = NDArray[np.float64]
+
+
+@attrs.frozen(eq=False)
+class Training:
+    """What a margin method learns from.
+
+    Parameters
+    ----------
+    X : (n, A) float64
+        Columns that vary, in the learned scale.
+    y : (n,) int
+        Class codes.
+    outer : (n,) float64
+        Weight of each row in the outer sum: bootstrap count times upstream instance weight
+        (scaled to mean one over the draws).
+    count : (n,) float64
+        Bootstrap count: weight of each row as a neighbour.
+    scaling : Scaling
+        Over all columns of the table.
+    varying : (A,) int
+        Which columns of the table X holds.
+    n_features, n_classes : int
+        Of the table.
+    """
+
+    X: Floats
+    y: NDArray[np.int64]
+    outer: Floats
+    count: Floats
+    scaling: Scaling
+    varying: NDArray[np.intp]
+    n_features: int
+    n_classes: int
+
+    def spread(self, values: Floats) -> Floats:
+        """Values of the varying columns among zeros for the constant ones; matrices likewise."""
+        if len(self.varying) == self.n_features:
+            return values
+        out = np.zeros((self.n_features,) * values.ndim)
+        out[np.ix_(*[self.varying] * values.ndim)] = values
+        return out
+
+    def rows(self, X: Floats) -> Floats:
+        """New rows of the table in the learned scale, varying columns only."""
+        return self.scaling.apply_to_varying(X)
+
+    def released(self) -> Training:
+        """All but the rows themselves, for who has them in another form by now."""
+        return attrs.evolve(self, X=np.empty((0, self.X.shape[1])))
+
+
+def take_training(
+    name: str,
+    X: Floats,
+    y: NDArray[Any],
+    n_classes: int,
+    counts: NDArray[Any] | None = None,
+    importance: Floats | None = None,
+    standardize: bool = True,
+) -> Training:
+    """The training rows of a table.
+
+    Raises
+    ------
+    DataError
+        If every column is constant, or the importance of all rows is zero.
+    """
+    count = np.ones(len(y)) if counts is None else np.asarray(counts, dtype=np.float64)
+    scaling = learn_scaling(X, count, standardize)
+    varying = scaling.varying
+    if not varying.size:
+        raise DataError(
+            f"{name}: all {X.shape[1]} columns are constant in the {len(y)} rows at hand; "
+            "there is nothing to select from"
+        )
+    outer = count
+    if importance is not None:
+        mean = float(importance @ count) / count.sum()
+        if not mean > 0:
+            raise DataError(f"{name}: the instance weights that arrived are all zero")
+        outer = count * (importance / mean)
+    kept = scaling.apply_to_varying(X)
+    return Training(kept, y, outer, count, scaling, varying, X.shape[1], n_classes)
+
+
+def training_of(
+    name: str, data: Dataset, upstream: Selection | None, standardize: bool = True
+) -> Training:
+    """The training rows of a Dataset, weighted by what arrives from the left."""
+    importance = None if upstream is None else upstream.instance_weights
+    return take_training(name, data.X, data.y, data.n_classes, data.counts, importance, standardize)
+
+
+def require_margins(name: str, training: Training) -> None:
+    """Refuse rows of which none has both a hit and a miss.
+
+    Raises
+    ------
+    DataError
+        If one class only is present, or no class has a second member.
+    """
+    _, members = np.unique(training.y, return_counts=True)
+    if members.size < 2 or members.max() < 2:
+        raise DataError(
+            f"{name}: {members.size} class{'es' * (members.size > 1)} of at most {members.max()} "
+            "rows: no row has both another member of its class and a row of another class, so "
+            "there is no margin"
+        )
+
+
+def row_notes(training: Training) -> tuple[str, ...]:
+    """What to warn of in the rows: classes without a second member."""
+    labels, members = np.unique(training.y, return_counts=True)
+    lonely = labels[members == 1]
+    if not lonely.size:
+        return ()
+    return (
+        f"{lonely.size} of {labels.size} classes have one member, which has no hit: "
+        "such rows have no margin and count as neighbours of others only",
+    )

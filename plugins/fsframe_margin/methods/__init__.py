@@ -1,0 +1,1 @@
+"""The margin methods: one module per selector or classifier, with its parameters."""

@@ -1,0 +1,55 @@
+"""The weights that travel along a chain, as a matrix or a vector to start from or measure with."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fsframe.contracts.selection import PairWeights, Selection
+
+__all__ = ["arriving_matrix", "arriving_pairs", "matrix_of"]
+
+Floats = NDArray[np.float64]
+
+
+def matrix_of(pairs: PairWeights, size: int) -> Floats:
+    """Pair weights as a (size, size) matrix, zero where nothing is known.
+
+    >>> matrix_of(PairWeights.from_triplets([2, 0], [0], [1], [0.5], [0.1, 0.2]), 3)
+    array([[0.2, 0. , 0.5],
+           [0. , 0. , 0. ],
+           [0.5, 0. , 0.1]])
+    """
+    W = np.zeros((size, size))
+    i, j, weight = pairs.triplets()
+    columns = pairs.columns
+    W[columns[i], columns[j]] = W[columns[j], columns[i]] = weight
+    main = pairs.main_effects()
+    if main is not None:
+        W[columns, columns] = main
+    return W
+
+
+def arriving_pairs(upstream: Selection | None) -> PairWeights | None:
+    """The pair weights that arrive, unless feature weights are newer (see `Selection.carried`)."""
+    if upstream is None or upstream.pair_weights is None:
+        return None
+    older = "pair_weights" in upstream.carried and "weights" not in upstream.carried
+    return None if older and upstream.weights is not None else upstream.pair_weights
+
+
+def arriving_matrix(upstream: Selection, columns: NDArray[np.intp], size: int) -> Floats | None:
+    """W over `columns` from what arrives, norm one: pair weights, else diag(w), else None.
+
+    Negative pair weights (of `lfe` or a psd update) are taken as zero: eq. 3.5 wants W ≥ 0.
+    """
+    pairs = arriving_pairs(upstream)
+    if pairs is not None:
+        W = matrix_of(pairs, size)[np.ix_(columns, columns)]
+    elif upstream.weights is not None:
+        W = np.diag(upstream.weights[columns])
+    else:
+        return None
+    W = np.maximum(W, 0.0)
+    norm = np.linalg.norm(W)
+    return W / norm if norm > 0 else None

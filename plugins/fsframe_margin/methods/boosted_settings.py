@@ -1,0 +1,147 @@
+"""The parameters that BIM has as a selector and as a classifier, and the rounds they lead to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.params import Parameterised, choice, flag, integer, param, real
+from fsframe.contracts.run import Run, size_text
+from fsframe.contracts.selection import Selection
+from fsframe.errors import DataError
+from fsframe_margin.engine.training import Training
+from fsframe_margin.methods.prototypes import prototypes_parameter, with_prototypes
+
+if TYPE_CHECKING:
+    from fsframe_margin.engine.boosting import Boosted
+    from fsframe_margin.engine.margins import PairSpace
+
+__all__ = ["BoostedSettings", "pair_space"]
+
+Floats = NDArray[np.float64]
+
+_PAPER = "Zhao, Hong, Liu"
+
+# Key of the stream that draws prototypes; those of the rounds are their numbers.
+_PROTOTYPES = 1 << 31
+
+
+def pair_space(training: Training, run: Run) -> PairSpace:
+    """All pairs of the rows of `training`, within the bounds of `run`."""
+    from fsframe_margin.engine.margins import PairSpace, pair_memory
+
+    return PairSpace(
+        training.X, training.y, training.outer, training.count,
+        threads=run.threads, memory=pair_memory(run, len(training.y)),
+    )  # fmt: skip
+
+
+# without slots, or it could not stand beside Selector or Classifier among the bases
+@attrs.frozen(kw_only=True, slots=False)
+class BoostedSettings(Parameterised):
+    """Parameters of Algorithm 3."""
+
+    rounds: int = param(
+        100, integer(1), help="Boosting rounds.", symbol="T", source=f"{_PAPER}, §4.2"
+    )
+    sigma_max: float = param(
+        4.0, real(above=0), help="σ of the first round.", symbol="σ_max", source=f"{_PAPER}, §4.2"
+    )
+    sigma_min: float = param(
+        0.2,
+        real(above=0),
+        help="σ that the rounds approach.",
+        symbol="σ_min",
+        source=f"{_PAPER}, §4.2",
+    )
+    max_iter: int = param(
+        5,
+        integer(1),
+        help="Most updates within a round, so that learners stay weak.",
+        source=f"{_PAPER}, Algorithm 3",
+    )
+    update: str = param(
+        "elementwise",
+        choice("elementwise", "psd", "psd-clip"),
+        help="What step 2 moves towards, as for immigrate.",
+    )
+    line_search: bool = param(True, flag(), help="Search the step, as for immigrate.")
+    start: str = param(
+        "random",
+        choice("random", "upstream", "identity"),
+        help="Where W starts in every round: drawn anew, from the weights that arrive, or I/√A.",
+        source=f"{_PAPER}, Algorithm 3",
+    )
+    standardize: bool = param(
+        True, flag(), help="Columns to mean 0 and standard deviation 1, learned from these rows."
+    )
+
+    prototypes: int | None = prototypes_parameter()
+
+    def check_parameters(self) -> Iterator[str]:
+        if self.sigma_min > self.sigma_max:
+            yield "sigma_min must not be larger than sigma_max"
+
+    def learned_from(self, training: Training, run: Run) -> Training:
+        """The rows that the rounds learn from: all of them, or prototypes."""
+        return with_prototypes(training, self.prototypes, run.generator(_PROTOTYPES))
+
+    def boosted(
+        self,
+        data: Dataset,
+        training: Training,
+        space: PairSpace,
+        upstream: Selection | None,
+        run: Run,
+    ) -> Boosted:
+        """The rounds on the rows of `training`, between which `space` holds the pairs.
+
+        Finished rounds are kept with the run.
+        """
+        from fsframe_margin.engine.boosting import boost, sigma_path
+
+        size = training.varying.size
+        held = 16 * self.rounds * size * size
+        if held > run.memory:
+            raise DataError(
+                f"bim: {self.rounds} rounds over {size} columns hold {size_text(held)} of "
+                f"weights, more than the {size_text(run.memory)} allowed; screen first "
+                "(`im4e bim`), lower rounds, or raise the memory bound"
+            )
+        units = run.units(f"{type(self).__name__} {self.values()}", data, upstream)
+        return boost(
+            space,
+            sigma_path(self.sigma_max, self.sigma_min, self.rounds),
+            training.n_classes,
+            self._starts(training, upstream, run),
+            lambda done: run.progress(done, self.rounds, "boosting rounds"),
+            units.get,
+            rule=self.update,
+            line_search=self.line_search,
+            max_iter=self.max_iter,
+            tol=1e-5 if self.line_search else 0.0,
+            keep_best=self.line_search,
+        )
+
+    def _starts(self, training: Training, upstream: Selection | None, run: Run) -> Any:
+        from fsframe_margin.methods.arriving_weights import arriving_matrix
+
+        size = training.varying.size
+        fixed = np.eye(size) / np.sqrt(size)
+        if self.start == "upstream" and upstream is not None:
+            arrived = arriving_matrix(upstream, training.varying, training.n_features)
+            fixed = fixed if arrived is None else arrived
+
+        def start(t: int) -> Floats:
+            if self.start != "random":
+                return fixed
+            W = run.generator(t).random((size, size))
+            W = W + W.T
+            return W / np.linalg.norm(W)
+
+        return start

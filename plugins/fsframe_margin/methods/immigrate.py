@@ -1,0 +1,342 @@
+"""IMMIGRATE: weights of features and of pairs of features from stable margins (Algorithm 2)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.params import choice, either, flag, integer, optional, param, real
+from fsframe.contracts.run import Run, size_text
+from fsframe.contracts.selection import Selection
+from fsframe.contracts.selector import Selector
+from fsframe.errors import DataError
+from fsframe_margin.engine.blas import one_blas_thread
+from fsframe_margin.engine.training import Training, row_notes, training_of
+from fsframe_margin.methods.immigrate_result import descent_notes, immigrate_result
+from fsframe_margin.methods.prototypes import prototype_note, prototypes_parameter, with_prototypes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from fsframe_margin.engine.margins import PairSpace
+    from fsframe_margin.engine.tuning import Tuned
+    from fsframe_margin.methods.immigrate_fit import Fit
+
+__all__ = ["Immigrate"]
+
+Floats = NDArray[np.float64]
+Rows = NDArray[np.intp]
+
+_PAPER = "Zhao, Hong, Liu"
+
+
+@attrs.frozen(kw_only=True)
+class Immigrate(Selector):
+    """Weights W of features and of pairs of features that maximise stable hypothesis-margins.
+
+    Parameters
+    ----------
+    sigma : float > 0 or "cv"
+        Width σ of the neighbourhood; ``"cv"`` chooses among 4, 2, 1, ½, ¼, ⅛ by inner
+        cross-validation.
+    update : {"elementwise", "psd", "psd-clip"}
+        What step 2 moves towards: the exact minimiser under W ≥ 0 as printed below eq. 3.5,
+        Theorem 3.1 as printed, or that with negative entries clipped as in the authors' program.
+    line_search : bool
+        Search the step, so that the cost never increases; otherwise every step is a whole one.
+    max_iter : int ≥ 0
+        Most updates.
+    tol : float ≥ 0, optional
+        Stop when the cost changes by no more than this share of itself.
+    keep : {"auto", "best", "last"}
+        Which iterate is returned.
+    start : {"upstream", "identity", "random"}
+        Where W starts.
+    prune : bool or "auto"
+        Set entries below 1/A to zero (§3.4.3).
+    prune_from : {"start", "half"}
+        From the first iteration on, or in the second half of `max_iter`.
+    l1 : float ≥ 0
+        λ of a penalty λ Σ_ab W_ab per row, in place of pruning.
+    standardize : bool
+        Bring columns to mean 0 and standard deviation 1 first, learned from these rows.
+    folds : int ≥ 2
+        Inner folds for ``sigma="cv"``.
+    screen : float > 0, optional
+        Features with an IM4E weight above screen/A form pairs, the others do not.
+    screened : {"drop", "diagonal"}
+        What is screened out is left away, or keeps a main effect.
+    prototypes : int ≥ 4, optional
+        Learn from about so many rows where there are more.
+
+    Notes
+    -----
+    Cost (eq. 3.5) after step 1 (eq. 3.6), with outer weights o and neighbour counts c:
+    G(W) = σ Σ_n o_n [log Σ_m c_m e^{−q_nm/σ} − log Σ_h c_h e^{−q_nh/σ}],
+    q(x_i, x_j) = |x_i − x_j|ᵀ W |x_i − x_j|; its gradient is Σ of Theorem 3.1.
+
+    Time per iteration N² A² / 2 multiply-adds and N² exponentials; memory 24 N² bytes up to
+    4096 rows, a few rows of length N above; and 64 A² bytes. Where those do not fit, W is kept by
+    tiles, or by what its tiles can be formed from (`implicit_weights`); then pairs
+    are given among the kept features, or the 100,000 largest if more than 2048 are kept.
+
+    The score of a feature is Σ_b W_ab²; scores sum to one. Kept are the features with a score
+    above 1/A, A the number of columns that vary, and at least one.
+
+    Departures from the paper: the line search (the plain alternation does not lower the cost in
+    every step), W ≥ 0 element by element as the constraint says, and the start at I/√A instead of
+    a random one. ``update="psd-clip", line_search=false`` is the authors' R program, number for
+    number.
+
+    References
+    ----------
+    Zhao, Hong, Liu: IMMIGRATE, eq. 3.3–3.8, 3.18, 3.19, Algorithm 2, §3.4.3.
+
+    Examples
+    --------
+    >>> from fsframe.contracts.dataset import Dataset
+    >>> X = np.random.default_rng(0).standard_normal((80, 4))
+    >>> data = Dataset.from_arrays(X, X[:, 1] * X[:, 3] > 0)
+    >>> found = Immigrate().select(data)
+    >>> found.selected.tolist(), found.pair_weights.top(1)[0][:2]
+    ([1, 3], (1, 3))
+    """
+
+    table_copies: ClassVar[float] = 2.0
+    takes_counts: ClassVar[bool] = True
+    uses_upstream_weights: ClassVar[bool] = True
+
+    sigma: float | str = param(
+        1.0,
+        either(real(above=0), choice("cv")),
+        help="Width of the neighbourhood, or cv to choose it by inner cross-validation.",
+        symbol="σ",
+        source=f"{_PAPER}, eq. 3.6; path in §4.2",
+    )
+    update: str = param(
+        "elementwise",
+        choice("elementwise", "psd", "psd-clip"),
+        help="What step 2 moves towards: the exact minimiser with W ≥ 0, Theorem 3.1, "
+        "or that with negative entries clipped.",
+        source=f"{_PAPER}, eq. 3.8",
+    )
+    line_search: bool = param(
+        True, flag(), help="Search the step, so that the cost never increases."
+    )
+    max_iter: int = param(
+        50,
+        integer(0),
+        help="Most updates (the paper's program makes 10).",
+        source=f"{_PAPER}, §4.2",
+    )
+    tol: float | None = param(
+        None,
+        optional(real(0)),
+        help="Stop when the cost changes by no more than this share of itself; by default 1e-5 "
+        "with the line search, and never without.",
+        symbol="ε",
+        source=f"{_PAPER}, Figure 1",
+    )
+    keep: str = param(
+        "auto",
+        choice("auto", "best", "last"),
+        help="Return the iterate of the lowest cost or the last one; auto is the last for "
+        "psd-clip without line search, else the best.",
+    )
+    start: str = param(
+        "upstream",
+        choice("upstream", "identity", "random"),
+        help="Where W starts: from the weights that arrive (identity where none do), "
+        "I/√A, or random.",
+        source=f"{_PAPER}, Algorithm 2; §3.6",
+    )
+    prune: bool | str = param(
+        "auto",
+        either(flag(), choice("auto")),
+        help="Set entries of W below 1/A to zero; auto is no, or tuned together with sigma=cv.",
+        source=f"{_PAPER}, §3.4.3",
+    )
+    prune_from: str = param(
+        "start",
+        choice("start", "half"),
+        help="Prune in every iteration, or in the second half of max_iter.",
+        source="earlier version, §3.2.3",
+    )
+    l1: float = param(
+        0.0,
+        real(0),
+        help="Penalty on the sum of W per row, in place of pruning.",
+        symbol="λ",
+        source=f"{_PAPER}, §6, first direction",
+    )
+    standardize: bool = param(
+        True, flag(), help="Columns to mean 0 and standard deviation 1, learned from these rows."
+    )
+    folds: int = param(5, integer(2), help="Inner folds for sigma=cv.")
+
+    screen: float | None = param(
+        None,
+        optional(real(above=0)),
+        help="Screen with IM4E first: only features with a weight above screen/A form pairs "
+        "(the paper uses 2). `im4e immigrate` does the same as two stages.",
+        source=f"{_PAPER}, §3.6",
+    )
+    screened: str = param(
+        "drop",
+        choice("drop", "diagonal"),
+        help="Leave features that were screened out away, or add them back as diagonal terms.",
+        source=f"{_PAPER}, §3.6",
+    )
+    prototypes: int | None = prototypes_parameter()
+
+    def check_parameters(self) -> Iterator[str]:
+        if self.l1 > 0 and self.update != "elementwise":
+            yield "l1 has a closed-form update for update=elementwise only"
+        if self.l1 > 0 and self.prune is True:
+            yield "l1 takes the place of pruning: set one of l1 and prune"
+        if self.screened == "diagonal":
+            if self.screen is None:
+                yield "screened=diagonal needs screen, such as screen=2"
+            if self.update != "elementwise":
+                yield "screened=diagonal goes with update=elementwise only"
+            if self.sigma == "cv":
+                yield "screened=diagonal goes with a fixed sigma only"
+
+    @one_blas_thread
+    def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
+        from fsframe_margin.methods.immigrate_fit import fit_with_diagonal_rest
+
+        training = training_of("immigrate", data, upstream, self.standardize)
+        rows = len(training.y)
+        training = with_prototypes(training, self.prototypes, run.generator(2))
+        if self.screen is None:
+            fit, sigma, pruned, tables = self._fit(training, upstream, run)
+        else:
+            weights, kept = self._screening(training, run)
+            if self.screened == "diagonal":
+                sigma, pruned, tables = float(self.sigma), self.prune is True, {}
+                settings = self._settings(pruned, training.varying.size)
+                fit = fit_with_diagonal_rest(training, weights, kept, sigma, settings, run)
+            else:
+                training = attrs.evolve(
+                    training,
+                    X=np.ascontiguousarray(training.X[:, kept]),
+                    varying=training.varying[kept],
+                )
+                inner = Selection(
+                    selected=[], scores=np.empty(0), weights=training.spread(weights[kept])
+                )
+                fit, sigma, pruned, tables = self._fit(training, inner, run)
+        tables = {"sigma": np.array([sigma]), "pruned": np.array([pruned]), **tables}
+        notes = list(row_notes(training))
+        notes += prototype_note(training, rows)
+        notes += descent_notes(fit.descent, self.line_search)
+        return immigrate_result(
+            training, fit, sigma, self.keep_count, tables, notes, whole=run.route
+        )
+
+    def _screening(self, training: Training, run: Run) -> tuple[Floats, NDArray[np.intp]]:
+        """IM4E's weights, and the columns with one above screen/A (at least the best)."""
+        from fsframe_margin.engine.linear_descent import descend_im4e
+        from fsframe_margin.engine.margins import PairSpace, pair_memory
+
+        space = PairSpace(
+            training.X, training.y, training.outer, training.count,
+            threads=run.threads, memory=pair_memory(run, len(training.y)), linear=True,
+        )  # fmt: skip
+        assert self.screen is not None
+        size = training.varying.size
+        sigma = 1.0 if self.sigma == "cv" else float(self.sigma)
+        w = descend_im4e(space, np.full(size, 1.0 / size), sigma).weights
+        return w, np.flatnonzero(w > min(self.screen / size, w.max() * (1 - 1e-12)))
+
+    def _fit(
+        self, training: Training, upstream: Selection | None, run: Run
+    ) -> tuple[Fit, float, bool, dict[str, Floats]]:
+        """The fit, σ, whether W was pruned, and what inner cross-validation said."""
+        from fsframe_margin.methods import immigrate_fit as routes
+
+        size = training.varying.size
+        if not routes.fits_dense(size, run.route):
+            if self.sigma == "cv":
+                raise DataError(
+                    f"immigrate: sigma=cv holds W over {size} columns, "
+                    f"{size_text(64 * size * size)}, more than the "
+                    f"{size_text(run.route)} allowed; give sigma, screen first "
+                    "(`im4e immigrate`), or raise the memory bound"
+                )
+            settings = self._settings(self.prune is True, size)
+            fit = routes.fit_implicit(
+                training, upstream, self.start, float(self.sigma), settings, run
+            )
+            return fit, float(self.sigma), False, {}
+        run.must_hold(routes.dense_bytes(size), f"immigrate: W over {size} columns")
+        start = routes.dense_start(training, upstream, self.start, run)
+        sigma, pruned, tables = self._tuned(training, start, run)
+        fit = routes.fit_dense(training, start, sigma, self._settings(pruned, size), run)
+        return fit, sigma, pruned, tables
+
+    def _select_many(
+        self, data: Dataset, counts: NDArray[np.int64], upstream: Selection | None, run: Run
+    ) -> list[Selection]:
+        from fsframe_margin.engine.parallel_resamples import select_each
+
+        return select_each(self._select, data, counts, upstream, run)
+
+    def _tuned(
+        self, training: Training, start: Floats, run: Run
+    ) -> tuple[float, bool, dict[str, Floats]]:
+        """σ, pruning, and what inner cross-validation said of them."""
+        if self.sigma != "cv":
+            return float(self.sigma), self.prune is True, {}
+        from fsframe_margin.engine.tuning import IMMIGRATE_PATH
+
+        choices = (False, True) if self.prune == "auto" and not self.l1 else (self.prune is True,)
+        settings = [(sigma, pruned) for sigma in IMMIGRATE_PATH for pruned in choices]
+        tuned = self._tune(training, start, settings, run)
+        tables = {
+            "tuning-sigma": np.array([sigma for sigma, _ in settings]),
+            "tuning-prune": np.array([pruned for _, pruned in settings]),
+            "tuning-accuracy": tuned.accuracy,
+        }
+        return *settings[tuned.best], tables
+
+    def _tune(
+        self, training: Training, start: Floats, settings: list[tuple[float, bool]], run: Run
+    ) -> Tuned:
+        from fsframe_margin.engine.descent import descend
+        from fsframe_margin.engine.fold_models import fold_jobs
+        from fsframe_margin.engine.parallel_resamples import workers_within
+        from fsframe_margin.engine.tuning import stratified_folds, tune
+
+        folds = stratified_folds(training.y, self.folds, run.generator(1))
+
+        def fit(space: PairSpace, start: Floats, setting: tuple[float, bool]) -> Floats:
+            sigma, pruned = setting
+            return descend(space, start, sigma, **self._settings(pruned, len(start))).weights
+
+        def jobs(train: Rows, held: Rows) -> Iterator[Callable[[], NDArray[np.int64]]]:
+            return fold_jobs(training, start, train, held, settings, fit, self.standardize, run)
+
+        workers = workers_within(run, *training.X.shape)
+        return tune(training.y, training.outer, folds, len(settings), jobs, workers)
+
+    def _settings(self, pruned: bool, size: int) -> dict[str, Any]:
+        """The parameters as the descents take them."""
+        tol = self.tol if self.tol is not None else (1e-5 if self.line_search else 0.0)
+        package = self.update == "psd-clip" and not self.line_search
+        return {
+            "rule": self.update,
+            "line_search": self.line_search,
+            "max_iter": self.max_iter,
+            "tol": tol,
+            "prune_below": 1.0 / size if pruned else 0.0,
+            "prune_from": self.max_iter // 2 if self.prune_from == "half" else 0,
+            "penalty": self.l1,
+            "keep_best": self.keep == "best" or (self.keep == "auto" and not package),
+        }

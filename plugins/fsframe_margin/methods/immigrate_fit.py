@@ -1,0 +1,215 @@
+"""How `immigrate` fits: the route for the size at hand, and what each route returns."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from fsframe.contracts.run import Run, size_text
+from fsframe.contracts.selection import PairWeights, Selection
+from fsframe.errors import DataError
+from fsframe_margin.engine.training import Training
+from fsframe_margin.methods.arriving_weights import arriving_matrix, arriving_pairs
+
+__all__ = [
+    "Fit",
+    "dense_bytes",
+    "dense_start",
+    "fit_dense",
+    "fit_implicit",
+    "fit_with_diagonal_rest",
+    "fits_dense",
+]
+
+Floats = NDArray[np.float64]
+
+TOP_PAIRS = 100_000
+"""Pairs that are reported where W is not held."""
+
+DENSE_KEPT = 2048
+"""Where W is not held, it is returned whole among the kept features up to this many of them."""
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class Fit:
+    """What a route found, over the columns of `Training.X`.
+
+    `scores` are Σ_b W_ab², `main` the diagonal; `W` is the matrix, or None where it is not held,
+    and then `pairs(kept)` gives what can be had of it.
+    """
+
+    scores: Floats
+    main: Floats
+    descent: Any
+    W: Floats | None = None
+    pairs: Any = None
+
+
+def dense_bytes(size: int) -> int:
+    """What W, U, Σ, the result and their temporaries take: 64 A² bytes."""
+    return 64 * size * size
+
+
+def fits_dense(size: int, memory: int) -> bool:
+    """Whether W, U, Σ, the result and their temporaries fit into `memory`."""
+    return dense_bytes(size) <= memory
+
+
+def dense_start(training: Training, upstream: Selection | None, how: str, run: Run) -> Floats:
+    """W to start from, (A, A), Frobenius norm one."""
+    size = training.varying.size
+    if how == "random":
+        W = run.generator(0).random((size, size))
+        W = W + W.T
+        return W / np.linalg.norm(W)
+    if how == "upstream" and upstream is not None:
+        arrived = arriving_matrix(upstream, training.varying, training.n_features)
+        if arrived is not None:
+            return arrived
+    return np.eye(size) / np.sqrt(size)
+
+
+def fit_dense(training: Training, start: Floats, sigma: float, settings: Any, run: Run) -> Fit:
+    """Descend with W as a matrix."""
+    from fsframe_margin.engine.descent import descend
+    from fsframe_margin.engine.margins import pair_memory
+    from fsframe_margin.engine.tiled_passes import pair_space
+
+    space = pair_space(
+        training.X, training.y, training.outer, training.count,
+        threads=run.threads, memory=pair_memory(run, len(training.y)),
+    )  # fmt: skip
+    found = descend(space, start, sigma, **settings)
+    W = found.weights
+    return Fit(scores=(W**2).sum(axis=1), main=np.diag(W).copy(), descent=found, W=W)
+
+
+def fit_implicit(
+    training: Training,
+    upstream: Selection | None,
+    how: str,
+    sigma: float,
+    settings: dict[str, Any],
+    run: Run,
+) -> Fit:
+    """Descend with W by tiles, never whole.
+
+    Raises
+    ------
+    DataError
+        If the settings need W whole, or even the tiles do not fit the memory bound.
+    """
+    from fsframe_margin.engine.implicit_descent import descend_implicit
+    from fsframe_margin.engine.implicit_weights import (
+        THREAD_BYTES,
+        ImplicitPairs,
+        ImplicitWeights,
+        tile_bytes,
+    )
+    from fsframe_margin.engine.margins import PairSpace
+
+    n, size = training.X.shape
+    needed = [
+        text
+        for text, wanted in (
+            (f"update={settings['rule']}", settings["rule"] != "elementwise"),
+            ("pruning", settings["prune_below"] > 0),
+            ("start=random", how == "random"),
+            ("pair weights to start from", how == "upstream" and arriving_pairs(upstream)),
+        )
+        if wanted
+    ]
+    floor = THREAD_BYTES + 48 * n * n + 24 * n * size
+    if needed or floor > run.route:
+        verb = "needs" if len(needed) == 1 else "need"
+        why = f"{' and '.join(needed)} {verb} it whole" if needed else "not even its tiles fit"
+        raise DataError(
+            f"immigrate: W over {size} columns takes {size_text(64 * size * size)} with its "
+            f"temporaries, more than the {size_text(run.route)} allowed, and {why}; screen "
+            "first (`im4e immigrate`), or raise the memory bound"
+        )
+    room = run.route - floor
+    held_bytes = floor + (tile_bytes(size) if tile_bytes(size) <= room else 0)
+    run.must_hold(held_bytes, f"immigrate: W over {size} columns, by tiles,")
+    # fewer threads, not other tiles, where memory is short: the bits stay
+    threads = max(1, min(run.threads, (run.memory - held_bytes) // THREAD_BYTES + 1))
+    space = PairSpace(
+        training.X, training.y, training.outer, training.count,
+        threads=int(threads), memory=run.route,
+    )  # fmt: skip
+    pairs = ImplicitPairs(space, room)
+    main = np.full(size, 1 / np.sqrt(size))
+    if how == "upstream" and upstream is not None and upstream.weights is not None:
+        arrived = upstream.weights[training.varying]
+        main = arrived / np.linalg.norm(arrived) if arrived.any() else main
+    found = descend_implicit(
+        pairs,
+        ImplicitWeights(main),
+        sigma,
+        line_search=settings["line_search"],
+        max_iter=settings["max_iter"],
+        tol=settings["tol"],
+        penalty=settings["penalty"],
+        keep_best=settings["keep_best"],
+        progress=lambda done: run.progress(done, settings["max_iter"], "updates at most"),
+    )
+    rate = settings["penalty"] * space.total
+    summary = pairs.summary(found.weights, rate, TOP_PAIRS)
+
+    def held(kept: NDArray[np.intp]) -> PairWeights:
+        if len(kept) <= DENSE_KEPT:
+            return PairWeights(training.varying[kept], pairs.among(found.weights, rate, kept))
+        return PairWeights.from_triplets(
+            training.varying, summary.i, summary.j, summary.weight, summary.main
+        )
+
+    return Fit(scores=summary.scores, main=summary.main, descent=found, pairs=held)
+
+
+def fit_with_diagonal_rest(
+    training: Training,
+    weights: Floats,
+    kept: NDArray[np.intp],
+    sigma: float,
+    settings: Any,
+    run: Run,
+) -> Fit:
+    """Descend with pairs among `kept` columns and main effects of all, from diag(`weights`)."""
+    from fsframe_margin.engine.descent import descend
+    from fsframe_margin.engine.diagonal_rest import DiagonalRestSpace
+
+    n, size = training.X.shape
+    held_bytes = dense_bytes(len(kept)) + 24 * n * n
+    run.must_hold(held_bytes, f"immigrate: W over {len(kept)} screened columns")
+    if 24 * n * n > run.memory:
+        raise DataError(
+            f"immigrate: screened=diagonal holds measurements between {n} rows, "
+            f"{size_text(24 * n * n)}, more than the {size_text(run.memory)} allowed; "
+            "use screened=drop, prototypes, or raise the memory bound"
+        )
+    rest = np.setdiff1d(np.arange(size), kept)
+    space = DiagonalRestSpace(
+        np.ascontiguousarray(training.X[:, kept]),
+        np.ascontiguousarray(training.X[:, rest]),
+        training.y,
+        training.outer,
+        training.count,
+        threads=run.threads,
+        memory=run.route,
+    )
+    start = np.concatenate([np.diag(weights[kept]).ravel(), weights[rest]])
+    found = descend(space, start / np.linalg.norm(start), sigma, **settings)
+    inner, v = space.split(found.weights)
+    scores, main = np.empty(size), np.empty(size)
+    scores[kept], scores[rest] = (inner**2).sum(axis=1), v**2
+    main[kept], main[rest] = np.diag(inner), v
+
+    def held(_: NDArray[np.intp]) -> PairWeights:
+        i, j = np.triu_indices(len(kept), 1)
+        low, high = np.minimum(kept[i], kept[j]), np.maximum(kept[i], kept[j])
+        return PairWeights.from_triplets(training.varying, low, high, inner[i, j], main)
+
+    return Fit(scores=scores, main=main, descent=found, pairs=held)

@@ -1,0 +1,137 @@
+"""SimbaMBIW: Simba steps scaled by margin-based instance weights."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.params import choice, flag, integer, param
+from fsframe.contracts.run import Run
+from fsframe.contracts.selection import Selection, rank_by_score
+from fsframe.contracts.selector import Selector
+from fsframe_margin.engine.blas import one_blas_thread
+from fsframe_margin.engine.training import require_margins, training_of
+from fsframe_margin.methods.simba import simba_selection
+
+__all__ = ["SimbaMbiw"]
+
+Floats = NDArray[np.float64]
+
+_PAPER = "Prat, Belanche 2016"
+
+
+@attrs.frozen(kw_only=True)
+class SimbaMbiw(Selector):
+    """Simba feature weights whose steps are scaled by instance weights, for stability.
+
+    Parameters
+    ----------
+    strategy : {"order", "normal", "sample"}
+        Visit rows by decreasing ω, in random order, or drawn with probability ω.
+    instance_scale : {"sum", "mean"}
+        Steps are ω as printed (sum one), or N·ω (mean one).
+    refresh : int ≥ 0
+        Compute ω again with the weights reached after every so many visits; 0 never does.
+    standardize : bool
+        Bring columns to mean 0 and standard deviation 1 first.
+
+    Notes
+    -----
+    Algorithm 1: ω by eq. 2, w = 1, N visits with w ← w + ω(x) Δ, Δ the Simba step, and at the end
+    w ← w²/‖w²‖_∞. Σ ω = 1, so that as printed the N steps together are of the size of one of
+    Simba's, and weights stay near one. On eleven sets that ranks as well as steps of Simba's size
+    (N·ω) and more stably (benchmarks/margin/instance_scale.py: Kuncheva index 0.50 against 0.37),
+    but so do equal weights with steps of that size (0.48); where most columns are noise it fails
+    (Madelon: 46 % error against 11 %), and "mean" is to be asked for. `refresh` is the synergetic
+    process of the paper's conclusions; with the strategy order the rows not yet visited are ordered
+    again.
+
+    Bootstrap counts multiply a row's step and its part in eq. 2. Instance weights that arrive
+    multiply ω. Kept as for `simba`. Time 3 N² A, plus 2 N² A per refresh; memory 8 N A bytes.
+
+    References
+    ----------
+    Prat, Belanche: Instance and feature weighted k-nearest-neighbours algorithm, ESANN 2016,
+    Algorithm 1, §5.
+
+    Examples
+    --------
+    >>> from fsframe.contracts.dataset import Dataset
+    >>> X = np.random.default_rng(0).standard_normal((80, 5))
+    >>> found = SimbaMbiw(top=1).select(Dataset.from_arrays(X, X[:, 2] > 0))
+    >>> found.selected, found.instance_weights.shape
+    (array([2]), (80,))
+    """
+
+    table_copies: ClassVar[float] = 3.0
+    takes_counts: ClassVar[bool] = True
+    uses_upstream_weights: ClassVar[bool] = True
+
+    strategy: str = param(
+        "order",
+        choice("order", "normal", "sample"),
+        help="Visit rows by decreasing weight, in random order, or drawn by weight.",
+        source=f"{_PAPER}, Algorithm 1",
+    )
+    instance_scale: str = param(
+        "sum",
+        choice("sum", "mean"),
+        help="Instance weights with sum one as printed, or mean one, for steps of Simba's size.",
+        source=f"{_PAPER}, Algorithm 1, line 14",
+    )
+    refresh: int = param(
+        0,
+        integer(0),
+        help="Update the instance weights after every so many visits; 0 never does.",
+        source=f"{_PAPER}, §5 (synergetic process)",
+    )
+    standardize: bool = param(
+        True, flag(), help="Columns to mean 0 and standard deviation 1, learned from these rows."
+    )
+
+    @one_blas_thread
+    def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
+        from fsframe_margin.engine.instance_weighting import instance_weights, margin_profiles
+        from fsframe_margin.engine.nearest_kernels import simba_visits
+
+        training = training_of("simba-mbiw", data, upstream, self.standardize)
+        require_margins("simba-mbiw", training)
+        XT, n = np.ascontiguousarray(training.X.T), len(training.y)
+        training = training.released()
+        generator = run.generator(0)
+        w = np.ones(training.varying.size)
+        scale = training.count.sum() if self.instance_scale == "mean" else 1.0
+        random_order = generator.permutation(n)
+        remaining = np.ones(n, dtype=bool)
+        visited = 0
+        while visited < n:
+            omega = instance_weights(margin_profiles(XT, training.y, w), training.count)
+            batch = min(self.refresh or n, n - visited)
+            if self.strategy == "order":
+                # ties by row; rows visited before a refresh do not come again
+                ranked = rank_by_score(omega)
+                order = ranked[remaining[ranked]][:batch]
+            elif self.strategy == "sample":
+                chance = omega * training.count
+                order = generator.choice(n, size=batch, p=chance / chance.sum())
+            else:
+                order = random_order[visited : visited + batch]
+            importance = omega * scale * training.outer
+            if self.strategy == "sample":
+                # drawn as often as its count says already
+                importance = importance / training.count
+            simba_visits(XT, training.y, importance, order, 0.0, w)
+            remaining[order] = False
+            visited += batch
+        return simba_selection(self, training, w, {"instance_weights": omega})
+
+    def _select_many(
+        self, data: Dataset, counts: NDArray[np.int64], upstream: Selection | None, run: Run
+    ) -> list[Selection]:
+        from fsframe_margin.engine.parallel_resamples import select_each
+
+        return select_each(self._select, data, counts, upstream, run)

@@ -1,0 +1,145 @@
+"""Nearest neighbours with weights of features in the distance and of rows in the vote."""
+
+from __future__ import annotations
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from fsframe.contracts.classifier import Classifier
+from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.params import flag, integer, param
+from fsframe.contracts.run import Run
+from fsframe.contracts.selection import Selection
+from fsframe_margin.engine.blas import one_blas_thread
+from fsframe_margin.engine.training import Training, take_training
+
+__all__ = ["FittedKnn", "WeightedKnn", "neighbour_votes"]
+
+Floats = NDArray[np.float64]
+
+
+def neighbour_votes(
+    rows: Floats,
+    members: Floats,
+    labels: NDArray[np.int64],
+    squares: Floats,
+    ballots: Floats,
+    k: int,
+    n_classes: int,
+    skip_self: bool = False,
+) -> Floats:
+    """Sum of the ballots of the k nearest members, per row and class.
+
+    Parameters
+    ----------
+    rows : (m, A) float64
+        Rows to classify.
+    members, labels, ballots : (n, A), (n,), (n,) arrays
+        Training rows, their classes, and what their vote counts.
+    squares : (A,) float64
+        w²; distance² is Σ w² z².
+    k : int
+        Neighbours; ties in distance go to the earlier member.
+    skip_self : bool
+        `rows` are the members, each left out of its own neighbours.
+
+    Returns
+    -------
+    (m, n_classes) float64
+
+    Notes
+    -----
+    m n A operations, one row of length n at a time.
+
+    Examples
+    --------
+    >>> neighbour_votes(np.array([[0.1]]), np.array([[0.0], [1.0], [0.2]]), np.array([0, 1, 1]),
+    ...                 np.ones(1), np.array([1.0, 1.0, 0.25]), 2, 2)
+    array([[1.  , 0.25]])
+    """
+    from fsframe_margin.engine.nearest_kernels import k_nearest
+
+    chosen = np.empty((len(rows), min(k, len(members) - skip_self)), dtype=np.intp)
+    k_nearest(np.ascontiguousarray(members.T), rows, squares, skip_self, chosen)
+    votes = np.zeros((len(rows), n_classes))
+    for column in chosen.T:
+        votes[np.arange(len(rows)), labels[column]] += ballots[column]
+    return votes
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class FittedKnn:
+    """Training rows with the weights of features and rows."""
+
+    training: Training
+    squares: Floats
+    ballots: Floats
+    k: int
+
+    @one_blas_thread
+    def predict_scores(self, X: Floats) -> Floats:
+        """Share of the votes of the k nearest rows, (m, n_classes)."""
+        t = self.training
+        votes = neighbour_votes(
+            t.rows(X), t.X, t.y, self.squares, self.ballots, self.k, t.n_classes
+        )
+        total = votes.sum(axis=1, keepdims=True)
+        return np.divide(votes, total, out=np.zeros_like(votes), where=total > 0)
+
+    def predict(self, X: Floats) -> NDArray[np.int64]:
+        """Class codes (m,), equal votes to the first class."""
+        return np.argmax(self.predict_scores(X), axis=1).astype(np.int64)
+
+
+@attrs.frozen(kw_only=True)
+class WeightedKnn(Classifier):
+    """k nearest neighbours under weighted distance, votes weighted by instance weights.
+
+    Parameters
+    ----------
+    k : int ≥ 1
+        Neighbours.
+    standardize : bool
+        Bring columns to mean 0 and standard deviation 1 first.
+
+    Notes
+    -----
+    Algorithm 2: distance ‖z‖_w = √(Σ w² z²) with the feature weights that arrive (ones where none
+    do), vote c ← c + ω_n with the instance weights that arrive (ones where none do). The paper's
+    line 5 sorts in descending order and then takes the nearest; the nearest are taken. A row drawn
+    c times in a bootstrap is one neighbour with c votes. Predicting m rows costs m n A.
+
+    References
+    ----------
+    Prat, Belanche: Instance and feature weighted k-nearest-neighbours algorithm, ESANN 2016,
+    Algorithm 2.
+
+    Examples
+    --------
+    >>> from fsframe.contracts.dataset import Dataset
+    >>> X = np.random.default_rng(0).standard_normal((90, 4))
+    >>> data = Dataset.from_arrays(X, X[:, 1] > 0)
+    >>> float((WeightedKnn(k=3).fit(data).predict(X) == data.y).mean()) > 0.85
+    True
+    """
+
+    k: int = param(3, integer(1), help="Neighbours.", symbol="k", source="Algorithm 2")
+    standardize: bool = param(
+        True, flag(), help="Columns to mean 0 and standard deviation 1, learned from these rows."
+    )
+
+    @one_blas_thread
+    def _fit(self, data: Dataset, upstream: Selection | None, run: Run) -> FittedKnn:
+        training = take_training(
+            "weighted-knn", data.X, data.y, data.n_classes, data.counts, None, self.standardize
+        )
+        w = np.ones(training.varying.size)
+        ballots = training.count
+        if upstream is not None and upstream.weights is not None:
+            arrived = upstream.weights[training.varying]
+            w = arrived if arrived.any() else w
+        if upstream is not None and upstream.instance_weights is not None:
+            weighted = ballots * upstream.instance_weights
+            ballots = weighted if weighted.any() else ballots
+        return FittedKnn(training=training, squares=w * w, ballots=ballots, k=self.k)

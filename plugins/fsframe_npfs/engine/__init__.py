@@ -1,0 +1,1 @@
+"""The tests behind NPFS: draws, counts, null distributions, decisions."""

@@ -1,0 +1,110 @@
+"""Bootstraps of several labellings, drawn where they are needed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from hashlib import blake2b
+from typing import Any
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.run import Run
+from fsframe_npfs.engine.relabelled import permuted, runs_of
+from fsframe_npfs.engine.resample_counts import Urn
+
+__all__ = ["BASE", "DRAWS", "BootstrapDraws", "class_codes"]
+
+# First keys of the random streams of this plugin; `fsframe_npfs.engine.relabelled` has another.
+DRAWS, BASE = 0, 2
+
+
+def class_codes(data: Dataset) -> NDArray[np.int64] | None:
+    """The class codes, or None where the target is a number."""
+    return None if data.task == "regression" else data.y
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class BootstrapDraws:
+    """Bootstraps as counts per row, each of a labelling of its own; `resamples.Draws`.
+
+    Bootstrap b of a labelling draws its rows from stream (DRAWS, labelling, b), so the first
+    bootstraps of a longer run are those of a shorter one, whoever draws them.
+
+    Parameters
+    ----------
+    streams : Run
+        Whose streams draw; only its seed and key matter.
+    labellings, numbers : (m,) int
+        Labelling of each resample (0 for the true label), and its number b within it.
+    fraction, stratify, times
+        As in `fsframe_npfs.engine.resample_counts.bootstrap_counts`.
+    """
+
+    streams: Run
+    labellings: NDArray[np.int64]
+    numbers: NDArray[np.int64]
+    fraction: float
+    stratify: bool
+    times: NDArray[np.int64] | None = None
+
+    @classmethod
+    def of(
+        cls,
+        run: Run,
+        labellings: range,
+        numbers: range,
+        fraction: float,
+        stratify: bool,
+        times: NDArray[np.int64] | None,
+    ) -> BootstrapDraws:
+        """The same `numbers` of each of `labellings`, one labelling after the other."""
+        return cls(
+            streams=Run(entropy=run.entropy, key=run.key),
+            labellings=np.repeat(labellings, len(numbers)),
+            numbers=np.tile(numbers, len(labellings)),
+            fraction=fraction,
+            stratify=stratify,
+            times=times,
+        )
+
+    def __len__(self) -> int:
+        return len(self.labellings)
+
+    def __str__(self) -> str:
+        """What a checkpoint knows the counts by."""
+        times = "" if self.times is None else blake2b(self.times.tobytes()).hexdigest()[:16]
+        parts = [
+            f"{int(self.labellings[begin])}:{int(self.numbers[begin])}x{end - begin}"
+            for begin, end in runs_of(self.labellings)
+        ]
+        return (
+            f"bootstraps {','.join(parts)} of {self.streams.entropy} {self.streams.key} "
+            f"fraction={self.fraction!r} stratify={self.stratify} {times}"
+        )
+
+    def rows(self, data: Dataset, start: int, stop: int) -> NDArray[np.integer[Any]]:
+        """Bootstraps `start` … `stop` − 1 as counts per row, (stop − start, n_samples).
+
+        Short integers as long as no count can exceed them: a thousand bootstraps of many rows
+        leave the cache, and then moving them costs more than drawing them.
+        """
+        drawn_from = data.n_samples if self.times is None else int(self.times.sum())
+        # A class may be drawn two rows more often than its share.
+        short = drawn_from + 2 * data.n_classes < 1 << 16
+        counts = np.empty((stop - start, data.n_samples), dtype=np.uint16 if short else np.int64)
+        for begin, end in runs_of(self.labellings[start:stop]):
+            labelling = int(self.labellings[start + begin])
+            codes = class_codes(permuted(data, self.streams, labelling))
+            urn = Urn(data.n_samples, codes, self.fraction, self.stratify, self.times)
+            for place in range(begin, end):
+                number = int(self.numbers[start + place])
+                counts[place] = urn.draw(self.streams.generator(DRAWS, labelling, number))
+        return counts
+
+    def one_by_one(self, data: Dataset) -> Iterator[NDArray[np.integer[Any]]]:
+        """All of them in order, few at a time in memory."""
+        for start in range(0, len(self), 32):
+            yield from self.rows(data, start, min(len(self), start + 32))

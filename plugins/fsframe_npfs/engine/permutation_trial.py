@@ -1,0 +1,219 @@
+"""One carrying-out of the NPFS test: draw, count, decide."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import repeat
+from typing import TYPE_CHECKING, TypedDict, cast
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.run import Progress, Run
+from fsframe.contracts.selection import Selection
+from fsframe.errors import RequestError
+from fsframe.resampling.resamples import select_resamples
+from fsframe.resampling.wrapping import Base
+from fsframe_npfs.engine.counting import Marks
+from fsframe_npfs.engine.decisions import Verdict, by_centred_null, by_own_null, by_tail
+from fsframe_npfs.engine.drawing import BASE, DRAWS, BootstrapDraws, class_codes
+from fsframe_npfs.engine.relabelled import Relabelled
+from fsframe_npfs.engine.resample_counts import shard_counts
+from fsframe_npfs.engine.seed_sensitivity import chance_of_other_answer
+from fsframe_npfs.engine.selected_items import FeatureMarks, Marker
+from fsframe_npfs.engine.sequential_looks import looks, settled
+from fsframe_npfs.engine.tails import least_bootstraps, permutation_tail, selection_tail
+
+if TYPE_CHECKING:
+    from fsframe_npfs.methods.npfs import Npfs
+
+__all__ = ["Trial"]
+
+
+class _Rule(TypedDict):
+    """What every verdict is asked."""
+
+    alpha: float
+    correction: str
+    tests: int
+
+
+@attrs.define(eq=False)
+class Trial:
+    """One carrying-out of the test: bootstraps of the true label and of permuted ones."""
+
+    test: Npfs
+    base: Base
+    data: Dataset
+    start: Selection | None
+    marker: Marker
+    run: Run
+    n_permutations: int
+    observed: Marks = attrs.field(init=False)
+    nulls: list[Marks] = attrs.field(factory=list, init=False)
+    codes: NDArray[np.int64] = attrs.field(init=False)
+    z: NDArray[np.int64] = attrs.field(init=False)
+    verdict: Verdict = attrs.field(init=False)
+    doubt: NDArray[np.float64] = attrs.field(init=False)
+    all_settled: bool = False
+
+    @property
+    def drawn(self) -> int:
+        """Resamples behind each count."""
+        return len(self.observed.marks)
+
+    @property
+    def line(self) -> NDArray[np.int64]:
+        """Per code, the largest count that is not relevant."""
+        return self.verdict.critical - (1 if self.test.null == "matlab" else 0)
+
+    def carry_out(self) -> None:
+        """Draw and decide, at one look or at several."""
+        test = self.test
+        self.observed, *self.nulls = (Marks(self.marker) for _ in range(self.n_permutations + 1))
+        if test.null == "shards":
+            shards = shard_counts(
+                self.data.n_samples,
+                test.resamples,
+                self.run.generator(DRAWS),
+                y=class_codes(self.data),
+                times=self.data.counts,
+            )
+            self._run_base(shards, 0)
+            self._decide()
+            return
+        plan = [test.resamples] if test.settle is None else looks(test.resamples)
+        for n in plan:
+            self._extend(n)
+            self._decide()
+            if test.settle is not None and n < test.resamples:
+                sure = settled(self.z, n, self.verdict.critical, test.settle, len(plan))
+                if sure.all():
+                    self.all_settled = True
+                    return
+
+    def _extend(self, n: int) -> None:
+        """Draw until every labelling has n bootstraps."""
+        test, drawn, labellings = self.test, self.drawn, self.n_permutations + 1
+        fraction = test.fraction
+        if fraction is None:
+            fraction = 0.75 if test.null == "matlab" else 1.0
+        draws = BootstrapDraws.of(
+            self.run,
+            range(labellings),
+            range(drawn, n),
+            fraction,
+            test.stratify,
+            self.data.counts,
+        )
+        self._run_base(draws, drawn * labellings)
+
+    def _run_base(self, counts: NDArray[np.int64] | BootstrapDraws, first: int) -> None:
+        """Run the base on resamples, the first of them part `first` of the run."""
+        base, data, every = self.base, self.data.with_counts(None), [self.observed, *self.nulls]
+        if isinstance(counts, BootstrapDraws):
+            owners = counts.labellings
+            rows: Iterable[NDArray[np.int64] | None] = repeat(None, len(counts))
+            if self.marker.columns.columns.size:
+                rows = counts.one_by_one(data)
+        else:
+            owners, rows = np.zeros(len(counts), dtype=np.int64), counts
+        if self.nulls:
+            base = cast(Base, Relabelled.of(base, self.run, owners, first))
+        total = self.test.resamples * len(every)
+
+        def relay(progress: Progress) -> None:
+            self.run.progress(first + progress.done, total, progress.label)
+
+        found = select_resamples(
+            base,
+            data,
+            counts,
+            attrs.evolve(self.run.child(BASE).batch(first), listener=relay),
+            upstream=self.start,
+            parts=self.marker.parts,
+        )
+        last = int(np.count_nonzero(owners == 0)) - 1
+        for place, (selection, row) in enumerate(zip(found, rows, strict=True)):
+            every[owners[place]].add(selection, row)
+            if place == last:
+                # Known now, before the permuted labels take their time.
+                self._check_choice()
+
+    def _check_choice(self) -> None:
+        """Stop early where every resample marks everything: nothing can be told apart."""
+        if (self.observed.kept >= self.marker.cells).all():
+            raise RequestError(
+                f"npfs: the base keeps all {self.marker.cells} usable {self.test.of} in every "
+                "bootstrap, so nothing can be picked more often than anything else; tell it to "
+                "keep fewer (`top`)"
+            )
+
+    def _decide(self) -> None:
+        test = self.test
+        rule: _Rule = {
+            "alpha": test.alpha,
+            "correction": test.correction,
+            "tests": self.marker.cells,
+        }
+        self._list_codes()
+        if test.null == "permutation" and test.compare != "pooled":
+            null_counts = np.stack([null.counts_of(self.codes) for null in self.nulls])
+            by_null = by_own_null if test.compare == "own" else by_centred_null
+            self.verdict = by_null(self.z, null_counts, self.drawn, **rule)
+        else:
+            tail = self._pooled_tail() if self.nulls else self._published_tail()
+            self.verdict = by_tail(
+                self.z,
+                tail,
+                at_least=test.null == "matlab",
+                sampled=len(self.nulls) * self.marker.cells,
+                **rule,
+            )
+        if test.of == "pairs":
+            # Pairs that only permuted labels marked were needed for the null, not for the answer.
+            marked = self.z > 0
+            self.codes, self.z = self.codes[marked], self.z[marked]
+            self.verdict = self.verdict.of(marked)
+        error = self.verdict.line_error
+        self.doubt = chance_of_other_answer(self.z, self.drawn, self.line, error)
+
+    def _list_codes(self) -> None:
+        """The codes that have counts: all usable features, or the pairs that any label marked."""
+        if isinstance(self.marker, FeatureMarks):
+            self.codes = np.flatnonzero(self.marker.columns.usable).astype(np.int64)
+        else:
+            marked = [bootstraps.tally()[0] for bootstraps in (self.observed, *self.nulls)]
+            self.codes = np.unique(np.concatenate(marked))
+        self.z = self.observed.counts_of(self.codes)
+
+    def _pooled_tail(self) -> NDArray[np.float64]:
+        counts = np.concatenate([null.tally()[1] for null in self.nulls])
+        return permutation_tail(counts, self.drawn, len(self.nulls) * self.marker.cells)
+
+    def _published_tail(self) -> NDArray[np.float64]:
+        self._check_choice()
+        test, cells = self.test, self.marker.cells
+        kept = self.observed.kept
+        try:
+            tail = selection_tail(kept, cells, test.bias)
+        except ValueError as error:
+            raise RequestError(f"npfs: {error}; lower bias={test.bias:g}") from None
+        level = test.alpha if test.correction == "none" else test.alpha / cells
+        if test.correction == "bh":
+            # Benjamini and Hochberg's first step is easier where several features share it.
+            level *= max(1, int(kept.max()))
+        # z = n must be able to pass; "≥" needs no more than being marked at all.
+        last = self.drawn if test.null != "matlab" else self.drawn + 1
+        if self.drawn == test.resamples and tail[last] > level * (1 + 1e-12):
+            p0 = float(np.mean(kept) / cells + test.bias)
+            needed = least_bootstraps(p0, level)
+            way = f"ask for n={needed} or more, or" if needed else "no number is enough:"
+            raise RequestError(
+                f"npfs: with n={test.resamples} even a count of {test.resamples} has probability "
+                f"{tail[last]:.3g} by chance (the base keeps {np.mean(kept):.4g} of {cells} "
+                f"{test.of}), above {level:.3g}; {way} let the base keep fewer (`top`)"
+            )
+        return tail

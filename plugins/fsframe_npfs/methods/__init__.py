@@ -1,0 +1,1 @@
+"""NPFS and ensembles: the selectors, and how they report."""

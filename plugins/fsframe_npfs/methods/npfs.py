@@ -1,0 +1,290 @@
+"""The NPFS selector: what a base picks more often over resamples than chance allows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import ClassVar
+
+import attrs
+
+from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.params import choice, flag, integer, optional, param, real
+from fsframe.contracts.run import Run
+from fsframe.contracts.selection import Selection
+from fsframe.errors import RequestError
+from fsframe.resampling.resamples import too_many
+from fsframe.resampling.wrapping import Base, WrappingSelector
+from fsframe_npfs.engine.corrections import CORRECTIONS
+from fsframe_npfs.engine.permutation_trial import Trial
+from fsframe_npfs.engine.selected_items import FeatureMarks, FragileColumns, Marker, PairMarks
+from fsframe_npfs.methods.caveats import weaknesses
+from fsframe_npfs.methods.outcome import feature_selection, pair_selection
+from fsframe_npfs.methods.promises import NULLS
+
+__all__ = ["Npfs"]
+
+_DEFAULT_PERMUTATIONS = 10
+# Methods whose pair weight is one of a metric: joint relevance, which main effects make too.
+_METRIC = ("immigrate", "bim", "lfe")
+
+
+@attrs.frozen(kw_only=True)
+class Npfs(WrappingSelector):
+    """Which features a selector picks more often over bootstraps than chance allows.
+
+    Parameters
+    ----------
+    n : int ≥ 1, optional
+        Bootstraps, or shards; by default 100, and 50 with null="permutation".
+    alpha : float in (0, 1)
+        Level of the test, after `correction`.
+    null : {"permutation", "published", "matlab", "shards"}
+        What a count is compared with; `promises.PROMISES` says what each promises.
+    permutations : int ≥ 1, optional
+        Label permutations; by default 10, or as many as `alpha` needs to be reachable.
+    compare : {"centred", "pooled", "own"}
+        Which permuted counts a count is compared with.
+    correction : {"none", "bonferroni", "bh"}
+        For the number of features (pairs) tested.
+    fraction : float in (0, 1], optional
+        m/N, rows per bootstrap.
+    stratify : bool
+        Draw within the classes.
+    bias : float in [0, 1)
+        β, added to p0 = k/K.
+    settle : float in (0, 0.5), optional
+        Stop before n bootstraps once every decision is settled up to this chance of error.
+    of : {"features", "pairs"}
+        What is tested.
+    pairs : int ≥ 1, optional
+        How many pairs each bootstrap marks.
+
+    Notes
+    -----
+    z_i = #{l : the base marks i in bootstrap l}, relevant where z_i > ζ. The published ζ is the
+    smallest c with P(Bin(n, k/K + β) ≤ c) ≥ 1 − α; where the base keeps a varying k_l it is the
+    Poisson-binomial law of k_l/K + β. The permutation null takes ζ from the counts that the same
+    base gives under permuted labels, pooled over features: p_i = (1 + #{z* ≥ z_i}) / (1 + P·K),
+    with every count less the mean of its feature over the other labellings, as far as those means
+    differ by more than chance ("centred"), so that a base's taste for a column whatever the
+    label neither helps nor hinders it.
+    Cost: n fits of the base, (P + 1)·n with P permutations.
+
+    Departures: bootstraps are stratified by class by default and repeated where a class has fewer
+    than two different rows; columns that are constant, in the table or in the bootstrap, are
+    never marked; a count of zero is never relevant (it would be with ζ = 0 and "≥").
+
+    References
+    ----------
+    Ditzler, lecture notes of 2014, slides 24–25; Ditzler, Polikar, Rosen 2015, A bootstrap based
+    Neyman-Pearson test for identifying variable importance, IEEE Trans. Neural Netw. Learn. Syst.
+    26(4):880, algorithm 1.
+    """
+
+    tasks: ClassVar[frozenset[str]] = frozenset({"classification", "regression"})
+    takes_missing: ClassVar[bool] = True
+    takes_counts: ClassVar[bool] = True
+    uses_upstream_weights: ClassVar[bool] = True
+
+    n: int | None = param(
+        None,
+        optional(integer(1)),
+        help="Number of bootstraps (or of shards); by default 100, and 50 with null=permutation, "
+        "where each of the permutations costs as many again.",
+        symbol="n",
+        source="slide 24",
+    )
+    alpha: float = param(
+        0.01,
+        real(above=0, below=1),
+        help="Level of the test: the share of features named when the label means nothing.",
+        symbol="α",
+        source="eq. 1",
+    )
+    null: str = param(
+        "permutation",
+        choice(*NULLS),
+        help="What counts are compared with: permutation (permuted labels; holds its level), "
+        "shards (disjoint parts of a large table; holds its level), published (binomial; does "
+        "not hold its level on one table), matlab (0.75 N rows, z ≥ ζ; does not either).",
+        source="slides 24–25",
+    )
+    permutations: int | None = param(
+        None,
+        optional(integer(1)),
+        help="Label permutations for null=permutation; by default 10, or as many as alpha needs.",
+    )
+    compare: str = param(
+        "centred",
+        choice("centred", "pooled", "own"),
+        help="With null=permutation, a count is compared with the permuted counts of all features, "
+        "each less its feature's mean as far as features differ (centred) or as it is (pooled), "
+        "or with those of the same feature (own, which needs 1/alpha - 1 permutations).",
+    )
+    correction: str = param(
+        "none",
+        choice(*CORRECTIONS),
+        help="Correction for the number of tests: none (published), bonferroni, or bh "
+        "(Benjamini-Hochberg).",
+    )
+    fraction: float | None = param(
+        None,
+        optional(real(above=0, most=1)),
+        help="Rows drawn per bootstrap, as a share of all; by default 1, and 0.75 for null=matlab.",
+        symbol="m/N",
+    )
+    stratify: bool = param(
+        True, flag(), help="Draw within the classes, so that each keeps its size (published: no)."
+    )
+    bias: float = param(
+        0.0,
+        real(0, below=1),
+        help="Added to p0 = k/K; a larger value makes the test stricter.",
+        symbol="β",
+    )
+    settle: float | None = param(
+        None,
+        optional(real(above=0, below=0.5)),
+        help="Stop before n bootstraps once every decision is settled with at most this chance of "
+        "error each; by default all n are drawn.",
+    )
+    of: str = param(
+        "features",
+        choice("features", "pairs"),
+        help="What is tested: features, or the pairs of a base that weighs pairs.",
+    )
+    pairs: int | None = param(
+        None,
+        optional(integer(1)),
+        help="With of=pairs: how many pairs a bootstrap marks; by default as many as there are "
+        "features.",
+    )
+
+    @property
+    def resamples(self) -> int:
+        """`n`, or what it is by default."""
+        if self.n is not None:
+            return self.n
+        return 50 if self.null == "permutation" else 100
+
+    def check_parameters(self) -> Iterator[str]:
+        """Parameters that the chosen null or `of` would ignore are refused."""
+        permuting = self.null == "permutation"
+        made, how = self.resamples, f"n={self.resamples}"
+        if permuting and self.permutations is not None:
+            made, how = (
+                made * (self.permutations + 1),
+                f"{how} with {self.permutations:.6g} permutations",
+            )
+        yield from too_many(made, how)
+        for name, given in (
+            ("permutations", self.permutations is not None),
+            ("compare", self.compare != "centred"),
+        ):
+            if given and not permuting:
+                yield f"{name} is for null=permutation, not null={self.null}"
+        if permuting and self.bias:
+            yield "bias is added to p0 = k/K, which null=permutation does not use"
+        if self.null == "shards":
+            for name, given in (
+                ("fraction", self.fraction is not None),
+                ("stratify", not self.stratify),
+                ("settle", self.settle is not None),
+            ):
+                if given:
+                    yield (
+                        f"{name} is for bootstraps; shards are disjoint parts of the whole table, "
+                        "cut within the classes"
+                    )
+        if self.pairs is not None and self.of != "pairs":
+            yield "pairs is for of=pairs"
+
+    def check_request(self, data: Dataset) -> Iterator[str]:
+        # With a base the columns are those that a stage on the left will keep.
+        if self.base is not None or self.permutations is None:
+            return
+        try:
+            self._permutation_number(self._marker(FragileColumns.find(data), data.n_features).cells)
+        except RequestError as error:
+            yield str(error).removeprefix("npfs: ")
+
+    def _select_wrapped(
+        self, base: Base, data: Dataset, upstream: Selection | None, run: Run
+    ) -> Selection:
+        columns = FragileColumns.find(data)
+        marker = self._marker(columns, data.n_features)
+        if marker.cells < 2:
+            raise RequestError(
+                f"npfs: {marker.cells} {self.of} to test in {data.name!r} (columns that are "
+                "constant apart); there must be two at least"
+            )
+        n_permutations = self._permutation_number(marker.cells)
+        trial = Trial(
+            test=self,
+            base=base,
+            data=data,
+            # What the wrapped chain found on the whole table must not reach its bootstraps.
+            start=upstream if self.base is not None else None,
+            marker=marker,
+            run=run,
+            n_permutations=n_permutations,
+        )
+        trial.carry_out()
+        warnings = [*self._caveats(base, marker.cells, upstream), *weaknesses(trial)]
+        if self.of == "pairs":
+            return pair_selection(self, trial, upstream, warnings)
+        return feature_selection(self, trial, upstream, warnings)
+
+    def _marker(self, columns: FragileColumns, n_features: int) -> Marker:
+        if self.of == "features":
+            return FeatureMarks(columns)
+        return PairMarks(columns, n_features if self.pairs is None else self.pairs)
+
+    def _permutation_number(self, cells: int) -> int:
+        """How many label permutations to make; zero where the null needs none."""
+        if self.null != "permutation":
+            return 0
+        pool = 1 if self.compare == "own" else cells
+
+        def needed_for(level: float) -> int:
+            return max(1, math.ceil((1.0 / level - 1.0) / pool - 1e-9))
+
+        if self.permutations is None:
+            # With "bh" a lone relevant feature has to reach the level of "bonferroni".
+            lone = self.alpha if self.correction == "none" else self.alpha / cells
+            return max(_DEFAULT_PERMUTATIONS, needed_for(lone))
+        level = self.alpha / cells if self.correction == "bonferroni" else self.alpha
+        needed = needed_for(level)
+        if self.permutations < needed:
+            raise RequestError(
+                f"npfs: with {self.permutations} permutations of {cells} {self.of} no p-value can "
+                f"be as small as {level:.3g} (alpha={self.alpha:g}, correction={self.correction}); "
+                f"ask for permutations={needed} or more, or leave them out"
+            )
+        return self.permutations
+
+    def _caveats(self, base: Base, cells: int, upstream: Selection | None) -> Iterator[str]:
+        weighing = [s.name for s in getattr(base, "stages", ()) if s.name in _METRIC]
+        if self.of == "pairs" and weighing:
+            yield (
+                f"the pair weights of {weighing[-1]} are metric weights, which grow with main "
+                "effects: they measure joint relevance, may miss an exclusive or, and may pair a "
+                "relevant feature with noise; `interactions` tests the interaction alone"
+            )
+        if self.null in ("published", "matlab"):
+            yield (
+                f"null={self.null} does not hold its level on one table: bootstraps share its "
+                "noise, so features without any relation to the label are named too; "
+                "null=permutation holds it"
+            )
+        elif self.correction == "none" and self.alpha * cells >= 1:
+            yield (
+                f"alpha={self.alpha:g} of {cells} {self.of}: up to {self.alpha * cells:.3g} are "
+                "expected to be named by chance alone; correction=bh bounds their share"
+            )
+        if self.base is not None and upstream is not None:
+            yield (
+                "the stages on the left have seen all labels, and this test does not know it: its "
+                "p-values are too small; leave `base` out to resample them as well"
+            )

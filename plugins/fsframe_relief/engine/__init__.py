@@ -1,0 +1,1 @@
+"""How Relief scores are computed: columns, distances, neighbours, sums over pairs."""

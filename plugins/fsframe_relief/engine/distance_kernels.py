@@ -1,0 +1,260 @@
+"""Compiled loops over pairs of instances: distances by blocks.
+
+Every kernel adds its part of the distance into ``out[r, j]`` for the target rows ``rows[r]``
+and the columns ``j >= first``; a block of the matrix belongs to one call, so nothing depends on
+the number of threads. Sums over features may be reassociated, always in the same way for a pair.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fsframe.contracts.compiled import njit
+
+__all__ = [
+    "across_distances",
+    "fill_differences",
+    "mismatch_distances",
+    "plain_distances",
+    "probability_distances",
+    "special_distances",
+]
+
+# Sums may be reordered and fused; NaN and infinities keep their meaning.
+FAST = {"reassoc", "contract", "nsz"}
+TILE = 64
+CHUNK = 512
+
+
+@njit(fastmath=FAST)
+def plain_distances(Z, rows, first, out):
+    """Add sum |z_ia - z_ja| for complete continuous columns, four pairs at a time."""
+    b, n, p = rows.shape[0], Z.shape[0], Z.shape[1]
+    tile = np.empty((TILE + 1, TILE + 1))
+    for r0 in range(0, b, TILE):
+        r1 = min(b, r0 + TILE)
+        for j0 in range(first, n, TILE):
+            j1 = min(n, j0 + TILE)
+            tile[:, :] = 0.0
+            for a0 in range(0, p, CHUNK):
+                a1 = min(p, a0 + CHUNK)
+                for r in range(r0, r1, 2):
+                    x0 = Z[rows[r], a0:a1]
+                    x1 = Z[rows[min(r + 1, r1 - 1)], a0:a1]
+                    for j in range(j0, j1, 2):
+                        y0 = Z[j, a0:a1]
+                        y1 = Z[min(j + 1, j1 - 1), a0:a1]
+                        s00 = 0.0
+                        s01 = 0.0
+                        s10 = 0.0
+                        s11 = 0.0
+                        for a in range(x0.shape[0]):
+                            u = x0[a]
+                            v = x1[a]
+                            s = y0[a]
+                            t = y1[a]
+                            s00 += abs(u - s)
+                            s01 += abs(u - t)
+                            s10 += abs(v - s)
+                            s11 += abs(v - t)
+                        # an odd last row or column lands in the spare cell of the tile
+                        tile[r - r0, j - j0] += s00
+                        tile[r - r0, j - j0 + 1] += s01
+                        tile[r - r0 + 1, j - j0] += s10
+                        tile[r - r0 + 1, j - j0 + 1] += s11
+            for r in range(r0, r1):
+                for j in range(j0, j1):
+                    out[r, j] += tile[r - r0, j - j0]
+
+
+@njit(fastmath=FAST)
+def across_distances(across, rows, first, out):
+    """The same for few columns, from ``across[a, i]``: the sums run along instances.
+
+    The number of columns is a multiple of 8, those in excess being zeros.
+    """
+    p, n = across.shape
+    b = rows.shape[0]
+    mine = np.empty((b, p))
+    for a in range(p):
+        for r in range(b):
+            mine[r, a] = across[a, rows[r]]
+    for j0 in range(first, n, 4 * TILE):
+        j1 = min(n, j0 + 4 * TILE)
+        for a in range(0, p, 8):
+            y0 = across[a, j0:j1]
+            y1 = across[a + 1, j0:j1]
+            y2 = across[a + 2, j0:j1]
+            y3 = across[a + 3, j0:j1]
+            y4 = across[a + 4, j0:j1]
+            y5 = across[a + 5, j0:j1]
+            y6 = across[a + 6, j0:j1]
+            y7 = across[a + 7, j0:j1]
+            for r in range(b):
+                o = out[r, j0:j1]
+                x = mine[r, a : a + 8]
+                x0 = x[0]
+                x1 = x[1]
+                x2 = x[2]
+                x3 = x[3]
+                x4 = x[4]
+                x5 = x[5]
+                x6 = x[6]
+                x7 = x[7]
+                for j in range(j1 - j0):
+                    o[j] += (
+                        (abs(x0 - y0[j]) + abs(x1 - y1[j])) + (abs(x2 - y2[j]) + abs(x3 - y3[j]))
+                    ) + ((abs(x4 - y4[j]) + abs(x5 - y5[j])) + (abs(x6 - y6[j]) + abs(x7 - y7[j])))
+
+
+@njit(fastmath=FAST)
+def special_distances(Z, n_real, weight, floor, slope, rows, first, out, shared):
+    """Add weighted diffs over the columns known in both, and the weight of those columns.
+
+    The first `n_real` columns are continuous: diff = clip((|d| - floor) * slope, 0, 1);
+    the others are discrete codes. NaN is a missing value.
+    """
+    b, n, p = rows.shape[0], Z.shape[0], Z.shape[1]
+    for r0 in range(0, b, TILE):
+        r1 = min(b, r0 + TILE)
+        for j0 in range(first, n, TILE):
+            j1 = min(n, j0 + TILE)
+            for r in range(r0, r1):
+                x = Z[rows[r]]
+                for j in range(j0, j1):
+                    y = Z[j]
+                    total = 0.0
+                    known = 0.0
+                    for a in range(n_real):
+                        d = abs(x[a] - y[a])
+                        w = weight[a] if d == d else 0.0
+                        v = min(max((d - floor) * slope, 0.0), 1.0) if d == d else 0.0
+                        total += w * v
+                        known += w
+                    for a in range(n_real, p):
+                        u = x[a]
+                        t = y[a]
+                        w = weight[a] if (u == u) & (t == t) else 0.0
+                        total += w if u != t else 0.0
+                        known += w
+                    out[r, j] += total
+                    shared[r, j] += known
+
+
+@njit()
+def _ones(x):
+    # Counts the bits of a word; compilers turn this form into one instruction where there is one.
+    x = x - ((x >> np.uint64(1)) & np.uint64(0x5555555555555555))
+    x = (x & np.uint64(0x3333333333333333)) + ((x >> np.uint64(2)) & np.uint64(0x3333333333333333))
+    x = (x + (x >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
+    return (x * np.uint64(0x0101010101010101)) >> np.uint64(56)
+
+
+@njit()
+def mismatch_distances(planes, known, segments, rows, first, out, shared):
+    """Add the number of discrete columns that differ, from bit planes of 64 columns a word.
+
+    Segment s = (bits per code, first word in `planes`, words per plane, first word in `known`).
+    `known` has no words when nothing is missing; then `shared` is left alone.
+    """
+    b, n = rows.shape[0], planes.shape[0]
+    gaps = known.shape[1] > 0
+    for r0 in range(0, b, TILE):
+        r1 = min(b, r0 + TILE)
+        for j0 in range(first, n, TILE):
+            j1 = min(n, j0 + TILE)
+            for s in range(segments.shape[0]):
+                bits, start, words, at = segments[s]
+                for r in range(r0, r1):
+                    i = rows[r]
+                    for j in range(j0, j1):
+                        count = np.uint64(0)
+                        both = np.uint64(0)
+                        if gaps:
+                            ki = known[i, at : at + words]
+                            kj = known[j, at : at + words]
+                            for w in range(words):
+                                m = np.uint64(0)
+                                for q in range(bits):
+                                    m |= (
+                                        planes[i, start + q * words + w]
+                                        ^ planes[j, start + q * words + w]
+                                    )
+                                k = ki[w] & kj[w]
+                                count += _ones(m & k)
+                                both += _ones(k)
+                            shared[r, j] += both
+                        elif bits == 2:
+                            p0 = planes[i, start : start + words]
+                            q0 = planes[j, start : start + words]
+                            p1 = planes[i, start + words : start + 2 * words]
+                            q1 = planes[j, start + words : start + 2 * words]
+                            for w in range(words):
+                                count += _ones((p0[w] ^ q0[w]) | (p1[w] ^ q1[w]))
+                        else:
+                            for w in range(words):
+                                m = np.uint64(0)
+                                for q in range(bits):
+                                    m |= (
+                                        planes[i, start + q * words + w]
+                                        ^ planes[j, start + q * words + w]
+                                    )
+                                count += _ones(m)
+                        out[r, j] += count
+
+
+@njit(fastmath=FAST)
+def probability_distances(
+    Z, state, first_state, n_real, floor, slope, level, chance, y, rows, first, out
+):  # type: ignore[no-untyped-def]
+    """Add diffs of columns with gaps, a gap standing for its class's distribution of values.
+
+    ``state[i, a]`` is where a value's code (or bin), or the class of a gap, stands in the table
+    that `fill_differences` makes for a target. The first `n_real` columns are continuous: where
+    both values are known, diff = clip((|d| - floor) * slope, 0, 1).
+    """
+    b, n, p = rows.shape[0], Z.shape[0], Z.shape[1]
+    table = np.empty(first_state[p])
+    for r in range(b):
+        fill_differences(rows[r], first_state, level, chance, y, table)
+        x = Z[rows[r]]
+        for j in range(first, n):
+            z = Z[j]
+            s = state[j]
+            total = 0.0
+            for a in range(n_real):
+                d = abs(x[a] - z[a])
+                # looked up in any case: a branch would keep the loop from running in lanes
+                t = table[s[a]]
+                total += min(max((d - floor) * slope, 0.0), 1.0) if d == d else t
+            for a in range(n_real, p):
+                total += table[s[a]]
+            out[r, j] += total
+
+
+@njit()
+def fill_differences(i, first_state, level, chance, y, table):  # type: ignore[no-untyped-def]
+    """Diffs of instance i to every state of every column: each value, then a gap in each class.
+
+    ``chance[k]`` is P(value | class), k = first_state[a] * n_classes + class * n_levels + value.
+    """
+    n_classes = chance.shape[0] // first_state[-1]
+    for a in range(first_state.shape[0] - 1):
+        at = first_state[a]
+        n_levels = first_state[a + 1] - at - n_classes
+        u = level[i, a]
+        mine = at * n_classes + y[i] * n_levels
+        for v in range(n_levels):
+            if u >= 0:
+                table[at + v] = 1.0 if u != v else 0.0
+            else:
+                table[at + v] = 1.0 - chance[mine + v]
+        for c in range(n_classes):
+            other = at * n_classes + c * n_levels
+            if u >= 0:
+                table[at + n_levels + c] = 1.0 - chance[other + u]
+            else:
+                equal = 0.0
+                for v in range(n_levels):
+                    equal += chance[mine + v] * chance[other + v]
+                table[at + n_levels + c] = 1.0 - equal

@@ -1,0 +1,119 @@
+"""A summary of all columns: ranges, gaps, and which columns hold few distinct values."""
+
+from __future__ import annotations
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from fsframe_relief.engine.blocks import run_blocks
+
+__all__ = ["ColumnSummary", "few_levels", "summarise"]
+
+SLICE = 1 << 20
+"""Values sorted in one go: bounds temporaries to some 10 MB."""
+
+
+@attrs.frozen(eq=False)
+class ColumnSummary:
+    """Per column: least and greatest known value, missing values, whether all values are whole.
+
+    A column without any value has low > high.
+    """
+
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+    missing: NDArray[np.int64]
+    whole: NDArray[np.bool_]
+
+    @property
+    def infinite(self) -> NDArray[np.bool_]:
+        """Columns that hold an infinite value."""
+        found: NDArray[np.bool_] = (self.high >= self.low) & (
+            np.isinf(self.low) | np.isinf(self.high)
+        )
+        return found
+
+    def take(self, columns: NDArray[np.intp]) -> ColumnSummary:
+        """The summary of some of the columns."""
+        return ColumnSummary(
+            self.low[columns], self.high[columns], self.missing[columns], self.whole[columns]
+        )
+
+
+def summarise(X: NDArray[np.float64], threads: int = 1) -> ColumnSummary:
+    """The summary of a table, in one pass: O(n p) time, O(p) memory beside the table.
+
+    Parameters
+    ----------
+    X : array of shape (n_samples, n_features)
+        Values, NaN where missing; copied if its rows do not lie one after the other.
+    threads : int
+        Columns are shared among so many; the summary does not depend on it.
+
+    Examples
+    --------
+    >>> found = summarise(np.array([[0.0, 0.5], [2.0, np.nan]]))
+    >>> found.low.tolist(), found.high.tolist(), found.missing.tolist(), found.whole.tolist()
+    ([0.0, 0.5], [2.0, 0.5], [0, 1], [True, False])
+    """
+    from fsframe_relief.engine.summary_kernels import CHUNK, summarise_columns
+
+    X = np.ascontiguousarray(X)
+    p = X.shape[1]
+    low, high = np.full(p, np.inf), np.full(p, -np.inf)
+    missing, broken = np.zeros(p), np.zeros(p)
+    step = -(-p // (CHUNK * threads)) * CHUNK
+
+    def some(start: int) -> None:
+        summarise_columns(X, start, min(p, start + step), low, high, missing, broken)
+
+    for _ in run_blocks(some, range(0, p, step), threads):
+        pass
+    return ColumnSummary(low, high, missing.astype(np.int64), broken == 0)
+
+
+def few_levels(
+    X: NDArray[np.float64], summary: ColumnSummary, limit: int = 10
+) -> NDArray[np.bool_]:
+    """Columns with at most `limit` distinct known values, as (n_features,) bool.
+
+    Notes
+    -----
+    No two of the first rows are equal in nearly all continuous columns, which settles those, and
+    whole numbers in a short range need no look at all; only what is left is sorted, in blocks of
+    columns. O(n p) for usual tables.
+
+    Examples
+    --------
+    >>> X = np.array([[0.0, 0.1], [1.0, 0.2], [0.0, 0.3]])
+    >>> few_levels(X, summarise(X), limit=2).tolist()
+    [True, False]
+    """
+    n = X.shape[0]
+    known = summary.high >= summary.low
+    with np.errstate(invalid="ignore"):
+        few = known & summary.whole & (summary.high - summary.low < limit)
+        open_ = np.flatnonzero(known & ~few)
+        first = X[: limit + 1]
+        if open_.size < X.shape[1]:
+            first = np.take(first, open_, axis=1)
+        open_ = open_[~_all_differ(first, limit)]
+        for rows in (X[: 4 * limit], X):
+            step = max(1, SLICE // len(rows))
+            for start in range(0, open_.size, step):
+                part = open_[start : start + step]
+                levels = (np.diff(np.sort(rows[:, part], axis=0), axis=0) > 0).sum(axis=0) + 1
+                few[part] = levels <= limit
+            open_ = open_[few[open_]]
+            if n <= len(rows):
+                break
+    return few
+
+
+def _all_differ(rows: NDArray[np.float64], limit: int) -> NDArray[np.bool_]:
+    """Columns in which more than `limit` rows hold as many known values, no two of them equal."""
+    equal = np.isnan(rows).any(axis=0) | (len(rows) <= limit)
+    for i in range(1, len(rows)):
+        equal |= (rows[:i] == rows[i]).any(axis=0)
+    return ~equal

@@ -1,0 +1,302 @@
+"""Which instances are a target's neighbours, and with what weight."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Ball", "Nearest", "Radius", "Rule", "Sigmoid", "Target"]
+
+WEIGHTINGS = ("equal", "rank", "distance")
+CLASSES = frozenset({"classes"})
+EDGE = 1e-9
+NOTHING: frozenset[str] = frozenset()
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class Target:
+    """What the neighbours are judged by, rows in the order of the columns.
+
+    Attributes
+    ----------
+    y : (n,) int64
+        Class codes in ascending order; zeros in regression.
+    prior : (n_classes,) float64
+        P(c); one class in regression.
+    counts : (n,) float64
+        Multiplicities: places a row takes as a neighbour.
+    omega : (n,) float64
+        Weight of each row as a target; the sum over the targets used is one.
+    value : (n,) float64 or None
+        Numeric target divided by its range.
+    ramp : (equal, different)
+        Differences of the target up to `equal` count as 0, from `different` on as 1.
+    """
+
+    y: NDArray[np.int64]
+    prior: NDArray[np.float64]
+    counts: NDArray[np.float64]
+    omega: NDArray[np.float64]
+    value: NDArray[np.float64] | None = None
+    ramp: tuple[float, float] = (0.0, 1.0)
+    bounds: NDArray[np.int64] = attrs.field(init=False)
+
+    @bounds.default
+    def _bounds(self) -> NDArray[np.int64]:
+        if (np.diff(self.y) < 0).any():
+            raise ValueError("rows must be sorted by class")
+        return np.searchsorted(self.y, np.arange(len(self.prior) + 1)).astype(np.int64)
+
+    def unlike(self, a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
+        """How different two target values are, 0 to 1, as for a continuous feature."""
+        equal, different = self.ramp
+        return np.clip((np.abs(a - b) - equal) / (different - equal), 0.0, 1.0)
+
+    @property
+    def signed(self) -> bool:
+        """Whether hits and misses have opposite signs (classification)."""
+        return self.value is None
+
+
+class Rule(Protocol):
+    """A way to turn rows of distances into rows of weights.
+
+    `uniform` says that all neighbours of a target in one class weigh the same (counts apart);
+    `needs_mean` that the mean over all pairs is wanted first; `uses` what of the target decides who
+    the neighbours are, or what they weigh before a class's weights are scaled to its share:
+    ``"classes"``, ``"values"`` (of a numeric target), both or nothing. Under other labels a rule
+    that uses them has to weigh anew.
+    """
+
+    @property
+    def uses(self) -> frozenset[str]: ...
+
+    @property
+    def uniform(self) -> bool: ...
+
+    @property
+    def needs_mean(self) -> bool: ...
+
+    def weigh(
+        self, D: NDArray[np.float64], rows: NDArray[np.int64], target: Target, mean: float
+    ) -> None: ...
+
+
+@attrs.frozen(kw_only=True)
+class Nearest:
+    """The k nearest instances of each class (of all, in regression).
+
+    Parameters
+    ----------
+    k : int
+        Neighbours per class; more than there are means all.
+    weighting : {"equal", "rank", "distance"}
+        1, exp(-(r / decay)^2) with r from 0, or 1 / distance; scaled to sum one.
+    ties : {"share", "index"}
+        What happens at the k-th distance: equal instances share the places left, or are taken in
+        row order.
+    pooled : bool
+        All other classes count as one.
+    """
+
+    k: int = 10
+    weighting: str = "equal"
+    decay: float = 20.0
+    ties: str = "share"
+    pooled: bool = False
+    uses = CLASSES
+    needs_mean = False
+    uniform = False
+
+    def weigh(
+        self, D: NDArray[np.float64], rows: NDArray[np.int64], target: Target, mean: float = 0.0
+    ) -> None:
+        """Overwrite distances by weights."""
+        D[np.arange(len(rows)), rows] = np.nan
+        bounds = np.tile(target.bounds, (len(rows), 1))
+        self._weigh(D, np.empty((0, 0), dtype=np.int32), rows, target, bounds)
+
+    def weigh_listed(
+        self,
+        D: NDArray[np.float64],
+        index: NDArray[np.int32],
+        rows: NDArray[np.int64],
+        target: Target,
+        bounds: NDArray[np.int64],
+    ) -> None:
+        """The same for distances to the instances ``index[r]`` only.
+
+        Those of class c are in places ``bounds[r, c] … bounds[r, c + 1]``; what lies beyond the
+        last class is left as it is.
+        """
+        self._weigh(D, index, rows, target, bounds)
+
+    def _weigh(
+        self,
+        D: NDArray[np.float64],
+        index: NDArray[np.int32],
+        rows: NDArray[np.int64],
+        target: Target,
+        bounds: NDArray[np.int64],
+    ) -> None:
+        from fsframe_relief.engine.neighbour_kernels import nearest_weights
+
+        prior = np.array([0.5, 0.5]) if self.pooled else target.prior
+        # k counts drawn copies, of which there may be more than rows.
+        k = int(min(self.k, target.counts.sum()))
+        nearest_weights(
+            D, index, index.size > 0, target.y[rows], bounds, target.counts,
+            k, min(k, D.shape[1]), WEIGHTINGS.index(self.weighting), self.decay,
+            self.ties == "index", self.pooled, target.signed, prior, target.omega[rows],
+        )  # fmt: skip
+
+
+@attrs.frozen(kw_only=True)
+class Radius:
+    """All instances nearer than a bound; for the star forms less those beyond a second one.
+
+    `own` false (SURF): both bounds are the mean T over all pairs. `own` true (MultiSURF): the
+    target's mean distance less, or plus, half its standard deviation.
+    """
+
+    own: bool = False
+    star: bool = False
+    needs_mean: bool = attrs.field(init=False)
+    uses = NOTHING
+    uniform = True
+
+    @needs_mean.default
+    def _needs_mean(self) -> bool:
+        return not self.own
+
+    def weigh(
+        self, D: NDArray[np.float64], rows: NDArray[np.int64], target: Target, mean: float = 0.0
+    ) -> None:
+        """Overwrite distances by weights."""
+        from fsframe_relief.engine.neighbour_kernels import radius_weights
+
+        if self.own:
+            middle, spread = _moments(D, rows, target)
+            near, far = middle - spread / 2, middle + spread / 2
+        else:
+            near = far = np.full(len(rows), mean)
+        radius_weights(
+            D, rows, target.y, target.bounds, target.counts, near, far, self.star, target.signed,
+            target.prior, target.omega[rows],
+        )  # fmt: skip
+
+
+@attrs.frozen(kw_only=True)
+class Sigmoid:
+    """All instances, by a sigmoid in the distance: near ones count, far ones are taken off."""
+
+    uses = NOTHING
+    needs_mean = False
+    uniform = False
+
+    def weigh(
+        self, D: NDArray[np.float64], rows: NDArray[np.int64], target: Target, mean: float = 0.0
+    ) -> None:
+        """Overwrite distances by weights."""
+        from fsframe_relief.engine.neighbour_kernels import TIE
+
+        middle, spread = (moment[:, None] for moment in _moments(D, rows, target))
+        # neither near nor far: no neighbour, at the middle, or all distances equal
+        D -= middle
+        with np.errstate(invalid="ignore", divide="ignore"):
+            idle = ~(np.abs(D) > TIE * np.abs(middle)) | ~(spread > 0)
+            D /= spread * -0.5
+        # 2 / (1 + exp(-x)) - 1 = tanh(x / 2)
+        np.tanh(D, out=D)
+        D *= target.counts
+        D[idle] = 0.0
+        near = _class_weights(np.maximum(D, 0.0), rows, target)
+        far = _class_weights(np.maximum(-D, 0.0), rows, target)
+        np.subtract(near, far, out=D)
+
+
+@attrs.frozen(kw_only=True)
+class Ball:
+    """All instances within a ball that holds `least` hits and `least` misses, nearer ones more.
+
+    The radius r_i is the larger of the distances to the `least`-th nearest hit and miss; the
+    weight is max(0, 1 - (d / (r_i (1 + EDGE)))^2), so that the `least`-th counts a little, and at
+    r_i = 0 all instances at distance zero count equally. Distances within a fraction TIE of r_i
+    are r_i: weights are scaled to sum one in a class, and where all of a class lie on the edge,
+    rounding would decide between them.
+    """
+
+    least: int = 10
+    uses = CLASSES
+    needs_mean = False
+    uniform = False
+
+    def weigh(
+        self, D: NDArray[np.float64], rows: NDArray[np.int64], target: Target, mean: float = 0.0
+    ) -> None:
+        """Overwrite distances by weights."""
+        from fsframe_relief.engine.neighbour_kernels import TIE
+
+        D[np.arange(len(rows)), rows] = np.nan
+        for r, i in enumerate(rows):
+            d, own = D[r], target.y[i]
+            lo, hi = target.bounds[own], target.bounds[own + 1]
+            radius = max(
+                self._reach(d[lo:hi], target.counts[lo:hi]),
+                self._reach(
+                    np.concatenate([d[:lo], d[hi:]]),
+                    np.concatenate([target.counts[:lo], target.counts[hi:]]),
+                ),
+            )
+            with np.errstate(invalid="ignore"):
+                if radius > 0:
+                    near = d / radius
+                    near[np.abs(near - 1.0) <= TIE] = 1.0
+                    w = np.where(near <= 1.0, 1.0 - (near / (1.0 + EDGE)) ** 2, 0.0)
+                else:
+                    w = (d <= 0).astype(np.float64)
+            D[r] = np.where(np.isnan(d), 0.0, w * target.counts)
+        D[:] = _class_weights(D, rows, target)
+
+    def _reach(self, d: NDArray[np.float64], counts: NDArray[np.float64]) -> float:
+        """Distance to the `least`-th nearest, copies counted, or to the farthest there is."""
+        order = np.argsort(d, kind="stable")
+        known = order[~np.isnan(d[order])]
+        if not known.size:
+            return 0.0
+        place = int(np.searchsorted(np.cumsum(counts[known]), self.least))
+        return float(d[known[min(place, known.size - 1)]])
+
+
+def _class_weights(
+    W: NDArray[np.float64], rows: NDArray[np.int64], target: Target
+) -> NDArray[np.float64]:
+    """Weights of neighbours scaled by class, hits negative; all positive in regression.
+
+    The same as `_class_factors` of the compiled loops, for rows that are looked at whole.
+    """
+    padded = np.concatenate([W, np.zeros((len(W), 1))], axis=1)
+    sizes = np.add.reduceat(padded, target.bounds[:-1], axis=1)
+    own = target.y[rows][:, None] == np.arange(sizes.shape[1])
+    usable = np.where(own | (sizes <= 0), 0.0, target.prior)
+    whole = usable.sum(axis=1, keepdims=True)
+    worth = np.divide(usable, whole, out=np.zeros_like(usable), where=whole > 0)
+    worth[own] = -1.0 if target.signed else 1.0
+    factor = np.divide(worth, sizes, out=np.zeros_like(sizes), where=sizes > 0)
+    factor *= target.omega[rows][:, None]
+    return W * np.repeat(factor, np.diff(target.bounds), axis=1)
+
+
+def _moments(
+    D: NDArray[np.float64], rows: NDArray[np.int64], target: Target
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Mean and population deviation of each row's distances to the others."""
+    from fsframe_relief.engine.neighbour_kernels import row_moments
+
+    total, weight = np.empty(len(rows)), np.empty(len(rows))
+    mean, spread = np.empty(len(rows)), np.empty(len(rows))
+    row_moments(D, rows, target.counts, total, mean, spread, weight)
+    return mean, spread

@@ -1,0 +1,244 @@
+"""Sums over pairs by kind of column: what a block of targets adds, and how sums end as scores."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from fsframe_relief.engine.columns import Columns
+from fsframe_relief.engine.neighbours import Rule, Target
+
+__all__ = ["PairSums"]
+
+MAX_LEVELS = 16
+"""Discrete columns with more levels are compared code by code, not by masks of instances."""
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class Masks:
+    """Instances with each code of each discrete column, as bits."""
+
+    levels: NDArray[np.uint64]
+    start: NDArray[np.int64]
+    known: NDArray[np.uint64]
+
+
+class PairSums:
+    """Parts of the sums over pairs, by kind of column, and how they end as scores.
+
+    Regression carries four sums per feature (N_A, N_CA, N_C and N, the last two per feature because
+    missing values leave targets out); classification carries one.
+    """
+
+    def __init__(self, columns: Columns, target: Target, rule: Rule) -> None:
+        self.columns = columns
+        self.target = target
+        ones = bool((target.counts == 1).all())
+        levelled = columns.levelled.size
+        self.by_masks = bool(
+            levelled
+            and target.signed
+            and rule.uniform
+            and ones
+            and columns.n_levels.max(initial=0) <= MAX_LEVELS
+        )
+        self.masks = _level_masks(columns) if self.by_masks else None
+        self.n_whole = int((~columns.gaps).sum())
+
+    def empty(self) -> NDArray[np.float64]:
+        """The sums before the first block."""
+        return np.zeros((1 if self.target.signed else 4, self.columns.n_features))
+
+    def of_block(
+        self, C: NDArray[np.float64], rows: NDArray[np.int64], whole: NDArray[np.float64] | None
+    ) -> NDArray[np.float64]:
+        """The part of the targets `rows`, weights `C`; `whole`, all weights, lets pairs fold."""
+        columns = self.columns
+        out = self.empty()
+        listed = columns.plain.size or columns.probability is not None
+        listed = listed or (columns.levelled.size and not self.by_masks and self.n_whole)
+        if listed:
+            self._listed(C, rows, whole, out)
+        if self.target.signed:
+            self._by_target(C, rows, out[0])
+        else:
+            self._regression_gaps(C, rows, out)
+        return out
+
+    def _listed(
+        self,
+        C: NDArray[np.float64],
+        rows: NDArray[np.int64],
+        whole: NDArray[np.float64] | None,
+        out: NDArray[np.float64],
+    ) -> None:
+        """Columns without gaps: lists of pairs, each taken once where all weights are at hand."""
+        from fsframe_relief.engine import score_kernels as kernels
+
+        b, n = C.shape
+        # Not filled: lists of few neighbours touch few of these pages.
+        index, weight = np.empty((b, n), dtype=np.int32), np.empty((b, n))
+        length = np.zeros(b, dtype=np.int64)
+        if whole is None:
+            kernels.row_lists(C, index, weight, length)
+        else:
+            kernels.folded_lists(whole, int(rows[0]), int(rows[-1]) + 1, index, weight, length)
+        self._pairs(index, weight, length, rows, out)
+
+    def of_lists(
+        self,
+        index: NDArray[np.int32],
+        weight: NDArray[np.float64],
+        length: NDArray[np.int64],
+        rows: NDArray[np.int64],
+    ) -> NDArray[np.float64]:
+        """The part of targets whose neighbours are given as lists; columns without gaps only."""
+        out = self.empty()
+        self._pairs(index, weight, length, rows, out)
+        return out
+
+    def _pairs(
+        self,
+        index: NDArray[np.int32],
+        weight: NDArray[np.float64],
+        length: NDArray[np.int64],
+        rows: NDArray[np.int64],
+        out: NDArray[np.float64],
+    ) -> None:
+        """Sums over listed pairs, of the columns without gaps."""
+        from fsframe_relief.engine import score_kernels as kernels
+
+        columns = self.columns
+        weights = [weight]
+        if self.target.value is not None:
+            value = self.target.value
+            m = int(length.max(initial=0))
+            listed = np.arange(m) < length[:, None]
+            index = np.where(listed, index[:, :m], 0)
+            weight = np.where(listed, weight[:, :m], 0.0)
+            weights = [weight]
+            weights.append(weight * self.target.unlike(value[rows][:, None], value[index]))
+        for place, w in enumerate(weights):
+            if columns.plain.size:
+                part = np.zeros(columns.plain.size)
+                kernels.plain_scores(columns.scaled, rows, index, w, length, part)
+                out[place, columns.plain] = part
+            if columns.levelled.size and not self.by_masks:
+                part = np.zeros(columns.levelled.size)
+                kernels.level_scores(columns.codes, self.n_whole, rows, index, w, length, part)
+                out[place, columns.levelled] = part
+            chance = columns.probability
+            if chance is not None:
+                part = np.zeros(chance.columns.size)
+                kernels.probability_scores(
+                    chance.values, chance.state, chance.first_state, chance.n_real, columns.floor,
+                    columns.slope, chance.level, chance.chance, chance.y, rows, index, w, length,
+                    part,
+                )  # fmt: skip
+                out[place, chance.columns] = part
+        if self.target.value is not None:
+            # those with gaps have sums of their own
+            listed = [columns.plain, columns.levelled[: self.n_whole]]
+            if columns.probability is not None:
+                listed.append(columns.probability.columns)
+            for numbers in listed:
+                out[2, numbers] = weights[1].sum()
+                out[3, numbers] = weights[0].sum()
+
+    def _by_target(
+        self, C: NDArray[np.float64], rows: NDArray[np.int64], out: NDArray[np.float64]
+    ) -> None:
+        """Columns whose means are taken target by target: those with gaps, and masks of levels."""
+        from fsframe_relief.engine import score_kernels as kernels
+
+        columns, target = self.columns, self.target
+        n_classes = len(target.prior)
+        if columns.special.size:
+            part = np.zeros(columns.special.size)
+            kernels.special_scores(
+                columns.values, columns.n_real, columns.floor, columns.slope, rows, C, target.y,
+                n_classes, part,
+            )  # fmt: skip
+            out[columns.special] = part
+        if self.masks is not None:
+            from fsframe_relief.engine.mask_kernels import count_scores
+
+            part = np.zeros(columns.levelled.size)
+            count_scores(
+                columns.codes, columns.gap, self.masks.levels, self.masks.start, self.masks.known,
+                self.n_whole, rows, C, target.y, n_classes, part,
+            )  # fmt: skip
+            out[columns.levelled] = part
+        elif self.n_whole < columns.levelled.size:
+            part = np.zeros(columns.levelled.size)
+            kernels.gap_scores(
+                columns.codes, columns.gap, self.n_whole, rows, C, target.y, n_classes, part
+            )
+            out[columns.levelled[self.n_whole :]] = part[self.n_whole :]
+
+    def _regression_gaps(
+        self, C: NDArray[np.float64], rows: NDArray[np.int64], out: NDArray[np.float64]
+    ) -> None:
+        """Columns with gaps or a ramp in regression: weights of known neighbours sum to omega."""
+        columns, value = self.columns, self.target.value
+        assert value is not None
+        gapped = columns.levelled[self.n_whole :]
+        if not columns.special.size and not gapped.size:
+            return
+        for r, i in enumerate(rows):
+            near = np.flatnonzero(C[r])
+            w, dy = C[r, near], self.target.unlike(value[near], value[i])
+            for numbers, diff, known in self._gap_diffs(int(i), near):
+                weights = np.where(known, w[:, None], 0.0)
+                base = weights.sum(axis=0)
+                weights *= np.divide(w.sum(), base, out=np.zeros_like(base), where=base > 0)
+                out[0, numbers] += (weights * diff).sum(axis=0)
+                out[1, numbers] += dy @ (weights * diff)
+                out[2, numbers] += dy @ weights
+                out[3, numbers] += weights.sum(axis=0)
+
+    def _gap_diffs(self, i: int, near: NDArray[np.intp]) -> Any:
+        """(column numbers, diffs, known) of target i to `near`; diffs are 0 where not known."""
+        columns = self.columns
+        if columns.special.size:
+            d = np.abs(columns.values[near] - columns.values[i])
+            known = ~np.isnan(d)
+            diff = np.clip((d - columns.floor) * columns.slope, 0.0, 1.0)
+            diff[:, columns.n_real :] = d[:, columns.n_real :] != 0
+            yield columns.special, np.where(known, diff, 0.0), known
+        if self.n_whole < columns.levelled.size:
+            mine, theirs = columns.codes[i, self.n_whole :], columns.codes[near, self.n_whole :]
+            known = (theirs != columns.gap) & (mine != columns.gap)
+            yield columns.levelled[self.n_whole :], known & (mine != theirs), known
+
+    def finish(self, total: NDArray[np.float64], omega: float) -> NDArray[np.float64]:
+        """Scores from the sums of all blocks; `omega` is the whole weight of the targets."""
+        if self.target.signed:
+            scores = total[0]
+        else:
+            a, ca, c, m = total
+            # All targets equal, or all as different as can be: that term has nothing to tell.
+            unlike = np.divide(ca, c, out=np.zeros_like(ca), where=c > 0)
+            rest = m - c
+            alike = np.divide(a - ca, rest, out=np.zeros_like(ca), where=rest > 1e-15)
+            scores = unlike - alike
+        scores[self.columns.constant] = 0.0
+        scores[self.columns.blank] = np.nan
+        return scores
+
+
+def _level_masks(columns: Columns) -> Masks:
+    """Bit masks over the instances of every code of every discrete column."""
+    from fsframe_relief.engine.mask_kernels import level_masks
+
+    n, p = columns.codes.shape
+    words = -(-n // 64)
+    start = np.concatenate([[0], np.cumsum(columns.n_levels)])[:-1].astype(np.int64)
+    levels = np.zeros((int(columns.n_levels.sum()), words), dtype=np.uint64)
+    n_whole = int((~columns.gaps).sum())
+    known = np.zeros((p - n_whole, words), dtype=np.uint64)
+    level_masks(columns.codes, columns.gap, start, levels, n_whole, known)
+    return Masks(levels=levels, start=start, known=known)

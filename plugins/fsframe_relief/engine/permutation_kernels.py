@@ -1,0 +1,26 @@
+"""A compiled loop for label permutations: signed weights of pairs."""
+
+from __future__ import annotations
+
+from fsframe.contracts.compiled import njit
+
+__all__ = ["pair_weights"]
+
+
+@njit()
+def pair_weights(A, first, second, labels, near, far, out):
+    """Weights of pairs under each labelling.
+
+    ``A[i, j]`` is the unsigned weight of j for target i, negative if j is far. ``near[t, i, c]``
+    is what one unit of near weight in class c is worth to target i under labelling t, `far` the
+    same for far. ``out[t, q]`` adds both directions of pair q.
+    """
+    for t in range(labels.shape[0]):
+        y = labels[t]
+        for q in range(first.shape[0]):
+            i = first[q]
+            j = second[q]
+            a = A[i, j]
+            b = A[j, i]
+            s = a * (near[t, i, y[j]] if a > 0.0 else far[t, i, y[j]])
+            out[t, q] = s + b * (near[t, j, y[i]] if b > 0.0 else far[t, j, y[i]])

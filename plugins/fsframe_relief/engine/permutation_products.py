@@ -1,0 +1,266 @@
+"""Scores under many labellings as matrix products, where neighbours do not depend on labels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
+
+from fsframe.errors import RequestError
+from fsframe_relief.engine.blocks import run_blocks
+from fsframe_relief.engine.columns import Columns
+from fsframe_relief.engine.distances import full_distances
+from fsframe_relief.engine.neighbours import Rule, Target
+from fsframe_relief.engine.permutation_tables import PairTable, pair_tables
+from fsframe_relief.engine.sums import mean_of
+
+__all__ = ["SLACK", "Progress", "reached_by_products"]
+
+Progress = Callable[[int, int, str], None]
+
+SLACK = 1e-12
+"""A permuted score this close below the observed one reaches it: sums are rounded."""
+
+LABELLINGS = 128
+"""Labellings per product; fixed, so that threads do not change the bits."""
+
+
+def reached_by_products(
+    columns: Columns,
+    rule: Rule,
+    target: Target,
+    labellings: NDArray[np.int64],
+    rows: NDArray[np.int64] | None,
+    memory: int,
+    threads: int,
+    progress: Progress | None,
+) -> NDArray[np.int64]:
+    """How often a permuted score reaches the observed one, all labellings in one product."""
+    A = _unsigned_weights(columns, rule, target, rows, memory, threads)
+    n = columns.n
+    reached = np.zeros(columns.n_features, dtype=np.int64)
+    tables = list(pair_tables(columns))
+    # A batch holds scores (and, for gaps, three more sums), class factors, and a block of pairs.
+    n_classes = len(target.prior)
+    each = 8 * (5 * columns.n_features + 4 * n * n_classes + 2048) + 1
+    batch = int(np.clip(memory // (2 * each), 1, len(labellings)))
+    observed: NDArray[np.float64] | None = None
+    with threadpool_limits(1):
+        for start in range(0, len(labellings), batch):
+            moved = labellings[start : start + batch]
+            scores = np.zeros((len(moved), columns.n_features))
+            weights = _Labelled(A, target, moved, rows)
+            for table in tables:
+                found = _products(A, table, weights, target, threads)
+                scores[:, table.numbers] = found
+            if observed is None:
+                observed = scores[0]
+                scores = scores[1:]
+            reached += (scores >= observed - SLACK).sum(axis=0)
+            if progress is not None:
+                done = min(start + batch, len(labellings)) - 1
+                progress(done, len(labellings) - 1, "permutations")
+    return reached
+
+
+def _unsigned_weights(
+    columns: Columns,
+    rule: Rule,
+    target: Target,
+    rows: NDArray[np.int64] | None,
+    memory: int,
+    threads: int,
+) -> NDArray[np.float64]:
+    """(n, n) weights of each target's neighbours, labels apart; zeros for targets not drawn."""
+    n = columns.n
+    if 8 * n * n > memory // 2:
+        raise RequestError(
+            f"permutation p-values keep an {n} × {n} matrix, more than half the memory bound "
+            f"of {memory / 2**30:.1f} GB; use fewer rows or raise the bound"
+        )
+    blind = Target(
+        y=np.zeros(n, dtype=np.int64),
+        prior=np.ones(1),
+        counts=target.counts,
+        omega=np.ones(n),
+        value=np.zeros(n),
+    )
+    D = full_distances(columns, threads)
+    mean = mean_of(D, target) if rule.needs_mean else 0.0
+    for i0 in range(0, n, 64):
+        rule.weigh(D[i0 : i0 + 64], np.arange(i0, min(n, i0 + 64)), blind, mean)
+    if rows is not None:
+        idle = np.ones(n, dtype=bool)
+        idle[rows] = False
+        D[idle] = 0.0
+    return D
+
+
+class _Labelled:
+    """What the labellings change: class factors of every target, or target values."""
+
+    def __init__(
+        self,
+        A: NDArray[np.float64],
+        target: Target,
+        moved: NDArray[np.int64],
+        rows: NDArray[np.int64] | None,
+    ) -> None:
+        self.target = target
+        omega = target.omega.copy()
+        if rows is not None:
+            idle = np.ones(len(omega), dtype=bool)
+            idle[rows] = False
+            omega[idle] = 0.0
+        if target.value is not None:
+            self.values = target.value[moved]
+            self.omega = omega
+            return
+        # Labels move; the weight of an instance as a target stays where it is.
+        self.labels = target.y[moved]
+        n_classes = len(target.prior)
+        self.near = _factors(np.maximum(A, 0.0), self.labels, target, omega, n_classes)
+        # A far weight is negative in A: a hit far away counts for the feature, a miss against it.
+        self.far = _factors(np.maximum(-A, 0.0), self.labels, target, omega, n_classes)
+
+
+def _factors(
+    A: NDArray[np.float64],
+    labels: NDArray[np.int64],
+    target: Target,
+    omega: NDArray[np.float64],
+    n_classes: int,
+) -> NDArray[np.float64]:
+    """(labellings, n, classes): the worth of a unit of weight in each class to each target."""
+    sizes = np.empty((len(labels), len(omega), n_classes))
+    for c in range(n_classes):
+        sizes[:, :, c] = (labels == c).astype(np.float64) @ A.T
+    own = labels[:, :, None] == np.arange(n_classes)
+    usable = np.where(own | (sizes <= 0), 0.0, target.prior)
+    whole = usable.sum(axis=2, keepdims=True)
+    worth = np.divide(usable, whole, out=np.zeros_like(usable), where=whole > 0)
+    worth = np.where(own, -1.0, worth) * omega[:, None]
+    return np.divide(worth, sizes, out=np.zeros_like(sizes), where=sizes > 0)
+
+
+def _products(
+    A: NDArray[np.float64],
+    table: PairTable,
+    weights: _Labelled,
+    target: Target,
+    threads: int,
+) -> NDArray[np.float64]:
+    """Scores (labellings, columns of the table)."""
+    if target.value is not None:
+        return _regression_products(A, table, weights, target)
+    if table.gaps:
+        return _gap_products(A, table, weights, target)
+    return _pair_products(A, table, weights, threads)
+
+
+def _pair_products(
+    A: NDArray[np.float64], table: PairTable, weights: _Labelled, threads: int
+) -> NDArray[np.float64]:
+    """K P for complete columns, over the pairs that are neighbours either way."""
+    first, second = np.nonzero(np.triu((A != 0) | (A.T != 0), 1))
+    labels = weights.labels
+    out = np.zeros((len(labels), table.numbers.size))
+    block = 2048
+    for start in range(0, first.size, block):
+        i, j = first[start : start + block], second[start : start + block]
+        P = table.differences(i, j)
+        work = partial(_add_pairs, A, i, j, weights, P, out)
+        for _ in run_blocks(work, range(0, len(labels), LABELLINGS), threads):
+            pass
+    return out
+
+
+def _add_pairs(
+    A: NDArray[np.float64],
+    i: NDArray[np.intp],
+    j: NDArray[np.intp],
+    weights: _Labelled,
+    P: NDArray[np.float64],
+    out: NDArray[np.float64],
+    start: int,
+) -> None:
+    """Add K P of one block of pairs for some labellings."""
+    from fsframe_relief.engine.permutation_kernels import pair_weights
+
+    part = slice(start, start + LABELLINGS)
+    K = np.empty((len(weights.labels[part]), i.size))
+    pair_weights(A, i, j, weights.labels[part], weights.near[part], weights.far[part], K)
+    out[part] += K @ P
+
+
+def _gap_products(
+    A: NDArray[np.float64], table: PairTable, weights: _Labelled, target: Target
+) -> NDArray[np.float64]:
+    """Scores of columns with gaps: weighted means over known neighbours, target by target."""
+    n_labels, n_classes = len(weights.labels), len(target.prior)
+    out = np.zeros((n_labels, table.numbers.size))
+    for i in range(len(A)):
+        for side, factor in ((1.0, weights.near), (-1.0, weights.far)):
+            near = np.flatnonzero(side * A[i] > 0)
+            if not near.size:
+                continue
+            P = table.differences(np.array([i]), near)
+            known = ~np.isnan(P)
+            there = known.astype(np.float64)
+            P[~known] = 0.0
+            labels, size = weights.labels[:, near], side * A[i, near]
+            hit = np.zeros_like(out)
+            part, usable = np.zeros_like(out), np.zeros_like(out)
+            whole = np.zeros(n_labels)
+            for c in range(n_classes):
+                w = (labels == c) * size
+                # the whole weight of the group: its factor times its size
+                total = factor[:, i, c] * w.sum(axis=1) * side
+                top, base = w @ P, w @ there
+                mean = np.divide(top, base, out=np.zeros_like(top), where=base > 0)
+                own = (weights.labels[:, i] == c)[:, None]
+                hit += np.where(own & (base > 0), total[:, None] * mean, 0.0)
+                other = ~own & (base > 0)
+                part += np.where(other, total[:, None] * mean, 0.0)
+                usable += np.where(other, total[:, None], 0.0)
+                whole += np.where(own[:, 0], 0.0, total)
+            ratio = np.divide(whole[:, None], usable, out=np.zeros_like(usable), where=usable != 0)
+            out += hit + part * ratio
+    return out
+
+
+def _regression_products(
+    A: NDArray[np.float64], table: PairTable, weights: _Labelled, target: Target
+) -> NDArray[np.float64]:
+    """Scores in regression: N_CA and N_C are products with |dy|; N_A and m do not change."""
+    values = weights.values
+    p = table.numbers.size
+    ca, c = np.zeros((len(values), p)), np.zeros((len(values), p))
+    a, m = np.zeros(p), np.zeros(p)
+    for i in np.flatnonzero(weights.omega):
+        # near and far are two means of the same kind, the far one taken off
+        for side in (1.0, -1.0):
+            near = np.flatnonzero(side * A[i] > 0)
+            if not near.size:
+                continue
+            P = table.differences(np.array([i]), near)
+            known = ~np.isnan(P)
+            w = np.where(known, (side * A[i, near])[:, None], 0.0)
+            base = w.sum(axis=0)
+            w *= (
+                side
+                * weights.omega[i]
+                * np.divide(1.0, base, out=np.zeros_like(base), where=base > 0)
+            )
+            P = np.where(known, P, 0.0) * w
+            dy = target.unlike(values[:, near], values[:, [i]])
+            ca += dy @ P
+            c += dy @ w
+            a += P.sum(axis=0)
+            m += w.sum(axis=0)
+    unlike = np.divide(ca, c, out=np.zeros_like(ca), where=c > 0)
+    rest = m - c
+    return unlike - np.divide(a - ca, rest, out=np.zeros_like(ca), where=rest > 1e-15)

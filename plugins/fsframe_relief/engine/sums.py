@@ -1,0 +1,203 @@
+"""Scores of all features: neighbour weights times differences, summed over blocks of targets."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fsframe_relief.engine.blocks import ROW_BLOCK, row_block, run_blocks
+from fsframe_relief.engine.columns import Columns
+from fsframe_relief.engine.distances import distance_rows, full_distances
+from fsframe_relief.engine.neighbours import Nearest, Rule, Target
+from fsframe_relief.engine.pair_sums import PairSums
+from fsframe_relief.engine.screening import NearestScreen, screen_pays
+from fsframe_relief.engine.trees import NearestTrees, tree_pays
+
+__all__ = ["feature_scores", "mean_distance", "mean_of"]
+
+
+def feature_scores(
+    columns: Columns,
+    rule: Rule,
+    target: Target,
+    *,
+    rows: NDArray[np.int64] | None = None,
+    memory: int = 1 << 31,
+    route: int | None = None,
+    threads: int = 1,
+    distances: NDArray[np.float64] | None = None,
+    metric: Columns | None = None,
+) -> NDArray[np.float64]:
+    """The score of every feature, larger for more relevant.
+
+    Parameters
+    ----------
+    columns : Columns
+        The table, prepared.
+    rule : Rule
+        Neighbours and their weights.
+    target : Target
+        Classes or numeric target, counts, weights of the targets.
+    rows : (m,) int64, optional
+        The targets to use; all by default.
+    memory : int
+        Bound on temporaries in bytes.
+    route : int, optional
+        The bound by which the way is chosen, where `memory` is one worker's share of it.
+    threads : int
+        The result does not depend on it.
+    distances : (n, n) float64, optional
+        The matrix of distances where it is at hand and `rows` are all; it is overwritten.
+    metric : Columns, optional
+        The columns that distances are taken over, where they are not those that are scored.
+
+    Returns
+    -------
+    (n_features,) float64
+        NaN for a column without any known value, 0 for a constant one.
+
+    Notes
+    -----
+    Classification: W_a = sum_i omega_i (mean miss diff - mean hit diff), misses by class with
+    P(c) / (1 - P(y_i)). Regression: W_a = N_CA / N_C - (N_A - N_CA) / (1 - N_C).
+    With all instances as targets and 8 n^2 bytes within half of `memory`, distances are computed
+    once per pair; otherwise rows of distances are made in blocks of at most 64 targets and thrown
+    away. O(n^2 p) time; the sums are split by blocks of targets and added in order.
+    """
+    n = columns.n
+    route = memory if route is None else route
+    metric = columns if metric is None else metric
+    every = rows is None
+    if distances is not None and not every:
+        raise ValueError("distances at hand are for all rows as targets")
+    targets = np.arange(n) if rows is None else rows
+    if distances is None and metric is columns:
+        source = _listing(columns, rule, target, route)
+        if source is not None:
+            return _listed_scores(source, columns, rule, target, targets, threads)
+    # With few neighbours, pairs that are mutual are too rare to look for: each block of targets is
+    # weighed and summed while it is in the cache.
+    folds = not isinstance(rule, Nearest)
+    width = row_block(n, columns.n_features)
+    full = distances is not None or (every and 8 * n * n <= route // 2)
+    if full:
+        D = full_distances(metric, threads) if distances is None else distances
+        mean = mean_of(D, target) if rule.needs_mean else 0.0
+
+        def settle(i0: int) -> None:
+            block = np.arange(i0, min(n, i0 + width))
+            rule.weigh(D[i0 : i0 + width], block, target, mean)
+
+        for _ in run_blocks(settle, range(0, n if folds else 0, width), threads):
+            pass
+    else:
+        D = None
+        # A block holds distances, shared weights, and lists of neighbours: about 32 bytes a pair.
+        width = int(np.clip(route // (8 * 32 * n), 1, width))
+        threads = int(np.clip(memory // (32 * width * n), 1, threads))
+        mean = mean_distance(metric, target, width, threads) if rule.needs_mean else 0.0
+
+    sums = PairSums(columns, target, rule)
+
+    def part(start: int) -> NDArray[np.float64]:
+        block = targets[start : start + width]
+        if D is not None:
+            C = D[start : start + width]
+            if not folds:
+                rule.weigh(C, block, target, mean)
+            return sums.of_block(C, block, D if folds else None)
+        C = np.empty((len(block), n))
+        distance_rows(metric, block, C)
+        rule.weigh(C, block, target, mean)
+        return sums.of_block(C, block, whole=None)
+
+    total = sums.empty()
+    for found in run_blocks(part, range(0, len(targets), width), threads):
+        total += found
+    return sums.finish(total, float(target.omega[targets].sum()))
+
+
+class _Listing(Protocol):
+    """A way to the neighbours of a block of targets that does not pass by all exact distances."""
+
+    block: int
+    threads: int
+
+    def listed(
+        self, rows: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.int64], NDArray[np.bool_]]: ...
+
+
+def _listing(columns: Columns, rule: Any, target: Target, memory: int) -> _Listing | None:
+    """The way to nearest neighbours that fits the table; None if all distances are needed."""
+    if tree_pays(columns, rule):
+        return NearestTrees(columns, rule, target)
+    if screen_pays(columns, rule, target, memory):
+        return NearestScreen(columns, rule, target, memory)
+    return None
+
+
+def _listed_scores(
+    source: _Listing,
+    columns: Columns,
+    rule: Rule,
+    target: Target,
+    targets: NDArray[np.int64],
+    threads: int,
+) -> NDArray[np.float64]:
+    """Scores from lists of neighbours; targets left unsettled look at all distances."""
+    sums = PairSums(columns, target, rule)
+
+    def part(start: int) -> NDArray[np.float64]:
+        block = targets[start : start + source.block]
+        index, weights, length, settled = source.listed(block)
+        if settled.all():
+            return sums.of_lists(index, weights, length, block)
+        out = sums.of_lists(index[settled], weights[settled], length[settled], block[settled])
+        for r in np.array_split(block[~settled], -(-(~settled).sum() // ROW_BLOCK)):
+            C = distance_rows(columns, r, np.empty((len(r), columns.n)))
+            rule.weigh(C, r, target, 0.0)
+            out += sums.of_block(C, r, whole=None)
+        return out
+
+    total = sums.empty()
+    threads = min(threads, source.threads)
+    for found in run_blocks(part, range(0, len(targets), source.block), threads):
+        total += found
+    return sums.finish(total, float(target.omega[targets].sum()))
+
+
+def mean_distance(columns: Columns, target: Target, width: int, threads: int) -> float:
+    """The mean distance over all pairs of different instances, by blocks of rows."""
+    from fsframe_relief.engine.neighbour_kernels import row_moments
+
+    n = columns.n
+
+    def part(start: int) -> tuple[float, float]:
+        block = np.arange(start, min(n, start + width))
+        D = distance_rows(columns, block, np.empty((len(block), n)))
+        total, weight = np.empty(len(block)), np.empty(len(block))
+        row_moments(
+            D, block, target.counts, total, np.empty(len(block)), np.empty(len(block)), weight
+        )
+        c = target.counts[block]
+        return float(c @ total), float(c @ weight)
+
+    total = pairs = 0.0
+    for t, w in run_blocks(part, range(0, n, width), threads):
+        total += t
+        pairs += w
+    return total / pairs if pairs > 0 else 0.0
+
+
+def mean_of(D: NDArray[np.float64], target: Target) -> float:
+    """The mean over all pairs of different instances of a whole matrix of distances."""
+    from fsframe_relief.engine.neighbour_kernels import row_moments
+
+    n = len(D)
+    total, weight = np.empty(n), np.empty(n)
+    row_moments(D, np.arange(n), target.counts, total, np.empty(n), np.empty(n), weight)
+    pairs = float(target.counts @ weight)
+    return float(target.counts @ total) / pairs if pairs > 0 else 0.0

@@ -1,0 +1,1 @@
+"""The methods of the Relief family: one module per selector."""

@@ -1,0 +1,169 @@
+"""Many bootstraps of one table: side by side, and codes compared once for all of them."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.run import Run
+from fsframe.contracts.selection import Selection
+from fsframe_relief.engine.columns import Columns, prepare_columns
+from fsframe_relief.engine.distances import full_distances
+from fsframe_relief.engine.levels import summarise
+from fsframe_relief.engine.pair_sums import MAX_LEVELS
+from fsframe_relief.engine.row_order import content_groups
+from fsframe_relief.engine.sums import feature_scores
+from fsframe_relief.methods.problem import (
+    FEW_LEVELS,
+    by_index,
+    discrete_columns,
+    judged,
+    label_codes,
+    row_weights,
+)
+
+if TYPE_CHECKING:
+    from fsframe_relief.methods.selector import ReliefSelector
+
+__all__ = ["select_each"]
+
+
+def select_each(
+    method: ReliefSelector,
+    data: Dataset,
+    counts: NDArray[np.int64],
+    upstream: Selection | None,
+    run: Run,
+) -> list[Selection]:
+    """What `method` selects on every bootstrap, a row of `counts` (n_resamples, n_samples).
+
+    Equal to one bootstrap after the other, bit by bit: ranges, discrete columns, probabilities and
+    class shares are those of the rows drawn (count 0: absent), and bootstrap b draws from
+    ``run.child(b)``. `run.threads` of them are fitted at a time, as far as memory goes.
+    """
+    shared = _SharedCodes.of(method, data, run) if len(counts) > 1 else None
+    workers = _workers(method, data, run) if len(counts) > 1 else 1
+
+    def one(b: int) -> Selection:
+        rows = np.flatnonzero(counts[b])
+        own = upstream
+        if own is not None and own.instance_weights is not None:
+            own = attrs.evolve(own, instance_weights=own.instance_weights[rows])
+        surroundings = run.child(b).quiet()
+        if workers > 1:
+            surroundings = attrs.evolve(surroundings, threads=1)
+        if shared is not None:
+            return shared.select(method, rows, counts[b, rows], own, surroundings)
+        local = data.with_counts(counts[b])
+        return method._select(
+            local if rows.size == data.n_samples else local.take_rows(rows), own, surroundings
+        )
+
+    if workers == 1:
+        return [one(b) for b in range(len(counts))]
+    with ThreadPoolExecutor(workers) as pool:
+        return list(pool.map(one, range(len(counts))))
+
+
+def _workers(method: ReliefSelector, data: Dataset, run: Run) -> int:
+    """How many fits may run at a time; what each may use stays the same, so results do too."""
+    if method.permutations:
+        # these bound the threads of linear algebra for the whole process
+        return 1
+    n, p = data.n_samples, data.n_features
+    each = min(8 * n * n, run.memory // 2) + 40 * n * p
+    return int(max(1, min(run.threads, run.memory // each)))
+
+
+@attrs.frozen(eq=False)
+class _SharedCodes:
+    """A complete table of few whole-number codes, whose distances no bootstrap changes.
+
+    Codes differ or do not, whatever the range of the rows drawn, and numbers of unlike columns are
+    whole: sums of them have no rounding that could depend on what is left out. `group` numbers the
+    rows by their content.
+    """
+
+    data: Dataset
+    columns: Columns
+    mask: NDArray[np.bool_]
+    notes: tuple[str, ...]
+    distances: NDArray[np.float64]
+    group: NDArray[np.intp]
+
+    @classmethod
+    def of(cls, method: ReliefSelector, data: Dataset, run: Run) -> _SharedCodes | None:
+        """What bootstraps of `data` can share; None where they cannot."""
+        from fsframe_relief.methods.selector import ReliefSelector
+
+        n = data.n_samples
+        own_way = type(method)._select is not ReliefSelector._select
+        if own_way or method.permutations or method.ramp is not None or 8 * n * n > run.memory // 4:
+            return None
+        if method.discrete_features == "none":
+            return None
+        X = data.X
+        summary = summarise(X)
+        # With so few levels in the table, no bootstrap has more, and none decides otherwise which
+        # columns are discrete, or how levels are compared.
+        span = summary.high - summary.low
+        if (
+            summary.missing.any()
+            or not (summary.whole & (span < min(FEW_LEVELS, MAX_LEVELS))).all()
+        ):
+            return None
+        mask, notes = discrete_columns(method, data, summary)
+        if not mask.all():
+            return None
+        columns = prepare_columns(X, mask, summary=summary)
+        return cls(
+            data=data,
+            columns=columns,
+            mask=mask,
+            notes=notes,
+            distances=full_distances(columns, run.threads),
+            group=content_groups(X),
+        )
+
+    def select(
+        self,
+        method: ReliefSelector,
+        rows: NDArray[np.intp],
+        drawn: NDArray[np.int64],
+        upstream: Selection | None,
+        run: Run,
+    ) -> Selection:
+        """What `method` selects on `rows`, drawn so many times."""
+        y, value = label_codes(method, self.data, rows)
+        weights = row_weights(drawn, upstream, len(rows))
+        order = np.arange(len(rows))
+        if not by_index(method):
+            # as content_order has it, with the rows' content ranked once for all bootstraps
+            labels = (y.astype(np.float64) if value is None else value, *weights)
+            keys = [(label + 0.0).view(np.uint64) for label in reversed(labels)]
+            order = np.lexsort((*keys, self.group[rows]))
+        order = order[np.argsort(y[order], kind="stable")]
+        places = rows[order]
+        problem = judged(
+            method, self.columns.take(places), y, value, weights, order, run, (0,), self.mask,
+            self.notes,
+        )  # fmt: skip
+        # drawn targets are few: their distances are made anew, as they are for one bootstrap
+        shared = None
+        if problem.drawn is None:
+            shared = np.take(self.distances[places], places, axis=1)
+        scores = feature_scores(
+            problem.columns,
+            method.rule(not problem.target.signed),
+            problem.target,
+            rows=problem.drawn,
+            memory=run.memory,
+            threads=problem.threads,
+            distances=shared,
+        )
+        return method.finish(problem, scores, run)

@@ -1,0 +1,249 @@
+"""A table, its label and its weights, made ready for a method of the family."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.run import Run
+from fsframe.contracts.selection import Selection
+from fsframe.errors import DataError, RequestError
+from fsframe_relief.engine.blocks import SMALL
+from fsframe_relief.engine.columns import Columns, prepare_columns
+from fsframe_relief.engine.levels import ColumnSummary, few_levels, summarise
+from fsframe_relief.engine.neighbours import Target
+from fsframe_relief.engine.row_order import content_order
+
+if TYPE_CHECKING:
+    from fsframe_relief.methods.selector import ReliefSelector
+
+__all__ = [
+    "Problem",
+    "by_index",
+    "discrete_columns",
+    "judged",
+    "label_codes",
+    "make_problem",
+    "row_weights",
+]
+
+FEW_LEVELS = 10
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class Problem:
+    """A prepared table with what its rows are judged by.
+
+    `order` are the rows of the dataset in the order used, `drawn` the targets as positions in it
+    (None: all), `discrete` the columns with diff 0 or 1, `notes` what to warn of.
+    """
+
+    columns: Columns
+    target: Target
+    order: NDArray[np.intp]
+    drawn: NDArray[np.int64] | None
+    threads: int
+    discrete: NDArray[np.bool_]
+    notes: tuple[str, ...]
+
+
+def make_problem(
+    method: ReliefSelector,
+    data: Dataset,
+    upstream: Selection | None,
+    run: Run,
+    *,
+    weight: NDArray[np.float64] | None = None,
+    columns: NDArray[np.intp] | None = None,
+    discrete: tuple[NDArray[np.bool_], tuple[str, ...]] | None = None,
+    draw: tuple[int, ...] = (0,),
+) -> Problem:
+    """The table of `data` (or some `columns` of it) prepared for `method`.
+
+    `weight` weighs features in the distance; `discrete` saves a second look at which are discrete;
+    `draw` is the key of the random stream that draws the targets.
+    """
+    X = data.X if columns is None else np.ascontiguousarray(data.X[:, columns])
+    threads = threads_for(len(X), X.shape[1], run)
+    summary = summarise(X, threads)
+    if discrete is None:
+        discrete = discrete_columns(method, data, summary)
+    mask, notes = discrete
+    if columns is not None:
+        mask = mask[columns]
+    y, value = label_codes(method, data)
+    weights = row_weights(data.counts, upstream, len(y))
+    if by_index(method):
+        order = np.arange(len(y))
+    else:
+        order = content_order(X, y if value is None else value, *weights)
+    # Classes lie side by side, so that loops over one class need no look at the labels.
+    order = order[np.argsort(y[order], kind="stable")]
+    prepared = prepare_columns(
+        X,
+        mask,
+        order=order,
+        ramp=None if method.ramp is None else (method.ramp[0], method.ramp[1]),
+        weight=weight,
+        classes=y if method.missing == "probability" else None,
+        counts=weights[0],
+        names=data.feature_names if columns is None else None,
+        summary=summary,
+        threads=threads,
+    )
+    blank = prepared.blank
+    if blank.size:
+        first = data.feature_names[blank[0] if columns is None else columns[blank[0]]]
+        notes = (*notes, f"{blank.size} columns have no value at all and no score, first {first!r}")
+    return judged(method, prepared, y, value, weights, order, run, draw, mask, notes)
+
+
+def threads_for(n: int, p: int, run: Run) -> int:
+    """How many threads a table of that size is worth."""
+    return 1 if float(n) ** 2 * p < SMALL else run.threads
+
+
+def by_index(method: ReliefSelector) -> bool:
+    """Whether ties follow the order of rows, which then has to stay as it is."""
+    return bool(getattr(method, "ties", "share") == "index")
+
+
+def row_weights(
+    counts: NDArray[np.int64] | None, upstream: Selection | None, n: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """How often each row was drawn, and its importance as a target."""
+    importance = np.ones(n)
+    if upstream is not None and upstream.instance_weights is not None:
+        importance = upstream.instance_weights
+    drawn = np.ones(n) if counts is None else counts.astype(np.float64)
+    if not (drawn * importance).sum() > 0:
+        raise DataError("the instance weights that arrive from the stage before are all zero")
+    return drawn, importance
+
+
+def judged(
+    method: ReliefSelector,
+    prepared: Columns,
+    y: NDArray[np.int64],
+    value: NDArray[np.float64] | None,
+    weights: tuple[NDArray[np.float64], NDArray[np.float64]],
+    order: NDArray[np.intp],
+    run: Run,
+    draw: tuple[int, ...],
+    mask: NDArray[np.bool_],
+    notes: tuple[str, ...],
+) -> Problem:
+    """The Problem of columns that are in `order` already; labels and weights are not yet."""
+    counts, importance = weights
+    sizes = np.bincount(y, weights=counts)
+    omega = (counts * importance)[order]
+    drawn = None
+    if method.m is not None and method.m < counts.sum():
+        copies = counts[order].astype(np.int64)
+        times = run.generator(*draw).multivariate_hypergeometric(
+            copies, method.m, method="marginals"
+        )
+        drawn = np.flatnonzero(times).astype(np.int64)
+        omega = times * importance[order]
+    elif method.m is not None and method.m > counts.sum():
+        notes = (
+            *notes,
+            f"m={method.m} is more than the {int(counts.sum())} instances: all were used",
+        )
+    if not omega.sum() > 0:
+        raise DataError("all target instances that were drawn have weight zero; draw more (m)")
+    return Problem(
+        columns=prepared,
+        target=Target(
+            y=y[order],
+            prior=sizes / sizes.sum(),
+            counts=counts[order],
+            omega=omega / omega.sum(),
+            value=None if value is None else value[order],
+            ramp=(0.0, 1.0) if method.ramp is None else (method.ramp[0], method.ramp[1]),
+        ),
+        order=order,
+        drawn=drawn,
+        threads=threads_for(len(y), prepared.n_features, run),
+        discrete=mask,
+        notes=notes,
+    )
+
+
+def label_codes(
+    method: ReliefSelector, data: Dataset, rows: NDArray[np.intp] | None = None
+) -> tuple[NDArray[np.int64], NDArray[np.float64] | None]:
+    """Class codes, and the numeric target divided by its range (None in classification).
+
+    Of some `rows` only, if they are given.
+    """
+    y = data.y if rows is None else data.y[rows]
+    task = data.task if method.task == "data" else method.task
+    if task not in method.tasks:
+        raise RequestError(
+            f"{method.method_name()}: task={task} is not what it is made for "
+            f"({' and '.join(sorted(method.tasks))})"
+        )
+    if task == "classification":
+        codes = np.unique(y, return_inverse=True)[1].astype(np.int64)
+        if codes.max(initial=0) < 1:
+            raise DataError(f"label {data.label_name!r} has one class only; two are needed")
+        return codes, None
+    value = y.astype(np.float64)
+    if data.task == "classification":
+        try:
+            value = np.asarray(data.classes, dtype=np.float64)[y]
+        except (TypeError, ValueError):
+            raise RequestError(
+                f"{method.method_name()}: task=regression needs numbers, and label "
+                f"{data.label_name!r} has classes such as {data.classes[0]!r}"
+            ) from None
+    spread = float(np.ptp(value))
+    if not spread > 0:
+        raise DataError(f"label {data.label_name!r} has the same value everywhere")
+    return np.zeros(len(value), dtype=np.int64), value / spread
+
+
+def discrete_columns(
+    method: ReliefSelector, data: Dataset, summary: ColumnSummary | None = None
+) -> tuple[NDArray[np.bool_], tuple[str, ...]]:
+    """Which columns are discrete, and what to say of that choice."""
+    wish = method.discrete_features
+    p = data.n_features
+    if wish == "all":
+        return np.ones(p, dtype=bool), ()
+    if wish == "none":
+        return np.zeros(p, dtype=bool), ()
+    if wish == "auto":
+        if data.categorical.any():
+            return np.asarray(data.categorical), ()
+        mask = few_levels(data.X, summary or summarise(data.X), FEW_LEVELS)
+        if not mask.any():
+            return mask, ()
+        note = (
+            f"{int(mask.sum())} of {p} columns have at most {FEW_LEVELS} distinct values and were "
+            "taken as discrete, the others as continuous; discrete_features says it for certain"
+        )
+        return mask, (note,)
+    mask, absent = np.zeros(p, dtype=bool), []
+    place = {name: k for k, name in enumerate(data.feature_names)}
+    for item in wish:
+        if isinstance(item, int) and item < p:
+            mask[item] = True
+        elif str(item) in place:
+            mask[place[str(item)]] = True
+        elif isinstance(item, int):
+            raise RequestError(
+                f"{method.method_name()}: discrete_features names column {item}, and there are "
+                f"{p}, numbered from 0"
+            )
+        else:
+            absent.append(str(item))
+    if absent:
+        # A stage before may have dropped the column, so this is no error.
+        return mask, (f"discrete_features names columns that are not here: {', '.join(absent)}",)
+    return mask, ()

@@ -1,0 +1,125 @@
+"""TuRF: score, drop the worst columns, score again."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.params import count_or_fraction, param
+from fsframe.contracts.run import Run
+from fsframe.contracts.selection import Selection, rank_by_score
+from fsframe.resampling.wrapping import Base, WrappingSelector
+from fsframe_relief.methods.subset_scores import scored_round
+
+__all__ = ["Turf", "ranked_scores"]
+
+
+@attrs.frozen(kw_only=True)
+class Turf(WrappingSelector):
+    """The columns left after rounds of scoring with another selector and dropping the worst.
+
+    Notes
+    -----
+    Each round scores the columns at hand and drops `drop` of them, a fraction of those at hand (at
+    least one) or a count, but never below the target `top`; the scores of the last columns left are
+    taken once more among themselves. Without `top` a tenth of the columns, at least one, is left.
+
+    Columns dropped later rank before those dropped earlier, and within a round by their score in
+    that round. `scores` follow that order: those of the last round as they are, those of an
+    earlier round lowered, if need be, below all later ones; `last_score` and `round` are kept as
+    tables.
+
+    Departure from Moore & White 2007: any selector with scores can be wrapped, a whole chain too,
+    and a fraction is of the columns at hand, not of all columns. One fit of the base per round. A
+    round needs the one before, so rounds are not handed to workers, but finished ones are kept, and
+    an interrupted run goes on after the last of them.
+
+    References
+    ----------
+    Moore & White 2007, Tuning ReliefF for genome-wide genetic analysis, EvoBIO, LNCS 4447:166.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fsframe.contracts.dataset import Dataset
+    >>> X = np.random.default_rng(0).integers(0, 2, (80, 40))
+    >>> data = Dataset.from_arrays(X, X[:, 1] ^ X[:, 4])
+    >>> sorted(Turf(base="multisurf", drop=0.2, top=2).select(data).selected.tolist())
+    [1, 4]
+    """
+
+    uses_upstream_weights: ClassVar[bool] = True
+
+    takes_missing: ClassVar[bool] = True
+    tasks: ClassVar[frozenset[str]] = frozenset({"classification", "regression"})
+
+    drop: int | float = param(
+        0.1,
+        count_or_fraction(),
+        help="Columns dropped per round: a count, or a fraction of the columns at hand.",
+        source="Moore & White 2007",
+    )
+
+    def _select_wrapped(
+        self, base: Base, data: Dataset, upstream: Selection | None, run: Run
+    ) -> Selection:
+        p = data.n_features
+        target = self.keep_count(p, max(1, int(np.ceil(0.1 * p - 1e-9))))
+        columns = np.arange(p)
+        last = np.full(p, np.nan)
+        rounds = np.zeros(p, dtype=np.int64)
+        notes: tuple[str, ...] = ()
+        arriving = upstream if self.base is not None else None
+        t = 0
+        while True:
+            found = scored_round(base, data, columns, arriving, run, t)
+            if t == 0:
+                # later rounds would say the same of fewer columns
+                notes = found.warnings
+            last[columns], rounds[columns] = found.scores[columns], t
+            if len(columns) <= target:
+                break
+            # A column without a score goes first.
+            order = columns[rank_by_score(np.nan_to_num(last[columns], nan=-np.inf))]
+            columns = np.sort(order[: max(target, len(columns) - self._dropped(len(columns)))])
+            t += 1
+            run.progress(p - len(columns), p - target, "columns dropped")
+        scores = ranked_scores(last, rounds)
+        ranked = rank_by_score(scores)
+        return Selection(
+            selected=ranked[np.isin(ranked, columns)],
+            scores=scores,
+            weights=np.where(rounds == t, np.maximum(np.nan_to_num(last), 0.0), 0.0),
+            tables={"last_score": last, "round": rounds},
+            warnings=notes,
+        )
+
+    def _dropped(self, n: int) -> int:
+        if isinstance(self.drop, int):
+            return self.drop
+        return max(1, int(np.floor(self.drop * n + 1e-9)))
+
+
+def ranked_scores(last: NDArray[np.float64], rounds: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Scores in the order of survival: those of earlier rounds lowered below all later ones.
+
+    Examples
+    --------
+    >>> ranked_scores(np.array([0.5, 0.9, 0.1]), np.array([1, 0, 1])).round(3).tolist()
+    [0.5, 0.09, 0.1]
+    """
+    scores = last.copy()
+    floor = np.inf
+    for t in range(int(rounds.max()), -1, -1):
+        members = np.flatnonzero((rounds == t) & ~np.isnan(last))
+        if not members.size:
+            continue
+        top = scores[members].max()
+        if top >= floor:
+            scores[members] -= top - floor + 0.1 * max(abs(floor), 1e-6)
+        floor = scores[members].min()
+    return scores

@@ -1,0 +1,237 @@
+"""A scheduler and two workers on this machine, some of them killed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import Executor, Future
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from cluster_for_tests import Cluster
+from executor_bases import Deadly, Noise
+
+from fsframe.chains.chain import Chain
+from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.run import Run
+from fsframe.errors import EngineError
+from fsframe.execution import as_engine, open_engine
+from fsframe.execution.cluster import ClusterEngine
+from fsframe.storage.units import Checkpoint, Manifest
+
+pytest.importorskip("distributed", reason="dask.distributed is not installed")
+
+CHAIN = Chain.parse("mim:top=6 npfs:n=20,permutations=3,alpha=0.2")
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory) -> Iterator[Cluster]:
+    found = Cluster(tmp_path_factory.mktemp("cluster"))
+    yield found
+    found.stop()
+
+
+@pytest.fixture
+def small() -> Dataset:
+    generator = np.random.default_rng(5)
+    X = generator.integers(0, 3, size=(60, 9)).astype(float)
+    return Dataset.from_arrays(X, (X[:, 2] > 0).astype(int))
+
+
+def test_a_cluster_gives_the_bits_of_one_process(cluster, small, bits, table, counts):
+    with open_engine(scheduler=cluster.address) as engine:
+        cluster.wait_for(engine, 2)
+        assert engine.workers == 2
+        assert CHAIN.run(small, executor=engine).digests() == CHAIN.run(small).digests()
+        run = Run(entropy=5, executor=engine)
+        assert bits(Noise(), table, counts, run) == bits(Noise(), table, counts, Run(entropy=5))
+
+
+def test_the_executor_of_a_dask_client_will_do(cluster, bits, table, counts):
+    from distributed import Client
+
+    with Client(cluster.address, set_as_default=False) as client:
+        executor = client.get_executor()
+        assert as_engine(executor).workers >= 1
+        run = Run(entropy=5, executor=executor)
+        assert bits(Noise(), table, counts, run) == bits(Noise(), table, counts, Run(entropy=5))
+        # It stays its owner's.
+        assert executor.submit(int, 7).result(30) == 7
+
+
+def test_a_worker_killed_in_mid_run_is_survived_to_the_same_bits(cluster, bits, table, counts):
+    base = Noise(seconds=0.05)
+    alone = bits(Noise(), table, counts, Run(entropy=5))
+    killed = []
+
+    def kill_one(progress):
+        if progress.done >= 4 and not killed:
+            killed.append(cluster.workers[0].pid)
+            os.kill(cluster.workers[0].pid, signal.SIGKILL)
+
+    with open_engine(scheduler=cluster.address) as engine:
+        cluster.wait_for(engine, 2)
+        run = Run(entropy=5, executor=engine, listener=kill_one)
+        assert bits(base, table, counts, run) == alone
+        assert killed
+        cluster.workers[0].wait()
+        cluster.workers[0] = cluster.worker()
+        cluster.wait_for(engine, 2)
+
+
+def test_every_worker_killed_in_mid_run_is_survived_when_others_come(cluster, bits, table, counts):
+    """The tables that were scattered are lost with the last worker that held them."""
+    base = Noise(seconds=0.05)
+    killed = []
+
+    def kill_all(progress):
+        if progress.done >= 4 and not killed:
+            for place, worker in enumerate(list(cluster.workers)):
+                worker.kill()
+                worker.wait()
+                killed.append(worker.pid)
+                cluster.workers[place] = cluster.worker()
+
+    with open_engine(scheduler=cluster.address) as engine:
+        cluster.wait_for(engine, 2)
+        run = Run(entropy=5, executor=engine, listener=kill_all)
+        found = bits(base, table, counts, run)
+        assert found == bits(Noise(), table, counts, Run(entropy=5))
+        assert len(killed) == 2
+        cluster.wait_for(engine, 2)
+
+
+def test_resamples_that_kill_every_worker_are_named(cluster, bits, table, counts, tmp_path):
+    for k in range(50):
+        (tmp_path / f"life-{k}").touch()
+    base = Deadly(part=0, folder=str(tmp_path))
+    with open_engine(scheduler=cluster.address) as engine:
+        cluster.wait_for(engine, 2)
+        stop = []
+
+        def keep_two() -> None:
+            while not stop:
+                for place, worker in enumerate(cluster.workers):
+                    if worker.poll() is not None:
+                        cluster.workers[place] = cluster.worker()
+                time.sleep(0.05)
+
+        keeper = threading.Thread(target=keep_two)
+        keeper.start()
+        try:
+            with pytest.raises(EngineError, match=r"died 3 times .* resamples 1–1"):
+                bits(base, table, counts[:3], Run(executor=engine))
+        finally:
+            stop.append(True)
+            keeper.join()
+
+
+class Silent(Executor):
+    """Takes tasks and never does them."""
+
+    def submit(self, function, *arguments):
+        return Future()
+
+
+class DeafClient:
+    """A client whose scheduler takes everything and answers as told."""
+
+    status = "running"
+
+    def __init__(self, at_work: dict, *, answers: bool = True) -> None:
+        self.at_work, self.answers = at_work, answers
+        self.asked = 0
+
+    def get_executor(self, **_):
+        return Silent()
+
+    def scheduler_info(self):
+        self.asked += 1
+        facts = {"nthreads": 2, "last_seen": self.asked, "local_directory": "there"}
+        return {"workers": dict.fromkeys(self.at_work, facts)}
+
+    def run(self, function, *arguments, workers, **_):
+        return {workers[0]: function(*arguments)}
+
+    def scatter(self, value, **_):
+        return SimpleNamespace(status="finished")
+
+    def processing(self):
+        self.asked += 1
+        if not self.answers:
+            threading.Event().wait()
+        return self.at_work
+
+
+@pytest.mark.parametrize(
+    ("client", "reason"),
+    [
+        (DeafClient({"a": []}), "idle, but tasks do not come back"),
+        (DeafClient({}), "no worker for 0.2 s"),
+        (DeafClient({"a": ["x"]}, answers=False), r"does not answer \(no answer within 0\.3 s\)"),
+    ],
+)
+def test_a_cluster_that_does_nothing_for_us_is_told_and_not_waited_for(
+    monkeypatch, bits, table, counts, client, reason
+):
+    for name, seconds in (("QUIET", 0.1), ("LOOK", 0.01), ("ALONE", 0.2)):
+        monkeypatch.setattr(f"fsframe.execution.cluster._{name}_SECONDS", seconds)
+    monkeypatch.setattr("fsframe.resampling.dispatch._TICK", 0.01)
+    engine = ClusterEngine(client, owned=False, patience=0.3)
+    with engine, pytest.raises(EngineError, match=reason):
+        bits(Noise(), table, counts, Run(executor=engine))
+    assert client.asked
+
+
+def test_a_table_that_does_not_arrive_is_told(monkeypatch, bits, table, counts):
+    monkeypatch.setattr("fsframe.execution.cluster._SEND_SECONDS", 0.1)
+    client = DeafClient({"a": []})
+    client.scatter = lambda *_, **__: threading.Event().wait()  # type: ignore[method-assign]
+    with (
+        ClusterEngine(client, owned=False) as engine,
+        pytest.raises(EngineError, match=r"does not answer \(no answer within 0\.1 s\)"),
+    ):
+        bits(Noise(), table, counts, Run(executor=engine))
+
+
+def test_nobody_at_the_address_is_told(monkeypatch):
+    monkeypatch.setattr("fsframe.execution.cluster._CONNECT_SECONDS", 1)
+    with (
+        pytest.raises(EngineError, match=r"cannot reach a dask scheduler at tcp://127\.0\.0\.1:9"),
+        open_engine(scheduler="tcp://127.0.0.1:9"),
+    ):
+        pass
+
+
+def test_a_killed_scheduler_leaves_a_run_that_goes_on_to_the_same_bits(
+    bits, table, counts, tmp_path
+):
+    cluster = Cluster(tmp_path)
+    base = Noise(seconds=0.1)
+    manifest = Manifest(chain="x", seed=0, sha256="", software={})
+    out = tmp_path / "run.h5"
+
+    def kill_scheduler(progress):
+        if progress.done >= 4 and cluster.scheduler.poll() is None:
+            cluster.scheduler.kill()
+            cluster.scheduler.wait()
+
+    try:
+        with (
+            open_engine(scheduler=cluster.address) as engine,
+            Checkpoint.open(out, manifest, every=0) as checkpoint,
+        ):
+            cluster.wait_for(engine, 2)
+            run = Run(entropy=5, executor=engine, checkpoint=checkpoint, listener=kill_scheduler)
+            with pytest.raises(EngineError, match="scheduler is lost"):
+                bits(base, table, counts, run)
+    finally:
+        cluster.stop()
+    with Checkpoint.open(out, manifest) as checkpoint:
+        assert 4 <= checkpoint.n_parts < len(counts)
+        found = bits(base, table, counts, Run(entropy=5, checkpoint=checkpoint))
+    assert found == bits(Noise(), table, counts, Run(entropy=5))

@@ -1,0 +1,390 @@
+"""Killed writers, full disks, cut and flipped files: the old file stays, damage is always told."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import attrs
+import numpy as np
+import pytest
+
+from fsframe.errors import StoreError
+from fsframe.storage import atomic, check_destination, load_run, place_file, write_run
+from fsframe.storage.compare import first_difference
+from fsframe.storage.seal import check_seal
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
+
+
+def siblings(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir() if path.name.endswith(".partial"))
+
+
+def test_a_file_cut_short_anywhere_is_told(run_file):
+    whole = run_file.read_bytes()
+    lengths = {*range(0, 1100, 7), *range(1100, len(whole), 97), len(whole) - 1}
+    for length in lengths:
+        run_file.write_bytes(whole[:length])
+        with pytest.raises(StoreError, match=r"cut short|not a run file|is empty|was changed"):
+            load_run(run_file)
+
+
+def test_a_file_that_has_grown_is_told(run_file):
+    run_file.write_bytes(run_file.read_bytes() + b"\0")
+    with pytest.raises(StoreError, match="too long"):
+        load_run(run_file)
+
+
+def test_one_flipped_bit_at_any_byte_is_told(run_file):
+    whole = bytearray(run_file.read_bytes())
+    bits = np.random.default_rng(3).integers(8, size=len(whole))
+    for place in range(len(whole)):
+        whole[place] ^= 1 << int(bits[place])
+        with pytest.raises(StoreError):
+            check_seal(bytes(whole), "run.h5")
+        whole[place] ^= 1 << int(bits[place])
+    check_seal(bytes(whole), "run.h5")
+    for place in range(5, len(whole), len(whole) // 50):
+        run_file.write_bytes(whole[:place] + bytes([whole[place] ^ 64]) + whole[place + 1 :])
+        with pytest.raises(StoreError):
+            load_run(run_file)
+
+
+FLIPPING = """
+import json, sys
+import numpy as np
+from fsframe.errors import StoreError
+from fsframe.storage import load_run
+from fsframe.storage.compare import first_difference
+from fsframe.storage.seal import make_seal
+from fsframe.storage.spec import SEAL_BYTES
+source, scratch, count, seed = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
+image = bytearray(open(source, "rb").read()[SEAL_BYTES:])
+truth = load_run(source)
+rng = np.random.default_rng(seed)
+found = {"error": 0, "same": 0, "different": []}
+for place in rng.integers(len(image), size=count).tolist():
+    bit = 1 << int(rng.integers(8))
+    image[place] ^= bit
+    raw = bytes(image)
+    with open(scratch, "wb") as file:
+        file.write(make_seal(raw) + raw)
+    try:
+        loaded = load_run(scratch)
+    except StoreError:
+        found["error"] += 1
+    else:
+        if first_difference(truth, loaded):
+            found["different"].append(place)
+        else:
+            found["same"] += 1
+    image[place] ^= bit
+print(json.dumps(found))
+"""
+
+
+def flip_under_a_fitting_seal(run_file: Path, tmp_path: Path, count: int, seed: int) -> dict:
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-c",
+            FLIPPING,
+            str(run_file),
+            str(tmp_path / "s.h5"),
+            str(count),
+            str(seed),
+        ],
+        capture_output=True,
+        text=True,
+        timeout=600,
+        cwd=ROOT,
+    )
+    assert done.returncode == 0, (
+        f"the interpreter ended with {done.returncode}: {done.stderr[-500:]}"
+    )
+    return json.loads(done.stdout)
+
+
+def test_damage_that_the_seal_does_not_see_is_seen_by_checksums_and_digests(run_file, tmp_path):
+    """Bits flipped and the seal made to fit again, in a process of its own: no silent change in
+    anything that was found. What differs may only be a free text that no digest covers."""
+    found = flip_under_a_fitting_seal(run_file, tmp_path, 400, seed=1)
+    assert found["error"] + found["same"] + len(found["different"]) == 400
+    assert found["error"] > 200
+    assert found["different"] == []
+
+
+@pytest.mark.slow
+def test_damage_that_the_seal_does_not_see_at_length(run_file, tmp_path):
+    for seed in range(10):
+        assert flip_under_a_fitting_seal(run_file, tmp_path, 4000, seed)["different"] == []
+
+
+KILLING = """
+import os, signal, sys
+sys.path.insert(0, {here!r})
+from conftest import build_record
+from fsframe.storage import write_run
+import fsframe.storage.atomic as atomic
+import fsframe.storage.write as write
+
+point, when, overwrite, target = sys.argv[1], sys.argv[2], sys.argv[3] == "1", sys.argv[4]
+owner, name = (write, "load_run") if point == "load_run" else (os, point.split("#")[0])
+nth = int(point.split("#")[1]) if "#" in point else 1
+original, calls = getattr(owner, name), [0]
+
+def deadly(*arguments, **options):
+    calls[0] += 1
+    if calls[0] == nth and when == "before":
+        os.kill(os.getpid(), signal.SIGKILL)
+    if calls[0] == nth and when == "half":
+        original(arguments[0], bytes(arguments[1])[: len(arguments[1]) // 2])
+        os.kill(os.getpid(), signal.SIGKILL)
+    result = original(*arguments, **options)
+    if calls[0] == nth and when == "after":
+        os.kill(os.getpid(), signal.SIGKILL)
+    return result
+
+record = build_record(command="the new one")
+setattr(owner, name, deadly)
+write_run(target, record, overwrite=overwrite)
+print("not killed")
+"""
+
+POINTS = [
+    ("write", "before"),
+    ("write", "half"),
+    ("write", "after"),
+    ("fsync#1", "before"),
+    ("fsync#1", "after"),
+    ("load_run", "before"),
+    ("load_run", "after"),
+    ("move", "before"),
+    ("move", "after"),
+    ("unlink", "before"),
+    ("unlink", "after"),
+    ("fsync#2", "before"),
+    ("fsync#2", "after"),
+]
+
+
+@pytest.mark.parametrize("old", [True, False], ids=["replacing", "new"])
+def test_a_writer_killed_at_any_point_leaves_the_old_file_or_the_new_one(tmp_path, make, old):
+    """Points of death in order; then the file is whole, old or new, and can be written again."""
+    before = make(command="the old one")
+    # A sibling that has been renamed cannot be unlinked any more.
+    points = [point for point in POINTS if not (old and point == ("unlink", "after"))]
+    folders, processes = [], []
+    for number, (point, when) in enumerate(points):
+        folder = tmp_path / f"{number}"
+        folder.mkdir()
+        target = folder / "run.h5"
+        if old:
+            write_run(target, before)
+        name = ("replace" if old else "link") if point == "move" else point
+        code = KILLING.format(here=str(HERE))
+        arguments = [sys.executable, "-c", code, name, when, "1" if old else "0", str(target)]
+        processes.append(subprocess.Popen(arguments, cwd=ROOT, stdout=subprocess.PIPE))
+        folders.append(folder)
+        if len(processes) % 4 == 0:
+            processes[-4].wait(60)
+    moved = points.index(("move", "after"))
+    for number, (folder, process) in enumerate(zip(folders, processes, strict=True)):
+        out, _ = process.communicate(timeout=60)
+        assert (process.returncode, out) == (-signal.SIGKILL, b""), points[number]
+        target = folder / "run.h5"
+        if number >= moved:
+            assert load_run(target).command == "the new one", points[number]
+        elif old:
+            assert first_difference(load_run(target), before) == "", points[number]
+        else:
+            assert not target.exists(), points[number]
+        assert len(siblings(folder)) <= 1
+        write_run(target, before, overwrite=True)
+        assert load_run(target).command == "the old one"
+
+
+def test_an_existing_file_is_not_replaced_without_being_told(run_file, record):
+    bytes_before = run_file.read_bytes()
+    other = attrs.evolve(record, command="other")
+    with pytest.raises(StoreError, match="left as it is"):
+        write_run(run_file, other)
+    assert run_file.read_bytes() == bytes_before
+    write_run(run_file, other, overwrite=True)
+    assert load_run(run_file).command == "other"
+    assert siblings(run_file.parent) == []
+
+
+def test_a_file_that_appears_while_writing_is_left_alone(tmp_path, record, monkeypatch):
+    target = tmp_path / "run.h5"
+    write = atomic._write_synced
+
+    def write_while_another_does(path, content):
+        write(path, content)
+        target.write_text("somebody else's")
+
+    monkeypatch.setattr(atomic, "_write_synced", write_while_another_does)
+    with pytest.raises(StoreError, match="there already"):
+        write_run(target, record)
+    assert target.read_text() == "somebody else's"
+    assert siblings(tmp_path) == []
+
+
+def test_file_systems_without_hard_links_are_served_too(tmp_path, record, monkeypatch):
+    def refuse(*_, **__):
+        raise OSError(errno.EPERM, "Operation not permitted")
+
+    monkeypatch.setattr(os, "link", refuse)
+    target = write_run(tmp_path / "run.h5", record)
+    assert first_difference(record, load_run(target)) == ""
+    with pytest.raises(StoreError, match="there already"):
+        write_run(target, record)
+    assert [path.name for path in tmp_path.iterdir()] == ["run.h5"]
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT, errno.EIO])
+def test_a_full_disk_is_told_and_leaves_nothing_behind(run_file, record, monkeypatch, number):
+    before, calls, write = run_file.read_bytes(), [], os.write
+
+    def full(descriptor, content):
+        calls.append(1)
+        if len(calls) > 1:
+            raise OSError(number, os.strerror(number))
+        return write(descriptor, content[:1000])
+
+    monkeypatch.setattr(os, "write", full)
+    with pytest.raises(StoreError, match="cannot write"):
+        write_run(run_file, record, overwrite=True)
+    monkeypatch.undo()
+    assert run_file.read_bytes() == before
+    assert siblings(run_file.parent) == []
+
+
+def test_a_disk_that_lies_is_found_out_before_the_old_file_goes(run_file, record, monkeypatch):
+    before, write = run_file.read_bytes(), os.write
+
+    def lie(descriptor, content):
+        changed = bytearray(content)
+        changed[-100] ^= 1
+        return write(descriptor, changed)
+
+    monkeypatch.setattr(os, "write", lie)
+    with pytest.raises(StoreError, match="was not written: read back"):
+        write_run(run_file, record, overwrite=True)
+    assert run_file.read_bytes() == before
+    assert siblings(run_file.parent) == []
+
+
+def test_a_record_read_back_with_a_difference_is_not_kept(tmp_path, record, monkeypatch):
+    import fsframe.storage.write as write
+
+    other = attrs.evolve(record, selected=[2])
+    monkeypatch.setattr(write, "load_run", lambda path: other)
+    with pytest.raises(StoreError, match="read back, it differs in /result"):
+        write_run(tmp_path / "run.h5", record)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_read_only_folder_is_told_before_any_work(record):
+    folder = Path(tempfile.mkdtemp())
+    os.chmod(folder, 0o555)
+    root = os.geteuid() == 0
+    if root:
+        # Permissions do not bind the superuser.
+        os.seteuid(65534)
+    try:
+        with pytest.raises(StoreError, match=r"no permission|cannot write"):
+            check_destination(folder / "run.h5")
+        with pytest.raises(StoreError, match=r"no permission|cannot write"):
+            write_run(folder / "run.h5", record)
+    finally:
+        if root:
+            os.seteuid(0)
+        os.chmod(folder, 0o755)
+    assert list(folder.iterdir()) == []
+    folder.rmdir()
+
+
+def test_folders_in_the_way_or_missing_are_told(tmp_path, record):
+    with pytest.raises(StoreError, match="there is no folder"):
+        write_run(tmp_path / "no" / "run.h5", record)
+    (tmp_path / "run.h5").mkdir()
+    with pytest.raises(StoreError, match="it is a folder"):
+        write_run(tmp_path / "run.h5", record, overwrite=True)
+
+
+def test_a_symbolic_link_stays_and_the_file_behind_it_is_replaced(tmp_path, run_file, record):
+    link = tmp_path / "latest.h5"
+    link.symlink_to(run_file)
+    with pytest.raises(StoreError, match="left as it is"):
+        write_run(link, record)
+    write_run(link, attrs.evolve(record, command="new"), overwrite=True)
+    assert link.is_symlink()
+    assert load_run(run_file).command == "new"
+
+
+def test_permissions_follow_the_umask(tmp_path):
+    mask = os.umask(0o027)
+    try:
+        path = place_file(tmp_path / "x", b"content")
+    finally:
+        os.umask(mask)
+    assert path.stat().st_mode & 0o777 == 0o640
+    assert path.read_bytes() == b"content"
+
+
+def test_what_is_no_run_file_is_told(tmp_path, run_file):
+    def told(path: Path) -> str:
+        with pytest.raises(StoreError) as caught:
+            load_run(path)
+        return str(caught.value)
+
+    assert "Did you mean `run.h5`" in told(tmp_path / "runn.h5")
+    assert "there is no folder" in told(tmp_path / "no" / "run.h5")
+    assert "is a folder" in told(tmp_path)
+    text = tmp_path / "t.csv"
+    text.write_text("a,b\n1,2\n")
+    assert "not a run file" in told(text)
+    text.write_bytes(run_file.read_bytes()[512:])
+    assert "HDF5 file, but not a run file" in told(text)
+    text.write_bytes(b"")
+    assert "is empty" in told(text)
+    later = run_file.read_bytes().replace(b"fsframe-run 1\n", b"fsframe-run 2\n", 1)
+    text.write_bytes(later)
+    assert "version 2; this fsframe reads versions up to 1" in told(text)
+    os.mkfifo(tmp_path / "pipe")
+    assert "not a file" in told(tmp_path / "pipe")
+
+
+SMALL_SPACE = """
+import resource, sys
+sys.path.insert(0, {here!r})
+from conftest import build_record
+from fsframe.storage import load_run, write_run
+with open("/proc/self/statm") as statm:
+    taken = int(statm.read().split()[0]) * resource.getpagesize()
+most = taken + (256 << 20)
+resource.setrlimit(resource.RLIMIT_AS, (most, most))
+print(load_run(write_run(sys.argv[1], build_record())).chain)
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="the address space is read there")
+def test_files_are_written_and_read_in_a_small_address_space(tmp_path, record):
+    """Beyond what the libraries have taken, 256 MiB: a buffer is made for what the file has."""
+    done = subprocess.run(
+        [sys.executable, "-c", SMALL_SPACE.format(here=str(HERE)), str(tmp_path / "run.h5")],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        cwd=ROOT,
+    )
+    assert (done.stdout.strip(), done.returncode) == (record.chain, 0), done.stderr[-500:]

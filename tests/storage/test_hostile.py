@@ -1,0 +1,368 @@
+"""Run files made to harm, sealed so that they pass as whole: each is refused in one sentence.
+
+All are opened in one process of its own with bounded memory, so that a crash of the HDF5 library
+would be seen as such.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+
+from fsframe.errors import StoreError
+from fsframe.storage import load_run
+from fsframe.storage.spec import Limits
+
+ROOT = Path(__file__).resolve().parents[2]
+STAGE = "stages/01-immigrate"
+Edit = Callable[[h5py.File], None]
+
+
+def swap(path: str, **options) -> Edit:
+    """Put another dataset in the place of one."""
+
+    def edit(file: h5py.File) -> None:
+        if path in file:
+            del file[path]
+        file.create_dataset(path, **options)
+
+    return edit
+
+
+def summed(array, **options) -> dict:
+    """Options of a dataset that carries the checksum the format asks for."""
+    return {"data": np.asarray(array), "fletcher32": True, **options}
+
+
+def attribute(owner: str, name: str, value, dtype=None) -> Edit:
+    def edit(file: h5py.File) -> None:
+        text = isinstance(value, str)
+        kind = h5py.string_dtype("utf-8", max(1, len(value.encode()))) if text else dtype
+        data = np.array(value.encode(), dtype=kind) if text else value
+        file[owner].attrs.create(name, data, dtype=kind)
+
+    return edit
+
+
+def text(path: str, *texts: str) -> Edit:
+    width = max([len(t.encode()) for t in texts] + [1])
+    data = np.array([t.encode() for t in texts], dtype=h5py.string_dtype("utf-8", width))
+    return swap(path, data=data, chunks=data.shape, fletcher32=True)
+
+
+def link(path: str, target) -> Edit:
+    def edit(file: h5py.File) -> None:
+        if path in file:
+            del file[path]
+        file[path] = target(file) if callable(target) else target
+
+    return edit
+
+
+def virtual(file: h5py.File) -> None:
+    layout = h5py.VirtualLayout(shape=(7,), dtype="f8")
+    layout[:] = h5py.VirtualSource("/etc/passwd", "x", shape=(7,))
+    del file["result/scores"]
+    file.create_virtual_dataset("result/scores", layout)
+
+
+def committed_type(file: h5py.File) -> None:
+    file[f"{STAGE}/tables/type"] = np.dtype("f8")
+
+
+def references(file: h5py.File) -> None:
+    data = np.array([file.ref], dtype=h5py.ref_dtype)
+    file.create_dataset(f"{STAGE}/tables/ref", data=data, chunks=(1,), fletcher32=True)
+
+
+def variable_text(file: h5py.File) -> None:
+    del file["warnings"]
+    file.create_dataset("warnings", data=["x"], dtype=h5py.string_dtype(), chunks=(1,))
+
+
+def bad_truth(file: h5py.File) -> None:
+    dataset = file[f"{STAGE}/tables/bootstrap"]
+    raw = np.full(dataset.shape, 7, dtype=np.uint8)
+    dataset.id.write(h5py.h5s.ALL, h5py.h5s.ALL, raw.view(bool))
+
+
+def compact(file: h5py.File) -> None:
+    del file["result/scores"]
+    plan = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+    plan.set_layout(h5py.h5d.COMPACT)
+    space = h5py.h5s.create_simple((7,))
+    h5py.h5d.create(file["result"].id, b"scores", h5py.h5t.IEEE_F64LE, space, plan)
+
+
+def many(group: str, count: int) -> Edit:
+    def edit(file: h5py.File) -> None:
+        for number in range(count):
+            file[group].create_group(f"x{number}")
+
+    return edit
+
+
+def nested(file: h5py.File) -> None:
+    group = file[f"{STAGE}/tables"]
+    for _ in range(500):
+        group = group.create_group("deeper")
+
+
+def bytes_name(file: h5py.File) -> None:
+    h5py.h5g.create(file[f"{STAGE}/tables"].id, b"\xff\xfe")
+
+
+def long_name(file: h5py.File) -> None:
+    h5py.h5g.create(file[f"{STAGE}/tables"].id, b"n" * 5000)
+
+
+def delete(path: str) -> Edit:
+    return lambda file: file.__delitem__(path)
+
+
+def delete_attribute(owner: str, name: str) -> Edit:
+    return lambda file: file[owner].attrs.__delitem__(name)
+
+
+def rename(old: str, new: str) -> Edit:
+    return lambda file: file.move(old, new)
+
+
+HUGE = {"shape": (1 << 40,), "dtype": "f8", "chunks": (1 << 16,), "fletcher32": True}
+CASES: dict[str, tuple[Edit, str]] = {
+    "external link": (link("result", h5py.ExternalLink("/etc/passwd", "/")), "link to elsewhere"),
+    "soft link": (link("result", h5py.SoftLink("/data")), "link to elsewhere"),
+    "soft link to a dataset": (
+        link(f"{STAGE}/tables/x", h5py.SoftLink("/result/scores")), "link to elsewhere"),
+    "dangling link": (link(f"{STAGE}/model/x", h5py.SoftLink("/nowhere")), "link to elsewhere"),
+    "one dataset twice": (
+        link(f"{STAGE}/tables/x", lambda f: f["result/scores"]), "under several names"),
+    "a loop of groups": (link("stages/04-loop", lambda f: f["/"]), "under several names"),
+    "a table that is a loop": (
+        link(f"{STAGE}/tables/loop", lambda f: f[STAGE]), "under several names"),
+    "virtual dataset": (virtual, "virtual"),
+    "external storage": (
+        swap("result/scores", shape=(7,), dtype="f8", external=[("/etc/passwd", 0, 56)]),
+        "in another file"),
+    "object reference": (references, "type that a run file may not hold"),
+    "variable-length text": (variable_text, "type that a run file may not hold"),
+    "variable-length numbers": (
+        swap("result/scores", shape=(7,), dtype=h5py.vlen_dtype("f8"), chunks=(7,)), "type that"),
+    "compound": (
+        swap(f"{STAGE}/tables/x", **summed(np.zeros(2, "i4,f8"), chunks=(2,))), "type that"),
+    "complex": (swap(f"{STAGE}/tables/x", **summed(np.zeros(2, "c16"), chunks=(2,))), "type that"),
+    "opaque": (
+        swap(f"{STAGE}/tables/x", data=np.zeros(2, "V8"), chunks=(2,)), "type that"),
+    "half floats": (
+        swap(f"{STAGE}/tables/x", **summed(np.zeros(2, "f2"), chunks=(2,))), "type that"),
+    "big-endian": (swap("result/scores", **summed(np.zeros(7, ">f8"), chunks=(7,))), "type that"),
+    "other enumeration": (
+        swap(f"{STAGE}/tables/x", shape=(2,), dtype=h5py.enum_dtype({"A": 0, "B": 1}), chunks=(2,)),
+        "type that"),
+    "truth values of seven": (bad_truth, "other than 0 and 1"),
+    "committed type": (committed_type, "not a dataset"),
+    "a filter from a plugin": (
+        swap("result/scores", data=np.zeros(7), compression="lzf", fletcher32=True), "no filter"),
+    "no checksum": (swap("result/scores", data=np.zeros(7), chunks=(7,)), "fletcher32"),
+    "contiguous": (swap("result/scores", data=np.zeros(7)), "not stored in chunks"),
+    "compact": (compact, "not stored in chunks"),
+    "huge and empty": (swap("result/scores", **HUGE), "declares"),
+    "huge text": (
+        swap("warnings", **{**HUGE, "dtype": h5py.string_dtype("utf-8", 1000)}), "declares"),
+    "huge fill value": (
+        swap(f"{STAGE}/tables/x", **HUGE, fillvalue=1.0), "declares"),
+    "beyond 64 bits": (
+        swap(f"{STAGE}/tables/x", shape=(1 << 31, 1 << 31, 1 << 31), dtype="f8", chunks=(1, 1, 64),
+             fletcher32=True), "declares"),
+    "chunks larger than the data": (
+        swap("result/scores", data=np.zeros(7), maxshape=(None,), chunks=(1 << 20,),
+             fletcher32=True), "chunks larger"),
+    "a scalar": (swap(f"{STAGE}/tables/x", data=1.0), "dimensions"),
+    "nine dimensions": (
+        swap(f"{STAGE}/tables/x", **summed(np.zeros((1,) * 9), chunks=(1,) * 9)), "9 dimensions"),
+    "deep nesting": (nested, "not a dataset"),
+    "a thousand and one members": (many(f"{STAGE}/tables", 1001), "members"),
+    "a hundred and one stages": (many("stages", 101), "stages"),
+    "a name that is not UTF-8": (bytes_name, "not UTF-8"),
+    "a name of 5000 bytes": (long_name, "5000 bytes"),
+    "a strange group": (many("/", 1), "does not know: x0"),
+    "a strange name with an escape": (
+        lambda f: f.create_group("\x1b[2Jx"), r"does not know: \x1b[2Jx"),
+    "a missing group": (delete("result"), "lacks result"),
+    "a missing dataset": (delete("data/feature_names"), "lacks feature_names"),
+    "a missing attribute": (delete_attribute("/", "chain"), "attributes"),
+    "another attribute in its place": (
+        lambda f: (f.attrs.__delitem__("chain"), attribute("/", "chaim", "x")(f)), "lacks the"),
+    "a strange attribute": (attribute("/", "note", "x"), "attributes"),
+    "a strange attribute on stages": (attribute("stages", "note", "x"), "attributes"),
+    "an attribute as an array": (
+        attribute("data", "n_samples", np.zeros(3, "i8")), "not a single value"),
+    "an attribute of another type": (attribute("data", "n_samples", 40.0), "not of type int64"),
+    "variable-length attribute": (
+        attribute("/", "chain", b"x".decode() and np.array("x", dtype=object),
+                  h5py.string_dtype()), "fixed length"),
+    "an attribute of 64 kB": (attribute("/", "chain", "x" * 64_000), "64000 bytes"),
+    "an attribute with a NUL": (attribute("/", "chain", "a\0b"), "NUL"),
+    "an attribute that is not UTF-8": (
+        lambda f: f.attrs.create("chain", np.array(b"\xff", dtype="S1")), "not UTF-8"),
+    "text that is not UTF-8": (
+        swap("warnings", data=np.array([b"\xff"], dtype="S1"), chunks=(1,), fletcher32=True),
+        "not UTF-8"),
+    "a text in two dimensions": (
+        swap("warnings", data=np.array([[b"x"]], dtype="S1"), chunks=(1, 1), fletcher32=True),
+        "not a list of texts"),
+    "another encoding": (attribute("/", "encoding-type", "anndata"), "encoding-type is 'anndata'"),
+    "a version the seal does not say": (attribute("/", "encoding-version", 2), "version is 2"),
+    "an unfinished run": (attribute("/", "status", "running"), "did not finish"),
+    "a seed of letters": (attribute("/", "seed", "12x"), "not a whole number"),
+    "a seed of 5000 digits": (attribute("/", "seed", "9" * 5000), "not a whole number"),
+    "a stage seed of text": (attribute(STAGE, "seed", '["a"]'), "list of whole numbers"),
+    "a negative stage seed": (attribute(STAGE, "seed", "[-1]"), "list of whole numbers"),
+    "deep JSON": (text(f"{STAGE}/params", "[" * 100_000), "not JSON"),
+    "deep JSON that closes": (
+        text(f"{STAGE}/params", '{"a":' * 50_000 + "1" + "}" * 50_000), "not JSON"),
+    "JSON that is no object": (text(f"{STAGE}/params", "[1]"), "not a JSON object"),
+    "JSON with NaN": (text(f"{STAGE}/params", '{"a":NaN}'), "not JSON"),
+    "JSON with an endless number": (text(f"{STAGE}/params", '{"a":' + "9" * 9000 + "}"), "not "
+    "JSON"),
+    "two texts of JSON": (text(f"{STAGE}/params", "{}", "{}"), "not one"),
+    "a name too many": (text("data/feature_names", *"abcdefgh"), "8 names for 7"),
+    "a feature name of 5000 bytes": (
+        text("data/feature_names", *"abcdef", "x" * 5000), "more than 4096"),
+    "negative sizes": (attribute("data", "n_samples", -1), "negative size"),
+    "an unknown task": (attribute("data", "task", "clustering"), "task"),
+    "an unknown kind of stage": (attribute(STAGE, "kind", "virus"), "kind"),
+    "a stage out of order": (rename("stages/02-npfs", "stages/07-npfs"), "not 02-NAME"),
+    "a stage of another name": (rename("stages/02-npfs", "stages/02-other"), "says it is 'npfs'"),
+    "a stage without a number": (rename("stages/02-npfs", "stages/npfs"), "not"),
+    "columns beyond the table": (
+        swap("result/selected", **summed(np.array([9]), chunks=(1,))), "outside 0 … 6"),
+    "a column twice": (
+        swap("result/selected", **summed(np.array([1, 1]), chunks=(2,))), "different columns"),
+    "too few scores": (swap("result/scores", **summed(np.zeros(3), chunks=(3,))), "shape (3,)"),
+    "infinite scores": (
+        swap("result/scores", **summed(np.full(7, np.inf), chunks=(7,))), "infinite"),
+    "selected as floats": (
+        swap("result/selected", **summed(np.array([1.0]), chunks=(1,))), "float64, not int64"),
+    "scores without selection": (delete(f"{STAGE}/selected"), "no selected columns"),
+    "selection without scores": (delete(f"{STAGE}/scores"), "no scores"),
+    "negative weights": (
+        swap(f"{STAGE}/weights", **summed(np.full(7, -1.0), chunks=(7,))), "negative"),
+    "pairs that are not symmetric": (
+        swap(f"{STAGE}/pair_weights/matrix",
+             **summed(np.arange(16.0).reshape(4, 4), chunks=(4, 4))), "not symmetric"),
+    "pairs of another size": (
+        swap(f"{STAGE}/pair_weights/matrix", **summed(np.zeros((3, 3)), chunks=(3, 3))), "shape"),
+    "pairs in both forms": (
+        swap(f"{STAGE}/pair_weights/i", **summed(np.zeros(1, int), chunks=(1,))), "neither"),
+    "pairs in neither form": (delete(f"{STAGE}/pair_weights/matrix"), "neither"),
+    "pairs beyond their columns": (
+        swap("stages/02-npfs/pair_weights/j", **summed(np.array([1, 3]), chunks=(2,))), "outside"),
+    "pairs of columns beyond the table": (
+        swap("stages/02-npfs/pair_weights/columns", **summed(np.array([2, 5, 70]), chunks=(3,))),
+        "outside"),
+    "pairs in two dimensions": (
+        swap("stages/02-npfs/pair_weights/i", **summed(np.zeros((2, 1), int), chunks=(2, 1))), ""),
+    "another score than the digest says": (
+        swap("result/scores", **summed(np.arange(7.0), chunks=(7,))), "/result does not have"),
+    "another parameter than the digest says": (
+        text(f"{STAGE}/params", '{"sigma":1}'), "/stages/01-immigrate does not have the digest"),
+    "another digest": (attribute(STAGE, "digest", "00" * 32), "does not have the digest"),
+    "a model that is a dataset": (
+        swap(f"{STAGE}/model", **summed(np.zeros(3), chunks=(3,))), "not a group"),
+}  # fmt: skip
+
+OPENING = """
+import json, resource, sys
+from fsframe.errors import StoreError
+from fsframe.storage import load_run
+resource.setrlimit(resource.RLIMIT_AS, (6 << 30, 6 << 30))
+for path in json.load(sys.stdin):
+    print(json.dumps([path, None]), flush=True)
+    try:
+        load_run(path)
+        outcome = "read"
+    except StoreError as error:
+        outcome = str(error)
+    print(json.dumps([path, outcome]), flush=True)
+"""
+
+
+@pytest.fixture(scope="module")
+def outcomes(tmp_path_factory, make, tamper) -> dict[str, str | None]:
+    """What opening each file came to; None where the process died."""
+    from fsframe.storage import write_run
+
+    folder = tmp_path_factory.mktemp("hostile")
+    sound = write_run(folder / "sound.h5", make())
+    paths = {"sound": str(sound)}
+    for number, (name, (edit, _)) in enumerate(CASES.items()):
+        paths[name] = str(tamper(sound, folder / f"{number}.h5", edit))
+    done = subprocess.run(
+        [sys.executable, "-c", OPENING],
+        input=json.dumps(list(paths.values())),
+        capture_output=True,
+        text=True,
+        timeout=300,
+        cwd=ROOT,
+    )
+    found = dict(json.loads(line) for line in done.stdout.splitlines())
+    assert done.returncode == 0, f"ended with {done.returncode}: {done.stderr[-1000:]}"
+    return {name: found.get(path) for name, path in paths.items()}
+
+
+def test_the_file_that_the_cases_start_from_is_sound(outcomes):
+    assert outcomes["sound"] == "read"
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_hostile_file_is_refused(outcomes, name):
+    outcome = outcomes[name]
+    assert outcome is not None, "the process died"
+    assert outcome != "read"
+    assert "is not a sound run file" in outcome
+    assert CASES[name][1] in outcome
+    assert "Traceback" not in outcome and "\x1b" not in outcome
+
+
+@pytest.mark.parametrize(
+    ("limits", "part"),
+    [
+        (Limits(file_bytes=1000), "a run file has at most 1000"),
+        (Limits(array_bytes=1000), "more than 1000 bytes in all"),
+        (Limits(attribute_bytes=10), "bytes long"),
+        (Limits(name_bytes=3), "name is 4 bytes long"),
+        (Limits(stages=3), "has 4 stages; 3 may be"),
+        (Limits(members=5), "5 may be"),
+        (Limits(dimensions=2), "3 dimensions; 1 to 2"),
+        (Limits(expansion=0), "declares"),
+    ],
+)
+def test_every_limit_is_held(run_file, limits, part):
+    with pytest.raises(StoreError) as caught:
+        load_run(run_file, limits=limits)
+    assert part in str(caught.value)
+
+
+def test_gzip_cannot_blow_up_beyond_the_limit(run_file, tmp_path, tamper):
+    """Forty megabytes of zeros in forty kilobytes: refused before they are unpacked."""
+
+    def bomb(file: h5py.File) -> None:
+        file.create_dataset(
+            f"{STAGE}/tables/x", shape=(40 << 20,), dtype="u1", chunks=(1 << 20,),
+            compression="gzip", compression_opts=9, fletcher32=True,
+        )[:] = 0  # fmt: skip
+
+    path = tamper(run_file, tmp_path / "bomb.h5", bomb)
+    assert path.stat().st_size < 1 << 20
+    with pytest.raises(StoreError, match="more than 16777216 bytes in all"):
+        load_run(path, limits=Limits(array_bytes=16 << 20))
+    with pytest.raises(StoreError, match="digest"):
+        load_run(path)

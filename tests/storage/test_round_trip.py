@@ -1,0 +1,308 @@
+"""What is written is what is read, to the last bit, with or without the plugins that made it."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import struct
+import subprocess
+import sys
+from pathlib import Path
+
+import attrs
+import h5py
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from fsframe.contracts.selection import Selection
+from fsframe.errors import StoreError
+from fsframe.storage import RunRecord, StageRecord, load_run, printable, spec, verify_run, write_run
+from fsframe.storage.compare import first_difference
+from fsframe.storage.digest import content_digest
+from fsframe.storage.write import run_image
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def test_a_record_reads_back_to_the_last_bit(record, run_file):
+    loaded = load_run(run_file)
+    assert first_difference(record, loaded) == ""
+    one, other = record.stages[1].selection, loaded.stages[1].selection
+    for name in ("selected", "scores", "weights", "instance_weights", "features_in"):
+        assert getattr(one, name).tobytes() == getattr(other, name).tobytes()
+    assert other.pair_weights.matrix.tobytes() == one.pair_weights.matrix.tobytes()
+    for name, table in one.tables.items():
+        assert np.array_equal(np.atleast_1d(table), other.tables[name])
+        assert np.atleast_1d(table).dtype.kind == other.tables[name].dtype.kind
+    assert other.carried == {"weights"}
+    assert loaded.stages[1].params == {"sigma": 0.5, "prune": False, "grid": [4, 2.5]}
+    assert loaded.stages[3].selection is None
+    assert loaded.stages[3].model["X"].tobytes() == record.stages[3].model["X"].tobytes()
+    assert loaded.seed == 2**127 + 1
+    assert loaded.feature_names == record.feature_names
+    assert loaded.warnings == record.warnings
+
+
+def test_the_answer_is_at_hand(run_file):
+    loaded = load_run(run_file)
+    assert loaded.selected_names == ("f/g",)
+    assert loaded.pairs[0] == (2, 5, 0.5)
+    assert [stage.name for stage in loaded.stages] == ["mim", "immigrate", "npfs", "stranger/knn"]
+    assert list(loaded.digests()) == [
+        "/stages/00-mim",
+        "/stages/01-immigrate",
+        "/stages/02-npfs",
+        "/stages/03-knn",
+        "/result",
+    ]
+
+
+def test_it_opens_where_no_plugin_is_installed(run_file):
+    code = (
+        "import sys; sys.modules['fsframe.registry'] = None\n"
+        "sys.modules['fsframe.registry.manager'] = None\n"
+        "from fsframe.storage import load_run\n"
+        f"print(load_run({str(run_file)!r}).stages[3].name)\n"
+        "assert not [m for m in sys.modules if m.startswith('fsframe_')]"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert (done.stdout.strip(), done.returncode) == ("stranger/knn", 0), done.stderr
+
+
+def test_times_and_versions_enter_no_digest_but_everything_found_does(record):
+    digests = record.digests()
+    stage = record.stages[1]
+    later = attrs.evolve(
+        record,
+        created="2030-01-01T00:00:00+00:00",
+        command="another",
+        environment={},
+        stages=[attrs.evolve(s, seconds=9.0, provider_version="2") for s in record.stages],
+    )
+    assert later.digests() == digests
+    path = "/stages/01-immigrate"
+    selection = stage.selection
+    for changed in (
+        {"params": {"sigma": 0.6}},
+        {"seed": (1, 4)},
+        {"provider": "somebody"},
+        {"kind": "classifier"},
+        {"warnings": ("x",)},
+        {"selection": attrs.evolve(selection, selected=[2, 5])},
+        {"selection": attrs.evolve(selection, scores=np.nextafter(selection.scores, 9))},
+        {"selection": attrs.evolve(selection, carried=set())},
+        {"selection": attrs.evolve(selection, instance_weights=None)},
+        {"tables": {**stage.tables, "more": np.zeros(1)}},
+        {"tables": {**stage.tables, "cost": np.array([3.0, 2.0, 1.5], dtype=np.float32)}},
+        {"model": {"W": stage.model["W"].T, "mean": stage.model["mean"]}},
+    ):
+        other = attrs.evolve(stage, **changed)
+        if changed.keys() == {"model"}:
+            assert other.digest() == stage.digest()  # symmetric: the transpose is the same
+            continue
+        stages = [record.stages[0], other, *record.stages[2:]]
+        found = attrs.evolve(record, stages=stages).digests()
+        assert {name for name in found if found[name] != digests[name]} == {path}, changed
+    assert attrs.evolve(record, selected=[2]).digests()["/result"] != digests["/result"]
+
+
+def test_digests_follow_the_published_rule():
+    """Section 4 of the format, written out by hand for three small items."""
+    by_hand = (
+        b"a\0float64\0" + b"2\0" + struct.pack("<d", 1.5) + bytes.fromhex("000000000000f87f")
+        + b"b\0text\0" + b"1x2\0" + (2).to_bytes(8, "little") + "σ".encode() + bytes(8)
+        + b"c\0bool\0" + b"3\0" + b"\1\0\1"
+    )  # fmt: skip
+    items = {
+        "c": np.array([True, False, True]),
+        "b": np.array([["σ", ""]]),
+        "a": np.array([1.5, -np.nan]),
+    }
+    assert content_digest(items) == hashlib.sha256(by_hand).hexdigest()
+
+
+def test_equal_content_gives_equal_bytes_in_any_process(record, run_file):
+    image = run_image(record)
+    assert image == run_image(load_run(run_file))
+    code = (
+        f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r})\n"
+        "from conftest import build_record\nfrom fsframe.storage.write import run_image\n"
+        "import hashlib; print(hashlib.sha256(run_image(build_record())).hexdigest())"
+    )
+    for seed in ("1", "2"):
+        done = subprocess.run(
+            [sys.executable, "-c", code],
+            capture_output=True,
+            text=True,
+            timeout=60,
+            env={"PYTHONHASHSEED": seed, "PATH": "", "PYTHONPATH": str(ROOT)},
+        )
+        assert done.stdout.strip() == hashlib.sha256(image).hexdigest(), done.stderr
+
+
+def test_any_hdf5_tool_reads_the_file(run_file):
+    with h5py.File(run_file) as file:
+        assert file.userblock_size == spec.SEAL_BYTES
+        assert file.attrs["encoding-type"].decode() == "fsframe-run"
+        assert file["data/feature_names"].asstr()[1] == "σ"
+        assert file["stages/01-immigrate/tables/bootstrap"].dtype == bool
+        datasets = []
+        file.visititems(lambda _, node: datasets.append(node) if hasattr(node, "dtype") else None)
+        assert len(datasets) > 30
+        assert all(node.fletcher32 for node in datasets if node.size)
+        assert not [node.name for node in datasets if h5py.check_vlen_dtype(node.dtype)]
+
+
+def test_records_that_hold_nothing_are_kept_too(tmp_path, record):
+    empty = attrs.evolve(
+        record,
+        seed=None,
+        stages=[
+            StageRecord(
+                name="none",
+                selection=Selection(selected=[], scores=np.full(7, np.nan), features_in=[]),
+            )
+        ],
+        selected=[],
+        scores=np.full(7, np.nan),
+        warnings=(),
+        environment={},
+        data=attrs.evolve(record.data, task="regression", class_names=(), label="", source=""),
+    )
+    loaded = load_run(write_run(tmp_path / "empty.h5", empty))
+    assert first_difference(empty, loaded) == ""
+    assert (loaded.pairs, loaded.selected_names, loaded.seed) == ([], (), None)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    hnp.arrays(
+        dtype=st.sampled_from(["f8", "f4", "i8", "i2", "u1", "?", ">f8", "U3"]),
+        shape=hnp.array_shapes(max_dims=4, max_side=4, min_side=0),
+        elements=None,
+    )
+)
+def test_every_array_survives(make, tmp_path_factory, array):
+    if array.dtype.kind == "U" and any("\0" in text for text in array.ravel().tolist()):
+        return
+    stage = StageRecord(name="x", features_in=[], tables={"t": array})
+    record = make(stages=[stage])
+    try:
+        path = write_run(tmp_path_factory.mktemp("runs") / "r.h5", record)
+    except StoreError as error:
+        assert "surrogates not allowed" in str(error)
+        return
+    loaded = load_run(path).stages[0].tables["t"]
+    assert loaded.shape == array.shape
+    assert np.array_equal(loaded, array, equal_nan=array.dtype.kind == "f")
+
+
+def test_large_arrays_are_compressed_and_read_back(tmp_path, record):
+    rng = np.random.default_rng(0)
+    boot = rng.random((2000, 3000)) < 0.1
+    wide = rng.normal(size=(300, 2000))
+    stage = StageRecord(name="x", features_in=[], tables={"boot": boot, "wide": wide})
+    path = write_run(tmp_path / "r.h5", attrs.evolve(record, stages=[stage]))
+    loaded = load_run(path).stages[0].tables
+    assert np.array_equal(loaded["boot"], boot)
+    assert loaded["wide"].tobytes() == wide.tobytes()
+    assert path.stat().st_size < boot.nbytes / 2 + wide.nbytes + 100_000
+
+
+@pytest.mark.parametrize(
+    ("change", "part"),
+    [
+        ({"selected": [7]}, "selected has columns outside"),
+        ({"selected": [1, 1]}, "different columns"),
+        ({"scores": np.zeros(3)}, "scores have shape (3,)"),
+        ({"stages": [StageRecord(name="x", features_in=[3, 2])]}, "features_in"),
+        ({"stages": [StageRecord(name="x", features_in=[], tables={"a/b": np.zeros(1)})]}, "a/b"),
+        ({"stages": [StageRecord(name="x", features_in=[], tables={"": np.zeros(1)})]}, "named ''"),
+        (
+            {"stages": [StageRecord(name="x", features_in=[], tables={"z": np.zeros(1, "c16")})]},
+            "complex128",
+        ),
+        (
+            {"stages": [StageRecord(name="x", features_in=[], model={"o": np.array([{}])})]},
+            "dict among its texts",
+        ),
+        ({"stages": [StageRecord(name="x", features_in=[], params={"p": float("nan")})]}, "param"),
+        ({"stages": [StageRecord(name="x", features_in=[], params={"p": object()})]}, "object"),
+        ({"chain": "x" * 70_000}, "60000 bytes"),
+        ({"command": "a\0b"}, "NUL"),
+        ({"environment": {"x": float("inf")}}, "environment"),
+        ({"warnings": ["a\0b"]}, "NUL"),
+    ],
+)
+def test_what_the_format_has_no_place_for_is_told_and_leaves_no_file(make, tmp_path, change, part):
+    with pytest.raises(StoreError) as caught:
+        write_run(tmp_path / "r.h5", make(**change))
+    assert part in str(caught.value)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_verify_says_what_is_there_or_what_is_wrong(run_file, record):
+    report = verify_run(run_file)
+    assert (report.sound, report.problem, report.chain) == (True, "", record.chain)
+    assert report.digests == record.digests()
+    assert "sound" in str(report) and record.digests()["/result"] in str(report)
+    run_file.write_bytes(run_file.read_bytes()[:-1])
+    report = verify_run(run_file)
+    assert not report.sound
+    assert "cut short" in str(report)
+
+
+def test_names_are_printed_without_steering_the_terminal(record):
+    shown = [printable(name) for name in record.feature_names]
+    assert shown[3] == r"d\x1b[2J"
+    assert shown[1] == "σ"
+    assert all(text.isprintable() for text in shown)
+    assert printable("a\u202eb\u2028c\\d") == r"a\u202eb\u2028c\\d"
+
+
+def test_the_specification_names_exactly_what_the_code_knows():
+    text = (ROOT / "docs" / "file-format.md").read_text(encoding="utf-8")
+    layout = text[text.index("## 3. Layout") : text.index("## 4. Digests")]
+    sections = dict(re.findall(r"### `([^`]+)`.*?\n(.*?)(?=\n### |\Z)", layout, re.DOTALL))
+    rows = {
+        name: set(re.findall(r"`([\w-]+)`", " ".join(re.findall(r"^\| ([^|]+) \|", body, re.M))))
+        for name, body in sections.items()
+    }
+    assert rows["/"] == set(spec.ROOT_ATTRIBUTES)
+    assert rows["/data"] == {*spec.DATA_ATTRIBUTES, *spec.DATA_MEMBERS}
+    assert rows["/stages/NN-name"] == {
+        *spec.STAGE_ATTRIBUTES, *spec.STAGE_ARRAYS, *spec.STAGE_TEXTS, *spec.STAGE_GROUPS
+    }  # fmt: skip
+    assert rows["/result"] == {*spec.RESULT_ATTRIBUTES, *spec.RESULT_ARRAYS}
+    optional = set(
+        re.findall(r"\*`(\w+)`\*", sections["/stages/NN-name"].split("`pair_weights` holds")[0])
+    )
+    known = {*spec.STAGE_ARRAYS, *spec.STAGE_TEXTS, *spec.STAGE_GROUPS}
+    assert optional == known - set(spec.STAGE_REQUIRED)
+    pairs = sections["/stages/NN-name"].split("`pair_weights` holds")[1]
+    assert set(re.findall(r"`(\w+)`, (?:int|float)64|`(i)`", pairs)) and all(
+        f"`{name}`" in pairs for name in spec.PAIR_ARRAYS
+    )
+    limits = text[text.index("## 5.") : text.index("## 6.")]
+    declared = spec.Limits()
+    for number, unit in ((declared.file_bytes, 1024**3), (declared.array_bytes, 1024**3)):
+        assert f"{number // unit} GiB" in limits
+    for number in (
+        declared.attribute_bytes,
+        declared.name_bytes,
+        declared.members,
+        declared.expansion,
+    ):
+        assert f"{number:,}" in limits
+    assert f"| {declared.stages} |" in limits and f"| {declared.dimensions} |" in limits
+
+
+def test_records_are_frozen(record):
+    with pytest.raises(attrs.exceptions.FrozenInstanceError):
+        record.chain = "other"
+    with pytest.raises(ValueError, match="read-only"):
+        record.scores[0] = 1
+    assert isinstance(record, RunRecord)

@@ -1,0 +1,334 @@
+"""What a run leaves beside its run file, and when another run may go on from it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import attrs
+import numpy as np
+import pytest
+
+from fsframe.chains.chain import Chain
+from fsframe.chains.recording import open_checkpoint
+from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.run import Run
+from fsframe.contracts.selection import Selection
+from fsframe.errors import StoreError
+from fsframe.resampling.resamples import select_resamples
+from fsframe.storage import load_run
+from fsframe.storage.units import Checkpoint, Manifest, Unit, units_folder
+from fsframe.storage.units.fingerprints import call_name
+
+CHAIN = Chain.parse("mim:top=3 npfs:n=8,permutations=2,alpha=0.2")
+
+
+class Stop(Exception):
+    """Ends a run as any failure would."""
+
+
+def table(seed: int = 5) -> Dataset:
+    generator = np.random.default_rng(seed)
+    X = generator.integers(0, 3, size=(40, 9)).astype(float)
+    return Dataset.from_arrays(X, (X[:, 2] > 0).astype(int))
+
+
+def stop_late(progress):
+    if progress.done > 6:
+        raise Stop
+
+
+@pytest.fixture
+def out(tmp_path: Path) -> Path:
+    return tmp_path / "run.h5"
+
+
+@pytest.fixture
+def interrupted(out: Path) -> Path:
+    with pytest.raises(Stop):
+        CHAIN.run(table(), out=out, listener=stop_late)
+    assert units_folder(out).is_dir()
+    return out
+
+
+def test_a_finished_run_leaves_the_run_file_alone(out):
+    record = CHAIN.run(table(), out=out)
+    assert os.listdir(out.parent) == ["run.h5"]
+    assert load_run(out).digests() == record.digests() == CHAIN.run(table()).digests()
+
+
+def test_a_run_without_a_run_file_touches_no_disk(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("fsframe.chains.recording.Checkpoint", None)
+    CHAIN.run(table())
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_run_that_fails_before_anything_is_finished_leaves_nothing(out):
+    def stop(progress):
+        raise Stop
+
+    chain = Chain.parse("npfs:base=mim,n=8,permutations=2,alpha=0.2")
+    with pytest.raises(Stop):
+        chain.run(table(), out=out, listener=stop)
+    assert os.listdir(out.parent) == []
+
+
+def test_an_interrupted_run_goes_on_and_gives_the_same_bits(interrupted):
+    seen = open_checkpoint(CHAIN, table(), 0, interrupted)
+    assert seen.n_parts > 6
+    seen.close()
+    record = CHAIN.run(table(), out=interrupted)
+    assert record.digests() == CHAIN.run(table()).digests()
+    assert os.listdir(interrupted.parent) == ["run.h5"]
+
+
+def test_finished_resamples_are_not_computed_again(interrupted, monkeypatch):
+    computed = []
+    import fsframe.resampling.work as work
+
+    real = work.compute
+
+    def counting(base, data, counts, *rest):
+        computed.append(len(counts))
+        return real(base, data, counts, *rest)
+
+    monkeypatch.setattr(work, "compute", counting)
+    with open_checkpoint(CHAIN, table(), 0, interrupted) as checkpoint:
+        resamples = checkpoint.n_parts - 1
+    CHAIN.run(table(), out=interrupted)
+    assert sum(computed) == 8 * 3 - resamples
+
+
+def test_finished_stages_are_not_computed_again(out, monkeypatch):
+    chain = Chain.parse("mim:top=5 mrmr:top=3 npfs:n=8,permutations=2,alpha=0.2")
+    with pytest.raises(Stop):
+        chain.run(table(), out=out, listener=stop_late)
+    expected = chain.run(table())
+    monkeypatch.setattr(type(chain.stages[0].method), "select", None)
+    with open_checkpoint(chain, table(), 0, out) as checkpoint:
+        stages = [call for call in checkpoint._places if call.startswith(("0~", "1~"))]
+        assert len(stages) >= 2
+    # Selecting on the whole table would fail now; resampling does not need it.
+    record = chain.run(table(), out=out)
+    assert record.digests() == expected.digests()
+
+
+@pytest.mark.parametrize(
+    ("chain", "data", "seed", "reason"),
+    [
+        ("mim:top=4 npfs:n=8,permutations=2,alpha=0.2", table(), 0, "its chain is"),
+        (str(CHAIN), table(6), 0, "its data have SHA-256"),
+        (str(CHAIN), table(), 1, "its seed is 0, not 1"),
+    ],
+)
+def test_another_run_does_not_go_on_from_it_and_says_why(interrupted, chain, data, seed, reason):
+    with pytest.raises(StoreError, match=reason) as caught:
+        Chain.parse(chain).run(data, seed, interrupted)
+    assert "fsframe resume" in str(caught.value)
+    assert "--restart" in str(caught.value)
+    # Nothing of the first run is hurt.
+    assert CHAIN.run(table(), out=interrupted).digests() == CHAIN.run(table()).digests()
+
+
+def test_another_version_of_a_library_or_plugin_is_refused(interrupted, monkeypatch):
+    import fsframe.storage.units.manifest as module
+
+    real = module.software
+    monkeypatch.setattr(module, "software", lambda chain: real(chain) | {"plugin npfs": "9.9"})
+    with pytest.raises(StoreError, match=r"begun with plugin npfs .*, not 9\.9"):
+        CHAIN.run(table(), out=interrupted)
+
+
+def test_restart_throws_the_units_away(interrupted):
+    other = Chain.parse("mim:top=4 npfs:n=8,permutations=2,alpha=0.2")
+    record = other.run(table(), out=interrupted, restart=True)
+    assert record.digests() == other.run(table()).digests()
+    assert os.listdir(interrupted.parent) == ["run.h5"]
+
+
+def test_restart_where_there_is_nothing_is_a_usual_run(out):
+    assert CHAIN.run(table(), out=out, restart=True).digests() == CHAIN.run(table()).digests()
+    assert os.listdir(out.parent) == ["run.h5"]
+
+
+def test_a_damaged_unit_file_is_told_and_computed_again(interrupted):
+    files = sorted(units_folder(interrupted).glob("units-*"))
+    content = bytearray(files[-1].read_bytes())
+    content[-1] ^= 4
+    files[-1].write_bytes(content)
+    checkpoint = open_checkpoint(CHAIN, table(), 0, interrupted)
+    [note] = checkpoint.notes
+    assert files[-1].name in note
+    assert "computed again" in note
+    record = CHAIN.run(table(), out=interrupted, checkpoint=checkpoint)
+    assert record.digests() == CHAIN.run(table()).digests()
+    assert os.listdir(interrupted.parent) == ["run.h5"]
+
+
+@pytest.mark.parametrize("name", ["manifest", "manifest-copy"])
+@pytest.mark.parametrize("how", ["cut", "changed", "gone"])
+def test_a_damaged_manifest_costs_no_unit(interrupted, name, how):
+    path = units_folder(interrupted) / name
+    content = path.read_bytes()
+    with open_checkpoint(CHAIN, table(), 0, interrupted) as before:
+        whole = before.n_parts
+    path.unlink()
+    if how != "gone":
+        path.write_bytes(content[:-1] if how == "cut" else b"F" + content[1:])
+    checkpoint = open_checkpoint(CHAIN, table(), 0, interrupted)
+    assert checkpoint.n_parts == whole
+    assert path.read_bytes() == content
+    assert [name in note for note in checkpoint.notes] == ([] if how == "gone" else [True])
+    record = CHAIN.run(table(), out=interrupted, checkpoint=checkpoint)
+    assert record.digests() == CHAIN.run(table()).digests()
+    assert os.listdir(interrupted.parent) == ["run.h5"]
+
+
+def test_units_of_which_nothing_says_of_what_are_refused_and_left(interrupted):
+    folder = units_folder(interrupted)
+    units = sorted(folder.glob("units-*"))
+    for name in ("manifest", "manifest-copy"):
+        (folder / name).write_bytes((folder / name).read_bytes()[:-1])
+    with pytest.raises(StoreError, match=r"is damaged.*and so is its copy.*--restart"):
+        CHAIN.run(table(), out=interrupted)
+    for name in ("manifest", "manifest-copy"):
+        (folder / name).unlink()
+    with pytest.raises(StoreError, match=f"holds {len(units)} files of finished units"):
+        CHAIN.run(table(), out=interrupted)
+    assert sorted(folder.glob("units-*")) == units
+    CHAIN.run(table(), out=interrupted, restart=True)
+    assert os.listdir(interrupted.parent) == ["run.h5"]
+
+
+def test_damaged_manifests_without_a_unit_are_in_nobodys_way(out):
+    folder = units_folder(out)
+    folder.mkdir()
+    for name in ("manifest", "manifest-copy"):
+        (folder / name).write_bytes(b"nothing")
+    CHAIN.run(table(), out=out)
+    assert os.listdir(out.parent) == ["run.h5"]
+
+
+def test_a_second_run_on_one_run_file_is_told_who_holds_it(out):
+    told = []
+
+    def meanwhile(progress):
+        if progress.done and not told:
+            with pytest.raises(StoreError) as caught:
+                CHAIN.run(table(), out=out)
+            told.append(str(caught.value))
+
+    record = CHAIN.run(table(), out=out, listener=meanwhile)
+    assert f"in use by process {os.getpid()}" in told[0]
+    assert record.digests() == load_run(out).digests()
+
+
+def test_a_file_where_the_folder_should_be_is_told(out):
+    units_folder(out).write_text("mine")
+    with pytest.raises(StoreError, match="not a folder"):
+        CHAIN.run(table(), out=out)
+
+
+def test_what_strangers_put_into_the_folder_is_left_there(interrupted):
+    (units_folder(interrupted) / "notes.txt").write_text("mine")
+    CHAIN.run(table(), out=interrupted)
+    assert os.listdir(units_folder(interrupted)) == ["notes.txt"]
+
+
+def test_what_a_killed_writer_left_beside_goes_and_what_looks_alike_stays(interrupted):
+    folder = interrupted.parent
+    (folder / ".run.h5.123-0a1b2c3d.partial").write_text("")
+    (units_folder(interrupted) / ".units-000009.123-0a1b2c3d.partial").write_text("")
+    (folder / ".other.h5.123-0a1b2c3d.partial").write_text("")
+    CHAIN.run(table(), out=interrupted)
+    assert sorted(os.listdir(folder)) == [".other.h5.123-0a1b2c3d.partial", "run.h5"]
+
+
+def test_units_that_finish_soon_after_each_other_share_a_file(out):
+    manifest = Manifest(chain="x", seed=0, sha256="", software={})
+    with Checkpoint.open(out, manifest, every=1e9) as checkpoint:
+        for start in range(100):
+            checkpoint.commit(Unit("a", start, start + 1), b"x")
+        assert checkpoint.n_parts == 0
+    assert len(list(units_folder(out).glob("units-*"))) == 1
+    with Checkpoint.open(out, manifest) as again:
+        assert again.n_parts == 100
+        assert [unit.start for unit in again.units("a")] == list(range(100))
+        assert again.load(Unit("a", 3, 4)) == b"x"
+
+
+def test_units_that_overlap_are_used_once(out):
+    manifest = Manifest(chain="x", seed=0, sha256="", software={})
+    with Checkpoint.open(out, manifest, every=0) as checkpoint:
+        for start, stop in [(4, 6), (0, 4), (2, 5), (6, 7)]:
+            checkpoint.commit(Unit("a", start, stop), b"x")
+        found = [(unit.start, unit.stop) for unit in checkpoint.units("a")]
+    assert found == [(0, 4), (4, 6), (6, 7)]
+
+
+def test_after_it_is_closed_nothing_is_committed(out):
+    manifest = Manifest(chain="x", seed=0, sha256="", software={})
+    checkpoint = Checkpoint.open(out, manifest, every=0)
+    checkpoint.close()
+    checkpoint.commit(Unit("a", 0, 1), b"x")
+    checkpoint.flush()
+    assert os.listdir(out.parent) == []
+
+
+def changes() -> list[tuple[str, dict]]:
+    data = table()
+    other_X = data.matrix.copy()
+    other_X[0, 0] += 1
+    return [
+        ("run", {"run": Run(key=(1, 3))}),
+        ("part", {"run": Run(key=(1, 2), first=4)}),
+        ("seed", {"run": Run(key=(1, 2), entropy=9)}),
+        ("table", {"data": attrs.evolve(data, matrix=other_X)}),
+        ("label", {"data": data.with_labels(data.y[::-1])}),
+        ("categorical", {"data": attrs.evolve(data, categorical=~data.categorical)}),
+        ("counts", {"counts": np.full((2, 40), 2)}),
+        ("text", {"text": "jmi"}),
+        ("what", {"what": "predict"}),
+        ("parts", {"parts": {"scores"}}),
+        ("upstream", {"upstream": Selection(selected=[0], scores=np.zeros(9))}),
+    ]
+
+
+@pytest.mark.parametrize(("name", "change"), changes())
+def test_units_are_filed_under_everything_that_their_result_depends_on(out, name, change):
+    usual = {
+        "what": "select",
+        "text": "mim",
+        "data": table(),
+        "run": Run(key=(1, 2)),
+        "counts": np.ones((2, 40), dtype=np.int64),
+        "parts": (),
+    }
+    manifest = Manifest(chain="x", seed=0, sha256="", software={})
+    with Checkpoint.open(out, manifest) as checkpoint:
+
+        def name_of(**given):
+            what, text, data, run = (given.pop(key) for key in ("what", "text", "data", "run"))
+            return call_name(checkpoint, what, text, data, run, **given)
+
+        again = {**usual, "data": table(), "counts": np.ones((2, 40), dtype=np.int8)}
+        assert name_of(**usual) == name_of(**again)
+        assert name_of(**usual) != name_of(**{**usual, **change})
+
+
+def test_a_unit_whose_content_is_unsound_is_refused_not_used(out):
+    """Files that pass their SHA-256 may still come from a stranger."""
+    data, counts = table(), np.ones((2, 40), dtype=np.int64)
+    chain, run = Chain.parse("mim:top=2"), Run(key=(0,))
+    manifest = Manifest(chain="x", seed=0, sha256="", software={})
+    with Checkpoint.open(out, manifest, every=0) as checkpoint:
+        call = call_name(
+            checkpoint, "select", "mim:top=2", data, run, counts=counts, parts=("scores",)
+        )
+        checkpoint.commit(Unit(call, 0, 2), b"\x80\x04N.")
+        found = select_resamples(
+            chain, data, counts, attrs.evolve(run, checkpoint=checkpoint), parts=("scores",)
+        )
+        with pytest.raises(StoreError, match="not a packet"):
+            list(found)

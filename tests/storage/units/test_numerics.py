@@ -1,0 +1,168 @@
+"""Units of another processor, or of other numerical libraries, are refused or told."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from fsframe.chains.chain import Chain
+from fsframe.chains.recording import open_checkpoint
+from fsframe.cli import main
+from fsframe.contracts.dataset import Dataset
+from fsframe.errors import StoreError
+from fsframe.storage import load_run
+from fsframe.storage.numerics import (
+    NUMERIC_LIBRARIES,
+    NUMERIC_PARTS,
+    fingerprint,
+    numeric_differences,
+)
+from fsframe.storage.units import Manifest, Unit, units_folder
+
+CHAIN = Chain.parse("mim:top=3 npfs:n=8,permutations=2,alpha=0.2")
+ELSEWHERE = {**fingerprint(), "blas": "openblas 0.3.30 Haswell"}
+
+
+class Stop(Exception):
+    """Ends a run as any failure would."""
+
+
+def table() -> Dataset:
+    generator = np.random.default_rng(5)
+    X = generator.integers(0, 3, size=(40, 9)).astype(float)
+    return Dataset.from_arrays(X, (X[:, 2] > 0).astype(int))
+
+
+def stop_late(progress):
+    if progress.done > 6:
+        raise Stop
+
+
+def runs_on(monkeypatch: pytest.MonkeyPatch, numerics: dict[str, str]) -> None:
+    monkeypatch.setattr("fsframe.storage.units.manifest.fingerprint", lambda: numerics)
+
+
+@pytest.fixture
+def begun_elsewhere(tmp_path: Path) -> Path:
+    with pytest.MonkeyPatch.context() as patched:
+        runs_on(patched, ELSEWHERE)
+        with pytest.raises(Stop):
+            CHAIN.run(table(), out=tmp_path / "run.h5", listener=stop_late)
+    return tmp_path / "run.h5"
+
+
+def test_a_fingerprint_names_its_parts_and_is_that_of_this_process():
+    found = fingerprint()
+    assert set(found) == {*NUMERIC_PARTS, *NUMERIC_LIBRARIES}
+    assert all(found[name] for name in ("blas", "simd", "kernels", "numpy", "scipy", "numba"))
+    assert found["numpy"] == np.__version__
+    assert numeric_differences(found, found) == []
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "part"),
+    [
+        ("OPENBLAS_CORETYPE", "Nehalem", "blas"),
+        ("NPY_DISABLE_CPU_FEATURES", None, "simd"),
+        ("NUMBA_CPU_NAME", "generic", "kernels"),
+    ],
+)
+def test_what_makes_libraries_compute_otherwise_changes_the_fingerprint(variable, value, part):
+    if part == "blas" and "openblas" not in fingerprint()["blas"]:
+        pytest.skip("another BLAS")
+    if value is None:
+        extensions = np.show_config(mode="dicts").get("SIMD Extensions", {})
+        value = " ".join(extensions.get("found", ()))
+        if not value:
+            pytest.skip("NumPy has nothing to choose here")
+    code = "from fsframe.storage.numerics import fingerprint; print(dict(fingerprint()))"
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", code],
+        env={**os.environ, variable: value},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    there = eval(done.stdout)
+    assert [name for name in there if there[name] != fingerprint()[name]] == [part]
+
+
+def test_a_run_begun_elsewhere_is_refused_and_nothing_of_it_is_lost(begun_elsewhere):
+    before = sorted(os.listdir(units_folder(begun_elsewhere)))
+    with pytest.raises(
+        StoreError, match=r"begun with blas 'openblas 0\.3\.30 Haswell', not"
+    ) as told:
+        CHAIN.run(table(), out=begun_elsewhere)
+    assert "--mixed" in str(told.value) and "--restart" in str(told.value)
+    assert sorted(os.listdir(units_folder(begun_elsewhere))) == before
+
+
+def test_an_accepted_one_is_marked_wherever_it_is_shown(begun_elsewhere, capsys):
+    record = CHAIN.run(table(), out=begun_elsewhere, mixed=True)
+    mixed = load_run(begun_elsewhere).environment["mixed"]
+    assert mixed.startswith("blas 'openblas 0.3.30 Haswell', not ")
+    assert any(mixed in warning for warning in record.all_warnings())
+    for command in ("show", "verify"):
+        with pytest.raises(SystemExit):
+            main([command, str(begun_elsewhere)])
+        assert "openblas 0.3.30 Haswell" in capsys.readouterr().out
+    # The data are whole numbers: here the bits do not differ.
+    assert record.digests() == CHAIN.run(table()).digests()
+
+
+def test_other_reasons_are_not_accepted_with_it(begun_elsewhere):
+    with pytest.raises(StoreError, match="its seed is 0, not 1") as told:
+        CHAIN.run(table(), 1, begun_elsewhere, mixed=True)
+    assert "--mixed" not in str(told.value)
+
+
+def keep_a_unit(out: Path) -> None:
+    with open_checkpoint(CHAIN, table(), 0, out, mixed=True) as checkpoint:
+        checkpoint.commit(Unit("9~ab", 0, 1), b"unit")
+
+
+def test_the_manifest_says_which_units_are_of_which(begun_elsewhere):
+    before = len(os.listdir(units_folder(begun_elsewhere))) - 1
+    keep_a_unit(begun_elsewhere)
+    manifest = Manifest.read(units_folder(begun_elsewhere) / "manifest")
+    assert dict(manifest.numerics) == dict(fingerprint())
+    ((last, numerics),) = manifest.earlier
+    assert (last, dict(numerics)) == (before, ELSEWHERE)
+
+
+def test_a_mixed_run_goes_on_in_either_place_and_stays_mixed(begun_elsewhere, monkeypatch):
+    keep_a_unit(begun_elsewhere)
+    runs_on(monkeypatch, ELSEWHERE)
+    CHAIN.run(table(), out=begun_elsewhere)
+    assert "not 'openblas 0.3.30 Haswell'" in load_run(begun_elsewhere).environment["mixed"]
+
+
+def test_a_run_that_was_accepted_but_left_no_units_is_not_mixed(begun_elsewhere, monkeypatch):
+    open_checkpoint(CHAIN, table(), 0, begun_elsewhere, mixed=True).close()
+    runs_on(monkeypatch, ELSEWHERE)
+    CHAIN.run(table(), out=begun_elsewhere)
+    assert "mixed" not in load_run(begun_elsewhere).environment
+
+
+def test_other_versions_of_the_libraries_count_as_well(tmp_path, monkeypatch):
+    older = {**fingerprint(), "numpy": "2.0.0"}
+    with pytest.MonkeyPatch.context() as patched:
+        runs_on(patched, older)
+        with pytest.raises(Stop):
+            CHAIN.run(table(), out=tmp_path / "run.h5", listener=stop_late)
+    with pytest.raises(StoreError, match=r"begun with numpy '2\.0\.0', not"):
+        CHAIN.run(table(), out=tmp_path / "run.h5")
+    record = CHAIN.run(table(), out=tmp_path / "run.h5", mixed=True)
+    assert "numpy '2.0.0'" in record.environment["mixed"]
+
+
+def test_a_run_file_says_where_it_was_computed(tmp_path):
+    CHAIN.run(table(), out=tmp_path / "run.h5")
+    environment = load_run(tmp_path / "run.h5").environment
+    assert {name: environment[name] for name in fingerprint()} == dict(fingerprint())
+    assert "mixed" not in environment

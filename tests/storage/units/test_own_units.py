@@ -1,0 +1,124 @@
+"""Steps that a method keeps by itself: found again by number, and boosting goes on from them."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import attrs
+import numpy as np
+import pytest
+
+from fsframe.chains.chain import Chain
+from fsframe.chains.recording import open_checkpoint
+from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.run import Run
+from fsframe.contracts.selection import Selection
+from fsframe.storage.units import Checkpoint, Manifest
+
+MANIFEST = Manifest(chain="x", seed=0, sha256="", software={})
+
+
+@pytest.fixture
+def table() -> Dataset:
+    X = np.random.default_rng(4).normal(size=(40, 5))
+    return Dataset.from_arrays(X, (X[:, 0] * X[:, 1] > 0).astype(int))
+
+
+def test_a_step_that_is_kept_is_not_computed_again(tmp_path, table):
+    computed = []
+
+    def step(t: int):
+        def compute():
+            computed.append(t)
+            return {"x": np.full((2, 3), t / 3).T, "name": np.array(["σ"]), "t": np.array(t)}
+
+        return compute
+
+    def run(checkpoint: Checkpoint | None, steps: int) -> list[bytes]:
+        units = Run(checkpoint=checkpoint).units("work", table)
+        found = [units.get(t, step(t)) for t in range(steps)]
+        assert all(arrays["x"].flags.c_contiguous for arrays in found)
+        return [arrays[name].tobytes() for arrays in found for name in ("x", "name", "t")]
+
+    alone = run(None, 5)
+    with Checkpoint.open(tmp_path / "run.h5", MANIFEST) as checkpoint:
+        assert run(checkpoint, 3) == alone[:9]
+    computed.clear()
+    with Checkpoint.open(tmp_path / "run.h5", MANIFEST) as checkpoint:
+        assert run(checkpoint, 5) == alone
+    assert computed == [3, 4]
+
+
+def test_steps_of_other_work_are_other_steps(tmp_path, table):
+    def found(checkpoint, what="work", data=table, run=None, upstream=None, value=1.0) -> float:
+        run = run or Run()
+        units = attrs.evolve(run, checkpoint=checkpoint).units(what, data, upstream)
+        return float(units.get(0, lambda: {"x": np.array([value])})["x"][0])
+
+    changes = [
+        {"what": "other work"},
+        {"data": table.with_labels(table.y[::-1])},
+        {"data": table.with_counts(np.arange(40) % 3)},
+        {"data": table.take_columns(np.arange(4))},
+        {"run": Run(key=(1,))},
+        {"run": Run(entropy=7)},
+        {"upstream": Selection(selected=[1], scores=np.arange(5.0))},
+    ]
+    with Checkpoint.open(tmp_path / "run.h5", MANIFEST, every=0) as checkpoint:
+        found(checkpoint, value=1.0)
+        for number, change in enumerate(changes):
+            assert found(checkpoint, value=2.0 + number, **change) == 2.0 + number
+        assert found(checkpoint, value=-1.0) == 1.0
+
+
+KILLED = """
+    import os, signal
+    import numpy as np
+    from fsframe.chains.chain import Chain
+    from fsframe.contracts.dataset import Dataset
+    from fsframe.chains.recording import open_checkpoint
+    X = np.random.default_rng(4).normal(size=(40, 5))
+    data = Dataset.from_arrays(X, (X[:, 0] * X[:, 1] > 0).astype(int))
+    chain = Chain.parse({text!r})
+    checkpoint = open_checkpoint(chain, data, 3, "run.h5")
+    checkpoint._every = 0.0
+    def kill(progress):
+        if progress.label == "boosting rounds" and progress.done == 7:
+            os.kill(os.getpid(), signal.SIGKILL)
+    chain.run(data, 3, "run.h5", checkpoint=checkpoint, listener=kill)
+"""
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="kills")
+@pytest.mark.parametrize(
+    "text", ["im4e bim:rounds=12", "bim-vote:rounds=12", "bim:rounds=12,start=identity bim-vote"]
+)
+def test_boosting_that_was_killed_goes_on_round_by_round_to_the_same_bits(
+    tmp_path: Path, table: Dataset, text: str, monkeypatch: pytest.MonkeyPatch
+):
+    import fsframe_margin.engine.boosting as boosting
+
+    chain = Chain.parse(text)
+    expected = chain.run(table, 3).digests()
+    script = textwrap.dedent(KILLED).format(text=text)
+    killed = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True)
+    assert killed.returncode == -signal.SIGKILL, killed.stderr.decode()[-2000:]
+    rounds, descend = [], boosting.descend
+
+    def counted(*arguments, **settings):
+        rounds.append(1)
+        return descend(*arguments, **settings)
+
+    monkeypatch.setattr(boosting, "descend", counted)
+    out = tmp_path / "run.h5"
+    checkpoint = open_checkpoint(chain, table, 3, out)
+    assert checkpoint.n_parts >= 7
+    assert chain.run(table, 3, out, checkpoint=checkpoint).digests() == expected
+    every = sum(stage.method.rounds for stage in chain.stages if hasattr(stage.method, "rounds"))
+    assert len(rounds) == every - 7
+    assert os.listdir(tmp_path) == ["run.h5"]

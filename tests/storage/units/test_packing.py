@@ -1,0 +1,321 @@
+"""Arrays as bytes: every bit comes back, and nothing else is taken for them."""
+
+from __future__ import annotations
+
+import json
+
+import attrs
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as npst
+
+from fsframe.contracts.selection import PairWeights, Selection
+from fsframe.errors import StoreError
+from fsframe.storage.units.packing import pack, unpack
+from fsframe.storage.units.selections import pack_selections, reduced, unpack_selections
+
+NUMBERS = ["bool", "int8", "uint16", "int64", "uint64", "float32", "float64"]
+arrays = st.sampled_from(NUMBERS).flatmap(
+    lambda kind: npst.arrays(kind, npst.array_shapes(min_dims=0, max_dims=3, min_side=0))
+)
+
+
+@given(st.dictionaries(st.text(max_size=20), arrays, max_size=4))
+def test_numbers_come_back_bit_by_bit(given_arrays):
+    found, _ = unpack(pack(given_arrays))
+    assert list(found) == list(given_arrays)
+    for name, array in given_arrays.items():
+        assert found[name].dtype == array.dtype
+        assert found[name].shape == array.shape
+        assert found[name].tobytes() == array.tobytes()
+
+
+@given(st.lists(st.text(st.characters(codec="utf-8", exclude_characters="\0")), min_size=1))
+def test_texts_come_back(texts):
+    found, meta = unpack(pack({"names": np.array(texts)}, {"also": texts}))
+    assert found["names"].tolist() == texts
+    assert meta == {"also": texts}
+
+
+def test_nan_payloads_and_signed_zeros_survive():
+    bits = np.array([0x7FF8000000000001, 0xFFF8000000000000, 0x8000000000000000], dtype=np.uint64)
+    found, _ = unpack(pack({"x": bits.view(np.float64)}))
+    assert found["x"].view(np.uint64).tolist() == bits.tolist()
+
+
+@pytest.mark.parametrize(
+    "array",
+    [np.full(10_000, np.nan), np.arange(5, 10_005), np.zeros((100, 100)), np.full(50, "same")],
+)
+def test_arrays_that_say_little_take_little_room(array):
+    content = pack({"x": array})
+    assert len(content) < 200
+    np.testing.assert_array_equal(unpack(content)[0]["x"], array)
+
+
+def test_an_array_that_only_begins_and_ends_like_a_count_is_kept_whole():
+    array = np.arange(100)
+    array[40], array[41] = array[41], array[40]
+    assert unpack(pack({"x": array}))[0]["x"].tolist() == array.tolist()
+    extremes = np.array([np.iinfo(np.int64).max, 0, np.iinfo(np.int64).min] * 10)
+    assert unpack(pack({"x": extremes}))[0]["x"].tolist() == extremes.tolist()
+
+
+@pytest.mark.parametrize("array", [np.array([{}]), np.array([1 + 2j]), np.array(["2020"], "M8[D]")])
+def test_arrays_without_a_place_in_a_run_file_are_refused(array):
+    with pytest.raises(StoreError, match="cannot keep x"):
+        pack({"x": array})
+
+
+SOUND = pack({"x": np.linspace(0, 1, 20), "names": np.array(["a", "bc"])}, {"why": 1})
+
+
+@settings(max_examples=300)
+@given(st.integers(0, len(SOUND) - 1), st.integers(1, 255))
+def test_a_changed_byte_gives_an_error_of_ours_or_other_values_never_a_crash(place, change):
+    content = bytearray(SOUND)
+    content[place] ^= change
+    try:
+        found, _ = unpack(bytes(content), most=10_000)
+    except StoreError:
+        return
+    assert sum(array.nbytes for array in found.values()) <= 10_000
+
+
+@pytest.mark.parametrize("length", range(0, len(SOUND), 7))
+def test_a_packet_cut_short_is_refused(length):
+    with pytest.raises(StoreError):
+        unpack(SOUND[:length])
+
+
+def test_a_packet_with_something_behind_it_is_refused():
+    with pytest.raises(StoreError, match="too long"):
+        unpack(SOUND + b"\0")
+
+
+def forged(entries: object, payload: bytes = b"", meta: object = None) -> bytes:
+    header = json.dumps({"arrays": entries, "meta": meta}).encode()
+    return b"fsframe-arrays 1\n\0" + len(header).to_bytes(8, "little") + header + payload
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (forged([["x", "float64", [1 << 40], "same"]], bytes(8)), "more than"),
+        (forged([["x", "float64", [1 << 61, 1 << 61], "same"]], bytes(8)), "more than"),
+        (forged([["x", "float64", [-1], "raw"]]), "not a whole number"),
+        (forged([["x", "float64", [True], "raw"]], bytes(8)), "not a whole number"),
+        (forged([["x", "O", [1], "raw"]], bytes(8)), "type that may not be"),
+        (forged([["x", "float64,int8", [1], "raw"]], bytes(9)), "type that may not be"),
+        (forged([["x", "U99999999", [1], "raw"]], bytes(8)), "cut short"),
+        (forged([["x", "U999999999", [1], "raw"]], bytes(8)), "type that may not be"),
+        (forged([["x", "float64", [1] * 40, "raw"]], bytes(8)), "dimensions"),
+        (forged([["x", "float64", [2], "count"]], bytes(8)), "form"),
+        (forged([["x", "int64", [2], "count"]], b"\xff" * 7 + b"\x7f"), "64 bits"),
+        (forged([["x", "int64", [0], "same"]], bytes(8)), "without elements"),
+        (forged([["x", "bool", [1], "raw"]], b"\2"), "truth values"),
+        (forged([["x", "U1", [1], "raw"]], b"\xff\xff\xff\x7f"), "Unicode"),
+        (forged([["x", "U1", [1], "raw"]], b"\0\xd8\0\0"), "Unicode"),
+        (forged([["x", "int8", [1], "raw"]] * 2, b"\0\0"), "one name"),
+        (forged({"x": 1}), "no list"),
+        (forged([[1, "int8", [1], "raw"]], b"\0"), "not text"),
+        (forged([["x", "int8"]]), "another way"),
+        (b"fsframe-arrays 1\n\0" + (1 << 63).to_bytes(8, "little"), "cut short"),
+        (b"fsframe-arrays 1\n\0" + (2).to_bytes(8, "little") + b"[]", "lacks"),
+        (b"\x80\x04\x95", "not a packet"),
+    ],
+)
+def test_hostile_packets_are_refused_with_the_reason(content, reason):
+    with pytest.raises(StoreError, match=reason):
+        unpack(content)
+
+
+FULL = Selection(
+    selected=[2, 0],
+    scores=[0.5, np.nan, 0.75],
+    weights=[0.1, 0.0, 0.9],
+    pair_weights=PairWeights([0, 2], [[1.0, 0.5], [0.5, 2.0]]),
+    instance_weights=[1.0, 0.0, 2.0, 0.5],
+    model={"threshold": np.array(0.25), "names": np.array(["α", "b"])},
+    tables={"cost": np.array([3.0, 2.0])},
+    warnings=("weak: σ",),
+    features_in=[0, 1, 2],
+    carried=frozenset({"weights"}),
+)
+LISTED = Selection(
+    selected=[1],
+    scores=[0.0, 1.0, 2.0],
+    pair_weights=PairWeights.from_triplets([0, 1, 2], [0, 1], [1, 2], [0.5, 0.25], [1, 2, 3]),
+)
+
+
+def test_selections_come_back_whole():
+    content = pack_selections([FULL, LISTED], 1.5)
+    (full, listed), meta = unpack_selections(content, (3, 4))
+    assert meta == 1.5
+    assert pack_selections([full, listed], 1.5) == content
+    assert full.model["threshold"].shape == ()
+    assert full.warnings == FULL.warnings
+    assert full.carried == FULL.carried
+    assert full.features_in.tolist() == [0, 1, 2]
+    assert listed.pair_weights.top() == LISTED.pair_weights.top()
+    assert not full.scores.flags.writeable
+
+
+def test_many_selections_come_back_whole_and_share_what_is_equal():
+    found = [
+        attrs.evolve(
+            FULL, selected=[k % 3], tables={"cost": np.arange(k)}, warnings=("w",) * (k % 2)
+        )
+        for k in range(30)
+    ]
+    content = pack_selections(found)
+    copies, _ = unpack_selections(content, (3, 4))
+    assert pack_selections(copies) == content
+    for copy, one in zip(copies, found, strict=True):
+        # One by one they are packed each under its own number.
+        assert pack_selections([copy]) == pack_selections([one])
+    mixed = [FULL, LISTED, FULL]
+    assert [pack_selections([s]) for s in unpack_selections(pack_selections(mixed))[0]] == [
+        pack_selections([s]) for s in mixed
+    ]
+    # Kept columns differ; everything that does not is there once.
+    many = pack_selections(found, None)
+    assert len(many) < 10 * len(pack_selections(found[:1]))
+
+
+def test_signed_zeros_and_nan_payloads_are_not_taken_for_equal():
+    odd = np.array([0x7FF8000000000001], dtype=np.uint64).view(np.float64)
+    scores = [np.array([0.0]), np.array([-0.0]), np.array([np.nan]), odd]
+    found = [Selection(selected=[0], scores=s) for s in scores]
+    copies, _ = unpack_selections(pack_selections(found))
+    assert [s.scores.tobytes() for s in copies] == [s.tobytes() for s in scores]
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"sizes/selected": np.array([1, 2])}, "sizes"),
+        ({"sizes/selected": np.array([-1, 4])}, "sizes"),
+        ({"sizes/selected": np.array([3])}, "sizes"),
+        ({"sizes/selected": np.array([1.5, 1.5])}, "sizes"),
+        ({"joined/selected": np.zeros((3, 1), dtype=np.int64)}, "sizes"),
+        ({"sizes/other": np.array([1, 2])}, "sizes of nothing"),
+        ({"0/selected": np.array([1])}, "two arrays"),
+        ({"0/scores": np.zeros(3)}, "two arrays"),
+        ({"every/surprise": np.zeros(3)}, "no selection has"),
+        ({"²/scores": np.zeros(3)}, "no selection"),
+        ({"9" * 30 + "/scores": np.zeros(3)}, "no selection"),
+    ],
+)
+def test_joined_arrays_that_do_not_fit_are_refused(change, reason):
+    two = [Selection(selected=kept, scores=[0.0, 1.0, 2.0]) for kept in ([1], [0, 2, 1])]
+    arrays, meta = unpack(pack_selections(two))
+    assert set(arrays) == {"joined/selected", "sizes/selected", "every/scores"}
+    with pytest.raises(StoreError, match=reason):
+        unpack_selections(pack(arrays | change, meta), (3, 4))
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.lists(st.integers(0, 3), max_size=3, unique=True),
+            st.sampled_from([(), (), ("few rows",)]),
+        ),
+        max_size=6,
+    )
+)
+def test_many_that_differ_in_what_is_kept_come_back_one_by_one(given_):
+    scores = np.array([0.5, np.nan, -0.0, 1.0])
+    found = [
+        Selection(selected=np.array(kept, dtype=np.intp), scores=scores, warnings=told)
+        for kept, told in given_
+    ]
+    copies, meta = unpack_selections(pack_selections(found, {"seconds": 1.5}), (4, 9))
+    assert meta == {"seconds": 1.5}
+    assert [copy.selected.tolist() for copy in copies] == [kept for kept, _ in given_]
+    assert [copy.warnings for copy in copies] == [told for _, told in given_]
+    assert all(copy.scores.tobytes() == scores.tobytes() for copy in copies)
+    assert not any(copy.selected.flags.writeable for copy in copies)
+
+
+@pytest.mark.parametrize("kept", [([0], [2, 1], []), ([1], [1], [1])])
+def test_a_quick_look_at_results_gives_the_bytes_of_a_closer_one(kept):
+    shared = Selection(selected=kept[0], scores=[0.5, np.nan, 1.0], features_in=[0, 1, 2])
+    quick = [shared.with_selected(each) for each in kept]
+    # Equal, but not the very same arrays.
+    closer = [attrs.evolve(one, scores=one.scores.copy()) for one in quick]
+    content = pack_selections(quick, 0.25)
+    assert content == pack_selections(closer, 0.25)
+    copies, meta = unpack_selections(content, (3, 4))
+    assert meta == 0.25
+    assert [copy.selected.tolist() for copy in copies] == [list(each) for each in kept]
+    assert pack_selections(copies, 0.25) == content
+
+
+def test_two_lists_of_kept_columns_are_refused():
+    found = [Selection(selected=[k], scores=np.zeros(3)) for k in range(2)]
+    arrays, meta = unpack(pack_selections(found))
+    with pytest.raises(StoreError, match="two lists"):
+        unpack_selections(pack(arrays | {"every/selected": np.array([0])}, meta), (3, 4))
+
+
+@pytest.mark.parametrize("times", [0, -3, 2.0, True, "2", None, 1 << 30, 3])
+def test_a_number_of_selections_that_does_not_fit_is_refused(times):
+    found = [Selection(selected=[k], scores=np.zeros(3)) for k in range(2)]
+    arrays, meta = unpack(pack_selections(found))
+    assert meta["times"] == 2
+    with pytest.raises(StoreError, match=r"how many selections|sizes do not fit"):
+        unpack_selections(pack(arrays, {**meta, "times": times}), (3, 4))
+
+
+def test_many_kept_columns_that_are_no_columns_are_refused():
+    found = [Selection(selected=[k], scores=np.zeros(3)) for k in range(2)]
+    arrays, meta = unpack(pack_selections(found))
+    half = {**arrays, "joined/selected": np.array([0.5, 1.0])}
+    with pytest.raises(StoreError, match="whole numbers"):
+        unpack_selections(pack(half, meta))
+    outside = {**arrays, "joined/selected": np.array([0, 3])}
+    with pytest.raises(StoreError, match="outside"):
+        unpack_selections(pack(outside, meta), (3, 4))
+
+
+def test_reduced_keeps_what_is_asked_for_and_says_no_more_is_carried():
+    bare = reduced(FULL, ())
+    assert bare.selected.tolist() == [2, 0]
+    assert bare.warnings == FULL.warnings
+    assert np.isnan(bare.scores).all()
+    assert (bare.weights, bare.pair_weights, bare.instance_weights) == (None, None, None)
+    assert not bare.model
+    assert not bare.tables
+    assert bare.carried == frozenset()
+    assert reduced(FULL, {"weights"}).carried == {"weights"}
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"0/selected": np.array([0, 7])}, "outside"),
+        ({"0/selected": np.array([0, 0])}, "different columns"),
+        ({"0/scores": np.zeros(99)}, "shape"),
+        ({"0/weights": np.array([-1.0, 0, 0])}, "negative"),
+        ({"0/surprise": np.zeros(3)}, "no selection has"),
+        ({"7/scores": np.zeros(3)}, "no selection"),
+        ({"0/pair_weights/matrix": np.array([[0.0, 1.0], [2.0, 0.0]])}, "symmetric"),
+        ({"0/pair_weights/columns": np.array([0, 9])}, "outside"),
+        ({"0/pair_weights/other": np.zeros(1)}, "another form"),
+    ],
+)
+def test_packets_that_hold_unsound_selections_are_refused(change, reason):
+    arrays, meta = unpack(pack_selections([FULL]))
+    with pytest.raises(StoreError, match=reason):
+        unpack_selections(pack(arrays | change, meta), (3, 4))
+
+
+def test_listed_pairs_that_point_outside_their_columns_are_refused():
+    arrays, meta = unpack(pack_selections([LISTED]))
+    arrays["0/pair_weights/j"] = np.array([1, 400])
+    with pytest.raises(StoreError, match="points outside"):
+        unpack_selections(pack(arrays, meta))

@@ -1,0 +1,276 @@
+"""Unit files, manifests and locks: what is damaged, strange or held is told, never used."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import attrs
+import pytest
+
+from fsframe.chains.chain import Chain
+from fsframe.errors import StoreError
+from fsframe.storage.units import Manifest, Unit
+from fsframe.storage.units.lock import FolderLock, Holder
+from fsframe.storage.units.manifest import software
+from fsframe.storage.units.unit_files import read_index, read_unit, unit_file
+
+UNITS = [
+    (Unit("1.2~0~ab", 0, 4), b"first"),
+    (Unit("1.2~0~ab", 4, 5), b""),
+    (Unit("1~9~cd", 0, 1), b"x"),
+]
+CONTENT = unit_file(UNITS)
+
+
+def test_a_unit_file_gives_back_its_units(tmp_path):
+    path = tmp_path / "units-000001"
+    path.write_bytes(CONTENT)
+    places = read_index(path)
+    assert [(unit, read_unit(place)) for unit, place in places.items()] == UNITS
+
+
+@pytest.mark.parametrize("place", range(len(CONTENT)))
+def test_any_changed_byte_of_a_unit_file_is_seen(tmp_path, place):
+    content = bytearray(CONTENT)
+    content[place] ^= 1
+    path = tmp_path / "units-000001"
+    path.write_bytes(content)
+    with pytest.raises(StoreError):
+        read_index(path)
+
+
+@pytest.mark.parametrize("length", range(0, len(CONTENT), 5))
+def test_a_unit_file_cut_short_is_seen(tmp_path, length):
+    path = tmp_path / "units-000001"
+    path.write_bytes(CONTENT[:length])
+    with pytest.raises(StoreError):
+        read_index(path)
+
+
+def test_a_change_after_the_index_was_read_is_seen(tmp_path):
+    path = tmp_path / "units-000001"
+    path.write_bytes(CONTENT)
+    place = read_index(path)[UNITS[0][0]]
+    path.write_bytes(CONTENT.replace(b"first", b"later"))
+    with pytest.raises(StoreError, match="has changed"):
+        read_unit(place)
+
+
+@pytest.mark.parametrize(
+    "units",
+    [
+        [(Unit("../../etc", 0, 1), b"x")],
+        [(Unit("a/b", 0, 1), b"x")],
+        [(Unit("a", 3, 3), b"x")],
+        [(Unit("a", 0, 1), b"x"), (Unit("a", 0, 1), b"y")],
+    ],
+)
+def test_units_of_strange_names_are_refused(tmp_path, units):
+    path = tmp_path / "units-000001"
+    path.write_bytes(unit_file(units))
+    with pytest.raises(StoreError):
+        read_index(path)
+
+
+def test_a_pipe_or_a_link_in_place_of_a_unit_file_is_refused_without_waiting(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(StoreError, match="not a file"):
+        read_index(tmp_path / "pipe")
+    (tmp_path / "file").write_bytes(CONTENT)
+    (tmp_path / "link").symlink_to(tmp_path / "file")
+    with pytest.raises(StoreError, match="cannot be read"):
+        read_index(tmp_path / "link")
+
+
+MANIFEST = Manifest(
+    chain="mim npfs", seed=3, sha256="ab" * 32, software={"numpy": "2.1"}, request={"path": "/σ"}
+)
+
+
+def test_a_manifest_comes_back(tmp_path):
+    MANIFEST.write(tmp_path / "manifest")
+    assert Manifest.read(tmp_path / "manifest") == MANIFEST
+    assert MANIFEST.differences(Manifest.read(tmp_path / "manifest")) == []
+
+
+def test_any_changed_byte_of_a_manifest_is_seen(tmp_path):
+    path = tmp_path / "manifest"
+    MANIFEST.write(path)
+    sound = path.read_bytes()
+    for place in range(len(sound)):
+        content = bytearray(sound)
+        content[place] ^= 1
+        path.write_bytes(content)
+        with pytest.raises(StoreError, match="damaged"):
+            Manifest.read(path)
+
+
+@pytest.mark.parametrize("body", ["[]", "{}", "3", '{"chain": 1}', "{" * 5000, "\xff"])
+def test_a_manifest_of_another_shape_is_refused(tmp_path, body):
+    import hashlib
+
+    digest = hashlib.sha256(body.encode()).hexdigest()
+    (tmp_path / "manifest").write_text(f"fsframe-unfinished 1\nsha256 {digest}\n{body}")
+    with pytest.raises(StoreError, match="not the manifest"):
+        Manifest.read(tmp_path / "manifest")
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"chain": "mim npfs:n=7"}, "chain is `mim npfs`, not `mim npfs:n=7`"),
+        ({"seed": 4}, "seed is 3, not 4"),
+        ({"sha256": "cd" * 32}, "data have SHA-256"),
+        ({"software": {"numpy": "2.2"}}, "begun with numpy 2.1, not 2.2"),
+        ({"software": {}}, "begun with numpy 2.1, not absent"),
+    ],
+)
+def test_differences_name_what_differs_and_nothing_else(change, reason):
+    [found] = MANIFEST.differences(attrs.evolve(MANIFEST, **change))
+    assert reason in found
+
+
+def test_the_software_of_a_chain_names_the_plugins_of_every_stage_also_within_a_base():
+    found = software(Chain.parse("mim:top=5 npfs:base=(relieff immigrate)"))
+    assert {"plugin infotheory", "plugin npfs", "plugin relief", "plugin margin"} <= set(found)
+    assert {"python", "numpy", "scipy", "numba", "fsframe"} <= set(found)
+    assert "plugin margin" not in software(Chain.parse("mim:top=5"))
+
+
+def test_a_second_lock_on_a_folder_is_refused_and_says_who_holds_it(tmp_path):
+    lock = FolderLock.take(tmp_path)
+    with pytest.raises(StoreError, match=f"in use by process {os.getpid()}"):
+        FolderLock.take(tmp_path)
+    lock.release()
+    FolderLock.take(tmp_path).release()
+    assert list(tmp_path.iterdir()) == []
+
+
+HOLD = """
+import sys, time
+from pathlib import Path
+from fsframe.storage.units.lock import FolderLock
+lock = FolderLock.take(Path(sys.argv[1]))
+print("held", flush=True)
+time.sleep(60)
+"""
+
+
+def test_the_lock_of_another_process_holds_until_it_is_killed(tmp_path):
+    other = subprocess.Popen(
+        [sys.executable, "-c", HOLD, str(tmp_path)], stdout=subprocess.PIPE, text=True
+    )
+    try:
+        assert other.stdout.readline() == "held\n"
+        with pytest.raises(StoreError, match=f"process {other.pid}, since .*kill {other.pid}"):
+            FolderLock.take(tmp_path)
+    finally:
+        other.send_signal(signal.SIGKILL)
+        other.wait()
+        other.stdout.close()
+    assert (tmp_path / "lock").exists()
+    FolderLock.take(tmp_path).release()
+
+
+def leave_lock(folder, **changes):
+    holder = attrs.evolve(Holder.this_process(), **changes)
+    (folder / "lock").write_text(json.dumps(attrs.asdict(holder)))
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"pid": 2**22 + 1},
+        {"pid": 1, "started": "1"},
+        {"boot": "another-start-of-this-machine"},
+        {"started": "12345"},
+    ],
+)
+def test_a_lock_left_by_a_dead_process_is_taken_even_if_its_number_is_in_use_again(
+    tmp_path, changes
+):
+    leave_lock(tmp_path, **changes)
+    FolderLock.take(tmp_path).release()
+
+
+def test_a_lock_from_another_machine_is_respected_and_says_how_to_remove_it(tmp_path):
+    leave_lock(tmp_path, host="elsewhere", boot="another", pid=77)
+    with pytest.raises(StoreError, match=r"process 77 on elsewhere.*remove .*lock"):
+        FolderLock.take(tmp_path)
+
+
+def test_a_live_process_is_respected_where_the_file_system_has_no_locks(tmp_path, monkeypatch):
+    monkeypatch.setattr("fsframe.storage.units.lock._system_lock", lambda descriptor: None)
+    lock = FolderLock.take(tmp_path)
+    with pytest.raises(StoreError, match="in use by process"):
+        FolderLock.take(tmp_path)
+    lock.release()
+    leave_lock(tmp_path, pid=2**22 + 1)
+    FolderLock.take(tmp_path).release()
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", '{"pid": "x"}', "\0" * 100])
+def test_a_lock_file_without_sense_that_nobody_holds_is_taken(tmp_path, content):
+    (tmp_path / "lock").write_text(content)
+    FolderLock.take(tmp_path).release()
+
+
+def test_a_dead_lock_does_not_survive_a_new_name_of_the_machine(tmp_path):
+    """As a requeued job finds it: the same start of the same machine, under another name."""
+    leave_lock(tmp_path, host="before", pid=2**22 + 1)
+    FolderLock.take(tmp_path).release()
+    leave_lock(tmp_path, host="before", started="1")
+    FolderLock.take(tmp_path).release()
+
+
+def test_a_lock_of_another_container_is_dead_only_if_the_kernel_has_let_it_go(
+    tmp_path, monkeypatch
+):
+    leave_lock(tmp_path, host="container", space="pid:[1]", pid=7)
+    FolderLock.take(tmp_path).release()
+    leave_lock(tmp_path, host="container", space="pid:[1]", pid=7)
+    # Where the file system has no locks, nobody can tell: the number means another process there.
+    monkeypatch.setattr("fsframe.storage.units.lock._system_lock", lambda descriptor: None)
+    with pytest.raises(StoreError, match=r"process 7 on container.*remove .*lock"):
+        FolderLock.take(tmp_path)
+
+
+def test_a_lock_of_this_machine_is_respected_whatever_the_machine_is_called(tmp_path, monkeypatch):
+    with subprocess.Popen(["sleep", "60"]) as other:
+        started = Path(f"/proc/{other.pid}/stat").read_text().rpartition(")")[2].split()[19]
+        leave_lock(tmp_path, host="before", pid=other.pid, started=started)
+        monkeypatch.setattr("fsframe.storage.units.lock._system_lock", lambda descriptor: None)
+        with pytest.raises(StoreError, match=f"process {other.pid} on before"):
+            FolderLock.take(tmp_path)
+        other.kill()
+        os.waitid(os.P_PID, other.pid, os.WEXITED | os.WNOWAIT)
+        # Dead, though nobody has collected it yet.
+        FolderLock.take(tmp_path).release()
+
+
+def test_of_many_processes_at_once_exactly_one_gets_the_lock(tmp_path):
+    leave_lock(tmp_path, pid=2**22 + 1)
+    code = HOLD.replace("time.sleep(60)", "sys.stdin.read()")
+    pipe = subprocess.PIPE
+    started = [
+        subprocess.Popen(
+            [sys.executable, "-c", code, str(tmp_path)],
+            stdin=pipe,
+            stdout=pipe,
+            stderr=pipe,
+            text=True,
+        )
+        for _ in range(4)
+    ]
+    # The one that has it keeps it until it is told to go on; the others end by themselves.
+    while sum(process.poll() is None for process in started) > 1:
+        time.sleep(0.02)
+    outputs = [process.communicate(timeout=600) for process in started]
+    assert [out for out, _ in outputs].count("held\n") == 1
+    assert all("is in use by" in err for out, err in outputs if not out)

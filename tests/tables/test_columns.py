@@ -1,0 +1,91 @@
+"""Tables that stay on disk are the same tables."""
+
+from __future__ import annotations
+
+import os
+import pickle
+
+import h5py
+import numpy as np
+import pytest
+
+from fsframe.errors import DataError
+from fsframe.tables import arrays, read
+
+
+@pytest.fixture
+def table(tmp_path):
+    """An HDF5 file of 30 samples × 50 features, four columns to a chunk."""
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(30, 50)).astype(np.float32)
+    X[:, 7] = 1.5
+    X[3, 9] = np.nan
+    path = tmp_path / "wide.h5"
+    with h5py.File(path, "w") as file:
+        file.create_dataset("X", data=X, chunks=(30, 4), compression="gzip")
+        file["y"] = np.tile([0, 1, 2], 10)
+        file["feature_names"] = [f"g{k}" for k in range(50)]
+    return path, X
+
+
+def test_a_table_on_disk_is_equal_to_the_one_in_memory(table):
+    path, X = table
+    disk, memory = read(path, in_memory=False), read(path)
+    assert (disk.in_memory, memory.in_memory) == (False, True)
+    assert disk.sha256 == memory.sha256
+    assert disk.warnings == memory.warnings != ()
+    assert np.array_equal(disk.X, memory.X, equal_nan=True)
+    assert np.array_equal(disk.columns(3, 9), X[:, 3:9])
+    assert disk.columns(5, 5).shape == (30, 0)
+    kept = np.array([40, 2, 9])
+    assert np.array_equal(disk.take_columns(kept).X, memory.take_columns(kept).X, equal_nan=True)
+
+
+def test_columns_may_be_dropped_and_be_the_label(table):
+    path, _ = table
+    options = {"label": "g20", "drop": ["g0", "g19", -1], "task": "regression"}
+    disk, memory = read(path, in_memory=False, **options), read(path, **options)
+    assert disk.feature_names == memory.feature_names
+    assert disk.sha256 == memory.sha256
+    for start, stop in ((0, 3), (15, 22), (46, 46)):
+        assert np.array_equal(
+            disk.columns(start, stop), memory.columns(start, stop), equal_nan=True
+        )
+
+
+def test_large_tables_stay_on_disk_by_themselves(table, monkeypatch):
+    path, X = table
+    assert read(path).in_memory
+    monkeypatch.setattr(arrays, "LARGE", 8 * X.size - 1)
+    assert not read(path).in_memory
+    assert read(path, in_memory=True).in_memory
+
+
+def test_infinite_values_are_found_in_any_block(table, monkeypatch):
+    path, _ = table
+    with h5py.File(path, "r+") as file:
+        file["X"][11, 33] = np.inf
+    monkeypatch.setattr(arrays, "_BLOCK", 30 * 7)
+    with pytest.raises(DataError, match=r"row 12, column 34 \(g33\): infinite"):
+        read(path, in_memory=False)
+
+
+def test_a_table_on_disk_can_be_sent_to_another_process(table, monkeypatch, tmp_path):
+    path, X = table
+    monkeypatch.chdir(path.parent)
+    data = read("wide.h5", in_memory=False)
+    sent = pickle.dumps(data.matrix)
+    assert len(sent) < 4000
+    monkeypatch.chdir(tmp_path.parent)
+    assert np.array_equal(pickle.loads(sent).read(0, 5), X[:, :5])
+
+
+def test_a_file_that_changes_while_in_use_is_told(table):
+    path, _ = table
+    data = read(path, in_memory=False)
+    os.utime(path, ns=(1, 1))
+    with pytest.raises(DataError, match="was changed while it was in use"):
+        data.columns(0, 1)
+    path.unlink()
+    with pytest.raises(DataError, match="cannot read"):
+        data.columns(0, 1)

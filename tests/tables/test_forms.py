@@ -1,0 +1,157 @@
+"""One table in many forms: any name, packed, other delimiters, decimals, encodings and codes."""
+
+from __future__ import annotations
+
+import io
+import sys
+
+import numpy as np
+import pytest
+
+from fsframe.errors import DataError, RequestError
+from fsframe.tables import read, read_table, text_file, write_reduced
+
+PLAIN = "a,b,class\n1,2.5,ill\n3,-4e2,well\n5,6.125,ill\n7,8,well\n"
+
+
+@pytest.fixture
+def plain(put):
+    return read(put(PLAIN, "plain.csv"))
+
+
+@pytest.mark.parametrize("sign", ["|", " ", "   "])
+def test_bars_and_blanks_are_found_as_delimiters(put, plain, sign):
+    data = read(put(PLAIN.replace(",", sign), "data"))
+    assert data.sha256 == plain.sha256
+
+
+def test_blanks_at_the_ends_of_lines_do_not_count_where_blanks_delimit(put, plain):
+    text = "\n".join(f"  {line}  " for line in PLAIN.replace(",", " ").splitlines())
+    assert read(put(text, "data")).sha256 == plain.sha256
+    text = 'a b class\n1 "2.5" "very ill"\n3 4 well\n5 6 "very ill"\n7 8 well\n'
+    assert read(put(text, "data")).classes == ("very ill", "well")
+
+
+def test_decimal_commas_are_read_where_they_are_said_and_refused_with_the_way_out(put, plain):
+    path = put(PLAIN.replace(",", ";").replace(".", ","), "german.csv")
+    assert read(path, decimal=",").sha256 == plain.sha256
+    with pytest.raises(DataError, match=r"'2,5' is not a number; .*decimal=',', --decimal ,"):
+        read(path)
+    with pytest.raises(DataError, match=r"'2\.5' is not a number"):
+        read(put(PLAIN.replace(",", ";")), decimal=",")
+    with pytest.raises(RequestError, match="cannot stand between fields and within numbers"):
+        read(path, decimal=",", delimiter=",")
+    with pytest.raises(RequestError, match="a point or a comma"):
+        read(path, decimal="'")
+
+
+def test_a_target_with_decimal_commas_is_a_number(put):
+    data = read(put("a;t\n1;0,5\n2;1,25\n3;2\n", "t.csv"), decimal=",")
+    assert (data.task, data.y.tolist()) == ("regression", [0.5, 1.25, 2.0])
+
+
+@pytest.mark.parametrize("name", ["latin-1", "windows-1252", "utf-16", "utf-8-sig", "cp437"])
+def test_an_encoding_can_be_said(put, name):
+    text = "größe,b,class\n1,2,é\n3,4,ß\n5,6,é\n7,8,ß\n"
+    data = read(put(text.encode(name)), encoding=name)
+    assert (data.feature_names, data.classes) == (("größe", "b"), ("ß", "é"))
+    with pytest.raises(RequestError, match="not known"):
+        read(put(text), encoding="klingon")
+    with pytest.raises(DataError, match=r"is not in ascii|is not UTF-8"):
+        read(put(text.encode("latin-1")), encoding="ascii")
+
+
+def test_standard_input_is_read_once_and_asked_for_by_a_dash(put, plain, monkeypatch):
+    monkeypatch.setattr(text_file, "_received", [])
+
+    class Input:
+        buffer = io.BytesIO(PLAIN.encode())
+
+    monkeypatch.setattr(sys, "stdin", Input)
+    data = read("-")
+    assert (data.sha256, data.name) == (plain.sha256, "stdin")
+
+
+def test_codes_of_missing_values_are_taken_as_missing_however_they_are_spelled(put):
+    text = "a,b,class\n-999,x,u\n2,y,v\n-999.0,none,u\n4,x,v\n-9.99e2,y,u\n"
+    data = read(put(text), na=[-999, "none"], categorical="b")
+    np.testing.assert_array_equal(data.X[:, 0], [np.nan, 2, np.nan, 4, np.nan])
+    np.testing.assert_array_equal(data.X[:, 1], [0, 1, np.nan, 0, 1])
+    assert any("3 cells that hold -999, none were taken as missing" in w for w in data.warnings)
+    with pytest.raises(DataError, match=r"line 4, column 3 .*label is missing"):
+        read(put("a,b,class\n1,2,5\n3,4,6\n5,6,-999\n7,8,5\n"), na="-999")
+
+
+def test_codes_count_in_arrays_too_in_memory_and_on_disk(tmp_path):
+    import h5py
+
+    X = np.array([[1, -999], [2, 3], [-999, 4], [5, 5]], dtype=np.int16)
+    np.savez(tmp_path / "t.npz", X=X, y=[0, 1, 0, 1])
+    with h5py.File(tmp_path / "t.h5", "w") as file:
+        file["X"], file["y"] = X, [0, 1, 0, 1]
+    found = [read(tmp_path / "t.npz", na=-999)]
+    found += [read(tmp_path / "t.h5", na=-999, in_memory=where) for where in (True, False)]
+    assert len({data.sha256 for data in found}) == 1
+    np.testing.assert_array_equal(np.isnan(found[2].X), X == -999)
+
+
+@pytest.mark.parametrize(
+    ("values", "told"),
+    [
+        ([31, -999, 45, -999, 52, 60], "a (-999, 2 times)"),
+        ([31, 999, 45, 999, 52, 60], "a (999, 2 times)"),
+        ([0, 3, -9, 7, -9, 80], "a (-9, 2 times)"),
+        ([-999, -998, -999, -997, -996, -995], ""),
+        ([31, -999, 45, 33, 52, 60], ""),
+        ([99, 98, 99, 97, 96, 95], ""),
+        ([0, 99, 0, 99, 0, 99], ""),
+    ],
+)
+def test_a_repeated_extreme_value_is_told_if_it_looks_like_a_code(put, values, told):
+    rows = "".join(f"{v},{k * k % 5},{'xy'[k % 2]}\n" for k, v in enumerate(values))
+    notes = " ".join(read(put("a,b,class\n" + rows)).warnings)
+    assert ("looks like a code" in notes) == bool(told)
+    assert told in notes
+
+
+def test_a_guessed_label_that_looks_like_a_measurement_is_doubted(put):
+    rows = [(k % 3, k * k % 11, k % 7 + k / 100) for k in range(60)]
+    path = put("kind,b,t\n" + "".join(f"{a},{b},{c}\n" for a, b, c in rows))
+    doubts = [w for w in read(path).warnings if "looks like a measurement" in w]
+    assert len(doubts) == 1
+    assert "'t'" in doubts[0]
+    assert "'kind' has 3 different values only" in doubts[0]
+    assert "--label" in doubts[0]
+    assert not any("looks like" in w for w in read(path, label="t").warnings)
+    assert not any("looks like" in w for w in read(path, label="kind").warnings)
+
+
+def test_all_columns_that_cannot_be_used_are_told_at_once_with_the_options(put):
+    text = "id,a,b,c,class\np,1,z,2,0\nq,2,1,inf,1\nr,3,4,5,0\ns,3,4,5,1\n"
+    with pytest.raises(DataError) as caught:
+        read(put(text))
+    for part in (
+        "line 2, column 1 (id): 'p' is not a number",
+        "column 3 (b): 1 cell, 'z'",
+        "--drop id,b",
+        "Infinite, or too large, are cells of column 4 (c)",
+    ):
+        assert part in str(caught.value)
+    with pytest.raises(DataError) as caught:
+        read(put(text), drop=["ib", "a", "zz"])
+    assert "'ib'" in str(caught.value)
+    assert "'zz'" in str(caught.value)
+
+
+def test_how_a_table_was_read_is_kept_and_reads_it_again(put):
+    path = put("a;b;k\n1,5;-9;u\n2,5;3;v\n3;4;u\n4;5;v\n", "t.csv")
+    data = read(path, "k", decimal=",", na=-9)
+    assert data.reading == {"label": "k", "decimal": ",", "na": ["-9"]}
+    assert read(path, **data.reading).sha256 == data.sha256
+    assert read(put(PLAIN)).reading == {}
+
+
+def test_a_table_delimited_by_blanks_is_reduced_as_it_was_spelled(put, tmp_path):
+    table = read_table(put('a  b "c d"\n 1 2.50 x\n3   4 "y z"\n', "t"), delimiter="space")
+    out = write_reduced(tmp_path / "o.txt", table, ["b", "c d"])
+    assert out.read_text() == 'b "c d"\n2.50 x\n4 "y z"\n'

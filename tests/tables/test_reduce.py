@@ -1,0 +1,131 @@
+"""Tables with fewer columns: cells as spelled, rows in order, nothing overwritten."""
+
+from __future__ import annotations
+
+import gzip
+
+import numpy as np
+import pytest
+
+from fsframe.errors import DataError, RequestError, StoreError
+from fsframe.tables import read, read_table, write_reduced
+
+TEXT = 'id,a,"b, c",d,class\np1, 1.50,0001,NA,x\np2,2,"3",+4e0,"y, z"\np3,,5, ?,x\n'
+
+
+def test_cells_are_written_exactly_as_they_were_spelled(put, tmp_path):
+    table = read_table(put(TEXT))
+    out = write_reduced(tmp_path / "out.csv", table, ["d", "b, c", "a"], label="class")
+    assert out.read_text() == 'a,"b, c",d,class\n 1.50,0001,NA,x\n2,"3",+4e0,"y, z"\n,5, ?,x\n'
+
+
+def test_the_label_may_be_absent_and_further_columns_kept(put, tmp_path):
+    table = read_table(put("a,id\n1,p\n2,q\n"))
+    out = write_reduced(tmp_path / "out.csv", table, ["a"], label="class", keep=["id"])
+    assert out.read_text() == "a,id\n1,p\n2,q\n"
+
+
+def test_all_missing_columns_are_named_with_suggestions(put, tmp_path):
+    table = read_table(put("glucose,age\n1,2\n"))
+    with pytest.raises(DataError) as caught:
+        write_reduced(tmp_path / "out.csv", table, ["glucoze", "age", "bmi"])
+    for part in ("lacks 2 of the 3", "'glucoze' (Did you mean `glucose`?)", "'bmi'"):
+        assert part in str(caught.value)
+    assert not (tmp_path / "out.csv").exists()
+
+
+def test_a_needed_column_that_is_there_twice_is_refused(put, tmp_path):
+    table = read_table(put("a,b,a\n1,2,3\n"))
+    with pytest.raises(DataError, match="several columns are named 'a'"):
+        write_reduced(tmp_path / "out.csv", table, ["a"])
+    assert write_reduced(tmp_path / "out.csv", table, ["b"]).read_text() == "b\n2\n"
+
+
+def test_an_existing_file_is_left_alone_unless_told(put, tmp_path):
+    table = read_table(put(TEXT))
+    target = tmp_path / "out.csv"
+    target.write_text("precious")
+    with pytest.raises(StoreError, match="left as it is"):
+        write_reduced(target, table, ["a"])
+    assert target.read_text() == "precious"
+    write_reduced(target, table, ["a"], overwrite=True)
+    assert target.read_text().startswith("a\n")
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["out.csv", "table.csv"]
+
+
+def test_another_ending_means_another_delimiter(put, tmp_path):
+    table = read_table(put(TEXT))
+    out = write_reduced(tmp_path / "out.tsv", table, ["b, c", "a"], label="class")
+    assert out.read_text() == "a\tb, c\tclass\n1.50\t0001\tx\n2\t3\ty, z\n\t5\tx\n"
+    packed = write_reduced(tmp_path / "out.tsv.gz", table, ["b, c", "a"], label="class")
+    assert gzip.decompress(packed.read_bytes()) == out.read_bytes()
+    with pytest.raises(RequestError, match=r"end its name in \.csv"):
+        write_reduced(tmp_path / "out.xlsx", table, ["a"])
+    with pytest.raises(RequestError, match="kept no feature"):
+        write_reduced(tmp_path / "none.csv", table, [], label="other")
+
+
+def test_a_table_without_names_is_reduced_by_position(put, tmp_path):
+    table = read_table(put("1,2,3\n4,5,6\n"))
+    assert table.names == ("f1", "f2", "f3")
+    out = write_reduced(tmp_path / "out.csv", table, ["f3", "f1"])
+    assert out.read_text() == "1,3\n4,6\n"
+
+
+@pytest.mark.parametrize("name", ["one.csv", "one.tsv", "one.txt"])
+def test_a_table_of_one_column_is_a_table(put, tmp_path, name):
+    table = read_table(put("glucose\n1.50\n2\n", name))
+    assert (
+        write_reduced(tmp_path / "out.csv", table, ["glucose"]).read_text() == "glucose\n1.50\n2\n"
+    )
+
+
+def test_a_blank_line_in_a_single_column_is_told_not_skipped(put):
+    with pytest.raises(DataError, match="line 3 is blank"):
+        read_table(put("a\n1\n\n2\n"))
+
+
+def test_infinite_numbers_are_told(put):
+    table = read_table(put("a,b\n1,2\n3,inf\n"))
+    with pytest.raises(DataError, match=r"row 2, column 2 \(b\): infinite"):
+        table.numbers(["b"])
+
+
+def test_numbers_come_in_the_order_asked_for(put):
+    table = read_table(put(TEXT))
+    np.testing.assert_array_equal(table.numbers(["d", "a"]), [[np.nan, 1.5], [4, 2], [np.nan] * 2])
+    with pytest.raises(DataError, match=r"line 2, column 1 \(id\)"):
+        table.numbers(["id"])
+
+
+def test_arrays_are_written_so_that_they_read_back_to_the_same_bits(tmp_path):
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(6, 4)).astype(np.float32)
+    X[1, 2] = np.nan
+    np.savez(tmp_path / "t.npz", X=X, y=np.array(["u, v", "w"] * 3))
+    table = read_table(tmp_path / "t.npz")
+    out = write_reduced(tmp_path / "out.csv", table, ["f3", "f2"], label="y")
+    data = read(out)
+    np.testing.assert_array_equal(data.X.astype(np.float32), X[:, 1:3])
+    assert (data.classes, data.feature_names) == (("u, v", "w"), ("f2", "f3"))
+
+
+def test_a_reduced_table_reads_as_the_columns_of_the_whole(put, tmp_path):
+    rows = "".join(f"{k},{k * k % 7},{k % 5},{'xy'[k % 2]}\n" for k in range(12))
+    path = put("a,b,c,class\n" + rows)
+    out = write_reduced(tmp_path / "out.csv", read_table(path), ["c", "b"], label="class")
+    assert np.array_equal(read(out).X, read(path).X[:, 1:])
+
+
+def test_formula_cells_are_made_text_when_asked_and_numbers_never_change(put, tmp_path):
+    rows = ['=a,"@b, c",x,y', "-1.5,=1+1,3,+", '+2e-3,"=HYPERLINK(""x"")",-4,-']
+    table = read_table(put("\n".join(rows) + "\n"))
+    names = ["=a", "@b, c", "x"]
+    plain = write_reduced(tmp_path / "plain.csv", table, names, label="y")
+    assert plain.read_text() == "\n".join(rows) + "\n"
+    safe = write_reduced(tmp_path / "safe.csv", table, names, label="y", defuse=True)
+    assert safe.read_text().splitlines() == [
+        "'=a,\"'@b, c\",x,y",
+        "-1.5,'=1+1,3,+",
+        '+2e-3,"\'=HYPERLINK(""x"")",-4,-',
+    ]
