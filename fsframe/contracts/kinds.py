@@ -1,0 +1,415 @@
+"""Kinds of parameters: which values one takes, in words and in code.
+
+Conversion refuses loss (``3.9`` is not an integer) and non-finite numbers. Nothing here imports
+numpy.
+"""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Iterable
+from typing import Any, Protocol, runtime_checkable
+
+import attrs
+
+from fsframe.contracts.grammar import format_stages, parse_list, parse_stages
+from fsframe.errors import RequestError
+from fsframe.suggest import did_you_mean
+
+__all__ = [
+    "Kind",
+    "choice",
+    "count_or_fraction",
+    "either",
+    "flag",
+    "integer",
+    "is_flag",
+    "listing",
+    "optional",
+    "real",
+    "stages",
+    "text",
+]
+
+
+@runtime_checkable
+class Kind(Protocol):
+    """Which values a parameter takes.
+
+    `convert` turns a Python value into the stored one, `parse` does the same from text (both raise
+    ValueError with the rule that was broken), `describe` says the rule in a few words, and
+    `choices` lists words worth offering in shell completion.
+    """
+
+    def convert(self, value: Any) -> Any: ...
+    def parse(self, text: str) -> Any: ...
+    def describe(self) -> str: ...
+    def choices(self) -> tuple[str, ...]: ...
+
+
+def real(
+    least: float | None = None,
+    most: float | None = None,
+    *,
+    above: float | None = None,
+    below: float | None = None,
+) -> Kind:
+    """A finite number, with bounds that belong to the range (least, most) or do not (above, below).
+
+    >>> real(above=0).describe()
+    'a number > 0'
+    """
+    return _Real(least, most, above, below)
+
+
+def integer(
+    least: int | None = None,
+    most: int | None = None,
+    *,
+    above: int | None = None,
+    below: int | None = None,
+) -> Kind:
+    """A whole number; ``3.0`` is taken, ``3.9`` is not.
+
+    >>> integer(1).convert(3.0)
+    3
+    """
+    return _Integer(least, most, above, below)
+
+
+def flag() -> Kind:
+    """True or false."""
+    return _Flag()
+
+
+def is_flag(kind: Kind) -> bool:
+    """Whether a kind takes just true or false."""
+    return isinstance(kind, _Flag)
+
+
+def choice(*words: str) -> Kind:
+    """One of some words."""
+    return _Choice(words)
+
+
+def text(what: str = "text") -> Kind:
+    """Any text; `what` says in a few words what it should be."""
+    return _Text(what)
+
+
+def either(*kinds: Kind) -> Kind:
+    """What the first of several kinds takes.
+
+    >>> either(real(above=0), choice("cv")).parse("cv")
+    'cv'
+    """
+    return _Either(kinds)
+
+
+def optional(kind: Kind) -> Kind:
+    """A kind, or None."""
+    return _Optional(kind)
+
+
+def listing(kind: Kind, least: int = 0) -> Kind:
+    """A tuple of one kind, written ``[a,b]``.
+
+    >>> listing(integer()).parse("[1,2]")
+    (1, 2)
+    """
+    return _Listing(kind, least)
+
+
+def count_or_fraction() -> Kind:
+    """A count from 1, or a fraction in (0, 1]: ``1`` is one, ``1.0`` is all.
+
+    >>> count_or_fraction().parse("25%")
+    0.25
+    """
+    return _CountOrFraction()
+
+
+def stages() -> Kind:
+    """The text of a chain, kept in its canonical form."""
+    return _Stages()
+
+
+@attrs.frozen
+class _Real:
+    least: float | None = None
+    most: float | None = None
+    above: float | None = None
+    below: float | None = None
+
+    def convert(self, value: Any) -> float:
+        if isinstance(value, bool) or not isinstance(value, numbers.Real):
+            raise ValueError(f"must be {self.describe()}")
+        try:
+            number = float(value)
+        except OverflowError:
+            raise ValueError(f"must be {self.describe()}") from None
+        if not math.isfinite(number) or not _within(number, self):
+            raise ValueError(f"must be {self.describe()}")
+        return number
+
+    def parse(self, text: str) -> float:
+        try:
+            return self.convert(float(text))
+        except ValueError:
+            raise ValueError(f"must be {self.describe()}") from None
+
+    def describe(self) -> str:
+        return "a number" + _range(self)
+
+    def choices(self) -> tuple[str, ...]:
+        return ()
+
+
+@attrs.frozen
+class _Integer:
+    least: int | None = None
+    most: int | None = None
+    above: int | None = None
+    below: int | None = None
+
+    def convert(self, value: Any) -> int:
+        if isinstance(value, bool) or not isinstance(value, numbers.Real):
+            raise ValueError(f"must be {self.describe()}")
+        number: Any = value
+        # Only what is not whole already is asked whether it is finite: 10**400 has no float.
+        whole = isinstance(value, numbers.Integral) or (
+            math.isfinite(number) and int(number) == number
+        )
+        if not whole or not _within(int(number), self):
+            raise ValueError(f"must be {self.describe()}")
+        return int(number)
+
+    def parse(self, text: str) -> int:
+        try:
+            # Through int first: 2**60 + 1 must not pass through a double.
+            return self.convert(int(text) if text.strip().lstrip("+-").isdigit() else float(text))
+        except ValueError:
+            raise ValueError(f"must be {self.describe()}") from None
+
+    def describe(self) -> str:
+        return "a whole number" + _range(self)
+
+    def choices(self) -> tuple[str, ...]:
+        return ()
+
+
+@attrs.frozen
+class _CountOrFraction:
+    def convert(self, value: Any) -> int | float:
+        if isinstance(value, bool) or not isinstance(value, numbers.Real):
+            raise ValueError(f"must be {self.describe()}")
+        number: Any = value
+        if isinstance(value, numbers.Integral):
+            if number >= 1:
+                return int(number)
+        elif 0 < number <= 1:
+            return float(number)
+        elif math.isfinite(number) and number > 1 and int(number) == number:
+            return int(number)
+        raise ValueError(f"must be {self.describe()}")
+
+    def parse(self, text: str) -> int | float:
+        body = text.strip()
+        try:
+            if body.endswith("%"):
+                return self.convert(float(body[:-1]) / 100)
+            return self.convert(int(body) if body.lstrip("+").isdigit() else float(body))
+        except ValueError:
+            raise ValueError(f"must be {self.describe()}") from None
+
+    def describe(self) -> str:
+        return "a count ≥ 1 or a fraction in (0, 1], such as 10, 0.1 or 10%"
+
+    def choices(self) -> tuple[str, ...]:
+        return ()
+
+
+def _within(number: float, bounds: Any) -> bool:
+    return (
+        (bounds.least is None or number >= bounds.least)
+        and (bounds.most is None or number <= bounds.most)
+        and (bounds.above is None or number > bounds.above)
+        and (bounds.below is None or number < bounds.below)
+    )
+
+
+def _range(bounds: Any) -> str:
+    parts = [
+        f"{sign} {bound:g}" if isinstance(bound, float) else f"{sign} {bound}"
+        for sign, bound in (
+            ("≥", bounds.least),
+            (">", bounds.above),
+            ("≤", bounds.most),
+            ("<", bounds.below),
+        )
+        if bound is not None
+    ]
+    return " " + " and ".join(parts) if parts else ""
+
+
+@attrs.frozen
+class _Flag:
+    def convert(self, value: Any) -> bool:
+        # numpy.bool_ says `bool` by name only; it is not a subclass.
+        if isinstance(value, bool) or type(value).__name__ in ("bool", "bool_"):
+            return bool(value)
+        raise ValueError("must be true or false")
+
+    def parse(self, text: str) -> bool:
+        word = text.strip().lower()
+        if word in ("true", "yes", "on", "1"):
+            return True
+        if word in ("false", "no", "off", "0"):
+            return False
+        raise ValueError("must be true or false")
+
+    def describe(self) -> str:
+        return "true or false"
+
+    def choices(self) -> tuple[str, ...]:
+        return ("true", "false")
+
+
+@attrs.frozen
+class _Choice:
+    words: tuple[str, ...]
+
+    def convert(self, value: Any) -> str:
+        if isinstance(value, str) and value in self.words:
+            return str(value)
+        hint = did_you_mean(value, self.words) if isinstance(value, str) else ""
+        raise ValueError(f"must be {self.describe()}{hint}")
+
+    def parse(self, text: str) -> str:
+        return self.convert(text)
+
+    def describe(self) -> str:
+        return " or ".join(self.words)
+
+    def choices(self) -> tuple[str, ...]:
+        return self.words
+
+
+@attrs.frozen
+class _Text:
+    what: str = "text"
+
+    def convert(self, value: Any) -> str:
+        if not isinstance(value, str):
+            raise ValueError(f"must be {self.what}")
+        return str(value)
+
+    def parse(self, text: str) -> str:
+        return text
+
+    def describe(self) -> str:
+        return self.what
+
+    def choices(self) -> tuple[str, ...]:
+        return ()
+
+
+@attrs.frozen
+class _Stages:
+    """Text of a chain; what it names is looked up when the chain is resolved."""
+
+    def convert(self, value: Any) -> str:
+        try:
+            return format_stages(parse_stages(value if isinstance(value, str) else str(value)))
+        except RequestError as error:
+            raise ValueError(f"must be {self.describe()}: {error}") from None
+
+    def parse(self, text: str) -> str:
+        return self.convert(text)
+
+    def describe(self) -> str:
+        return "a selector or a chain, such as jmi or (mim:top=50 jmi)"
+
+    def choices(self) -> tuple[str, ...]:
+        return ()
+
+
+@attrs.frozen
+class _Optional:
+    kind: Kind
+
+    def convert(self, value: Any) -> Any:
+        # The word says the same from a program as from the command line.
+        if value is None or (isinstance(value, str) and _is_none(value)):
+            return None
+        return self.kind.convert(value)
+
+    def parse(self, text: str) -> Any:
+        return None if _is_none(text) else self.kind.parse(text)
+
+    def describe(self) -> str:
+        return self.kind.describe() + ", or none"
+
+    def choices(self) -> tuple[str, ...]:
+        return self.kind.choices()
+
+
+def _is_none(text: str) -> bool:
+    return text.strip().lower() == "none"
+
+
+@attrs.frozen
+class _Either:
+    kinds: tuple[Kind, ...]
+
+    def _first(self, method: str, value: Any) -> Any:
+        for kind in self.kinds:
+            try:
+                return getattr(kind, method)(value)
+            except ValueError:
+                continue
+        raise ValueError(f"must be {self.describe()}")
+
+    def convert(self, value: Any) -> Any:
+        return self._first("convert", value)
+
+    def parse(self, text: str) -> Any:
+        return self._first("parse", text)
+
+    def describe(self) -> str:
+        return " or ".join(kind.describe() for kind in self.kinds)
+
+    def choices(self) -> tuple[str, ...]:
+        return tuple(word for kind in self.kinds for word in kind.choices())
+
+
+@attrs.frozen
+class _Listing:
+    kind: Kind
+    least: int = 0
+
+    def convert(self, value: Any) -> tuple[Any, ...]:
+        if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
+            raise ValueError(f"must be {self.describe()}")
+        items = tuple(self.kind.convert(item) for item in value)
+        return self._enough(items)
+
+    def parse(self, text: str) -> tuple[Any, ...]:
+        try:
+            items = parse_list(text)
+        except RequestError as error:
+            raise ValueError(f"must be {self.describe()}: {error}") from None
+        return self._enough(tuple(self.kind.parse(item) for item in items))
+
+    def _enough(self, items: tuple[Any, ...]) -> tuple[Any, ...]:
+        if len(items) < self.least:
+            raise ValueError(f"must be {self.describe()}")
+        return items
+
+    def describe(self) -> str:
+        most = f" (at least {self.least})" if self.least else ""
+        return f"a list [a,b,…] of {self.kind.describe()}{most}"
+
+    def choices(self) -> tuple[str, ...]:
+        return ()
