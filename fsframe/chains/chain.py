@@ -11,16 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.chains.memory_shares import shares_of
+from fsframe.chains.stage import Stage, StageResult, find_method
 from fsframe.contracts.classifier import Classifier, FittedOnColumns
 from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.grammar import StageText, format_stages, parse_stages
-from fsframe.contracts.params import format_value
 from fsframe.contracts.run import Progress, Run, make_run
 from fsframe.contracts.selection import Selection
-from fsframe.contracts.selector import Selector
+from fsframe.contracts.selector import Selector, wraps_left
 from fsframe.errors import FsframeError, PluginError, RequestError
-from fsframe.registry import Registry, classifiers, find_offer, selectors
-from fsframe.resampling.wrapping import WrappingSelector
 
 if TYPE_CHECKING:
     import os
@@ -31,33 +29,6 @@ if TYPE_CHECKING:
     from fsframe.storage.units import Checkpoint
 
 __all__ = ["Chain", "Stage", "StageResult"]
-
-
-@attrs.frozen
-class Stage:
-    """One stage: a method with its parameters, under the name it was asked for."""
-
-    name: str
-    method: Selector | Classifier
-
-    @property
-    def text(self) -> StageText:
-        """The stage as text, parameters at their defaults left out."""
-        return StageText(self.name, {k: format_value(v) for k, v in self.method.changed().items()})
-
-    def __str__(self) -> str:
-        return format_stages([self.text])
-
-
-@attrs.frozen(kw_only=True, eq=False)
-class StageResult:
-    """What one stage did: a Selection, or a fitted classifier, and the seconds it took."""
-
-    stage: Stage
-    key: tuple[int, ...]
-    seconds: float
-    selection: Selection | None = None
-    fitted: FittedOnColumns | None = None
 
 
 def _tuple(stages: Iterable[Stage]) -> tuple[Stage, ...]:
@@ -187,7 +158,7 @@ class Chain:
             fitted = None
             if isinstance(method, Classifier):
                 fitted = method.fit(data, upstream, surroundings)
-            elif isinstance(method, WrappingSelector) and method.base is None:
+            elif wraps_left(method):
                 base = Chain(self.stages[:position])
                 upstream = method.select_wrapped(base, data, upstream, surroundings)
             else:
@@ -384,24 +355,12 @@ def _last(results: Iterator[StageResult]) -> Selection:
     return found
 
 
-def find_method(name: str) -> type[Selector] | type[Classifier]:
-    """The selector or classifier of that name.
-
-    Raises
-    ------
-    RequestError, PluginError
-        As `fsframe.registry.find_offer` says.
-    """
-    registry, offer = find_offer(name, selectors, classifiers)
-    return registry[offer.name]  # type: ignore[no-any-return]
-
-
 def _order_problems(stages: tuple[Stage, ...]) -> Iterator[str]:
     for stage in stages[:-1]:
         if isinstance(stage.method, Classifier):
             yield f"{stage.name} is a classifier: it can only stand at the end of the chain"
     first = stages[0]
-    if isinstance(first.method, WrappingSelector) and first.method.base is None:
+    if wraps_left(first.method):
         yield (
             f"{first.name} resamples another selector: put one on its left "
             f"(`immigrate {first.name}`) or name it (`{first.name}:base=mim`)"
@@ -411,22 +370,18 @@ def _order_problems(stages: tuple[Stage, ...]) -> Iterator[str]:
 def _nested_problems(stages: tuple[Stage, ...]) -> Iterator[str]:
     """What is wrong with the chains that wrapping stages name: seen here, not when they run."""
     for stage in stages:
-        if not isinstance(stage.method, WrappingSelector) or stage.method.base is None:
+        text = getattr(stage.method, "base", None)
+        if text is None or not getattr(stage.method, "wrapping", False):
             continue
         if stage.method.reads_own_base:
             continue
         try:
-            base = Chain.parse(stage.method.base)
+            base = Chain.parse(text)
         except RequestError as error:
-            yield f"{stage.name}: base={stage.method.base}: {error}"
+            yield f"{stage.name}: base={text}: {error}"
             continue
         if base.classifier is not None:
             yield (
-                f"{stage.name}: base={stage.method.base} ends with {base.stages[-1].name}, a "
+                f"{stage.name}: base={text} ends with {base.stages[-1].name}, a "
                 "classifier; what is resampled must select"
             )
-
-
-def registry_of_class(method: type[Selector] | type[Classifier]) -> Registry:
-    """The registry that a method's name is looked up in."""
-    return classifiers if issubclass(method, Classifier) else selectors

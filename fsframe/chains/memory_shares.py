@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import attrs
 
+from fsframe.chains.stage import Stage
 from fsframe.contracts.run import DEFAULT_MEMORY, size_text
 from fsframe.errors import RequestError
 
 if TYPE_CHECKING:
-    from fsframe.chains.chain import Chain
     from fsframe.contracts.dataset import Dataset
 
 __all__ = ["LEAST_SHARE", "MemoryShares", "shares_of"]
 
 LEAST_SHARE = 1 << 20
 """What a fit is given at least, beside its rows of the table."""
+
+
+class HasStages(Protocol):
+    """A chain, as far as its memory depends on it."""
+
+    @property
+    def stages(self) -> tuple[Stage, ...]: ...
 
 
 @attrs.frozen(kw_only=True)
@@ -53,7 +60,7 @@ class MemoryShares:
 
 
 def shares_of(
-    chain: Chain,
+    chain: HasStages,
     data: Dataset,
     bound: int | None,
     executor: Any = None,

@@ -11,8 +11,9 @@ from typing import Any
 import attrs
 import numpy as np
 
-from fsframe.chains.chain import Chain, StageResult, registry_of_class
+from fsframe.chains.stage import RunsInSteps, StageResult, registry_of_class
 from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.grammar import format_stages
 from fsframe.contracts.run import Run
 from fsframe.contracts.selection import Selection
 from fsframe.storage import DataRecord, RunRecord, StageRecord, check_destination, write_run
@@ -28,7 +29,7 @@ _LIBRARIES = ("fsframe", "numpy", "scipy", "numba", "h5py", "attrs", "click", "p
 
 
 def record_run(
-    chain: Chain,
+    chain: RunsInSteps,
     data: Dataset,
     run: Run,
     out: str | os.PathLike[str] | None = None,
@@ -77,7 +78,7 @@ def record_run(
     return record
 
 
-def _admit_workers(chain: Chain, run: Run) -> None:
+def _admit_workers(chain: RunsInSteps, run: Run) -> None:
     """Have workers that differ told before work starts: the first stage may take hours here."""
     if run.executor is None:
         return
@@ -92,7 +93,7 @@ def _admit_workers(chain: Chain, run: Run) -> None:
 
 
 def open_checkpoint(
-    chain: Chain,
+    chain: RunsInSteps,
     data: Dataset,
     seed: int,
     out: str | os.PathLike[str],
@@ -126,7 +127,7 @@ def open_checkpoint(
     return Checkpoint.open(out, manifest, restart=restart, overwrite=overwrite, mixed=mixed)
 
 
-def _recorded(chain: Chain, data: Dataset, run: Run, source: str, command: str) -> RunRecord:
+def _recorded(chain: RunsInSteps, data: Dataset, run: Run, source: str, command: str) -> RunRecord:
     stages: list[StageRecord] = []
     selected, scores = np.arange(data.n_features), np.full(data.n_features, np.nan)
     for result in _results(chain, data, run):
@@ -155,7 +156,7 @@ def _recorded(chain: Chain, data: Dataset, run: Run, source: str, command: str) 
     )
 
 
-def _results(chain: Chain, data: Dataset, run: Run) -> Iterator[StageResult]:
+def _results(chain: RunsInSteps, data: Dataset, run: Run) -> Iterator[StageResult]:
     """What each stage did: the finished ones at the front from the checkpoint, then the rest."""
     if run.checkpoint is None:
         yield from chain.steps(data, run)
@@ -183,10 +184,10 @@ def _results(chain: Chain, data: Dataset, run: Run) -> Iterator[StageResult]:
 
 
 def _stage_call(
-    chain: Chain, data: Dataset, run: Run, position: int, upstream: Selection | None
+    chain: RunsInSteps, data: Dataset, run: Run, position: int, upstream: Selection | None
 ) -> str:
     assert run.checkpoint is not None
-    text = str(Chain(chain.stages[: position + 1]))
+    text = format_stages(stage.text for stage in chain.stages[: position + 1])
     return call_name(run.checkpoint, "stage", text, data, run.child(position), upstream=upstream)
 
 
@@ -212,7 +213,7 @@ def _plain(value: Any) -> Any:
     return list(value) if isinstance(value, tuple) else value
 
 
-def _plugins(chain: Chain) -> dict[str, str]:
+def _plugins(chain: RunsInSteps) -> dict[str, str]:
     """Versions of the plugins of all stages, those within a base too, by ``plugin NAME``."""
     used = software(chain)
     return {name: version for name, version in used.items() if name.startswith("plugin ")}

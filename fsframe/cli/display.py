@@ -1,125 +1,52 @@
-"""A run as people read it, and as one JSON object."""
+"""Any run as its own command shows it: chains, evaluations and studies of stability."""
 
 from __future__ import annotations
 
-import math
-import sys
 import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from fsframe.cli.text_table import counted, table_lines
+from fsframe.cli.record_display import (
+    closing_lines,
+    feature_lines,
+    pair_lines,
+    result_object,
+    stage_lines,
+    table_facts,
+)
 from fsframe.contracts.params import format_value
-from fsframe.contracts.selection import rank_by_score
-from fsframe.report.pair_naming import pair_weight_words
+from fsframe.errors import RequestError
 from fsframe.storage import RunRecord, StageRecord, printable
 
-__all__ = ["closing_lines", "file_lines", "frequency_lines", "result_lines", "result_object"]
+__all__ = [
+    "file_lines",
+    "protocol_csv",
+    "protocol_lines",
+    "protocol_object",
+    "result_lines",
+    "result_object",
+]
 
-_PAIRS_SHOWN = 10
-# In the JSON object; the run file has all.
-_PAIRS_LISTED = 1000
-_FEATURES_SHOWN = 30
-_WARNINGS_SHOWN = 100
 _LONGEST_VALUE = 300
-_BAR = 16
-
-
-def result_object(record: RunRecord, path: Path | None) -> dict[str, Any]:
-    """The record as one object for ``--json``; NaN scores are null."""
-    names = record.feature_names
-    return {
-        "chain": record.chain,
-        "run_file": None if path is None else str(path),
-        "data": {
-            "name": record.data.name,
-            "sha256": record.data.sha256,
-            "label": record.data.label,
-            "n_samples": record.n_samples,
-            "n_features": record.n_features,
-            "classes": list(record.class_names),
-        },
-        "seed": record.seed,
-        "selected": list(record.selected_names),
-        "scores": {name: _number(value) for name, value in zip(names, record.scores, strict=True)},
-        "pairs": [[names[a], names[b], w] for a, b, w in record.strongest_pairs(_PAIRS_LISTED)],
-        "n_pairs": record.n_pairs,
-        "warnings": list(record.all_warnings()),
-        "stages": [
-            {
-                "name": stage.name,
-                "provider": stage.provider,
-                "provider_version": stage.provider_version,
-                "params": dict(stage.params),
-                "n_features_in": int(stage.features_in.size),
-                "selected": None
-                if stage.selection is None
-                else [names[c] for c in stage.selection.selected],
-                "seconds": stage.seconds,
-            }
-            for stage in record.stages
-        ],
-        "digests": record.digests(),
-    }
-
-
-def _number(value: float) -> float | None:
-    return float(value) if math.isfinite(value) else None
 
 
 def result_lines(record: RunRecord, path: Path | None) -> Iterator[str]:
     """The record as lines for a terminal; the last says where the run file is."""
-    from fsframe.cli.protocol_display import protocol_lines
-
     protocol = protocol_lines(record, path)
     if protocol is not None:
         yield from protocol
         return
-    yield f"{record.chain} on {printable(record.data.name)}: {_table_facts(record)}"
+    yield f"{record.chain} on {printable(record.data.name)}: {table_facts(record)}"
     yield ""
-    yield from _stage_lines(record)
+    yield from stage_lines(record)
     yield from _protocol_lines(record)
     yield ""
-    yield from _feature_lines(record)
+    yield from feature_lines(record)
     if record.n_pairs:
         yield ""
-        yield from _pair_lines(record)
+        yield from pair_lines(record)
     yield from closing_lines(record, path)
-
-
-def closing_lines(record: RunRecord, path: Path | None) -> Iterator[str]:
-    """What stands below every result: the warnings, and where the run file is."""
-    warnings = record.all_warnings()
-    if warnings:
-        yield ""
-        yield from (f"warning: {warning}" for warning in warnings[:_WARNINGS_SHOWN])
-        if len(warnings) > _WARNINGS_SHOWN:
-            yield f"… and {len(warnings) - _WARNINGS_SHOWN} warnings more (--json has all)"
-    if path is not None:
-        yield ""
-        yield f"run file: {path}"
-
-
-def _table_facts(record: RunRecord) -> str:
-    facts = f"{counted(record.n_samples, 'sample')} × {counted(record.n_features, 'feature')}"
-    label = f", label: {printable(record.data.label)}" if record.data.label else ""
-    if record.class_names:
-        labels = ", ".join(printable(label) for label in record.class_names[:6])
-        more = ", …" if len(record.class_names) > 6 else ""
-        return f"{facts}{label} ({counted(len(record.class_names), 'class')}: {labels}{more})"
-    return f"{facts}{label} ({record.data.task})" if label else facts
-
-
-def _stage_lines(record: RunRecord) -> Iterator[str]:
-    for stage in record.stages:
-        if stage.selection is None:
-            seen = stage.features_in.size
-            yield f"{stage.name}: fitted on {counted(seen, 'feature')}, {stage.seconds:.2f} s"
-        else:
-            kept, seen = stage.selection.selected.size, stage.features_in.size
-            of = counted(seen, "feature")
-            yield f"{stage.name}: kept {kept} of {of}, {stage.seconds:.2f} s"
 
 
 def _protocol_lines(record: RunRecord) -> Iterator[str]:
@@ -132,83 +59,15 @@ def _protocol_lines(record: RunRecord) -> Iterator[str]:
 
     name = protocol_name(record)
     if name == "cross-validation":
-        from fsframe.cli.evaluate import measure_lines
+        from fsframe.cli.evaluation_display import measure_lines
 
         yield ""
         yield from measure_lines(recorded_evaluation(record).found, record.stages[-1].seconds)
     elif name == "stability-study":
-        from fsframe.cli.stability import metric_lines
+        from fsframe.cli.stability_display import metric_lines
 
         yield ""
         yield from metric_lines(recorded_stability(record).tables.metrics)
-
-
-def _feature_lines(record: RunRecord) -> Iterator[str]:
-    selected = record.selected
-    if not selected.size:
-        yield "No feature was kept."
-        return
-    last = _last_selecting(record)
-    own_scores = record.scores[selected]
-    largest = max((abs(score) for score in own_scores if math.isfinite(score)), default=0.0)
-    header = ["rank", "feature", "score", ""]
-    earlier = _earlier_scores(record, last)
-    header[3:3] = [f"{stage.name} score" for stage in earlier]
-    rows = []
-    for rank, column in enumerate(selected[:_FEATURES_SHOWN], start=1):
-        score = float(record.scores[column])
-        share = 1.0 if score == math.inf else score / largest if largest > 0 else 0.0
-        bar = "█" * round(_BAR * max(0.0, share)) if math.isfinite(share) else ""
-        rows.append(
-            [str(rank), printable(record.feature_names[column]), _short(score)]
-            + [_short(stage.selection.scores[column]) for stage in earlier if stage.selection]
-            + [bar]
-        )
-    yield from table_lines(header, rows, right={0, *range(2, 3 + len(earlier))})
-    if selected.size > _FEATURES_SHOWN:
-        yield f"… and {selected.size - _FEATURES_SHOWN} more (--json and `fsframe apply` have all)"
-
-
-def _last_selecting(record: RunRecord) -> StageRecord | None:
-    for stage in reversed(record.stages):
-        if stage.selection is not None:
-            return stage
-    return None
-
-
-def _earlier_scores(record: RunRecord, last: StageRecord | None) -> list[StageRecord]:
-    """The stage before the last selecting one, whose scores stand beside the answer's."""
-    selecting = [stage for stage in record.stages if stage.selection is not None]
-    return selecting[-2:-1]
-
-
-def _short(value: float) -> str:
-    if math.isnan(value):
-        return "—"
-    # The largest double stands for a score without bound, which no array of scores may hold.
-    return "∞" if value >= sys.float_info.max else f"{value:.4g}"
-
-
-def _pair_lines(record: RunRecord) -> Iterator[str]:
-    shown = record.strongest_pairs(_PAIRS_SHOWN)
-    what, how = pair_weight_words(record)
-    note = f"; {how}" if how else ""
-    yield f"Pairs by {what} (the {len(shown)} strongest of {record.n_pairs}{note}):"
-    names = record.feature_names
-    rows = [[printable(names[a]), printable(names[b]), _short(w)] for a, b, w in shown]
-    yield from table_lines(["feature", "with", "weight"], rows, right={2})
-
-
-def frequency_lines(record: RunRecord, most: int = 15) -> Iterator[str]:
-    """How often each feature was kept, for a result whose scores are shares of resamples."""
-    ranked = [column for column in rank_by_score(record.scores) if record.scores[column] > 0]
-    rows = [
-        [printable(record.feature_names[c]), f"{100 * float(record.scores[c]):.0f} %"]
-        for c in ranked[:most]
-    ]
-    yield from table_lines(["feature", "kept in"], rows, right={1})
-    if len(ranked) > most:
-        yield f"… and {len(ranked) - most} more"
 
 
 def file_lines(record: RunRecord, path: Path) -> Iterator[str]:
@@ -240,3 +99,58 @@ def _absence(stage: StageRecord) -> str:
     registry = classifiers if stage.kind == "classifier" else selectors
     plain = stage.name.rpartition("/")[2]
     return "" if f"{stage.provider}/{plain}" in registry else ", not available here"
+
+
+def protocol_lines(record: RunRecord, path: Path | None) -> Iterator[str] | None:
+    """The lines of `evaluate` or `stability`; None for any other run."""
+    name = _protocol(record)
+    if name == "cross-validation":
+        from fsframe.cli.evaluation_display import evaluation_lines
+        from fsframe.evaluation.recorded import recorded_evaluation
+
+        return evaluation_lines(record, recorded_evaluation(record), path)
+    if name == "stability-study":
+        from fsframe.cli.stability_display import stability_lines
+
+        return stability_lines(record, path)
+    return None
+
+
+def protocol_object(record: RunRecord, path: Path | None) -> dict[str, Any]:
+    """The object of `evaluate --json` or `stability --json`; of `chain` for any other run."""
+    name = _protocol(record)
+    if name == "cross-validation":
+        from fsframe.cli.evaluation_display import evaluation_object
+        from fsframe.evaluation.recorded import recorded_evaluation
+
+        return evaluation_object(record, recorded_evaluation(record), path)
+    if name == "stability-study":
+        from fsframe.cli.stability_display import stability_object
+
+        return stability_object(record, path)
+    return result_object(record, path)
+
+
+def protocol_csv(record: RunRecord, path: Path, *, overwrite: bool) -> None:
+    """Write what ``evaluate --csv`` writes.
+
+    Raises
+    ------
+    RequestError
+        If the run is no evaluation.
+    StoreError
+        If the file is there already, or cannot be written.
+    """
+    if _protocol(record) != "cross-validation":
+        raise RequestError("--csv writes the folds of an evaluation, which this run is not")
+    from fsframe.cli.evaluation_display import write_folds
+    from fsframe.evaluation.recorded import recorded_evaluation
+
+    write_folds(path, recorded_evaluation(record).found, overwrite=overwrite)
+
+
+def _protocol(record: RunRecord) -> str:
+    """The protocol that is the whole run; empty if it is another run."""
+    from fsframe.evaluation.recorded import protocol_name
+
+    return protocol_name(record) if len(record.stages) == 1 else ""

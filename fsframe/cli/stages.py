@@ -97,7 +97,7 @@ class _StageCommand(click.Command):
 
 def _stage_command(token: str) -> click.Command:
     """The command for a stage such as ``immigrate`` or ``immigrate:sigma=0.5``."""
-    from fsframe.chains.chain import find_method, registry_of_class
+    from fsframe.chains.stage import find_method, registry_of_class
 
     text = parse_stage(token)
     method = find_method(text.name)
@@ -230,7 +230,7 @@ class StageGroup(click.Group):
 
 def _complete_compact(name: str, rest: str) -> list[CompletionItem]:
     """Completions behind the colon of ``name:key=value,…``."""
-    from fsframe.chains.chain import find_method
+    from fsframe.chains.stage import find_method
 
     try:
         parameters = {p.name: p for p in find_method(name).parameters()}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numbers
 import os
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import attrs
 import numpy as np
@@ -13,15 +13,14 @@ import numpy as np
 from fsframe.errors import RequestError
 
 if TYPE_CHECKING:
-    from concurrent.futures import Executor
+    from collections.abc import Mapping
+
+    from numpy.typing import ArrayLike, NDArray
 
     from fsframe.contracts.dataset import Dataset
     from fsframe.contracts.selection import Selection
-    from fsframe.execution import Engine
-    from fsframe.storage.units import Checkpoint
-    from fsframe.storage.units.own_units import OwnUnits
 
-__all__ = ["DEFAULT_MEMORY", "Progress", "Run", "size_text"]
+__all__ = ["DEFAULT_MEMORY", "Progress", "Run", "Steps", "size_text"]
 
 DEFAULT_MEMORY = 2 * 1024**3
 """Bound on a method's temporaries in bytes, unless told otherwise."""
@@ -51,6 +50,25 @@ def available_threads() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+class Steps(Protocol):
+    """Steps of one long fit, each computed once."""
+
+    def get(
+        self, number: int, compute: Callable[[], Mapping[str, ArrayLike]]
+    ) -> dict[str, NDArray[Any]]:
+        """The arrays of step `number`: those kept by an earlier attempt, else of `compute`."""
+        ...
+
+
+class _Unkept:
+    """Steps where nothing is kept: each is computed when it is asked for."""
+
+    def get(
+        self, number: int, compute: Callable[[], Mapping[str, ArrayLike]]
+    ) -> dict[str, NDArray[Any]]:
+        return {name: np.array(value, order="C") for name, value in compute().items()}
 
 
 def _seed(value: Any) -> int:
@@ -108,8 +126,9 @@ class Run:
     threads: int = attrs.field(factory=available_threads)
     first: int = 0
     listener: Callable[[Progress], None] | None = attrs.field(default=None, eq=False, repr=False)
-    executor: Engine | Executor | None = attrs.field(default=None, eq=False, repr=False)
-    checkpoint: Checkpoint | None = attrs.field(default=None, eq=False, repr=False)
+    # Typed by what is above this room: fsframe.execution.Engine, fsframe.storage.units.Checkpoint.
+    executor: Any = attrs.field(default=None, eq=False, repr=False)
+    checkpoint: Any = attrs.field(default=None, eq=False, repr=False)
     pace: dict[str, float] = attrs.field(factory=dict, eq=False, repr=False)
 
     @property
@@ -177,7 +196,7 @@ class Run:
         """The same surroundings for work inside a unit: no reports, executor and checkpoint."""
         return attrs.evolve(self, listener=None, executor=None, checkpoint=None)
 
-    def units(self, what: str, data: Dataset, upstream: Selection | None = None) -> OwnUnits:
+    def units(self, what: str, data: Dataset, upstream: Selection | None = None) -> Steps:
         """Steps of one long fit that are kept with the run, so that it can go on after a kill.
 
         Parameters
@@ -190,7 +209,7 @@ class Run:
 
         Returns
         -------
-        OwnUnits
+        Steps
             ``units.get(t, compute)`` gives the arrays of step t; `compute` is called only where
             they are not kept already. In a resample nothing is kept: the resample is the unit.
 
@@ -206,9 +225,10 @@ class Run:
         >>> x
         array([8.])
         """
-        from fsframe.storage.units.own_units import OwnUnits
-
-        return OwnUnits.of(self.checkpoint, what, data, self, upstream)
+        if self.checkpoint is None:
+            return _Unkept()
+        steps: Steps = self.checkpoint.own_units(what, data, self, upstream)
+        return steps
 
     def generator(self, *key: int) -> np.random.Generator:
         """The random stream of this work, or of a part of it.

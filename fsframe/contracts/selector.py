@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol, TypeGuard
 
 import attrs
 import numpy as np
@@ -24,7 +24,7 @@ from fsframe.contracts.stage_view import (
 )
 from fsframe.errors import DataError, PluginError
 
-__all__ = ["Selector", "one_by_one"]
+__all__ = ["Base", "Selector", "WrapsLeft", "one_by_one", "wraps_left"]
 
 
 @attrs.frozen(kw_only=True)
@@ -256,6 +256,35 @@ class Selector(Parameterised):
             raise PluginError(
                 f"{self.method_name()} returned an unsound result: " + "; ".join(problems)
             )
+
+
+class Base(Protocol):
+    """What a wrapping stage resamples: the chain on its left, or the one that `base` names."""
+
+    def select(
+        self, data: Dataset, upstream: Selection | None = None, run: Run | None = None
+    ) -> Selection: ...
+
+    def select_many(
+        self,
+        data: Dataset,
+        counts: NDArray[np.integer[Any]],
+        upstream: Selection | None = None,
+        run: Run | None = None,
+    ) -> list[Selection]: ...
+
+
+class WrapsLeft(Protocol):
+    """A stage that resamples everything on its left."""
+
+    def select_wrapped(
+        self, base: Base, data: Dataset, upstream: Selection | None, run: Run
+    ) -> Selection: ...
+
+
+def wraps_left(method: object) -> TypeGuard[WrapsLeft]:
+    """Whether a method resamples what stands on its left: a wrapping one without a `base`."""
+    return bool(getattr(method, "wrapping", False)) and getattr(method, "base", None) is None
 
 
 def one_by_one(

@@ -9,7 +9,8 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from fsframe.execution.engine import Engine, as_engine, open_engine
+    from fsframe.execution.engine import Engine
+    from fsframe.execution.opening import as_engine, open_engine
 
 __all__ = ["Engine", "as_engine", "open_engine"]
 
@@ -17,4 +18,5 @@ __all__ = ["Engine", "as_engine", "open_engine"]
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"{__name__}.engine"), name)
+    home = "engine" if name == "Engine" else "opening"
+    return getattr(importlib.import_module(f"{__name__}.{home}"), name)

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
 from typing import Any
 
-from fsframe.errors import RequestError
 from fsframe.execution.sharing import hold
 
-__all__ = ["ENGINES", "PATIENCE", "Engine", "as_engine", "open_engine"]
+__all__ = ["PATIENCE", "Engine"]
 
-ENGINES = ("serial", "processes", "dask")
 PATIENCE = 60.0
 """Seconds for which a worker may be silent before others do its work, unless told otherwise."""
 
@@ -131,93 +128,3 @@ class Engine:
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-
-def as_engine(executor: Engine | Executor) -> Engine:
-    """The engine itself, or one around an executor.
-
-    Raises
-    ------
-    RequestError
-        If it is neither.
-    """
-    if isinstance(executor, Engine):
-        return executor
-    if hasattr(executor, "submit"):
-        client = getattr(executor, "_client", None)
-        if client is not None and type(executor).__module__.startswith("distributed"):
-            from fsframe.execution.cluster import ClusterEngine
-
-            return ClusterEngine(client, owned=False)
-        return Engine(executor)
-    raise RequestError(
-        f"executor must be a concurrent.futures.Executor, not {type(executor).__name__}; a dask "
-        "client gives one: client.get_executor()"
-    )
-
-
-@contextlib.contextmanager
-def open_engine(
-    kind: str | None = None,
-    workers: int | None = None,
-    scheduler: str | None = None,
-    patience: float | None = None,
-) -> Iterator[Engine | None]:
-    """The engine that is asked for, closed in the end; None computes here, one after the other.
-
-    Parameters
-    ----------
-    kind : {"serial", "processes", "dask"}, optional
-        By default dask where a scheduler is named, processes where a number of workers is, else
-        serial.
-    workers : int, optional
-        Processes to start; as many as this process may use processors by default.
-    scheduler : str, optional
-        Address of a dask scheduler, such as ``tcp://10.0.0.1:8786``.
-    patience : float, optional
-        Seconds for which a worker or a scheduler may be silent before the run goes on without it;
-        60 by default.
-
-    Raises
-    ------
-    RequestError
-        If these do not go together.
-    EngineError
-        If the scheduler cannot be reached.
-    """
-    chosen = kind or ("dask" if scheduler else "processes" if workers else "serial")
-    if chosen not in ENGINES:
-        raise RequestError(f"there is no engine {chosen!r}; there are {', '.join(ENGINES)}")
-    if scheduler and chosen != "dask":
-        raise RequestError(f"a scheduler is for the engine dask, not {chosen}")
-    if workers and chosen != "processes":
-        raise RequestError(
-            f"a number of workers is for the engine processes, not {chosen}"
-            + (": a cluster has the workers it has" if chosen == "dask" else "")
-        )
-    if patience is not None and not 0 < patience < float("inf"):
-        raise RequestError(f"patience must be a number of seconds above 0, not {patience!r}")
-    if chosen == "serial":
-        yield None
-        return
-    engine: Engine
-    seconds = PATIENCE if patience is None else float(patience)
-    if chosen == "processes":
-        from fsframe.execution.processes import ProcessEngine
-
-        engine = ProcessEngine(workers, seconds)
-    else:
-        if not scheduler:
-            raise RequestError(
-                "the engine dask needs the address of a scheduler, such as "
-                "scheduler tcp://10.0.0.1:8786 (--scheduler)"
-            )
-        from fsframe.execution.cluster import connect
-
-        engine = connect(scheduler, seconds)
-    try:
-        with engine:
-            yield engine
-    except BaseException:
-        engine.kill()
-        raise

@@ -2,72 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping
 
-import attrs
-
-from fsframe.chains.chain import Chain
-from fsframe.errors import FsframeError
 from fsframe.registry import default_manager
 from fsframe.storage import printable
-from fsframe.storage.units.manifest import release, software
+from fsframe.storage.units.manifest import release
 
-__all__ = ["differences", "found_here", "needed_by", "refusal"]
+__all__ = ["differences", "found_here", "refusal"]
 
 _ABSENT = "absent"
-
-
-def needed_by(*parts: Any) -> dict[str, str]:
-    """Versions of everything that may change a bit of what `parts` give, as they are here.
-
-    Parameters
-    ----------
-    parts
-        Bases as they travel: chains or their text, or objects that hold some, such as the task of
-        a fold; and what draws the counts.
-
-    Returns
-    -------
-    dict of str to str
-        Python (major and minor), fsframe, NumPy, SciPy, numba, and ``plugin NAME`` for each plugin
-        whose stages or classes are in use.
-
-    Examples
-    --------
-    >>> sorted(needed_by("mim:top=3"))
-    ['fsframe', 'numba', 'numpy', 'plugin infotheory', 'python', 'scipy']
-    """
-    found = found_here(["python", "fsframe", "numpy", "scipy", "numba"])
-    for part in parts:
-        found |= _of(part)
-    return found
-
-
-def _of(part: Any) -> dict[str, str]:
-    if isinstance(part, (str, Chain)):
-        try:
-            return software(part)
-        except FsframeError:
-            # A text that is no chain; whoever runs it says so.
-            return {}
-    found = {f"plugin {name}": version for name, version in _owners(type(part))}
-    if attrs.has(type(part)):
-        for field in attrs.fields(type(part)):
-            value = getattr(part, field.name, None)
-            chain = field.name in ("base", "classifier") and value
-            if chain or isinstance(value, Chain):
-                found |= _of(value)
-    return found
-
-
-def _owners(kind: type) -> Iterator[tuple[str, str]]:
-    """The plugins in whose packages a class stands."""
-    package = kind.__module__.partition(".")[0]
-    for plugin in default_manager().plugins():
-        source = plugin.source
-        if package != "fsframe" and source.target.partition(":")[0].partition(".")[0] == package:
-            yield source.name, source.version
 
 
 def found_here(names: Iterable[str]) -> dict[str, str]:

@@ -8,9 +8,8 @@ from typing import Any, ClassVar
 
 import attrs
 
-from fsframe.registry.hookspecs import API_VERSION
-
 __all__ = [
+    "API_VERSION",
     "RESERVED_NAMES",
     "ClassifierEntry",
     "Entry",
@@ -18,6 +17,9 @@ __all__ = [
     "SelectorEntry",
     "StabilityMetricEntry",
 ]
+
+API_VERSION = 1
+"""One integer: optional arguments and entry fields come freely, removals only with a new one."""
 
 RESERVED_NAMES = frozenset({"on"})
 _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
@@ -78,7 +80,7 @@ class Entry:
     reference : str
         Where the method was published.
     api : int
-        The smallest `fsframe.registry.hookspecs.API_VERSION` that the class needs.
+        The smallest `API_VERSION` that the class needs.
 
     Raises
     ------

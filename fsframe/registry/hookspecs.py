@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import pluggy
 
+from fsframe.registry.entries import API_VERSION
+
 if TYPE_CHECKING:
     from fsframe.registry.entries import (
         ClassifierEntry,
@@ -27,9 +29,6 @@ __all__ = [
 ]
 
 PROJECT = "fsframe"
-
-API_VERSION = 1
-"""One integer: optional arguments and entry fields come freely, removals only with a new one."""
 
 hookspec = pluggy.HookspecMarker(PROJECT)
 hookimpl = pluggy.HookimplMarker(PROJECT)

@@ -6,7 +6,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Future, wait
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import attrs
 import numpy as np
@@ -17,10 +17,7 @@ from fsframe.errors import EngineError
 from fsframe.execution.engine import Engine
 from fsframe.execution.sharing import hold
 from fsframe.resampling.batches import Batches
-from fsframe.resampling.work import Answer, Call, Task, split, work
-
-if TYPE_CHECKING:
-    from fsframe.resampling.resamples import Draws
+from fsframe.resampling.work import Answer, Call, Draws, Task, split, work
 
 __all__ = ["Dispatcher"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Generator, Iterator
-from typing import Any, Protocol
+from typing import Any
 
 import attrs
 import numpy as np
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.run import Run, size_text
 from fsframe.contracts.selection import Selection
+from fsframe.resampling.work import Draws
 from fsframe.resampling.wrapping import Base
 
 __all__ = ["MOST_RESAMPLES", "Draws", "select_resamples", "too_many"]
@@ -25,20 +26,6 @@ _LEAST_BYTES = 200
 
 # Finished out of turn and not yet asked for: beyond this many bytes, later work waits.
 _AHEAD_BYTES = 1 << 28
-
-
-class Draws(Protocol):
-    """Counts that are drawn where they are needed, which may be in another process.
-
-    What is drawn depends on the number of the resample alone. It has to be picklable, and its text
-    has to say all that the counts depend on besides the table, since checkpoints go by it.
-    """
-
-    def __len__(self) -> int: ...
-
-    def rows(self, data: Dataset, start: int, stop: int) -> NDArray[np.integer[Any]]:
-        """The counts of resamples `start` … `stop` − 1, (stop − start, n_samples)."""
-        ...
 
 
 def select_resamples(
@@ -257,8 +244,8 @@ class _Resampling:
         self, gaps: list[tuple[int, int]], batches: Any, room: Any
     ) -> Iterator[tuple[int, int, bytes]]:
         from fsframe.execution import as_engine
-        from fsframe.execution.versions import needed_by
         from fsframe.resampling.dispatch import Dispatcher
+        from fsframe.resampling.needed_versions import needed_by
         from fsframe.resampling.work import Call, portable
         from fsframe.storage.units.selections import pack_selections
 

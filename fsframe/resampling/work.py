@@ -8,7 +8,7 @@ import socket
 import time
 from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 import attrs
 import numpy as np
@@ -23,7 +23,32 @@ from fsframe.execution.sharing import Lacking, Parcel, Shared, fetch
 from fsframe.execution.versions import differences, found_here, refusal
 from fsframe.storage.units.selections import pack_selections, reduced, unpack_selections
 
-__all__ = ["Answer", "Call", "Table", "Task", "compute", "portable", "rows_of", "split", "work"]
+__all__ = [
+    "Answer",
+    "Call",
+    "Draws",
+    "Table",
+    "Task",
+    "compute",
+    "portable",
+    "rows_of",
+    "split",
+    "work",
+]
+
+
+class Draws(Protocol):
+    """Counts that are drawn where they are needed, which may be in another process.
+
+    What is drawn depends on the number of the resample alone. It has to be picklable, and its text
+    has to say all that the counts depend on besides the table, since checkpoints go by it.
+    """
+
+    def __len__(self) -> int: ...
+
+    def rows(self, data: Dataset, start: int, stop: int) -> NDArray[np.integer[Any]]:
+        """The counts of resamples `start` … `stop` − 1, (stop − start, n_samples)."""
+        ...
 
 
 @attrs.frozen(kw_only=True, eq=False)

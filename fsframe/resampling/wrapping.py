@@ -2,38 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Protocol
+from typing import ClassVar
 
 import attrs
 import numpy as np
-from numpy.typing import NDArray
 
+from fsframe.chains.chain import Chain
 from fsframe.contracts.boundary import in_stage
 from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.params import optional, param, stages
 from fsframe.contracts.run import Run
 from fsframe.contracts.selection import Selection
-from fsframe.contracts.selector import Selector
+from fsframe.contracts.selector import Base, Selector
 from fsframe.contracts.stage_view import in_whole_table, local_upstream
 from fsframe.errors import RequestError
 
 __all__ = ["Base", "WrappingSelector"]
-
-
-class Base(Protocol):
-    """What a wrapping stage resamples: the chain on its left, or the one that `base` names."""
-
-    def select(
-        self, data: Dataset, upstream: Selection | None = None, run: Run | None = None
-    ) -> Selection: ...
-
-    def select_many(
-        self,
-        data: Dataset,
-        counts: NDArray[np.integer[Any]],
-        upstream: Selection | None = None,
-        run: Run | None = None,
-    ) -> list[Selection]: ...
 
 
 @attrs.frozen(kw_only=True)
@@ -65,8 +49,6 @@ class WrappingSelector(Selector):
         """As `table_copies` says, of the first stage that is resampled."""
         if self.base is None:
             return 0.0
-        from fsframe.chains.chain import Chain
-
         return Chain.parse(self.base).stages[0].method.tables_held()
 
     def rows_copied(self) -> float:
@@ -89,8 +71,6 @@ class WrappingSelector(Selector):
                 f"{self.method_name()} resamples another selector: put one on its left "
                 f"(`immigrate {self.method_name()}`) or name it (`{self.method_name()}:base=mim`)"
             )
-        from fsframe.chains.chain import Chain
-
         return self._select_wrapped(Chain.parse(self.base), data, upstream, run)
 
     def select_wrapped(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,6 @@ from fsframe.storage.arrays import storable
 
 if TYPE_CHECKING:
     from fsframe.contracts.selection import PairWeights, Selection
-    from fsframe.storage.records import StageRecord
 
 __all__ = [
     "content_digest",
@@ -107,7 +106,32 @@ def pair_items(pairs: PairWeights) -> dict[str, NDArray[Any]]:
     return found if pairs.diagonal is None else found | {"diagonal": pairs.diagonal}
 
 
-def stage_items(stage: StageRecord) -> dict[str, Any]:
+class StageContent(Protocol):
+    """What a digest covers of a stage; a `fsframe.storage.records.StageRecord` has it."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def kind(self) -> str: ...
+    @property
+    def provider(self) -> str: ...
+    @property
+    def seed(self) -> tuple[int, ...]: ...
+    @property
+    def params(self) -> Mapping[str, Any]: ...
+    @property
+    def features_in(self) -> NDArray[np.int64]: ...
+    @property
+    def warnings(self) -> tuple[str, ...]: ...
+    @property
+    def selection(self) -> Selection | None: ...
+    @property
+    def model(self) -> Mapping[str, NDArray[Any]]: ...
+    @property
+    def tables(self) -> Mapping[str, NDArray[Any]]: ...
+
+
+def stage_items(stage: StageContent) -> dict[str, Any]:
     """Every array and text of a stage that is a dataset of the file, groups joined by a slash."""
     items: dict[str, Any] = {
         "features_in": stage.features_in,
@@ -136,7 +160,7 @@ def _selection_items(selection: Selection) -> dict[str, Any]:
     return items
 
 
-def stage_texts(stage: StageRecord) -> dict[str, str]:
+def stage_texts(stage: StageContent) -> dict[str, str]:
     """The attributes of a stage that enter its digest."""
     carried: Sequence[str] = () if stage.selection is None else sorted(stage.selection.carried)
     return {
@@ -148,7 +172,7 @@ def stage_texts(stage: StageRecord) -> dict[str, str]:
     }
 
 
-def stage_digest(stage: StageRecord) -> str:
+def stage_digest(stage: StageContent) -> str:
     """SHA-256 of a stage: its name, provider, seed, parameters and arrays."""
     texts = {name: (text,) for name, text in stage_texts(stage).items()}
     return content_digest(stage_items(stage) | texts)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 import threading
 from collections.abc import Callable
@@ -84,7 +85,8 @@ def test_devices_pipes_and_streams_are_left_alone(
         names += ["-", "/dev/stdout"]
     for name in names:
         done = call(*command.replace("OUT", name).split())
-        assert done.code == 5 and f"cannot write {name}: it is a" in done.err
+        # A relative name may be told as the absolute one.
+        assert done.code == 5 and re.search(rf"cannot write \S*{name}: it is a", done.err)
     assert stat.S_ISFIFO(os.stat(pipe).st_mode)
     assert stat.S_ISCHR(os.stat(os.devnull).st_mode)
 

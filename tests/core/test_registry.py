@@ -338,14 +338,14 @@ def test_an_optional_hook_and_one_of_a_later_api_are_skipped_and_told() -> None:
     module = plugin([selector("x")])
     called: list[str] = []
     optional = HookimplMarker("fsframe")(optionalhook=True)
-    module.fsframe_readers = optional(lambda: called.append("readers"))  # type: ignore[attr-defined]
+    module.fsframe_plots = optional(lambda: called.append("plots"))  # type: ignore[attr-defined]
     module.fsframe_nulls = hookimpl(lambda: called.append("nulls"))  # type: ignore[attr-defined]
     module.fsframe_selectorz = optional(lambda: called.append("z"))  # type: ignore[attr-defined]
     (row,) = manager(source("one", module)).plugins()
     assert row.status == "loaded" and not called
     assert row.notes == (
         "the hook 'fsframe_nulls' is not known to this fsframe and is not called",
-        "the hook 'fsframe_readers' is not known to this fsframe and is not called",
+        "the hook 'fsframe_plots' is not known to this fsframe and is not called",
         "the hook 'fsframe_selectorz' is not known to this fsframe and is not called. Did you mean "
         "`fsframe_selectors`?",
     )

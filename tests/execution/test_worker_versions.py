@@ -22,7 +22,8 @@ from fsframe.errors import EngineError
 from fsframe.evaluation.fold_task import FoldTask
 from fsframe.execution import as_engine, open_engine
 from fsframe.execution.cluster import connect
-from fsframe.execution.versions import differences, found_here, needed_by
+from fsframe.execution.versions import differences, found_here
+from fsframe.resampling.needed_versions import needed_by
 
 TINY = Path(__file__).parents[1] / "faults" / "tiny_plugin"
 

@@ -15,11 +15,15 @@ from typing import Any
 import attrs
 import numpy as np
 
+from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.run import Run
+from fsframe.contracts.selection import Selection
 from fsframe.errors import StoreError
 from fsframe.storage import check_destination, place_file
 from fsframe.storage.numerics import numeric_differences
 from fsframe.storage.units.lock import FolderLock
 from fsframe.storage.units.manifest import NAMES, Manifest
+from fsframe.storage.units.own_units import OwnUnits
 from fsframe.storage.units.unit_files import Place, Unit, read_index, read_unit, unit_file
 
 __all__ = ["Checkpoint", "units_folder"]
@@ -343,6 +347,12 @@ class Checkpoint:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    def own_units(
+        self, what: str, data: Dataset, run: Run, upstream: Selection | None = None
+    ) -> OwnUnits:
+        """Steps of one long fit; `fsframe.contracts.run.Run.units` says what they are."""
+        return OwnUnits.of(self, what, data, run, upstream)
 
     def remember(self, array: np.ndarray, digest: str) -> None:
         """Keep the digest of an array for as long as the array lives."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Collection
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,15 +14,13 @@ from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.run import Run
 from fsframe.contracts.selection import Selection
 from fsframe.storage.units.selections import pack_selections
-
-if TYPE_CHECKING:
-    from fsframe.storage.units.checkpoint import Checkpoint
+from fsframe.storage.units.unit_files import Keeper
 
 __all__ = ["call_name"]
 
 
 def call_name(
-    checkpoint: Checkpoint,
+    checkpoint: Keeper,
     what: str,
     text: str,
     data: Dataset,
@@ -36,7 +34,7 @@ def call_name(
 
     Parameters
     ----------
-    checkpoint : Checkpoint
+    checkpoint : Keeper
         Keeps the digest of the table, which several calls share.
     what, text : str
         Kind of work, and which chain or stage does it.
@@ -83,7 +81,7 @@ def _bytes(array: NDArray[Any] | None) -> bytes:
     return f"{wide.dtype.kind}{wide.shape}".encode() + wide.tobytes()
 
 
-def _table_digest(checkpoint: Checkpoint, data: Dataset) -> str:
+def _table_digest(checkpoint: Keeper, data: Dataset) -> str:
     if data.in_memory:
         found = checkpoint.remembered(data.matrix)
         if found is not None:

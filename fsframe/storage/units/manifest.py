@@ -23,7 +23,6 @@ from fsframe.storage import place_file, printable
 from fsframe.storage.numerics import NUMERIC_LIBRARIES, fingerprint, numeric_differences
 
 if TYPE_CHECKING:
-    from fsframe.chains.chain import Chain
     from fsframe.contracts.dataset import Dataset
 
 __all__ = ["NAMES", "Manifest", "providers", "release", "software"]
@@ -77,9 +76,9 @@ class Manifest:
 
     @classmethod
     def of(
-        cls, chain: Chain, data: Dataset, seed: int, request: Mapping[str, str] | None = None
+        cls, chain: object, data: Dataset, seed: int, request: Mapping[str, str] | None = None
     ) -> Manifest:
-        """The manifest of a run that is about to begin."""
+        """The manifest of a run of `chain`, a chain or its text, that is about to begin."""
         return cls(
             chain=str(chain),
             seed=seed,
@@ -204,7 +203,7 @@ class Manifest:
         return cls(**{field.name: values[field.name] for field in attrs.fields(cls)})
 
 
-def software(chain: Chain | str) -> dict[str, str]:
+def software(chain: object) -> dict[str, str]:
     """Versions of everything that may change a bit of what `chain`, or its text, gives.
 
     Interpreter (major and minor), numerical libraries, and the plugins of every stage, those within

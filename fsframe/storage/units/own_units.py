@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.run import Run
 from fsframe.contracts.selection import Selection
 from fsframe.storage.units.fingerprints import call_name
 from fsframe.storage.units.packing import pack, unpack
-from fsframe.storage.units.unit_files import Unit
-
-if TYPE_CHECKING:
-    from fsframe.storage.units.checkpoint import Checkpoint
+from fsframe.storage.units.unit_files import Keeper, Unit
 
 __all__ = ["OwnUnits"]
 
@@ -25,29 +23,26 @@ class OwnUnits:
 
     Parameters
     ----------
-    checkpoint : Checkpoint, optional
-        Where finished steps are kept; without one each is computed.
+    checkpoint : Keeper
+        Where finished steps are kept.
     call : str
         What they are filed under.
     """
 
-    def __init__(self, checkpoint: Checkpoint | None, call: str) -> None:
+    def __init__(self, checkpoint: Keeper, call: str) -> None:
         self._checkpoint, self._call = checkpoint, call
-        known = [] if checkpoint is None else checkpoint.units(call)
-        self._known = {unit.start: unit for unit in known}
+        self._known = {unit.start: unit for unit in checkpoint.units(call)}
 
     @classmethod
     def of(
         cls,
-        checkpoint: Checkpoint | None,
+        checkpoint: Keeper,
         what: str,
         data: Dataset,
-        run: Any,
+        run: Run,
         upstream: Selection | None,
     ) -> OwnUnits:
         """Those of the work that `what` names, on `data`, with what arrives from `upstream`."""
-        if checkpoint is None:
-            return cls(None, "")
         return cls(checkpoint, call_name(checkpoint, "own", what, data, run, upstream=upstream))
 
     def get(
@@ -73,9 +68,7 @@ class OwnUnits:
         """
         known = self._known.get(number)
         if known is not None:
-            assert self._checkpoint is not None
             return unpack(self._checkpoint.load(known))[0]
         found = {name: np.array(value, order="C") for name, value in compute().items()}
-        if self._checkpoint is not None:
-            self._checkpoint.commit(Unit(self._call, number, number + 1), pack(found))
+        self._checkpoint.commit(Unit(self._call, number, number + 1), pack(found))
         return found

@@ -19,12 +19,13 @@ import re
 import stat
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any, Protocol
 
 import attrs
 
 from fsframe.errors import StoreError
 
-__all__ = ["Place", "Unit", "read_index", "read_unit", "unit_file"]
+__all__ = ["Keeper", "Place", "Unit", "read_index", "read_unit", "unit_file"]
 
 _HEAD = re.compile(rb"fsframe-units 1\nsha256 ([0-9a-f]{64})\nbytes ([0-9]{1,19})\n")
 _UNIT = re.compile(r"(?P<call>[0-9a-z.~-]{1,4000})/(?P<start>[0-9]{1,15})-(?P<stop>[0-9]{1,15})")
@@ -53,6 +54,16 @@ class Unit:
         if match is None or int(match["start"]) >= int(match["stop"]):
             raise StoreError(f"it holds a unit of a name that may not be: {str(text)[:60]!r}")
         return cls(match["call"], int(match["start"]), int(match["stop"]))
+
+
+class Keeper(Protocol):
+    """What keeps finished units: a `fsframe.storage.units.Checkpoint`, as its parts see it."""
+
+    def units(self, call: str) -> list[Unit]: ...
+    def load(self, unit: Unit) -> bytes: ...
+    def commit(self, unit: Unit, content: bytes) -> None: ...
+    def remember(self, array: Any, digest: str) -> None: ...
+    def remembered(self, array: Any) -> str | None: ...
 
 
 @attrs.frozen

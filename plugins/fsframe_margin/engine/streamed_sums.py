@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fsframe_margin.engine import streamed_kernels
 from fsframe_margin.engine.neighbour_shares import SMALLEST_SUM
-
-if TYPE_CHECKING:
-    from fsframe_margin.engine.margins import PairSpace
 
 __all__ = ["streamed_log_sums"]
 
@@ -24,12 +22,28 @@ _PART = 1 << 18
 """Pairs per unit of work of the shifted route."""
 
 
-def streamed_log_sums(space: PairSpace, weights: Floats, sigma: float) -> tuple[Floats, Floats]:
+class Pairs(Protocol):
+    """Pairs of rows, sorted by class: a `fsframe_margin.engine.margins.PairSpace`."""
+
+    XT: Floats
+    begin: NDArray[np.intp]
+    end: NDArray[np.intp]
+    count: Floats
+    alone: NDArray[np.bool_]
+    n_rows: int
+    linear: bool
+    each: Callable[..., Any]
+    measured_by: Callable[..., Any]
+    summed: Callable[..., Any]
+    tiles: Callable[..., Iterable[Any]]
+
+
+def streamed_log_sums(space: Pairs, weights: Floats, sigma: float) -> tuple[Floats, Floats]:
     """log Σ count·exp(−q/σ) over hits and over misses of every row, eq. 3.5 after step 1.
 
     Parameters
     ----------
-    space : PairSpace
+    space : Pairs
         Pairs of n rows, sorted by class.
     weights : (A, A) or (A,) float64
         W, or w where distances are linear in the weights.
@@ -65,7 +79,7 @@ def streamed_log_sums(space: PairSpace, weights: Floats, sigma: float) -> tuple[
     return hits, misses
 
 
-def _direct(space: PairSpace, weights: Floats, sigma: float) -> Floats:
+def _direct(space: Pairs, weights: Floats, sigma: float) -> Floats:
     """The sums over hits and over misses of every row, (2, n), without a shift."""
     XT, form = space.measured_by(weights)
     return space.summed(
@@ -77,7 +91,7 @@ def _direct(space: PairSpace, weights: Floats, sigma: float) -> Floats:
 
 
 def _shifted(
-    space: PairSpace,
+    space: Pairs,
     weights: Floats,
     sigma: float,
     rows: NDArray[np.intp],

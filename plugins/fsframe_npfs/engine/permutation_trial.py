@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import repeat
-from typing import TYPE_CHECKING, TypedDict, cast
+from typing import Protocol, TypedDict, cast
 
 import attrs
 import numpy as np
@@ -26,10 +26,7 @@ from fsframe_npfs.engine.selected_items import FeatureMarks, Marker
 from fsframe_npfs.engine.sequential_looks import looks, settled
 from fsframe_npfs.engine.tails import least_bootstraps, permutation_tail, selection_tail
 
-if TYPE_CHECKING:
-    from fsframe_npfs.methods.npfs import Npfs
-
-__all__ = ["Trial"]
+__all__ = ["Settings", "Trial"]
 
 
 class _Rule(TypedDict):
@@ -40,11 +37,39 @@ class _Rule(TypedDict):
     tests: int
 
 
+class Settings(Protocol):
+    """The parameters of a test: a `fsframe_npfs.methods.npfs.Npfs`."""
+
+    @property
+    def alpha(self) -> float: ...
+    @property
+    def bias(self) -> float: ...
+    @property
+    def compare(self) -> str: ...
+    @property
+    def correction(self) -> str: ...
+    @property
+    def fraction(self) -> float | None: ...
+    @property
+    def null(self) -> str: ...
+    @property
+    def of(self) -> str: ...
+    @property
+    def resamples(self) -> int: ...
+    @property
+    def settle(self) -> float | None: ...
+    @property
+    def stratify(self) -> bool: ...
+    @property
+    def top(self) -> int | float | None: ...
+    def keep_count(self, n_features: int, default: int) -> int: ...
+
+
 @attrs.define(eq=False)
 class Trial:
     """One carrying-out of the test: bootstraps of the true label and of permuted ones."""
 
-    test: Npfs
+    test: Settings
     base: Base
     data: Dataset
     start: Selection | None

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.contracts.selection import PairWeights, Selection, rank_by_score
 from fsframe_npfs.engine.intervals import hoeffding
-from fsframe_npfs.engine.permutation_trial import Trial
+from fsframe_npfs.engine.permutation_trial import Settings, Trial
 from fsframe_npfs.engine.selected_items import PairMarks
 from fsframe_npfs.methods.promises import PROMISES
-
-if TYPE_CHECKING:
-    from fsframe_npfs.methods.npfs import Npfs
 
 __all__ = ["feature_selection", "pair_selection"]
 
 
-def _tables(test: Npfs, trial: Trial) -> dict[str, NDArray]:
+def _tables(test: Settings, trial: Trial) -> dict[str, NDArray]:
     verdict, n = trial.verdict, trial.drawn
     lower, upper = hoeffding(trial.z, n, test.alpha)
     tables: dict[str, NDArray] = {
@@ -43,7 +38,7 @@ def _tables(test: Npfs, trial: Trial) -> dict[str, NDArray]:
 
 
 def feature_selection(
-    test: Npfs, trial: Trial, upstream: Selection | None, warnings: list[str]
+    test: Settings, trial: Trial, upstream: Selection | None, warnings: list[str]
 ) -> Selection:
     n_features = trial.data.n_features
     scores = np.full(n_features, np.nan)
@@ -73,7 +68,7 @@ def feature_selection(
 
 
 def pair_selection(
-    test: Npfs, trial: Trial, upstream: Selection | None, warnings: list[str]
+    test: Settings, trial: Trial, upstream: Selection | None, warnings: list[str]
 ) -> Selection:
     n_features = trial.data.n_features
     a, b = np.divmod(trial.codes, n_features)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING
 
 import attrs
 import numpy as np
@@ -18,6 +17,7 @@ from fsframe_relief.engine.levels import summarise
 from fsframe_relief.engine.pair_sums import MAX_LEVELS
 from fsframe_relief.engine.row_order import content_groups
 from fsframe_relief.engine.sums import feature_scores
+from fsframe_relief.methods.parameters import ReliefParameters
 from fsframe_relief.methods.problem import (
     FEW_LEVELS,
     by_index,
@@ -27,26 +27,26 @@ from fsframe_relief.methods.problem import (
     row_weights,
 )
 
-if TYPE_CHECKING:
-    from fsframe_relief.methods.selector import ReliefSelector
-
 __all__ = ["select_each"]
 
 
 def select_each(
-    method: ReliefSelector,
+    method: ReliefParameters,
     data: Dataset,
     counts: NDArray[np.int64],
     upstream: Selection | None,
     run: Run,
+    *,
+    plain: bool,
 ) -> list[Selection]:
     """What `method` selects on every bootstrap, a row of `counts` (n_resamples, n_samples).
 
     Equal to one bootstrap after the other, bit by bit: ranges, discrete columns, probabilities and
     class shares are those of the rows drawn (count 0: absent), and bootstrap b draws from
-    ``run.child(b)``. `run.threads` of them are fitted at a time, as far as memory goes.
+    ``run.child(b)``. `run.threads` of them are fitted at a time, as far as memory goes. `plain`
+    says that the method only scores and finishes, so that bootstraps can share distances.
     """
-    shared = _SharedCodes.of(method, data, run) if len(counts) > 1 else None
+    shared = _SharedCodes.of(method, data, run) if plain and len(counts) > 1 else None
     workers = _workers(method, data, run) if len(counts) > 1 else 1
 
     def one(b: int) -> Selection:
@@ -70,7 +70,7 @@ def select_each(
         return list(pool.map(one, range(len(counts))))
 
 
-def _workers(method: ReliefSelector, data: Dataset, run: Run) -> int:
+def _workers(method: ReliefParameters, data: Dataset, run: Run) -> int:
     """How many fits may run at a time; what each may use stays the same, so results do too."""
     if method.permutations:
         # these bound the threads of linear algebra for the whole process
@@ -97,13 +97,10 @@ class _SharedCodes:
     group: NDArray[np.intp]
 
     @classmethod
-    def of(cls, method: ReliefSelector, data: Dataset, run: Run) -> _SharedCodes | None:
+    def of(cls, method: ReliefParameters, data: Dataset, run: Run) -> _SharedCodes | None:
         """What bootstraps of `data` can share; None where they cannot."""
-        from fsframe_relief.methods.selector import ReliefSelector
-
         n = data.n_samples
-        own_way = type(method)._select is not ReliefSelector._select
-        if own_way or method.permutations or method.ramp is not None or 8 * n * n > run.memory // 4:
+        if method.permutations or method.ramp is not None or 8 * n * n > run.memory // 4:
             return None
         if method.discrete_features == "none":
             return None
@@ -132,7 +129,7 @@ class _SharedCodes:
 
     def select(
         self,
-        method: ReliefSelector,
+        method: ReliefParameters,
         rows: NDArray[np.intp],
         drawn: NDArray[np.int64],
         upstream: Selection | None,

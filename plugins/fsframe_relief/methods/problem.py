@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import attrs
 import numpy as np
 from numpy.typing import NDArray
@@ -17,9 +15,7 @@ from fsframe_relief.engine.columns import Columns, prepare_columns
 from fsframe_relief.engine.levels import ColumnSummary, few_levels, summarise
 from fsframe_relief.engine.neighbours import Target
 from fsframe_relief.engine.row_order import content_order
-
-if TYPE_CHECKING:
-    from fsframe_relief.methods.selector import ReliefSelector
+from fsframe_relief.methods.parameters import ReliefParameters
 
 __all__ = [
     "Problem",
@@ -52,7 +48,7 @@ class Problem:
 
 
 def make_problem(
-    method: ReliefSelector,
+    method: ReliefParameters,
     data: Dataset,
     upstream: Selection | None,
     run: Run,
@@ -107,7 +103,7 @@ def threads_for(n: int, p: int, run: Run) -> int:
     return 1 if float(n) ** 2 * p < SMALL else run.threads
 
 
-def by_index(method: ReliefSelector) -> bool:
+def by_index(method: ReliefParameters) -> bool:
     """Whether ties follow the order of rows, which then has to stay as it is."""
     return bool(getattr(method, "ties", "share") == "index")
 
@@ -126,7 +122,7 @@ def row_weights(
 
 
 def judged(
-    method: ReliefSelector,
+    method: ReliefParameters,
     prepared: Columns,
     y: NDArray[np.int64],
     value: NDArray[np.float64] | None,
@@ -175,7 +171,7 @@ def judged(
 
 
 def label_codes(
-    method: ReliefSelector, data: Dataset, rows: NDArray[np.intp] | None = None
+    method: ReliefParameters, data: Dataset, rows: NDArray[np.intp] | None = None
 ) -> tuple[NDArray[np.int64], NDArray[np.float64] | None]:
     """Class codes, and the numeric target divided by its range (None in classification).
 
@@ -209,7 +205,7 @@ def label_codes(
 
 
 def discrete_columns(
-    method: ReliefSelector, data: Dataset, summary: ColumnSummary | None = None
+    method: ReliefParameters, data: Dataset, summary: ColumnSummary | None = None
 ) -> tuple[NDArray[np.bool_], tuple[str, ...]]:
     """Which columns are discrete, and what to say of that choice."""
     wish = method.discrete_features
