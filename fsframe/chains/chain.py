@@ -373,7 +373,7 @@ def _nested_problems(stages: tuple[Stage, ...]) -> Iterator[str]:
         text = getattr(stage.method, "base", None)
         if text is None or not getattr(stage.method, "wrapping", False):
             continue
-        if stage.method.reads_own_base:
+        if getattr(stage.method, "reads_own_base", False):
             continue
         try:
             base = Chain.parse(text)

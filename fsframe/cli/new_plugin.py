@@ -1,14 +1,19 @@
-"""``fsframe new-plugin NAME``: a package with one selector that works and is tested."""
+"""``fsframe new-plugin NAME``: a package with one selector that works and is tested.
+
+Its files are those of the folder ``plugin_template`` beside this module, with the words between
+``@`` filled in.
+"""
 
 from __future__ import annotations
 
+from importlib.resources import files
 from pathlib import Path
 
 import click
 
 from fsframe.errors import RequestError, StoreError
 
-__all__ = ["new_plugin"]
+__all__ = ["new_plugin", "plugin_files"]
 
 
 @click.command()
@@ -28,7 +33,6 @@ def new_plugin(name: str, out: str | None) -> None:
     Example:
       fsframe new-plugin my-selector
     """
-    from fsframe.cli.plugin_template import plugin_files
     from fsframe.registry import classifiers, selectors
     from fsframe.registry.entries import SelectorEntry
 
@@ -58,3 +62,27 @@ def new_plugin(name: str, out: str | None) -> None:
         f"\nInstall and try it:  pip install -e '{folder}[test]' && pytest {folder}\n"
         f"plugin: {folder}"
     )
+
+
+def plugin_files(name: str) -> dict[str, str]:
+    """The text of every file of a plugin with one selector `name`, by path.
+
+    >>> sorted(plugin_files("my-gap"))[:3]
+    ['README.md', 'fsframe_my_gap/__init__.py', 'fsframe_my_gap/conformance.py']
+    """
+    module = name.replace("-", "_")
+    words = {
+        "@name@": name,
+        "@module@": module,
+        "@package@": f"fsframe_{module}",
+        "@Class@": "".join(part.capitalize() for part in name.split("-")),
+    }
+    folder = Path(str(files("fsframe.cli") / "plugin_template"))
+    found = {}
+    for path in sorted(folder.rglob("*.txt")):
+        target = path.relative_to(folder).with_suffix("").as_posix()
+        text = path.read_text(encoding="utf-8")
+        for word, meant in words.items():
+            target, text = target.replace(word, meant), text.replace(word, meant)
+        found[target] = text
+    return found

@@ -1,1 +1,0 @@
-"""The selector `gap` for fsframe."""
