@@ -1,0 +1,50 @@
+"""The picture of the rooms is drawn from the code as it is, and no room is left out of the page."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+
+
+@pytest.fixture(scope="module")
+def drawing() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("drawing", DOCS / "make_architecture.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_rooms_import_downwards_only(drawing: ModuleType) -> None:
+    _, arrows = drawing.rooms()
+    arrows.pop("fsframe")
+    heights = drawing.floors(arrows)
+    assert heights["registry"] == 0 < heights["contracts"]
+    assert heights["cli"] == max(heights.values())
+
+
+def test_a_circle_of_rooms_is_told(drawing: ModuleType) -> None:
+    with pytest.raises(ValueError, match="a -> b -> a"):
+        drawing.floors({"a": {"b"}, "b": {"a"}})
+
+
+def test_the_picture_shows_the_arrows_of_today(drawing: ModuleType) -> None:
+    # Sizes change with every commit; rooms and arrows seldom do.
+    def shape(text: str) -> list[str]:
+        return [line for line in text.splitlines() if 'class="s"' not in line]
+
+    kept = drawing.PICTURE.read_text(encoding="utf-8")
+    assert shape(kept) == shape(drawing.picture()), "run: python docs/make_architecture.py"
+
+
+def test_every_room_is_on_the_page(drawing: ModuleType) -> None:
+    page = (DOCS / "architecture.md").read_text(encoding="utf-8")
+    sizes, _ = drawing.rooms()
+    for room in sizes:
+        assert f"`{room}`" in page or f"`{room}/" in page, room
