@@ -180,6 +180,10 @@ def _plugins() -> Iterator[str]:
         "* `FSFRAME_KERNELS`: Set by fsframe itself for its workers: a temporary folder of "
         "compiled kernels, where no other could be written to."
     )
+    yield (
+        "* `FSFRAME_REMARKS`: `json`: remarks on stderr are events; set by `--events json`, for "
+        "workers too."
+    )
     yield f"* `{VARIABLE}`: Bytes that reading a table may take, such as `12GB`."
     yield ""
 

@@ -100,7 +100,8 @@ def _run(results: list[StageText | dict[str, Any]]) -> None:
         return
     # Absolute: a plugin may change the current folder.
     csv_out = os.path.abspath(options["csv_out"]) if options["csv_out"] else None
-    record, out = run_protocol(chain, "evaluate", texts, also_written=[csv_out], **options)
+    also = [options["csv_out"]]
+    record, out = run_protocol(chain, "evaluate", texts, also_written=also, **options)
     found = recorded_evaluation(record)
     if csv_out:
         write_folds(Path(csv_out), found.found, overwrite=options["overwrite"])

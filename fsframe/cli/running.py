@@ -21,6 +21,7 @@ from fsframe.cli.progress import ProgressLine
 from fsframe.cli.saying import say, say_error, say_json
 from fsframe.cli.tracebacks import traceback_option
 from fsframe.cli.written import note_written, written_words
+from fsframe.contracts.remarks import REMARKS_VARIABLE
 from fsframe.errors import FsframeError
 
 if TYPE_CHECKING:
@@ -138,6 +139,8 @@ class Talk:
 
     def __init__(self, *, quiet: bool = False, events: bool = False) -> None:
         self.quiet, self.events = quiet, events
+        if events:
+            os.environ[REMARKS_VARIABLE] = "json"
         self._line = None if quiet or events else ProgressLine()
 
     def __call__(self, progress: Progress) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -10,6 +9,7 @@ import numba
 from numba.core import event
 
 from fsframe.contracts.kernel_cache import KernelCache
+from fsframe.contracts.remarks import remark
 
 __all__ = ["njit"]
 
@@ -26,11 +26,7 @@ class _Announcer(event.Listener):
         if self.said:
             return
         self.said = True
-        print(
-            "fsframe: compiling numerical kernels (first use here, kept for later runs) …",
-            file=sys.stderr,
-            flush=True,
-        )
+        remark("compiling numerical kernels (first use here, kept for later runs) …")
 
     def on_end(self, event: Any) -> None:
         pass

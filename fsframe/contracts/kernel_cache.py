@@ -35,6 +35,8 @@ from numba.core import config
 from numba.core.caching import CompileResultCacheImpl, FunctionCache
 from numba.core.serialize import dumps
 
+from fsframe.contracts.remarks import remark
+
 __all__ = ["KernelCache"]
 
 _HEAD = re.compile(rb"fsframe-kernel 1\nsha256 ([0-9a-f]{64})\n")
@@ -276,10 +278,8 @@ def _note_other_folder(folder: Path) -> None:
 
 @cache
 def _note(text: str) -> None:
-    """Say a remark on stderr, once per process."""
-    if sys.stderr is not None:
-        with contextlib.suppress(OSError, ValueError):
-            print(f"fsframe: {text}", file=sys.stderr, flush=True)
+    """Say a remark, once per process."""
+    remark(text)
 
 
 @lru_cache

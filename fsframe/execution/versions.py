@@ -23,7 +23,7 @@ def _found(name: str) -> str:
     if kind != "plugin":
         return release(name)
     for loaded in default_manager().plugins():
-        if loaded.name == plugin:
+        if loaded.provider == plugin:
             if loaded.status == "loaded":
                 return loaded.source.version
             return f"{loaded.source.version}, which is {loaded.status} ({loaded.reason})"

@@ -65,4 +65,4 @@ def _owners(kind: type) -> Iterator[tuple[str, str]]:
     for plugin in default_manager().plugins():
         source = plugin.source
         if package != "fsframe" and source.target.partition(":")[0].partition(".")[0] == package:
-            yield source.name, source.version
+            yield source.provider, source.version

@@ -10,9 +10,8 @@ from typing import Any
 import pytest
 from pluggy import HookimplMarker
 
-from fsframe import registry
 from fsframe.errors import PluginError, PluginWarning, RequestError
-from fsframe.registry import Registry, find_offer, preferring
+from fsframe.registry import Registry, find_offer, preferring, registry
 from fsframe.registry.entries import ClassifierEntry, Entry, SelectorEntry, StabilityMetricEntry
 from fsframe.registry.hookspecs import hookimpl
 from fsframe.registry.manager import PluginManager, PluginSource

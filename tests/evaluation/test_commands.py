@@ -334,11 +334,11 @@ def test_compare_tells_problems_of_all_tables_before_it_computes(folder, capsys,
     code, _, err = ran(capsys, *words)
     assert code == 4 and "small: classes with fewer members" in err
     # What cannot even be read is told with the rest.
-    assert "alone.csv: classes with a single member" in err and "other" not in err
+    assert "alone.csv: classes with a single member" in err and "other.csv" not in err
 
 
 def test_compare_starts_its_workers_once(folder, capsys, monkeypatch):
-    from fsframe.execution import engine as engines
+    from fsframe.execution import opening as engines
 
     started = []
     real = engines.open_engine
@@ -351,7 +351,7 @@ def test_compare_starts_its_workers_once(folder, capsys, monkeypatch):
     _, here, _ = ran(capsys, *COMPARE, "--json")
     started.clear()
     code, there, _ = ran(capsys, *COMPARE, "--json", "--workers", "2")
-    assert code == 0 and started == [(None, 2, None)]
+    assert code == 0 and started == [(None, 2, None, None)]
     assert json.loads(there)["accuracy"] == json.loads(here)["accuracy"]
 
 

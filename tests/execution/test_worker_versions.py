@@ -67,7 +67,7 @@ def cluster(tmp_path_factory) -> Iterator[Cluster]:
 
 
 def test_workers_that_differ_are_refused_by_name_before_work_starts(cluster):
-    needed = {**needed_by("mim"), "plugin tiny": "1.0"}
+    needed = {**needed_by("mim"), "plugin fsframe-tiny": "1.0"}
     with open_engine(scheduler=cluster.address) as engine:
         cluster.wait_for(engine, 4)
         # A second time too: to have been told once is no leave.
@@ -76,9 +76,9 @@ def test_workers_that_differ_are_refused_by_name_before_work_starts(cluster):
                 engine.admit(needed)
         text = str(caught.value)
         assert "worker bare at tcp://" in text
-        assert "no plugin tiny (here 1.0)" in text
+        assert "no plugin fsframe-tiny (here 1.0)" in text
         assert "worker newer at tcp://" in text
-        assert "has plugin tiny 2.0, not 1.0" in text
+        assert "has plugin fsframe-tiny 2.0, not 1.0" in text
         assert "worker odd-numpy at tcp://" in text
         assert f"has numpy 9.9.9, not {np.__version__}" in text
         assert "sound" not in text

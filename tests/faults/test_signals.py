@@ -54,7 +54,7 @@ import sys; sys.path.insert(0, {folder!r}); sys.argv = ["signals.py", "--trials"
     "chain", "--seed", "5"]
 import signals
 from fsframe.storage.units import Checkpoint
-Checkpoint._adopt = lambda self, manifest: manifest.keep(self.folder)
+Checkpoint._adopt = lambda self, manifest, mixed: manifest.keep(self.folder)
 signals.main()
 """
     folder = str(Path(__file__).parent)

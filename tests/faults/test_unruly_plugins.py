@@ -52,7 +52,7 @@ def fsframe(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys) -> Command:
     """A command in this process, with the plugin as if it were installed."""
     monkeypatch.syspath_prepend(str(UNRULY))
     monkeypatch.setenv("PYTHONPATH", str(UNRULY))
-    monkeypatch.setattr("fsframe.registry._manager", None)
+    monkeypatch.setattr("fsframe.registry.registry._manager", None)
 
     def run(*words: str) -> Done:
         monkeypatch.chdir(folder)
@@ -229,12 +229,12 @@ def test_an_answer_of_other_software_is_not_shown(folder, monkeypatch):
     chain.run(data, out=out)
     options = {"overwrite": False, "restart": False, "seed": 0}
     monkeypatch.setattr(sys, "argv", ["fsframe", "chain"])
-    assert likely_answer(out, chain, options) is not None
+    assert likely_answer(out, chain, options, Path("table.csv")) is not None
     record = load_run(out)
     older = attrs.evolve(record, environment={**record.environment, "numpy": "1.0"})
     write_run(out, older, overwrite=True)
     with pytest.raises(StoreError, match="there already"):
-        likely_answer(out, chain, options)
+        likely_answer(out, chain, options, Path("table.csv"))
 
 
 def test_a_request_that_no_machine_can_hold_is_refused_with_its_size(folder, fsframe):

@@ -434,4 +434,4 @@ def test_a_run_begun_with_one_stranger_goes_on_and_predicts_beside_another(tmp_p
 def test_a_wheel_for_two_versions_of_fsframe_is_loaded_and_noted() -> None:
     done = fsframe("plugins", fakes=["fake_later"])
     (line,) = [line for line in done.out.splitlines() if line.startswith("later ")]
-    assert "loaded" in line and "'fsframe_readers' is not known to this fsframe" in line
+    assert "loaded" in line and "'fsframe_plots' is not known to this fsframe" in line

@@ -57,6 +57,7 @@ def test_ties_and_gaps_of_iterative_relief_do_not_hang_on_the_bound(seed):
     data = Dataset.from_arrays(X, rng.integers(0, 2, n))
     method = IterativeRelief(least=3)
     ample = method.select(data, run=Run(memory=1 << 31)).scores
-    for bound in (1 << 10, 1 << 16, 8 * n * n):
+    # From the least that is not refused: the prepared columns.
+    for bound in (8 * n * p, 1 << 16, 8 * n * (n + p)):
         scarce = method.select(data, run=Run(memory=bound)).scores
         np.testing.assert_allclose(scarce, ample, rtol=0, atol=1e-12)

@@ -10,5 +10,5 @@ def fsframe_selectors():
 
 
 @hookimpl(optionalhook=True)
-def fsframe_readers():
+def fsframe_plots():
     raise RuntimeError("nobody calls this")
