@@ -1,4 +1,4 @@
-"""Questions to others that may never answer, asked for so long and no longer."""
+"""Call a function with a timeout, in a daemon thread."""
 
 from __future__ import annotations
 

@@ -167,8 +167,7 @@ def dataset_from_arrays(
     if place is None and table.y is None:
         raise DataError(
             f"{path} has no label {table.label_name!r}; say where it is (y=…, --y), or which "
-            f"column of the "
-            "features it is (label=…, --label)"
+            "column of the features it is (label=…, --label)"
         )
     columns = [column for column in range(p) if column not in dropped and column != place]
     if not columns:

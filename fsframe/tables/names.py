@@ -124,8 +124,7 @@ def check_names(names: Sequence[str], columns: Sequence[int], path: object) -> N
         more = f" and {len(twice) - 5} more" if len(twice) > 5 else ""
         raise DataError(
             f"{path}, line of names: used more than once: {places}{more}; rename the columns, or, "
-            f"if "
-            "the first line is a row and not names, say so (header=False, --no-header)"
+            "if the first line is a row and not names, say so (header=False, --no-header)"
         )
     try:
         "".join(wanted).encode()

@@ -162,8 +162,7 @@ def check_classes(
         more = f" and {alone.size - 3} more" if alone.size > 3 else ""
         raise DataError(
             f"{path}: classes with a single member in label {name!r}: {shown}{more}; every class "
-            f"needs "
-            f"at least two: take the rows out, or merge classes{hint}"
+            f"needs at least two: take the rows out, or merge classes{hint}"
         )
     if many:
         return [f"label {name!r} has {len(values)} different numbers, taken as classes{hint}"]

@@ -1,4 +1,4 @@
-"""Arrays of many results under one roof: what all share is kept once, lists are put end to end."""
+"""Pack results: shared arrays once, ragged ones concatenated."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""CIFE: relevance, less redundancy, plus redundancy given the class, in full."""
+"""CIFE: relevance − redundancy + class-conditional redundancy, unweighted."""
 
 from __future__ import annotations
 
