@@ -251,7 +251,9 @@ class Selector(Parameterised):
             raise PluginError(
                 f"{self.method_name()} returned {type(found).__name__}, not a Selection"
             )
-        problems = found.problems(local.n_features, local.n_samples)
+        # What the method saw are the columns of `local`, whatever a copied Selection says.
+        own = found if found.features_in is None else attrs.evolve(found, features_in=None)
+        problems = own.problems(local.n_features, local.n_samples)
         if problems:
             raise PluginError(
                 f"{self.method_name()} returned an unsound result: " + "; ".join(problems)

@@ -143,6 +143,7 @@ def simba_selection(
             "centre": training.scaling.centre,
             "scale": training.scaling.scale,
         },
+        model_columns={"w": 0, "centre": 0, "scale": 0},
         tables={"raw-weights": training.spread(raw)},
         warnings=(*row_notes(training), *notes),
         **extra,
