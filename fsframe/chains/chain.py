@@ -108,19 +108,23 @@ class Chain:
     def check_request(self, data: Dataset) -> None:
         """Refuse what a stage is known to refuse of `data`, before any stage has run.
 
+        Stages of the chains that wrapping stages name are asked as well, on the whole table.
+
         Raises
         ------
         RequestError
             Naming every stage that could not do what it is asked for.
         """
-        problems = [
-            f"{stage.name}: {problem}"
-            for stage in self.stages
-            if isinstance(stage.method, Selector)
-            for problem in stage.method.check_request(data)
-        ]
+        problems = list(self.request_problems(data))
         if problems:
             raise RequestError("\n".join(problems))
+
+    def request_problems(self, data: Dataset) -> Iterator[str]:
+        """What `check_request` refuses, a sentence each, the stage named."""
+        for stage in self.stages:
+            if isinstance(stage.method, Selector):
+                for problem in stage.method.check_request(data):
+                    yield f"{stage.name}: {problem}"
 
     @property
     def selecting(self) -> tuple[Stage, ...]:

@@ -11,7 +11,7 @@ import click
 
 from fsframe.cli.encoding import speak_any_encoding
 from fsframe.cli.lazy import LazyGroup
-from fsframe.cli.saying import say, say_error
+from fsframe.cli.saying import say, say_error, say_usage
 from fsframe.cli.tracebacks import begin, told_traceback, traceback_option
 from fsframe.cli.written import written_words
 from fsframe.errors import FsframeError, PluginWarning, StoreError, one_line
@@ -120,10 +120,10 @@ def _ended(arguments: Sequence[str] | None) -> int:
         say_error(str(error))
         return error.exit_code
     except click.ClickException as error:
-        error.show()
+        say_usage(error)
         return error.exit_code
     except (KeyboardInterrupt, click.Abort):
-        click.echo(f"fsframe: interrupted; {written_words()}", err=True)
+        say_error(f"interrupted; {written_words()}")
         return 130
     except BrokenPipeError:
         # The reader of our output went away (`| head`); what follows must not complain again.
@@ -136,7 +136,5 @@ def _ended(arguments: Sequence[str] | None) -> int:
         return StoreError.exit_code
     except MemoryError as error:
         detail = f" ({error})" if str(error) else ""
-        click.echo(
-            f"fsframe: not enough memory{detail}; screen first, or use fewer columns", err=True
-        )
+        say_error(f"not enough memory{detail}; screen first, or use fewer columns")
         return FsframeError.exit_code

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from typing import Any
 
 import click
 
 from fsframe.cli.methods import MethodName
+from fsframe.cli.saying import say, say_block, say_json
 from fsframe.errors import PluginError
 
 __all__ = ["check"]
@@ -38,7 +38,8 @@ def check(name: str, as_json: bool, quiet: bool) -> None:
         if as_json or (quiet and outcome.status != "failed"):
             continue
         detail = f": {outcome.detail}" if outcome.detail else ""
-        click.echo(f"{_MARKS[outcome.status]:>8}  {outcome.law.replace('_', ' ')}{detail}")
+        line = f"{_MARKS[outcome.status]:>8}  {outcome.law.replace('_', ' ')}{detail}"
+        say_block(line, indent=" " * 10)
     sums = Counter(outcome.status for outcome in outcomes)
     if as_json:
         found: dict[str, Any] = {
@@ -47,9 +48,9 @@ def check(name: str, as_json: bool, quiet: bool) -> None:
             "sums": dict(sums),
             "laws": [{"law": o.law, "status": o.status, "detail": o.detail} for o in outcomes],
         }
-        click.echo(json.dumps(found, ensure_ascii=False))
+        say_json(found)
     else:
         parts = ", ".join(f"{number} {status}" for status, number in sorted(sums.items()))
-        click.echo(f"{name}: {len(outcomes)} checks: {parts}")
+        say(f"{name}: {len(outcomes)} checks: {parts}")
     if sums["failed"]:
         raise PluginError(f"{name} breaks {sums['failed']} of {len(outcomes)} laws")

@@ -199,6 +199,7 @@ def _read_all(
         tables.append(table)
         for method in methods:
             try:
+                _as_chain(method).check_request(table)
                 method.check(table, Run(entropy=options["seed"]).child(0))
             except FsframeError as error:
                 problems.setdefault(f"{table.name}: {error}", error)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import os
 
 import click
+
+from fsframe.cli.saying import say, say_json
 
 __all__ = ["info"]
 
@@ -35,8 +36,8 @@ def info(as_json: bool) -> None:
     facts["memory bound"] = f"{DEFAULT_MEMORY / 1024**3:g} GiB"
     facts.update({name: os.environ[name] for name in _VARIABLES if name in os.environ})
     if as_json:
-        click.echo(json.dumps(facts))
+        say_json(facts)
         return
     width = max(map(len, facts))
     for name, value in facts.items():
-        click.echo(f"{name:<{width}}  {value}")
+        say(f"{name:<{width}}  {value}")

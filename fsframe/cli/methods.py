@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import inspect
-import json
 from collections.abc import Iterator
 from typing import Any
 
 import click
 from click.shell_completion import CompletionItem
 
+from fsframe.cli.saying import say_json, say_lines
 from fsframe.cli.stages import stage_help
 from fsframe.cli.text_table import table_lines
 from fsframe.registry import Offer, Registry, classifiers, find_offer, selectors, stability_metrics
@@ -52,14 +52,15 @@ def methods(name: str | None, as_json: bool) -> None:
     """
     if name is not None:
         offer, registry = _find(name)
-        lines = [json.dumps(_explained(offer, registry))] if as_json else _explain(offer, registry)
+        if as_json:
+            say_json(_explained(offer, registry))
+        else:
+            say_lines(_explain(offer, registry))
     elif as_json:
         every = [_object(offer) for registry in _REGISTRIES.values() for offer in registry.offers()]
-        lines = [json.dumps({"methods": every}, ensure_ascii=False)]
+        say_json({"methods": every})
     else:
-        lines = list(_listing())
-    for line in lines:
-        click.echo(line)
+        say_lines(_listing())
 
 
 def _object(offer: Offer) -> dict[str, Any]:
@@ -137,5 +138,7 @@ def _explain(offer: Offer, registry: Registry) -> list[str]:
     for parameter in method.parameters():
         lines.append(f"  {parameter.name}")
         lines.append(f"      {stage_help(parameter)}")
-    lines += ["", inspect.getdoc(method) or ""]
+    # Indented, so that no line of a plugin's text stands where ours do.
+    doc = (inspect.getdoc(method) or "").split("\n")
+    lines += ["", *(f"  {line}".rstrip(" ") for line in doc)]
     return lines

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import click
 
+from fsframe.cli.saying import say
 from fsframe.errors import RequestError, StoreError
 
 __all__ = ["new_plugin", "plugin_files"]
@@ -45,7 +46,7 @@ def new_plugin(name: str, out: str | None) -> None:
         raise StoreError(f"{folder} is there already; name another folder with --out")
     taken = [*selectors.matching(name), *classifiers.matching(name)]
     if taken:
-        click.echo(
+        say(
             f"note: {taken[0].provider} offers {name!r} already; with both installed, yours is "
             f"`fsframe-{name}/{name}`",
             err=True,
@@ -57,11 +58,10 @@ def new_plugin(name: str, out: str | None) -> None:
             place.write_text(text, encoding="utf-8")
         except OSError as error:
             raise StoreError(f"cannot write {place}: {error.strerror}") from None
-        click.echo(str(place))
-    click.echo(
-        f"\nInstall and try it:  pip install -e '{folder}[test]' && pytest {folder}\n"
-        f"plugin: {folder}"
-    )
+        say(str(place))
+    say()
+    say(f"Install and try it:  pip install -e '{folder}[test]' && pytest {folder}")
+    say(f"plugin: {folder}")
 
 
 def plugin_files(name: str) -> dict[str, str]:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
-
 import click
 
+from fsframe.cli.saying import say, say_block, say_json, say_lines
 from fsframe.cli.text_table import table_lines
 from fsframe.registry import default_manager
 from fsframe.registry.entries import Entry
@@ -35,7 +34,7 @@ def plugins(as_json: bool, traceback: bool) -> None:
     """
     found = default_manager().plugins()
     for remark in default_manager().remarks():
-        click.echo(f"note: {remark}", err=True)
+        say(f"note: {remark}", err=True)
     if as_json:
         rows = [
             {
@@ -51,7 +50,7 @@ def plugins(as_json: bool, traceback: bool) -> None:
             }
             for plugin in found
         ]
-        click.echo(json.dumps({"plugins": rows}, ensure_ascii=False))
+        say_json({"plugins": rows})
         return
     table = [
         [
@@ -62,8 +61,9 @@ def plugins(as_json: bool, traceback: bool) -> None:
         ]
         for plugin in found
     ]
-    for line in table_lines(["plugin", "distribution", "status", ""], table):
-        click.echo(line)
+    say_lines(table_lines(["plugin", "distribution", "status", ""], table))
     for plugin in found:
         if traceback and plugin.detail:
-            click.echo(f"\n{plugin.name}:\n{plugin.detail.rstrip()}")
+            say()
+            say(f"{plugin.name}:")
+            say_block(f"  {plugin.detail.rstrip()}", indent="  ")

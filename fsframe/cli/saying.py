@@ -16,8 +16,10 @@ import click
 
 from fsframe.storage.escaping import is_unsafe, printable
 
-__all__ = ["json_text", "say", "say_error", "say_json", "say_lines"]
+__all__ = ["json_text", "say", "say_block", "say_error", "say_json", "say_lines", "say_usage"]
 
+# Since click 8.2 a command without words is refused with its whole help.
+_HELP: Any = getattr(click.exceptions, "NoArgsIsHelpError", ())
 _BEYOND_ASCII = re.compile(r"[^\x00-\x7e]")
 
 
@@ -34,10 +36,31 @@ def say_lines(lines: Iterable[str]) -> None:
 
 def say_error(text: str) -> None:
     """Print what went wrong on stderr; further lines are indented, so that none poses as ours."""
+    say_block(f"fsframe: {text}", indent="  ", err=True)
+
+
+def say_block(text: str, *, indent: str = "", err: bool = False) -> None:
+    """Print a text of several lines, such as a docstring; those behind the first are indented."""
     first, *others = text.split("\n")
-    say(f"fsframe: {first}", err=True)
+    say(first, err=err)
     for line in others:
-        say(f"  {line}", err=True)
+        say(f"{indent}{line}" if line else "", err=err)
+
+
+def say_usage(error: click.ClickException) -> None:
+    """Print on stderr what click refuses: how the command is called, then what is wrong."""
+    if isinstance(error, _HELP):
+        say_block(error.format_message(), err=True)
+        return
+    context = error.ctx if isinstance(error, click.UsageError) else None
+    if context is not None:
+        say_block(context.get_usage(), err=True)
+        if context.command.get_help_option(context) is not None:
+            option = max(context.help_option_names, key=len)
+            say(f"Try '{context.command_path} {option}' for help.", err=True)
+        say(err=True)
+    # What was typed may hold line breaks: no line of it stands where ours do.
+    say_block(f"Error: {error.format_message()}", indent="  ", err=True)
 
 
 def say_json(value: Any, *, err: bool = False) -> None:

@@ -13,6 +13,7 @@ from click.shell_completion import CompletionItem
 from fsframe.contracts.grammar import StageText, parse_stage
 from fsframe.contracts.params import Parameter, format_value, is_flag
 from fsframe.errors import FsframeError
+from fsframe.storage.escaping import printable
 
 if TYPE_CHECKING:
     from fsframe.registry import Offer
@@ -42,7 +43,8 @@ def stage_help(parameter: Parameter) -> str:
     else:
         facts.append(f"default {format_value(parameter.default)}")
     facts.extend(fact for fact in (parameter.symbol, parameter.source) if fact)
-    return f"{parameter.help.rstrip('.')}. [{'; '.join(facts)}]"
+    # It goes to click's own pages too: a plugin's words steer no terminal there either.
+    return printable(f"{parameter.help.rstrip('.')}. [{'; '.join(facts)}]")
 
 
 def _option(parameter: Parameter) -> click.Option:
@@ -106,7 +108,7 @@ def _stage_command(token: str) -> click.Command:
     about = [entry.summary + "."] if entry.summary else []
     if entry.reference:
         about.append(f"Source: {entry.reference}.")
-    about.append(f"Provided by {offer.provider} {offer.version}.")
+    about.append(printable(f"Provided by {offer.provider} {offer.version}."))
     return _StageCommand(
         name=token,
         callback=_StageCallback(text),

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import operator
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["Arrays", "arrays", "floats", "freeze", "indices"]
+__all__ = ["Arrays", "Axes", "are_axes", "arrays", "axes_by_name", "floats", "freeze", "indices"]
 
 
 def freeze(value: Any, dtype: Any = None) -> Any:
@@ -75,3 +76,60 @@ def arrays(value: Any) -> Mapping[str, NDArray[Any]]:
     if type(value) is Arrays:
         return value
     return Arrays(value) if value else _NO_ARRAYS
+
+
+class Axes(Mapping[str, tuple[int, ...]]):
+    """Axes of arrays by the array's name; read-only, and travels between processes."""
+
+    def __init__(self, axes: Mapping[str, Any]) -> None:
+        self._axes = {str(name): _axis_numbers(value) for name, value in axes.items()}
+
+    def __getitem__(self, key: str) -> tuple[int, ...]:
+        return self._axes[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._axes)
+
+    def __len__(self) -> int:
+        return len(self._axes)
+
+    def __repr__(self) -> str:
+        return repr(self._axes)
+
+
+_NO_AXES = Axes({})
+_MOST_AXES = 64  # as many as an array of NumPy may have
+
+
+def axes_by_name(value: Any) -> Axes:
+    """Axes by name, frozen; a single axis may stand without its tuple.
+
+    Raises
+    ------
+    TypeError
+        If an axis is not a whole number.
+
+    Examples
+    --------
+    >>> axes_by_name({"w": 0, "W": (0, 1), "sigma": ()})
+    {'w': (0,), 'W': (0, 1), 'sigma': ()}
+    """
+    if type(value) is Axes:
+        return value
+    return Axes(value) if value else _NO_AXES
+
+
+def _axis_numbers(value: Any) -> tuple[int, ...]:
+    several = value if isinstance(value, (tuple, list)) else (value,)
+    return tuple(operator.index(axis) for axis in several)
+
+
+def are_axes(value: Any, names: Collection[str]) -> bool:
+    """Whether a JSON value, which may come from anywhere, gives axes of arrays called `names`."""
+    return isinstance(value, dict) and all(
+        name in names
+        and isinstance(several, list)
+        and len(several) <= _MOST_AXES
+        and all(type(axis) is int and 0 <= axis < _MOST_AXES for axis in several)
+        for name, several in value.items()
+    )

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import attrs
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fsframe.contracts.frozen_arrays import arrays, floats, indices
+from fsframe.contracts.frozen_arrays import arrays, axes_by_name, floats, indices
 from fsframe.contracts.pair_weights import Pair, PairWeights
 from fsframe.contracts.ranking import rank_by_score
 
@@ -41,7 +41,12 @@ class Selection:
     instance_weights : (n_samples,) float64, optional
         Non-negative importance of rows.
     model : mapping of str to array
-        What a classifier needs to predict as the method does; columns as in `features_in`.
+        What a later stage or a classifier needs to work as the method does.
+    model_columns : mapping of str to tuple of int
+        For each array of `model`, which of its axes run over the columns that the method saw
+        (`features_in`, in this order): ``{"w": (0,), "W": (0, 1), "sigma": ()}``. The next stage
+        gets such an array with the axes cut to its own columns. An array that is not named here
+        reaches it only where it has the very columns that the method saw.
     tables : mapping of str to array
         Named extra arrays, such as the cost per iteration.
     warnings : tuple of str
@@ -58,6 +63,7 @@ class Selection:
     pair_weights: PairWeights | None = None
     instance_weights: NDArray[np.float64] | None = attrs.field(default=None, converter=floats)
     model: Mapping[str, NDArray[Any]] = attrs.field(factory=dict, converter=arrays)
+    model_columns: Mapping[str, tuple[int, ...]] = attrs.field(factory=dict, converter=axes_by_name)
     tables: Mapping[str, NDArray[Any]] = attrs.field(factory=dict, converter=arrays)
     warnings: tuple[str, ...] = attrs.field(default=(), converter=_texts)
     features_in: NDArray[np.intp] | None = attrs.field(default=None, converter=indices)
@@ -127,21 +133,72 @@ class Selection:
                 found.append(f"pair_weights name columns outside 0 … {n_features - 1}")
             if not np.isfinite(self.pair_weights.triplets()[2]).all():
                 found.append("pair_weights hold non-finite values")
+        if self.model_columns:
+            n_seen = n_features if self.features_in is None else self.features_in.size
+            found.extend(self._axis_problems(n_seen))
         return found
+
+    def _axis_problems(self, n_seen: int) -> Iterator[str]:
+        """What is wrong with `model_columns` where the method saw `n_seen` columns."""
+        for name, axes in self.model_columns.items():
+            if name not in self.model:
+                yield f"model_columns names {name[:40]!r}, which is not in the model"
+                continue
+            shape = self.model[name].shape
+            if len(set(axes)) < len(axes) or not all(0 <= axis < len(shape) for axis in axes):
+                yield f"model_columns gives {name!r} the axes {axes}; its shape is {shape}"
+                continue
+            for axis in axes:
+                if shape[axis] != n_seen:
+                    yield (
+                        f"axis {axis} of model[{name!r}] has length {shape[axis]}, but "
+                        f"model_columns says that it runs over the {n_seen} columns"
+                    )
 
     def restrict(self, columns: NDArray[np.intp]) -> Selection:
         """This selection as a stage sees it that has only `columns`, renumbered 0, 1, …
 
-        `model` stays as it is, in terms of `features_in`.
+        Arrays of `model` are cut to these columns along the axes that `model_columns` declares. An
+        array is left out, so that it cannot be read with the wrong columns, if it is not declared
+        and the method saw other columns than these, or if it runs over columns of which the method
+        did not see some of these.
         """
         place = {int(column): position for position, column in enumerate(columns)}
         return attrs.evolve(
             self,
+            **self._model_over(columns),
             selected=[place[int(c)] for c in self.selected if int(c) in place],
             scores=self.scores[columns],
             weights=None if self.weights is None else self.weights[columns],
             pair_weights=None if self.pair_weights is None else self.pair_weights.restrict(columns),
         )
+
+    def _model_over(self, columns: NDArray[np.intp]) -> dict[str, Any]:
+        """`model`, `model_columns` and `features_in` as a stage sees them that has `columns`."""
+        seen = np.arange(self.n_features) if self.features_in is None else self.features_in
+        if np.array_equal(seen, columns):
+            return {"features_in": np.arange(columns.size)}
+        order = np.argsort(seen, kind="stable")
+        place = np.searchsorted(seen, columns, sorter=order)
+        there = place < seen.size
+        there[there] = seen[order[place[there]]] == columns[there]
+        changes: dict[str, Any] = {"features_in": np.flatnonzero(there)}
+        if not self.model:
+            return changes
+        complete = bool(there.all())
+        kept: dict[str, NDArray[Any]] = {}
+        for name, array in self.model.items():
+            axes = self.model_columns.get(name)
+            if axes is None or (axes and not complete):
+                continue
+            for axis in axes:
+                array = array.take(order[place], axis=axis)
+            kept[name] = array
+        changes["model"] = kept
+        changes["model_columns"] = {
+            name: axes for name, axes in self.model_columns.items() if name in kept
+        }
+        return changes
 
     def lift(self, columns: NDArray[np.intp], n_features: int) -> Selection:
         """This selection in the original table's numbering, position p being ``columns[p]``."""

@@ -181,10 +181,22 @@ class Selector(Parameterised):
         return [in_whole_table(one, data, columns, every, upstream, ()) for one in found]
 
     def check_request(self, data: Dataset) -> Iterator[str]:
-        """Parameters that cannot be met on the whole table `data`, told before any stage runs.
+        """Parameters that cannot be met on the table `data`, told before any stage runs.
 
-        Authors override this where that can be told from the table alone, without what stages on
-        the left will keep; whatever cannot is refused in `_select`.
+        Authors override this where that can be told from the whole table alone, without what stages
+        on the left will keep; whatever cannot is refused in `_select`. It is quick, raises nothing
+        for a table that it can say nothing about, and fits nothing.
+
+        Parameters
+        ----------
+        data : Dataset
+            The whole table, also where the method stands in a chain that another stage resamples.
+
+        Yields
+        ------
+        str
+            A sentence for each problem, without the method's name: what is asked for, what the
+            table allows, what to ask for instead.
         """
         return iter(())
 
@@ -251,7 +263,9 @@ class Selector(Parameterised):
             raise PluginError(
                 f"{self.method_name()} returned {type(found).__name__}, not a Selection"
             )
-        problems = found.problems(local.n_features, local.n_samples)
+        # What the method saw are the columns of `local`, whatever a copied Selection says.
+        own = found if found.features_in is None else attrs.evolve(found, features_in=None)
+        problems = own.problems(local.n_features, local.n_samples)
         if problems:
             raise PluginError(
                 f"{self.method_name()} returned an unsound result: " + "; ".join(problems)

@@ -145,6 +145,22 @@ class CrossValidation(WrappingSelector):
             return
         yield from _classifier_problems(self.classifier)
 
+    def check_request(self, data: Dataset) -> Iterator[str]:
+        """What stages of any chain under study refuse of the table without its groups, told once.
+
+        It says nothing where the groups cannot be found: `check` tells why.
+        """
+        if self.base is None:
+            return
+        try:
+            table, _ = self._task(data).without_groups(data)
+        except FsframeError:
+            return
+        problems = (
+            each for chain in grid_of(self).chains for each in chain.request_problems(table)
+        )
+        yield from dict.fromkeys(problems)
+
     def check(self, data: Dataset, run: Run) -> list[Split]:
         """The splits of `data`, after everything that can be known to fail has been looked at.
 

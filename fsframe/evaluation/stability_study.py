@@ -121,6 +121,11 @@ class StabilityStudy(WrappingSelector):
                 if not chain.selecting:
                     yield f"the chain `{self.base}` selects nothing"
 
+    def check_request(self, data: Dataset) -> Iterator[str]:
+        """What stages of the chain under study refuse of the table."""
+        if self.base is not None:
+            yield from Chain.parse(self.base).request_problems(data)
+
     def check(self, data: Dataset, run: Run, base: Base | None = None) -> None:
         """Look at everything that can be known to fail before a resample is drawn.
 

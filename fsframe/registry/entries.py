@@ -147,6 +147,10 @@ def _check_endings(_: Any, __: Any, value: tuple[str, ...]) -> None:
         raise ValueError(f"entry endings must be such as '.arff', in lower case, not {value!r}")
 
 
+def _starts(value: Iterable[bytes]) -> tuple[bytes, ...]:
+    return tuple(value)
+
+
 def _check_starts(_: Any, __: Any, value: tuple[bytes, ...]) -> None:
     if not all(isinstance(start, bytes) and 4 <= len(start) <= 8 for start in value):
         raise ValueError(f"entry starts must be 4 to 8 bytes each, not {value!r}")
@@ -171,6 +175,6 @@ class ReaderEntry(Entry):
 
     kind: ClassVar[str] = "reader"
 
-    starts: tuple[bytes, ...] = attrs.field(default=(), converter=tuple, validator=_check_starts)
+    starts: tuple[bytes, ...] = attrs.field(default=(), converter=_starts, validator=_check_starts)
     zip_member: str = attrs.field(default="", validator=_check_line)
     endings: tuple[str, ...] = attrs.field(default=(), converter=_endings, validator=_check_endings)

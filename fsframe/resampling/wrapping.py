@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import ClassVar
 
 import attrs
@@ -44,6 +45,14 @@ class WrappingSelector(Selector):
         optional(stages()),
         help="The selector or chain to resample; by default everything on the left.",
     )
+
+    def check_request(self, data: Dataset) -> Iterator[str]:
+        """What stages of `base` refuse of the table; authors who override this pass it on.
+
+        A class that reads its own base asks the chains that it makes of it.
+        """
+        if self.base is not None and not self.reads_own_base:
+            yield from Chain.parse(self.base).request_problems(data)
 
     def tables_held(self) -> float:
         """As `table_copies` says, of the first stage that is resampled."""

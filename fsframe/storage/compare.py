@@ -6,7 +6,7 @@ from typing import Any
 
 import attrs
 
-from fsframe.storage.digest import json_text
+from fsframe.storage.digest import axes_text, json_text
 from fsframe.storage.records import RunRecord
 
 __all__ = ["first_difference"]
@@ -33,6 +33,8 @@ def first_difference(a: RunRecord, b: RunRecord) -> str:
         for name in ("provider_version", "seconds"):
             if getattr(one, name) != getattr(other, name):
                 return f"{path} {name}"
+        if axes_text(one) != axes_text(other):
+            return f"{path}/model_columns"
     mine, theirs = a.digests(), b.digests()
     return next((path for path in mine if mine[path] != theirs[path]), "")
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from fsframe.contracts.selection import PairWeights, Selection
 
 __all__ = [
+    "axes_text",
     "content_digest",
     "json_text",
     "pair_items",
@@ -143,6 +144,16 @@ def stage_items(stage: StageContent) -> dict[str, Any]:
     items |= {f"model/{name}": array for name, array in stage.model.items()}
     items |= {f"tables/{name}": array for name, array in stage.tables.items()}
     return items
+
+
+def axes_text(stage: StageContent) -> str:
+    """Which axes of the arrays of a stage's model run over columns, as JSON; empty if undeclared.
+
+    A dataset of the file that enters no digest: it says how arrays are to be read, which are
+    themselves covered.
+    """
+    declared = {} if stage.selection is None else dict(stage.selection.model_columns)
+    return json_text(declared, f"model_columns of stage {stage.name}") if declared else ""
 
 
 def _selection_items(selection: Selection) -> dict[str, Any]:

@@ -7,13 +7,14 @@ import math
 import os
 import re
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fsframe.contracts.frozen_arrays import are_axes
 from fsframe.contracts.selection import PairWeights, Selection
 from fsframe.errors import StoreError
 from fsframe.storage import spec
@@ -208,7 +209,9 @@ def _stages(group: GuardedGroup, limits: Limits) -> tuple[list[StageRecord], dic
 
 def _stage(group: GuardedGroup) -> tuple[StageRecord, str]:
     top = group.attributes(spec.STAGE_ATTRIBUTES)
-    names = group.check_members(spec.STAGE_REQUIRED, [*spec.STAGE_ARRAYS, *spec.STAGE_GROUPS])
+    names = group.check_members(
+        spec.STAGE_REQUIRED, [*spec.STAGE_ARRAYS, *spec.STAGE_GROUPS, *spec.STAGE_TEXTS]
+    )
     kinds = {name: kind for name, kind in spec.STAGE_ARRAYS.items() if name in names}
     arrays = {name: group.array(name, kind) for name, kind in kinds.items()}
     free = {name: _free_arrays(group, name, name in names) for name in ("model", "tables")}
@@ -221,13 +224,14 @@ def _stage(group: GuardedGroup) -> tuple[StageRecord, str]:
         selection = Selection(
             **arrays,
             **free,
+            model_columns=_model_axes(group, free["model"]) if "model_columns" in names else {},
             pair_weights=pairs,
             warnings=warnings,
             features_in=features_in,
             carried=frozenset(top["carried"].split()),
         )
-    elif arrays or pairs is not None or top["carried"]:
-        raise StoreError(f"{group.path} has scores or weights but no selected columns")
+    elif arrays or pairs is not None or top["carried"] or "model_columns" in names:
+        raise StoreError(f"{group.path} has scores, weights or axes but no selected columns")
     stage = StageRecord(
         name=top["name"],
         kind=top["kind"],
@@ -250,6 +254,13 @@ def _free_arrays(group: GuardedGroup, name: str, there: bool) -> dict[str, NDArr
     inner = group.group(name)
     inner.attributes({})
     return {member: inner.decoded(member) for member in inner.members()}
+
+
+def _model_axes(group: GuardedGroup, model: Collection[str]) -> dict[str, list[int]]:
+    declared = _json(group, "model_columns", dict)
+    if not are_axes(declared, model):
+        raise StoreError(f"{group.path}/model_columns does not give axes of arrays in model")
+    return declared  # type: ignore[no-any-return]
 
 
 def _pairs(group: GuardedGroup) -> PairWeights:

@@ -72,7 +72,7 @@ STAGE_ARRAYS: dict[str, str] = {
     "weights": "float64",
     "instance_weights": "float64",
 }
-STAGE_TEXTS = ("params", "warnings")
+STAGE_TEXTS = ("model_columns", "params", "warnings")
 STAGE_GROUPS = ("model", "pair_weights", "tables")
 STAGE_REQUIRED = ("features_in", "params", "warnings")
 PAIR_ARRAYS: dict[str, str] = {

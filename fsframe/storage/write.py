@@ -17,7 +17,14 @@ from fsframe.storage import spec
 from fsframe.storage.arrays import storable
 from fsframe.storage.atomic import check_destination, place_file
 from fsframe.storage.compare import first_difference
-from fsframe.storage.digest import json_text, result_digest, stage_digest, stage_items, stage_texts
+from fsframe.storage.digest import (
+    axes_text,
+    json_text,
+    result_digest,
+    stage_digest,
+    stage_items,
+    stage_texts,
+)
 from fsframe.storage.read import load_run
 from fsframe.storage.records import RunRecord, StageRecord
 from fsframe.storage.seal import make_seal
@@ -187,7 +194,9 @@ def _data(root: Any, record: RunRecord, written: _Written) -> None:
 def _stage(stages: Any, member: str, stage: StageRecord, written: _Written) -> None:
     group = _group(stages, member)
     inner: dict[str, Any] = {}
-    for path, value in sorted(stage_items(stage).items()):
+    declared = axes_text(stage)
+    items = stage_items(stage) | ({"model_columns": (declared,)} if declared else {})
+    for path, value in sorted(items.items()):
         folder, slash, name = path.partition("/")
         if slash and folder not in inner:
             inner[folder] = _group(group, folder)

@@ -59,6 +59,9 @@ def _paired(found: Selection, expected: Selection) -> Iterator[tuple[str, Any, A
         a, b = getattr(found, group), getattr(expected, group)
         for key in sorted({*a, *b}):
             yield f"{group}[{key!r}]", a.get(key), b.get(key)
+    for key in sorted({*found.model_columns, *expected.model_columns}):
+        axes = (found.model_columns.get(key), expected.model_columns.get(key))
+        yield f"model_columns[{key!r}]", *axes
     yield "warnings", np.array(found.warnings, dtype=str), np.array(expected.warnings, dtype=str)
 
 

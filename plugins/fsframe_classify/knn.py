@@ -106,7 +106,7 @@ class _Neighbours:
         votes = np.bincount(self.y[first], weights=taken, minlength=self.n_classes)
         return votes / votes.sum()
 
-    def arrays(self) -> dict[str, NDArray[np.float64]]:
+    def arrays(self) -> dict[str, NDArray[np.float64] | NDArray[np.int64]]:
         """What is needed to predict again."""
         return {
             "X": self.X,

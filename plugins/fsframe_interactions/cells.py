@@ -33,7 +33,7 @@ def cell_tables(planes: Planes, pairs: NDArray[np.int64]) -> dict[str, NDArray[A
         margins = (np.empty(shape[:2]), np.empty((shape[0], classes)), np.empty(shape[1:]))
         kirkwood(table, *margins, expected)
         fit(*margins, expected, FIT_TOLERANCE, FIT_ROUNDS)
-        cells = np.stack(np.indices(shape), -1).reshape(-1, 3)
+        cells = np.moveaxis(np.indices(shape), 0, -1).reshape(-1, 3)
         places.append(np.column_stack([np.full(len(cells), rank), cells]))
         counts.append(table)
         fits.append(expected)

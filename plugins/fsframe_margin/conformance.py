@@ -18,7 +18,11 @@ _STEPS = {
 EXCEPTIONS = {
     "bim": _COPIES
     | _DEVIATION
-    | {"order_of_columns_does_not_matter": "starting weights are drawn for the columns in order"},
+    | {
+        "order_of_columns_does_not_matter": "starting weights are drawn for the columns in order",
+        "arrays_of_the_model_are_declared": "weights of the rounds run over the columns that vary, "
+        "whose numbers stand beside them: no axis of theirs can be cut to other columns",
+    },
     "gflip": _COPIES | _DEVIATION,
     "im4e": _COPIES | _DEVIATION,
     "immigrate": _COPIES | _DEVIATION,

@@ -236,6 +236,24 @@ BROKEN: dict[str, tuple[Callable[..., Any], str]] = {
         lambda inner, *a: attrs.evolve(inner(), weights=np.ones(inner().scores.size)),
         "what_the_entry_promises_is_given",
     ),
+    "a model that says nothing of its columns": (
+        lambda inner, *a: attrs.evolve(inner(), model={"w": inner().scores}),
+        "arrays_of_the_model_are_declared",
+    ),
+    "axes of a model that are not columns": (
+        lambda inner, self, data, *a: attrs.evolve(
+            inner(),
+            model={"first": data.X[:1], "place": np.arange(data.n_features)},
+            model_columns={"first": 1, "place": 0},
+        ),
+        "declared_axes_of_the_model_follow_the_columns",
+    ),
+    "a model of fewer columns than it declares": (
+        lambda inner, *a: attrs.evolve(
+            inner(), model={"w": inner().scores[1:]}, model_columns={"w": 0}
+        ),
+        "result_is_sound",
+    ),
     "stdout": (_print, "nothing_is_printed_and_progress_only_grows"),
     "progress that goes back": (_count_down, "nothing_is_printed_and_progress_only_grows"),
     "warnings of numpy": (_warn, "ties_and_contradicting_rows_are_borne"),

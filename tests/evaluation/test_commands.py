@@ -382,3 +382,45 @@ def test_examples_of_the_help_run(capsys, tmp_path, monkeypatch):
                 assert code == 0 and out, (line, err)
                 found += 1
     assert found >= 5
+
+
+FEW = "npfs:n=3,permutations=4,alpha=0.001"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("evaluate", "mim", FEW, "on", "toy.csv", *QUICK),
+        ("evaluate", "mim", "npfs:n=3,alpha=0.001,permutations={4,5}", "on", "toy.csv", *QUICK),
+        ("evaluate", "mim", f"ensemble:base=(mim {FEW})", "on", "toy.csv", *QUICK),
+        ("stability", "mim", FEW, "on", "toy.csv", "--n", "4", "-q"),
+        ("compare", "mim", f"mim {FEW}", "on", "toy.csv", "other.csv", *QUICK),
+        ("chain", "mim:top=3", f"{FEW},base=mim", "on", "toy.csv", "-q"),
+        ("chain", "mim:top=3", f"npfs:base=(mim {FEW})", "on", "toy.csv", "-q"),
+        ("chain", "mim:top=3", f"ensemble:base=(mim {FEW})", "on", "toy.csv", "-q"),
+    ],
+    ids=lambda words: f"{words[0]} {words[2]}",
+)
+def test_what_a_stage_inside_cannot_meet_is_refused_before_any_work(
+    folder, capsys, monkeypatch, words
+):
+    def selects(self, *_, **__):
+        raise AssertionError(f"{type(self).__name__} was run")
+
+    before = sorted(path.name for path in folder.iterdir())
+    for method in ("select", "select_many"):
+        monkeypatch.setattr(fsframe.Selector, method, selects)
+    code, out, err = ran(capsys, *words)
+    assert code == 2 and not out
+    assert "with 4 permutations of 5 features no p-value can be as small as 0.001" in err
+    assert "permutations=200 or more" in err
+    assert sorted(path.name for path in folder.iterdir()) == before
+
+
+def test_a_base_behind_a_stage_is_refused_only_if_no_number_of_columns_would_do(folder, capsys):
+    # 33 permutations are too few for the 0.03 of five columns, but not for that of two.
+    text = "npfs:n=3,base=mim:top=1,permutations=33,alpha=0.03,correction=bonferroni"
+    code, _, err = ran(capsys, "chain", "mim:top=2", text, "on", "toy.csv", "-q", "--no-out")
+    assert code == 0, err
+    code, _, err = ran(capsys, "chain", text, "on", "toy.csv", "-q", "--no-out")
+    assert code == 2 and "permutations=34 or more" in err

@@ -275,6 +275,16 @@ CASES: dict[str, tuple[Edit, str]] = {
     "another parameter than the digest says": (
         text(f"{STAGE}/params", '{"sigma":1}'), "/stages/01-immigrate does not have the digest"),
     "another digest": (attribute(STAGE, "digest", "00" * 32), "does not have the digest"),
+    "axes that are no object": (text(f"{STAGE}/model_columns", "[0]"), "not a JSON object"),
+    "axes of an array that is not there": (
+        text(f"{STAGE}/model_columns", '{"' + "x" * 9000 + '":[0]}'), "axes of arrays in model"),
+    "axes that are no lists": (text(f"{STAGE}/model_columns", '{"W":0}'), "axes of arrays in"),
+    "axes of text": (text(f"{STAGE}/model_columns", '{"W":["0"]}'), "axes of arrays in model"),
+    "a negative axis": (text(f"{STAGE}/model_columns", '{"W":[-1]}'), "axes of arrays in model"),
+    "an axis beyond the array": (text(f"{STAGE}/model_columns", '{"W":[2]}'), "gives 'W'"),
+    "an axis twice": (text(f"{STAGE}/model_columns", '{"W":[0,0]}'), "gives 'W'"),
+    "axes of a classifier": (
+        text("stages/03-knn/model_columns", '{"X":[1]}'), "no selected columns"),
     "a model that is a dataset": (
         swap(f"{STAGE}/model", **summed(np.zeros(3), chunks=(3,))), "not a group"),
 }  # fmt: skip

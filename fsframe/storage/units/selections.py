@@ -10,6 +10,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from fsframe.contracts.frozen_arrays import are_axes
 from fsframe.contracts.selection import PairWeights, Selection
 from fsframe.errors import StoreError
 from fsframe.storage.units.packing import pack, unpack
@@ -43,6 +44,8 @@ def reduced(selection: Selection, parts: Collection[str]) -> Selection:
         elif name in _FREE:
             if getattr(selection, name):
                 changes[name] = {}
+                if name == "model":
+                    changes["model_columns"] = {}
         elif getattr(selection, name) is not None:
             changes[name] = None
     left_out = frozenset(changes) & selection.carried
@@ -89,8 +92,10 @@ def pack_selections(selections: Sequence[Selection], meta: Any = None) -> bytes:
     return pack(arrays, {"selections": heads, "meta": meta})
 
 
-def _head(selection: Selection) -> list[list[str]]:
-    return [list(selection.warnings), sorted(selection.carried)]
+def _head(selection: Selection) -> list[Any]:
+    head: list[Any] = [list(selection.warnings), sorted(selection.carried)]
+    # Only where something is declared: most results have no model.
+    return [*head, dict(selection.model_columns)] if selection.model_columns else head
 
 
 def _alike_but_for_selected(selections: Sequence[Selection]) -> bool:
@@ -187,8 +192,9 @@ def _arrays(selection: Selection) -> dict[str, NDArray[Any]]:
 
 
 def _selection(head: Any, arrays: dict[str, NDArray[Any]]) -> Selection:
-    if not (isinstance(head, list) and len(head) == 2 and all(map(_is_texts, head))):
+    if not (isinstance(head, list) and len(head) in (2, 3) and all(map(_is_texts, head[:2]))):
         raise StoreError("its warnings are not lists of texts")
+    declared = head[2] if len(head) == 3 else {}
     groups: dict[str, dict[str, NDArray[Any]]] = {"pair_weights": {}, "model": {}, "tables": {}}
     plain: dict[str, NDArray[Any]] = {}
     for name, array in arrays.items():
@@ -199,6 +205,8 @@ def _selection(head: Any, arrays: dict[str, NDArray[Any]]) -> Selection:
             plain[name] = array
         else:
             raise StoreError(f"it holds a part that no selection has: {name[:40]!r}")
+    if not are_axes(declared, groups["model"]):
+        raise StoreError("it does not give axes of arrays in its model")
     pairs = groups.pop("pair_weights")
     if pairs:
         _check_pairs(pairs)
@@ -209,6 +217,7 @@ def _selection(head: Any, arrays: dict[str, NDArray[Any]]) -> Selection:
             pair_weights=PairWeights(**pairs) if pairs else None,
             warnings=tuple(head[0]),
             carried=frozenset(head[1]),
+            model_columns=declared,
         )
     except (TypeError, ValueError, IndexError) as error:
         raise StoreError(f"it holds an unsound selection: {error}") from None

@@ -91,6 +91,35 @@ class ResultLaws(SelectorLaws):
             )
 
     @law
+    def test_arrays_of_the_model_are_declared(self) -> None:
+        found = self.make().select(self.table())
+        missing = sorted({*found.model} - {*found.model_columns})
+        assert not missing, (
+            f"model_columns does not say which axes of {', '.join(missing)} run over columns "
+            "(`()` for none): a stage behind one that drops columns will not get them"
+        )
+
+    @law
+    def test_declared_axes_of_the_model_follow_the_columns(self) -> None:
+        if "order_of_columns_does_not_matter" in self.exceptions:
+            raise not_applicable("the order of columns matters to it")
+        data = self.table()
+        order = np.random.Generator(np.random.PCG64(1)).permutation(data.n_features)
+        found, turned = self.make().select(data), self.make().select(data.take_columns(order))
+        for name, axes in found.model_columns.items():
+            expected, array = found.model[name], turned.model[name]
+            for axis in axes:
+                expected = expected.take(order, axis=axis)
+            if expected.dtype.kind != "f":
+                assert np.array_equal(array, expected), f"model[{name!r}] with shuffled columns"
+                continue
+            scale = float(np.nanmax(np.abs(expected), initial=0.0))
+            assert np.allclose(array, expected, self.rtol, self.rtol * scale, equal_nan=True), (
+                f"model[{name!r}] of shuffled columns is not the shuffled one: its axes "
+                f"{axes} do not run over the columns"
+            )
+
+    @law
     def test_result_can_be_stored_and_read(self) -> None:
         from fsframe.storage import DataRecord, RunRecord, StageRecord, load_run, write_run
 

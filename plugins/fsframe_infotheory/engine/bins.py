@@ -167,7 +167,7 @@ class SeenBytes:
         """The values of those columns, as (m,) bool: ascending, one column after the other."""
         kept = np.repeat(columns, np.diff(self.starts))
         kept[self.starts[1:][self.missing] - 1] = False
-        return self.values[kept] + np.repeat(self.base[columns], self.distinct[columns])
+        return np.add(self.values[kept], np.repeat(self.base[columns], self.distinct[columns]))
 
     def as_bins(self) -> Bins:
         """The bins of columns that all keep their values as levels."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import attrs
 import numpy as np
@@ -125,7 +125,11 @@ class InformationFilter(Selector):
         return not weighted and data.task == "classification" and self.missing != "pairwise"
 
     def one_by_one(
-        self, data: Dataset, counts: NDArray[np.int64], upstream: Selection | None, run: Run
+        self,
+        data: Dataset,
+        counts: NDArray[np.integer[Any]],
+        upstream: Selection | None,
+        run: Run,
     ) -> list[Selection]:
         """A Selection per bootstrap, each from its own rows alone."""
         found = []

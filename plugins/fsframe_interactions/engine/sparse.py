@@ -157,7 +157,7 @@ def simulate_pairs(  # type: ignore[no-untyped-def]
         for _ in range(n_simulated):
             for i in range(first):
                 for j in range(second):
-                    left = np.int64(sizes[i, j])
+                    left = int(sizes[i, j])
                     rest = 0.0
                     for k in range(classes):
                         rest += chances[i, j, k]

@@ -46,7 +46,7 @@ class DiagonalRestSpace(PairSpace):
     ) -> None:
         super().__init__(kept, y, outer, count, threads=threads, memory=memory)
         self.stored = True
-        self.restT = np.empty(rest.shape[::-1])
+        self.restT = np.empty((rest.shape[1], rest.shape[0]))
         for a in range(0, rest.shape[1], _COPIED):
             self.restT[a : a + _COPIED] = rest[self.order, a : a + _COPIED].T
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Any, Protocol
+from collections.abc import Callable, Sequence
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fsframe_margin.engine import streamed_kernels
 from fsframe_margin.engine.neighbour_shares import SMALLEST_SUM
+from fsframe_margin.engine.pair_blocks import Quadratic
 
 __all__ = ["streamed_log_sums"]
 
@@ -30,12 +31,18 @@ class Pairs(Protocol):
     end: NDArray[np.intp]
     count: Floats
     alone: NDArray[np.bool_]
-    n_rows: int
     linear: bool
-    each: Callable[..., Any]
-    measured_by: Callable[..., Any]
-    summed: Callable[..., Any]
-    tiles: Callable[..., Iterable[Any]]
+
+    @property
+    def n_rows(self) -> int: ...
+
+    def each(self, work: Callable[[int], None], items: Sequence[int]) -> None: ...
+
+    def measured_by(self, weights: Floats) -> tuple[Floats, Quadratic]: ...
+
+    def summed(self, shape: tuple[int, ...], add: Callable[[Floats, int, int], None]) -> Floats: ...
+
+    def tiles(self, weights: Floats) -> Floats: ...
 
 
 def streamed_log_sums(space: Pairs, weights: Floats, sigma: float) -> tuple[Floats, Floats]:

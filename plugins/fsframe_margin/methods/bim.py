@@ -95,6 +95,9 @@ class Bim(BoostedSettings, Selector):
                 "centre": training.scaling.centre,
                 "scale": training.scaling.scale,
             },
+            # "rounds" runs over the columns that vary and "varying" holds column numbers: neither
+            # can be cut to other columns, so a stage that has others does not get them.
+            model_columns={"round-sigma": (), "round-alpha": (), "centre": 0, "scale": 0},
             tables={
                 "sigma": rounds.every_sigma,
                 "error": rounds.every_error,

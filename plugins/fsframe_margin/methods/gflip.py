@@ -154,6 +154,7 @@ class Gflip(Selector):
             scores=scores,
             weights=weights if inside.any() else None,
             model={"centre": training.scaling.centre, "scale": training.scaling.scale},
+            model_columns={"centre": 0, "scale": 0},
             tables={
                 "inside": weights,
                 "evaluation": np.array([value]),

@@ -135,6 +135,7 @@ class Im4e(Selector):
                 "centre": training.scaling.centre,
                 "scale": training.scaling.scale,
             },
+            model_columns={"w": 0, "sigma": (), "centre": 0, "scale": 0},
             tables={
                 "cost": found.cost,
                 "step": found.step,

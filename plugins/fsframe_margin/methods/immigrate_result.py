@@ -84,6 +84,7 @@ def immigrate_result(
         weights=np.sqrt(scores),
         pair_weights=pairs,
         model=model,
+        model_columns={name: axes for name, axes in _MODEL_COLUMNS.items() if name in model},
         tables={
             "cost": fit.descent.cost,
             "gap": fit.descent.gap,
@@ -93,6 +94,9 @@ def immigrate_result(
         },
         warnings=notes,
     )
+
+
+_MODEL_COLUMNS = {"sigma": (), "centre": (0,), "scale": (0,), "W": (0, 1)}
 
 
 def descent_notes(found: Descent, line_search: bool) -> Iterator[str]:

@@ -107,6 +107,7 @@ class Irelief(Selector):
                 "centre": training.scaling.centre,
                 "scale": training.scaling.scale,
             },
+            model_columns={"w": 0, "sigma": (), "centre": 0, "scale": 0},
             tables={"change": found.step},
             warnings=(*row_notes(training), *notes),
         )

@@ -91,6 +91,7 @@ class Lfe(Selector):
                 "centre": training.scaling.centre,
                 "scale": training.scaling.scale,
             },
+            model_columns={"W": (0, 1), "centre": 0, "scale": 0},
             tables={"main-effect": np.diag(W) ** 2},
             warnings=(*row_notes(training), *notes),
         )

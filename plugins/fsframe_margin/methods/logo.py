@@ -109,6 +109,7 @@ class Logo(Selector):
                 "centre": training.scaling.centre,
                 "scale": training.scaling.scale,
             },
+            model_columns={"w": 0, "sigma": (), "centre": 0, "scale": 0},
             tables={"change": found.change, "loss": found.loss},
             warnings=(*row_notes(training), *notes),
         )

@@ -100,13 +100,14 @@ class Simba(Selector):
             generator.permutation(n) if self.order == "random" else np.arange(n)
             for _ in range(self.passes)
         ]
+        step = 1.0 / training.count.sum() if isinstance(self.step, str) else self.step
         w = np.ones(training.varying.size)
         XT = np.ascontiguousarray(training.X.T)
         training = training.released()
         simba_visits(
             XT,
             training.y,
-            training.outer * (1.0 / training.count.sum() if self.step == "1/n" else self.step),
+            training.outer * step,
             np.concatenate(orders),
             self.beta if self.utility == "sigmoid" else 0.0,
             w,
@@ -143,6 +144,7 @@ def simba_selection(
             "centre": training.scaling.centre,
             "scale": training.scaling.scale,
         },
+        model_columns={"w": 0, "centre": 0, "scale": 0},
         tables={"raw-weights": training.spread(raw)},
         warnings=(*row_notes(training), *notes),
         **extra,

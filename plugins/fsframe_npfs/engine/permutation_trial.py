@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import repeat
-from typing import Protocol, TypedDict, cast
+from typing import Any, Protocol, TypedDict, cast
 
 import attrs
 import numpy as np
@@ -140,7 +140,7 @@ class Trial:
         base, data, every = self.base, self.data.with_counts(None), [self.observed, *self.nulls]
         if isinstance(counts, BootstrapDraws):
             owners = counts.labellings
-            rows: Iterable[NDArray[np.int64] | None] = repeat(None, len(counts))
+            rows: Iterable[NDArray[np.integer[Any]] | None] = repeat(None, len(counts))
             if self.marker.columns.columns.size:
                 rows = counts.one_by_one(data)
         else:

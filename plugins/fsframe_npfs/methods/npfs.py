@@ -201,13 +201,21 @@ class Npfs(WrappingSelector):
             yield "pairs is for of=pairs"
 
     def check_request(self, data: Dataset) -> Iterator[str]:
-        # With a base the columns are those that a stage on the left will keep.
-        if self.base is not None or self.permutations is None:
+        yield from super().check_request(data)
+        if self.permutations is None:
             return
+        cells = self._marker(FragileColumns.find(data), data.n_features).cells
         try:
-            self._permutation_number(self._marker(FragileColumns.find(data), data.n_features).cells)
+            self._permutation_number(cells)
+            return
         except RequestError as error:
-            yield str(error).removeprefix("npfs: ")
+            problem = str(error).removeprefix("npfs: ")
+        try:
+            # With a base the columns are those that a stage on the left keeps. What is needed rises
+            # or falls with their number: too few for all and for two is too few for any.
+            self._permutation_number(cells if self.base is None else min(2, cells))
+        except RequestError:
+            yield problem
 
     def _select_wrapped(
         self, base: Base, data: Dataset, upstream: Selection | None, run: Run

@@ -8,6 +8,7 @@ the number of threads. Sums over features may be reassociated, always in the sam
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fsframe.contracts.compiled import njit
 
@@ -20,6 +21,11 @@ __all__ = [
     "special_distances",
 ]
 
+Floats = NDArray[np.float64]
+Places = NDArray[np.int64]
+Listed = NDArray[np.int32]
+Words = NDArray[np.uint64]
+
 # Sums may be reordered and fused; NaN and infinities keep their meaning.
 FAST = {"reassoc", "contract", "nsz"}
 TILE = 64
@@ -27,7 +33,7 @@ CHUNK = 512
 
 
 @njit(fastmath=FAST)
-def plain_distances(Z, rows, first, out):
+def plain_distances(Z: Floats, rows: Places, first: int, out: Floats) -> None:
     """Add sum |z_ia - z_ja| for complete continuous columns, four pairs at a time."""
     b, n, p = rows.shape[0], Z.shape[0], Z.shape[1]
     tile = np.empty((TILE + 1, TILE + 1))
@@ -68,7 +74,7 @@ def plain_distances(Z, rows, first, out):
 
 
 @njit(fastmath=FAST)
-def across_distances(across, rows, first, out):
+def across_distances(across: Floats, rows: Places, first: int, out: Floats) -> None:
     """The same for few columns, from ``across[a, i]``: the sums run along instances.
 
     The number of columns is a multiple of 8, those in excess being zeros.
@@ -108,7 +114,17 @@ def across_distances(across, rows, first, out):
 
 
 @njit(fastmath=FAST)
-def special_distances(Z, n_real, weight, floor, slope, rows, first, out, shared):
+def special_distances(
+    Z: Floats,
+    n_real: int,
+    weight: Floats,
+    floor: float,
+    slope: float,
+    rows: Places,
+    first: int,
+    out: Floats,
+    shared: Floats,
+) -> None:
     """Add weighted diffs over the columns known in both, and the weight of those columns.
 
     The first `n_real` columns are continuous: diff = clip((|d| - floor) * slope, 0, 1);
@@ -142,7 +158,7 @@ def special_distances(Z, n_real, weight, floor, slope, rows, first, out, shared)
 
 
 @njit()
-def _ones(x):
+def _ones(x: np.uint64) -> np.uint64:
     # Counts the bits of a word; compilers turn this form into one instruction where there is one.
     x = x - ((x >> np.uint64(1)) & np.uint64(0x5555555555555555))
     x = (x & np.uint64(0x3333333333333333)) + ((x >> np.uint64(2)) & np.uint64(0x3333333333333333))
@@ -151,7 +167,15 @@ def _ones(x):
 
 
 @njit()
-def mismatch_distances(planes, known, segments, rows, first, out, shared):
+def mismatch_distances(
+    planes: Words,
+    known: Words,
+    segments: Places,
+    rows: Places,
+    first: int,
+    out: Floats,
+    shared: Floats,
+) -> None:
     """Add the number of discrete columns that differ, from bit planes of 64 columns a word.
 
     Segment s = (bits per code, first word in `planes`, words per plane, first word in `known`).
@@ -205,8 +229,19 @@ def mismatch_distances(planes, known, segments, rows, first, out, shared):
 
 @njit(fastmath=FAST)
 def probability_distances(
-    Z, state, first_state, n_real, floor, slope, level, chance, y, rows, first, out
-):  # type: ignore[no-untyped-def]
+    Z: Floats,
+    state: Listed,
+    first_state: Places,
+    n_real: int,
+    floor: float,
+    slope: float,
+    level: Places,
+    chance: Floats,
+    y: Places,
+    rows: Places,
+    first: int,
+    out: Floats,
+) -> None:
     """Add diffs of columns with gaps, a gap standing for its class's distribution of values.
 
     ``state[i, a]`` is where a value's code (or bin), or the class of a gap, stands in the table
@@ -233,7 +268,14 @@ def probability_distances(
 
 
 @njit()
-def fill_differences(i, first_state, level, chance, y, table):  # type: ignore[no-untyped-def]
+def fill_differences(
+    i: int,
+    first_state: Places,
+    level: Places,
+    chance: Floats,
+    y: Places,
+    table: Floats,
+) -> None:
     """Diffs of instance i to every state of every column: each value, then a gap in each class.
 
     ``chance[k]`` is P(value | class), k = first_state[a] * n_classes + class * n_levels + value.

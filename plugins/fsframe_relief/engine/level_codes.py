@@ -50,8 +50,8 @@ def level_codes(
         if holes:
             np.copyto(block, gap, where=np.isnan(block))
         codes[r : r + step, short if short.size < columns.size else slice(None)] = block
-    for k, coded in looked_up.items():
-        codes[:, k] = np.where(coded < 0, gap, coded)
+    for place, coded in looked_up.items():
+        codes[:, place] = np.where(coded < 0, gap, coded)
     return codes, n_levels
 
 

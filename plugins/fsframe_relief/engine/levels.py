@@ -113,7 +113,7 @@ def few_levels(
 
 def _all_differ(rows: NDArray[np.float64], limit: int) -> NDArray[np.bool_]:
     """Columns in which more than `limit` rows hold as many known values, no two of them equal."""
-    equal = np.isnan(rows).any(axis=0) | (len(rows) <= limit)
+    equal: NDArray[np.bool_] = np.logical_or.reduce(np.isnan(rows)) | (len(rows) <= limit)
     for i in range(1, len(rows)):
-        equal |= (rows[:i] == rows[i]).any(axis=0)
+        equal |= np.logical_or.reduce(rows[:i] == rows[i])
     return ~equal

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fsframe.contracts.compiled import njit
 from fsframe_relief.engine.distance_kernels import _ones
@@ -10,11 +11,23 @@ from fsframe_relief.engine.score_kernels import settle
 
 __all__ = ["count_scores", "level_masks"]
 
+Floats = NDArray[np.float64]
+Places = NDArray[np.int64]
+Codes = NDArray[np.uint8] | NDArray[np.uint32]
+Words = NDArray[np.uint64]
+
 CHUNK = 256
 
 
 @njit()
-def level_masks(codes, gap, start, levels, n_whole, known):  # type: ignore[no-untyped-def]
+def level_masks(
+    codes: Codes,
+    gap: int,
+    start: Places,
+    levels: Words,
+    n_whole: int,
+    known: Words,
+) -> None:
     """Set bit i of ``levels[start[a] + code]``, and of `known`, for every value but `gap`."""
     n, p = codes.shape
     for i in range(n):
@@ -30,7 +43,19 @@ def level_masks(codes, gap, start, levels, n_whole, known):  # type: ignore[no-u
 
 
 @njit()
-def count_scores(codes, gap, levels, start, known, n_whole, rows, C, y, n_classes, out):
+def count_scores(
+    codes: Codes,
+    gap: int,
+    levels: Words,
+    start: Places,
+    known: Words,
+    n_whole: int,
+    rows: Places,
+    C: Floats,
+    y: Places,
+    n_classes: int,
+    out: Floats,
+) -> None:
     """Add the part of discrete columns where all weights of a group of neighbours are equal.
 
     A group is a bit mask over the instances, and ``levels[start[a] + v]`` the instances with code

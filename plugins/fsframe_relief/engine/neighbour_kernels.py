@@ -10,10 +10,15 @@ Rows are sorted by class: class c is the columns ``bounds[c] … bounds[c + 1]``
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fsframe.contracts.compiled import njit
 
 __all__ = ["nearest_weights", "radius_weights", "row_moments"]
+
+Floats = NDArray[np.float64]
+Places = NDArray[np.int64]
+Listed = NDArray[np.int32]
 
 TIE = 1e-12
 """Distances that differ by less than this fraction count as equal: sums are rounded."""
@@ -22,7 +27,15 @@ FAST = {"reassoc", "contract", "nsz"}
 
 
 @njit(fastmath=FAST)
-def row_moments(D, rows, counts, total, mean, spread, weight):
+def row_moments(
+    D: Floats,
+    rows: Places,
+    counts: Floats,
+    total: Floats,
+    mean: Floats,
+    spread: Floats,
+    weight: Floats,
+) -> None:
     """Sum, mean and population deviation of each row's distances, itself and NaN left out."""
     n = D.shape[1]
     for r in range(D.shape[0]):
@@ -45,7 +58,14 @@ def row_moments(D, rows, counts, total, mean, spread, weight):
 
 
 @njit()
-def _class_factors(size, own, prior, signed, omega, factor):
+def _class_factors(
+    size: Floats,
+    own: int,
+    prior: Floats,
+    signed: bool,
+    omega: float,
+    factor: Floats,
+) -> None:
     # What one unit of weight in each class is worth; 0 where a class has no usable neighbour.
     usable = 0.0
     for c in range(size.shape[0]):
@@ -66,9 +86,22 @@ def _class_factors(size, own, prior, signed, omega, factor):
 
 @njit()
 def nearest_weights(
-    D, index, listed, classes, bounds, counts, k, slots, kind, decay, by_index, pooled, signed,
-    prior, omega
-):  # fmt: skip
+    D: Floats,
+    index: Listed,
+    listed: bool,
+    classes: Places,
+    bounds: Places,
+    counts: Floats,
+    k: int,
+    slots: int,
+    kind: int,
+    decay: float,
+    by_index: bool,
+    pooled: bool,
+    signed: bool,
+    prior: Floats,
+    omega: Floats,
+) -> None:
     """Weights of the k nearest of each class.
 
     k counts drawn copies, and may exceed the number of rows; of rows, at most `slots` are kept in
@@ -197,7 +230,19 @@ def nearest_weights(
 
 
 @njit(fastmath=FAST)
-def radius_weights(D, rows, y, bounds, counts, near, far, star, signed, prior, omega):
+def radius_weights(
+    D: Floats,
+    rows: Places,
+    y: Places,
+    bounds: Places,
+    counts: Floats,
+    near: Floats,
+    far: Floats,
+    star: bool,
+    signed: bool,
+    prior: Floats,
+    omega: Floats,
+) -> None:
     """Weights of all instances nearer than ``near[r]``, minus, for star, of those beyond
     ``far[r]``.
 

@@ -141,10 +141,10 @@ class PairSums:
                 out[place, chance.columns] = part
         if self.target.value is not None:
             # those with gaps have sums of their own
-            listed = [columns.plain, columns.levelled[: self.n_whole]]
+            complete = [columns.plain, columns.levelled[: self.n_whole]]
             if columns.probability is not None:
-                listed.append(columns.probability.columns)
-            for numbers in listed:
+                complete.append(columns.probability.columns)
+            for numbers in complete:
                 out[2, numbers] = weights[1].sum()
                 out[3, numbers] = weights[0].sum()
 

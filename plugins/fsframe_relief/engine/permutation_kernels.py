@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
+import numpy as np
+from numpy.typing import NDArray
+
 from fsframe.contracts.compiled import njit
 
 __all__ = ["pair_weights"]
 
+Floats = NDArray[np.float64]
+Places = NDArray[np.int64]
+
 
 @njit()
-def pair_weights(A, first, second, labels, near, far, out):
+def pair_weights(
+    A: Floats,
+    first: Places,
+    second: Places,
+    labels: Places,
+    near: Floats,
+    far: Floats,
+    out: Floats,
+) -> None:
     """Weights of pairs under each labelling.
 
     ``A[i, j]`` is the unsigned weight of j for target i, negative if j is far. ``near[t, i, c]``

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fsframe.contracts.compiled import njit
 from fsframe_relief.engine.distance_kernels import fill_differences
@@ -18,13 +19,25 @@ __all__ = [
     "special_scores",
 ]
 
+Floats = NDArray[np.float64]
+Places = NDArray[np.int64]
+Listed = NDArray[np.int32]
+Codes = NDArray[np.uint8] | NDArray[np.uint32]
+
 FAST = {"reassoc", "contract", "nsz"}
 CHUNK = 256
 FOLD = 64
 
 
 @njit()
-def folded_lists(C, i0, i1, index, weight, length):
+def folded_lists(
+    C: Floats,
+    i0: int,
+    i1: int,
+    index: Listed,
+    weight: Floats,
+    length: Places,
+) -> None:
     """For each row i of i0..i1 the columns j > i where ``C[i, j] + C[j, i]`` is not zero."""
     n = C.shape[0]
     for j0 in range(i0, n, FOLD):
@@ -47,7 +60,7 @@ def folded_lists(C, i0, i1, index, weight, length):
 
 
 @njit()
-def row_lists(C, index, weight, length):
+def row_lists(C: Floats, index: Listed, weight: Floats, length: Places) -> None:
     """For each row the columns with a weight that is not zero."""
     for r in range(C.shape[0]):
         m = 0
@@ -60,7 +73,14 @@ def row_lists(C, index, weight, length):
 
 
 @njit(fastmath=FAST)
-def plain_scores(Z, rows, index, weight, length, out):
+def plain_scores(
+    Z: Floats,
+    rows: Places,
+    index: Listed,
+    weight: Floats,
+    length: Places,
+    out: Floats,
+) -> None:
     """Add sum over listed pairs of weight |z_ia - z_ja|, for complete continuous columns."""
     p = Z.shape[1]
     for a0 in range(0, p, CHUNK):
@@ -92,7 +112,15 @@ def plain_scores(Z, rows, index, weight, length, out):
 
 
 @njit(fastmath=FAST)
-def level_scores(codes, stop, rows, index, weight, length, out):
+def level_scores(
+    codes: Codes,
+    stop: int,
+    rows: Places,
+    index: Listed,
+    weight: Floats,
+    length: Places,
+    out: Floats,
+) -> None:
     """Add sum over listed pairs of weight [code_ia != code_ja], for the first `stop` columns."""
     for a0 in range(0, stop, 4 * CHUNK):
         a1 = min(stop, a0 + 4 * CHUNK)
@@ -108,8 +136,21 @@ def level_scores(codes, stop, rows, index, weight, length, out):
 
 @njit()
 def probability_scores(
-    Z, state, first_state, n_real, floor, slope, level, chance, y, rows, index, weight, length, out
-):  # type: ignore[no-untyped-def]
+    Z: Floats,
+    state: Listed,
+    first_state: Places,
+    n_real: int,
+    floor: float,
+    slope: float,
+    level: Places,
+    chance: Floats,
+    y: Places,
+    rows: Places,
+    index: Listed,
+    weight: Floats,
+    length: Places,
+    out: Floats,
+) -> None:
     """Add sum over listed pairs of weight times diff, gaps by the probability rule.
 
     Two known values of a continuous column differ by clip((|d| - floor) * slope, 0, 1).
@@ -132,7 +173,13 @@ def probability_scores(
 
 
 @njit()
-def settle(total, mean, known, own, n_classes):
+def settle(
+    total: Floats,
+    mean: Floats,
+    known: NDArray[np.bool_],
+    own: int,
+    n_classes: int,
+) -> float:
     # Put group means together. Group 2c holds near, 2c + 1 far instances of class c; `total` is a
     # group's whole weight. Shares of miss classes are renormalised over those with a known value.
     score = 0.0
@@ -156,7 +203,17 @@ def settle(total, mean, known, own, n_classes):
 
 
 @njit()
-def special_scores(Z, n_real, floor, slope, rows, C, y, n_classes, out):
+def special_scores(
+    Z: Floats,
+    n_real: int,
+    floor: float,
+    slope: float,
+    rows: Places,
+    C: Floats,
+    y: Places,
+    n_classes: int,
+    out: Floats,
+) -> None:
     """Add the part of columns with gaps (or a ramp): weighted means over the neighbours that are
     known.
 
@@ -206,7 +263,16 @@ def special_scores(Z, n_real, floor, slope, rows, C, y, n_classes, out):
 
 
 @njit()
-def gap_scores(codes, gap, first, rows, C, y, n_classes, out):
+def gap_scores(
+    codes: Codes,
+    gap: int,
+    first: int,
+    rows: Places,
+    C: Floats,
+    y: Places,
+    n_classes: int,
+    out: Floats,
+) -> None:
     """The same for discrete columns from `first` on; the code `gap` is a missing value."""
     n, p = codes.shape
     groups = 2 * n_classes

@@ -8,6 +8,7 @@ again in doubles.
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fsframe.contracts.compiled import njit
 
@@ -18,6 +19,10 @@ __all__ = [
     "whole_distances",
 ]
 
+Floats = NDArray[np.float64]
+Places = NDArray[np.int64]
+Listed = NDArray[np.int32]
+
 FAST = {"reassoc", "contract", "nsz"}
 TILE = 1024
 STRIP = 16
@@ -26,14 +31,14 @@ FAR = np.int32(2**31 - 1)
 
 
 @njit()
-def _gap(a, b):
+def _gap(a: np.int16, b: np.int16) -> np.int16:
     # every step is cut to 16 bits, so that compilers see 16-bit arithmetic
     d = np.int16(a - b)
     return d if d > 0 else np.int16(-d)
 
 
 @njit()
-def whole_distances(across, rows, out):
+def whole_distances(across: NDArray[np.int16], rows: Places, out: Listed) -> None:
     """Put sum |q_ia - q_ja| into ``out[r, j]`` for the targets ``rows[r]``.
 
     ``across[a]`` are the values of column a as whole numbers 0 … 4095, the number of columns a
@@ -80,7 +85,7 @@ def whole_distances(across, rows, out):
 
 
 @njit()
-def _keep_smallest(best, m, d):
+def _keep_smallest(best: Listed, m: int, d: np.int32) -> int:
     # Put d into the ascending list of the `best.size` smallest, m of which are there; the new m.
     k = best.shape[0]
     q = m if m < k else k - 1
@@ -92,7 +97,15 @@ def _keep_smallest(best, m, d):
 
 
 @njit()
-def likely_neighbours(W, rows, bounds, k, slack, index, starts):
+def likely_neighbours(
+    W: Listed,
+    rows: Places,
+    bounds: Places,
+    k: int,
+    slack: Places,
+    index: Listed,
+    starts: Places,
+) -> None:
     """List, class by class, all instances at most ``slack[r]`` beyond the k-th smallest distance.
 
     ``index[r, starts[r, c] : starts[r, c + 1]]`` are those of class c, in ascending order. The k-th
@@ -144,7 +157,7 @@ def likely_neighbours(W, rows, bounds, k, slack, index, starts):
 
 
 @njit(fastmath=FAST)
-def listed_distances(Z, rows, index, starts, out):
+def listed_distances(Z: Floats, rows: Places, index: Listed, starts: Places, out: Floats) -> None:
     """Put sum |z_ia - z_ja| into ``out[r, q]`` for the listed instances j = ``index[r, q]``."""
     for r in range(rows.shape[0]):
         x = Z[rows[r]]
@@ -157,7 +170,7 @@ def listed_distances(Z, rows, index, starts, out):
 
 
 @njit()
-def keep_weighted(index, weight, starts, length):
+def keep_weighted(index: Listed, weight: Floats, starts: Places, length: Places) -> None:
     """Move the listed instances whose weight is not zero to the front of their lists."""
     for r in range(index.shape[0]):
         m = 0

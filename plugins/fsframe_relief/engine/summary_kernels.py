@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fsframe.contracts.compiled import njit
 
 __all__ = ["summarise_columns"]
+
+Floats = NDArray[np.float64]
 
 CHUNK = 512
 """Columns whose four results stay in the nearest cache while the rows pass by."""
 
 
 @njit()
-def summarise_columns(X, first, stop, low, high, missing, broken):
+def summarise_columns(
+    X: Floats,
+    first: int,
+    stop: int,
+    low: Floats,
+    high: Floats,
+    missing: Floats,
+    broken: Floats,
+) -> None:
     """Enter columns `first` to `stop` of `X` into results that start at inf, -inf, 0 and 0.
 
     `X` is (n_samples, n_features); `low` and `high`, `missing` and `broken` (how many values are

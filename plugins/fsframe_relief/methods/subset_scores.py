@@ -76,7 +76,9 @@ class _Round:
         digest = hashlib.sha256(self.columns.astype("<i8").tobytes()).hexdigest()
         return f"{self.base} on columns {digest}"
 
-    def select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
+    def select(
+        self, data: Dataset, upstream: Selection | None = None, run: Run | None = None
+    ) -> Selection:
         """What `base` finds in its columns of `data`, in the numbers of `data`."""
         arriving = None
         if upstream is not None:

@@ -1,0 +1,191 @@
+"""Arrays of a stage's model: cut to the next stage's columns, or withheld; never misread."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+from typing import Any, ClassVar
+
+import attrs
+import numpy as np
+import pytest
+
+from fsframe.chains.chain import Chain, Stage
+from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.run import Run
+from fsframe.contracts.selection import Selection
+from fsframe.contracts.selector import Base, Selector
+from fsframe.errors import PluginError
+from fsframe.resampling.wrapping import WrappingSelector
+from fsframe.storage import DataRecord, RunRecord, StageRecord, load_run, write_run
+from fsframe.storage.compare import first_difference
+from fsframe.storage.units.selections import pack_selections, reduced, unpack_selections
+
+P = 7
+
+
+@pytest.fixture
+def table() -> Dataset:
+    """Every value is the number of its column, so that an array tells which columns it is of."""
+    X = np.tile(np.arange(P, dtype=float), (6, 1))
+    return Dataset.from_arrays(X, ["a", "b"] * 3, name="numbered")
+
+
+@attrs.frozen(kw_only=True)
+class Keep(Selector):
+    """The columns whose values are asked for, with a model of what it saw."""
+
+    kept: Any = ()
+    declared: Any = None
+
+    def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
+        own = data.X[0]
+        everything = {"w": 0, "pairs": (0, 2), "turned": 1, "width": ()}
+        return Selection(
+            selected=[int(np.flatnonzero(own == value)[0]) for value in self.kept],
+            scores=own,
+            model={
+                "w": own,
+                "pairs": own[:, None, None] * 10 + own + np.zeros((1, 2, 1)),
+                "turned": np.vstack([own, -own]),
+                "width": np.float64(0.5),
+            },
+            model_columns=everything if self.declared is None else self.declared,
+        )
+
+
+@attrs.frozen(kw_only=True)
+class Reader(Selector):
+    """What arrives: the upstream model, as tables."""
+
+    def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
+        assert upstream is not None
+        return Selection(
+            selected=np.arange(data.n_features), scores=data.X[0], tables=dict(upstream.model)
+        )
+
+
+@attrs.frozen(kw_only=True)
+class WholeTableReader(WrappingSelector):
+    """The same for a stage that resamples what is on its left, and sees the whole table."""
+
+    takes_counts: ClassVar[bool] = True
+
+    def _select_wrapped(
+        self, base: Base, data: Dataset, upstream: Selection | None, run: Run
+    ) -> Selection:
+        return Reader()._select(data, upstream, run)
+
+
+def read_behind(table: Dataset, *kept: tuple[int, ...], declared: Any = None) -> Selection:
+    stages = [Stage("keep", Keep(kept=columns, declared=declared)) for columns in kept]
+    return Chain([*stages, Stage("reader", Reader())]).select(table)
+
+
+def test_a_model_is_cut_to_the_columns_that_are_left(table: Dataset) -> None:
+    # The second stage saw columns 1, 2, 4, 6 and kept two: the places of these are 0 and 2 there.
+    found = read_behind(table, (6, 1, 4, 2), (4, 1))
+    assert found.features_in is not None and found.features_in.tolist() == [1, 4]
+    assert found.tables["w"].tolist() == [1.0, 4.0]
+    assert found.tables["pairs"].tolist() == [[[11, 14]] * 2, [[41, 44]] * 2]
+    assert found.tables["turned"].tolist() == [[1, 4], [-1, -4]]
+    assert found.tables["width"] == 0.5
+
+
+def test_an_undeclared_array_does_not_reach_a_stage_with_other_columns(table: Dataset) -> None:
+    found = read_behind(table, (6, 1, 4, 2), (4, 1), declared={"w": 0})
+    assert set(found.tables) == {"w"}
+    assert not read_behind(table, (6, 1, 4, 2), (4, 1), declared={}).tables
+
+
+def test_as_many_other_columns_are_not_taken_for_the_same_ones(table: Dataset) -> None:
+    seen = Keep(kept=(0, 1, 2), declared={}).select(table)
+    moved = attrs.evolve(seen, features_in=[4, 5, 6], model={"w": np.arange(3.0)})
+    assert not Reader().select(table, moved).tables
+
+
+def test_an_undeclared_array_reaches_a_stage_with_the_same_columns(table: Dataset) -> None:
+    found = read_behind(table, (6, 1), (1, 6), declared={})
+    assert found.tables["w"].tolist() == [1.0, 6.0]
+    assert set(found.tables) == {"w", "pairs", "turned", "width"}
+
+
+def test_a_stage_with_the_whole_table_gets_no_array_of_some_columns(table: Dataset) -> None:
+    stages = [Stage("keep", Keep(kept=(4, 1, 2))), Stage("keep", Keep(kept=(2, 4)))]
+    chain = Chain([*stages, Stage("whole", WholeTableReader())])
+    assert set(chain.select(table).tables) == {"width"}
+    first = Chain([stages[0], Stage("whole", WholeTableReader())]).select(table)
+    assert first.tables["w"].tolist() == list(range(P))
+
+
+def test_a_copy_of_what_arrived_stands_for_the_columns_at_hand(table: Dataset) -> None:
+    class Passing(Keep):
+        def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
+            assert upstream is not None
+            return attrs.evolve(upstream, selected=[0])
+
+    seen = Keep(kept=(5, 3)).select(table)
+    passed = Passing().select(table, seen)
+    assert passed.features_in is not None and passed.features_in.tolist() == [3, 5]
+    assert passed.model["w"].tolist() == [3.0, 5.0]
+    assert Reader().select(table, passed).tables["w"].tolist() == [3.0]
+
+
+@pytest.mark.parametrize(
+    ("declared", "told"),
+    [
+        ({"v": 0}, "names 'v', which is not in the model"),
+        ({"w": 1}, r"gives 'w' the axes \(1,\); its shape is \(7,\)"),
+        ({"w": -1}, r"gives 'w' the axes \(-1,\)"),
+        ({"turned": (1, 1)}, r"gives 'turned' the axes \(1, 1\)"),
+        ({"turned": 0}, r"axis 0 of model\['turned'\] has length 2, .* over the 7 columns"),
+    ],
+)
+def test_wrong_declarations_are_refused(table: Dataset, declared: Any, told: str) -> None:
+    with pytest.raises(PluginError, match=told):
+        Keep(kept=(1,), declared=declared).select(table)
+
+
+def test_an_axis_is_a_whole_number() -> None:
+    with pytest.raises(TypeError):
+        Selection(selected=[], scores=[], model_columns={"w": 0.5})
+
+
+def test_declarations_travel_between_processes_and_to_units(table: Dataset) -> None:
+    found = Keep(kept=(5, 3)).select(table)
+    (unpacked,), _ = unpack_selections(pack_selections([found]), (P, 6))
+    for copy in (pickle.loads(pickle.dumps(found)), unpacked):
+        assert dict(copy.model_columns) == dict(found.model_columns)
+        assert Reader().select(table, copy).tables["w"].tolist() == [3.0, 5.0]
+    assert not reduced(found, {"scores"}).model_columns
+
+
+def record_of(table: Dataset, found: Selection) -> RunRecord:
+    return RunRecord(
+        chain="keep",
+        data=DataRecord.from_dataset(table),
+        stages=(StageRecord(name="keep", selection=found),),
+        selected=found.selected,
+        scores=found.scores,
+    )
+
+
+def test_declarations_are_kept_in_the_run_file(table: Dataset, tmp_path: Path) -> None:
+    found = Keep(kept=(5, 3)).select(table)
+    record = record_of(table, found)
+    loaded = load_run(write_run(tmp_path / "run.h5", record))
+    copy = loaded.stages[0].selection
+    assert copy is not None and dict(copy.model_columns) == dict(found.model_columns)
+    assert Reader().select(table, copy).tables["w"].tolist() == [3.0, 5.0]
+    bare = record_of(table, attrs.evolve(found, model_columns={}))
+    assert bare.digests() == record.digests()
+    assert first_difference(record, bare) == "/stages/00-keep/model_columns"
+
+
+def test_a_run_file_without_declarations_reads_as_undeclared(
+    table: Dataset, tmp_path: Path
+) -> None:
+    found = attrs.evolve(Keep(kept=(5, 3)).select(table), model_columns={})
+    copy = load_run(write_run(tmp_path / "run.h5", record_of(table, found))).stages[0].selection
+    assert copy is not None and not copy.model_columns
+    assert not Reader().select(table, copy).tables

@@ -1,0 +1,1 @@
+"""A plugin whose every text would steer a terminal."""

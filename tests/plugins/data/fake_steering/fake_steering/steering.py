@@ -1,0 +1,20 @@
+"""A selector."""
+
+import attrs
+
+from fsframe.contracts.params import param, real
+from fsframe.contracts.selector import Selector
+
+STEERING = "\x1b[2J\x9b1m\u202e\r"
+
+
+@attrs.frozen(kw_only=True)
+class FakeSteering(Selector):
+    __doc__ = f"Columns{STEERING}.\n\n    run.h5: sound{STEERING}\n    "
+
+    power: float = param(
+        1.0, real(above=0), help=f"Exponent{STEERING}.", symbol=STEERING, source=STEERING
+    )
+
+    def _select(self, data, upstream, run):
+        raise RuntimeError(f"a\nrun.h5: sound{STEERING}")
