@@ -112,7 +112,12 @@ class Chain:
         ------
         RequestError
             Naming every stage that could not do what it is asked for.
+        DataError
+            If the table has groups of rows and a stage would take them apart.
         """
+        for stage in self.stages:
+            if isinstance(stage.method, Selector):
+                stage.method.check_groups(data)
         problems = [
             f"{stage.name}: {problem}"
             for stage in self.stages
