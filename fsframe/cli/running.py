@@ -40,6 +40,7 @@ READING = (
     "task",
     "drop",
     "categorical",
+    "groups",
     "na",
     "delimiter",
     "decimal",
