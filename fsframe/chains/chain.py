@@ -114,7 +114,12 @@ class Chain:
         ------
         RequestError
             Naming every stage that could not do what it is asked for.
+        DataError
+            If the table has groups of rows and a stage would take them apart.
         """
+        for stage in self.stages:
+            if isinstance(stage.method, Selector):
+                stage.method.check_groups(data)
         problems = list(self.request_problems(data))
         if problems:
             raise RequestError("\n".join(problems))

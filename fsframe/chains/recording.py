@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import platform
@@ -151,6 +152,7 @@ def _recorded(chain: RunsInSteps, data: Dataset, run: Run, source: str, command:
             **_plugins(chain),
             "providers": providers(str(chain)),
             **({"reading": dict(data.reading)} if data.reading else {}),
+            **_groups(data),
             **({"mixed": mixed} if mixed else {}),
         },
     )
@@ -217,6 +219,14 @@ def _plugins(chain: RunsInSteps) -> dict[str, str]:
     """Versions of the plugins of all stages, those within a base too, by ``plugin NAME``."""
     used = software(chain)
     return {name: version for name, version in used.items() if name.startswith("plugin ")}
+
+
+def _groups(data: Dataset) -> dict[str, Any]:
+    """Which rows were kept together, as far as the run file says: not what they are called."""
+    if data.groups is None:
+        return {}
+    codes = hashlib.sha256(data.groups.astype("<i8").tobytes()).hexdigest()
+    return {"groups": {"name": data.group_name, "number": data.n_groups, "sha256": codes}}
 
 
 def environment() -> dict[str, Any]:

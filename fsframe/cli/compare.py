@@ -16,7 +16,6 @@ from fsframe.cli.comparison_display import (
     csv_lines,
     hdf5_image,
 )
-from fsframe.cli.protocol_run import with_groups
 from fsframe.cli.reading_options import read_data, reading_options
 from fsframe.cli.running import Talk, engine_options, run_chain
 from fsframe.cli.saying import say, say_json, say_lines
@@ -41,7 +40,6 @@ _RESULTS = ("results.csv", "results.h5")
 @click.option("--folds", metavar="N", help="Folds. [default: 10]")
 @click.option("--repeats", metavar="N", help="Repetitions. [default: 10]")
 @click.option("--scheme", metavar="folds|five-by-two|leave-one-out", help="[default: folds]")
-@click.option("--groups", metavar="NAME", help="Column whose groups are never separated.")
 @click.option(
     "--classifier",
     metavar="STAGE|PATH",
@@ -87,9 +85,8 @@ def compare(words: tuple[str, ...], **options: Any) -> None:
     from fsframe.tables import find_table
 
     chains, paths = _split(words)
-    names = ("folds", "repeats", "scheme", "groups", "classifier", "inner_folds")
+    names = ("folds", "repeats", "scheme", "classifier", "inner_folds")
     protocol = {name: options.pop(name) for name in names}
-    options = with_groups(options, protocol["groups"])
     protocol["classifier"] = classifier_text(protocol["classifier"])
     methods = methods_of(chains, **{k: v for k, v in protocol.items() if v is not None})
     found_paths = [find_table(path) for path in paths]

@@ -8,12 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from fsframe.cli.protocol_run import (
-    output_options,
-    protocol_request,
-    run_protocol,
-    with_groups,
-)
+from fsframe.cli.protocol_run import output_options, protocol_request, run_protocol
 from fsframe.cli.reading_options import reading_options
 from fsframe.cli.saying import say, say_json, say_lines
 from fsframe.cli.stages import StageGroup, last_command
@@ -32,7 +27,6 @@ _PROTOCOL = "cross-validation"
 @click.option("--folds", metavar="N", help="Folds. [default: 10]")
 @click.option("--repeats", metavar="N", help="Repetitions. [default: 10]")
 @click.option("--scheme", metavar="folds|five-by-two|leave-one-out", help="[default: folds]")
-@click.option("--groups", metavar="NAME", help="Column whose groups are never separated.")
 @click.option(
     "--classifier",
     metavar="STAGE|PATH",
@@ -41,6 +35,12 @@ _PROTOCOL = "cross-validation"
 )
 @click.option("--inner-folds", metavar="N", help="Folds for tuning sets. [default: 5]")
 @click.option("--curve", metavar="auto|[N,…]", help="Numbers of features to try as well.")
+@click.option(
+    "--all-features/--no-all-features",
+    default=True,
+    help="Whether the classifier is also fitted on all columns in every fold, to compare with. "
+    "[default: all-features]",
+)
 @click.option("--csv", "csv_out", metavar="FILE", help="Also write one line per fold.")
 @output_options
 def _on(data: str, **options: Any) -> dict[str, Any]:
@@ -86,10 +86,11 @@ def _run(results: list[StageText | dict[str, Any]]) -> None:
     from fsframe.evaluation.recorded import recorded_evaluation
 
     texts, options = protocol_request(results, "immigrate margin")
-    names = ("folds", "repeats", "scheme", "groups", "classifier", "inner_folds", "curve")
+    names = ("folds", "repeats", "scheme", "classifier", "inner_folds", "curve")
     given = {name: options.pop(name) for name in names}
+    if options.pop("all_features"):
+        given["all_features"] = "yes"
     given["classifier"] = classifier_text(given["classifier"])
-    options = with_groups(options, given["groups"])
     base = format_stages(texts)
     method = CrossValidation.from_texts(
         {"base": base, **{key: value for key, value in given.items() if value is not None}}

@@ -8,13 +8,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fsframe.cli.record_display import closing_lines, frequency_lines, result_object
+from fsframe.cli.record_display import closing_lines, frequency_lines, in_groups, result_object
 from fsframe.cli.text_table import table_lines
 from fsframe.storage import RunRecord, place_file, printable
 
 if TYPE_CHECKING:
     from fsframe.evaluation.recorded import RecordedEvaluation
-    from fsframe.evaluation.summary import Evaluation
+    from fsframe.evaluation.summary import Evaluation, Measure
 
 __all__ = ["evaluation_lines", "evaluation_object", "measure_lines", "write_folds"]
 
@@ -32,10 +32,13 @@ def evaluation_object(
             name: {
                 "mean": _number(measure.mean),
                 "standard_error": _number(measure.standard_error),
+                "interval": None if measure.interval is None else list(measure.interval),
                 "values": [_number(value) for value in measure.values],
             }
             for name, measure in found.measures.items()
         },
+        "baseline": _plain(found.baseline),
+        "all_features": None if found.all_features is None else _plain(found.all_features),
         "kept": [int(k) for k in found.kept],
         "stability": {
             "metric": "nogueira",
@@ -54,6 +57,14 @@ def evaluation_object(
     }
 
 
+def _plain(measure: Measure) -> dict[str, Any]:
+    return {
+        "mean": _number(measure.mean),
+        "standard_error": _number(measure.standard_error),
+        "interval": None if measure.interval is None else list(measure.interval),
+    }
+
+
 def _number(value: float) -> float | None:
     return float(value) if math.isfinite(value) else None
 
@@ -64,7 +75,8 @@ def evaluation_lines(
     """An evaluation as lines for a terminal."""
     found = recorded.found
     yield (
-        f"{recorded.base} on {printable(record.data.name)}: {record.n_samples} samples × "
+        f"{recorded.base} on {printable(record.data.name)}: {record.n_samples} samples"
+        f"{in_groups(record)} × "
         f"{record.n_features} features, {found.n_splits} splits"
     )
     yield ""
@@ -83,14 +95,30 @@ def measure_lines(found: Evaluation, seconds: float) -> Iterator[str]:
         if measure.undefined:
             rows.append([name, "—", f"undefined: {measure.undefined}"])
         elif measure.standard_error == measure.standard_error:
-            rows.append([name, f"{measure.mean:.4f}", f"± {measure.standard_error:.4f}"])
+            rows.append([name, f"{measure.mean:.4f}", _reach(measure)])
         else:
             rows.append([name, f"{measure.mean:.4f}", "over all predictions of a repetition"])
+        if name == "accuracy":
+            rows += _beside(found)
     rows.append(["features kept", f"{found.kept.mean():.1f}", _span(found.kept)])
     rows.append(_stability_row(found))
     rows.append(["seconds per split", f"{seconds / found.n_splits:.3g}", ""])
     yield from list(table_lines(["", "", ""], rows, right={1}))[1:]
     yield "± is corrected for training sets that overlap (Nadeau, Bengio 2003)."
+
+
+def _reach(measure: Measure) -> str:
+    spread = f"± {measure.standard_error:.4f}"
+    if measure.interval is None:
+        return spread
+    return spread + ", 95 % from {:.3f} to {:.3f}".format(*measure.interval)
+
+
+def _beside(found: Evaluation) -> Iterator[list[str]]:
+    """What the accuracy has to be seen beside."""
+    yield ["  larger class", f"{found.baseline.mean:.4f}", "if always predicted"]
+    if found.all_features is not None:
+        yield ["  all features", f"{found.all_features.mean:.4f}", _reach(found.all_features)]
 
 
 def _span(kept: Any) -> str:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from fsframe.chains.chain import Chain
     from fsframe.storage import RunRecord
 
-__all__ = ["output_options", "protocol_request", "run_protocol", "with_groups"]
+__all__ = ["output_options", "protocol_request", "run_protocol"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -63,14 +63,6 @@ def protocol_request(
     if len(requests) != 1 or isinstance(results[-1], StageText):
         raise RequestError("say once, after the last stage, which data to use: on DATA")
     return texts, requests[0]
-
-
-def with_groups(options: dict[str, Any], groups: str | None) -> dict[str, Any]:
-    """`options` such that the column of groups is read as names: they may be text."""
-    if groups is None:
-        return options
-    others = options.get("categorical")
-    return {**options, "categorical": f"{others},{groups}" if others else groups}
 
 
 def run_protocol(

@@ -46,6 +46,12 @@ _OPTIONS = (
         help="Columns whose numbers are names of categories.",
     ),
     click.option(
+        "--groups",
+        metavar="NAME|NUMBER",
+        help="Column that names rows which belong together, such as recordings of one person: no "
+        "feature, and no resample, fold or permutation takes them apart.",
+    ),
+    click.option(
         "--na",
         metavar="CODE",
         multiple=True,
@@ -106,7 +112,8 @@ def read_data(path: str, **options: Any) -> Dataset:
 def reading_arguments(**options: Any) -> dict[str, Any]:
     """The command line's options as the arguments of `fsframe.read`, those not given left out."""
     arguments: dict[str, Any] = {
-        "label": _label(options.get("label")),
+        "label": _label(options.get("label"), "--label"),
+        "groups": _label(options.get("groups"), "--groups"),
         "drop": _list(options.get("drop")),
         "categorical": _list(options.get("categorical")),
         "na": tuple(options.get("na") or ()),
@@ -127,6 +134,7 @@ def stored_reading(record: RunRecord) -> dict[str, Any]:
         return {}
     kinds: dict[str, tuple[type, ...]] = {
         "label": (str, int),
+        "groups": (str, int),
         "drop": (list,),
         "categorical": (list, bool),
         "na": (list,),
@@ -145,7 +153,7 @@ def _list(text: str | None) -> tuple[str, ...]:
     return tuple(part.strip() for part in text.split(",") if part.strip()) if text else ()
 
 
-def _label(text: str | None) -> str | int | None:
+def _label(text: str | None, option: str) -> str | int | None:
     """A column's name, or for a number its index from 0, as `read` takes it."""
     if text is None:
         return None
@@ -153,6 +161,6 @@ def _label(text: str | None) -> str | int | None:
     if body.lstrip("-").isdigit():
         number = int(body)
         if number == 0:
-            raise RequestError("--label 0: columns are numbered from 1 (from the end: -1)")
+            raise RequestError(f"{option} 0: columns are numbered from 1 (from the end: -1)")
         return number - 1 if number > 0 else number
     return text

@@ -17,6 +17,7 @@ __all__ = [
     "closing_lines",
     "feature_lines",
     "frequency_lines",
+    "in_groups",
     "pair_lines",
     "result_object",
     "stage_lines",
@@ -42,6 +43,7 @@ def result_object(record: RunRecord, path: Path | None) -> dict[str, Any]:
             "sha256": record.data.sha256,
             "label": record.data.label,
             "n_samples": record.n_samples,
+            "groups": None if record.groups is None else list(record.groups),
             "n_features": record.n_features,
             "classes": list(record.class_names),
         },
@@ -86,8 +88,17 @@ def closing_lines(record: RunRecord, path: Path | None) -> Iterator[str]:
         yield f"run file: {path}"
 
 
+def in_groups(record: RunRecord) -> str:
+    """That rows were kept together, if they were, such as `` in 32 groups (subject)``."""
+    if record.groups is None:
+        return ""
+    name, number = record.groups
+    return f" in {number} groups ({printable(name)})"
+
+
 def table_facts(record: RunRecord) -> str:
-    facts = f"{counted(record.n_samples, 'sample')} × {counted(record.n_features, 'feature')}"
+    samples = f"{counted(record.n_samples, 'sample')}{in_groups(record)}"
+    facts = f"{samples} × {counted(record.n_features, 'feature')}"
     label = f", label: {printable(record.data.label)}" if record.data.label else ""
     if record.class_names:
         labels = ", ".join(printable(label) for label in record.class_names[:6])

@@ -41,6 +41,7 @@ READING = (
     "task",
     "drop",
     "categorical",
+    "groups",
     "na",
     "delimiter",
     "decimal",

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fsframe.cli.record_display import closing_lines, frequency_lines, result_object
+from fsframe.cli.record_display import closing_lines, frequency_lines, in_groups, result_object
 from fsframe.cli.text_table import table_lines
 from fsframe.storage import RunRecord, printable
 
@@ -54,7 +54,8 @@ def stability_lines(record: RunRecord, out: Path | None) -> Iterator[str]:
     metrics = study.tables.metrics
     kept = study.tables.kept.sum(axis=1)
     yield (
-        f"{study.base} on {printable(record.data.name)}: {record.n_samples} samples × "
+        f"{study.base} on {printable(record.data.name)}: {record.n_samples} samples"
+        f"{in_groups(record)} × "
         f"{record.n_features} features, {len(kept)} resamples ({study.resample})"
     )
     span = f"{kept.min()} to {kept.max()}" if kept.min() != kept.max() else f"{kept.min()}"

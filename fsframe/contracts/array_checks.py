@@ -15,6 +15,7 @@ from fsframe.errors import DataError
 
 __all__ = [
     "as_counts",
+    "as_groups",
     "as_labels",
     "as_mask",
     "as_matrix",
@@ -289,3 +290,50 @@ def as_labels(
     codes = codes.astype(np.int64)
     codes.setflags(write=False)
     return codes, tuple(values if isinstance(values, list) else values.tolist()), kind
+
+
+def as_groups(groups: ArrayLike, n_samples: int, group_name: str) -> NDArray[np.int64]:
+    """Which rows belong together, as codes 0 … n_groups - 1 in the order of the sorted names.
+
+    Parameters
+    ----------
+    groups : array_like of shape (n_samples,)
+        Numbers or text.
+    n_samples : int
+    group_name : str
+        What messages call them.
+
+    Raises
+    ------
+    DataError
+        If one is missing, the shape is another one, or there is a single group.
+
+    Examples
+    --------
+    >>> as_groups(["Ann", "Bob", "Ann"], 3, "person").tolist()
+    [0, 1, 0]
+    """
+    given = np.asarray(groups)
+    if given.shape != (n_samples,):
+        raise DataError(
+            f"groups {group_name!r} have shape {given.shape}, the table {n_samples} rows"
+        )
+    if given.dtype.kind == "O":
+        for row, value in enumerate(given.tolist(), start=1):
+            if value is None or value != value or value == "":
+                raise DataError(f"group {group_name!r} is missing in row {row}; name one for each")
+        given = np.array([str(value) for value in given.tolist()])
+    if given.dtype.kind == "f" and not np.isfinite(given).all():
+        row = int(np.flatnonzero(~np.isfinite(given))[0])
+        raise DataError(
+            f"group {group_name!r} is missing or infinite in row {row + 1}; name one for every row"
+        )
+    names, codes = np.unique(given, return_inverse=True)
+    if len(names) < 2:
+        raise DataError(
+            f"{group_name!r} has one value only, {names[0]!s}: a single group cannot be split; "
+            "leave the groups out, or name another column"
+        )
+    codes = codes.astype(np.int64)
+    codes.setflags(write=False)
+    return codes

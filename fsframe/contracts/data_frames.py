@@ -32,6 +32,8 @@ class FrameParts:
     y : (n_samples,) numbers or text, or None
     label_name : str
     warnings : tuple of str
+    groups : (n_samples,) object, or None
+    group_name : str
     """
 
     X: NDArray[Any]
@@ -40,6 +42,8 @@ class FrameParts:
     y: NDArray[Any] | None
     label_name: str
     warnings: tuple[str, ...]
+    groups: NDArray[Any] | None = None
+    group_name: str = ""
 
 
 def is_frame(given: Any) -> bool:
@@ -62,6 +66,7 @@ def take_frame(
     *,
     drop: Keys = (),
     categorical: Keys | bool | None = None,
+    groups: str | int | None = None,
     with_label: bool = True,
 ) -> FrameParts:
     """The features and the label of a frame.
@@ -75,6 +80,8 @@ def take_frame(
     drop : str, int or several
     categorical : str, int, several, or True, optional
         Beside the columns whose kind says it (category, Categorical, Enum, dictionary).
+    groups : str or int, optional
+        The column that names rows which belong together; no feature.
     with_label : bool
         Whether there is one.
 
@@ -90,7 +97,8 @@ def take_frame(
     marked = set(everything) if categorical is True else set()
     if categorical is not None and not isinstance(categorical, bool):
         marked |= set(_find(names, categorical, "categorical column"))
-    left = [place for place in everything if place not in dropped]
+    grouping = None if groups is None else _find(names, [groups], "column of groups")[0]
+    left = [place for place in everything if place not in dropped and place != grouping]
     if len(left) < 1 + with_label:
         raise DataError(f"the frame has {len(left)} columns to use; a table needs features")
     place = None
@@ -98,6 +106,8 @@ def take_frame(
         place = left[-1] if label is None else _find(names, [label], "label")[0]
         if place in dropped:
             raise DataError(f"column {names[place]!r} is the label and cannot be dropped")
+        if place == grouping:
+            raise DataError(f"column {names[place]!r} is the label and cannot name groups")
     features = [column for column in left if column != place]
     mask = np.zeros(len(features), dtype=bool)
     kept: list[NDArray[Any]] = []
@@ -136,6 +146,8 @@ def take_frame(
         categorical=mask,
         y=y,
         label_name=label_name,
+        groups=None if grouping is None else _group_names(columns[grouping][1]),
+        group_name="" if grouping is None else names[grouping],
         warnings=tuple(notes),
     )
 
@@ -242,6 +254,12 @@ def _coded(values: list[Any], name: str) -> tuple[NDArray[np.float64], list[str]
     more = f" and {len(categories) - 10} more" if len(categories) > 10 else ""
     note = f"text in column {name!r} was coded: {spelled}{more}"
     return np.array([np.nan if v is None else code[v] for v in values]), [note]
+
+
+def _group_names(series: Any) -> NDArray[Any]:
+    found = np.empty(len(series), dtype=object)
+    found[:] = _as_list(series)
+    return found
 
 
 def _label(series: Any, name: str) -> NDArray[Any]:

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from fsframe.contracts.array_checks import (
     as_counts,
+    as_groups,
     as_labels,
     as_mask,
     as_matrix,
@@ -83,6 +84,12 @@ class Dataset:
         How often a bootstrap drew each row; zero leaves it out. None is once each.
     name, label_name, task : str
         What to call the table and its label; ``"classification"`` or ``"regression"``.
+    groups : (n_samples,) int64, optional
+        Which rows belong together (recordings of one person, members of one family), as codes
+        ``0 … n_groups-1``: no resample, fold or permutation takes them apart. None is each row by
+        itself. What the groups are called is not kept: it may be names of people.
+    group_name : str
+        What the groups are; empty without.
     warnings : tuple of str
         What reading had to say about the data.
     reading : mapping of str to JSON values
@@ -98,6 +105,8 @@ class Dataset:
     label_name: str = "class"
     task: str = "classification"
     counts: NDArray[np.int64] | None = attrs.field(default=None, repr=False)
+    groups: NDArray[np.int64] | None = attrs.field(default=None, repr=False)
+    group_name: str = ""
     warnings: tuple[str, ...] = attrs.field(default=(), repr=False)
     reading: Mapping[str, Any] = attrs.field(factory=dict, repr=False)
 
@@ -109,6 +118,8 @@ class Dataset:
         feature_names: Sequence[str] | None = None,
         *,
         categorical: Sequence[int] | Sequence[bool] | NDArray[Any] | None = None,
+        groups: ArrayLike | None = None,
+        group_name: str = "group",
         name: str = "data",
         label_name: str = "class",
         task: str | None = None,
@@ -128,6 +139,10 @@ class Dataset:
             ``f1, f2, …`` by default.
         categorical : (n_features,) bool or column indices, optional
             Columns whose numbers are names of categories; none by default.
+        groups : (n_samples,) numbers or text, optional
+            Rows of equal value belong together and are never separated; no feature.
+        group_name : str
+            What the groups are, for messages.
         task : {"classification", "regression"}, optional
             By default regression if `y` holds numbers that are not whole, else classification.
 
@@ -138,8 +153,8 @@ class Dataset:
         Raises
         ------
         DataError
-            If shapes disagree, names repeat, values are infinite or not numbers, a label is
-            missing, or there are fewer than two classes.
+            If shapes disagree, names repeat, values are infinite or not numbers, a label or a
+            group is missing, or there are fewer than two classes or groups.
 
         Examples
         --------
@@ -158,6 +173,7 @@ class Dataset:
         names = as_names(feature_names, n_features)
         codes, classes, kind = as_labels(y, n_samples, label_name, task)
         mask = as_mask(categorical, n_features)
+        together = None if groups is None else as_groups(groups, n_samples, group_name)
         return cls(
             matrix=matrix,
             y=codes,
@@ -167,6 +183,8 @@ class Dataset:
             name=name,
             label_name=label_name,
             task=kind,
+            groups=together,
+            group_name="" if together is None else group_name,
             warnings=tuple(warnings),
         )
 
@@ -178,6 +196,7 @@ class Dataset:
         *,
         drop: Keys = (),
         categorical: Keys | bool | None = None,
+        groups: str | int | None = None,
         name: str = "data",
         task: str | None = None,
     ) -> Dataset:
@@ -195,6 +214,9 @@ class Dataset:
         categorical : str, int, several, or True, optional
             Further columns whose values are names of categories; text is coded 0, 1, … in sorted
             order.
+        groups : str or int, optional
+            The column, of numbers or text, whose equal values name rows that belong together; it
+            is no feature.
         task : {"classification", "regression"}, optional
             As in `from_arrays`.
 
@@ -221,13 +243,15 @@ class Dataset:
                 f"{type(frame).__name__} is no data frame of pandas or polars and no table of "
                 "pyarrow; use Dataset.from_arrays"
             )
-        parts = take_frame(frame, label, drop=drop, categorical=categorical)
+        parts = take_frame(frame, label, drop=drop, categorical=categorical, groups=groups)
         assert parts.y is not None
         return cls.from_arrays(
             parts.X,
             parts.y,
             parts.names,
             categorical=parts.categorical,
+            groups=parts.groups,
+            group_name=parts.group_name,
             name=name,
             label_name=parts.label_name,
             task=task,
@@ -248,6 +272,11 @@ class Dataset:
     def n_classes(self) -> int:
         """Number of classes; 0 for regression."""
         return len(self.classes)
+
+    @cached_property
+    def n_groups(self) -> int:
+        """Number of groups that rows are kept together in; 0 where none were named."""
+        return 0 if self.groups is None else int(np.unique(self.groups).size)
 
     @property
     def in_memory(self) -> bool:
@@ -282,7 +311,7 @@ class Dataset:
         """Hex digest of values, labels and names: equal data in any file format, equal digest.
 
         Columns are hashed in order as little-endian float64, so that a table on disk need not be
-        held in memory. Counts and `name` do not enter.
+        held in memory. Counts and `name` do not enter; groups do where there are some.
         """
         digest = hashlib.sha256()
         header = {
@@ -296,6 +325,8 @@ class Dataset:
         digest.update(np.ascontiguousarray(self.y).astype(self.y.dtype.newbyteorder("<")).tobytes())
         for start, stop in self.column_blocks():
             digest.update(np.ascontiguousarray(self.columns(start, stop).T, dtype="<f8").tobytes())
+        if self.groups is not None:
+            digest.update(b"groups" + self.groups.astype("<i8").tobytes())
         return digest.hexdigest()
 
     def take_columns(self, columns: NDArray[np.intp]) -> Dataset:
@@ -322,7 +353,8 @@ class Dataset:
         matrix = np.ascontiguousarray((self.matrix if self.in_memory else self.X)[rows])
         matrix.setflags(write=False)
         counts = None if self.counts is None else self.counts[rows]
-        return attrs.evolve(self, matrix=matrix, y=self.y[rows], counts=counts)
+        groups = None if self.groups is None else self.groups[rows]
+        return attrs.evolve(self, matrix=matrix, y=self.y[rows], counts=counts, groups=groups)
 
     def with_counts(self, counts: NDArray[np.integer[Any]] | None) -> Dataset:
         """The same table as a bootstrap that drew row i `counts[i]` times.

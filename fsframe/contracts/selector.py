@@ -44,6 +44,9 @@ class Selector(Parameterised):
     takes_short_counts : bool
         Whether `_select_many` takes counts of any integer type, such as uint16, which spare memory
         and time where there are many; otherwise it gets int64.
+    takes_groups : bool
+        Whether a method that resamples rows or permutes labels keeps the rows of a group together.
+        A method that does neither has nothing to honour, and leaves it as it is.
     uses_upstream_weights : bool
         Whether the weights that travel along the chain change the result.
     table_copies : float
@@ -70,6 +73,7 @@ class Selector(Parameterised):
     takes_missing: ClassVar[bool] = False
     takes_counts: ClassVar[bool] = False
     takes_short_counts: ClassVar[bool] = False
+    takes_groups: ClassVar[bool] = True
     uses_upstream_weights: ClassVar[bool] = False
     wrapping: ClassVar[bool] = False
     table_copies: ClassVar[float] = 0.0
@@ -200,9 +204,26 @@ class Selector(Parameterised):
         """
         return iter(())
 
+    def ignores_groups(self) -> str:
+        """What this method does with rows as if each were by itself; empty if nothing.
+
+        Authors override this where it depends on parameters; a table with groups is refused then.
+        """
+        return "" if self.takes_groups else "it resamples rows or permutes labels one by one"
+
+    def check_groups(self, data: Dataset) -> None:
+        """Raise DataError if `data` has groups of rows and this method would take them apart."""
+        ignored = "" if data.groups is None else self.ignores_groups()
+        if ignored:
+            raise DataError(
+                f"{self.method_name()} cannot keep rows of one {data.group_name!r} together: "
+                f"{ignored}; leave the groups out (--groups), or use a method that honours them"
+            )
+
     def check_data(self, data: Dataset) -> None:
         """Raise DataError if `data` holds what this method does not take."""
         name = self.method_name()
+        self.check_groups(data)
         if data.task not in self.tasks:
             kind = "a numeric target" if data.task == "regression" else "classes"
             raise DataError(

@@ -7,13 +7,14 @@ from collections.abc import Sequence
 import attrs
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
+from scipy import special, stats
 
 from fsframe.errors import DataError
 
 __all__ = [
     "CriticalDifference",
     "PairedTest",
+    "bounded_interval",
     "corrected_resampled_test",
     "corrected_standard_error",
     "critical_difference",
@@ -98,6 +99,58 @@ def corrected_standard_error(values: Floats, test_to_train: float) -> float:
     if n < 2:
         return float("nan")
     return float(np.sqrt((1.0 / n + test_to_train) * np.var(values, ddof=1)))
+
+
+def bounded_interval(
+    mean: float, standard_error: float, n: int, units: int, level: float = 0.95
+) -> tuple[float, float] | None:
+    """A confidence interval for a share, within [0, 1].
+
+    Parameters
+    ----------
+    mean : float in [0, 1]
+        Of `n` resampled results.
+    standard_error : float
+        As `corrected_standard_error` gives it; NaN gives None.
+    n : int
+        Number of results.
+    units : int
+        Number of independent units tested (rows, or groups of rows), for results that do not vary.
+    level : float
+
+    Returns
+    -------
+    (low, high), or None
+
+    Notes
+    -----
+    Symmetric about logit(mean) with standard error s/(m (1 − m)) and Student's t with n − 1 degrees
+    of freedom, transformed back (delta method). Where all results are equal, s = 0 says nothing:
+    there Wilson's interval of `units` trials. Approximate, as the correction itself is.
+
+    References
+    ----------
+    Wilson 1927, JASA 22:209; Brown, Cai, DasGupta 2001, Statist. Sci. 16:101 (both intervals).
+
+    Examples
+    --------
+    >>> low, high = bounded_interval(0.97, 0.03, 10, 100)
+    >>> f"{low:.3f} {high:.3f}"
+    '0.755 0.997'
+    >>> low, high = bounded_interval(1.0, 0.0, 10, 100)
+    >>> f"{low:.3f} {high:.3f}"
+    '0.963 1.000'
+    """
+    if not np.isfinite(mean) or not np.isfinite(standard_error) or n < 2:
+        return None
+    if standard_error <= 0 or not 0 < mean < 1:
+        z = float(stats.norm.ppf(0.5 + level / 2))
+        centre = (mean + z**2 / (2 * units)) / (1 + z**2 / units)
+        half = z / (1 + z**2 / units) * np.sqrt(mean * (1 - mean) / units + z**2 / (4 * units**2))
+        return max(0.0, float(centre - half)), min(1.0, float(centre + half))
+    reach = float(stats.t.ppf(0.5 + level / 2, n - 1)) * standard_error / (mean * (1 - mean))
+    middle = np.log(mean / (1 - mean))
+    return float(special.expit(middle - reach)), float(special.expit(middle + reach))
 
 
 def _t_test(a: Floats, b: Floats, ratio: float | None) -> PairedTest:

@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.chains.chain import Chain
+from fsframe.contracts.array_checks import as_groups
 from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.params import choice, either, integer, listing, optional, param, text
+from fsframe.contracts.params import choice, either, flag, integer, listing, optional, param, text
 from fsframe.contracts.run import Run
 from fsframe.contracts.selection import Selection, rank_by_score
 from fsframe.contracts.selector import Selector
@@ -26,10 +27,12 @@ from fsframe.evaluation.folds import (
     Split,
     five_by_two,
     grouped_folds,
+    leave_one_group_out,
     leave_one_out,
     repeated_folds,
 )
 from fsframe.evaluation.grid import ChainGrid
+from fsframe.evaluation.repeated_rows import repeated_rows
 from fsframe.resampling.recurring_warnings import Recurring
 from fsframe.resampling.resamples import select_resamples, too_many
 from fsframe.resampling.wrapping import Base, WrappingSelector
@@ -51,8 +54,9 @@ class CrossValidation(WrappingSelector):
     folds, repeats : int
         Of repeated stratified cross-validation.
     groups : str, optional
-        A column whose values name groups that are never separated, in inner folds neither; it is no
-        feature then.
+        A column whose values name groups, for a table that was read without (`Dataset.groups`,
+        ``--groups``, mean the same): they are never separated, in inner folds and by stages that
+        resample neither, and leave-one-out leaves out a group. The column is no feature then.
     classifier : str
         For a chain that does not end with a classifier; weighted-knn by default, which uses the
         weights that arrive.
@@ -60,6 +64,9 @@ class CrossValidation(WrappingSelector):
         For tuning.
     curve : tuple of int or "auto", optional
         Numbers of features at which the classifier is also tried.
+    all_features : bool
+        Whether the classifier is fitted on all columns as well, without weights: one more fit of it
+        in every fold. ``evaluate`` asks for it.
 
     Notes
     -----
@@ -70,7 +77,8 @@ class CrossValidation(WrappingSelector):
     Tables: ``fold`` (repeats, n_samples), ``predicted`` (repeats, n_samples) class codes,
     ``class-scores`` (repeats, n_samples, n_classes), ``kept`` (n_splits, n_features), ``chosen``
     (n_splits,), ``tuning`` (n_splits, n_chains); with a curve ``sizes``, ``curve`` (n_sizes,
-    repeats, n_samples) and ``place`` (n_splits, n_features), the rank of each feature from 0.
+    repeats, n_samples) and ``place`` (n_splits, n_features), the rank of each feature from 0; with
+    all_features ``all-features`` (repeats, n_samples), class codes.
 
     A fold in which the chain keeps no feature predicts the most frequent class, with a warning. A
     row that an outer resample has drawn several times counts so often where something is learned,
@@ -87,6 +95,7 @@ class CrossValidation(WrappingSelector):
 
     tasks: ClassVar[frozenset[str]] = frozenset({"classification"})
     takes_missing: ClassVar[bool] = True
+    takes_groups: ClassVar[bool] = True
     reads_own_base: ClassVar[bool] = True
 
     scheme: str = param(
@@ -110,6 +119,9 @@ class CrossValidation(WrappingSelector):
         optional(either(listing(integer(1), least=1), choice("auto"))),
         help="Numbers of features at which the classifier is also tried; auto doubles from 1.",
     )
+    all_features: bool = param(
+        False, flag(), help="Also fit the classifier on all columns in every fold, to compare with."
+    )
 
     def tables_held(self) -> float:
         """As `table_copies` says, of the first stages that are studied."""
@@ -129,8 +141,6 @@ class CrossValidation(WrappingSelector):
             yield "top is for the chain under study (base), which decides what is kept"
         if self.scheme != "folds" and (self.folds, self.repeats) != (10, 10):
             yield f"folds and repeats are for scheme=folds, not {self.scheme}"
-        if self.groups is not None and self.scheme != "folds":
-            yield f"groups are for scheme=folds, not {self.scheme}"
         if self.base is None:
             return
         try:
@@ -180,8 +190,9 @@ class CrossValidation(WrappingSelector):
         """
         self.check_data(data)
         task = self._task(data)
-        table, _ = task.without_groups(data)
-        groups = None if task.group_column is None else data.X[:, task.group_column]
+        grouped = self._grouped(data)
+        table, _ = task.without_groups(grouped)
+        groups = grouped.groups
         grid = task.grid()
         for method in {type(s.method): s.method for c in grid.chains for s in c.stages}.values():
             if isinstance(method, Selector):
@@ -198,8 +209,8 @@ class CrossValidation(WrappingSelector):
         return splits
 
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
-        task = self._task(data)
         splits = self.check(data, run)
+        task, data = self._task(data), self._grouped(data)
         drawn = np.ones(data.n_samples, dtype=np.int64) if data.counts is None else data.counts
         counts = np.tile(drawn, (len(splits), 1))
         for row, split in zip(counts, splits, strict=True):
@@ -213,7 +224,8 @@ class CrossValidation(WrappingSelector):
             label="folds",
             parts=("scores", "tables"),
         )
-        return _gathered(data, splits, list(found), task)
+        suspicion = () if data.groups is not None else repeated_rows(data)
+        return _gathered(data, splits, list(found), task, tuple(suspicion))
 
     def _select_wrapped(
         self, base: Base, data: Dataset, upstream: Selection | None, run: Run
@@ -233,11 +245,24 @@ class CrossValidation(WrappingSelector):
             inner_folds=self.inner_folds,
             sizes=self._sizes(data.n_features - (column is not None)),
             group_column=column,
+            all_features=self.all_features,
         )
+
+    def _grouped(self, data: Dataset) -> Dataset:
+        """`data` with the groups that its column of groups names."""
+        column = self._group_column(data)
+        if column is None:
+            return data
+        codes = as_groups(data.X[:, column], data.n_samples, str(self.groups))
+        return attrs.evolve(data, groups=codes, group_name=str(self.groups))
 
     def _group_column(self, data: Dataset) -> int | None:
         if self.groups is None:
             return None
+        if data.groups is not None:
+            raise RequestError(
+                f"the table has groups already, {data.group_name!r}: leave out groups={self.groups}"
+            )
         if self.groups not in data.feature_names:
             raise RequestError(
                 f"there is no column {self.groups!r} to group by"
@@ -250,7 +275,7 @@ class CrossValidation(WrappingSelector):
             raise DataError(f"column {self.groups!r} has missing values; every row needs its group")
         return column
 
-    def _splits(self, data: Dataset, groups: NDArray[np.float64] | None, run: Run) -> list[Split]:
+    def _splits(self, data: Dataset, groups: NDArray[np.int64] | None, run: Run) -> list[Split]:
         if self.scheme == "leave-one-out":
             alone = [str(data.classes[c]) for c in np.flatnonzero(np.bincount(data.y) == 1)]
             if alone:
@@ -258,7 +283,11 @@ class CrossValidation(WrappingSelector):
                     f"classes with a single member: {', '.join(alone)}; left out, they cannot be "
                     "learned"
                 )
+            if groups is not None:
+                return leave_one_group_out(data.y, groups, data.classes)
             return leave_one_out(data.n_samples)
+        if self.scheme == "five-by-two" and groups is not None:
+            return grouped_folds(data.y, groups, 2, 5, run, data.classes)
         if self.scheme == "five-by-two":
             return five_by_two(data.y, run, data.classes)
         if groups is not None:
@@ -294,13 +323,18 @@ def _refuse_missing(data: Dataset, name: str) -> None:
 
 
 def _gathered(
-    data: Dataset, splits: list[Split], found: list[Selection], task: FoldTask
+    data: Dataset,
+    splits: list[Split],
+    found: list[Selection],
+    task: FoldTask,
+    suspicion: tuple[str, ...],
 ) -> Selection:
     """One Selection with the tables of all folds."""
     repeats, n = 1 + max(split.repeat for split in splits), data.n_samples
     fold = np.full((repeats, n), -1, dtype=np.int64)
     predicted = np.full((repeats, n), -1, dtype=np.int64)
     scores = np.full((repeats, n, data.n_classes), np.nan)
+    every = np.full((repeats, n), -1, dtype=np.int64)
     kept = np.zeros((len(splits), data.n_features), dtype=bool)
     curve = np.full((len(task.sizes), repeats, n), -1, dtype=np.int64)
     place = np.full((len(splits) if task.sizes else 0, data.n_features), -1, dtype=np.int64)
@@ -312,6 +346,8 @@ def _gathered(
         scores[where] = selection.tables["class-scores"]
         kept[number, selection.selected] = True
         notes.add(selection.warnings)
+        if task.all_features:
+            every[where] = selection.tables["all-features"]
         if task.sizes:
             curve[:, split.repeat, split.test] = selection.tables["curve"]
             ranking = full_ranking(selection)
@@ -328,12 +364,14 @@ def _gathered(
     }
     if task.sizes:
         tables |= {"sizes": np.array(task.sizes), "curve": curve, "place": place}
+    if task.all_features and (every >= 0).any():
+        tables["all-features"] = every
     ranked = rank_by_score(share)
     return Selection(
         selected=ranked[share[ranked] > 0.5],
         scores=share,
         tables=tables,
-        warnings=notes.lines(len(splits), "folds"),
+        warnings=(*suspicion, *notes.lines(len(splits), "folds")),
     )
 
 

@@ -14,7 +14,7 @@ from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.run import Run
 from fsframe.contracts.selection import Selection, rank_by_score
 from fsframe.contracts.selector import one_by_one
-from fsframe.errors import DataError
+from fsframe.errors import DataError, RequestError
 from fsframe.evaluation.folds import deal, deal_groups
 from fsframe.evaluation.grid import ChainGrid
 
@@ -39,7 +39,9 @@ class FoldTask:
     sizes : tuple of int
         Numbers of best-ranked features at which the classifier is also tried.
     group_column : int, optional
-        A column that names groups: no feature, but inner folds do not separate them either.
+        The column that the table's groups were taken from: no feature.
+    all_features : bool
+        Whether the classifier is also fitted on all columns.
     """
 
     base: str
@@ -47,6 +49,7 @@ class FoldTask:
     inner_folds: int = 5
     sizes: tuple[int, ...] = ()
     group_column: int | None = None
+    all_features: bool = False
 
     def grid(self) -> ChainGrid:
         """The chains to choose among, each with its classifier."""
@@ -70,18 +73,18 @@ class FoldTask:
 
         Tables: ``predicted`` (n_test,) class codes, ``class-scores`` (n_test, n_classes),
         ``chosen`` (1,) which chain of the grid, ``tuning`` (n_chains,) inner accuracies, ``curve``
-        (n_sizes, n_test) predictions by number of features.
+        (n_sizes, n_test) predictions by number of features, ``all-features`` (n_test,) predictions
+        on all columns, -1 where the classifier cannot be fitted on them.
         """
         surroundings = Run() if run is None else run
         assert data.counts is not None
         train_rows, test_rows = np.flatnonzero(data.counts), np.flatnonzero(data.counts == 0)
-        groups = None if self.group_column is None else data.X[train_rows, self.group_column]
         drawn = data.counts[train_rows]
         table, columns = self.without_groups(data.with_counts(None))
         train = table.take_rows(train_rows).with_counts(None if (drawn == 1).all() else drawn)
         arrived = None if upstream is None else _of_rows(upstream.restrict(columns), train_rows)
         grid = self.grid()
-        chosen, tuning = self._tuned(grid, train, groups, arrived, surroundings.child(0))
+        chosen, tuning = self._tuned(grid, train, arrived, surroundings.child(0))
         chain = grid.chains[chosen]
         selection = _selected(chain, train, arrived, surroundings.child(1))
         fitted = _fitted(chain, train, selection, surroundings.child(1))
@@ -92,6 +95,11 @@ class FoldTask:
             "chosen": np.array([chosen]),
             "tuning": tuning,
         }
+        if self.all_features:
+            alone = not chain.selecting and upstream is None
+            tables["all-features"] = (
+                tables["predicted"] if alone else _on_all(chain, train, X, surroundings.child(3))
+            )
         if self.sizes:
             tables["curve"] = self._curve(chain, train, selection, X, surroundings.child(2))
         warnings = selection.warnings
@@ -120,14 +128,13 @@ class FoldTask:
         self,
         grid: ChainGrid,
         train: Dataset,
-        groups: NDArray[np.float64] | None,
         upstream: Selection | None,
         run: Run,
     ) -> tuple[int, NDArray[np.float64]]:
         """Which chain of the grid predicts best inside the training rows; ties to the first."""
         if len(grid) == 1:
             return 0, np.full(1, np.nan)
-        place = inner_places(train.y, groups, self.inner_folds, run)
+        place = inner_places(train.y, train.groups, self.inner_folds, run)
         times = np.ones(train.n_samples) if train.counts is None else train.counts
         right = np.zeros(len(grid))
         for fold in range(int(place.max()) + 1):
@@ -156,7 +163,7 @@ class FoldTask:
 
 
 def inner_places(
-    y: NDArray[np.int64], groups: NDArray[np.float64] | None, folds: int, run: Run
+    y: NDArray[np.int64], groups: NDArray[np.int64] | None, folds: int, run: Run
 ) -> NDArray[np.intp]:
     """Which inner fold each training row is dealt to, for tuning, as (n,).
 
@@ -218,6 +225,18 @@ def _fitted(chain: Chain, train: Dataset, selection: Selection, run: Run) -> Any
         shares = np.bincount(train.y, times, minlength=train.n_classes)
         return _MostFrequent(shares.astype(np.float64))
     return classifier.fit(train, selection, run.child(len(chain.selecting)))
+
+
+def _on_all(chain: Chain, train: Dataset, X: NDArray[np.float64], run: Run) -> NDArray[np.int64]:
+    """Predictions of the chain's classifier on all columns, -1 where it does not take them."""
+    every = np.arange(train.n_features)
+    plain = Selection(selected=every, scores=np.full(train.n_features, np.nan))
+    try:
+        found: NDArray[np.int64] = _fitted(chain, train, plain, run).predict(X)
+    except (DataError, RequestError):
+        # Missing values in a column that the chain left out, or more memory than is allowed.
+        return np.full(len(X), -1, dtype=np.int64)
+    return found
 
 
 @attrs.frozen(eq=False)

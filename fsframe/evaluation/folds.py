@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from fsframe.contracts.run import Run
 from fsframe.errors import DataError, RequestError
+from fsframe.resampling.groups import deal_groups
 
 __all__ = [
     "Split",
@@ -18,6 +19,7 @@ __all__ = [
     "deal_groups",
     "five_by_two",
     "grouped_folds",
+    "leave_one_group_out",
     "leave_one_out",
     "repeated_folds",
 ]
@@ -118,6 +120,27 @@ def leave_one_out(n_samples: int) -> list[Split]:
     return [_split(0, row, rows == row) for row in range(n_samples)]
 
 
+def leave_one_group_out(
+    y: NDArray[Any], groups: NDArray[Any], classes: Sequence[Any] = ()
+) -> list[Split]:
+    """Every group tested once by all the others.
+
+    Raises
+    ------
+    DataError
+        If a class lies within one group.
+
+    Examples
+    --------
+    >>> y, people = np.array([0, 0, 1, 0, 1]), np.array([2, 2, 5, 5, 2])
+    >>> [split.test.tolist() for split in leave_one_group_out(y, people)]
+    [[0, 1, 4], [2, 3]]
+    """
+    names, code = np.unique(groups, return_inverse=True)
+    _refuse_lone_classes(y, code, classes)
+    return [_split(0, fold, code == fold) for fold in range(names.size)]
+
+
 def grouped_folds(
     y: NDArray[Any],
     groups: NDArray[Any],
@@ -147,13 +170,7 @@ def grouped_folds(
     names, code = np.unique(groups, return_inverse=True)
     if names.size < folds:
         raise DataError(f"{names.size} groups cannot be dealt to {folds} folds; use fewer folds")
-    within = [c for c in np.unique(y) if np.unique(code[y == c]).size < 2]
-    if within:
-        listed = ", ".join(f"{_label(classes, c)} ({int((y == c).sum())} rows)" for c in within)
-        raise DataError(
-            f"classes that lie within a single group: {listed}; when that group is tested the "
-            "class cannot be learned. Check the groups, or leave the class out"
-        )
+    _refuse_lone_classes(y, code, classes)
     splits = []
     for repeat in range(repeats):
         place = deal_groups(y, groups, folds, run.generator(repeat))
@@ -167,37 +184,14 @@ def grouped_folds(
     return splits
 
 
-def deal_groups(
-    y: NDArray[Any], groups: NDArray[Any], folds: int, generator: np.random.Generator
-) -> NDArray[np.intp]:
-    """Which fold each row is dealt to, groups kept together, as (n_samples,).
-
-    Notes
-    -----
-    Groups are taken from the largest to the smallest, equal ones in random order, each to the fold
-    whose class frequencies it brings nearest to an even deal, classes counted as shares of their
-    members; on a tie to the fold with the fewest rows. So no fold stays empty while there are
-    groups enough.
-    """
-    names, code = np.unique(groups, return_inverse=True)
-    classes, label = np.unique(y, return_inverse=True)
-    table = np.zeros((names.size, classes.size))
-    np.add.at(table, (code, label), 1.0)
-    rows = table.sum(axis=1)
-    table /= table.sum(axis=0)
-    order = generator.permutation(names.size)
-    order = order[np.argsort(-rows[order], kind="stable")]
-    held, sizes = np.zeros((folds, classes.size)), np.zeros(folds)
-    place = np.empty(names.size, dtype=np.intp)
-    for group in order:
-        even = held - 1.0 / folds
-        excess = ((even + table[group]) ** 2 - even**2).sum(axis=1)
-        # Rounded, so that folds which are equal but for the last bits are told apart by size.
-        fold = int(np.lexsort((sizes, np.round(excess, 12)))[0])
-        place[group] = fold
-        held[fold] += table[group]
-        sizes[fold] += rows[group]
-    return place[code]
+def _refuse_lone_classes(y: NDArray[Any], code: NDArray[np.intp], classes: Sequence[Any]) -> None:
+    within = [c for c in np.unique(y) if np.unique(code[y == c]).size < 2]
+    if within:
+        listed = ", ".join(f"{_label(classes, c)} ({int((y == c).sum())} rows)" for c in within)
+        raise DataError(
+            f"classes that lie within a single group: {listed}; when that group is tested the "
+            "class cannot be learned. Check the groups, or leave the class out"
+        )
 
 
 def _label(classes: Sequence[Any], code: int) -> str:

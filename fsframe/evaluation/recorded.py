@@ -89,7 +89,7 @@ def recorded_evaluation(record: RunRecord) -> RecordedEvaluation:
         )
     return RecordedEvaluation(
         base=base,
-        found=summarise_tables(tables),
+        found=summarise_tables(tables, None if record.groups is None else record.groups[1]),
         chosen=tuple(texts[number] for number in tables.chosen),
         n_chains=len(texts),
     )

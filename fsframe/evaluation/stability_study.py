@@ -22,6 +22,7 @@ from fsframe.evaluation.fold_task import full_ranking
 from fsframe.evaluation.folds import deal
 from fsframe.evaluation.grid import ChainGrid
 from fsframe.registry import stability_metrics
+from fsframe.resampling.groups import Grouping, deal_groups, require_two
 from fsframe.resampling.recurring_warnings import Recurring
 from fsframe.resampling.resamples import select_resamples, too_many
 from fsframe.resampling.wrapping import Base, WrappingSelector
@@ -47,7 +48,8 @@ class StabilityStudy(WrappingSelector):
     fraction : float in (0, 1]
         Rows drawn by a subsample; 1 is refused there, for every resample would be the table.
     stratify : bool
-        Draw within the classes.
+        Draw within the classes; where the table has groups, whole groups by the class of most of
+        their rows.
     sizes : int ≥ 1 or "all"
         Largest set size for which the best-ranked features are compared as well.
 
@@ -70,6 +72,7 @@ class StabilityStudy(WrappingSelector):
 
     tasks: ClassVar[frozenset[str]] = frozenset({"classification", "regression"})
     takes_missing: ClassVar[bool] = True
+    takes_groups: ClassVar[bool] = True
     reads_own_base: ClassVar[bool] = True
 
     metric: tuple[str, ...] = param(
@@ -143,8 +146,9 @@ class StabilityStudy(WrappingSelector):
         for stage in stages:
             if isinstance(stage.method, Selector):
                 stage.method.check_data(data)
-        if self.resample == "folds" and self.n > data.n_samples:
-            raise DataError(f"{data.n_samples} rows cannot be dealt to {self.n} folds")
+        units, what = (data.n_samples, "rows") if data.groups is None else (data.n_groups, "groups")
+        if self.resample == "folds" and self.n > units:
+            raise DataError(f"{units} {what} cannot be dealt to {self.n} folds")
         p = data.n_features
         known = _known_size(stages, p)
         for name in self.metric:
@@ -217,9 +221,23 @@ class StabilityStudy(WrappingSelector):
         )
 
     def _counts(self, data: Dataset, run: Run) -> NDArray[np.int64]:
-        """How often each resample draws each row, (n, n_samples)."""
-        n_samples = data.n_samples
-        strata = data.y if self.stratify and data.task == "classification" else np.zeros(n_samples)
+        """How often each resample draws each row, (n, n_samples); groups are drawn whole."""
+        classes = data.y if self.stratify and data.task == "classification" else None
+        if data.groups is None:
+            strata = np.zeros(data.n_samples) if classes is None else classes
+            return self._drawn(strata, run)
+        if classes is not None:
+            require_two(data.groups, classes, self.method_name())
+        together = Grouping.of(data.groups, classes)
+        if self.resample == "folds" and classes is not None:
+            place = deal_groups(classes, data.groups, self.n, run.generator(0))
+            return (place[None, :] != np.arange(self.n)[:, None]).astype(np.int64)
+        drawn: NDArray[np.int64] = together.rows(self._drawn(together.stratum, run))
+        return drawn
+
+    def _drawn(self, strata: NDArray[Any], run: Run) -> NDArray[np.int64]:
+        """How often each resample draws each of what belongs to `strata`, (n, len(strata))."""
+        n_samples = len(strata)
         counts = np.zeros((self.n, n_samples), dtype=np.int64)
         if self.resample == "folds":
             place = deal(strata, self.n, run.generator(0))

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from fsframe.contracts.selection import Selection
 from fsframe.contracts.stability_metric import StabilityValue
-from fsframe.evaluation.comparing import corrected_standard_error
+from fsframe.evaluation.comparing import bounded_interval, corrected_standard_error
 from fsframe.evaluation.measures import accuracy, auc, balanced_accuracy, log_loss
 from fsframe.registry import stability_metrics
 from fsframe.storage.known_tables import FoldTables, fold_tables
@@ -35,6 +35,8 @@ class Measure:
         and for values per repetition, which the correction is not made for.
     undefined : str
         Why there is no mean; empty if there is one.
+    interval : (float, float), optional
+        95 %, within [0, 1] (`bounded_interval`), for measures that are shares.
     """
 
     name: str
@@ -42,6 +44,7 @@ class Measure:
     mean: float
     standard_error: float
     undefined: str = ""
+    interval: tuple[float, float] | None = None
 
 
 @attrs.frozen(kw_only=True)
@@ -74,6 +77,10 @@ class Evaluation:
         Which chain of the grid each fold chose.
     test_to_train : float
         Rows tested over rows trained on, the mean over the splits.
+    baseline : Measure
+        Accuracy of predicting the most frequent class of the training rows.
+    all_features : Measure, optional
+        Accuracy of the same classifier on all columns, where it was asked for and takes them.
     """
 
     measures: dict[str, Measure]
@@ -84,6 +91,8 @@ class Evaluation:
     one_standard_error: int | None
     chosen: NDArray[np.int64]
     test_to_train: float
+    baseline: Measure
+    all_features: Measure | None = None
 
 
 def summarise(selection: Selection) -> Evaluation:
@@ -91,12 +100,14 @@ def summarise(selection: Selection) -> Evaluation:
     return summarise_tables(fold_tables(selection.tables, selection.n_features))
 
 
-def summarise_tables(tables: FoldTables) -> Evaluation:
+def summarise_tables(tables: FoldTables, units: int | None = None) -> Evaluation:
     """The measures of a cross-validation.
 
     Parameters
     ----------
     tables : FoldTables
+    units : int, optional
+        Number of independent units tested: the groups of a table that has some; by default rows.
 
     Notes
     -----
@@ -121,7 +132,14 @@ def summarise_tables(tables: FoldTables) -> Evaluation:
         "auc": lambda r, rows: auc(truth[rows], scores[r, rows]) if whole(rows) else np.nan,
         "log-loss": lambda r, rows: log_loss(truth[rows], scores[r, rows]),
     }
-    measures = {name: _measure(name, parts, fold, ratio, of) for name, of in of_part.items()}
+    trials = truth.size if units is None else units
+    measures = {
+        name: _measure(name, parts, fold, ratio, of, None if name == "log-loss" else trials)
+        for name, of in of_part.items()
+    }
+    every = tables.all_features
+    if every is not None and (every[fold >= 0] < 0).any():
+        every = None
     kept = tables.kept
     curve = _curve(tables, parts, ratio)
     return Evaluation(
@@ -133,6 +151,36 @@ def summarise_tables(tables: FoldTables) -> Evaluation:
         one_standard_error=_one_standard_error(curve),
         chosen=tables.chosen,
         test_to_train=ratio,
+        baseline=_of_fold(
+            "larger class", [_baseline(truth, rows) for _, rows in parts], ratio, trials
+        ),
+        all_features=None
+        if every is None
+        else _of_fold(
+            "all features",
+            [accuracy(truth[rows], every[repeat, rows]) for repeat, rows in parts],
+            ratio,
+            trials,
+        ),
+    )
+
+
+def _baseline(truth: NDArray[np.int64], tested: NDArray[np.intp]) -> float:
+    """Share of the tested rows that are of the most frequent class of the others."""
+    trained = np.ones(truth.size, dtype=bool)
+    trained[tested] = False
+    return float(np.mean(truth[tested] == np.bincount(truth[trained]).argmax()))
+
+
+def _of_fold(name: str, found: list[float], ratio: float, trials: int) -> Measure:
+    values = np.array(found)
+    mean, error = float(values.mean()), corrected_standard_error(values, ratio)
+    return Measure(
+        name=name,
+        values=values,
+        mean=mean,
+        standard_error=error,
+        interval=bounded_interval(mean, error, values.size, trials),
     )
 
 
@@ -153,7 +201,12 @@ def _test_to_train(parts: list[tuple[int, NDArray[np.intp]]], n: int) -> float:
 
 
 def _measure(
-    name: str, parts: list[tuple[int, NDArray[np.intp]]], fold: Any, ratio: float, of: Any
+    name: str,
+    parts: list[tuple[int, NDArray[np.intp]]],
+    fold: Any,
+    ratio: float,
+    of: Any,
+    trials: int | None,
 ) -> Measure:
     values = np.array([of(repeat, rows) for repeat, rows in parts])
     error = corrected_standard_error(values, ratio)
@@ -168,7 +221,9 @@ def _measure(
             standard_error=error,
             undefined="the classifier's scores are no probabilities",
         )
-    return Measure(name=name, values=values, mean=float(values.mean()), standard_error=error)
+    mean = float(values.mean())
+    interval = None if trials is None else bounded_interval(mean, error, values.size, trials)
+    return Measure(name=name, values=values, mean=mean, standard_error=error, interval=interval)
 
 
 def _stability(kept: NDArray[np.bool_]) -> StabilityValue:

@@ -9,6 +9,7 @@ from typing import Any
 
 from fsframe.contracts.params import format_value
 from fsframe.evaluation.recorded import protocol_name, recorded_evaluation, recorded_stability
+from fsframe.evaluation.summary import Measure
 from fsframe.report.figures import figures
 from fsframe.report.pair_naming import pair_weight_words
 from fsframe.storage import RunRecord, printable
@@ -113,6 +114,14 @@ def _body(record: RunRecord, path: Path | None) -> Iterator[str]:
     yield f'<p class="quiet">{_safe(versions)}{where}</p>'
 
 
+def _figure(label: str, measure: Measure) -> list[str]:
+    known, error = measure.mean == measure.mean, measure.standard_error
+    spread = f"± {error:.4f}" if error == error else measure.undefined
+    if measure.interval is not None:
+        spread += ", 95 % from {:.3f} to {:.3f}".format(*measure.interval)
+    return [label, f"{measure.mean:.4f}" if known else "—", spread]
+
+
 def _measured(record: RunRecord) -> Iterator[str]:
     """What an evaluation or a study of stability at the end of the chain has found."""
     name = protocol_name(record)
@@ -120,15 +129,11 @@ def _measured(record: RunRecord) -> Iterator[str]:
     if name == "cross-validation":
         found = recorded_evaluation(record).found
         for label, measure in found.measures.items():
-            known = measure.mean == measure.mean
-            error = measure.standard_error
-            rows.append(
-                [
-                    label,
-                    f"{measure.mean:.4f}" if known else "—",
-                    f"± {error:.4f}" if error == error else measure.undefined,
-                ]
-            )
+            rows.append(_figure(label, measure))
+            if label == "accuracy":
+                rows.append(["of the larger class", f"{found.baseline.mean:.4f}", ""])
+                if found.all_features is not None:
+                    rows.append(_figure("with all features", found.all_features))
         rows.append(["features kept", f"{found.kept.mean():.1f}", ""])
         rows.append(_stable("φ", found.stability.value, found.stability.interval))
         yield f"<h2>How well it does on rows it has not seen ({found.n_splits} splits)</h2>"

@@ -258,6 +258,8 @@ class _Resampling:
             name=data.name,
             label_name=data.label_name,
             task=data.task,
+            groups=data.groups,
+            group_name=data.group_name,
             entropy=run.entropy,
             key=run.key,
             first=run.first,

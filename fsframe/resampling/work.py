@@ -80,6 +80,8 @@ class Call:
     memory: int
     route_memory: int | None
     parts: frozenset[str]
+    groups: NDArray[Any] | None = None
+    group_name: str = ""
     draws: Any = None
     upstream: bytes | None = None
     software: Mapping[str, str] = attrs.field(factory=dict)
@@ -159,7 +161,7 @@ class Prepared:
     @cached_property
     def data(self) -> Dataset:
         table, call = self._table, self._call
-        for array in (table.matrix, table.categorical, call.y):
+        for array in (table.matrix, table.categorical, call.y, call.groups):
             # Compiled kernels take frozen arrays as another type: as in the parent, so here.
             if isinstance(array, np.ndarray) and array.flags.writeable:
                 array.setflags(write=False)
@@ -172,6 +174,8 @@ class Prepared:
             name=call.name,
             label_name=call.label_name,
             task=call.task,
+            groups=call.groups,
+            group_name=call.group_name,
         )
 
     @cached_property

@@ -34,11 +34,15 @@ class WrappingSelector(Selector):
         Whether `base` may be more than a chain that selects (one with a classifier, or with sets of
         values) and is checked by the class itself; otherwise the chain that holds the stage parses
         it when it is built.
+    takes_groups : bool
+        False unless the author says that resamples keep groups of rows together
+        (`fsframe.resampling.groups`): a table with groups is refused otherwise.
     """
 
     wrapping: ClassVar[bool] = True
     reads_own_base: ClassVar[bool] = False
     takes_counts: ClassVar[bool] = True
+    takes_groups: ClassVar[bool] = False
 
     base: str | None = param(
         None,
@@ -86,6 +90,7 @@ class WrappingSelector(Selector):
         self, base: Base, data: Dataset, upstream: Selection | None, run: Run
     ) -> Selection:
         """Which columns of the whole table `data` this stage keeps when it resamples `base`."""
+        self.check_groups(data)
         every = np.arange(data.n_features)
         local, rows, notes = self._localise(data, every)
         arrived = local_upstream(upstream, every, rows)

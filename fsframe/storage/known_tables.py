@@ -61,6 +61,8 @@ class FoldTables:
         Predictions with the best features of each number.
     place : (n_splits, n_features) int, optional
         Rank of each feature, from 0.
+    all_features : (n_repeats, n_samples) int, optional
+        Predictions of the classifier on all columns; −1 where there are none.
     """
 
     fold: NDArray[np.int64]
@@ -73,6 +75,7 @@ class FoldTables:
     sizes: NDArray[np.int64] | None = None
     curve: NDArray[np.int64] | None = None
     place: NDArray[np.int64] | None = None
+    all_features: NDArray[np.int64] | None = None
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -211,6 +214,9 @@ def fold_tables(tables: Arrays, n_features: int, where: str = "cross-validation"
         chosen=given.whole("chosen", (n_splits,), 0, tuning.shape[1]),
         tuning=tuning,
     )
+    if "all-features" in given:
+        every = given.whole("all-features", (repeats, n), -1, n_classes)
+        found = attrs.evolve(found, all_features=every)
     if "sizes" not in given:
         return found
     sizes = given.whole("sizes", (None,), 1, n_features + 1)

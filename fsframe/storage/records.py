@@ -243,6 +243,18 @@ class RunRecord:
         return tuple(self.feature_names[column] for column in self.selected)
 
     @property
+    def groups(self) -> tuple[str, int] | None:
+        """Name and number of the groups in which rows were kept together; None without."""
+        said = self.environment.get("groups")
+        if not isinstance(said, Mapping):
+            return None
+        name, number = said.get("name"), said.get("number")
+        # The file may come from anybody.
+        if not isinstance(name, str) or not isinstance(number, int) or isinstance(number, bool):
+            return None
+        return (name, number) if 2 <= number <= self.n_samples else None
+
+    @property
     def pair_weights(self) -> PairWeights | None:
         """Pair weights of the last stage that has them."""
         for stage in reversed(self.stages):

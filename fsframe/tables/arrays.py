@@ -148,8 +148,11 @@ def dataset_from_arrays(
     drop: tuple[str | int, ...],
     categorical: Any,
     task: str | None,
+    groups: str | int | None = None,
 ) -> Dataset:
     """The Dataset of arrays; `label` may name a feature in place of the label array.
+
+    So does `groups`, which names the column of groups.
 
     Raises
     ------
@@ -169,7 +172,12 @@ def dataset_from_arrays(
             f"{path} has no label {table.label_name!r}; say where it is (y=…, --y), or which "
             "column of the features it is (label=…, --label)"
         )
-    columns = [column for column in range(p) if column not in dropped and column != place]
+    group = None if groups is None else find_column(names, p, groups, f"{path}, groups")
+    if group is not None and group == place:
+        raise DataError(f"{path}: {column_word(group, names[group])} is the label")
+    columns = [
+        column for column in range(p) if column not in dropped and column not in (place, group)
+    ]
     if not columns:
         raise DataError(f"{path} has no feature left beside the label")
     label_name = table.label_name if place is None else names[place]
@@ -196,6 +204,8 @@ def dataset_from_arrays(
         labels,
         kept,
         categorical=_mask(names, columns, categorical, path),
+        groups=None if group is None else _columns_of(table.X, group, group + 1)[:, 0],
+        group_name="group" if group is None else names[group],
         name=table_name(path),
         label_name=label_name,
         task=kind,

@@ -41,6 +41,7 @@ def read(
     *,
     drop: Keys = (),
     categorical: Keys | bool | None = None,
+    groups: str | int | None = None,
     task: str | None = None,
     delimiter: str | None = None,
     header: bool | None = None,
@@ -60,7 +61,7 @@ def read(
         Delimited text (also packed by gzip, bzip2, xz or zip), NPZ or HDF5, told by its content;
         ``"-"`` is standard input. Where there is no such file, the one known file of that name
         with an ending. Also a data frame of pandas, polars or pyarrow (`Dataset.from_frame`), which
-        takes `label`, `drop`, `categorical` and `task`.
+        takes `label`, `drop`, `categorical`, `groups` and `task`.
     label : str or int, optional
         The label column by name, or by position from 0 (from the end if negative). By default the
         last column; in NPZ and HDF5 the array `y`.
@@ -69,6 +70,9 @@ def read(
     categorical : str, int, several, or True, optional
         Columns whose values are names of categories; True for all. Text in them is coded 0, 1, … in
         sorted order.
+    groups : str or int, optional
+        The column, of numbers or text, whose equal values name rows that belong together, such as
+        recordings of one person. It is no feature; no resample takes them apart.
     task : {"classification", "regression"}, optional
         By default regression exactly if the label holds numbers that are not whole.
     delimiter : str, optional
@@ -115,7 +119,9 @@ def read(
     (('a', 'b'), ('ill', 'well'), 4)
     """
     if is_frame(path):
-        return Dataset.from_frame(path, label, drop=drop, categorical=categorical, task=task)
+        return Dataset.from_frame(
+            path, label, drop=drop, categorical=categorical, groups=groups, task=task
+        )
     codes = tuple(str(code) for code in ([na] if isinstance(na, (str, int, float)) else na))
     drop = as_keys(drop)
     if categorical is not None and not isinstance(categorical, bool):
@@ -124,6 +130,7 @@ def read(
         "label": label,
         "drop": list(drop),
         "categorical": categorical if isinstance(categorical, bool) else list(categorical or ()),
+        "groups": groups,
         "task": task,
         "delimiter": delimiter,
         "header": header,
@@ -147,7 +154,8 @@ def read(
             encoding=encoding,
             na=codes,
         )
-        return attrs.evolve(_from_sheet(sheet, label, drop, categorical, task), reading=reading)
+        found_in = _from_sheet(sheet, label, drop, categorical, groups, task)
+        return attrs.evolve(found_in, reading=reading)
     if kind not in ("npz", "hdf5"):
         told: dict[str, Any] = {"x": x != "/X", "y": y != "/y", "names": names != "/feature_names"}
         told |= {"delimiter": delimiter, "header": header is not None, "encoding": encoding}
@@ -158,7 +166,13 @@ def read(
         frame = read_frame(found, kind)
         try:
             data = Dataset.from_frame(
-                frame, label, drop=drop, categorical=categorical, task=task, name=table_name(found)
+                frame,
+                label,
+                drop=drop,
+                categorical=categorical,
+                groups=groups,
+                task=task,
+                name=table_name(found),
             )
         except DataError as error:
             raise DataError(f"{found}: {error}") from None
@@ -169,7 +183,8 @@ def read(
     table: ArrayTable = load_arrays(
         found, kind, x=x, y=y, names=names, in_memory=in_memory, na=codes
     )
-    return attrs.evolve(dataset_from_arrays(table, label, drop, categorical, task), reading=reading)
+    data = dataset_from_arrays(table, label, drop, categorical, task, groups)
+    return attrs.evolve(data, reading=reading)
 
 
 def _from_sheet(
@@ -177,15 +192,17 @@ def _from_sheet(
     label: str | int | None,
     drop: tuple[str | int, ...],
     categorical: Keys | bool | None,
+    groups: str | int | None,
     task: str | None,
 ) -> Dataset:
     path, n = sheet.path, sheet.n_fields
     warnings: list[str] = []
     dropped = set(find_columns(sheet.names, n, drop, f"{path}, column to drop"))
-    if sheet.has_row_names and 0 not in dropped and label != 0:
+    group = None if groups is None else find_column(sheet.names, n, groups, f"{path}, groups")
+    if sheet.has_row_names and 0 not in dropped and label != 0 and group != 0:
         dropped.add(0)
         warnings.append("the first column has no name and holds row names or numbers: left out")
-    left = [column for column in range(n) if column not in dropped]
+    left = [column for column in range(n) if column not in dropped and column != group]
     if len(left) < 2:
         raise DataError(
             f"{path} has {len(left)} columns to use; a table needs features and a label"
@@ -193,10 +210,13 @@ def _from_sheet(
     place = left[-1] if label is None else find_column(sheet.names, n, label, f"{path}, label")
     if place in dropped:
         raise DataError(f"{path}: {_word(sheet, place)} is the label and cannot be dropped")
+    if place == group:
+        raise DataError(f"{path}: {_word(sheet, place)} is the label and cannot name groups")
     columns = [column for column in left if column != place]
     names, label_name = _names(sheet, columns, place)
     mask = _category_mask(sheet, columns, categorical)
-    taken = sheet.take(columns, [place], _label_watch(sheet))
+    beside = [place] if group is None else sorted((place, group))
+    taken = sheet.take(columns, beside, _watch(sheet, place))
     texts, X = taken.texts[place], taken.X
     if sheet.cells.decimal == ",":
         texts = [text.replace(",", ".") if _COMMA.fullmatch(text) else text for text in texts]
@@ -225,6 +245,8 @@ def _from_sheet(
         labels,
         names,
         categorical=mask,
+        groups=None if group is None else np.array(taken.texts[group]),
+        group_name="group" if group is None else _column_name(sheet, group),
         name=table_name(path),
         label_name=label_name,
         task=kind,
@@ -232,16 +254,25 @@ def _from_sheet(
     )
 
 
-def _label_watch(sheet: Sheet) -> Callable[[int, list[str], int], None]:
-    """A watch over the label that stops the reading at the first missing one."""
+def _watch(sheet: Sheet, label: int) -> Callable[[int, list[str], int], None]:
+    """A watch that stops the reading at the first missing label or group."""
 
     def watch(column: int, texts: list[str], row: int) -> None:
         different = {text for text in set(texts) if sheet.missing(text)}
         if different:
             place = next(place for place, text in enumerate(texts) if text in different)
+            if column != label:
+                raise DataError(
+                    f"{sheet.where(row + place, column)}: the group is missing; name one for every "
+                    "row, a name of its own where a row stands alone"
+                )
             raise label_missing(sheet.where(row + place, column), texts[place])
 
     return watch
+
+
+def _column_name(sheet: Sheet, column: int) -> str:
+    return sheet.names[column] if sheet.names else f"column {column + 1}"
 
 
 def _word(sheet: Sheet, column: int) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fsframe.testing.selector_laws.counts import CountLaws
+from fsframe.testing.selector_laws.grouped_rows import GroupLaws
 from fsframe.testing.selector_laws.invariance import InvarianceLaws
 from fsframe.testing.selector_laws.odd_tables import OddTableLaws
 from fsframe.testing.selector_laws.repetition import RepetitionLaws
@@ -11,7 +12,9 @@ from fsframe.testing.selector_laws.results import ResultLaws
 __all__ = ["SelectorConformance"]
 
 
-class SelectorConformance(ResultLaws, RepetitionLaws, InvarianceLaws, CountLaws, OddTableLaws):
+class SelectorConformance(
+    ResultLaws, RepetitionLaws, InvarianceLaws, CountLaws, OddTableLaws, GroupLaws
+):
     """Everything the core promises of a selector; inherit it and write `make`.
 
     Attributes

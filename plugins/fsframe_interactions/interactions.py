@@ -113,6 +113,9 @@ class Interactions(Selector):
         help="Tables simulated per pair; five times as many where p is below 0.01.",
     )
 
+    def ignores_groups(self) -> str:
+        return "its p-values, and the tables it simulates for them, take rows for independent"
+
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
         numeric = data.task == "regression"
         bounds: list[NDArray[np.float64]] = []

@@ -118,7 +118,9 @@ def test_groups_may_be_text(folder, capsys):
     record = fsframe.load_run("grouped.evaluate-anova-f-knn.h5")
     fold = record.stages[-1].selection.tables["fold"]
     assert all(np.unique(fold[r][4 * g : 4 * g + 4]).size == 1 for r in range(2) for g in range(12))
-    assert not record.stages[-1].selection.tables["kept"][:, 2].any()
+    assert "who" not in record.feature_names
+    assert record.environment["groups"]["number"] == 12
+    assert record.environment["reading"]["groups"] == "who"
 
 
 def test_dry_run_prints_a_chain_that_reads_back(folder, capsys):

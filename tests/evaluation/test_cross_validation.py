@@ -304,7 +304,6 @@ def no_work(monkeypatch):
         ("mim", {"classifier": "relieff"}, ["relieff", "not a classifier"]),
         ("mim knn", {"classifier": "knn:k=3"}, ["ends with a classifier"]),
         ("mim", {"scheme": "thrice"}, ["scheme"]),
-        ("mim", {"groups": "g", "scheme": "leave-one-out"}, ["groups"]),
         ("mim", {"folds": 1}, ["folds"]),
         ("mim", {"folds": 5, "scheme": "leave-one-out"}, ["folds and repeats are for"]),
         ("mim:top={}", {}, ["{}"]),

@@ -112,7 +112,9 @@ def test_the_page_of_a_protocol_says_what_was_measured():
     evaluated = Chain.parse("cross-validation:base=(mim:top=2 knn),folds=2,repeats=2").run(small())
     accuracy = summarise(evaluated.stages[-1].selection).measures["accuracy"]
     page = report_page(evaluated)
-    assert f"<td>{accuracy.mean:.4f}</td><td>± {accuracy.standard_error:.4f}</td>" in page
+    assert f"<td>{accuracy.mean:.4f}</td><td>± {accuracy.standard_error:.4f}, 95 % from" in page
+    baseline = summarise(evaluated.stages[-1].selection).baseline
+    assert f"<td>of the larger class</td><td>{baseline.mean:.4f}</td>" in page
     studied = Chain.parse("stability-study:base=mim:top=2,n=4").run(small())
     value = studied.stages[-1].tables["stability-nogueira"][0]
     assert f"<td>stability nogueira</td><td>{value:.3f}</td>" in report_page(studied)

@@ -64,6 +64,8 @@ def call_name(
     _add(digest, _bytes(data.counts))
     _add(digest, _bytes(counts))
     _add(digest, b"" if upstream is None else pack_selections([upstream]))
+    if data.groups is not None:
+        _add(digest, b"groups" + _bytes(data.groups))
     key = ".".join(map(str, run.key)) or "-"
     return f"{key}~{run.first}~{digest.hexdigest()[:32]}"
 

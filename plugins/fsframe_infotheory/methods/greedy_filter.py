@@ -73,6 +73,11 @@ class GreedyFilter(InformationFilter):
         """Weights of pairs, where the filter offers them."""
         return None
 
+    def ignores_groups(self) -> str:
+        if self.stop == "significant" and self.test == "permutation":
+            return "test=permutation deals labels out row by row"
+        return super().ignores_groups()
+
     def stopping(self) -> Stopping | None:
         """The stopping rule by this filter's parameters."""
         if self.stop == "k":

@@ -39,6 +39,8 @@ class Training:
         Which columns of the table X holds.
     n_features, n_classes : int
         Of the table.
+    groups : (n,) int, optional
+        Rows of equal code stay together in inner folds.
     """
 
     X: Floats
@@ -49,6 +51,7 @@ class Training:
     varying: NDArray[np.intp]
     n_features: int
     n_classes: int
+    groups: NDArray[np.int64] | None = None
 
     def spread(self, values: Floats) -> Floats:
         """Values of the varying columns among zeros for the constant ones; matrices likewise."""
@@ -106,7 +109,10 @@ def training_of(
 ) -> Training:
     """The training rows of a Dataset, weighted by what arrives from the left."""
     importance = None if upstream is None else upstream.instance_weights
-    return take_training(name, data.X, data.y, data.n_classes, data.counts, importance, standardize)
+    taken = take_training(
+        name, data.X, data.y, data.n_classes, data.counts, importance, standardize
+    )
+    return taken if data.groups is None else attrs.evolve(taken, groups=data.groups)
 
 
 def require_margins(name: str, training: Training) -> None:

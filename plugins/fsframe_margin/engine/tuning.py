@@ -9,6 +9,8 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from fsframe.resampling.groups import deal_groups, require_two
+
 __all__ = ["IM4E_PATH", "IMMIGRATE_PATH", "Tuned", "stratified_folds", "tune"]
 
 Floats = NDArray[np.float64]
@@ -38,9 +40,19 @@ class Tuned:
 
 
 def stratified_folds(
-    y: NDArray[np.integer], n_folds: int, generator: np.random.Generator
+    y: NDArray[np.integer],
+    n_folds: int,
+    generator: np.random.Generator,
+    groups: NDArray[np.int64] | None = None,
 ) -> NDArray[np.intp]:
     """The fold of every row: classes are spread evenly, in random order.
+
+    Rows of one group share a fold; there are no more folds than groups then.
+
+    Raises
+    ------
+    DataError
+        If a class lies within one group, so that it cannot be learned without it.
 
     Examples
     --------
@@ -48,6 +60,9 @@ def stratified_folds(
     >>> [sorted(np.array([0, 0, 0, 1, 1, 1])[folds == k]) == [0, 1] for k in range(3)]
     [True, True, True]
     """
+    if groups is not None:
+        require_two(groups, y.astype(np.int64, copy=False), "tuning")
+        return deal_groups(y, groups, min(n_folds, np.unique(groups).size), generator)
     folds = np.empty(len(y), dtype=np.intp)
     dealt = 0
     for label in np.unique(y):

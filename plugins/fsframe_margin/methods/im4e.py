@@ -102,6 +102,11 @@ class Im4e(Selector):
     folds: int = param(5, integer(2), help="Inner folds for sigma=cv.")
     prototypes: int | None = prototypes_parameter()
 
+    def ignores_groups(self) -> str:
+        if self.sigma == "cv" and self.prototypes is not None:
+            return "prototypes stand for rows of several groups in the inner folds of sigma=cv"
+        return super().ignores_groups()
+
     @one_blas_thread
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
         from fsframe_margin.engine.margins import PairSpace, pair_memory
@@ -179,7 +184,7 @@ class Im4e(Selector):
                 self.standardize, run, linear=True,
             )  # fmt: skip
 
-        folds = stratified_folds(training.y, self.folds, run.generator(1))
+        folds = stratified_folds(training.y, self.folds, run.generator(1), training.groups)
         workers = workers_within(run, *training.X.shape)
         tuned = tune(training.y, training.outer, folds, len(settings), jobs, workers)
         return IM4E_PATH[tuned.best], {

@@ -207,6 +207,11 @@ class Immigrate(Selector):
             if self.sigma == "cv":
                 yield "screened=diagonal goes with a fixed sigma only"
 
+    def ignores_groups(self) -> str:
+        if self.sigma == "cv" and self.prototypes is not None:
+            return "prototypes stand for rows of several groups in the inner folds of sigma=cv"
+        return super().ignores_groups()
+
     @one_blas_thread
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
         from fsframe_margin.methods.immigrate_fit import fit_with_diagonal_rest
@@ -314,7 +319,7 @@ class Immigrate(Selector):
         from fsframe_margin.engine.parallel_resamples import workers_within
         from fsframe_margin.engine.tuning import stratified_folds, tune
 
-        folds = stratified_folds(training.y, self.folds, run.generator(1))
+        folds = stratified_folds(training.y, self.folds, run.generator(1), training.groups)
 
         def fit(space: PairSpace, start: Floats, setting: tuple[float, bool]) -> Floats:
             sigma, pruned = setting

@@ -85,6 +85,7 @@ def with_prototypes(training: Training, n: int | None, generator: np.random.Gene
         y=training.y[rows],
         outer=outer,
         count=count,
+        groups=None,
     )
 
 

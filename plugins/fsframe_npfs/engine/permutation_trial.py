@@ -105,6 +105,7 @@ class Trial:
                 self.run.generator(DRAWS),
                 y=class_codes(self.data),
                 times=self.data.counts,
+                groups=self.data.groups,
             )
             self._run_base(shards, 0)
             self._decide()

@@ -14,6 +14,7 @@ from fsframe.chains.chain import Chain
 from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.run import Run
 from fsframe.contracts.selection import Selection
+from fsframe.resampling.groups import permuted_labels
 from fsframe.resampling.work import portable
 from fsframe.resampling.wrapping import Base
 
@@ -24,10 +25,16 @@ LABELS = 1
 
 
 def permuted(data: Dataset, run: Run, labelling: int) -> Dataset:
-    """The same table with its labels dealt out anew; labelling 0 is the true one."""
+    """The same table with its labels dealt out anew; labelling 0 is the true one.
+
+    Whole by group where the label is constant in groups, else within them.
+    """
     if labelling == 0:
         return data
-    order = run.generator(LABELS, labelling).permutation(data.n_samples)
+    generator = run.generator(LABELS, labelling)
+    if data.groups is not None:
+        return data.with_labels(permuted_labels(data.y, data.groups, generator))
+    order = generator.permutation(data.n_samples)
     return data.with_labels(data.y[order])
 
 

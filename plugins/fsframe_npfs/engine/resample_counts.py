@@ -1,7 +1,8 @@
 """Resamples of a table as counts per row: bootstraps, disjoint shards, complementary halves.
 
 A resample is an integer per row (zero: left out), never a copy of rows, so that a row drawn twice
-cannot become its own nearest neighbour.
+cannot become its own nearest neighbour. Where rows belong together, whole groups are drawn, dealt
+out and halved in their place, within the classes of most of their rows.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.errors import DataError, RequestError
+from fsframe.resampling.groups import Grouping, require_two
 
 __all__ = ["Urn", "bootstrap_counts", "half_counts", "largest_shard_number", "shard_counts"]
 
@@ -27,12 +29,27 @@ def _groups(y: NDArray | None, n: int) -> list[NDArray[np.intp]]:
     return [np.flatnonzero(y == code) for code in np.unique(y)]
 
 
+def _grouping(
+    name: str,
+    groups: NDArray[np.int64],
+    y: NDArray[np.int64] | None,
+    times: NDArray[np.int64] | None,
+) -> Grouping:
+    """The groups to draw in place of rows; refused where a class lies within one of them."""
+    if y is not None:
+        require_two(groups, y, name)
+    found = Grouping.of(groups, y, times)
+    if len(found) < 4:
+        raise DataError(f"{name}: {len(found)} groups are too few to draw from; at least 4")
+    return found
+
+
 class Urn:
     """The rows of a table, class by class, to draw bootstraps from.
 
     Parameters
     ----------
-    n_rows, y, fraction, stratify, times
+    n_rows, y, fraction, stratify, times, groups
         As in `bootstrap_counts`.
     """
 
@@ -43,13 +60,19 @@ class Urn:
         fraction: float,
         stratify: bool,
         times: NDArray[np.int64] | None,
+        groups: NDArray[np.int64] | None = None,
     ) -> None:
+        self._together: Grouping | None = None
+        if groups is not None:
+            self._together = _grouping("npfs", groups, y, times)
+            n_rows, times = len(self._together), self._together.times
+            y = None if y is None else self._together.stratum
         self._n_rows = n_rows
-        groups = _groups(y, n_rows)
+        members = _groups(y, n_rows)
         # What to draw among, how many, and the classes that must not get lost.
         self._parts: list[_Part] = []
         if stratify and y is not None:
-            for rows in groups:
+            for rows in members:
                 inside = None if times is None else times[rows]
                 total = rows.size if inside is None else int(inside.sum())
                 size = max(int(fraction * total + 0.5), min(2, rows.size))
@@ -57,7 +80,7 @@ class Urn:
         else:
             total = n_rows if times is None else int(times.sum())
             size = max(int(fraction * total), 2)
-            classes = [(rows.size, rows) for rows in groups]
+            classes = [(rows.size, rows) for rows in members]
             self._parts.append(_Part(np.arange(n_rows), size, classes, times))
 
     def draw(self, generator: np.random.Generator) -> NDArray[np.int64]:
@@ -65,7 +88,7 @@ class Urn:
         counts = np.zeros(self._n_rows, dtype=np.int64)
         for part in self._parts:
             counts[part.rows] = part.draw(generator)
-        return counts
+        return counts if self._together is None else self._together.rows(counts)
 
 
 class _Part:
@@ -116,6 +139,7 @@ def bootstrap_counts(
     fraction: float = 1.0,
     stratify: bool = True,
     times: NDArray[np.int64] | None = None,
+    groups: NDArray[np.int64] | None = None,
 ) -> NDArray[np.int64]:
     """How often each row is drawn in one bootstrap.
 
@@ -133,11 +157,13 @@ def bootstrap_counts(
         Draw inside each class, so that every class keeps its size.
     times : (n_rows,) int, optional
         How often each row already counts (an outer resample); its copies are drawn from.
+    groups : (n_rows,) int, optional
+        Rows of equal code are drawn together: N and N_c are numbers of groups then.
 
     Returns
     -------
     (n_rows,) int64
-        Counts; their sum is the number of draws.
+        Counts; their sum is the number of draws, or with groups about that.
 
     Raises
     ------
@@ -157,7 +183,7 @@ def bootstrap_counts(
     >>> bootstrap_counts(6, np.random.default_rng(0), y=np.array([0, 0, 0, 1, 1, 1])).sum()
     np.int64(6)
     """
-    return Urn(n_rows, y, fraction, stratify, times).draw(generator)
+    return Urn(n_rows, y, fraction, stratify, times, groups).draw(generator)
 
 
 def largest_shard_number(n_rows: int, y: NDArray[np.int64] | None) -> int:
@@ -172,6 +198,7 @@ def shard_counts(
     *,
     y: NDArray[np.int64] | None = None,
     times: NDArray[np.int64] | None = None,
+    groups: NDArray[np.int64] | None = None,
 ) -> NDArray[np.int64]:
     """Which rows belong to which of some disjoint shards of equal class shares.
 
@@ -187,6 +214,8 @@ def shard_counts(
         Class codes; every shard gets its part of every class, give or take one row.
     times : (n_rows,) int, optional
         How often each row counts; copies of a row stay in one shard.
+    groups : (n_rows,) int, optional
+        Rows of equal code stay in one shard; a shard has two groups of every class then.
 
     Returns
     -------
@@ -204,11 +233,16 @@ def shard_counts(
     >>> shard_counts(6, 3, np.random.default_rng(0)).sum(axis=0)
     array([1, 1, 1, 1, 1, 1])
     """
+    together, what = None, "rows"
+    if groups is not None:
+        together, what = _grouping("npfs", groups, y, times), "groups"
+        n_rows, times = len(together), together.times
+        y = None if y is None else together.stratum
     most = largest_shard_number(n_rows, y)
     if n_shards > most:
         raise RequestError(
-            f"npfs: {n_shards} disjoint shards need two rows of every class in each, but the "
-            f"smallest class has {min(g.size for g in _groups(y, n_rows))} rows; ask for at most "
+            f"npfs: {n_shards} disjoint shards need two {what} of every class in each, but the "
+            f"smallest class has {min(g.size for g in _groups(y, n_rows))} {what}; ask for at most "
             f"n={most} shards, or take null=permutation"
         )
     times = np.ones(n_rows, dtype=np.int64) if times is None else times
@@ -220,7 +254,7 @@ def shard_counts(
         rows = generator.permutation(rows)
         shards[place, rows] = times[rows]
         first += rows.size
-    return shards
+    return shards if together is None else together.rows(shards)
 
 
 def half_counts(
@@ -229,6 +263,7 @@ def half_counts(
     *,
     y: NDArray[np.int64] | None = None,
     times: NDArray[np.int64] | None = None,
+    groups: NDArray[np.int64] | None = None,
 ) -> NDArray[np.int64]:
     """A random half of the rows and the other half, class by class.
 
@@ -242,6 +277,8 @@ def half_counts(
         Class codes; each half gets half of every class, give or take one row.
     times : (n_rows,) int, optional
         How often each row counts.
+    groups : (n_rows,) int, optional
+        Rows of equal code stay in one half.
 
     Returns
     -------
@@ -259,10 +296,15 @@ def half_counts(
     >>> half_counts(4, np.random.default_rng(0)).sum(axis=1)
     array([2, 2])
     """
-    if largest_shard_number(n_rows, y) < 2:
+    units, classes, what = n_rows, y, "rows"
+    if groups is not None:
+        together = _grouping("ensemble", groups, y, times)
+        units, what = len(together), "groups"
+        classes = None if y is None else together.stratum
+    if largest_shard_number(units, classes) < 2:
         raise DataError(
-            "ensemble: halves need at least four rows of every class, the smallest has "
-            f"{min(g.size for g in _groups(y, n_rows))}; take an aggregate over bootstraps, "
+            f"ensemble: halves need at least four {what} of every class, the smallest has "
+            f"{min(g.size for g in _groups(classes, units))}; take an aggregate over bootstraps, "
             "such as mean-rank"
         )
-    return shard_counts(n_rows, 2, generator, y=y, times=times)
+    return shard_counts(n_rows, 2, generator, y=y, times=times, groups=groups)

@@ -72,6 +72,7 @@ class Ensemble(WrappingSelector):
     tasks: ClassVar[frozenset[str]] = frozenset({"classification", "regression"})
     takes_missing: ClassVar[bool] = True
     takes_counts: ClassVar[bool] = True
+    takes_groups: ClassVar[bool] = True
     uses_upstream_weights: ClassVar[bool] = True
 
     n: int = param(50, integer(1), help="Number of resamples.", symbol="t")
@@ -165,11 +166,13 @@ class Ensemble(WrappingSelector):
 
     def _counts(self, data: Dataset, run: Run) -> NDArray[np.int64]:
         """The resamples as (n, n_samples) counts; resample b does not depend on n."""
-        y, times = class_codes(data), data.counts
+        y, times, groups = class_codes(data), data.counts, data.groups
         if self.aggregate == "stability":
             return np.concatenate(
                 [
-                    half_counts(data.n_samples, run.generator(DRAWS, b), y=y, times=times)
+                    half_counts(
+                        data.n_samples, run.generator(DRAWS, b), y=y, times=times, groups=groups
+                    )
                     for b in range(self.n // 2)
                 ]
             )
@@ -182,6 +185,7 @@ class Ensemble(WrappingSelector):
                     fraction=1.0 if self.fraction is None else self.fraction,
                     stratify=self.stratify,
                     times=times,
+                    groups=groups,
                 )
                 for b in range(self.n)
             ]

@@ -85,6 +85,7 @@ class Npfs(WrappingSelector):
     tasks: ClassVar[frozenset[str]] = frozenset({"classification", "regression"})
     takes_missing: ClassVar[bool] = True
     takes_counts: ClassVar[bool] = True
+    takes_groups: ClassVar[bool] = True
     uses_upstream_weights: ClassVar[bool] = True
 
     n: int | None = param(

@@ -1,0 +1,121 @@
+"""Rows that look like several of one person: what to ask before an accuracy is believed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+from fsframe.contracts.dataset import Dataset
+
+__all__ = ["repeated_rows"]
+
+_MOST_ROWS, _MOST_PROBES, _MOST_COLUMNS = 5_000, 500, 100
+_FEWEST_NAMES, _FEWEST_MEMBERS = 8, 10
+_RARE = 1e-6
+_ADVICE = (
+    "if they are of one person, family or batch, say so (--groups COLUMN): split apart, they make "
+    "every accuracy too high"
+)
+
+
+def repeated_rows(data: Dataset) -> Iterator[str]:
+    """Warnings where rows of `data`, which has no groups, look like repeated ones.
+
+    Parameters
+    ----------
+    data : Dataset
+
+    Notes
+    -----
+    A column looks like an identifier of repeated rows if it holds whole numbers, at least 8
+    different ones of at least 2 rows on average, the label is the same wherever the number is, and
+    the rows of a number follow each other. (Where label and number rise together, it may as well be
+    a feature that tells the classes apart, and says nothing.)
+
+    Rows look repeated if far more of them than chance explains have as their nearest row of the
+    same class, over standardised columns, the one before or behind it in that class (strictly, so
+    that duplicates among few values say nothing): in random order 2 of m − 1. Told from a share of
+    0.15 above that with a binomial p below 1e-6. At most 500 probes among the first 5000 rows, over
+    100 columns spread over the table.
+    """
+    names = _identifiers(data)
+    if names:
+        yield (
+            f"column{'s' * (len(names) > 1)} {_listed(names)} "
+            f"look{'s' * (len(names) == 1)} like the name of whom repeated rows belong to (its "
+            f"rows follow each other, with one label each): {_ADVICE}"
+        )
+    share, chance = _beside(data)
+    if share:
+        yield (
+            f"rows follow each other that are alike: {share:.0%} have their nearest row of the "
+            f"same class right beside them, {chance:.1%} would by chance; {_ADVICE}"
+        )
+
+
+def _listed(names: list[str]) -> str:
+    more = len(names) - 5
+    return ", ".join(names[:5]) + (f" and {more} more" if more > 0 else "")
+
+
+def _identifiers(data: Dataset) -> list[str]:
+    found = []
+    for start, stop in data.column_blocks():
+        block = data.columns(start, stop)
+        for column in range(stop - start):
+            if _identifies(np.asarray(block[:, column], dtype=np.float64), data.y):
+                found.append(data.feature_names[start + column])
+    return found
+
+
+def _identifies(values: NDArray[np.float64], y: NDArray[np.int64]) -> bool:
+    # Cheap refusals first: most columns are measurements.
+    if not np.isfinite(values).all() or (values[:64] != np.round(values[:64])).any():
+        return False
+    changes = np.flatnonzero(np.diff(values))
+    if not _FEWEST_NAMES <= changes.size + 1 <= len(values) // 2:
+        return False
+    names, code = np.unique(values, return_inverse=True)
+    if names.size != changes.size + 1 or (values != np.round(values)).any():
+        return False
+    label = np.zeros(names.size, dtype=y.dtype)
+    label[code] = y
+    alternates = int(np.count_nonzero(np.diff(label))) > np.unique(y).size - 1
+    return alternates and bool((label[code] == y).all())
+
+
+def _beside(data: Dataset) -> tuple[float, float]:
+    """Share of rows whose nearest is right beside, and that by chance; zeros if unsuspicious."""
+    rows = min(data.n_samples, _MOST_ROWS)
+    columns = np.unique(np.linspace(0, data.n_features - 1, _MOST_COLUMNS).astype(np.intp))
+    table = np.hstack([data.columns(int(c), int(c) + 1)[:rows].astype(np.float64) for c in columns])
+    known = np.isfinite(table)
+    members = np.maximum(known.sum(axis=0), 1)
+    centred = np.where(known, table, 0.0)
+    centred = np.where(known, centred - centred.sum(axis=0) / members, 0.0)
+    spread = np.sqrt((centred**2).sum(axis=0) / members)
+    scaled = centred[:, spread > 0] / spread[spread > 0]
+    y = data.y[:rows]
+    hits, probes, expected = 0, 0, 0.0
+    for code in np.unique(y):
+        mine = scaled[y == code]
+        if len(mine) < _FEWEST_MEMBERS:
+            continue
+        some = np.unique(np.linspace(0, len(mine) - 1, _MOST_PROBES).astype(np.intp))
+        for probe in some.tolist():
+            distance = ((mine - mine[probe]) ** 2).sum(axis=1)
+            distance[probe] = np.inf
+            near = [place for place in (probe - 1, probe + 1) if 0 <= place < len(mine)]
+            best = distance[near].min()
+            distance[near] = np.inf
+            hits += bool(best < distance.min() * (1 - 1e-9))
+        probes += some.size
+        expected += some.size * 2.0 / (len(mine) - 1)
+    if not probes:
+        return 0.0, 0.0
+    chance = min(expected / probes, 1.0)
+    rare = stats.binom.sf(hits - 1, probes, chance) < _RARE
+    return (hits / probes, chance) if rare and hits / probes > chance + 0.15 else (0.0, 0.0)

@@ -1,0 +1,163 @@
+"""Rows that belong together, in resamples, folds and permutations: groups stay whole.
+
+Recordings of one person are alike for reasons that have nothing to do with the label. Where one is
+in a training part and another in the test part, what is learned is the person.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from fsframe.errors import DataError
+
+__all__ = ["Grouping", "deal_groups", "permuted_labels", "require_two"]
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class Grouping:
+    """The groups of a table as things to draw, deal out and permute in place of rows.
+
+    Parameters
+    ----------
+    code : (n_samples,) int
+        Group of each row, 0 … n_groups - 1, all of them present.
+    stratum : (n_groups,) int
+        The class of most of a group's rows, the first on a tie; zeros for a numeric target. To draw
+        within the classes is to draw within these.
+    times : (n_groups,) int
+        How often each group counts already: an outer bootstrap draws whole groups.
+    rest : (n_samples,) int
+        How often each row counts within one copy of its group: 1, unless somebody has drawn rows.
+    """
+
+    code: NDArray[np.intp]
+    stratum: NDArray[np.int64]
+    times: NDArray[np.int64]
+    rest: NDArray[np.int64]
+
+    @classmethod
+    def of(
+        cls,
+        groups: NDArray[Any],
+        y: NDArray[np.int64] | None,
+        times: NDArray[np.int64] | None = None,
+    ) -> Grouping:
+        """The groups of rows with class codes `y` (None for a numeric target)."""
+        names, code = np.unique(groups, return_inverse=True)
+        stratum = np.zeros(names.size, dtype=np.int64)
+        if y is not None:
+            members = np.zeros((names.size, int(y.max()) + 1))
+            np.add.at(members, (code, y), 1.0)
+            stratum = members.argmax(axis=1)
+        drawn = np.ones(len(code), dtype=np.int64) if times is None else times
+        most = np.zeros(names.size, dtype=np.int64)
+        np.maximum.at(most, code, drawn)
+        if np.array_equal(most[code], drawn):
+            return cls(code=code, stratum=stratum, times=most, rest=np.ones_like(drawn))
+        return cls(code=code, stratum=stratum, times=np.minimum(most, 1), rest=drawn)
+
+    def __len__(self) -> int:
+        return len(self.stratum)
+
+    def rows(self, per_group: NDArray[Any]) -> NDArray[Any]:
+        """Counts of the groups, (…, n_groups), as counts of their rows, (…, n_samples)."""
+        spread: NDArray[Any] = per_group[..., self.code] * self.rest
+        return spread
+
+
+def require_two(groups: NDArray[Any], y: NDArray[np.int64], what: str) -> None:
+    """Refuse a class whose rows all lie in one group: its mark cannot be told from the group's.
+
+    Raises
+    ------
+    DataError
+        Naming how many classes there are of the kind.
+    """
+    alone = [code for code in np.unique(y).tolist() if np.unique(groups[y == code]).size < 2]
+    if alone:
+        listed = ", ".join(f"number {code + 1} ({int((y == code).sum())} rows)" for code in alone)
+        raise DataError(
+            f"{what}: classes that lie within a single group: {listed}; what marks the class "
+            "cannot be told from what marks the group. Add groups, or leave the class out"
+        )
+
+
+def permuted_labels(
+    y: NDArray[Any], groups: NDArray[Any], generator: np.random.Generator
+) -> NDArray[Any]:
+    """The label dealt out anew such that what is alike within groups stays so, as (n_samples,).
+
+    Parameters
+    ----------
+    y : (n_samples,)
+        Class codes, or a numeric target.
+    groups : (n_samples,) int
+    generator : numpy.random.Generator
+
+    Notes
+    -----
+    Groups in which the label is constant exchange it among themselves, whole: the draws are then
+    equally likely when groups, not rows, are independent. In the other groups, such as a patient
+    before and after, it is permuted among the rows of the group. Where groups differ in size, so
+    does the number of rows with each label; the number of groups does not.
+
+    References
+    ----------
+    Winkler et al. 2015, Multi-level block permutation, NeuroImage 123:253 (whole-block and
+    within-block exchangeability).
+
+    Examples
+    --------
+    >>> people = np.array([0, 0, 1, 1, 2, 2])
+    >>> found = permuted_labels(np.array([1, 1, 0, 0, 0, 0]), people, np.random.default_rng(0))
+    >>> bool((found[::2] == found[1::2]).all()), int(found.sum())
+    (True, 2)
+    """
+    _, first, code = np.unique(groups, return_index=True, return_inverse=True)
+    varies = np.zeros(first.size, dtype=bool)
+    varies[code[y != y[first[code]]]] = True
+    whole = np.flatnonzero(~varies)
+    label_of = y[first]
+    label_of[whole] = label_of[generator.permutation(whole)]
+    found = label_of[code]
+    for group in np.flatnonzero(varies):
+        rows = np.flatnonzero(code == group)
+        found[rows] = y[generator.permutation(rows)]
+    return found
+
+
+def deal_groups(
+    y: NDArray[Any], groups: NDArray[Any], folds: int, generator: np.random.Generator
+) -> NDArray[np.intp]:
+    """Which fold each row is dealt to, groups kept together, as (n_samples,).
+
+    Notes
+    -----
+    Groups are taken from the largest to the smallest, equal ones in random order, each to the fold
+    whose class frequencies it brings nearest to an even deal, classes counted as shares of their
+    members; on a tie to the fold with the fewest rows. So no fold stays empty while there are
+    groups enough.
+    """
+    names, code = np.unique(groups, return_inverse=True)
+    classes, label = np.unique(y, return_inverse=True)
+    table = np.zeros((names.size, classes.size))
+    np.add.at(table, (code, label), 1.0)
+    rows = table.sum(axis=1)
+    table /= table.sum(axis=0)
+    order = generator.permutation(names.size)
+    order = order[np.argsort(-rows[order], kind="stable")]
+    held, sizes = np.zeros((folds, classes.size)), np.zeros(folds)
+    place = np.empty(names.size, dtype=np.intp)
+    for group in order:
+        even = held - 1.0 / folds
+        excess = ((even + table[group]) ** 2 - even**2).sum(axis=1)
+        # Rounded, so that folds which are equal but for the last bits are told apart by size.
+        fold = int(np.lexsort((sizes, np.round(excess, 12)))[0])
+        place[group] = fold
+        held[fold] += table[group]
+        sizes[fold] += rows[group]
+    return place[code]

@@ -1,0 +1,89 @@
+"""Rows that belong together: a method that resamples keeps them so, or refuses the table."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.run import Run
+from fsframe.contracts.selection import Selection
+from fsframe.contracts.selector import one_by_one
+from fsframe.testing.conformance import law, not_applicable
+from fsframe.testing.selector_laws.base import SelectorLaws, assert_refused, assert_sound
+
+__all__ = ["GroupLaws", "Probe"]
+
+
+class Probe:
+    """A base that looks at each resample it is given: no group may be in it by halves.
+
+    Scores are random, so that what wraps it has something to count.
+    """
+
+    def __init__(self) -> None:
+        self.seen: list[NDArray[Any]] = []
+
+    def __str__(self) -> str:
+        return "probe"
+
+    def select(
+        self, data: Dataset, upstream: Selection | None = None, run: Run | None = None
+    ) -> Selection:
+        assert data.groups is not None, "a resample came without its groups"
+        counts = np.ones(data.n_samples, np.int64) if data.counts is None else data.counts
+        for group in np.unique(data.groups):
+            rows = data.groups == group
+            assert np.unique(counts[rows]).size == 1, "a resample takes a group apart"
+            assert np.unique(data.y[rows]).size == 1, "labels are dealt out within a group"
+        self.seen.append(np.where(counts > 0, data.y, -1))
+        scores = (Run() if run is None else run).generator().random(data.n_features)
+        return Selection(selected=np.argsort(-scores)[:2], scores=scores)
+
+    def select_many(
+        self,
+        data: Dataset,
+        counts: NDArray[np.integer[Any]],
+        upstream: Selection | None = None,
+        run: Run | None = None,
+    ) -> list[Selection]:
+        return one_by_one(self.select, data, counts, upstream, run)
+
+
+class GroupLaws(SelectorLaws):
+    """Rows that belong together."""
+
+    def _grouped(self) -> Dataset:
+        """The table of most laws, its rows in groups of two or three with a label in common."""
+        data = self.table()
+        place = np.empty(data.n_samples, dtype=np.int64)
+        place[np.argsort(data.y, kind="stable")] = np.arange(data.n_samples)
+        _, groups = np.unique(place // 3 * data.n_samples + data.y, return_inverse=True)
+        y = data.y
+        if data.task == "regression":
+            groups, y = place // 3, np.sort(data.y)[place // 3 * 3]
+        return attrs.evolve(data, y=y, groups=groups.astype(np.int64), group_name="person")
+
+    @law
+    def test_groups_are_taken_or_refused_as_declared(self) -> None:
+        data, method = self._grouped(), self.make()
+        if method.ignores_groups():
+            assert_refused(lambda: method.select(data), "groups")
+            return
+        assert_sound(self._quietly(lambda: method.select(data)), data)
+
+    @law
+    def test_no_resample_takes_a_group_apart(self) -> None:
+        data, method = self._grouped(), self.make()
+        if not method.wrapping or getattr(method, "reads_own_base", False):
+            raise not_applicable("it resamples no base that could look")
+        if method.ignores_groups():
+            raise not_applicable("it refuses a table with groups")
+        probe, wrapping = Probe(), attrs.evolve(method, base=None)  # type: ignore[call-arg]
+        found = wrapping.select_wrapped(probe, data, None, Run())  # type: ignore[attr-defined]
+        assert_sound(found, data)
+        assert len(probe.seen) > 1, "the base saw no resample"
+        assert len({seen.tobytes() for seen in probe.seen}) > 1, "all resamples are the same"

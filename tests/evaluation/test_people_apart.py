@@ -1,0 +1,140 @@
+"""Evaluations of rows that belong together: what is warned of, and what stands beside a figure."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import attrs
+import numpy as np
+import pytest
+from scipy import stats
+
+import fsframe
+from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.run import Run
+from fsframe.errors import DataError, RequestError
+from fsframe.evaluation.comparing import bounded_interval
+from fsframe.evaluation.cross_validation import CrossValidation
+from fsframe.evaluation.repeated_rows import repeated_rows
+from fsframe.evaluation.summary import summarise
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+
+@pytest.fixture(scope="module")
+def voices() -> Dataset:
+    return fsframe.read(EXAMPLES / "parkinsons_subjects.csv", groups="subject")
+
+
+def accuracy(data: Dataset, **options) -> float:
+    found = CrossValidation(base="knn:k=1", repeats=3, **options).select(data)
+    return summarise(found).measures["accuracy"].mean
+
+
+def test_the_two_examples_are_one_table(voices):
+    plain = fsframe.read(EXAMPLES / "parkinsons.csv")
+    assert np.array_equal(plain.X, voices.X) and np.array_equal(plain.y, voices.y)
+    assert voices.n_groups == 32
+    assert set(np.bincount(voices.groups).tolist()) == {6, 7}
+
+
+def test_the_readme_tells_the_truth_about_people(voices):
+    split = accuracy(attrs.evolve(voices, groups=None, group_name=""))
+    apart = accuracy(voices)
+    assert split > 0.92 and apart < 0.80
+
+
+@pytest.mark.parametrize("scheme", ["folds", "five-by-two", "leave-one-out"])
+def test_no_scheme_takes_a_person_apart(voices, scheme):
+    options = {"folds": 8, "repeats": 2} if scheme == "folds" else {}
+    method = CrossValidation(base="mim:top=2 knn", scheme=scheme, **options)
+    splits = method.check(voices, Run())
+    assert len(splits) == {"folds": 16, "five-by-two": 10, "leave-one-out": 32}[scheme]
+    for split in splits:
+        assert not np.intersect1d(voices.groups[split.train], voices.groups[split.test]).size
+
+
+def test_stages_inside_a_fold_know_the_groups_too(voices):
+    data = voices.take_columns(np.arange(6))
+    inner = CrossValidation(base="relieff:permutations=19 knn", folds=3, repeats=1)
+    with pytest.raises(DataError, match="cannot keep rows of one 'subject' together"):
+        inner.select(data)
+    column = np.column_stack([data.X, data.groups])
+    named = Dataset.from_arrays(column, data.y, [*data.feature_names, "who"])
+    method = CrossValidation(base="mim:top=3 ensemble:n=3 knn", folds=3, repeats=1)
+    there, here = method.select(data), attrs.evolve(method, groups="who").select(named)
+    assert np.array_equal(there.tables["predicted"], here.tables["predicted"])
+    with pytest.raises(RequestError, match="has groups already"):
+        CrossValidation(base="knn", groups="PPE").select(voices)
+
+
+def test_repeated_rows_are_noticed_without_being_told(voices):
+    plain = attrs.evolve(voices, groups=None, group_name="")
+    (said,) = repeated_rows(plain)
+    assert "42% have their nearest row" in said and "--groups" in said
+    assert not list(repeated_rows(plain.take_rows(np.random.default_rng(0).permutation(195))))
+    numbered = np.column_stack([voices.groups, plain.X[:, 3:]])
+    found = list(repeated_rows(Dataset.from_arrays(numbered, plain.y)))
+    assert len(found) == 2 and "column f1 looks like the name" in found[0]
+    method = CrossValidation(base="knn", folds=3, repeats=1)
+    assert any("--groups" in warning for warning in method.select(plain).warnings)
+    assert not method.select(voices).warnings
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_independent_rows_are_not_suspected(seed):
+    generator = np.random.default_rng(seed)
+    y = np.sort(generator.integers(0, 3, 150))
+    for X in (
+        generator.normal(size=(150, 6)) + y[:, None],
+        generator.integers(0, 3, size=(150, 12)).astype(float),
+        np.column_stack([y * 10 + generator.integers(0, 10, 150), generator.normal(size=150)]),
+    ):  # fmt: skip
+        assert not list(repeated_rows(Dataset.from_arrays(X, y)))
+
+
+def test_baseline_and_all_features_stand_beside_the_accuracy():
+    generator = np.random.default_rng(1)
+    X, y = generator.normal(size=(60, 8)), np.arange(60) % 3 == 0
+    X[:, 2] += 4.0 * y
+    data = Dataset.from_arrays(X, y)
+    method = CrossValidation(base="anova-f:top=1 knn", folds=4, repeats=2, all_features=True)
+    found = method.select(data)
+    said = summarise(found)
+    assert said.baseline.mean == pytest.approx(40 / 60)
+    every = CrossValidation(base="knn", folds=4, repeats=2, all_features=True).select(data)
+    assert np.array_equal(every.tables["predicted"], every.tables["all-features"])
+    assert np.array_equal(found.tables["all-features"], every.tables["predicted"])
+    assert summarise(every).measures["accuracy"].mean == said.all_features.mean
+    without = attrs.evolve(method, all_features=False).select(data)
+    assert summarise(without).all_features is None and "all-features" not in without.tables
+    assert np.array_equal(without.tables["predicted"], found.tables["predicted"])
+
+
+def test_columns_that_the_classifier_does_not_take_leave_the_comparison_out():
+    generator = np.random.default_rng(1)
+    X, y = generator.normal(size=(60, 4)), np.arange(60) % 2
+    X[:, 0] += 3 * y
+    X[5, 3] = np.nan
+    method = CrossValidation(base="relieff:top=1 knn", folds=3, repeats=1, all_features=True)
+    assert summarise(method.select(Dataset.from_arrays(X, y))).all_features is None
+
+
+@pytest.mark.parametrize("mean", [0.01, 0.5, 0.97, 0.9999])
+@pytest.mark.parametrize("error", [1e-6, 0.02, 0.4])
+def test_an_interval_stays_within_0_and_1_and_holds_its_mean(mean, error):
+    low, high = bounded_interval(mean, error, 10, 100)
+    assert 0 <= low < mean < high <= 1
+    other = bounded_interval(1 - mean, error, 10, 100)
+    assert other == pytest.approx((1 - high, 1 - low), abs=1e-12)
+    # For a small error it is the usual one.
+    if error < 1e-3 and 0.1 < mean < 0.98:
+        reach = stats.t.ppf(0.975, 9) * error
+        assert (low, high) == pytest.approx((mean - reach, mean + reach), abs=1e-9)
+
+
+@pytest.mark.parametrize("right", [0, 37, 40])
+def test_where_folds_agree_exactly_the_interval_is_wilsons(right):
+    theirs = stats.binomtest(right, 40).proportion_ci(method="wilson")
+    ours = bounded_interval(right / 40, 0.0, 10, 40)
+    assert ours == pytest.approx((theirs.low, theirs.high), abs=1e-12)
