@@ -1,0 +1,52 @@
+"""How long a test will take, said while it can still be stopped."""
+
+from __future__ import annotations
+
+import sys
+import time
+
+import attrs
+
+__all__ = ["LONG", "Outlook", "outlook_text"]
+
+LONG = 600.0
+"""Seconds from which a test is called long."""
+
+_ENOUGH = 5.0  # seconds of work behind a forecast
+
+
+@attrs.define
+class Outlook:
+    """Says once, on stderr, that a test will take long.
+
+    Parameters
+    ----------
+    total : int
+        Fits of the base in all.
+    """
+
+    total: int
+    _began: float = attrs.field(factory=time.monotonic, init=False)
+    _said: bool = attrs.field(default=False, init=False)
+
+    def look(self, done: int, before: int = 0) -> None:
+        """`done` fits are finished since this began, and `before` were so already."""
+        seconds = time.monotonic() - self._began
+        if self._said or done < 1 or seconds < _ENOUGH:
+            return
+        self._said = True
+        left = seconds / done * (self.total - before - done)
+        if left >= LONG and sys.stderr is not None:
+            print(f"fsframe: {outlook_text(self.total, left)}", file=sys.stderr, flush=True)
+
+
+def outlook_text(total: int, seconds: float) -> str:
+    """What is said of a long test.
+
+    >>> outlook_text(1090, 1500.0)[:60]
+    'npfs: 1090 fits of the base, about 25 min to go; screen firs'
+    """
+    return (
+        f"npfs: {total} fits of the base, about {seconds / 60:.0f} min to go; screen first, inside "
+        "the resample (`mim:top=100` before the base), or take more workers"
+    )
