@@ -153,7 +153,7 @@ def by_centred_null(
     j' ≠ j), and p_i = #{(i', j ≥ 0) : r_i'j ≥ r_i0} / ((P + 1)·K). All labellings are treated
     alike and lie in the pool, so that under the null, where they are exchangeable, a share of at
     most alpha of the features is named on average, however they depend on each other; no more than
-    alpha·(P + 1)·K can be named. With "bonferroni" the pool is that of the permuted labellings,
+    alpha·(P + 1)·K can be named. With a correction the pool is that of the permuted labellings,
     p_i = (1 + #{(i', j ≥ 1) : r_i'j ≥ r_i0}) / (1 + P·K), as
     `fsframe_npfs.engine.standing_decisions.by_standings` explains. A base that likes a column
     whatever the label (many levels, heavy tails) gives it a high mean, which is taken off; λ =
@@ -166,7 +166,7 @@ def by_centred_null(
     share = share_taken_off(rows, tests)
     # Rounded, so that counts that tie on paper tie here.
     centred = np.round(rows - share * (total - rows) / permutations, 9)
-    apart = correction == "bonferroni"
+    apart = correction != "none"
     observed, pool = centred[0], np.sort(centred[1:] if apart else centred, axis=None)
     added, pooled = (1, permutations) if apart else (0, permutations + 1)
     never_marked = pooled * (tests - z.size)  # r = 0 under every labelling

@@ -26,16 +26,20 @@ class Outlook:
     """
 
     total: int
-    _began: float = attrs.field(factory=time.monotonic, init=False)
+    _first: tuple[float, int] | None = attrs.field(default=None, init=False)
     _said: bool = attrs.field(default=False, init=False)
 
     def look(self, done: int, before: int = 0) -> None:
         """`done` fits are finished since this began, and `before` were so already."""
-        seconds = time.monotonic() - self._began
-        if self._said or done < 1 or seconds < _ENOUGH:
+        now = time.monotonic()
+        if self._first is None:
+            # Kernels are compiled and workers started before the first: time runs from there.
+            self._first = (now, done)
+        seconds, fits = now - self._first[0], done - self._first[1]
+        if self._said or fits < 1 or seconds < _ENOUGH:
             return
         self._said = True
-        left = seconds / done * (self.total - before - done)
+        left = seconds / fits * (self.total - before - done)
         if left >= LONG and sys.stderr is not None:
             print(f"fsframe: {outlook_text(self.total, left)}", file=sys.stderr, flush=True)
 

@@ -248,7 +248,7 @@ class Trial:
         self.z = self.observed.counts_of(self.codes)
 
     def _pooled_tail(self) -> NDArray[np.float64]:
-        apart = self.test.correction == "bonferroni"  # as in by_centred_null
+        apart = self.test.correction != "none"  # as in by_centred_null
         pool = self.nulls if apart else [self.observed, *self.nulls]
         counts = np.concatenate([marks.tally()[1] for marks in pool])
         cells = len(pool) * self.marker.cells

@@ -148,7 +148,9 @@ def by_standings(
     Every step treats all labellings alike. Under the null they are exchangeable (equal numbers
     of bootstraps given): among the (P + 1)·K values at most α(P + 1)K have a share of at most α,
     whatever their dependence, and labelling 0 holds 1/(P + 1) of them on average: at most α·K.
-    With "bonferroni" the pool is that of the other labellings. A labelling that names anything has
+    With a correction the pool is that of the other labellings, p = (1 + #) / (1 + P·K), the usual
+    p-value of permutations: with all in the pool, "bonferroni" could name alpha·(P + 1) features
+    and no more. With "bonferroni" a labelling that names anything has
     fewer than α(P + 1/K) values of others above its largest, so the labelling with the l-th
     largest maximum, which has l − 1 above it, names something only if l ≤ α(P + 1/K): with
     chance at most α any feature is named.
@@ -170,7 +172,7 @@ def by_standings(
     else:
         values = list(raw)
     values = [np.round(v / _size(v), _DIGITS) * _size(v) for v in values]
-    excluding = correction == "bonferroni" and not own
+    excluding = correction != "none" and not own
     shares = [shares_reached(v, own=own, without_itself=excluding) for v in values]
     p = shares[0][0] if len(shares) == 1 else shares_reached(-np.minimum(*shares), own=own)[0]
     tests = p.size

@@ -321,7 +321,7 @@ class Npfs(WrappingSelector):
         def needed_for(level: float) -> int:
             if self.compare == "own":
                 needed = 1.0 / level - 1.0
-            elif correction == "bonferroni":
+            elif correction != "none":
                 needed = (1.0 / level - 1.0) / cells
             else:
                 needed = 1.0 / level / cells - 1.0

@@ -28,8 +28,9 @@ def test_decisions_are_those_of_all_bootstraps(mim: Any, slides: Any) -> None:
     for seed in range(4):
         data = slides(seed, 1000, 20, 4)
         for null in ("published", "permutation"):
+            options = {"permutations": 25, "statistic": "counts"} if null == "permutation" else {}
             full, short = (
-                Npfs(null=null, n=200, settle=settle).select_wrapped(
+                Npfs(null=null, n=200, settle=settle, **options).select_wrapped(
                     mim(k=4), data, None, Run(entropy=seed)
                 )
                 for settle in (None, 0.02)
