@@ -12,7 +12,7 @@ __all__ = ["LONG", "Outlook", "outlook_text"]
 LONG = 600.0
 """Seconds from which a test is called long."""
 
-_ENOUGH = 5.0  # seconds of work behind a forecast
+_ENOUGH, _FEWEST = 5.0, 5  # seconds of work, and fits, behind a forecast
 
 
 @attrs.define
@@ -32,11 +32,13 @@ class Outlook:
     def look(self, done: int, before: int = 0) -> None:
         """`done` fits are finished since this began, and `before` were so already."""
         now = time.monotonic()
+        if done < 1:
+            return
         if self._first is None:
-            # Kernels are compiled and workers started before the first: time runs from there.
+            # Kernels are compiled and columns encoded for the first: time runs from its end.
             self._first = (now, done)
         seconds, fits = now - self._first[0], done - self._first[1]
-        if self._said or fits < 1 or seconds < _ENOUGH:
+        if self._said or fits < _FEWEST or seconds < _ENOUGH:
             return
         self._said = True
         left = seconds / fits * (self.total - before - done)

@@ -186,11 +186,10 @@ def by_standings(
         relevant=relevant,
         line_error=np.zeros(p.shape),
     )
-    # The smallest share that does not pass, of either statistic, is the line on its own scale.
-    line = level / len(shares)
+    beyond = [_permuted_beyond_the_line(s, shares, level, own) for s in shares]
     distances = [
-        _distance(v, line, s, e, c, own)
-        for v, s, e, c in zip(values, scale, errors, raw, strict=False)
+        _distance(v, k, s, e, c, own)
+        for v, k, s, e, c in zip(values, beyond, scale, errors, raw, strict=False)
     ]
     doubt = ndtr(-np.abs(np.max(distances, axis=0)))
     return verdict, doubt
@@ -202,21 +201,32 @@ def _size(values: Floats) -> float:
     return largest if largest > 0 else 1.0
 
 
+def _permuted_beyond_the_line(
+    share: Floats, shares: list[Floats], level: float, own: bool
+) -> float:
+    """How many permuted values of one statistic lie beyond what just passes at `level`."""
+    cells = len(share) - 1 if own else share[1:].size
+    if own or len(shares) == 1:
+        return level * cells
+    smaller = np.sort(np.minimum(*shares), axis=None)
+    # What passes has a smaller share than this; the features themselves take places in the pool.
+    passing = smaller[min(int(level * smaller.size * (1 + _ROUNDING)), smaller.size - 1)]
+    return float(np.count_nonzero(share[1:] < passing))
+
+
 def _distance(
-    values: Floats, level: float, scale: Floats, error: Floats, raw: Floats, own: bool
+    values: Floats, beyond: float, scale: Floats, error: Floats, raw: Floats, own: bool
 ) -> Floats:
-    """How far the first row lies above the line at `level`, in deviations between two seeds."""
-    axis = 0 if own else None
-    pool = np.sort(values[1:], axis=axis)
+    """How far the first row is from the line, in deviations between two seeds; above it: > 0."""
+    pool = np.sort(values[1:], axis=0 if own else None)
     cells = pool.shape[0]
 
     def reached_by(number: int) -> Floats:
         return pool[cells - 1 - min(max(number, 0), cells - 1)]
 
-    few, many = likely_exceedances(cells, level)
-    line = reached_by(int(level * cells))
+    few, many = likely_exceedances(cells, max(beyond, 1.0) / cells)
     line_error = np.maximum(reached_by(few) - reached_by(many), 0.0) / 2.0
     of_means = raw[1:].var(axis=0, ddof=1) / (len(raw) - 1)
     variance = 2.0 * ((error**2 + of_means) / scale**2 + line_error**2)
-    away = values[0] - line
+    away = values[0] - reached_by(int(beyond))
     return away / np.sqrt(np.where(variance > 0, variance, np.finfo(float).tiny))  # type: ignore[no-any-return]

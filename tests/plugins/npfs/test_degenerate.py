@@ -47,7 +47,9 @@ def test_at_least_rule_with_one_bootstrap_does_not_name_what_was_never_picked(
     assert found.tables["critical-value"][0] == 0 and found.selected.size == 2
 
 
-@pytest.mark.parametrize("options", [{"null": "published"}, {"statistic": "counts"}, {"null": "shards"}])
+@pytest.mark.parametrize(
+    "options", [{"null": "published"}, {"statistic": "counts"}, {"null": "shards"}]
+)
 def test_counts_of_a_base_that_keeps_everything_are_refused(
     mim: Any, slides: Any, options: dict[str, Any]
 ) -> None:
