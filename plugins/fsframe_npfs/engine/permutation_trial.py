@@ -50,7 +50,7 @@ class Settings(Protocol):
     @property
     def compare(self) -> str: ...
     @property
-    def correction(self) -> str | None: ...
+    def correction(self) -> str: ...
     @property
     def fraction(self) -> float | None: ...
     @property
@@ -202,7 +202,7 @@ class Trial:
         test = self.test
         rule: _Rule = {
             "alpha": test.alpha,
-            "correction": test.correction or "none",
+            "correction": test.correction,
             "tests": self.marker.cells,
         }
         self._list_codes()
@@ -213,7 +213,7 @@ class Trial:
                 ranks,
                 self.standings[0].mean_errors,
                 alpha=test.alpha,
-                correction=test.correction or "none",
+                correction=test.correction,
                 compare=test.compare,
             )
             return
@@ -262,7 +262,7 @@ class Trial:
             tail = selection_tail(kept, cells, test.bias)
         except ValueError as error:
             raise RequestError(f"npfs: {error}; lower bias={test.bias:g}") from None
-        level = test.alpha if test.correction in (None, "none") else test.alpha / cells
+        level = test.alpha if test.correction == "none" else test.alpha / cells
         if test.correction == "bh":
             # Benjamini and Hochberg's first step is easier where several features share it.
             level *= max(1, int(kept.max()))

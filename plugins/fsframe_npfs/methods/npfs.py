@@ -62,9 +62,9 @@ class Npfs(WrappingSelector):
         and with `settle`.
     compare : {"centred", "pooled", "own"}
         Which permuted counts a count is compared with.
-    correction : {"none", "bonferroni", "bh"}, optional
-        For the number of features (pairs) tested; by default none, and with null="permutation" bh
-        above 200 features.
+    correction : {"auto", "none", "bonferroni", "bh"}
+        For the number of features (pairs) tested; "auto" is bh above 200 features with
+        null="permutation", else none.
     fraction : float in (0, 1], optional
         m/N, rows per bootstrap.
     stratify : bool
@@ -154,11 +154,11 @@ class Npfs(WrappingSelector):
         "less what its own mean differs by (centred) or as it is (pooled), or with itself only "
         "(own, which needs 1/alpha - 1 permutations).",
     )
-    correction: str | None = param(
-        None,
-        optional(choice(*CORRECTIONS)),
-        help="Correction for the number of tests: none (published), bonferroni, or bh "
-        "(Benjamini-Hochberg); by default none, and bh above 200 features with null=permutation.",
+    correction: str = param(
+        "auto",
+        choice("auto", *CORRECTIONS),
+        help="Correction for the number of tests: none (published), bonferroni, bh "
+        "(Benjamini-Hochberg), or auto: bh above 200 features with null=permutation, else none.",
     )
     fraction: float | None = param(
         None,
@@ -345,7 +345,7 @@ class Npfs(WrappingSelector):
 
     def _correction(self, cells: int) -> str:
         """`correction`, or what it is by default."""
-        if self.correction is not None:
+        if self.correction != "auto":
             return self.correction
         many = self.of == "features" and cells > _MANY_FEATURES
         return "bh" if many and self.null == "permutation" else "none"

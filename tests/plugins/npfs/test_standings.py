@@ -120,6 +120,8 @@ def test_above_two_hundred_columns_the_corrected_test_answers_and_says_so(
     )
     asked = Npfs(n=10, correction="bh").select_wrapped(mim(k=5), data, None, Run())
     np.testing.assert_array_equal(found.selected, asked.selected)
+    none = Npfs(n=10, correction="none").select_wrapped(mim(k=5), data, None, Run())
+    np.testing.assert_array_equal(none.tables["relevant"], none.tables["p-values"] <= 0.01)
     plain = Npfs(n=5, null="published").select_wrapped(mim(k=5), data, None, Run())
     np.testing.assert_array_equal(plain.tables["p-values"], plain.tables["adjusted-p-values"])
 
