@@ -150,11 +150,15 @@ def by_centred_null(
     Notes
     -----
     With labellings j = 0 (true), 1 … P, the statistic is r_ij = z_ij − λ·(mean of z_ij' over
-    j' ≠ j), and p_i = (1 + #{(i', j ≥ 1) : r_i'j ≥ r_i0}) / (1 + P·K). All labellings are treated
-    alike, so that under the null, where they are exchangeable, the true one stands out no more
-    often than another. A base that likes a column whatever the label (many levels, heavy tails)
-    gives it a high mean, which is taken off; λ = `share_taken_off` says how far the means differ
-    by more than the chance in P + 1 labellings. Time and memory P·m.
+    j' ≠ j), and p_i = #{(i', j ≥ 0) : r_i'j ≥ r_i0} / ((P + 1)·K). All labellings are treated
+    alike and lie in the pool, so that under the null, where they are exchangeable, a share of at
+    most alpha of the features is named on average, however they depend on each other; no more than
+    alpha·(P + 1)·K can be named. With a correction the pool is that of the permuted labellings,
+    p_i = (1 + #{(i', j ≥ 1) : r_i'j ≥ r_i0}) / (1 + P·K), as
+    `fsframe_npfs.engine.standing_decisions.by_standings` explains. A base that likes a column
+    whatever the label (many levels, heavy tails) gives it a high mean, which is taken off; λ =
+    `share_taken_off` says how far the means differ by more than the chance in P + 1 labellings.
+    Time and memory P·m.
     """
     permutations = null_counts.shape[0]
     rows = np.vstack((z, null_counts))
@@ -162,14 +166,16 @@ def by_centred_null(
     share = share_taken_off(rows, tests)
     # Rounded, so that counts that tie on paper tie here.
     centred = np.round(rows - share * (total - rows) / permutations, 9)
-    observed, pool = centred[0], np.sort(centred[1:], axis=None)
-    never_marked = permutations * (tests - z.size)  # r = 0 under every labelling
+    apart = correction != "none"
+    observed, pool = centred[0], np.sort(centred[1:] if apart else centred, axis=None)
+    added, pooled = (1, permutations) if apart else (0, permutations + 1)
+    never_marked = pooled * (tests - z.size)  # r = 0 under every labelling
     reached = pool.size - np.searchsorted(pool, observed, side="left")
     reached = reached + never_marked * (observed <= 0)
-    cells = permutations * tests
-    p = (1.0 + reached) / (1.0 + cells)
+    cells = pooled * tests
+    p = (added + reached) / (added + cells)
     level = level_of_one_test(p, alpha, correction, tests)
-    line = _line(pool, never_marked, int(level * (1.0 + cells) * (1 + _ROUNDING)) - 1)
+    line = _line(pool, never_marked, int(level * (added + cells) * (1 + _ROUNDING)) - added)
     own_line = np.clip(line + share * (total - z) / permutations + 1e-9, 0, n)
     few, many = likely_exceedances(cells, level)
     ends = (np.clip(_line(pool, never_marked, k), -n, n) for k in (few, many))

@@ -19,11 +19,14 @@ from fsframe.resampling.wrapping import Base
 from fsframe_npfs.engine.counting import Marks
 from fsframe_npfs.engine.decisions import Verdict, by_centred_null, by_own_null, by_tail
 from fsframe_npfs.engine.drawing import BASE, DRAWS, BootstrapDraws, class_codes
+from fsframe_npfs.engine.outlook import Outlook
 from fsframe_npfs.engine.relabelled import Relabelled
 from fsframe_npfs.engine.resample_counts import shard_counts
 from fsframe_npfs.engine.seed_sensitivity import chance_of_other_answer
 from fsframe_npfs.engine.selected_items import FeatureMarks, Marker
 from fsframe_npfs.engine.sequential_looks import looks, settled
+from fsframe_npfs.engine.standing_decisions import by_standings
+from fsframe_npfs.engine.standings import Standings
 from fsframe_npfs.engine.tails import least_bootstraps, permutation_tail, selection_tail
 
 __all__ = ["Settings", "Trial"]
@@ -55,7 +58,11 @@ class Settings(Protocol):
     @property
     def of(self) -> str: ...
     @property
+    def permuted_resamples(self) -> int: ...
+    @property
     def resamples(self) -> int: ...
+    @property
+    def scoring(self) -> bool: ...
     @property
     def settle(self) -> float | None: ...
     @property
@@ -78,6 +85,7 @@ class Trial:
     n_permutations: int
     observed: Marks = attrs.field(init=False)
     nulls: list[Marks] = attrs.field(factory=list, init=False)
+    standings: list[Standings] = attrs.field(factory=list, init=False)
     codes: NDArray[np.int64] = attrs.field(init=False)
     z: NDArray[np.int64] = attrs.field(init=False)
     verdict: Verdict = attrs.field(init=False)
@@ -91,13 +99,16 @@ class Trial:
 
     @property
     def line(self) -> NDArray[np.int64]:
-        """Per code, the largest count that is not relevant."""
+        """Per code, the largest count that is not relevant; NaN where scores decide."""
         return self.verdict.critical - (1 if self.test.null == "matlab" else 0)
 
     def carry_out(self) -> None:
         """Draw and decide, at one look or at several."""
         test = self.test
         self.observed, *self.nulls = (Marks(self.marker) for _ in range(self.n_permutations + 1))
+        if test.scoring:
+            columns = self.marker.columns
+            self.standings = [Standings(columns) for _ in range(self.n_permutations + 1)]
         if test.null == "shards":
             shards = shard_counts(
                 self.data.n_samples,
@@ -134,6 +145,12 @@ class Trial:
             test.stratify,
             self.data.counts,
         )
+        if test.permuted_resamples < n:
+            # Scores are compared as means, which may be of fewer bootstraps under permuted labels.
+            wanted = (draws.labellings == 0) | (draws.numbers < test.permuted_resamples)
+            draws = attrs.evolve(
+                draws, labellings=draws.labellings[wanted], numbers=draws.numbers[wanted]
+            )
         self._run_base(draws, drawn * labellings)
 
     def _run_base(self, counts: NDArray[np.int64] | BootstrapDraws, first: int) -> None:
@@ -148,9 +165,11 @@ class Trial:
             owners, rows = np.zeros(len(counts), dtype=np.int64), counts
         if self.nulls:
             base = cast(Base, Relabelled.of(base, self.run, owners, first))
-        total = self.test.resamples * len(every)
+        total = self.test.resamples + self.n_permutations * self.test.permuted_resamples
+        outlook = Outlook(total)
 
         def relay(progress: Progress) -> None:
+            outlook.look(progress.done, first)
             self.run.progress(first + progress.done, total, progress.label)
 
         found = select_resamples(
@@ -164,13 +183,16 @@ class Trial:
         last = int(np.count_nonzero(owners == 0)) - 1
         for place, (selection, row) in enumerate(zip(found, rows, strict=True)):
             every[owners[place]].add(selection, row)
+            if self.standings:
+                self.standings[owners[place]].add(selection, row)
             if place == last:
                 # Known now, before the permuted labels take their time.
                 self._check_choice()
 
     def _check_choice(self) -> None:
         """Stop early where every resample marks everything: nothing can be told apart."""
-        if (self.observed.kept >= self.marker.cells).all():
+        scored = self.standings and not self.standings[0].unscored
+        if not scored and (self.observed.kept >= self.marker.cells).all():
             raise RequestError(
                 f"npfs: the base keeps all {self.marker.cells} usable {self.test.of} in every "
                 "bootstrap, so nothing can be picked more often than anything else; tell it to "
@@ -185,6 +207,17 @@ class Trial:
             "tests": self.marker.cells,
         }
         self._list_codes()
+        if self.standings:
+            scores, ranks = np.stack([s.means for s in self.standings], axis=1)
+            self.verdict, self.doubt = by_standings(
+                scores,
+                ranks,
+                self.standings[0].mean_errors,
+                alpha=test.alpha,
+                correction=test.correction,
+                compare=test.compare,
+            )
+            return
         if test.null == "permutation" and test.compare != "pooled":
             null_counts = np.stack([null.counts_of(self.codes) for null in self.nulls])
             by_null = by_own_null if test.compare == "own" else by_centred_null
@@ -216,8 +249,11 @@ class Trial:
         self.z = self.observed.counts_of(self.codes)
 
     def _pooled_tail(self) -> NDArray[np.float64]:
-        counts = np.concatenate([null.tally()[1] for null in self.nulls])
-        return permutation_tail(counts, self.drawn, len(self.nulls) * self.marker.cells)
+        apart = self.test.correction != "none"  # as in by_centred_null
+        pool = self.nulls if apart else [self.observed, *self.nulls]
+        counts = np.concatenate([marks.tally()[1] for marks in pool])
+        cells = len(pool) * self.marker.cells
+        return permutation_tail(counts, self.drawn, cells, observed_too=not apart)
 
     def _published_tail(self) -> NDArray[np.float64]:
         self._check_choice()

@@ -9,15 +9,23 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import bdtr, ndtr
 
-__all__ = ["DOUBTFUL", "Remedy", "chance_of_other_answer", "likely_exceedances", "remedy"]
+__all__ = [
+    "DOUBTFUL",
+    "QUANTILE",
+    "WORTH_TRYING",
+    "Remedy",
+    "chance_of_other_answer",
+    "likely_exceedances",
+    "remedy",
+]
 
 Floats = NDArray[np.float64]
 
 DOUBTFUL = 0.05
 """A decision that another seed reverses with a larger chance than this is doubtful."""
 
-_QUANTILE = 1.6448536269514722  # of the normal law at 1 − DOUBTFUL
-_WORTH_TRYING = 100  # times as many bootstraps or permutations, and no more, are advised
+QUANTILE = 1.6448536269514722  # of the normal law at 1 − DOUBTFUL
+WORTH_TRYING = 100  # times as many bootstraps or permutations, and no more, are advised
 
 
 def likely_exceedances(cells: int, level: float) -> tuple[int, int]:
@@ -137,12 +145,12 @@ def remedy(
     >>> remedy(np.array([24]), 50, np.array([20]), np.zeros(1), 0).n
     276
     """
-    room = ((z - line - 0.5) / _QUANTILE) ** 2
+    room = ((z - line - 0.5) / QUANTILE) ** 2
     noise = 2.0 * line_error**2
     firm = noise < room / 2
     times = _variance(z, n) / np.where(firm, room - noise, room / 2)
     more = np.where(firm, 1.0, noise / (room / 2))
-    hopeless = (times > _WORTH_TRYING) | (more > _WORTH_TRYING)
+    hopeless = (times > WORTH_TRYING) | (more > WORTH_TRYING)
     rest = ~hopeless
     return Remedy(
         n=math.ceil(n * max(1.0, times[rest].max(initial=1.0)) - 1e-9),

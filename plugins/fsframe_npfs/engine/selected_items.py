@@ -17,7 +17,15 @@ from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.selection import Selection, rank_by_score
 from fsframe.errors import RequestError
 
-__all__ = ["FeatureMarks", "FragileColumns", "Marker", "PairMarks", "equal_columns", "tally"]
+__all__ = [
+    "FeatureMarks",
+    "FragileColumns",
+    "Marker",
+    "PairMarks",
+    "ScoredMarks",
+    "equal_columns",
+    "tally",
+]
 
 # A column whose commonest value is missing from d rows is constant in a bootstrap with probability
 # about exp(-d); above this d that never happens in practice.
@@ -152,6 +160,13 @@ class FeatureMarks:
         kept = found.selected.astype(np.int64)
         kept.sort()
         return kept[self.columns.usable_in(counts)[kept]]
+
+
+@attrs.frozen(eq=False)
+class ScoredMarks(FeatureMarks):
+    """The same marks, of a base whose scores are wanted as well."""
+
+    parts: ClassVar[tuple[str, ...]] = ("scores",)
 
 
 @attrs.frozen(eq=False)

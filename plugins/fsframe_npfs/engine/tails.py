@@ -120,7 +120,9 @@ def selection_tail(kept: ArrayLike, n_features: float, bias: float = 0.0) -> NDA
     return poisson_binomial_tail(p0)
 
 
-def permutation_tail(null_counts: NDArray[np.int64], n: int, cells: int) -> NDArray[np.float64]:
+def permutation_tail(
+    null_counts: NDArray[np.int64], n: int, cells: int, *, observed_too: bool = False
+) -> NDArray[np.float64]:
     """The share of counts under permuted labels that reach z, z = 0 … n + 1.
 
     Parameters
@@ -131,11 +133,13 @@ def permutation_tail(null_counts: NDArray[np.int64], n: int, cells: int) -> NDAr
         Number of bootstraps behind each count.
     cells : int, at least m
         How many counts there are, zeros included: permutations × features.
+    observed_too : bool
+        Whether the counts under the true label are among them, so that nothing is added.
 
     Returns
     -------
     (n + 2,) float64
-        (1 + #{counts ≥ z}) / (1 + cells); one at z = 0, zero at n + 1.
+        (1 + #{counts ≥ z}) / (1 + cells), or #{counts ≥ z} / cells; one at z = 0, zero at n + 1.
 
     Notes
     -----
@@ -155,7 +159,8 @@ def permutation_tail(null_counts: NDArray[np.int64], n: int, cells: int) -> NDAr
     histogram = np.bincount(np.asarray(null_counts, dtype=np.int64), minlength=n + 1)
     histogram[0] += cells - histogram.sum()
     reached = np.cumsum(histogram[::-1])[::-1]
-    return np.append((1.0 + reached) / (1.0 + cells), 0.0)
+    added = 0.0 if observed_too else 1.0
+    return np.append((added + reached) / (added + cells), 0.0)
 
 
 def critical_value(tail: NDArray[np.float64], alpha: float) -> int:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtri
 
-from fsframe_npfs.engine.seed_sensitivity import DOUBTFUL, remedy
+from fsframe_npfs.engine.seed_sensitivity import DOUBTFUL, QUANTILE, WORTH_TRYING, remedy
 from fsframe_npfs.engine.selected_items import equal_columns
 
 if TYPE_CHECKING:
@@ -31,7 +33,9 @@ def weaknesses(trial: Trial) -> Iterator[str]:
         yield f"not every decision was settled after n={test.resamples} bootstraps"
     if not verdict.relevant.any():
         yield f"no {test.of[:-1]} is relevant at alpha={test.alpha:g}"
-    if test.null == "permutation" and (verdict.critical >= trial.drawn).any():
+    if trial.standings:
+        yield from _unscored(trial)
+    elif test.null == "permutation" and (verdict.critical >= trial.drawn).any():
         yield from _unreachable(trial)
     yield from _doubtful(trial)
     if test.of == "features" and verdict.relevant.any():
@@ -67,11 +71,30 @@ def _unreachable(trial: Trial) -> Iterator[str]:
         )
 
 
+def _unscored(trial: Trial) -> Iterator[str]:
+    """Where the base gave no scores, or the permutations cap what can be named: say so."""
+    unscored = sum(s.unscored for s in trial.standings)
+    if unscored:
+        yield (
+            f"the base gave no scores in {unscored} of {sum(s.n for s in trial.standings)} "
+            "resamples, where 1 for what it kept and 0 for the rest took their place; "
+            "statistic=counts compares counts at equal n"
+        )
+    most = int(trial.test.alpha * len(trial.standings) * trial.marker.cells + 1e-9)
+    if trial.test.correction == "none" and trial.verdict.relevant.sum() >= most > 0:
+        yield (
+            f"{most} features are the most that {trial.n_permutations} permutations can name at "
+            f"alpha={trial.test.alpha:g}; ask for more permutations"
+        )
+
+
 def _doubtful(trial: Trial) -> Iterator[str]:
     """Decisions so close to the line that another seed may reverse them, and what would help."""
-    near = np.flatnonzero((trial.doubt > DOUBTFUL) & (trial.verdict.critical < trial.drawn))
+    open_ = np.isnan(trial.verdict.critical) | (trial.verdict.critical < trial.drawn)
+    near = np.flatnonzero((trial.doubt > DOUBTFUL) & open_)
     if not near.size:
         return
+    number = near.size
     near = near[np.argsort(-trial.doubt[near], kind="stable")]
     text = (
         f"close to the line, so that another seed may decide otherwise: "
@@ -80,6 +103,19 @@ def _doubtful(trial: Trial) -> Iterator[str]:
     test = trial.test
     if test.null == "shards":
         yield f"{text}; only a larger table helps"
+        return
+    if trial.standings:
+        # All that is uncertain falls with the root of bootstraps and permutations.
+        times = (QUANTILE / np.maximum(-ndtri(trial.doubt[near]), 1e-9)) ** 2
+        near, times = near[times <= WORTH_TRYING], times[times <= WORTH_TRYING]
+        if near.size:
+            more = float(times.max())
+            text += (
+                f"; about n={_rounded(math.ceil(more * test.resamples))} and "
+                f"permutations={_rounded(math.ceil(more * trial.n_permutations))} would settle "
+                + ("them" if near.size == number else "all but the closest")
+            )
+        yield text
         return
     advice = remedy(
         trial.z[near],

@@ -17,14 +17,25 @@ from fsframe.resampling.resamples import too_many
 from fsframe.resampling.wrapping import Base, WrappingSelector
 from fsframe_npfs.engine.corrections import CORRECTIONS
 from fsframe_npfs.engine.permutation_trial import Trial
-from fsframe_npfs.engine.selected_items import FeatureMarks, FragileColumns, Marker, PairMarks
+from fsframe_npfs.engine.selected_items import (
+    FeatureMarks,
+    FragileColumns,
+    Marker,
+    PairMarks,
+    ScoredMarks,
+)
 from fsframe_npfs.methods.caveats import weaknesses
 from fsframe_npfs.methods.outcome import feature_selection, pair_selection
 from fsframe_npfs.methods.promises import NULLS
 
 __all__ = ["Npfs"]
 
-_DEFAULT_PERMUTATIONS = 10
+# At alpha = 0.01: 99 permutations let every feature be named, and 100 + 99·10 fits, or 20·55, make
+# no more than 1,100.
+_SCORES_N, _COUNTS_N, _FEWEST_PERMUTED = 100, 20, 10
+_SCORES_PERMUTATIONS, _COUNTS_PERMUTATIONS = 99, 54
+# From here on the features that chance names crowd out the others.
+_MANY_FEATURES = 200
 # Methods whose pair weight is one of a metric: joint relevance, which main effects make too.
 _METRIC = ("immigrate", "bim", "lfe")
 
@@ -36,17 +47,24 @@ class Npfs(WrappingSelector):
     Parameters
     ----------
     n : int ≥ 1, optional
-        Bootstraps, or shards; by default 100, and 50 with null="permutation".
+        Bootstraps of the true label, or shards; by default 100, and 20 where permuted counts are
+        compared.
     alpha : float in (0, 1)
         Level of the test, after `correction`.
     null : {"permutation", "published", "matlab", "shards"}
         What a count is compared with; `promises.PROMISES` says what each promises.
     permutations : int ≥ 1, optional
-        Label permutations; by default 10, or as many as `alpha` needs to be reachable.
+        Label permutations; by default 99 (54 for counts), or as many as `alpha` needs.
+    permuted_n : int ≥ 1, optional
+        Bootstraps of each permuted label where scores are compared; by default n / 10, 10 at least.
+    statistic : {"scores", "counts"}, optional
+        What is compared under null="permutation": by default scores for features, counts for pairs
+        and with `settle`.
     compare : {"centred", "pooled", "own"}
         Which permuted counts a count is compared with.
-    correction : {"none", "bonferroni", "bh"}
-        For the number of features (pairs) tested.
+    correction : {"auto", "none", "bonferroni", "bh"}
+        For the number of features (pairs) tested; "auto" is bh above 200 features with
+        null="permutation", else none.
     fraction : float in (0, 1], optional
         m/N, rows per bootstrap.
     stratify : bool
@@ -64,12 +82,13 @@ class Npfs(WrappingSelector):
     -----
     z_i = #{l : the base marks i in bootstrap l}, relevant where z_i > ζ. The published ζ is the
     smallest c with P(Bin(n, k/K + β) ≤ c) ≥ 1 − α; where the base keeps a varying k_l it is the
-    Poisson-binomial law of k_l/K + β. The permutation null takes ζ from the counts that the same
-    base gives under permuted labels, pooled over features: p_i = (1 + #{z* ≥ z_i}) / (1 + P·K),
-    with every count less the mean of its feature over the other labellings, as far as those means
-    differ by more than chance ("centred"), so that a base's taste for a column whatever the
-    label neither helps nor hinders it.
-    Cost: n fits of the base, (P + 1)·n with P permutations.
+    Poisson-binomial law of k_l/K + β. The permutation null compares the mean score of a feature,
+    and the mean normal score of its rank, with those of all features under the true and all
+    permuted labels; `fsframe_npfs.engine.standing_decisions.by_standings` has the statistic and
+    the proof of its level. Counts are compared in the same pool, every count less the mean of its
+    feature over the other labellings, as far as those means differ by more than chance
+    ("centred"), so that a base's taste for a column whatever the label neither helps nor hinders.
+    Cost: n fits of the base, and P·`permuted_n` more with P permutations (P·n for counts).
 
     Departures: bootstraps are stratified by class by default and repeated where a class has fewer
     than two different rows; columns that are constant, in the table or in the bootstrap, are
@@ -91,8 +110,8 @@ class Npfs(WrappingSelector):
     n: int | None = param(
         None,
         optional(integer(1)),
-        help="Number of bootstraps (or of shards); by default 100, and 50 with null=permutation, "
-        "where each of the permutations costs as many again.",
+        help="Number of bootstraps of the true label (or of shards); by default 100, and 20 where "
+        "permuted counts are compared.",
         symbol="n",
         source="slide 24",
     )
@@ -114,20 +133,33 @@ class Npfs(WrappingSelector):
     permutations: int | None = param(
         None,
         optional(integer(1)),
-        help="Label permutations for null=permutation; by default 10, or as many as alpha needs.",
+        help="Label permutations for null=permutation; by default 99 (54 where counts are "
+        "compared), or as many as alpha needs.",
+    )
+    permuted_n: int | None = param(
+        None,
+        optional(integer(1)),
+        help="Bootstraps of each permuted label where scores are compared; by default a tenth of "
+        "n, and 10 at least.",
+    )
+    statistic: str | None = param(
+        None,
+        optional(choice("scores", "counts")),
+        help="What null=permutation compares: the base's mean scores and ranks, or how often it "
+        "keeps a feature; by default scores for features, counts for pairs and with settle.",
     )
     compare: str = param(
         "centred",
         choice("centred", "pooled", "own"),
-        help="With null=permutation, a count is compared with the permuted counts of all features, "
-        "each less its feature's mean as far as features differ (centred) or as it is (pooled), "
-        "or with those of the same feature (own, which needs 1/alpha - 1 permutations).",
+        help="With null=permutation, a feature is compared with all features under all labels, "
+        "less what its own mean differs by (centred) or as it is (pooled), or with itself only "
+        "(own, which needs 1/alpha - 1 permutations).",
     )
     correction: str = param(
-        "none",
-        choice(*CORRECTIONS),
-        help="Correction for the number of tests: none (published), bonferroni, or bh "
-        "(Benjamini-Hochberg).",
+        "auto",
+        choice("auto", *CORRECTIONS),
+        help="Correction for the number of tests: none (published), bonferroni, bh "
+        "(Benjamini-Hochberg), or auto: bh above 200 features with null=permutation, else none.",
     )
     fraction: float | None = param(
         None,
@@ -167,7 +199,23 @@ class Npfs(WrappingSelector):
         """`n`, or what it is by default."""
         if self.n is not None:
             return self.n
-        return 50 if self.null == "permutation" else 100
+        return _COUNTS_N if self.null == "permutation" and not self.scoring else _SCORES_N
+
+    @property
+    def scoring(self) -> bool:
+        """Whether scores are compared, not counts."""
+        if self.statistic is not None:
+            return self.statistic == "scores"
+        return self.null == "permutation" and self.of == "features" and self.settle is None
+
+    @property
+    def permuted_resamples(self) -> int:
+        """Bootstraps of each permuted label."""
+        if not self.scoring:
+            return self.resamples
+        if self.permuted_n is not None:
+            return self.permuted_n
+        return min(self.resamples, max(_FEWEST_PERMUTED, self.resamples // 10))
 
     def check_parameters(self) -> Iterator[str]:
         """Parameters that the chosen null or `of` would ignore are refused."""
@@ -175,7 +223,7 @@ class Npfs(WrappingSelector):
         made, how = self.resamples, f"n={self.resamples}"
         if permuting and self.permutations is not None:
             made, how = (
-                made * (self.permutations + 1),
+                made + self.permutations * self.permuted_resamples,
                 f"{how} with {self.permutations:.6g} permutations",
             )
         yield from too_many(made, how)
@@ -185,6 +233,19 @@ class Npfs(WrappingSelector):
         ):
             if given and not permuting:
                 yield f"{name} is for null=permutation, not null={self.null}"
+        if self.statistic == "scores":
+            for wrong, why in (
+                (not permuting, f"null=permutation, not null={self.null}"),
+                (self.of == "pairs", "of=features"),
+                (self.settle is not None, "a fixed n; settle looks at counts"),
+            ):
+                if wrong:
+                    yield f"statistic=scores is for {why}"
+        if self.permuted_n is not None:
+            if not self.scoring:
+                yield "permuted_n is for statistic=scores; counts are compared at equal n"
+            elif self.permuted_n > self.resamples:
+                yield f"permuted_n={self.permuted_n} is more than n={self.resamples}"
         if permuting and self.bias:
             yield "bias is added to p0 = k/K, which null=permutation does not use"
         if self.null == "shards":
@@ -228,9 +289,10 @@ class Npfs(WrappingSelector):
                 f"npfs: {marker.cells} {self.of} to test in {data.name!r} (columns that are "
                 "constant apart); there must be two at least"
             )
-        n_permutations = self._permutation_number(marker.cells)
+        test = attrs.evolve(self, correction=self._correction(marker.cells))
+        n_permutations = test._permutation_number(marker.cells)
         trial = Trial(
-            test=self,
+            test=test,
             base=base,
             data=data,
             # What the wrapped chain found on the whole table must not reach its bootstraps.
@@ -240,38 +302,62 @@ class Npfs(WrappingSelector):
             n_permutations=n_permutations,
         )
         trial.carry_out()
-        warnings = [*self._caveats(base, marker.cells, upstream), *weaknesses(trial)]
+        chosen = (
+            ()
+            if test.correction == self.correction or test.correction == "none"
+            else (
+                f"{marker.cells} features: correction=bh, so that of those named a share of about "
+                f"alpha={self.alpha:g} is expected to be false; correction=none names a share "
+                "alpha of all features where the label means nothing",
+            )
+        )
+        warnings = [*chosen, *test._caveats(base, marker.cells, upstream), *weaknesses(trial)]
         if self.of == "pairs":
-            return pair_selection(self, trial, upstream, warnings)
-        return feature_selection(self, trial, upstream, warnings)
+            return pair_selection(test, trial, upstream, warnings)
+        return feature_selection(test, trial, upstream, warnings)
 
     def _marker(self, columns: FragileColumns, n_features: int) -> Marker:
         if self.of == "features":
-            return FeatureMarks(columns)
+            return ScoredMarks(columns) if self.scoring else FeatureMarks(columns)
         return PairMarks(columns, n_features if self.pairs is None else self.pairs)
 
     def _permutation_number(self, cells: int) -> int:
         """How many label permutations to make; zero where the null needs none."""
         if self.null != "permutation":
             return 0
-        pool = 1 if self.compare == "own" else cells
+        correction = self._correction(cells)
 
         def needed_for(level: float) -> int:
-            return max(1, math.ceil((1.0 / level - 1.0) / pool - 1e-9))
+            if self.compare == "own":
+                needed = 1.0 / level - 1.0
+            elif correction != "none":
+                needed = (1.0 / level - 1.0) / cells
+            else:
+                needed = 1.0 / level / cells - 1.0
+            # Standard deviations over permuted labels take two of them.
+            return max(2 if self.scoring else 1, math.ceil(needed - 1e-9))
 
         if self.permutations is None:
             # With "bh" a lone relevant feature has to reach the level of "bonferroni".
-            lone = self.alpha if self.correction == "none" else self.alpha / cells
-            return max(_DEFAULT_PERMUTATIONS, needed_for(lone))
-        level = self.alpha / cells if self.correction == "bonferroni" else self.alpha
+            lone = self.alpha if correction == "none" else self.alpha / cells
+            usual = _SCORES_PERMUTATIONS if self.scoring else _COUNTS_PERMUTATIONS
+            return max(usual, needed_for(lone))
+        level = self.alpha / cells if correction == "bonferroni" else self.alpha
         needed = needed_for(level)
         if self.permutations < needed:
             raise RequestError(
                 f"npfs: with {self.permutations} permutations of {cells} {self.of} no p-value can "
-                f"be as small as {level:.3g} (alpha={self.alpha:g}, correction={self.correction}); "
+                f"be as small as {level:.3g} (alpha={self.alpha:g}, correction={correction}); "
                 f"ask for permutations={needed} or more, or leave them out"
             )
         return self.permutations
+
+    def _correction(self, cells: int) -> str:
+        """`correction`, or what it is by default."""
+        if self.correction != "auto":
+            return self.correction
+        many = self.of == "features" and cells > _MANY_FEATURES
+        return "bh" if many and self.null == "permutation" else "none"
 
     def _caveats(self, base: Base, cells: int, upstream: Selection | None) -> Iterator[str]:
         weighing = [s.name for s in getattr(base, "stages", ()) if s.name in _METRIC]

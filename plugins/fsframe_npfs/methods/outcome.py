@@ -32,7 +32,11 @@ def _tables(test: Settings, trial: Trial) -> dict[str, NDArray]:
         "level": np.array([verdict.level]),
         "promise": np.array([PROMISES[test.null]]),
     }
-    if trial.nulls:
+    if trial.standings:
+        tables["mean-scores"], tables["mean-ranks"] = np.stack(
+            [s.means for s in trial.standings], axis=1
+        )
+    elif trial.nulls:
         tables["null-z"] = np.stack([null.counts_of(trial.codes) for null in trial.nulls])
     return tables
 
@@ -42,13 +46,19 @@ def feature_selection(
 ) -> Selection:
     n_features = trial.data.n_features
     scores = np.full(n_features, np.nan)
-    scores[trial.codes] = trial.z / trial.drawn
+    standing: tuple[NDArray[np.float64], ...]
+    if trial.standings:
+        scores[trial.codes] = -np.log10(trial.verdict.p)
+        standing = (-trial.standings[0].means[1], trial.verdict.p)
+    else:
+        scores[trial.codes] = trial.z / trial.drawn
+        standing = (-trial.z.astype(np.float64),)
     # Equal counts: the better score in the whole table goes first, then the lower column.
     place = np.full(n_features, n_features)
     if upstream is not None:
         ranked = rank_by_score(upstream.scores)
         place[ranked] = np.arange(ranked.size)
-    order = np.lexsort((trial.codes, place[trial.codes], -trial.z))
+    order = np.lexsort((trial.codes, place[trial.codes], *standing))
     relevant = order[trial.verdict.relevant[order]]
     if test.top is None:
         kept = relevant

@@ -6,9 +6,13 @@ __all__ = ["NULLS", "PROMISES"]
 
 PROMISES = {
     "permutation": (
-        "A feature is relevant if it is picked more often than features are picked when the labels "
-        "are dealt out at random. If the label has nothing to do with any feature, on average a "
-        "share alpha of the features is named. It does not say which relevant feature matters "
+        "A feature is relevant if the base scores or ranks it higher, over bootstraps (with "
+        "statistic=counts: picks it more often), than features stand when the labels are dealt out "
+        "at random. If the label has nothing to do with any feature, on average at most a share "
+        "alpha of the features is named, however they depend on each other (exact for equal "
+        "numbers of bootstraps; with more for the true label, fewer are named). With "
+        "correction=bh alpha is instead the share of false ones among those named, with "
+        "bonferroni the chance of any. It does not say which relevant feature matters "
         "given the others, and a noise feature that is correlated with a relevant one counts as "
         "relevant."
     ),

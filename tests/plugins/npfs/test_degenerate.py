@@ -47,10 +47,19 @@ def test_at_least_rule_with_one_bootstrap_does_not_name_what_was_never_picked(
     assert found.tables["critical-value"][0] == 0 and found.selected.size == 2
 
 
-@pytest.mark.parametrize("null", ["published", "permutation", "shards"])
-def test_a_base_that_keeps_everything_is_refused(mim: Any, slides: Any, null: str) -> None:
+@pytest.mark.parametrize(
+    "options", [{"null": "published"}, {"statistic": "counts"}, {"null": "shards"}]
+)
+def test_counts_of_a_base_that_keeps_everything_are_refused(
+    mim: Any, slides: Any, options: dict[str, Any]
+) -> None:
     with pytest.raises(RequestError, match="keeps all 20 usable features"):
-        outcome(Npfs(null=null, n=10), mim(k=20), slides(0, 300, 20, 5))
+        outcome(Npfs(n=10, **options), mim(k=20), slides(0, 300, 20, 5))
+
+
+def test_scores_of_a_base_that_keeps_everything_can_be_compared(mim: Any, slides: Any) -> None:
+    found = outcome(Npfs(n=10, permutations=30), mim(k=20), slides(0, 1000, 20, 2))
+    assert set(found.selected) == {0, 1}
 
 
 def test_constant_columns_are_never_relevant_and_are_named(mim: Any, slides: Any) -> None:
@@ -164,10 +173,11 @@ def test_columns_preferred_whatever_the_label_are_named(slides: Any) -> None:
             return Selection(selected=order, scores=scores)
 
     data = slides(0, 300, 12, 3)
-    pooled = outcome(Npfs(n=30, permutations=30, compare="pooled"), AlwaysFirst(), data)
+    counts: dict[str, Any] = {"n": 30, "statistic": "counts"}
+    pooled = outcome(Npfs(**counts, permutations=30, compare="pooled"), AlwaysFirst(), data)
     assert not pooled.selected.size
     assert any("compare=centred takes that off" in w for w in pooled.warnings)
-    for test in (Npfs(n=30, permutations=30), Npfs(n=30, compare="own")):
+    for test in (Npfs(**counts, permutations=30), Npfs(**counts, compare="own")):
         found = outcome(test, AlwaysFirst(), data)
         assert 0 not in found.selected and found.selected.size
         assert any(w.startswith("f1: picked in nearly all 30") for w in found.warnings)

@@ -26,15 +26,25 @@ def test_the_chance_is_that_of_two_binomial_counts_on_two_sides() -> None:
         assert abs(other[group].mean() - chance[group].mean()) < 0.05
 
 
-@pytest.mark.parametrize("null", ["permutation", "published"])
+@pytest.mark.parametrize(
+    ("null", "statistic"),
+    [("permutation", "counts"), ("permutation", "scores"), ("published", None)],
+)
 def test_features_that_seeds_disagree_on_are_those_that_were_called_doubtful(
-    mim: Any, slides: Any, null: str
+    mim: Any, slides: Any, null: str, statistic: str | None
 ) -> None:
+    options = (
+        {}
+        if null == "published"
+        else {"permutations": 60 if statistic == "scores" else 10, "statistic": statistic}
+    )
     predicted, observed = [], []
     for table in range(3):
         data = slides(table, 400, 40, 8)
         tables = [
-            Npfs(null=null, n=50).select_wrapped(mim(k=8), data, None, Run(entropy=s)).tables
+            Npfs(null=null, n=50, **options)
+            .select_wrapped(mim(k=8), data, None, Run(entropy=s))
+            .tables
             for s in range(8)
         ]
         relevant = np.array([t["relevant"] for t in tables])
@@ -44,14 +54,16 @@ def test_features_that_seeds_disagree_on_are_those_that_were_called_doubtful(
     chance, other = np.concatenate(predicted), np.concatenate(observed)
     assert other.sum() > 3, "the tables are too easy to tell"
     assert 0.5 < other.sum() / chance.sum() < 2
-    assert other[chance < 0.01].mean() < 0.01
+    # The line that scores are held to is a far quantile, with a longer tail than the normal law.
+    assert other[chance < 0.01].mean() < (0.02 if statistic == "scores" else 0.01)
     assert other[chance > 0.2].mean() > 0.1
 
 
 def test_the_warning_names_them_and_says_what_would_settle_them(mim: Any, slides: Any) -> None:
     data = slides(0, 400, 40, 8)
     for null in ("permutation", "published"):
-        found = Npfs(null=null, n=50).select_wrapped(mim(k=8), data, None, Run())
+        options = {"permutations": 10, "statistic": "counts"} if null == "permutation" else {}
+        found = Npfs(null=null, n=50, **options).select_wrapped(mim(k=8), data, None, Run())
         near = np.flatnonzero(found.tables["doubt"] > 0.05)
         [text] = [w for w in found.warnings if w.startswith("close to the line")]
         first = near[np.argmax(found.tables["doubt"][near])]

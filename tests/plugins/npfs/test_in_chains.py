@@ -121,7 +121,7 @@ def test_immigrate_under_the_default_test_on_a_small_table_with_two_relevant_col
     rng = np.random.default_rng(1)
     X = rng.normal(size=(60, 8))
     data = Dataset.from_arrays(X, (X[:, 0] + X[:, 3] > 0).astype(int))
-    found = Chain.parse("immigrate:top=2 npfs:n=30,permutations=15").select(data, seed=0)
+    found = Chain.parse("immigrate:top=2 npfs:n=30,permutations=60,alpha=0.05").select(data, seed=0)
     assert set(found.selected) == {0, 3}
     assert found.pair_weights is not None and "pair_weights" in found.carried
 

@@ -1,0 +1,102 @@
+"""How high the base scores each feature over the bootstraps of a labelling."""
+
+from __future__ import annotations
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtri
+from scipy.stats import rankdata
+
+from fsframe.contracts.selection import Selection
+from fsframe_npfs.engine.selected_items import FragileColumns
+
+__all__ = ["Standings", "filled_scores"]
+
+Floats = NDArray[np.float64]
+
+
+@attrs.define(eq=False)
+class Standings:
+    """Running means of the scores, and of the normal scores of their ranks, of one labelling.
+
+    Parameters
+    ----------
+    columns : FragileColumns
+        Columns that are constant, in the table or in a resample, have no score there.
+
+    Notes
+    -----
+    The rank R of a score among the K of one resample (ties share their mean rank) becomes its
+    normal score Φ⁻¹((R − ½)/K) (van der Waerden). Sums are kept, not the scores: O(K) memory.
+    """
+
+    columns: FragileColumns
+    n: int = 0
+    unscored: int = 0
+    _sums: Floats = attrs.field(init=False)
+    _squares: Floats = attrs.field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self._sums = np.zeros((2, int(self.columns.usable.sum())))
+        self._squares = np.zeros_like(self._sums)
+
+    def add(self, found: Selection, counts: NDArray[np.int64] | None) -> None:
+        """Take in what the base found in one resample."""
+        live = self.columns.usable_in(counts)
+        scores, scored = filled_scores(found, live)
+        scores = scores[self.columns.usable]
+        ranks = ndtri((rankdata(scores) - 0.5) / scores.size)
+        values = np.vstack((scores, ranks))
+        self.n += 1
+        self.unscored += not scored
+        self._sums += values
+        self._squares += values**2
+
+    @property
+    def means(self) -> Floats:
+        """Mean score and mean normal score of the rank, (2, K)."""
+        return self._sums / self.n
+
+    @property
+    def mean_errors(self) -> Floats:
+        """Standard errors of `means` over bootstraps, (2, K); 0 for a single one."""
+        if self.n < 2:
+            return np.zeros_like(self._sums)
+        variance = (self._squares - self._sums**2 / self.n) / (self.n - 1)
+        return np.sqrt(np.maximum(variance, 0.0) / self.n)
+
+
+def filled_scores(found: Selection, live: NDArray[np.bool_]) -> tuple[Floats, bool]:
+    """Finite scores of all columns, and whether the base gave any.
+
+    Parameters
+    ----------
+    found : Selection
+        Of one resample.
+    live : (p,) bool
+        Columns that are not constant in it.
+
+    Returns
+    -------
+    scores : (p,) float64, finite
+        A column without a score (one that a stage on the left dropped, or a constant one) has the
+        lowest score of the resample, an infinite score the largest or smallest finite one. Without
+        any score, 1 for what the base kept and 0 for the rest.
+    scored : bool
+
+    Examples
+    --------
+    >>> found = Selection(selected=[2], scores=np.array([np.nan, 0.5, np.inf, 0.2]))
+    >>> filled_scores(found, np.array([True, True, True, True]))[0]
+    array([0.2, 0.5, 0.5, 0.2])
+    """
+    scores = np.asarray(found.scores, dtype=np.float64)
+    given = live & ~np.isnan(scores) if scores.size == live.size else np.zeros_like(live)
+    finite = scores[given & np.isfinite(scores)] if given.any() else np.zeros(0)
+    if not finite.size:
+        kept = np.zeros(live.size)
+        kept[found.selected] = 1.0
+        return kept * live, False
+    low, high = float(finite.min()), float(finite.max())
+    return np.where(given, np.clip(np.where(given, scores, low), low, high), low), True

@@ -1,0 +1,201 @@
+"""Scores and ranks under true and permuted labels: the law behind the promise, power, gaps."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import attrs
+import numpy as np
+import pytest
+
+from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.run import Run
+from fsframe.contracts.selection import Selection
+from fsframe.errors import RequestError
+from fsframe_npfs.engine.decisions import by_centred_null
+from fsframe_npfs.engine.outlook import Outlook
+from fsframe_npfs.engine.selected_items import FragileColumns
+from fsframe_npfs.engine.standing_decisions import by_standings, centred, studentised
+from fsframe_npfs.engine.standings import Standings, filled_scores
+from fsframe_npfs.methods.npfs import Npfs
+
+P, K = 39, 12
+
+
+def labelled_means(seed: int, copies: int, levels: int | None = None) -> np.ndarray:
+    """Means of P + 1 labellings of K features, the first `copies` of them near-copies."""
+    rng = np.random.default_rng(seed)
+    rows = rng.standard_t(3, size=(P + 1, K)) + rng.normal(size=K)
+    rows[:, :copies] = rows[:, :1] + 1e-3 * rng.normal(size=(P + 1, copies))
+    return rows if levels is None else np.round(rows * levels) / levels
+
+
+def each_as_the_true_one(rows: np.ndarray) -> list[np.ndarray]:
+    order = [np.roll(np.arange(len(rows)), -j) for j in range(len(rows))]
+    return [rows[places] for places in order]
+
+
+@pytest.mark.parametrize("compare", ["centred", "pooled", "own"])
+@pytest.mark.parametrize("copies", [1, 6, K])
+def test_labellings_together_name_no_more_than_their_share(compare: str, copies: int) -> None:
+    # Exchangeable labellings: the mean over which of them is the true one is what is promised.
+    for seed in range(4):
+        scores = labelled_means(seed, copies, 2 if seed % 2 else None)
+        ranks = np.tanh(scores)
+        named = [
+            by_standings(s, r, np.zeros((2, K)), alpha=0.1, correction="none", compare=compare)[
+                0
+            ].relevant.sum()
+            for s, r in zip(each_as_the_true_one(scores), each_as_the_true_one(ranks), strict=True)
+        ]
+        assert sum(named) <= 0.1 * (P + 1) * K + 1e-9
+        if copies == 1 and seed % 2 == 0:
+            assert sum(named) >= 0.1 * (P + 1) * K * 0.6  # nor much less
+
+
+@pytest.mark.parametrize("copies", [1, 6, K])
+def test_few_labellings_name_anything_with_bonferroni(copies: int) -> None:
+    for seed in range(4):
+        scores = labelled_means(seed, copies)
+        naming = sum(
+            by_standings(s, s, np.zeros((2, K)), alpha=0.1, correction="bonferroni")[
+                0
+            ].relevant.any()
+            for s in each_as_the_true_one(scores)
+        )
+        assert 1 <= naming <= 0.1 * (P + 1)
+
+
+def test_counts_of_copies_name_no_more_than_their_share() -> None:
+    # With the true labelling's own features left out of the pool, blocks of copies named too many.
+    rng = np.random.default_rng(3)
+    total, few = 0, 10
+    for _ in range(20):
+        rows = rng.binomial(20, 0.2, size=(few + 1, 30))
+        rows[:, :20] = rows[:, :1]
+        total += sum(
+            by_centred_null(r[0], r[1:], 20, alpha=0.05, correction="none", tests=30).relevant.sum()
+            for r in each_as_the_true_one(rows)
+        )
+    assert total <= 20 * 0.05 * (few + 1) * 30
+
+
+def test_p_values_are_those_of_the_definition() -> None:
+    scores = labelled_means(1, 3, 4)
+    ranks = np.tanh(scores[:, ::-1])
+    verdict, doubt = by_standings(scores, ranks, np.zeros((2, K)), alpha=0.1, correction="none")
+
+    def share(values: np.ndarray) -> np.ndarray:
+        return (values[None, None] >= values[:, :, None, None] - 1e-9).mean(axis=(2, 3))
+
+    others = [np.delete(ranks, j, axis=0) for j in range(P + 1)]
+    z = np.array(
+        [(r - o.mean(axis=0)) / o.std(axis=0, ddof=1) for r, o in zip(ranks, others, strict=True)]
+    )
+    np.testing.assert_allclose(studentised(ranks), z, atol=1e-8)
+    smaller = np.minimum(share(centred(scores)), share(z))
+    expected = np.array([(smaller <= s + 1e-12).mean() for s in smaller[0]])
+    np.testing.assert_allclose(verdict.p, expected)
+    np.testing.assert_array_equal(verdict.relevant, expected <= 0.1)
+    assert ((doubt >= 0) & (doubt <= 0.5)).all()
+
+
+@pytest.mark.parametrize("k", [3, 10, 25])
+def test_relevant_features_do_not_crowd_each_other_out_of_short_lists(
+    mim: Any, slides: Any, k: int
+) -> None:
+    # Counts name 2 to 6 of these 15.
+    found = Npfs().select_wrapped(mim(k=k), slides(1), None, Run()).selected
+    assert (found < 15).sum() >= 14 and (found >= 15).sum() <= 2
+
+
+def test_above_two_hundred_columns_the_corrected_test_answers_and_says_so(
+    mim: Any, slides: Any
+) -> None:
+    data = slides(0, 300, 210, 3)
+    found = Npfs(n=10).select_wrapped(mim(k=5), data, None, Run())
+    assert any("correction=bh" in w for w in found.warnings)
+    np.testing.assert_array_equal(
+        found.tables["relevant"], found.tables["adjusted-p-values"] <= 0.01
+    )
+    asked = Npfs(n=10, correction="bh").select_wrapped(mim(k=5), data, None, Run())
+    np.testing.assert_array_equal(found.selected, asked.selected)
+    none = Npfs(n=10, correction="none").select_wrapped(mim(k=5), data, None, Run())
+    np.testing.assert_array_equal(none.tables["relevant"], none.tables["p-values"] <= 0.01)
+    plain = Npfs(n=5, null="published").select_wrapped(mim(k=5), data, None, Run())
+    np.testing.assert_array_equal(plain.tables["p-values"], plain.tables["adjusted-p-values"])
+
+
+def test_a_base_without_scores_is_tested_by_what_it_keeps_and_that_is_said(
+    mim: Any, slides: Any
+) -> None:
+    class Silent(mim):  # type: ignore[misc]
+        def _select_many(self, data: Any, counts: Any, upstream: Any, run: Any) -> Any:
+            found = mim._select_many(self, data, counts, upstream, run)
+            return [attrs.evolve(s, scores=np.full(data.n_features, np.nan)) for s in found]
+
+    found = Npfs(n=10, permutations=40).select_wrapped(
+        Silent(k=3), slides(0, 1000, 20, 2), None, Run()
+    )
+    assert set(found.selected) == {0, 1}
+    assert any("the base gave no scores in 410 of 410" in w for w in found.warnings)
+
+
+def test_columns_without_a_score_have_the_lowest_of_the_resample() -> None:
+    found = Selection(selected=[1], scores=np.array([np.nan, 2.0, -1.0, np.inf, 7.0]))
+    live = np.array([True, True, True, True, False])
+    scores, scored = filled_scores(found, live)
+    assert scored and scores.tolist() == [-1.0, 2.0, -1.0, 2.0, -1.0]
+
+
+def test_standings_are_means_over_resamples() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(20, 4))
+    columns = FragileColumns.find(Dataset.from_arrays(X, np.arange(20) % 2))
+    standings, rows = Standings(columns), rng.normal(size=(6, 4))
+    for row in rows:
+        standings.add(Selection(selected=[0], scores=row), np.ones(20, np.int64))
+    np.testing.assert_allclose(standings.means[0], rows.mean(axis=0))
+    np.testing.assert_allclose(
+        standings.mean_errors[0], rows.std(axis=0, ddof=1) / np.sqrt(6), rtol=1e-10
+    )
+    assert abs(standings.means[1].sum()) < 1e-9  # normal scores are symmetric
+
+
+@pytest.mark.parametrize(
+    ("options", "word"),
+    [
+        ({"statistic": "scores", "null": "published"}, "statistic=scores is for null=permutation"),
+        ({"statistic": "scores", "of": "pairs"}, "statistic=scores is for of=features"),
+        ({"statistic": "scores", "settle": 0.1}, "settle looks at counts"),
+        ({"permuted_n": 5, "statistic": "counts"}, "permuted_n is for statistic=scores"),
+        ({"permuted_n": 50, "n": 20}, "permuted_n=50 is more than n=20"),
+    ],
+)
+def test_parameters_that_do_not_fit_are_refused(options: dict[str, Any], word: str) -> None:
+    with pytest.raises(RequestError, match=word):
+        Npfs(**options)
+
+
+def test_a_long_test_says_so_once(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    clock = iter([-900.0, 0.0, 3.0, 6.0, 9.0])
+    monkeypatch.setattr("fsframe_npfs.engine.outlook.time.monotonic", lambda: next(clock))
+    outlook = Outlook(10_000)
+    for done in (0, 1, 3, 6, 9):  # nothing follows from the long wait for the first
+        outlook.look(done)
+    said = capsys.readouterr().err
+    assert said.count("screen first") == 1 and "10000 fits" in said
+    assert "about 200 min" in said, "the rate is that of the fits after the first"
+
+
+def test_a_short_test_says_nothing(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    clock = iter([0.0, 6.0, 12.0])
+    monkeypatch.setattr("fsframe_npfs.engine.outlook.time.monotonic", lambda: next(clock))
+    outlook = Outlook(100)
+    for done in (1, 9, 20):
+        outlook.look(done)
+    assert not capsys.readouterr().err
