@@ -192,12 +192,12 @@ def by_centred_null(
     )
 
 
-def share_taken_off(rows: NDArray[np.int64], tests: int) -> float:
+def share_taken_off(rows: NDArray[np.int64] | NDArray[np.float64], tests: int) -> float:
     """The share λ of a feature's mean count that is its own and not the chance of few labellings.
 
     Parameters
     ----------
-    rows : (n_labellings, m) int, at least two labellings
+    rows : (n_labellings, m) int or float64, at least two labellings
         Counts.
     tests : int, at least m
         Number of features; those not in `rows` have counts of zero throughout.
