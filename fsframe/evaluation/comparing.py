@@ -136,7 +136,7 @@ def bounded_interval(
     --------
     >>> low, high = bounded_interval(0.97, 0.03, 10, 100)
     >>> f"{low:.3f} {high:.3f}"
-    '0.755 0.997'
+    '0.758 0.997'
     >>> low, high = bounded_interval(1.0, 0.0, 10, 100)
     >>> f"{low:.3f} {high:.3f}"
     '0.963 1.000'

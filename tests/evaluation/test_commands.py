@@ -415,7 +415,7 @@ def test_what_a_stage_inside_cannot_meet_is_refused_before_any_work(
     code, out, err = ran(capsys, *words)
     assert code == 2 and not out
     assert "with 4 permutations of 5 features no p-value can be as small as 0.001" in err
-    assert "permutations=200 or more" in err
+    assert "permutations=199 or more" in err
     assert sorted(path.name for path in folder.iterdir()) == before
 
 

@@ -230,7 +230,7 @@ def test_events_are_one_json_object_a_line_and_nothing_else(folder):
     assert events[0]["run_file"] == "table.tiny-npfs.h5"
     assert events[-1]["event"] == "end"
     progress = [event for event in events if event["event"] == "progress"]
-    assert progress[-1]["done"] == progress[-1]["total"] == 60
+    assert progress[-1]["done"] == progress[-1]["total"] == 40
     assert [event["done"] for event in progress] == sorted(event["done"] for event in progress)
 
 

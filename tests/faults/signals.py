@@ -35,7 +35,6 @@ from typing import Any
 
 os.environ.update(OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1")
 sys.path.insert(0, str(Path(__file__).parent / "tiny_plugin"))
-os.environ["PYTHONPATH"] = str(Path(__file__).parent / "tiny_plugin")
 
 TINY = "tiny:top=3,seconds=0.02"
 COMMANDS = {
@@ -259,6 +258,8 @@ def note(counts: dict[str, Any], name: str, example: str, number: int = 1) -> No
 
 
 def main() -> None:
+    # Not at import: whoever only reads this module keeps the surroundings it has.
+    os.environ["PYTHONPATH"] = str(Path(__file__).parent / "tiny_plugin")
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--trials", type=int, default=40)
     parser.add_argument("--seconds", type=float, default=1e9, help="begin no trial after so many")
