@@ -47,12 +47,11 @@ def figures(record: RunRecord) -> Iterator[Figure]:
         If matplotlib is not installed.
     """
     try:
-        import matplotlib
+        import matplotlib  # noqa: F401
     except ImportError:
         raise PluginError(
             "reports are drawn with matplotlib, which is not installed; install fsframe[report]"
         ) from None
-    matplotlib.use("Agg")
     yield from _scores(record)
     yield from _pairs(record)
     for stage in record.stages:
@@ -66,10 +65,12 @@ def figures(record: RunRecord) -> Iterator[Figure]:
 
 
 def _drawn(draw: Callable[[Any], None], width: float, height: float) -> str:
-    import matplotlib
+    # A figure of its own, without pyplot: the caller's backend, open figures and style stay as they
+    # are, and his style does not get into the page.
+    from matplotlib import style
     from matplotlib.figure import Figure as Canvas
 
-    with matplotlib.rc_context(_STYLE), warnings.catch_warnings():
+    with style.context(["default", _STYLE]), warnings.catch_warnings():
         # Of signs that the font lacks: the text itself goes into the picture, not its outline.
         warnings.filterwarnings("ignore", message="Glyph")
         canvas = Canvas(figsize=(width, height), layout="constrained")

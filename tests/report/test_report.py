@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from html import escape
 from html.parser import HTMLParser
 
@@ -92,6 +93,22 @@ def test_equal_runs_give_equal_pictures():
 
     record = Chain.parse("immigrate:max_iter=2").run(small())
     assert [f.svg for f in figures(record)] == [f.svg for f in figures(record)]
+
+
+def test_the_callers_matplotlib_is_left_as_it_is(monkeypatch):
+    import matplotlib
+
+    from fsframe.report.figures import figures
+
+    record = Chain.parse("immigrate:max_iter=2").run(small())
+    plain = [figure.svg for figure in figures(record)]
+    # Neither a backend is chosen nor pyplot used, which would choose one and keep figures open.
+    monkeypatch.setattr(matplotlib, "use", lambda *_, **__: pytest.fail("chose a backend"))
+    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
+    own = {"axes.facecolor": "black", "font.size": 31.0}
+    with matplotlib.rc_context(own):
+        assert [figure.svg for figure in figures(record)] == plain
+        assert {name: matplotlib.rcParams[name] for name in own} == own
 
 
 def test_protocols_have_their_curves():
