@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import tomllib
+from importlib.metadata import distribution
+from pathlib import Path
+
+import pytest
 from hypothesis import settings
 
 from fsframe.testing.pytest_summary import pytest_terminal_summary
@@ -11,3 +16,18 @@ __all__ = ["pytest_terminal_summary"]
 # Equal examples in every run, and no deadline: the first call may import or compile.
 settings.register_profile("fsframe", deadline=None, derandomize=True, max_examples=60)
 settings.load_profile("fsframe")
+
+
+def pytest_configure() -> None:
+    """Refuse to test with the entry points of another state: plugins would be missing unseen."""
+    text = (Path(__file__).parents[1] / "pyproject.toml").read_text(encoding="utf-8")
+    named = set(tomllib.loads(text)["project"]["entry-points"]["fsframe"])
+    installed = {
+        entry.name for entry in distribution("fsframe").entry_points if entry.group == "fsframe"
+    }
+    if named != installed:
+        pytest.exit(
+            f"fsframe is installed without the bundled plugins {sorted(named - installed)} (or "
+            f"with {sorted(installed - named)}, which are gone): run pip install -e . again",
+            returncode=4,
+        )

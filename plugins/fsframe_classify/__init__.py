@@ -1,1 +1,1 @@
-"""Classifiers to measure selections with: nearest neighbours, and any scikit-learn estimator."""
+"""Classifiers to measure selections with: nearest neighbours."""

@@ -3,4 +3,4 @@
 from __future__ import annotations
 
 EXCEPTIONS: dict[str, dict[str, str]] = {}
-TRIED_AS = {"sklearn": "sklearn:estimator=sklearn.naive_bayes.GaussianNB"}
+TRIED_AS: dict[str, str] = {}

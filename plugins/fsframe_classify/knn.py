@@ -12,7 +12,7 @@ from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.params import choice, flag, integer, param
 from fsframe.contracts.run import Run
 from fsframe.contracts.selection import Selection, rank_by_score
-from fsframe_classify.standardise import learn_scale
+from fsframe.contracts.standardising import learn_scale
 
 __all__ = ["Knn"]
 

@@ -19,9 +19,3 @@ def fsframe_classifiers() -> Iterator[ClassifierEntry]:
         summary="The majority of the k nearest rows, columns standardised",
         reference="Fix, Hodges 1951; Aha, Kibler, Albert 1991",
     )
-    yield ClassifierEntry(
-        name="sklearn",
-        target="fsframe_classify.sklearn_estimator:Sklearn",
-        summary="Any scikit-learn classifier by its public name",
-        reference="Pedregosa et al. 2011, JMLR 12",
-    )

@@ -15,9 +15,9 @@ from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.params import flag, param, text
 from fsframe.contracts.run import Run
 from fsframe.contracts.selection import Selection
+from fsframe.contracts.standardising import learn_scale
 from fsframe.errors import DataError, RequestError, one_line
-from fsframe_classify.sklearn_names import find_estimator
-from fsframe_classify.standardise import learn_scale
+from fsframe_sklearn.names import find_estimator
 
 __all__ = ["Sklearn"]
 

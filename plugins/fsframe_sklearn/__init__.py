@@ -1,0 +1,1 @@
+"""Scikit-learn's estimators as stages: selectors, and the classifier at the end of a chain."""
