@@ -57,7 +57,7 @@ def apply(
     Example:
       fsframe apply examples/parkinsons.immigrate-npfs.h5 on examples/parkinsons.csv -o reduced.csv
     """
-    from fsframe.cli.text_table import counted
+    from fsframe.analysis.text_table import counted
     from fsframe.storage import load_run
     from fsframe.tables import read_table, reduced_text, write_reduced
 

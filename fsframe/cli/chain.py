@@ -110,7 +110,7 @@ def _run(results: list[StageText | dict[str, Any]], dry_run: bool) -> None:
 
 
 def _run_on(parsed: Chain, *, data: str, **options: Any) -> None:
-    from fsframe.cli.display import result_lines, result_object
+    from fsframe.analysis.display import result_lines, result_object
     from fsframe.cli.finished import answer_of_this, likely_answer
     from fsframe.tables import find_table
 

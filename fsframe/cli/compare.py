@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from fsframe.cli.comparison_display import (
+from fsframe.analysis.comparison_display import (
     CSV_NAMES,
     comparison_lines,
     comparison_object,

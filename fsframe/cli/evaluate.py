@@ -80,8 +80,8 @@ def evaluate() -> None:
 
 @evaluate.result_callback()
 def _run(results: list[StageText | dict[str, Any]]) -> None:
+    from fsframe.analysis.evaluation_display import evaluation_lines, evaluation_object, write_folds
     from fsframe.chains.chain import Chain, Stage
-    from fsframe.cli.evaluation_display import evaluation_lines, evaluation_object, write_folds
     from fsframe.evaluation.cross_validation import CrossValidation
     from fsframe.evaluation.recorded import recorded_evaluation
 

@@ -9,9 +9,9 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
+from fsframe.analysis.text_table import table_lines
 from fsframe.cli.saying import say_json, say_lines
 from fsframe.cli.stages import stage_help
-from fsframe.cli.text_table import table_lines
 from fsframe.registry import Offer, Registry, classifiers, find_offer, selectors, stability_metrics
 
 __all__ = ["MethodName", "methods"]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
+from fsframe.analysis.text_table import table_lines
 from fsframe.cli.saying import say, say_block, say_json, say_lines
-from fsframe.cli.text_table import table_lines
 from fsframe.registry import default_manager
 from fsframe.registry.entries import Entry
 

@@ -80,7 +80,7 @@ def resume(run: str, **options: Any) -> None:
     finished = _finished(out, manifest, overwrite=options["overwrite"])
     record = _go_on(out, manifest, options) if finished is None else finished
     if csv_out is not None:
-        from fsframe.cli.display import protocol_csv
+        from fsframe.analysis.display import protocol_csv
 
         protocol_csv(record, csv_out, overwrite=options["overwrite"])
     _show(record, out, options["as_json"])
@@ -239,7 +239,7 @@ def _stored_reading(text: str) -> dict[str, Any]:
 
 
 def _show(record: RunRecord, out: Path, as_json: bool) -> None:
-    from fsframe.cli.display import protocol_object, result_lines
+    from fsframe.analysis.display import protocol_object, result_lines
 
     if as_json:
         say_json(protocol_object(record, out))

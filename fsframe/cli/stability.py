@@ -63,8 +63,8 @@ def stability() -> None:
 
 @stability.result_callback()
 def _run(results: list[StageText | dict[str, Any]]) -> None:
+    from fsframe.analysis.stability_display import stability_lines, stability_object
     from fsframe.chains.chain import Chain, Stage
-    from fsframe.cli.stability_display import stability_lines, stability_object
     from fsframe.contracts.grammar import format_list
     from fsframe.evaluation.stability_study import StabilityStudy
 

@@ -191,7 +191,7 @@ def test_a_long_table_is_drawn_with_few_points():
 
 @pytest.mark.filterwarnings("error::RuntimeWarning")
 def test_a_score_without_bound_is_shown_as_such():
-    from fsframe.cli.display import result_lines
+    from fsframe.analysis.display import result_lines
     from fsframe.report.page import report_page
 
     rng = np.random.default_rng(0)

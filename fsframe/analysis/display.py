@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from fsframe.cli.record_display import (
+from fsframe.analysis.record_display import (
     closing_lines,
     feature_lines,
     pair_lines,
@@ -59,12 +59,12 @@ def _protocol_lines(record: RunRecord) -> Iterator[str]:
 
     name = protocol_name(record)
     if name == "cross-validation":
-        from fsframe.cli.evaluation_display import measure_lines
+        from fsframe.analysis.evaluation_display import measure_lines
 
         yield ""
         yield from measure_lines(recorded_evaluation(record).found, record.stages[-1].seconds)
     elif name == "stability-study":
-        from fsframe.cli.stability_display import metric_lines
+        from fsframe.analysis.stability_display import metric_lines
 
         yield ""
         yield from metric_lines(recorded_stability(record).tables.metrics)
@@ -105,12 +105,12 @@ def protocol_lines(record: RunRecord, path: Path | None) -> Iterator[str] | None
     """The lines of `evaluate` or `stability`; None for any other run."""
     name = _protocol(record)
     if name == "cross-validation":
-        from fsframe.cli.evaluation_display import evaluation_lines
+        from fsframe.analysis.evaluation_display import evaluation_lines
         from fsframe.evaluation.recorded import recorded_evaluation
 
         return evaluation_lines(record, recorded_evaluation(record), path)
     if name == "stability-study":
-        from fsframe.cli.stability_display import stability_lines
+        from fsframe.analysis.stability_display import stability_lines
 
         return stability_lines(record, path)
     return None
@@ -120,12 +120,12 @@ def protocol_object(record: RunRecord, path: Path | None) -> dict[str, Any]:
     """The object of `evaluate --json` or `stability --json`; of `chain` for any other run."""
     name = _protocol(record)
     if name == "cross-validation":
-        from fsframe.cli.evaluation_display import evaluation_object
+        from fsframe.analysis.evaluation_display import evaluation_object
         from fsframe.evaluation.recorded import recorded_evaluation
 
         return evaluation_object(record, recorded_evaluation(record), path)
     if name == "stability-study":
-        from fsframe.cli.stability_display import stability_object
+        from fsframe.analysis.stability_display import stability_object
 
         return stability_object(record, path)
     return result_object(record, path)
@@ -143,7 +143,7 @@ def protocol_csv(record: RunRecord, path: Path, *, overwrite: bool) -> None:
     """
     if _protocol(record) != "cross-validation":
         raise RequestError("--csv writes the folds of an evaluation, which this run is not")
-    from fsframe.cli.evaluation_display import write_folds
+    from fsframe.analysis.evaluation_display import write_folds
     from fsframe.evaluation.recorded import recorded_evaluation
 
     write_folds(path, recorded_evaluation(record).found, overwrite=overwrite)

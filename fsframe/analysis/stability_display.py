@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fsframe.cli.record_display import closing_lines, frequency_lines, in_groups, result_object
-from fsframe.cli.text_table import table_lines
+from fsframe.analysis.record_display import closing_lines, frequency_lines, in_groups, result_object
+from fsframe.analysis.text_table import table_lines
 from fsframe.storage import RunRecord, printable
 
 if TYPE_CHECKING:

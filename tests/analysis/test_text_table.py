@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fsframe.cli.text_table import shown_width, table_lines
+from fsframe.analysis.text_table import shown_width, table_lines
 from fsframe.storage import printable
 
 

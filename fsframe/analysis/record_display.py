@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from fsframe.cli.text_table import counted, table_lines
+from fsframe.analysis.text_table import counted, table_lines
 from fsframe.contracts.selection import rank_by_score
 from fsframe.report.pair_naming import pair_weight_words
 from fsframe.storage import RunRecord, StageRecord, printable

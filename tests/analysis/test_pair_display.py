@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from fsframe.analysis.display import result_lines, result_object
 from fsframe.chains.chain import Chain
-from fsframe.cli.display import result_lines, result_object
 from fsframe.contracts.dataset import Dataset
 
 

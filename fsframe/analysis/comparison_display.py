@@ -6,7 +6,7 @@ import io
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from fsframe.cli.text_table import table_lines
+from fsframe.analysis.text_table import table_lines
 from fsframe.tables.formulas import defused
 
 if TYPE_CHECKING:
