@@ -1,4 +1,4 @@
-"""The command line: one command per module, each imported when it is called."""
+"""The command line; each command is a module of `fsframe.cli.commands`."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from collections.abc import Sequence
 
 import click
 
+from fsframe.cli.command_group import CommandGroup
 from fsframe.cli.encoding import speak_any_encoding
-from fsframe.cli.lazy import LazyGroup
 from fsframe.cli.saying import say, say_error, say_usage
 from fsframe.cli.tracebacks import begin, told_traceback, traceback_option
 from fsframe.cli.written import written_words
@@ -19,33 +19,6 @@ from fsframe.execution.lasting_stream import LastingStream, occupy_standard_stre
 
 __all__ = ["cli", "main"]
 
-_COMMANDS = {
-    "apply": ("fsframe.cli.apply:apply", "Write a table reduced to the features a run kept."),
-    "chain": ("fsframe.cli.chain:chain", "Run selectors one after the other on a table."),
-    "check": ("fsframe.cli.check:check", "Hold a method to every law of its kind."),
-    "compare": ("fsframe.cli.compare:compare", "Say which of several chains predicts better."),
-    "evaluate": (
-        "fsframe.cli.evaluate:evaluate",
-        "Say how well a chain predicts, and how stable its choice is.",
-    ),
-    "info": ("fsframe.cli.info:info", "Say which versions, folders and limits are in use."),
-    "methods": ("fsframe.cli.methods:methods", "List the methods there are, or explain one."),
-    "new-plugin": (
-        "fsframe.cli.new_plugin:new_plugin",
-        "Write a plugin with one selector, to start from.",
-    ),
-    "plugins": ("fsframe.cli.plugins:plugins", "List the plugins and what became of each."),
-    "predict": ("fsframe.cli.predict:predict", "Predict the rows of a table with a run."),
-    "report": ("fsframe.cli.report:report", "Write a page with pictures about a run."),
-    "stability": (
-        "fsframe.cli.stability:stability",
-        "Say how alike the features are that a chain keeps on resamples.",
-    ),
-    "resume": ("fsframe.cli.resume:resume", "Go on with a run that was interrupted."),
-    "show": ("fsframe.cli.show:show", "Show what a run file holds."),
-    "verify": ("fsframe.cli.verify:verify", "Check that a run file is sound."),
-}
-
 _EPILOG = """\b
 Example:
   fsframe chain immigrate npfs on examples/parkinsons.csv
@@ -53,8 +26,7 @@ Example:
 
 
 @click.group(
-    cls=LazyGroup,
-    lazy=_COMMANDS,
+    cls=CommandGroup,
     epilog=_EPILOG,
     context_settings={"help_option_names": ["-h", "--help"]},
 )

@@ -17,7 +17,13 @@ if TYPE_CHECKING:
     from fsframe.chains.chain import Chain
     from fsframe.storage import RunRecord
 
-__all__ = ["output_options", "protocol_request", "run_protocol"]
+__all__ = [
+    "classifier_text",
+    "fold_options",
+    "output_options",
+    "protocol_request",
+    "run_protocol",
+]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -36,6 +42,27 @@ _OPTIONS = (
     click.option("-q", "--quiet", is_flag=True, help="No progress and no remarks on stderr."),
     click.option("--dry-run", is_flag=True, help="Only check the request and print the chain."),
 )
+
+
+_FOLDS = (
+    click.option("--folds", metavar="N", help="Folds. [default: 10]"),
+    click.option("--repeats", metavar="N", help="Repetitions. [default: 10]"),
+    click.option("--scheme", metavar="folds|five-by-two|leave-one-out", help="[default: folds]"),
+    click.option(
+        "--classifier",
+        metavar="STAGE|PATH",
+        help="For a chain that does not end with one: a stage, or the name of a scikit-learn "
+        "classifier. [default: weighted-knn]",
+    ),
+    click.option("--inner-folds", metavar="N", help="Folds for tuning sets. [default: 5]"),
+)
+
+
+def fold_options(function: F) -> F:
+    """`function` with the options of cross-validation."""
+    for option in reversed(_FOLDS):
+        function = option(function)
+    return function
 
 
 def output_options(function: F) -> F:
@@ -118,3 +145,19 @@ def run_protocol(
     if record is None:
         record = run_chain(chain, table, out, options, talk=talk, path=path, source=data)
     return record, out
+
+
+def classifier_text(text: str | None) -> str | None:
+    """The stage that `--classifier` names: itself, or ``sklearn`` with the name of a class.
+
+    >>> classifier_text("sklearn.tree.DecisionTreeClassifier:standardize=yes")
+    'sklearn:estimator=sklearn.tree.DecisionTreeClassifier,standardize=yes'
+    >>> classifier_text("knn:k=5")
+    'knn:k=5'
+    """
+    if text is None:
+        return None
+    name, colon, rest = text.partition(":")
+    if "." not in name or "/" in name:
+        return text
+    return f"sklearn:estimator={name}{',' if colon else ''}{rest}"

@@ -12,6 +12,7 @@ __all__ = [
     "API_VERSION",
     "RESERVED_NAMES",
     "ClassifierEntry",
+    "CommandEntry",
     "Entry",
     "ReaderEntry",
     "SelectorEntry",
@@ -136,6 +137,13 @@ class StabilityMetricEntry(Entry):
     """A stability metric on offer."""
 
     kind: ClassVar[str] = "stability metric"
+
+
+@attrs.frozen(kw_only=True)
+class CommandEntry(Entry):
+    """A command on offer, called as ``fsframe NAME``; its target is a `click.Command`."""
+
+    kind: ClassVar[str] = "command"
 
 
 def _endings(value: Iterable[str] | str) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from fsframe.registry.entries import API_VERSION
 if TYPE_CHECKING:
     from fsframe.registry.entries import (
         ClassifierEntry,
+        CommandEntry,
         ReaderEntry,
         SelectorEntry,
         StabilityMetricEntry,
@@ -21,6 +22,7 @@ __all__ = [
     "API_VERSION",
     "PROJECT",
     "fsframe_classifiers",
+    "fsframe_commands",
     "fsframe_readers",
     "fsframe_selectors",
     "fsframe_stability_metrics",
@@ -87,6 +89,25 @@ def fsframe_stability_metrics() -> Iterable[StabilityMetricEntry]:  # type: igno
                 target="my_package.hamming:Hamming",
                 summary="Share of equal decisions, over pairs of runs",
             )
+    """
+
+
+@hookspec
+def fsframe_commands() -> Iterable[CommandEntry]:  # type: ignore[empty-body]
+    """Commands that this plugin adds to ``fsframe``.
+
+    Example::
+
+        @hookimpl
+        def fsframe_commands():
+            yield CommandEntry(
+                name="top-genes",
+                target="my_package.top_genes:top_genes",
+                summary="List the genes that a run kept",
+            )
+
+    The target is a `click.Command`. Where fsframe itself, or another plugin, has a command of the
+    same name, this one is called as ``provider/name``.
     """
 
 

@@ -36,6 +36,7 @@ from fsframe.errors import PluginError, one_line
 from fsframe.registry import hookspecs
 from fsframe.registry.entries import (
     ClassifierEntry,
+    CommandEntry,
     Entry,
     ReaderEntry,
     SelectorEntry,
@@ -51,6 +52,7 @@ HOOKS: Mapping[str, type[Entry]] = {
     "fsframe_classifiers": ClassifierEntry,
     "fsframe_stability_metrics": StabilityMetricEntry,
     "fsframe_readers": ReaderEntry,
+    "fsframe_commands": CommandEntry,
 }
 
 

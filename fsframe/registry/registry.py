@@ -17,6 +17,7 @@ import attrs
 from fsframe.errors import PluginError, PluginWarning, RequestError, one_line
 from fsframe.registry.entries import (
     ClassifierEntry,
+    CommandEntry,
     Entry,
     ReaderEntry,
     SelectorEntry,
@@ -30,6 +31,7 @@ __all__ = [
     "Offer",
     "Registry",
     "classifiers",
+    "commands",
     "default_manager",
     "find_offer",
     "preferring",
@@ -76,6 +78,8 @@ class Registry(Mapping[str, Any]):
         ``"module:Class"`` that every class must derive from.
     manager : callable
         Returns the PluginManager; asked on first use.
+    instances : bool
+        Entries name objects of that class, not classes.
 
     Raises
     ------
@@ -94,11 +98,19 @@ class Registry(Mapping[str, Any]):
     'margin'
     """
 
-    def __init__(self, kind: type[Entry], base: str, manager: Callable[[], PluginManager]) -> None:
+    def __init__(
+        self,
+        kind: type[Entry],
+        base: str,
+        manager: Callable[[], PluginManager],
+        *,
+        instances: bool = False,
+    ) -> None:
         self._kind = kind
+        self._instances = instances
         self._base = base
         self._manager = manager
-        self._classes: dict[str, type] = {}
+        self._classes: dict[str, Any] = {}
 
     @property
     def kind(self) -> str:
@@ -166,7 +178,7 @@ class Registry(Mapping[str, Any]):
             self._classes[key] = self._import(offer)
         return self._classes[key]
 
-    def _import(self, offer: Offer) -> type:
+    def _import(self, offer: Offer) -> Any:
         where = f"{self._kind.kind} {offer.name!r} of plugin {offer.provider!r}"
         module_name, _, class_name = offer.entry.target.partition(":")
         base_module, _, base_name = self._base.partition(":")
@@ -186,7 +198,11 @@ class Registry(Mapping[str, Any]):
             )
             failure.detail = "".join(traceback.format_exception(error))
             raise failure from error
-        if not (isinstance(found, type) and issubclass(found, base)):
+        if self._instances:
+            fits = isinstance(found, base)
+        else:
+            fits = isinstance(found, type) and issubclass(found, base)
+        if not fits:
             raise PluginError(f"the {where}: {offer.entry.target} is not a {base_name}")
         return found
 
@@ -335,3 +351,4 @@ stability_metrics = Registry(
     StabilityMetricEntry, "fsframe.contracts.stability_metric:StabilityMetric", default_manager
 )
 readers = Registry(ReaderEntry, "fsframe.tables.reader:Reader", default_manager)
+commands = Registry(CommandEntry, "click:Command", default_manager, instances=True)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from fsframe.cli.resume import _stored_reading
+from fsframe.cli.commands.resume import _stored_reading
 from fsframe.cli.running import READING
 
 from .conftest import Call

@@ -8,7 +8,7 @@ from typing import Any
 
 import fsframe
 from fsframe.cli import cli
-from fsframe.cli.new_plugin import plugin_files
+from fsframe.cli.commands.new_plugin import plugin_files
 from fsframe.contracts import params
 
 PAGE = Path(__file__).parents[2] / "docs" / "write-a-selector.md"

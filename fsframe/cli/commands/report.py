@@ -1,4 +1,4 @@
-"""``fsframe report RUN.h5``: a page with pictures."""
+"""Write a page with pictures about a run."""
 
 from __future__ import annotations
 

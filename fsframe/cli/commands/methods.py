@@ -1,4 +1,4 @@
-"""``fsframe methods``: what there is to choose from; imports no numpy unless one is explained."""
+"""List the methods there are, or explain one."""
 
 from __future__ import annotations
 
@@ -7,36 +7,14 @@ from collections.abc import Iterator
 from typing import Any
 
 import click
-from click.shell_completion import CompletionItem
 
 from fsframe.analysis.text_table import table_lines
+from fsframe.cli.method_names import METHODS, MethodName
 from fsframe.cli.saying import say_json, say_lines
 from fsframe.cli.stages import stage_help
-from fsframe.registry import Offer, Registry, classifiers, find_offer, selectors, stability_metrics
+from fsframe.registry import Offer, Registry, classifiers, find_offer, selectors
 
-__all__ = ["MethodName", "methods"]
-
-_REGISTRIES: dict[str, Registry] = {
-    "Selectors": selectors,
-    "Classifiers": classifiers,
-    "Stability metrics": stability_metrics,
-}
-
-
-class MethodName(click.ParamType):
-    """The name of a selector, classifier or stability metric; the shell completes it."""
-
-    name = "method"
-
-    def shell_complete(
-        self, ctx: click.Context, param: click.Parameter, incomplete: str
-    ) -> list[CompletionItem]:
-        offers = [offer for registry in _REGISTRIES.values() for offer in registry.offers()]
-        return [
-            CompletionItem(offer.name, help=offer.entry.summary)
-            for offer in offers
-            if offer.name.startswith(incomplete)
-        ]
+__all__ = ["methods"]
 
 
 @click.command()
@@ -57,7 +35,7 @@ def methods(name: str | None, as_json: bool) -> None:
         else:
             say_lines(_explain(offer, registry))
     elif as_json:
-        every = [_object(offer) for registry in _REGISTRIES.values() for offer in registry.offers()]
+        every = [_object(offer) for registry in METHODS.values() for offer in registry.offers()]
         say_json({"methods": every})
     else:
         say_lines(_listing())
@@ -78,7 +56,7 @@ def _object(offer: Offer) -> dict[str, Any]:
 
 
 def _listing() -> Iterator[str]:
-    for title, registry in _REGISTRIES.items():
+    for title, registry in METHODS.items():
         families: dict[str, list[Offer]] = {}
         for offer in registry.offers():
             families.setdefault(getattr(offer.entry, "family", ""), []).append(offer)
@@ -95,7 +73,7 @@ def _find(name: str) -> tuple[Offer, Registry]:
     if any(registry.matching(name) for registry in in_chains):
         registry, offer = find_offer(name, *in_chains)
     else:
-        registry, offer = find_offer(name, *_REGISTRIES.values())
+        registry, offer = find_offer(name, *METHODS.values())
     return offer, registry
 
 

@@ -1,6 +1,6 @@
-"""``fsframe new-plugin NAME``: a package with one selector that works and is tested.
+"""Write a plugin with one selector, to start from.
 
-Its files are those of the folder ``plugin_template`` beside this module, with the words between
+Its files are those of the folder ``fsframe/cli/plugin_template``, with the words between
 ``@`` filled in.
 """
 

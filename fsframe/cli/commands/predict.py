@@ -1,4 +1,4 @@
-"""``fsframe predict RUN.h5 on NEW.csv``: classes for rows that have none."""
+"""Predict the rows of a table with a run."""
 
 from __future__ import annotations
 

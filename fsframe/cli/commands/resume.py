@@ -1,4 +1,4 @@
-"""``fsframe resume RUN.h5``: go on with a run that was interrupted."""
+"""Continue a run that was interrupted."""
 
 from __future__ import annotations
 

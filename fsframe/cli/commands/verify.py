@@ -1,4 +1,4 @@
-"""``fsframe verify RUN.h5``: whether a run file is sound, byte for byte."""
+"""Check that a run file is sound."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``fsframe chain STAGES on DATA``: run a chain, show the answer, leave a run file."""
+"""Run selectors one after the other on a table."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""``fsframe stability STAGES on DATA``: would I get the same features next time?"""
+"""Say how alike the features are that a chain keeps on resamples."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -11,9 +11,6 @@ from fsframe.cli.reading_options import reading_options
 from fsframe.cli.saying import say, say_json, say_lines
 from fsframe.cli.stages import StageGroup, last_command
 from fsframe.contracts.grammar import StageText, format_stages
-
-if TYPE_CHECKING:
-    pass
 
 __all__ = ["stability"]
 

@@ -1,4 +1,4 @@
-"""``fsframe check NAME``: a method held to every law of its kind, from the command line."""
+"""Test a method against every law of its kind."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from fsframe.cli.methods import MethodName
+from fsframe.cli.method_names import MethodName
 from fsframe.cli.saying import say, say_block, say_json
 from fsframe.errors import PluginError
 

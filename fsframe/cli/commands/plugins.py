@@ -1,6 +1,8 @@
-"""``fsframe plugins``: every plugin, its state, and the reason where it is not loaded."""
+"""List the plugins, and whether each was loaded."""
 
 from __future__ import annotations
+
+from collections import Counter
 
 import click
 
@@ -13,7 +15,9 @@ __all__ = ["plugins"]
 
 
 def _number_of(entries: tuple[Entry, ...]) -> str:
-    return f"{len(entries)} method" + ("s" if len(entries) != 1 else "")
+    """Such as ``3 methods, 1 command``."""
+    kinds = Counter(e.kind if e.kind in ("reader", "command") else "method" for e in entries)
+    return ", ".join(f"{n} {kind}" + ("s" if n != 1 else "") for kind, n in kinds.items())
 
 
 @click.command()

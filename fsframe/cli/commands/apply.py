@@ -1,4 +1,4 @@
-"""``fsframe apply RUN.h5 on NEW.csv -o OUT.csv``: the reduced table, cell for cell."""
+"""Write a table reduced to the features a run kept."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``fsframe info``: versions, folders and limits, for a bug report or a methods section."""
+"""Say which versions, folders and limits are in use."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``fsframe show RUN.h5``: what a run file holds; works where a plugin is missing."""
+"""Show what a run file holds."""
 
 from __future__ import annotations
 

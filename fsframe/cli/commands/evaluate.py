@@ -1,39 +1,33 @@
-"""``fsframe evaluate STAGES on DATA``: honest accuracy and stability."""
+"""Say how well a chain predicts, and how stable its selection is."""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from fsframe.cli.protocol_run import output_options, protocol_request, run_protocol
+from fsframe.cli.protocol_run import (
+    classifier_text,
+    fold_options,
+    output_options,
+    protocol_request,
+    run_protocol,
+)
 from fsframe.cli.reading_options import reading_options
 from fsframe.cli.saying import say, say_json, say_lines
 from fsframe.cli.stages import StageGroup, last_command
 from fsframe.contracts.grammar import StageText, format_stages
 
-if TYPE_CHECKING:
-    pass
-
-__all__ = ["classifier_text", "evaluate"]
+__all__ = ["evaluate"]
 
 _PROTOCOL = "cross-validation"
 
 
 @click.argument("data", type=click.Path())
 @reading_options
-@click.option("--folds", metavar="N", help="Folds. [default: 10]")
-@click.option("--repeats", metavar="N", help="Repetitions. [default: 10]")
-@click.option("--scheme", metavar="folds|five-by-two|leave-one-out", help="[default: folds]")
-@click.option(
-    "--classifier",
-    metavar="STAGE|PATH",
-    help="For a chain that does not end with one: a stage, or the name of a scikit-learn "
-    "classifier. [default: weighted-knn]",
-)
-@click.option("--inner-folds", metavar="N", help="Folds for tuning sets. [default: 5]")
+@fold_options
 @click.option("--curve", metavar="auto|[N,…]", help="Numbers of features to try as well.")
 @click.option(
     "--all-features/--no-all-features",
@@ -110,19 +104,3 @@ def _run(results: list[StageText | dict[str, Any]]) -> None:
         say_json(evaluation_object(record, found, out))
         return
     say_lines(evaluation_lines(record, found, out))
-
-
-def classifier_text(text: str | None) -> str | None:
-    """The stage that `--classifier` names: itself, or ``sklearn`` with the name of a class.
-
-    >>> classifier_text("sklearn.tree.DecisionTreeClassifier:standardize=yes")
-    'sklearn:estimator=sklearn.tree.DecisionTreeClassifier,standardize=yes'
-    >>> classifier_text("knn:k=5")
-    'knn:k=5'
-    """
-    if text is None:
-        return None
-    name, colon, rest = text.partition(":")
-    if "." not in name or "/" in name:
-        return text
-    return f"sklearn:estimator={name}{',' if colon else ''}{rest}"

@@ -1,4 +1,4 @@
-"""``fsframe compare CHAIN CHAIN … on DATA…``: which chain is better, on identical folds."""
+"""Say which of several chains predicts better."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from fsframe.analysis.comparison_display import (
     csv_lines,
     hdf5_image,
 )
+from fsframe.cli.protocol_run import classifier_text, fold_options
 from fsframe.cli.reading_options import read_data, reading_options
 from fsframe.cli.running import Talk, engine_options, run_chain
 from fsframe.cli.saying import say, say_json, say_lines
@@ -37,16 +38,7 @@ _RESULTS = ("results.csv", "results.h5")
 @click.command()
 @click.argument("words", nargs=-1, required=True, metavar="CHAIN CHAIN... on DATA...")
 @reading_options
-@click.option("--folds", metavar="N", help="Folds. [default: 10]")
-@click.option("--repeats", metavar="N", help="Repetitions. [default: 10]")
-@click.option("--scheme", metavar="folds|five-by-two|leave-one-out", help="[default: folds]")
-@click.option(
-    "--classifier",
-    metavar="STAGE|PATH",
-    help="For chains that do not end with one: a stage, or the name of a scikit-learn "
-    "classifier. [default: weighted-knn]",
-)
-@click.option("--inner-folds", metavar="N", help="Folds for tuning sets. [default: 5]")
+@fold_options
 @click.option(
     "-o",
     "--out",
@@ -78,7 +70,6 @@ def compare(words: tuple[str, ...], **options: Any) -> None:
       fsframe compare "immigrate margin" "mim:top=5 knn" on examples/parkinsons.csv --repeats 1
     """
     from fsframe.chains.memory_shares import shares_of
-    from fsframe.cli.evaluate import classifier_text
     from fsframe.evaluation.comparison import compared, methods_of
     from fsframe.execution import open_engine
     from fsframe.storage import check_destination

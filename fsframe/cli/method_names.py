@@ -1,0 +1,32 @@
+"""Names of methods as an argument of commands."""
+
+from __future__ import annotations
+
+import click
+from click.shell_completion import CompletionItem
+
+from fsframe.registry import Registry, classifiers, selectors, stability_metrics
+
+__all__ = ["METHODS", "MethodName"]
+
+METHODS: dict[str, Registry] = {
+    "Selectors": selectors,
+    "Classifiers": classifiers,
+    "Stability metrics": stability_metrics,
+}
+
+
+class MethodName(click.ParamType):
+    """The name of a selector, classifier or stability metric; the shell completes it."""
+
+    name = "method"
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        offers = [offer for registry in METHODS.values() for offer in registry.offers()]
+        return [
+            CompletionItem(offer.name, help=offer.entry.summary)
+            for offer in offers
+            if offer.name.startswith(incomplete)
+        ]

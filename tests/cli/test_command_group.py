@@ -1,0 +1,70 @@
+"""Commands are found: ours by their folder, strangers' through their hook."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from fsframe.cli import commands as folder
+from fsframe.cli.command_group import CommandGroup
+from tests.command_line import fsframe
+
+NEW = '''"""Say hello to a table."""
+
+import click
+
+
+@click.command()
+@click.argument("table")
+def say_hello(table):
+    """Say hello to a table."""
+    click.echo(f"hello {table}")
+'''
+
+
+def test_a_new_command_is_one_new_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "say_hello.py").write_text(NEW)
+    monkeypatch.setattr(folder, "__path__", [*folder.__path__, str(tmp_path)])
+    group = CommandGroup("fsframe")
+    listed = CliRunner().invoke(group, ["--help"]).output
+    assert "  say-hello   Say hello to a table.\n" in listed
+    assert CliRunner().invoke(group, ["say-hello", "iris"]).output == "hello iris\n"
+
+
+def test_a_plugin_adds_commands() -> None:
+    done = fsframe("--help", fakes=["fake_commands"])
+    assert "count-lines" in done.out and "Count lines. [fake-commands]" in done.out
+    assert fsframe("count-lines", __file__, fakes=["fake_commands"]).out.strip().isdigit()
+
+
+def test_a_plugins_command_does_not_take_the_name_of_ours() -> None:
+    assert "Show what a run file holds" in fsframe("show", "-h", fakes=["fake_commands"]).out
+    assert fsframe("fake-commands/show", __file__, fakes=["fake_commands"]).out.strip().isdigit()
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("fail", "command 'fail' of plugin 'fake-commands' 1.0: ValueError: nothing to count"),
+        ("no-command", "is not a Command"),
+    ],
+)
+def test_a_broken_command_is_its_plugins_fault(name: str, words: str) -> None:
+    done = fsframe(name, fakes=["fake_commands"])
+    assert done.code == 3
+    assert words in done.err
+
+
+def test_a_blocked_plugins_command_says_so() -> None:
+    env = {"FSFRAME_BLOCK": "fake-commands"}
+    done = fsframe("fake-commands/fail", fakes=["fake_commands"], env=env)
+    assert done.code == 3
+    assert "blocked by FSFRAME_BLOCK" in done.err
+
+
+def test_an_unknown_command_suggests_those_of_plugins_too() -> None:
+    done = fsframe("count-line", fakes=["fake_commands"])
+    assert done.code == 2
+    assert "Did you mean `count-lines`?" in done.err
