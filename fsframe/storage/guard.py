@@ -217,6 +217,16 @@ class GuardedGroup:
             raise StoreError(f"{where} holds truth values other than 0 and 1")
         return array
 
+    def count_memory(self, size: int, where: str) -> None:
+        """Take `size` bytes from what the file may ask a reader to hold.
+
+        Raises
+        ------
+        StoreError
+            If it asks for more.
+        """
+        self._budget.take(size, where)
+
     def texts(self, name: str) -> tuple[str, ...]:
         """The member dataset of that name as texts, in order; it has one dimension."""
         array = self.array(name, "text")

@@ -21,6 +21,7 @@ from fsframe.storage import spec
 from fsframe.storage.escaping import printable
 from fsframe.storage.guard import GuardedGroup, open_image
 from fsframe.storage.records import DataRecord, RunRecord, StageRecord
+from fsframe.storage.repeated_arrays import TRIANGLE, is_packable, square_of
 from fsframe.storage.seal import check_seal
 from fsframe.storage.spec import Limits
 from fsframe.suggest import did_you_mean
@@ -129,15 +130,18 @@ def _record(content: bytes, limits: Limits, version: int) -> RunRecord:
     return record
 
 
-def _version_1(
+def _versions_1_and_2(
     root: GuardedGroup, limits: Limits, version: int
 ) -> tuple[RunRecord, dict[str, str]]:
-    """The record of a file of version 1, and the digests it declares, by path."""
+    """The record of a file of version 1 or 2, and the digests it declares, by path.
+
+    Version 2 is version 1 with `packing`.
+    """
     top = root.attributes(spec.ROOT_ATTRIBUTES)
     _check_root(top, version)
     root.check_members(spec.ROOT_MEMBERS)
     data = _data(root.group("data"), limits)
-    stages, stored = _stages(root.group("stages"), limits)
+    stages, stored = _stages(root.group("stages"), limits, version)
     result = root.group("result")
     stored["/result"] = result.attributes(spec.RESULT_ATTRIBUTES)["digest"]
     result.check_members(spec.RESULT_ARRAYS)
@@ -159,7 +163,8 @@ def _version_1(
 
 
 READERS: dict[int, Callable[[GuardedGroup, Limits, int], tuple[RunRecord, dict[str, str]]]] = {
-    1: _version_1
+    1: _versions_1_and_2,
+    2: _versions_1_and_2,
 }
 """One reader for each version there has been; a version that is added leaves the others alone."""
 
@@ -187,7 +192,9 @@ def _data(group: GuardedGroup, limits: Limits) -> DataRecord:
     return DataRecord(**attributes, **texts)
 
 
-def _stages(group: GuardedGroup, limits: Limits) -> tuple[list[StageRecord], dict[str, str]]:
+def _stages(
+    group: GuardedGroup, limits: Limits, version: int
+) -> tuple[list[StageRecord], dict[str, str]]:
     group.attributes({})
     names = group.members()
     if len(names) > limits.stages:
@@ -200,22 +207,26 @@ def _stages(group: GuardedGroup, limits: Limits) -> tuple[list[StageRecord], dic
         if match is None or match[1] != f"{place:02d}":
             raise StoreError(f"/stages has a member {printable(name)!r}, not {place:02d}-NAME")
         inner = group.group(name)
-        stage, stored[f"/stages/{name}"] = _stage(inner)
+        stage, stored[f"/stages/{name}"] = _stage(inner, version)
         if stage.name.rpartition("/")[2] != match[2]:
             raise StoreError(f"{printable(inner.path)} says it is {printable(stage.name)!r}")
         stages.append(stage)
     return stages, stored
 
 
-def _stage(group: GuardedGroup) -> tuple[StageRecord, str]:
+def _stage(group: GuardedGroup, version: int) -> tuple[StageRecord, str]:
     top = group.attributes(spec.STAGE_ATTRIBUTES)
+    texts = [name for name in spec.STAGE_TEXTS if version >= spec.TEXTS_SINCE.get(name, 1)]
     names = group.check_members(
-        spec.STAGE_REQUIRED, [*spec.STAGE_ARRAYS, *spec.STAGE_GROUPS, *spec.STAGE_TEXTS]
+        spec.STAGE_REQUIRED, [*spec.STAGE_ARRAYS, *spec.STAGE_GROUPS, *texts]
     )
     kinds = {name: kind for name, kind in spec.STAGE_ARRAYS.items() if name in names}
     arrays = {name: group.array(name, kind) for name, kind in kinds.items()}
     free = {name: _free_arrays(group, name, name in names) for name in ("model", "tables")}
-    pairs = _pairs(group.group("pair_weights")) if "pair_weights" in names else None
+    paired = _pair_arrays(group.group("pair_weights")) if "pair_weights" in names else {}
+    if "packing" in names:
+        _unpack(group, free | {"pair_weights": paired})
+    pairs = _pairs(paired, f"{group.path}/pair_weights") if "pair_weights" in names else None
     features_in, warnings = arrays.pop("features_in"), group.texts("warnings")
     selection = None
     if "selected" in arrays:
@@ -263,22 +274,57 @@ def _model_axes(group: GuardedGroup, model: Collection[str]) -> dict[str, list[i
     return declared  # type: ignore[no-any-return]
 
 
-def _pairs(group: GuardedGroup) -> PairWeights:
+def _pair_arrays(group: GuardedGroup) -> dict[str, NDArray[Any]]:
     group.attributes({})
     names = group.check_members(("columns",), spec.PAIR_ARRAYS)
+    return {name: group.array(name, spec.PAIR_ARRAYS[name]) for name in names}
+
+
+def _unpack(group: GuardedGroup, folders: dict[str, dict[str, NDArray[Any]]]) -> None:
+    """Put in their places, in `folders`, the arrays that `packing` says how to have.
+
+    Each counts as if it were written whole: its digest is computed, and a short text must not ask
+    for that a hundred thousand times.
+    """
+    packing = _json(group, "packing", dict)
+    where = f"{group.path}/packing"
+    for path, how in packing.items():
+        folder, _, name = path.partition("/")
+        if not is_packable(path) or not name or not isinstance(how, str):
+            raise StoreError(f"{where} names {printable(path, 80)!r}, which cannot be packed")
+        if (how == TRIANGLE) != (name in folders[folder]):
+            raise StoreError(f"{where} does not fit what is at {printable(path, 80)!r}")
+        if how == TRIANGLE:
+            triangle = folders[folder][name]
+            group.count_memory(2 * triangle.nbytes, where)
+            folders[folder][name] = square_of(triangle)
+    for path, how in packing.items():
+        if how == TRIANGLE:
+            continue
+        source, _, other = how.partition("/")
+        there = is_packable(how) and other in folders[source]
+        if not there or packing.get(how, TRIANGLE) != TRIANGLE:
+            raise StoreError(f"{where} sends {printable(path, 80)!r} where no array is")
+        array = folders[source][other]
+        group.count_memory(array.nbytes, where)
+        folder, _, name = path.partition("/")
+        folders[folder][name] = array
+
+
+def _pairs(arrays: dict[str, NDArray[Any]], where: str) -> PairWeights:
+    names = set(arrays)
     listed = {"i", "j", "weight"}
     if names - {"columns"} != {"matrix"} and names - {"columns", "diagonal"} != listed:
-        raise StoreError(f"{group.path} holds neither a matrix alone nor i, j and weight")
-    arrays = {name: group.array(name, spec.PAIR_ARRAYS[name]) for name in names}
+        raise StoreError(f"{where} holds neither a matrix alone nor i, j and weight")
     m = arrays["columns"].size
     for name in ("i", "j"):
         place = arrays.get(name, np.zeros(0))
         if place.size and not 0 <= place.min() <= place.max() < m:
-            raise StoreError(f"{group.path}/{name} points outside its {m} columns")
+            raise StoreError(f"{where}/{name} points outside its {m} columns")
     expected = {"columns": (m,), "matrix": (m, m), "diagonal": (m,)}
     for name, shape in expected.items():
         if name in arrays and arrays[name].shape != shape:
-            raise StoreError(f"{group.path}/{name} has shape {arrays[name].shape}, not {shape}")
+            raise StoreError(f"{where}/{name} has shape {arrays[name].shape}, not {shape}")
     return PairWeights(**arrays)
 
 

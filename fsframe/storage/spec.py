@@ -24,7 +24,7 @@ __all__ = [
 ]
 
 ENCODING_TYPE = "fsframe-run"
-ENCODING_VERSION = 1
+ENCODING_VERSION = 2
 SEAL_BYTES = 512
 JSON_CHARACTERS = 4_000_000
 STATUS = "complete"
@@ -72,7 +72,9 @@ STAGE_ARRAYS: dict[str, str] = {
     "weights": "float64",
     "instance_weights": "float64",
 }
-STAGE_TEXTS = ("model_columns", "params", "warnings")
+STAGE_TEXTS = ("model_columns", "packing", "params", "warnings")
+TEXTS_SINCE: dict[str, int] = {"packing": 2}
+"""The version that brought a dataset; a file of an earlier one may not hold it."""
 STAGE_GROUPS = ("model", "pair_weights", "tables")
 STAGE_REQUIRED = ("features_in", "params", "warnings")
 PAIR_ARRAYS: dict[str, str] = {

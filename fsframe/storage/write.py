@@ -27,6 +27,7 @@ from fsframe.storage.digest import (
 )
 from fsframe.storage.read import load_run
 from fsframe.storage.records import RunRecord, StageRecord
+from fsframe.storage.repeated_arrays import TRIANGLE, compact
 from fsframe.storage.seal import make_seal
 from fsframe.storage.spec import ENCODING_TYPE, SEAL_BYTES, TEXT_BYTES, Limits
 
@@ -103,17 +104,19 @@ def run_image(record: RunRecord) -> bytes:
 
 @attrs.define
 class _Written:
-    """What an image holds: the bytes of each array, what texts cost, and which are not packed."""
+    """What an image holds: the bytes of each array, what more is had from them, texts, and which
+    arrays are not packed."""
 
     plain: frozenset[int] = frozenset()
     sizes: list[int] = attrs.field(factory=list)
     n_texts: int = 0
+    n_unpacked: int = 0
 
 
 def _bytes_missing(written: _Written, length: int) -> int:
     """How much longer the image must be for readers to take its arrays."""
     limits = Limits()
-    declared = sum(written.sizes) + TEXT_BYTES * written.n_texts
+    declared = sum(written.sizes) + TEXT_BYTES * written.n_texts + written.n_unpacked
     needed = -(-(declared - limits.free_bytes) // limits.total_expansion)
     return needed - length
 
@@ -195,7 +198,17 @@ def _stage(stages: Any, member: str, stage: StageRecord, written: _Written) -> N
     group = _group(stages, member)
     inner: dict[str, Any] = {}
     declared = axes_text(stage)
-    items = stage_items(stage) | ({"model_columns": (declared,)} if declared else {})
+    items, packing = compact(stage_items(stage))
+    if declared:
+        items["model_columns"] = (declared,)
+    if packing:
+        items["packing"] = (json_text(packing, f"packing of stage {stage.name}"),)
+        # What a reader makes of them counts as what the file asks it to hold.
+        whole = stage_items(stage)
+        written.n_unpacked += sum(
+            2 * items[path].nbytes if how == TRIANGLE else whole[path].nbytes
+            for path, how in packing.items()
+        )
     for path, value in sorted(items.items()):
         folder, slash, name = path.partition("/")
         if slash and folder not in inner:

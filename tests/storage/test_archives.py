@@ -13,7 +13,10 @@ from fsframe.storage.compare import first_difference
 from fsframe.storage.spec import ENCODING_VERSION
 
 ARCHIVES = Path(__file__).resolve().parents[1] / "data" / "archives"
-SHA256 = {"run-v1.h5": "b2d0dac9bf9accb168ecb684f356c35580582951b32d56f3207efffbe96bc2ac"}
+SHA256 = {
+    "run-v1.h5": "b2d0dac9bf9accb168ecb684f356c35580582951b32d56f3207efffbe96bc2ac",
+    "run-v2.h5": "8bbcc3d52a1afed14334e9c27013b019a3ef6eaceb2e0d41788437ccb237c98c",
+}
 
 
 def test_there_is_one_archived_file_for_every_version():
@@ -100,6 +103,23 @@ def test_version_1_digests_never_change():
         "/stages/02-npfs": "9fbae7dfffecafabf9e01c2c17370038844bb89b48b4ba7010fce00a2dd96eb6",
         "/stages/03-knn": "e41cbed472298703d44c97e3e082839f75ae1578f988f1fb2288fd357f7202ef",
         "/result": "0392d30b7c3c004f5cf20570a463aca8069633b48490e25f554903c7c89c8105",
+    }
+
+
+def test_version_2_reads_for_ever():
+    run = load_run(ARCHIVES / "run-v2.h5")
+    found = run.stages[0].selection
+    assert found.pair_weights.matrix[0, :3].tolist() == [
+        0.37810676358706613,
+        -0.2798095883820122,
+        -0.689615261712905,
+    ]
+    assert found.model["W"].tobytes() == found.pair_weights.matrix.tobytes()
+    assert found.model_columns == {"W": (0, 1), "sigma": ()}
+    assert run.pairs[0] == (15, 24, 4.9161442940751865)
+    assert run.digests() == {
+        "/stages/00-immigrate": "f3b84028306cca8f6ea3c7fddffb9ca777235a8c8f2d7fb5d9e8a7a3d22cc90b",
+        "/result": "f073496ae7a4c892a02f3486a9720137207d99b12b6d89c5325b75057acd69ca",
     }
 
 

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from fsframe.errors import StoreError
-from fsframe.storage import atomic, check_destination, load_run, place_file, write_run
+from fsframe.storage import atomic, check_destination, load_run, place_file, spec, write_run
 from fsframe.storage.compare import first_difference
 from fsframe.storage.seal import check_seal
 
@@ -357,9 +357,10 @@ def test_what_is_no_run_file_is_told(tmp_path, run_file):
     assert "HDF5 file, but not a run file" in told(text)
     text.write_bytes(b"")
     assert "is empty" in told(text)
-    later = run_file.read_bytes().replace(b"fsframe-run 1\n", b"fsframe-run 2\n", 1)
-    text.write_bytes(later)
-    assert "version 2; this fsframe reads versions up to 1" in told(text)
+    now = spec.ENCODING_VERSION
+    first, later = f"fsframe-run {now}\n".encode(), f"fsframe-run {now + 1}\n".encode()
+    text.write_bytes(run_file.read_bytes().replace(first, later, 1))
+    assert f"version {now + 1}; this fsframe reads versions up to {now}" in told(text)
     os.mkfifo(tmp_path / "pipe")
     assert "not a file" in told(tmp_path / "pipe")
 

@@ -219,7 +219,7 @@ CASES: dict[str, tuple[Edit, str]] = {
         swap("warnings", data=np.array([[b"x"]], dtype="S1"), chunks=(1, 1), fletcher32=True),
         "not a list of texts"),
     "another encoding": (attribute("/", "encoding-type", "anndata"), "encoding-type is 'anndata'"),
-    "a version the seal does not say": (attribute("/", "encoding-version", 2), "version is 2"),
+    "a version the seal does not say": (attribute("/", "encoding-version", 1), "version is 1"),
     "an unfinished run": (attribute("/", "status", "running"), "did not finish"),
     "a seed of letters": (attribute("/", "seed", "12x"), "not a whole number"),
     "a seed of 5000 digits": (attribute("/", "seed", "9" * 5000), "not a whole number"),

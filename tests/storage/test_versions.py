@@ -16,28 +16,31 @@ from fsframe.storage.spec import SEAL_BYTES
 ARCHIVE = Path(__file__).resolve().parents[1] / "data" / "archives" / "run-v1.h5"
 
 
+NEXT = spec.ENCODING_VERSION + 1
+
+
 @pytest.fixture
-def version_2(monkeypatch):
-    """The program as it will be when the format has a second version."""
-    monkeypatch.setattr(spec, "ENCODING_VERSION", 2)
-    monkeypatch.setitem(READERS, 2, READERS[1])
+def next_version(monkeypatch):
+    """The program as it will be when the format has one more version."""
+    monkeypatch.setattr(spec, "ENCODING_VERSION", NEXT)
+    monkeypatch.setitem(READERS, NEXT, READERS[NEXT - 1])
 
 
 def test_there_is_a_reader_for_every_version():
     assert sorted(READERS) == list(range(1, spec.ENCODING_VERSION + 1))
 
 
-@pytest.mark.usefixtures("version_2")
+@pytest.mark.usefixtures("next_version")
 def test_an_archived_file_is_sound_after_the_version_is_raised(tmp_path):
     report = verify_run(ARCHIVE)
     assert (report.sound, report.problem) == (True, "")
     archived = load_run(ARCHIVE)
     newer = write_run(tmp_path / "newer.h5", archived)
-    assert newer.read_bytes().startswith(b"fsframe-run 2\n")
+    assert newer.read_bytes().startswith(f"fsframe-run {NEXT}\n".encode())
     assert first_difference(load_run(newer), archived) == ""
 
 
-@pytest.mark.usefixtures("version_2")
+@pytest.mark.usefixtures("next_version")
 def test_an_old_file_that_has_changed_is_still_told(tmp_path):
     content = bytearray(ARCHIVE.read_bytes())
     content[-1] ^= 1
@@ -47,10 +50,10 @@ def test_an_old_file_that_has_changed_is_still_told(tmp_path):
         load_run(changed)
 
 
-@pytest.mark.usefixtures("version_2")
+@pytest.mark.usefixtures("next_version")
 def test_seal_and_content_must_be_of_one_version(tmp_path):
     image = ARCHIVE.read_bytes()[SEAL_BYTES:]
     path = tmp_path / "mixed.h5"
-    path.write_bytes(make_seal(image, 2) + image)
+    path.write_bytes(make_seal(image, NEXT) + image)
     with pytest.raises(StoreError, match="encoding-version is 1, the seal says otherwise"):
         load_run(path)
