@@ -28,6 +28,8 @@ SETTINGS = {
     "jmi3": f"{SCREEN} jmi3:top=4",
     "mbiw": f"{SCREEN} mbiw",
     "fcbf": "fcbf",
+    "interactions": "anova-f:top=6 interactions:keep=3,calibrate=0",
+    "cmim": "cmim:top=4",
     "turf": "relieff:top=10 turf",
     "iterative-relief": f"{SCREEN} iterative-relief:top=5",
     "npfs": "anova-f:top=40 npfs:null=published,n=10",

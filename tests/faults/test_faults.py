@@ -1,6 +1,6 @@
 """Runs that are killed, run out of room or lose their disk; `harness.py` says what is counted.
 
-The usual suite kills 200 runs. The long form, some eight minutes:
+The usual suite kills some sixty runs. The long form, some ten minutes:
 
     pytest -m slow tests/faults
 """
@@ -38,20 +38,20 @@ def assert_nothing_lost(counts: dict, least_trials: int) -> None:
 
 
 def test_a_run_killed_before_any_change_of_the_disk_goes_on_to_the_same_bits():
-    assert_nothing_lost(counted("kill-points", "--step", "2"), 50)
+    assert_nothing_lost(counted("kill-points", "--step", "7"), 15)
 
 
 def test_a_run_killed_at_random_times_again_and_again_goes_on_to_the_same_bits():
-    assert_nothing_lost(counted("kill-times", "--trials", "120"), 120)
+    assert_nothing_lost(counted("kill-times", "--trials", "40"), 40)
 
 
 def test_a_full_disk_loses_nothing_that_was_acknowledged():
-    assert_nothing_lost(counted("errors", "--error", "ENOSPC", "--step", "4", "--short"), 20)
+    assert_nothing_lost(counted("errors", "--error", "ENOSPC", "--step", "11", "--short"), 10)
 
 
 def test_a_disk_with_one_error_loses_nothing_that_was_acknowledged():
-    counts = counted("errors", "--error", "EIO", "--once", "--step", "4", "--offset", "1")
-    assert_nothing_lost(counts, 20)
+    counts = counted("errors", "--error", "EIO", "--once", "--step", "11", "--offset", "1")
+    assert_nothing_lost(counts, 10)
 
 
 @pytest.mark.slow

@@ -33,7 +33,7 @@ def counted(*arguments: str) -> dict:
 @pytest.mark.parametrize(
     "arguments",
     [
-        ("--trials", "8"),
+        ("--trials", "4"),
         pytest.param(("--trials", "600", "--seed", "1"), marks=pytest.mark.slow),
         pytest.param(("--trials", "400", "--workers", "2", "--seed", "2"), marks=pytest.mark.slow),
     ],
@@ -47,6 +47,7 @@ def test_signals_lose_nothing_and_leave_nothing(arguments):
     assert counts["kept"] or counts["trials"] < 20
 
 
+@pytest.mark.slow
 def test_the_harness_sees_what_is_lost():
     """The counts can be other than zero: a checkpoint that forgets is found out."""
     code = """
