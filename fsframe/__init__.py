@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from fsframe.errors import RequestError as RequestError
     from fsframe.errors import StoreError as StoreError
     from fsframe.registry import classifiers as classifiers
+    from fsframe.registry import register as register
     from fsframe.registry import selectors as selectors
     from fsframe.registry import stability_metrics as stability_metrics
     from fsframe.resampling.wrapping import WrappingSelector as WrappingSelector
@@ -54,6 +55,7 @@ _HOME = {
     "classifiers": "fsframe.registry",
     "load_run": "fsframe.storage",
     "read": "fsframe.tables",
+    "register": "fsframe.registry",
     "selectors": "fsframe.registry",
     "stability_metrics": "fsframe.registry",
 }

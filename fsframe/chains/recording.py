@@ -17,6 +17,7 @@ from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.grammar import format_stages
 from fsframe.contracts.run import Run
 from fsframe.contracts.selection import Selection
+from fsframe.errors import RequestError
 from fsframe.storage import DataRecord, RunRecord, StageRecord, check_destination, write_run
 from fsframe.storage.numerics import fingerprint
 from fsframe.storage.units import Checkpoint, Manifest, Unit
@@ -55,6 +56,7 @@ def record_run(
     DataError, PluginError, RequestError, EngineError
         As the stages say.
     """
+    _check_names(chain)
     _admit_workers(chain, run)
     if out is None:
         chain.check_request(data)
@@ -77,6 +79,19 @@ def record_run(
         write_run(target, record, overwrite=overwrite)
         checkpoint.finish()
     return record
+
+
+def _check_names(chain: RunsInSteps) -> None:
+    """Refuse objects whose stage names mean another class, or none: what the record says of a
+    stage is looked up by its name."""
+    for stage in chain.stages:
+        found = registry_of_class(type(stage.method))[stage.name]
+        if found is not type(stage.method):
+            raise RequestError(
+                f"the stage {stage.name!r} was made of another class than the one of that name now "
+                f"({found.__module__}.{found.__name__}; a cell that was run again?): build the "
+                "chain anew"
+            )
 
 
 def _admit_workers(chain: RunsInSteps, run: Run) -> None:
@@ -216,9 +231,13 @@ def _plain(value: Any) -> Any:
 
 
 def _plugins(chain: RunsInSteps) -> dict[str, str]:
-    """Versions of the plugins of all stages, those within a base too, by ``plugin NAME``."""
+    """Versions of the plugins of all stages, those within a base too, by ``plugin NAME``.
+
+    Of classes that this process has registered, by ``class MODULE:CLASS as NAME``.
+    """
     used = software(chain)
-    return {name: version for name, version in used.items() if name.startswith("plugin ")}
+    kinds = ("plugin ", "class ")
+    return {name: version for name, version in used.items() if name.startswith(kinds)}
 
 
 def _groups(data: Dataset) -> dict[str, Any]:

@@ -63,5 +63,7 @@ def stage_words(method: type, name: str) -> str:
     for plugin in default_manager().plugins():
         for entry in plugin.entries:
             if getattr(entry, "target", "") == target:
+                if plugin.registered is not None:
+                    return f"stage `{entry.name}` ({target})"
                 return f"stage `{entry.name}` of plugin `{plugin.name}` {plugin.source.version}"
     return f"stage `{name}` ({target})"

@@ -18,7 +18,7 @@ from fsframe.errors import EngineError, RequestError, one_line
 from fsframe.execution.engine import PATIENCE, Engine
 from fsframe.execution.sharing import Scattered, hold
 from fsframe.execution.timeouts import asked, within
-from fsframe.execution.versions import differences, found_here, refusal
+from fsframe.execution.versions import check_classes, differences, found_here, refusal
 from fsframe.storage import printable
 
 __all__ = ["ClusterEngine", "connect"]
@@ -128,6 +128,7 @@ class ClusterEngine(Engine):
 
     def admit(self, needed: Mapping[str, str]) -> None:
         """Ask every worker for its versions; EngineError names those that differ."""
+        check_classes(needed, program=False)
         if all(self._needed.get(name) == version for name, version in needed.items()):
             return
         before, self._needed = self._needed, self._needed | dict(needed)

@@ -6,7 +6,7 @@ import contextlib
 import multiprocessing
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor
 from multiprocessing import connection, resource_tracker
 from pathlib import Path
@@ -15,6 +15,7 @@ from typing import Any
 from fsframe.contracts.run import available_threads
 from fsframe.execution.engine import PATIENCE, Engine
 from fsframe.execution.timeouts import within
+from fsframe.execution.versions import check_classes
 from fsframe.execution.worker_start import start_worker
 
 __all__ = ["ProcessEngine"]
@@ -54,6 +55,10 @@ class ProcessEngine(Engine):
         for _ in range(count):
             # The pool starts a process with a task that finds none idle.
             self.submit(int)
+
+    def admit(self, needed: Mapping[str, str]) -> None:
+        """Refuse classes that workers cannot import; they have this process's own versions."""
+        check_classes(needed, program=True)
 
     def submit(self, function: Any, *arguments: Any) -> Future[Any]:
         """As the pool gives it; the processes that this starts never see Ctrl-C or SIGHUP."""

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from fsframe.registry import default_manager
+from fsframe.errors import RequestError
+from fsframe.registry import class_here, default_manager, unreachable_classes
 from fsframe.storage import printable
 from fsframe.storage.units.manifest import release
 
-__all__ = ["differences", "found_here", "refusal"]
+__all__ = ["check_classes", "differences", "found_here", "refusal"]
 
 _ABSENT = "absent"
 
@@ -20,6 +21,8 @@ def found_here(names: Iterable[str]) -> dict[str, str]:
 
 def _found(name: str) -> str:
     kind, _, plugin = name.partition(" ")
+    if kind == "class":
+        return class_here(plugin) or _ABSENT
     if kind != "plugin":
         return release(name)
     for loaded in default_manager().plugins():
@@ -37,12 +40,41 @@ def differences(needed: Mapping[str, str], found: Mapping[str, str]) -> list[str
     ['numpy 2.3.0, not 2.4.6', 'no plugin tiny (here 1.0)']
     """
     return [
-        f"no {name} (here {version})"
+        _missing(name, version)
         if found.get(name, _ABSENT) == _ABSENT
         else f"{name} {printable(found[name])}, not {version}"
         for name, version in sorted(needed.items())
         if found.get(name, _ABSENT) != version
     ]
+
+
+def _missing(name: str, version: str) -> str:
+    kind, _, rest = name.partition(" ")
+    if kind == "class":
+        module = rest.partition(":")[0]
+        return f"no {rest} (a class of this program; its module {module} cannot be imported there)"
+    return f"no {name} (here {version})"
+
+
+def check_classes(needed: Mapping[str, str], *, program: bool) -> None:
+    """Refuse classes of this process that others cannot import, before they are asked.
+
+    Parameters
+    ----------
+    needed : mapping of str to str
+        As for `differences`.
+    program : bool
+        Whether the others import the program of this process as well.
+
+    Raises
+    ------
+    RequestError
+        With the way out.
+    """
+    references = (name.removeprefix("class ") for name in needed if name.startswith("class "))
+    problems = list(unreachable_classes(references, program=program))
+    if problems:
+        raise RequestError("\n".join(problems))
 
 
 def refusal(worker: str, found: Iterable[str]) -> str:

@@ -5,6 +5,7 @@ Listing and help need nothing numerical; a class is imported when its name is as
 
 from __future__ import annotations
 
+from fsframe.registry.registering import class_here, register, unreachable_classes
 from fsframe.registry.registry import (
     Offer,
     Registry,
@@ -21,12 +22,15 @@ from fsframe.registry.registry import (
 __all__ = [
     "Offer",
     "Registry",
+    "class_here",
     "classifiers",
     "commands",
     "default_manager",
     "find_offer",
     "preferring",
     "readers",
+    "register",
     "selectors",
     "stability_metrics",
+    "unreachable_classes",
 ]

@@ -45,7 +45,17 @@ from fsframe.registry.entries import (
 from fsframe.registry.importing import strangers_import
 from fsframe.suggest import did_you_mean
 
-__all__ = ["HOOKS", "LoadedPlugin", "PluginManager", "PluginSource", "installed_plugins"]
+__all__ = [
+    "HOOKS",
+    "THIS_PROCESS",
+    "LoadedPlugin",
+    "PluginManager",
+    "PluginSource",
+    "installed_plugins",
+]
+
+THIS_PROCESS = "this-process"
+"""The provider of classes that a program has registered itself (`fsframe.register`)."""
 
 HOOKS: Mapping[str, type[Entry]] = {
     "fsframe_selectors": SelectorEntry,
@@ -96,7 +106,8 @@ class LoadedPlugin:
     `status` is ``loaded``, ``blocked`` (by the environment) or ``failed``; `reason` says why it
     is not loaded. A failed plugin's `entries` are those that it had offered before it failed;
     nobody can use them, but asking for one repeats the reason. `detail` is the traceback, if any;
-    `notes` say what of it is not used here.
+    `notes` say what of it is not used here. `registered` is the class itself where no plugin but
+    this process offers it.
     """
 
     source: PluginSource
@@ -105,11 +116,23 @@ class LoadedPlugin:
     detail: str = ""
     entries: tuple[Entry, ...] = ()
     notes: tuple[str, ...] = ()
+    registered: type | None = None
 
     @property
     def name(self) -> str:
         """The plugin's name, unique among the installed ones."""
         return self.source.name
+
+    @property
+    def reference(self) -> str:
+        """How other processes find a class that this one has registered: ``module:Class as name``;
+        empty for an installed plugin."""
+        return "" if self.registered is None else f"{self.source.target} as {self.entries[0].name}"
+
+    @property
+    def software(self) -> str:
+        """What its version is recorded and compared under."""
+        return f"class {self.reference}" if self.registered else f"plugin {self.provider}"
 
     @property
     def provider(self) -> str:
@@ -143,7 +166,7 @@ def installed_plugins() -> tuple[PluginSource, ...]:
         if owner == hookspecs.PROJECT:
             return attrs.evolve(source, bundled=True, provider=name)
         # A distribution that is called like a bundled plugin does not take its place.
-        taken = source.provider in own
+        taken = source.provider in own or source.provider == THIS_PROCESS
         provider = f"{source.provider}.{name}" if taken else source.provider
         unique = names.count(name) == 1 and name not in own
         name = name if unique else f"{owner}.{name}"
@@ -255,10 +278,35 @@ class PluginManager:
         self._pluggy = pluggy.PluginManager(hookspecs.PROJECT)
         self._pluggy.add_hookspecs(hookspecs)
         self._plugins: tuple[LoadedPlugin, ...] | None = None
+        self._here: dict[tuple[str, str], LoadedPlugin] = {}
+        self.loading = False
+        """Whether plugins are being imported: what others offer is not known then."""
+
+    def offer_here(self, plugin: LoadedPlugin) -> None:
+        """Have a class of this process found by its name, in place of an earlier one of it."""
+        (entry,) = plugin.entries
+        self._here[entry.kind, entry.name] = plugin
 
     def plugins(self) -> tuple[LoadedPlugin, ...]:
-        """Every plugin with its status, sorted by name; loads them on the first call."""
+        """Every plugin with its status, sorted by name, then what this process has registered.
+
+        Installed ones are loaded on the first call.
+        """
+        installed = self._installed()
+        if not self._here:
+            return installed
+        # A class that an installed plugin offers is that plugin's, also if its module registers it.
+        published = {(entry.name, entry.target) for p in installed for entry in p.entries}
+        here = (
+            plugin
+            for plugin in self._here.values()
+            if (plugin.entries[0].name, plugin.entries[0].target) not in published
+        )
+        return (*installed, *here)
+
+    def _installed(self) -> tuple[LoadedPlugin, ...]:
         if self._plugins is None:
+            self.loading = True
             sources = installed_plugins() if self._sources is None else self._sources
             loaded: list[LoadedPlugin] = []
             for source in sorted(sources, key=lambda source: source.name):
@@ -266,6 +314,7 @@ class PluginManager:
                 offered = [e for p in same if p.status == "loaded" for e in p.entries]
                 loaded.append(self._load(source, offered))
             self._plugins = tuple(loaded)
+            self.loading = False
         return self._plugins
 
     def _load(self, source: PluginSource, before: list[Entry]) -> LoadedPlugin:

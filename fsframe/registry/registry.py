@@ -24,7 +24,7 @@ from fsframe.registry.entries import (
     StabilityMetricEntry,
 )
 from fsframe.registry.importing import strangers_import
-from fsframe.registry.manager import LoadedPlugin, PluginManager
+from fsframe.registry.manager import THIS_PROCESS, LoadedPlugin, PluginManager
 from fsframe.suggest import did_you_mean
 
 __all__ = [
@@ -117,6 +117,16 @@ class Registry(Mapping[str, Any]):
         """What is registered here, in words, such as ``"selector"``."""
         return self._kind.kind
 
+    @property
+    def entries(self) -> type[Entry]:
+        """Which entries belong here."""
+        return self._kind
+
+    @property
+    def base(self) -> str:
+        """``"module:Class"`` that every class derives from."""
+        return self._base
+
     def offers(self) -> tuple[Offer, ...]:
         """What usable plugins offer, sorted by name; nothing of it is imported."""
         found: list[tuple[Entry, LoadedPlugin]] = [
@@ -173,6 +183,8 @@ class Registry(Mapping[str, Any]):
 
     def __getitem__(self, name: str) -> Any:
         offer = self.offer(name)
+        if offer.plugin.registered is not None:
+            return offer.plugin.registered
         key = f"{offer.plugin.name}/{offer.entry.name}"
         if key not in self._classes:
             self._classes[key] = self._import(offer)
@@ -251,6 +263,12 @@ def find_offer(name: str, *registries: Registry) -> tuple[Registry, Offer]:
         claim = registry.claim(name)
         if claim is not None:
             raise claim
+    if _recorded.get().get(name) == THIS_PROCESS or f"{THIS_PROCESS}/{name}" in _preferred():
+        raise PluginError(
+            f"{name!r} was a class of the program that made this run (@fsframe.register), not of "
+            "an installed plugin: go on from a program that registers it, or publish it as a "
+            "plugin (docs/own-method.md)"
+        )
     kinds = " or ".join(registry.kind for registry in registries[-2:])
     kinds = ", ".join([*(registry.kind for registry in registries[:-2]), kinds])
     known = [known for registry in registries for known in registry]
@@ -288,9 +306,13 @@ def _settled(name: str, found: _Found) -> _Found:
                 f"`{others[0]}/{name}`"
             )
         return bundled
-    wanted = {word.strip() for word in os.environ.get("FSFRAME_PREFER", "").split(",")}
+    wanted = _preferred()
     chosen = [each for each in found if f"{each[1].provider}/{name}" in wanted]
     return chosen or found
+
+
+def _preferred() -> set[str]:
+    return {word.strip() for word in os.environ.get("FSFRAME_PREFER", "").split(",")}
 
 
 _recorded: ContextVar[Mapping[str, str]] = ContextVar("recorded", default={})  # noqa: B039

@@ -29,7 +29,8 @@ def needed_by(*parts: Any) -> dict[str, str]:
     -------
     dict of str to str
         Python (major and minor), fsframe, NumPy, SciPy, numba, and ``plugin NAME`` for each plugin
-        whose stages or classes are in use.
+        whose stages or classes are in use, ``class MODULE:CLASS as NAME`` for those that this
+        process has registered.
 
     Examples
     --------
@@ -49,7 +50,7 @@ def _of(part: Any) -> dict[str, str]:
         except FsframeError:
             # A text that is no chain; whoever runs it says so.
             return {}
-    found = {f"plugin {name}": version for name, version in _owners(type(part))}
+    found = dict(_owners(type(part)))
     if attrs.has(type(part)):
         for field in attrs.fields(type(part)):
             value = getattr(part, field.name, None)
@@ -60,9 +61,13 @@ def _of(part: Any) -> dict[str, str]:
 
 
 def _owners(kind: type) -> Iterator[tuple[str, str]]:
-    """The plugins in whose packages a class stands."""
+    """Names and versions of the plugins in whose packages a class stands, or of the class."""
     package = kind.__module__.partition(".")[0]
     for plugin in default_manager().plugins():
         source = plugin.source
+        if plugin.registered is not None:
+            if plugin.registered is kind:
+                yield plugin.software, source.version
+            continue
         if package != "fsframe" and source.target.partition(":")[0].partition(".")[0] == package:
-            yield source.provider, source.version
+            yield plugin.software, source.version

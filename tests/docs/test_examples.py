@@ -5,10 +5,13 @@ from __future__ import annotations
 import doctest
 import re
 import shutil
+import sys
+import types
 from pathlib import Path
 
 import pytest
 
+from fsframe.registry import default_manager
 from tests.command_line import fsframe
 
 ROOT = Path(__file__).parents[2]
@@ -42,6 +45,24 @@ def test_python_on_a_page_gives_what_it_says(
     said: list[str] = []
     failed, tried = doctest.DocTestRunner(optionflags=FLAGS).run(test, out=said.append)
     assert tried and not failed, "".join(said)
+
+
+CODE = ["own-method.md"]
+
+
+@pytest.mark.parametrize("name", CODE)
+def test_code_on_a_page_runs_from_top_to_bottom(
+    name: str, examples: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(examples)
+    monkeypatch.setattr(default_manager(), "_here", {})
+    page = types.ModuleType("page")
+    monkeypatch.setitem(sys.modules, "page", page)
+    text = (ROOT / "docs" / name).read_text(encoding="utf-8")
+    blocks = re.findall(r"^```python\n(.*?)^```$", text, re.M | re.S)
+    assert blocks
+    for block in blocks:
+        exec(compile(block, name, "exec"), vars(page))
 
 
 def test_the_output_in_the_readme_is_that_of_its_command(examples: Path) -> None:

@@ -167,6 +167,9 @@ def _go_on(out: Path, manifest: Manifest, options: dict[str, Any]) -> RunRecord:
     from fsframe.chains.chain import Chain
 
     request = manifest.request
+    # Before the table is asked for: a method that is not here cannot go on with any.
+    with _as_begun(request.get("providers", "{}")):
+        chain = Chain.parse(manifest.chain)
     path = options["data"] or request.get("path", "")
     if not path:
         raise RequestError(
@@ -183,7 +186,7 @@ def _go_on(out: Path, manifest: Manifest, options: dict[str, Any]) -> RunRecord:
     begun = int(memory) if memory.isdecimal() else None
     with _as_begun(request.get("providers", "{}")):
         return run_chain(
-            Chain.parse(manifest.chain),
+            chain,
             table,
             out,
             {

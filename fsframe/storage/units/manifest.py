@@ -207,11 +207,11 @@ def software(chain: object) -> dict[str, str]:
     """Versions of everything that may change a bit of what `chain`, or its text, gives.
 
     Interpreter (major and minor), numerical libraries, and the plugins of every stage, those within
-    a `base` too.
+    a `base` too; of a class that this process has registered, a digest of its code.
     """
     found = {name: release(name) for name in ("python", *_LIBRARIES)}
     for _, offer in _offers(str(chain)):
-        found[f"plugin {offer.provider}"] = offer.version
+        found[offer.plugin.software] = offer.version
     return found
 
 

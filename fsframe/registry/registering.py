@@ -1,0 +1,322 @@
+"""Classes of this process under names of their own, as if an installed plugin offered them."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from types import CodeType
+from typing import Any, TypeVar, overload
+
+import attrs
+
+from fsframe.errors import RequestError
+from fsframe.registry.entries import Entry, SelectorEntry
+from fsframe.registry.importing import strangers_import
+from fsframe.registry.manager import THIS_PROCESS, LoadedPlugin, PluginSource
+from fsframe.registry.registry import (
+    Registry,
+    classifiers,
+    default_manager,
+    selectors,
+    stability_metrics,
+)
+
+__all__ = ["class_here", "register", "unreachable_classes"]
+
+C = TypeVar("C", bound=type)
+
+_REGISTRIES = (selectors, classifiers, stability_metrics)
+_INTERACTIVE = (
+    "put it into a module (a file such as my_methods.py) and import it from there, or run without "
+    "workers"
+)
+
+
+@overload
+def register(method: C, /) -> C: ...
+
+
+@overload
+def register(*, name: str | None = None, **described: Any) -> Callable[[C], C]: ...
+
+
+def register(method: C | None = None, /, *, name: str | None = None, **described: Any) -> Any:
+    """The class itself, usable by name in this process: a decorator for classes of one's own.
+
+    Chains, stages that resample, the functions of `fsframe` and its scikit-learn estimators look
+    names up where this puts them. To publish a method, make it a plugin (docs/write-a-selector.md).
+
+    Parameters
+    ----------
+    method : class
+        Derived from `fsframe.Selector`, `fsframe.Classifier` or `fsframe.StabilityMetric`. Stands
+        above ``@attrs.frozen(kw_only=True)`` if the class has parameters.
+    name : str, optional
+        Lower-case words joined by hyphens; by default made of the class's name, ``my-method`` of
+        ``MyMethod``.
+    **described
+        What lists say of it: ``summary`` (by default the first line of the docstring),
+        ``reference``, and further fields of `SelectorEntry`, `ClassifierEntry` or
+        `StabilityMetricEntry`, such as ``family`` and ``gives``.
+
+    Returns
+    -------
+    type
+        `method`; without it, a decorator.
+
+    Raises
+    ------
+    RequestError
+        If the class is of none of these kinds, a field is wrong, or the name is taken by an
+        installed plugin or by another class of this process. Running a cell of a notebook again
+        replaces the class.
+
+    Notes
+    -----
+    Run files record the provider ``this-process`` and, as its version, where the class stands and
+    a digest of its code; an unfinished run is gone on with by the same code only. The digest covers
+    the methods of the class and of its bases outside fsframe, its parameters and constants, not the
+    functions that they call.
+
+    Worker processes import the class by module and name. One that only this session knows, such as
+    a cell of a notebook, is refused there before work starts.
+
+    Examples
+    --------
+    >>> import numpy as np, fsframe
+    >>> from fsframe.contracts.ranking import rank_by_score
+    >>> @fsframe.register
+    ... class LargestSpread(fsframe.Selector):
+    ...     \"\"\"Features whose values spread widest.\"\"\"
+    ...     def _select(self, data, upstream, run):
+    ...         spread = np.ptp(data.X, axis=0)
+    ...         best = rank_by_score(spread)[: self.keep_count(spread.size, 10)]
+    ...         return fsframe.Selection(selected=best, scores=spread)
+    >>> data = fsframe.Dataset.from_arrays([[1, 5], [2, 9], [9, 4], [8, 6]], ["a", "a", "b", "b"])
+    >>> fsframe.Chain.parse("largest-spread:top=1").select(data).selected
+    array([0])
+    """
+    if method is None:
+        return lambda each: _registered(each, name, described)
+    return _registered(method, name, described)
+
+
+def _registered(method: Any, name: str | None, described: Mapping[str, Any]) -> Any:
+    registry = _registry_of(method)
+    undecorated = [key for key, value in vars(method).items() if isinstance(value, _Undecorated)]
+    if undecorated:
+        raise RequestError(
+            f"{method.__name__} declares {', '.join(undecorated)} but is not decorated: put "
+            "@attrs.frozen(kw_only=True) between @fsframe.register and the class"
+        )
+    entry = _entry(registry, method, name, described)
+    others = () if default_manager().loading else _others(registry, entry)
+    if any(offer.entry.target == entry.target for offer in others):
+        # A plugin offers the very class.
+        return method
+    for offer in others:
+        raise RequestError(
+            f"the name {entry.name!r} is that of a {offer.entry.kind} of {offer.provider}; give "
+            f"{method.__name__} another: @fsframe.register(name=…)"
+        )
+    source = PluginSource(
+        name=THIS_PROCESS,
+        distribution="this process",
+        version=f"{entry.target} {_code_digest(method)}",
+        target=entry.target,
+        load=lambda: method,
+        provider=THIS_PROCESS,
+    )
+    default_manager().offer_here(
+        LoadedPlugin(source=source, status="loaded", entries=(entry,), registered=method)
+    )
+    return method
+
+
+_Undecorated = type(attrs.field())
+
+
+def _registry_of(method: Any) -> Registry:
+    bases = getattr(method, "__mro__", ()) if isinstance(method, type) else ()
+    # A class of the package itself is imported by whoever derives from it, never from here.
+    names = {f"{base.__module__}:{base.__qualname__}" for base in bases}
+    for registry in _REGISTRIES:
+        if registry.base in names:
+            return registry
+    what = getattr(method, "__name__", repr(method))
+    kinds = ", ".join(f"fsframe.{registry.base.partition(':')[2]}" for registry in _REGISTRIES)
+    raise RequestError(f"{what} cannot be registered: it must be a class derived from {kinds}")
+
+
+def _entry(
+    registry: Registry, method: Any, name: str | None, described: Mapping[str, Any]
+) -> Entry:
+    fields: dict[str, Any] = {"summary": _first_line(method), **described}
+    if issubclass(registry.entries, SelectorEntry):
+        fields.setdefault("family", THIS_PROCESS)
+        fields.setdefault("wraps", bool(getattr(method, "wrapping", False)))
+    known = {field.name for field in attrs.fields(registry.entries)} - {"target", "api"}
+    unknown = sorted(set(fields) - known)
+    if unknown:
+        raise RequestError(
+            f"a {registry.kind} has no {', '.join(unknown)}; it has {', '.join(sorted(known))}"
+        )
+    fields["name"] = method.method_name() if name is None else name
+    try:
+        return registry.entries(target=_target(method), **fields)
+    except (TypeError, ValueError) as error:
+        raise RequestError(f"{method.__name__} cannot be registered: {error}") from None
+
+
+def _first_line(method: Any) -> str:
+    # Not inherited: the docstring of a base says nothing of this class.
+    text = vars(method).get("__doc__") or ""
+    line = text.strip().partition("\n")[0].strip()
+    return line if line.isprintable() else ""
+
+
+def _target(method: Any) -> str:
+    """``module:Class``; a program that workers have imported again is still ``__main__``."""
+    module = "__main__" if method.__module__ == "__mp_main__" else method.__module__
+    return f"{module}:{method.__name__}"
+
+
+def _others(registry: Registry, entry: Entry) -> list[Any]:
+    """Who else offers something by that name: not this class, nor an earlier version of it."""
+    # Selectors and classifiers stand in the same chain: a name there means one of them.
+    beside = (selectors, classifiers) if registry in (selectors, classifiers) else (registry,)
+    return [
+        offer
+        for each in beside
+        for offer in each.matching(entry.name)
+        if offer.plugin.registered is None
+        or each is not registry
+        or offer.entry.target != entry.target
+    ]
+
+
+def class_here(reference: str) -> str | None:
+    """The version of a class that another process has registered, as it is here; None if absent.
+
+    Parameters
+    ----------
+    reference : str
+        ``module:Class as name``. The module is imported if need be, and the class registered under
+        the name, so that chains find it.
+    """
+    target, _, name = reference.partition(" as ")
+    plugins = default_manager().plugins()
+    for plugin in plugins:
+        if plugin.registered is not None and plugin.reference == reference:
+            return plugin.source.version
+    module, _, class_name = target.partition(":")
+    try:
+        with strangers_import(share=4.0):
+            found = getattr(importlib.import_module(module), class_name)
+        # The module may have registered it when it was imported.
+        register(name=name)(found)
+    except KeyboardInterrupt:
+        raise
+    # Whatever the module raises, or is: this process does not have the class.
+    except BaseException:
+        return None
+    for plugin in default_manager().plugins():
+        if plugin.registered is not None and plugin.reference == reference:
+            return plugin.source.version
+    return None
+
+
+def unreachable_classes(references: Iterator[str], *, program: bool) -> Iterator[str]:
+    """Why other processes cannot import classes that this one has registered, a sentence each.
+
+    Parameters
+    ----------
+    references : iterator of str
+        As in `class_here`.
+    program : bool
+        Whether the other processes import the program of this one, ``__main__``, as well.
+    """
+    for reference in references:
+        target, _, name = reference.partition(" as ")
+        module, _, class_name = target.partition(":")
+        registered = next(
+            (
+                plugin.registered
+                for plugin in default_manager().plugins()
+                if plugin.registered is not None and plugin.reference == reference
+            ),
+            None,
+        )
+        if module == "__main__" and not (program and _program_file()):
+            where = "this program" if _program_file() else "this session"
+            yield (
+                f"`{name}` is a class of {where} ({class_name}), which other processes cannot "
+                f"import: {_INTERACTIVE}"
+            )
+        elif registered is not None and (
+            getattr(sys.modules.get(registered.__module__), class_name, None) is not registered
+        ):
+            yield (
+                f"`{name}` is a class that other processes cannot import, since {module} has no "
+                f"{class_name} at its top level, or has another by now: {_INTERACTIVE}"
+            )
+
+
+def _program_file() -> bool:
+    """Whether ``__main__`` is a file, which worker processes import again."""
+    return os.path.isfile(getattr(sys.modules.get("__main__"), "__file__", None) or "")
+
+
+def _code_digest(method: type) -> str:
+    """Twelve hexadecimal digits of a SHA-256 over what the class does, without places and comments.
+
+    The same in every process of one release of Python.
+    """
+    digest = hashlib.sha256()
+    for part in _code_parts(method):
+        digest.update(part.encode("utf-8", "backslashreplace") + b"\0")
+    return digest.hexdigest()[:12]
+
+
+def _code_parts(method: type) -> Iterator[str]:
+    own = [each for each in method.__mro__ if each.__module__.partition(".")[0] != "fsframe"]
+    for each in own:
+        if each in (object, type):
+            continue
+        for name, value in sorted(vars(each).items()):
+            function = getattr(value, "__func__", getattr(value, "fget", value))
+            code = getattr(function, "__code__", None)
+            if isinstance(code, CodeType):
+                # What attrs generates follows from the parameters.
+                if not code.co_filename.startswith("<attrs generated"):
+                    yield f"{name}="
+                    yield from _of_code(code)
+            elif not name.startswith("__") and isinstance(value, _PLAIN):
+                yield f"{name}={_constant(value)}"
+    for parameter in getattr(method, "parameters", tuple)():
+        yield f"{parameter.name}: {parameter.kind.describe()} = {parameter.default!r}"
+
+
+_PLAIN = (str, bytes, int, float, bool, tuple, frozenset, type(None))
+
+
+def _of_code(code: CodeType) -> Iterator[str]:
+    yield code.co_code.hex()
+    yield repr((code.co_names, code.co_varnames, code.co_freevars, code.co_argcount))
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _of_code(constant)
+        else:
+            yield _constant(constant)
+
+
+def _constant(value: Any) -> str:
+    """The text of a constant; sets in an order that does not change from process to process."""
+    if isinstance(value, frozenset):
+        return "{" + ",".join(sorted(map(_constant, value))) + "}"
+    if isinstance(value, tuple):
+        return "(" + ",".join(map(_constant, value)) + ")"
+    return repr(value)
