@@ -99,9 +99,11 @@ def part_fit(options: argparse.Namespace) -> None:
     package with its own (psd-clip), which costs an eigendecomposition more.
     """
 
+    from fsframe.contracts.run import Run
     from fsframe_margin.engine.blas import one_blas_thread
-    from fsframe_margin.engine.descent import descend
     from fsframe_margin.engine.tiled_passes import pair_space
+    from fsframe_margin.engine.training import take_training
+    from fsframe_margin.methods.immigrate import descend
 
     rate = gemm_rate()
     print(f"double GEMM, one thread: {rate:.0f} GFLOP/s; load {os.getloadavg()[0]:.1f}")
@@ -119,8 +121,9 @@ def part_fit(options: argparse.Namespace) -> None:
 
         def ours(threads: int, rule: str, steps: int = 10, X=X, y=y, start=start) -> Any:  # type: ignore[no-untyped-def]
             with one_blas_thread:
+                rows = take_training("fit", X, y, 2, standardize=False)
                 return descend(
-                    pair_space(X, y, threads=threads), start, 1.0, rule=rule,
+                    pair_space(rows, Run(threads=threads)), start, 1.0, rule=rule,
                     line_search=False, max_iter=steps, tol=0.0, keep_best=False,
                 ).weights  # fmt: skip
 

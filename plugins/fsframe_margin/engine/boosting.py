@@ -10,7 +10,6 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe_margin.engine.descent import descend
 from fsframe_margin.engine.margins import PairSpace
 from fsframe_margin.engine.prediction import class_distances, nearest_class, training_distances
 
@@ -61,9 +60,9 @@ def boost(
     sigmas: Floats,
     n_classes: int,
     start_of: Callable[[int], Floats],
+    fit: Callable[[PairSpace, Floats, float], Floats],
     progress: Callable[[int], Any] = lambda done: None,
     unit: Callable[[int, Callable[[], dict[str, Any]]], dict[str, Any]] = lambda t, work: work(),
-    **settings: Any,
 ) -> Boosted:
     """Run Algorithm 3 over `sigmas`.
 
@@ -77,12 +76,12 @@ def boost(
         Number of classes.
     start_of : callable
         The W that a round starts from.
+    fit : callable
+        W of a round, from the pairs, its start and its σ: a short descent.
     progress : callable
         Told how many rounds are finished.
     unit : callable
         Gives what a round found, W and which rows were wrong: by doing it, or from what is kept.
-    **settings
-        Of `fsframe_margin.engine.descent.descend`.
 
     Notes
     -----
@@ -104,7 +103,7 @@ def boost(
             space.outer = weight * space.total
             start = start_of(t)
             starts.append(start)
-            found = unit(t, partial(_round, space, start, float(sigma), n_classes, settings))
+            found = unit(t, partial(_round, space, start, float(sigma), n_classes, fit))
             W, wrong = found["W"], found["wrong"]
             error = float(weight[wrong].sum())
             errors.append(error)
@@ -137,10 +136,14 @@ def boost(
 
 
 def _round(
-    space: PairSpace, start: Floats, sigma: float, n_classes: int, settings: dict[str, Any]
+    space: PairSpace,
+    start: Floats,
+    sigma: float,
+    n_classes: int,
+    fit: Callable[[PairSpace, Floats, float], Floats],
 ) -> dict[str, Any]:
     """W of one round, and which rows it classifies wrongly, themselves left out."""
-    W = descend(space, start, sigma, **settings).weights
+    W = fit(space, start, sigma)
     distances = training_distances(space, W, sigma, n_classes)[space.order]
     return {"W": W, "wrong": nearest_class(distances) != space.labels}
 

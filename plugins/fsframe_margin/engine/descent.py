@@ -1,8 +1,8 @@
-"""The iteration of Algorithm 2 with a line search on the cost after step 1."""
+"""What descents over weights share: how far they came, and the line search on the cost."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol
 
 import attrs
 import numpy as np
@@ -11,13 +11,14 @@ from numpy.typing import NDArray
 from fsframe_margin.engine.margins import PairSpace, Point
 from fsframe_margin.engine.updates import prune, update
 
-__all__ = ["Descent", "descend"]
+__all__ = ["SMALLEST_STEP", "SUFFICIENT", "Course", "DensePath", "Descent", "Path"]
 
 Floats = NDArray[np.float64]
 
-_SMALLEST_STEP = 2.0**-24
+SMALLEST_STEP = 2.0**-24
 _SMALLEST_PRUNED_STEP = 2.0**-8
-_SUFFICIENT = 1e-4
+SUFFICIENT = 1e-4
+"""Share of the predicted fall of the cost that a step has to bring."""
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -26,11 +27,12 @@ class Descent:
 
     Parameters
     ----------
-    weights : (A, A) float64
-        W with Frobenius norm one (or what stands for it where it is not held).
+    weights : (A, A) or (A,) float64
+        W with Frobenius norm one (or what stands for it where it is not held), or w.
     cost, gap, step : (n_points,) float64
-        The cost G (penalty included) at the start and after every update; the gap <Σ, W − U> there,
-        U the minimiser of step 2 (zero at a stationary point); the step taken from there.
+        The cost at the start and after every update (NaN where the method has none); the gap
+        <Σ, W − U> there, U the minimiser of step 2 (zero at a stationary point); the step, or the
+        change of w, that led on from there.
     iterations : int
         Updates made.
     converged : bool
@@ -48,126 +50,125 @@ class Descent:
     stopped: str
 
 
-def descend(
-    space: PairSpace,
-    start: Floats,
-    sigma: float,
-    *,
-    rule: str = "elementwise",
-    line_search: bool = True,
-    max_iter: int = 50,
-    tol: float = 1e-5,
-    prune_below: float = 0.0,
-    prune_from: int = 0,
-    penalty: float = 0.0,
-    keep_best: bool = True,
-) -> Descent:
-    """Minimise the cost of eq. 3.5 over W from `start`.
+class Course:
+    """A descent on its way: the points it has passed, the best of them, and why it ended.
 
     Parameters
     ----------
-    space : PairSpace
-        The pairs.
-    start : (A, A) float64
-        Symmetric, Frobenius norm one.
-    sigma : float
-        σ > 0.
-    rule : {"elementwise", "psd", "psd-clip"}
-        Which minimiser step 2 moves towards.
-    line_search : bool
-        Search the step in (0, 1]; otherwise it is one, as printed.
+    point, cost
+        Where it begins, and the cost there (NaN where the method has none).
     max_iter : int
         Most updates.
     tol : float
-        Stop when the cost changes by no more than this share of itself; 0 never does.
-    prune_below, prune_from : float, int
-        Entries below are set to zero from that iteration on, or, where the descent comes to rest
-        before it, from then on; 0 prunes nothing.
-    penalty : float
-        λ of the l₁ penalty λ Σ_n o_n Σ_ab W_ab.
+        `rests` when the cost changes by no more than this share of itself; 0 never does.
     keep_best : bool
-        Return the iterate of the lowest cost, not the last.
+        Whether the point of the lowest cost is the result, not the last.
+    """
 
-    Returns
-    -------
-    Descent
+    def __init__(
+        self, point: Any, cost: float, *, max_iter: int, tol: float = 0.0, keep_best: bool = False
+    ) -> None:
+        self.point = self.best = point
+        self._here = self._before = self.best_cost = cost
+        self.costs, self.gaps, self.steps = [cost], [], []  # type: ignore[var-annotated]
+        self._tol, self._keep_best = tol, keep_best
+        self.converged, self.stopped = False, f"the limit of {max_iter} updates was reached"
+
+    @property
+    def updates(self) -> int:
+        """Updates made."""
+        return len(self.costs) - 1
+
+    def move(self, point: Any, cost: float, step: float) -> None:
+        """An update led to `point`."""
+        self.point = point
+        self._before, self._here = self._here, cost
+        self.costs.append(cost)
+        self.steps.append(step)
+        if cost < self.best_cost or not self._keep_best:
+            self.best, self.best_cost = point, cost
+
+    def restart(self, path: Path, threshold: float, *, moved: bool) -> None:
+        """From the pruned point on; one before pruning does not compete.
+
+        `moved` says that the descent goes on from the pruned point, not from the one it stands at.
+        """
+        self.best = path.pruned(self.point, threshold)
+        self.best_cost = path.cost(self.best)
+        if moved:
+            self.point, self._here = self.best, self.best_cost
+            if not self.updates:
+                self.costs[-1] = self.best_cost
+
+    def rests(self) -> bool:
+        """Whether the last update changed the cost by next to nothing."""
+        least = self._tol * max(abs(self._here), np.finfo(float).tiny)
+        return bool(self._tol) and abs(self._before - self._here) <= least
+
+    def stop(self, why: str = "") -> None:
+        """It has come to its end by itself, by default at rest."""
+        self.converged = True
+        self.stopped = why or f"the cost changed by less than {self._tol:g} of itself"
+
+    def ended(self) -> Descent:
+        """The result: the best point, or the last."""
+        points = len(self.costs)
+        pad = [np.nan] * points
+        return Descent(
+            weights=self.best.weights,
+            cost=np.array(self.costs),
+            gap=np.array((self.gaps + pad)[:points]),
+            step=np.array((self.steps + pad)[:points]),
+            iterations=self.updates,
+            converged=self.converged,
+            stopped=self.stopped,
+        )
+
+
+class Path(Protocol):
+    """What Algorithm 2 asks of W in whatever form it is held; `gradient` and `target` are opaque.
+
+    `threshold` above zero prunes what is tried.
+    """
+
+    def at(self, weights: Any) -> Any:
+        """The point at `weights`."""
+
+    def cost(self, point: Any) -> float:
+        """G there, with the penalty."""
+
+    def pruned(self, point: Any, threshold: float) -> Any:
+        """The point at the pruned weights."""
+
+    def gradient(self, point: Any) -> Any:
+        """What step 1 makes of α and β: Σ."""
+
+    def minimiser(self, point: Any, gradient: Any, threshold: float) -> Any:
+        """What step 2 moves towards: U, or None where no weights lower the cost."""
+
+    def gap(self, point: Any, gradient: Any, target: Any) -> float:
+        """<Σ, W − U>."""
+
+    def step(
+        self, point: Any, gradient: Any, target: Any, threshold: float, search: bool
+    ) -> tuple[Any, float]:
+        """The next point and the step to it; None where the line search finds none."""
+
+
+class DensePath:
+    """A descent over W held as a matrix, at one σ.
 
     Notes
     -----
     With the line search every point is ((1−t) W + t U) / ‖·‖_F. Along that arc the cost falls at
     t = 0 whenever <Σ, U> < <Σ, W>, and q is linear in W, so a trial costs exponentials only. The
     first t of 1, ½, ¼, … that lowers the cost by 1e-4 of the predicted fall is taken. With pruning
-    a trial is pruned before it is measured, and the cost falls from the first pruned point on.
+    a trial is pruned before it is measured.
     """
-    path = _Path(space, sigma, penalty * space.total)
-    point = path.at(start)
-    best, costs, gaps, steps = point, [path.cost(point)], [], []
-    best_cost = costs[0]
-    converged, stopped = False, f"the limit of {max_iter} updates was reached"
-    iteration, begin, pruning = 0, prune_from, False
-    while iteration < max_iter:
-        if prune_below and not pruning and iteration >= begin:
-            pruning = True
-            # a point before pruning does not compete
-            best = path.at(prune(point.weights, prune_below))
-            best_cost = path.cost(best)
-            if line_search or begin < prune_from:
-                point = best
-                costs[-1] = best_cost if iteration == 0 else costs[-1]
-        threshold = prune_below if pruning else 0.0
-        # At rest before pruning has begun, the second half begins here.
-        waiting = bool(prune_below) and not pruning
-        gradient = space.gradient(point, sigma)
-        target = update(gradient, rule, path.penalty)
-        if target is None and waiting:
-            begin = iteration
-            continue
-        if target is None:
-            converged, stopped = True, "no weights lower the cost: (−Σ)⁺ is zero"
-            break
-        target = prune(target, threshold) if threshold else target
-        gaps.append(float(np.vdot(gradient + path.penalty, point.weights - target)))
-        if line_search:
-            found, step = path.search(point, target, gradient, threshold)
-        else:
-            found, step = path.at(target), 1.0
-        if found is None and waiting:
-            gaps.pop()
-            begin = iteration
-            continue
-        if found is None:
-            converged, stopped = True, "no step lowers the cost"
-            steps.append(0.0)
-            break
-        iteration += 1
-        previous, point = path.cost(point), found
-        costs.append(path.cost(point))
-        steps.append(step)
-        if costs[-1] < best_cost or not keep_best:
-            best, best_cost = point, costs[-1]
-        if tol and abs(previous - costs[-1]) <= tol * max(abs(costs[-1]), np.finfo(float).tiny):
-            if waiting and iteration < max_iter:
-                begin = iteration
-                continue
-            converged, stopped = True, f"the cost changed by less than {tol:g} of itself"
-            break
-    pad = [np.nan] * len(costs)
-    return Descent(
-        weights=best.weights,
-        cost=np.array(costs),
-        gap=np.array((gaps + pad)[: len(costs)]),
-        step=np.array((steps + pad)[: len(costs)]),
-        iterations=len(costs) - 1,
-        converged=converged,
-        stopped=stopped,
-    )
 
-
-class _Path:
-    """Costs along a descent at one σ, with the penalty."""
-
-    def __init__(self, space: PairSpace, sigma: float, penalty: float) -> None:
-        self.space, self.sigma, self.penalty = space, sigma, penalty
+    def __init__(self, space: PairSpace, sigma: float, rule: str, penalty: float) -> None:
+        self.space, self.sigma, self.rule = space, sigma, rule
+        self.penalty = penalty * space.total
 
     def at(self, weights: Floats) -> Point:
         return self.space.point(weights, self.sigma)
@@ -177,7 +178,27 @@ class _Path:
             return point.cost
         return point.cost + self.penalty * float(point.weights.sum())
 
-    def search(
+    def pruned(self, point: Point, threshold: float) -> Point:
+        return self.at(prune(point.weights, threshold))
+
+    def gradient(self, point: Point) -> Floats:
+        return self.space.gradient(point, self.sigma)
+
+    def minimiser(self, point: Point, gradient: Floats, threshold: float) -> Floats | None:
+        target = update(gradient, self.rule, self.penalty)
+        return prune(target, threshold) if threshold and target is not None else target
+
+    def gap(self, point: Point, gradient: Floats, target: Floats) -> float:
+        return float(np.vdot(gradient + self.penalty, point.weights - target))
+
+    def step(
+        self, point: Point, gradient: Floats, target: Floats, threshold: float, search: bool
+    ) -> tuple[Point | None, float]:
+        if not search:
+            return self.at(target), 1.0
+        return self._search(point, target, gradient, threshold)
+
+    def _search(
         self, point: Point, target: Floats, gradient: Floats, threshold: float
     ) -> tuple[Point | None, float]:
         """The first of the steps 1, ½, ¼, … that lowers the cost enough, or None."""
@@ -195,13 +216,13 @@ class _Path:
         if self.space.stored and not threshold:
             measured = self.space.measure(target)
         # a pruned trial costs a pass over all pairs, and a small step is pruned away again
-        least = _SMALLEST_PRUNED_STEP if threshold else _SMALLEST_STEP
+        least = _SMALLEST_PRUNED_STEP if threshold else SMALLEST_STEP
         t = 1.0
         while t >= least:
             norm = np.sqrt((1 - t) ** 2 + 2 * t * (1 - t) * overlap + t * t)
             weights = target if t == 1.0 else ((1 - t) * W + t * target) / norm
             found = self._trial(point, weights, measured, t, norm, threshold)
-            if self.cost(found) <= cost + _SUFFICIENT * t * slope and self.cost(found) < cost:
+            if self.cost(found) <= cost + SUFFICIENT * t * slope and self.cost(found) < cost:
                 return self._settled(found, point, measured, t, norm), t
             t /= 2
         return None, 0.0

@@ -28,13 +28,15 @@ def fold_jobs(
     fit: Callable[[PairSpace, Floats, tuple[float, Any]], Floats],
     standardize: bool,
     run: Run,
-    linear: bool = False,
 ) -> Iterator[Callable[[], NDArray[np.int64]]]:
     """Jobs that fit on `train` and predict the classes of `held`, one per setting (σ, …).
+
+    `start` is W, or w of the linear measure.
 
     Scaling is learned again from the training rows of the fold; the pairs and the scaled table
     are shared by all settings. Every job works in one thread.
     """
+    linear = start.ndim == 1
     inner = take_training(
         "tuning",
         training.X[train],
@@ -44,10 +46,7 @@ def fold_jobs(
         training.outer[train] / training.count[train],
         standardize,
     )
-    space = PairSpace(
-        inner.X, inner.y, inner.outer, inner.count, memory=run.route,
-        linear=linear,
-    )  # fmt: skip
+    space = PairSpace(inner.X, inner.y, inner.outer, inner.count, memory=run.route, linear=linear)
     rows = inner.rows(training.X[held])
     first = start[np.ix_(*[inner.varying] * start.ndim)]
     norm = np.linalg.norm(first) if not linear else first.sum()

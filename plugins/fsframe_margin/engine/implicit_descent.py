@@ -1,102 +1,116 @@
-"""Algorithm 2 with the line search where W is too large to hold: same steps, W by its terms."""
+"""Algorithm 2 where W is too large to hold: same steps, W by its terms."""
 
 from __future__ import annotations
-
-from collections.abc import Callable
 
 import attrs
 import numpy as np
 from numpy.typing import NDArray
 
 from fsframe_margin.engine import neighbour_shares
-from fsframe_margin.engine.descent import _SMALLEST_STEP, _SUFFICIENT, Descent
-from fsframe_margin.engine.implicit_weights import ImplicitPairs, ImplicitWeights
+from fsframe_margin.engine.descent import SMALLEST_STEP, SUFFICIENT, DensePath, Path
+from fsframe_margin.engine.implicit_weights import Direction, ImplicitPairs, ImplicitWeights
+from fsframe_margin.engine.margins import PairSpace, Point
 
-__all__ = ["descend_implicit"]
+__all__ = ["ImplicitPath", "path_of"]
 
 Floats = NDArray[np.float64]
 
 
-def descend_implicit(
-    pairs: ImplicitPairs,
-    start: ImplicitWeights,
-    sigma: float,
-    *,
-    line_search: bool = True,
-    max_iter: int = 50,
-    tol: float = 1e-5,
-    penalty: float = 0.0,
-    keep_best: bool = True,
-    progress: Callable[[int], None] = lambda done: None,
-) -> Descent:
-    """As `fsframe_margin.engine.descent.descend` with the element-wise rule; `weights` is implicit.
+@attrs.frozen(eq=False)
+class _Place:
+    """A point with W by its terms; `total` is Σ W."""
 
-    `start` has Frobenius norm one. <Σ, W> is Σ_p c_p q_p(W), so that only <W, U> needs tiles of W,
-    and that only as long as W is a mixture.
+    weights: ImplicitWeights
+    total: float
+    point: Point
+    cost: float
+
+
+@attrs.frozen(eq=False)
+class _Target:
+    """The minimiser U, with <Σ + λ, W> and <Σ + λ, U>."""
+
+    direction: Direction
+    here: float
+    along: float
+
+
+class ImplicitPath:
+    """A descent over implicit W with the element-wise rule, at one σ; see `descent.Path`.
+
+    <Σ, W> is Σ_p c_p q_p(W), so that only <W, U> needs tiles of W, and that only as long as W is a
+    mixture. Nothing is pruned.
     """
-    space = pairs.space
-    rate = penalty * space.total
-    weights, total = start, float(start.main.sum())
-    point = space.between(start.main, pairs.measure(start), None, 1.0, 0.0, sigma)
-    costs, gaps, steps = [point.cost + rate * total], [], []
-    best, best_cost = weights, costs[0]
-    converged, stopped = False, f"the limit of {max_iter} updates was reached"
-    for iteration in range(max_iter):
-        measured = point.measured
-        assert measured is not None
-        c = np.empty(pairs.pairs)
-        neighbour_shares.pair_coefficients(measured, space.shares(point, sigma), 0, 1, c)
-        target = pairs.direction(c, weights, rate)
-        if target is None:
-            converged, stopped = True, "no weights lower the cost: (−Σ)⁺ is zero"
-            break
-        upper = pairs.first, pairs.second
-        here = float((c * measured[upper]).sum()) + rate * total
-        along = float((c * target.measured[upper]).sum()) + rate * target.total
-        gaps.append(here - along)
-        slope = along - here - here * (target.overlap - 1.0)
-        if line_search and not slope < -1e-14 * (abs(along) + abs(here)):
-            converged, stopped = True, "no step lowers the cost"
-            steps.append(0.0)
-            break
-        t, found = 1.0, None
-        while t >= _SMALLEST_STEP:
-            norm = float(np.sqrt((1 - t) ** 2 + 2 * t * (1 - t) * target.overlap + t * t))
-            a, b = (1 - t) / norm, t / norm
-            trial = space.between(start.main, measured, target.measured, a, b, sigma)
-            trial_total = a * total + b * target.total
-            cost = trial.cost + rate * trial_total
-            if not line_search or (
-                cost <= costs[-1] + _SUFFICIENT * t * slope and cost < costs[-1]
-            ):
-                found = trial
-                break
-            t /= 2
+
+    def __init__(self, pairs: ImplicitPairs, sigma: float, penalty: float) -> None:
+        self.pairs, self.sigma = pairs, sigma
+        self.rate = penalty * pairs.space.total
+
+    def at(self, weights: ImplicitWeights) -> _Place:
+        """Where a descent begins: at a diagonal W."""
+        total = float(weights.main.sum())
+        measured = self.pairs.measure(weights)
+        point = self.pairs.space.between(weights.main, measured, None, 1.0, 0.0, self.sigma)
+        return _Place(weights, total, point, point.cost + self.rate * total)
+
+    def cost(self, point: _Place) -> float:
+        return point.cost
+
+    def pruned(self, point: _Place, threshold: float) -> _Place:
+        raise NotImplementedError("pruning needs W whole")
+
+    def gradient(self, point: _Place) -> Floats:
+        """The pair coefficients c, by which Σ = Dᵀ diag(c) D."""
+        assert point.point.measured is not None
+        c = np.empty(self.pairs.pairs)
+        shares = self.pairs.space.shares(point.point, self.sigma)
+        neighbour_shares.pair_coefficients(point.point.measured, shares, 0, 1, c)
+        return c
+
+    def minimiser(self, point: _Place, gradient: Floats, threshold: float) -> _Target | None:
+        found = self.pairs.direction(gradient, point.weights, self.rate)
         if found is None:
-            converged, stopped = True, "no step lowers the cost"
-            steps.append(0.0)
-            break
-        measured *= a
-        target.measured[...] *= b
-        measured += target.measured
-        point = attrs.evolve(found, measured=measured)
-        weights, total = pairs.moved(weights, a, target, b), trial_total
-        previous = costs[-1]
-        costs.append(cost)
-        steps.append(t)
-        progress(iteration + 1)
-        if cost < best_cost or not keep_best:
-            best, best_cost = weights, cost
-        if tol and abs(previous - cost) <= tol * max(abs(cost), np.finfo(float).tiny):
-            converged, stopped = True, f"the cost changed by less than {tol:g} of itself"
-            break
-    pad = [np.nan] * len(costs)
-    return Descent(
-        weights=best,
-        cost=np.array(costs),
-        gap=np.array((gaps + pad)[: len(costs)]),
-        step=np.array((steps + pad)[: len(costs)]),
-        iterations=len(costs) - 1,
-        converged=converged,
-        stopped=stopped,
-    )
+            return None
+        upper = self.pairs.first, self.pairs.second
+        assert point.point.measured is not None
+        here = float((gradient * point.point.measured[upper]).sum()) + self.rate * point.total
+        along = float((gradient * found.measured[upper]).sum()) + self.rate * found.total
+        return _Target(found, here, along)
+
+    def gap(self, point: _Place, gradient: Floats, target: _Target) -> float:
+        return target.here - target.along
+
+    def step(
+        self, point: _Place, gradient: Floats, target: _Target, threshold: float, search: bool
+    ) -> tuple[_Place | None, float]:
+        here, along, towards = target.here, target.along, target.direction
+        slope = along - here - here * (towards.overlap - 1.0)
+        if search and not slope < -1e-14 * (abs(along) + abs(here)):
+            return None, 0.0
+        measured = point.point.measured
+        assert measured is not None
+        t = 1.0
+        while t >= SMALLEST_STEP:
+            norm = float(np.sqrt((1 - t) ** 2 + 2 * t * (1 - t) * towards.overlap + t * t))
+            a, b = (1 - t) / norm, t / norm
+            trial = self.pairs.space.between(
+                point.point.weights, measured, towards.measured, a, b, self.sigma
+            )
+            total = a * point.total + b * towards.total
+            cost = trial.cost + self.rate * total
+            enough = cost <= point.cost + SUFFICIENT * t * slope and cost < point.cost
+            if enough or not search:
+                measured *= a
+                towards.measured[...] *= b
+                measured += towards.measured
+                weights = self.pairs.moved(point.weights, a, towards, b)
+                return _Place(weights, total, attrs.evolve(trial, measured=measured), cost), t
+            t /= 2
+        return None, 0.0
+
+
+def path_of(space: PairSpace | ImplicitPairs, sigma: float, rule: str, penalty: float) -> Path:
+    """The path of a descent over W in the form that `space` is for."""
+    if isinstance(space, ImplicitPairs):
+        return ImplicitPath(space, sigma, penalty)
+    return DensePath(space, sigma, rule, penalty)

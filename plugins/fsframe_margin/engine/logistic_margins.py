@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import attrs
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
@@ -11,19 +10,9 @@ from scipy.special import expit
 from fsframe_margin.engine import margin_vector_kernels
 from fsframe_margin.engine.margins import PairSpace
 
-__all__ = ["LogoFit", "expected_margins", "fit_logo", "solve_logistic"]
+__all__ = ["expected_margins", "solve_logistic"]
 
 Floats = NDArray[np.float64]
-
-
-@attrs.frozen(kw_only=True, eq=False)
-class LogoFit:
-    """Weights (A,), and the relative change of w and the penalised loss per outer iteration."""
-
-    weights: Floats
-    change: Floats
-    loss: Floats
-    converged: bool
 
 
 def expected_margins(space: PairSpace, w: Floats, sigma: float) -> Floats:
@@ -64,37 +53,3 @@ def solve_logistic(z: Floats, outer: Floats, penalty: float, start: Floats) -> t
         options={"gtol": 1e-7 * max(1.0, float(outer.sum())), "ftol": 1e-13, "maxiter": 1000},
     )
     return np.maximum(found.x, 0.0), float(found.fun)
-
-
-def fit_logo(
-    X: Floats,
-    y: NDArray[np.integer],
-    outer: Floats,
-    count: Floats,
-    sigma: float,
-    penalty: float,
-    *,
-    max_iter: int,
-    tol: float,
-    threads: int = 1,
-    memory: int = 1 << 31,
-) -> LogoFit:
-    """Alternate `expected_margins` and `solve_logistic` from equal weights of one."""
-    space = PairSpace(X, y, outer, count, threads=threads, memory=memory, linear=True)
-    w = np.ones(X.shape[1])
-    change, losses = [], []
-    for _ in range(max_iter):
-        z = expected_margins(space, w, sigma)
-        previous = w
-        w, loss = solve_logistic(z, space.outer, penalty, np.minimum(w, 1.0))
-        losses.append(loss)
-        size = max(float(np.linalg.norm(previous)), np.finfo(float).tiny)
-        change.append(float(np.linalg.norm(w - previous)) / size)
-        if change[-1] <= tol or not w.any():
-            break
-    return LogoFit(
-        weights=w,
-        change=np.array(change),
-        loss=np.array(losses),
-        converged=change[-1] <= tol or not w.any(),
-    )

@@ -27,6 +27,7 @@ from fsframe_margin.engine.quadratic_form import (
 )
 from fsframe_margin.engine.row_chunks import RowChunks
 from fsframe_margin.engine.streamed_sums import streamed_log_sums
+from fsframe_margin.engine.training import Training
 
 __all__ = ["PairSpace", "Point", "pair_memory"]
 
@@ -152,6 +153,14 @@ class PairSpace(RowChunks):
         per_pair = 1 if linear else features**2
         pairs = min(_CHUNK, max(_LEAST_CHUNK, _CHUNK_WORK // per_pair))
         super().__init__(n, pairs, None if self.stored else _STREAMED_CHUNKS, threads)
+
+    @classmethod
+    def of(cls, training: Training, run: Run, *, linear: bool = False) -> PairSpace:
+        """All pairs of the rows of `training`, within the bounds of `run`."""
+        return cls(
+            training.X, training.y, training.outer, training.count,
+            threads=run.threads, memory=pair_memory(run, len(training.y)), linear=linear,
+        )  # fmt: skip
 
     @property
     def n_rows(self) -> int:

@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fsframe.contracts.run import Run
 from fsframe_margin.engine import neighbour_shares, pair_lists
-from fsframe_margin.engine.margins import PairSpace, Point
+from fsframe_margin.engine.margins import STORED_ROWS, PairSpace, Point
+from fsframe_margin.engine.training import Training
 
 __all__ = ["TILED_FEATURES", "TiledSpace", "column_tiles", "pair_space"]
 
@@ -100,9 +102,8 @@ class TiledSpace(PairSpace):
         return S
 
 
-def pair_space(X: Floats, y: NDArray[np.integer], *args: Any, **options: Any) -> PairSpace:
-    """The `PairSpace` that is fastest for this number of columns."""
-    few_rows = len(y) <= 4096
-    if X.shape[1] >= TILED_FEATURES and few_rows and not options.get("linear", False):
-        return TiledSpace(X, y, *args, **options)
-    return PairSpace(X, y, *args, **options)
+def pair_space(training: Training, run: Run) -> PairSpace:
+    """The `PairSpace` that is fastest for the number of columns of `training`."""
+    n, features = training.X.shape
+    tiled = features >= TILED_FEATURES and n <= STORED_ROWS
+    return (TiledSpace if tiled else PairSpace).of(training, run)

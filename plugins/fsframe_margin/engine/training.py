@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import attrs
@@ -41,6 +42,8 @@ class Training:
         Of the table.
     groups : (n,) int, optional
         Rows of equal code stay together in inner folds.
+    drawn_from : int
+        How many rows these stand for, where they are prototypes; else zero.
     """
 
     X: Floats
@@ -52,6 +55,7 @@ class Training:
     n_features: int
     n_classes: int
     groups: NDArray[np.int64] | None = None
+    drawn_from: int = 0
 
     def spread(self, values: Floats) -> Floats:
         """Values of the varying columns among zeros for the constant ones; matrices likewise."""
@@ -132,13 +136,17 @@ def require_margins(name: str, training: Training) -> None:
         )
 
 
-def row_notes(training: Training) -> tuple[str, ...]:
-    """What to warn of in the rows: classes without a second member."""
+def row_notes(training: Training) -> Iterator[str]:
+    """What to warn of in the rows: classes without a second member, and prototypes."""
     labels, members = np.unique(training.y, return_counts=True)
     lonely = labels[members == 1]
-    if not lonely.size:
-        return ()
-    return (
-        f"{lonely.size} of {labels.size} classes have one member, which has no hit: "
-        "such rows have no margin and count as neighbours of others only",
-    )
+    if lonely.size:
+        yield (
+            f"{lonely.size} of {labels.size} classes have one member, which has no hit: "
+            "such rows have no margin and count as neighbours of others only"
+        )
+    if training.drawn_from:
+        yield (
+            f"learned from {len(training.y)} of {training.drawn_from} rows, weighted for their "
+            "classes (prototypes); another seed draws others"
+        )

@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 import attrs
 import numpy as np
-from numpy.typing import NDArray
 
 from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.run import Run
-from fsframe.contracts.selection import PairWeights, Selection, rank_by_score
-from fsframe.contracts.selector import Selector
+from fsframe.contracts.selection import PairWeights, Selection
 from fsframe_margin.engine.blas import one_blas_thread
-from fsframe_margin.engine.training import row_notes, training_of
-from fsframe_margin.methods.boosted_settings import BoostedSettings, pair_space
-from fsframe_margin.methods.prototypes import prototype_note
+from fsframe_margin.methods.boosted_settings import BoostedSettings
+from fsframe_margin.methods.margin_selector import MarginSelector
 
 __all__ = ["Bim"]
 
 
 @attrs.frozen(kw_only=True)
-class Bim(BoostedSettings, Selector):
+class Bim(BoostedSettings, MarginSelector):
     """Weights of features and pairs, averaged over the rounds of boosted IMMIGRATE.
 
     Parameters
@@ -62,29 +57,27 @@ class Bim(BoostedSettings, Selector):
     [1, 3]
     """
 
-    table_copies: ClassVar[float] = 2.0
-    takes_counts: ClassVar[bool] = True
-    uses_upstream_weights: ClassVar[bool] = True
-
     @one_blas_thread
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
-        training = training_of("bim", data, upstream, self.standardize)
-        rows = len(training.y)
-        training = self.learned_from(training, run)
-        rounds = self.boosted(data, training, pair_space(training, run), upstream, run)
+        from fsframe_margin.engine.margins import PairSpace
+
+        training = self.learned_from(self._training(data, upstream), run)
+        rounds = self.boosted(data, training, PairSpace.of(training, run), upstream, run)
         mean = np.tensordot(rounds.alpha, rounds.weights, axes=1)
         W = training.spread(mean / np.linalg.norm(mean))
         scores = (W**2).sum(axis=1)
-        above = int((scores > 1.0 / training.varying.size).sum())
         notes = []
         if rounds.fallback:
             notes.append(
                 "every round was discarded (its training error was 0 or no better than chance): "
                 "the best one stands alone"
             )
-        return Selection(
-            selected=rank_by_score(scores, self.keep_count(len(scores), max(1, above))),
-            scores=scores,
+        # "rounds" runs over the columns that vary and "varying" holds column numbers: neither can
+        # be cut to other columns, so a stage that has others does not get them.
+        return self._selection(
+            training,
+            scores,
+            int((scores > 1.0 / training.varying.size).sum()),
             weights=np.sqrt(scores),
             pair_weights=PairWeights(np.arange(len(scores)), W),
             model={
@@ -92,12 +85,7 @@ class Bim(BoostedSettings, Selector):
                 "round-sigma": rounds.sigma,
                 "round-alpha": rounds.alpha,
                 "varying": training.varying,
-                "centre": training.scaling.centre,
-                "scale": training.scaling.scale,
             },
-            # "rounds" runs over the columns that vary and "varying" holds column numbers: neither
-            # can be cut to other columns, so a stage that has others does not get them.
-            model_columns={"round-sigma": (), "round-alpha": (), "centre": 0, "scale": 0},
             tables={
                 "sigma": rounds.every_sigma,
                 "error": rounds.every_error,
@@ -105,12 +93,5 @@ class Bim(BoostedSettings, Selector):
                 "start": rounds.starts,
                 "main-effect": np.diag(W) ** 2,
             },
-            warnings=(*row_notes(training), *prototype_note(training, rows), *notes),
+            notes=notes,
         )
-
-    def _select_many(
-        self, data: Dataset, counts: NDArray[np.int64], upstream: Selection | None, run: Run
-    ) -> list[Selection]:
-        from fsframe_margin.engine.parallel_resamples import select_each
-
-        return select_each(self._select, data, counts, upstream, run)

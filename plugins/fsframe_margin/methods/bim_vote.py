@@ -14,7 +14,7 @@ from fsframe.contracts.run import Run
 from fsframe.contracts.selection import Selection
 from fsframe_margin.engine.blas import one_blas_thread
 from fsframe_margin.engine.training import Training, training_of
-from fsframe_margin.methods.boosted_settings import BoostedSettings, pair_space
+from fsframe_margin.methods.boosted_settings import BoostedSettings
 
 __all__ = ["BimVote", "FittedBim"]
 
@@ -79,10 +79,12 @@ class BimVote(BoostedSettings, Classifier):
 
     @one_blas_thread
     def _fit(self, data: Dataset, upstream: Selection | None, run: Run) -> FittedBim:
+        from fsframe_margin.engine.margins import PairSpace
+
         training = training_of(self.method_name(), data, upstream, self.standardize)
         learned = self.learned_from(training, run)
-        space = pair_space(learned, run)
+        space = PairSpace.of(learned, run)
         rounds = self.boosted(data, learned, space, upstream, run)
         # votes are counted against all rows
-        space = space if learned is training else pair_space(training, run)
+        space = space if learned is training else PairSpace.of(training, run)
         return FittedBim(training=training, space=space, rounds=rounds)

@@ -15,13 +15,14 @@ from fsframe.contracts.run import Run, size_text
 from fsframe.contracts.selection import Selection
 from fsframe.errors import DataError
 from fsframe_margin.engine.training import Training
+from fsframe_margin.methods.immigrate import descend
 from fsframe_margin.methods.prototypes import prototypes_parameter, with_prototypes
 
 if TYPE_CHECKING:
     from fsframe_margin.engine.boosting import Boosted
     from fsframe_margin.engine.margins import PairSpace
 
-__all__ = ["BoostedSettings", "pair_space"]
+__all__ = ["BoostedSettings"]
 
 Floats = NDArray[np.float64]
 
@@ -29,16 +30,6 @@ _PAPER = "Zhao, Hong, Liu"
 
 # Key of the stream that draws prototypes; those of the rounds are their numbers.
 _PROTOTYPES = 1 << 31
-
-
-def pair_space(training: Training, run: Run) -> PairSpace:
-    """All pairs of the rows of `training`, within the bounds of `run`."""
-    from fsframe_margin.engine.margins import PairSpace, pair_memory
-
-    return PairSpace(
-        training.X, training.y, training.outer, training.count,
-        threads=run.threads, memory=pair_memory(run, len(training.y)),
-    )  # fmt: skip
 
 
 # without slots, or it could not stand beside Selector or Classifier among the bases
@@ -119,14 +110,23 @@ class BoostedSettings(Parameterised):
             sigma_path(self.sigma_max, self.sigma_min, self.rounds),
             training.n_classes,
             self._starts(training, upstream, run),
+            self._short_descent,
             lambda done: run.progress(done, self.rounds, "boosting rounds"),
             units.get,
+        )
+
+    def _short_descent(self, space: PairSpace, start: Floats, sigma: float) -> Floats:
+        weights: Floats = descend(
+            space,
+            start,
+            sigma,
             rule=self.update,
             line_search=self.line_search,
             max_iter=self.max_iter,
             tol=1e-5 if self.line_search else 0.0,
             keep_best=self.line_search,
-        )
+        ).weights
+        return weights
 
     def _starts(self, training: Training, upstream: Selection | None, run: Run) -> Any:
         from fsframe_margin.methods.arriving_weights import arriving_matrix

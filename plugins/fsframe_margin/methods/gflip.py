@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 import attrs
 import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.params import choice, flag, integer, param, real
+from fsframe.contracts.params import choice, integer, param, real
 from fsframe.contracts.run import Run, size_text
 from fsframe.contracts.selection import Selection, rank_by_score
-from fsframe.contracts.selector import Selector
 from fsframe.errors import DataError
 from fsframe_margin.engine.blas import one_blas_thread
-from fsframe_margin.engine.training import require_margins, row_notes, training_of
+from fsframe_margin.methods.margin_selector import MarginSelector
 
 __all__ = ["Gflip"]
 
@@ -25,7 +22,7 @@ _PAPER = "Gilad-Bachrach, Navot, Tishby 2004"
 
 
 @attrs.frozen(kw_only=True)
-class Gflip(Selector):
+class Gflip(MarginSelector):
     """A feature set that no single addition or removal improves.
 
     Parameters
@@ -68,10 +65,6 @@ class Gflip(Selector):
     2
     """
 
-    table_copies: ClassVar[float] = 2.0
-    takes_counts: ClassVar[bool] = True
-    uses_upstream_weights: ClassVar[bool] = True
-
     utility: str = param(
         "linear",
         choice("linear", "zero-one", "sigmoid"),
@@ -80,16 +73,12 @@ class Gflip(Selector):
     )
     beta: float = param(1.0, real(above=0), help="Slope of the sigmoid utility.", symbol="β")
     max_passes: int = param(20, integer(1), help="Most passes over the features.")
-    standardize: bool = param(
-        True, flag(), help="Columns to mean 0 and standard deviation 1, learned from these rows."
-    )
 
     @one_blas_thread
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
         from fsframe_margin.engine.nearest_kernels import flip_margins
 
-        training = training_of("gflip", data, upstream, self.standardize)
-        require_margins("gflip", training)
+        training = self._training(data, upstream, margins=True)
         n, size = training.X.shape
         if 24 * n * n > run.memory:
             raise DataError(
@@ -136,12 +125,10 @@ class Gflip(Selector):
         gain = np.array([evaluation(f, -1.0 if inside[f] else 1.0) for f in range(size)])
         loss = np.where(inside, value - gain, gain - value) / total
         scores = training.spread(loss)
-        if self.top is None:
+        kept = None
+        if self.top is None and inside.any():
             chosen = training.varying[inside]
-            order = rank_by_score(scores[chosen])
-            kept = chosen[order] if chosen.size else rank_by_score(scores, 1)
-        else:
-            kept = rank_by_score(scores, self.keep_count(len(scores), 1))
+            kept = chosen[rank_by_score(scores[chosen])]
         notes = []
         if not inside.any():
             notes.append("no single feature raises the evaluation: the best one is kept")
@@ -149,26 +136,20 @@ class Gflip(Selector):
             notes.append(f"no convergence: {self.max_passes} passes still changed the set")
         weights = np.zeros(len(scores))
         weights[training.varying] = inside
-        return Selection(
+        return self._selection(
+            training,
+            scores,
+            1,
             selected=kept,
-            scores=scores,
             weights=weights if inside.any() else None,
-            model={"centre": training.scaling.centre, "scale": training.scaling.scale},
-            model_columns={"centre": 0, "scale": 0},
+            model={},
             tables={
                 "inside": weights,
                 "evaluation": np.array([value]),
                 "passes": np.array([passes]),
             },
-            warnings=(*row_notes(training), *notes),
+            notes=notes,
         )
-
-    def _select_many(
-        self, data: Dataset, counts: NDArray[np.int64], upstream: Selection | None, run: Run
-    ) -> list[Selection]:
-        from fsframe_margin.engine.parallel_resamples import select_each
-
-        return select_each(self._select, data, counts, upstream, run)
 
     def _utility(self, margins: Floats, outer: Floats) -> float:
         live = ~np.isnan(margins)

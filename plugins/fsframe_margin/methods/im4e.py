@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import attrs
 import numpy as np
@@ -11,13 +11,17 @@ from numpy.typing import NDArray
 from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.params import choice, either, flag, integer, param, real
 from fsframe.contracts.run import Run
-from fsframe.contracts.selection import Selection, rank_by_score
-from fsframe.contracts.selector import Selector
+from fsframe.contracts.selection import Selection
 from fsframe_margin.engine.blas import one_blas_thread
-from fsframe_margin.engine.training import Training, row_notes, training_of
-from fsframe_margin.methods.prototypes import prototype_note, prototypes_parameter, with_prototypes
+from fsframe_margin.engine.training import Training
+from fsframe_margin.methods.margin_selector import TunedSelector
+from fsframe_margin.methods.prototypes import with_prototypes
 
-__all__ = ["Im4e"]
+if TYPE_CHECKING:
+    from fsframe_margin.engine.descent import Descent
+    from fsframe_margin.engine.margins import PairSpace
+
+__all__ = ["Im4e", "descend_im4e"]
 
 Floats = NDArray[np.float64]
 
@@ -25,7 +29,7 @@ _PAPER = "Bei, Hong 2015"
 
 
 @attrs.frozen(kw_only=True)
-class Im4e(Selector):
+class Im4e(TunedSelector):
     """Feature weights w of a Manhattan distance that maximise margins and their stability.
 
     Parameters
@@ -66,10 +70,6 @@ class Im4e(Selector):
     (array([2]), True)
     """
 
-    table_copies: ClassVar[float] = 2.0
-    takes_counts: ClassVar[bool] = True
-    uses_upstream_weights: ClassVar[bool] = True
-
     sigma: float | str = param(
         1.0,
         either(real(above=0), choice("cv")),
@@ -96,66 +96,33 @@ class Im4e(Selector):
         help="Without top, kept are columns with a weight above threshold/A, at least one.",
         source="IMMIGRATE, §4.2 (1/A in its earlier version)",
     )
-    standardize: bool = param(
-        True, flag(), help="Columns to mean 0 and standard deviation 1, learned from these rows."
-    )
-    folds: int = param(5, integer(2), help="Inner folds for sigma=cv.")
-    prototypes: int | None = prototypes_parameter()
-
-    def ignores_groups(self) -> str:
-        if self.sigma == "cv" and self.prototypes is not None:
-            return "prototypes stand for rows of several groups in the inner folds of sigma=cv"
-        return super().ignores_groups()
 
     @one_blas_thread
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
-        from fsframe_margin.engine.margins import PairSpace, pair_memory
+        from fsframe_margin.engine.margins import PairSpace
 
-        training = training_of("im4e", data, upstream, self.standardize)
-        rows = len(training.y)
+        training = self._training(data, upstream)
         training = with_prototypes(training, self.prototypes, run.generator(2))
         start = self._start(training, upstream, run)
         sigma, tables = self._sigma(training, start, run)
-        space = PairSpace(
-            training.X, training.y, training.outer, training.count,
-            threads=run.threads, memory=pair_memory(run, len(training.y)), linear=True,
-        )  # fmt: skip
+        space = PairSpace.of(training, run, linear=True)
         training = training.released()
         found = self._descend(space, start, sigma)
         w = training.spread(found.weights)
-        above = int((w > self.threshold / training.varying.size).sum())
-        kept = rank_by_score(w, self.keep_count(len(w), max(1, above)))
         notes = []
         if found.iterations == 0 and found.converged:
             notes.append("no feature has a positive expected margin: w was left where it started")
         if not found.converged:
             notes.append(f"no convergence: {found.stopped}")
-        return Selection(
-            selected=kept,
-            scores=w,
+        return self._selection(
+            training,
+            w,
+            int((w > self.threshold / training.varying.size).sum()),
             weights=w,
-            model={
-                "w": w,
-                "sigma": np.float64(sigma),
-                "centre": training.scaling.centre,
-                "scale": training.scaling.scale,
-            },
-            model_columns={"w": 0, "sigma": (), "centre": 0, "scale": 0},
-            tables={
-                "cost": found.cost,
-                "step": found.step,
-                "sigma": np.array([sigma]),
-                **tables,
-            },
-            warnings=(*row_notes(training), *prototype_note(training, rows), *notes),
+            model={"w": w, "sigma": np.float64(sigma)},
+            tables={"cost": found.cost, "step": found.step, "sigma": np.array([sigma]), **tables},
+            notes=notes,
         )
-
-    def _select_many(
-        self, data: Dataset, counts: NDArray[np.int64], upstream: Selection | None, run: Run
-    ) -> list[Selection]:
-        from fsframe_margin.engine.parallel_resamples import select_each
-
-        return select_each(self._select, data, counts, upstream, run)
 
     def _start(self, training: Training, upstream: Selection | None, run: Run) -> Floats:
         size = training.varying.size
@@ -171,30 +138,19 @@ class Im4e(Selector):
     def _sigma(self, training: Training, start: Floats, run: Run) -> tuple[float, dict[str, Any]]:
         if self.sigma != "cv":
             return float(self.sigma), {}
-        from fsframe_margin.engine.fold_models import fold_jobs
-        from fsframe_margin.engine.parallel_resamples import workers_within
-        from fsframe_margin.engine.tuning import IM4E_PATH, stratified_folds, tune
+        from fsframe_margin.engine.tuning import IM4E_PATH
 
-        settings = [(sigma, None) for sigma in IM4E_PATH]
+        def fit(space: PairSpace, start: Floats, setting: tuple[float, Any]) -> Floats:
+            weights: Floats = self._descend(space, start, setting[0]).weights
+            return weights
 
-        def jobs(train: NDArray[np.intp], held: NDArray[np.intp]) -> Any:
-            return fold_jobs(
-                training, start, train, held, settings,
-                lambda space, first, setting: self._descend(space, first, setting[0]).weights,
-                self.standardize, run, linear=True,
-            )  # fmt: skip
-
-        folds = stratified_folds(training.y, self.folds, run.generator(1), training.groups)
-        workers = workers_within(run, *training.X.shape)
-        tuned = tune(training.y, training.outer, folds, len(settings), jobs, workers)
+        tuned = self._tune(training, start, [(sigma, None) for sigma in IM4E_PATH], fit, run)
         return IM4E_PATH[tuned.best], {
             "tuning-sigma": np.array(IM4E_PATH),
             "tuning-accuracy": tuned.accuracy,
         }
 
-    def _descend(self, space: Any, start: Floats, sigma: float) -> Any:
-        from fsframe_margin.engine.linear_descent import descend_im4e
-
+    def _descend(self, space: PairSpace, start: Floats, sigma: float) -> Descent:
         return descend_im4e(
             space,
             start,
@@ -203,3 +159,63 @@ class Im4e(Selector):
             max_iter=self.max_iter,
             tol=self.tol,
         )
+
+
+def descend_im4e(
+    space: PairSpace,
+    start: Floats,
+    sigma: float,
+    *,
+    line_search: bool = False,
+    max_iter: int = 50,
+    tol: float = 1e-5,
+    keep_best: bool = True,
+) -> Descent:
+    """IM4E's w = v⁺/‖v⁺‖₁ (Algorithm 1, eq. 5, 6, 9) from `start`.
+
+    Parameters
+    ----------
+    space : PairSpace
+        With ``linear=True``.
+    start : (A,) float64
+        Non-negative, sum one.
+    sigma, line_search, max_iter, tol
+        As for `Im4e`.
+    keep_best : bool
+        Return the iterate of the lowest cost, not the last.
+
+    Notes
+    -----
+    The cost is the G of `engine.margins` with q = wᵀ|x_i − x_j|, which is eq. 3 after step
+    (a) without the λ‖w‖² term: eq. 9 does not depend on λ. v⁺/‖v⁺‖₁ is no minimiser of the linear
+    form over the simplex, so the plain iteration need not lower the cost; the line search stops
+    where its direction does not.
+    """
+    from fsframe_margin.engine.descent import SMALLEST_STEP, Course
+
+    point = space.point(start, sigma)
+    course = Course(point, point.cost, max_iter=max_iter, tol=tol, keep_best=keep_best)
+    while course.updates < max_iter:
+        point = course.point
+        u = space.gradient(point, sigma)
+        gain = np.maximum(-u, 0.0)
+        if not gain.any():
+            course.stop("no weights lower the cost: v⁺ is zero")
+            break
+        target, step = gain / gain.sum(), 1.0
+        found = space.point(target, sigma)
+        if line_search:
+            slope = float(u @ (target - point.weights))
+            while not (found.cost <= point.cost + 1e-4 * step * slope and slope < 0):
+                step /= 2
+                if step < SMALLEST_STEP or not slope < 0:
+                    break
+                found = space.point((1 - step) * point.weights + step * target, sigma)
+            if step < SMALLEST_STEP or not slope < 0:
+                course.stop("no step lowers the cost")
+                break
+        course.move(found, found.cost, step)
+        if course.rests():
+            course.stop()
+            break
+    return course.ended()

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import attrs
 import numpy as np
@@ -13,30 +14,28 @@ from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.params import choice, either, flag, integer, optional, param, real
 from fsframe.contracts.run import Run, size_text
 from fsframe.contracts.selection import Selection
-from fsframe.contracts.selector import Selector
 from fsframe.errors import DataError
 from fsframe_margin.engine.blas import one_blas_thread
-from fsframe_margin.engine.training import Training, row_notes, training_of
-from fsframe_margin.methods.immigrate_result import descent_notes, immigrate_result
-from fsframe_margin.methods.prototypes import prototype_note, prototypes_parameter, with_prototypes
+from fsframe_margin.engine.training import Training
+from fsframe_margin.methods.im4e import descend_im4e
+from fsframe_margin.methods.margin_selector import TunedSelector
+from fsframe_margin.methods.prototypes import with_prototypes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
+    from fsframe_margin.engine.descent import Descent
+    from fsframe_margin.engine.implicit_weights import ImplicitPairs
     from fsframe_margin.engine.margins import PairSpace
-    from fsframe_margin.engine.tuning import Tuned
     from fsframe_margin.methods.immigrate_fit import Fit
 
-__all__ = ["Immigrate"]
+__all__ = ["Immigrate", "descend"]
 
 Floats = NDArray[np.float64]
-Rows = NDArray[np.intp]
 
 _PAPER = "Zhao, Hong, Liu"
 
 
 @attrs.frozen(kw_only=True)
-class Immigrate(Selector):
+class Immigrate(TunedSelector):
     """Weights W of features and of pairs of features that maximise stable hypothesis-margins.
 
     Parameters
@@ -107,10 +106,6 @@ class Immigrate(Selector):
     ([1, 3], (1, 3))
     """
 
-    table_copies: ClassVar[float] = 2.0
-    takes_counts: ClassVar[bool] = True
-    uses_upstream_weights: ClassVar[bool] = True
-
     sigma: float | str = param(
         1.0,
         either(real(above=0), choice("cv")),
@@ -174,11 +169,6 @@ class Immigrate(Selector):
         symbol="λ",
         source=f"{_PAPER}, §6, first direction",
     )
-    standardize: bool = param(
-        True, flag(), help="Columns to mean 0 and standard deviation 1, learned from these rows."
-    )
-    folds: int = param(5, integer(2), help="Inner folds for sigma=cv.")
-
     screen: float | None = param(
         None,
         optional(real(above=0)),
@@ -192,7 +182,6 @@ class Immigrate(Selector):
         help="Leave features that were screened out away, or add them back as diagonal terms.",
         source=f"{_PAPER}, §3.6",
     )
-    prototypes: int | None = prototypes_parameter()
 
     def check_parameters(self) -> Iterator[str]:
         if self.l1 > 0 and self.update != "elementwise":
@@ -207,17 +196,11 @@ class Immigrate(Selector):
             if self.sigma == "cv":
                 yield "screened=diagonal goes with a fixed sigma only"
 
-    def ignores_groups(self) -> str:
-        if self.sigma == "cv" and self.prototypes is not None:
-            return "prototypes stand for rows of several groups in the inner folds of sigma=cv"
-        return super().ignores_groups()
-
     @one_blas_thread
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
-        from fsframe_margin.methods.immigrate_fit import fit_with_diagonal_rest
+        from fsframe_margin.methods import immigrate_fit as routes
 
-        training = training_of("immigrate", data, upstream, self.standardize)
-        rows = len(training.y)
+        training = self._training(data, upstream)
         training = with_prototypes(training, self.prototypes, run.generator(2))
         if self.screen is None:
             fit, sigma, pruned, tables = self._fit(training, upstream, run)
@@ -225,8 +208,8 @@ class Immigrate(Selector):
             weights, kept = self._screening(training, run)
             if self.screened == "diagonal":
                 sigma, pruned, tables = float(self.sigma), self.prune is True, {}
-                settings = self._settings(pruned, training.varying.size)
-                fit = fit_with_diagonal_rest(training, weights, kept, sigma, settings, run)
+                descent = self._descent(sigma, pruned, training.varying.size)
+                fit = routes.fit_with_diagonal_rest(training, weights, kept, run, descent)
             else:
                 training = attrs.evolve(
                     training,
@@ -238,22 +221,14 @@ class Immigrate(Selector):
                 )
                 fit, sigma, pruned, tables = self._fit(training, inner, run)
         tables = {"sigma": np.array([sigma]), "pruned": np.array([pruned]), **tables}
-        notes = list(row_notes(training))
-        notes += prototype_note(training, rows)
-        notes += descent_notes(fit.descent, self.line_search)
-        return immigrate_result(
-            training, fit, sigma, self.keep_count, tables, notes, whole=run.route
-        )
+        notes = routes.descent_notes(fit.descent, self.line_search)
+        return routes.immigrate_result(self, training, fit, sigma, tables, notes, run.route)
 
     def _screening(self, training: Training, run: Run) -> tuple[Floats, NDArray[np.intp]]:
         """IM4E's weights, and the columns with one above screen/A (at least the best)."""
-        from fsframe_margin.engine.linear_descent import descend_im4e
-        from fsframe_margin.engine.margins import PairSpace, pair_memory
+        from fsframe_margin.engine.margins import PairSpace
 
-        space = PairSpace(
-            training.X, training.y, training.outer, training.count,
-            threads=run.threads, memory=pair_memory(run, len(training.y)), linear=True,
-        )  # fmt: skip
+        space = PairSpace.of(training, run, linear=True)
         assert self.screen is not None
         size = training.varying.size
         sigma = 1.0 if self.sigma == "cv" else float(self.sigma)
@@ -275,23 +250,19 @@ class Immigrate(Selector):
                     f"{size_text(run.route)} allowed; give sigma, screen first "
                     "(`im4e immigrate`), or raise the memory bound"
                 )
-            settings = self._settings(self.prune is True, size)
-            fit = routes.fit_implicit(
-                training, upstream, self.start, float(self.sigma), settings, run
+            sigma = float(self.sigma)
+            descent = self._descent(sigma, self.prune is True, size)
+            return (
+                routes.fit_implicit(training, upstream, self.start, run, descent),
+                sigma,
+                False,
+                {},
             )
-            return fit, float(self.sigma), False, {}
         run.must_hold(routes.dense_bytes(size), f"immigrate: W over {size} columns")
         start = routes.dense_start(training, upstream, self.start, run)
         sigma, pruned, tables = self._tuned(training, start, run)
-        fit = routes.fit_dense(training, start, sigma, self._settings(pruned, size), run)
+        fit = routes.fit_dense(training, start, run, self._descent(sigma, pruned, size))
         return fit, sigma, pruned, tables
-
-    def _select_many(
-        self, data: Dataset, counts: NDArray[np.int64], upstream: Selection | None, run: Run
-    ) -> list[Selection]:
-        from fsframe_margin.engine.parallel_resamples import select_each
-
-        return select_each(self._select, data, counts, upstream, run)
 
     def _tuned(
         self, training: Training, start: Floats, run: Run
@@ -303,7 +274,12 @@ class Immigrate(Selector):
 
         choices = (False, True) if self.prune == "auto" and not self.l1 else (self.prune is True,)
         settings = [(sigma, pruned) for sigma in IMMIGRATE_PATH for pruned in choices]
-        tuned = self._tune(training, start, settings, run)
+
+        def fit(space: PairSpace, start: Floats, setting: tuple[float, bool]) -> Floats:
+            weights: Floats = self._descent(*setting, len(start))(space, start).weights
+            return weights
+
+        tuned = self._tune(training, start, settings, fit, run)
         tables = {
             "tuning-sigma": np.array([sigma for sigma, _ in settings]),
             "tuning-prune": np.array([pruned for _, pruned in settings]),
@@ -311,37 +287,117 @@ class Immigrate(Selector):
         }
         return *settings[tuned.best], tables
 
-    def _tune(
-        self, training: Training, start: Floats, settings: list[tuple[float, bool]], run: Run
-    ) -> Tuned:
-        from fsframe_margin.engine.descent import descend
-        from fsframe_margin.engine.fold_models import fold_jobs
-        from fsframe_margin.engine.parallel_resamples import workers_within
-        from fsframe_margin.engine.tuning import stratified_folds, tune
-
-        folds = stratified_folds(training.y, self.folds, run.generator(1), training.groups)
-
-        def fit(space: PairSpace, start: Floats, setting: tuple[float, bool]) -> Floats:
-            sigma, pruned = setting
-            return descend(space, start, sigma, **self._settings(pruned, len(start))).weights
-
-        def jobs(train: Rows, held: Rows) -> Iterator[Callable[[], NDArray[np.int64]]]:
-            return fold_jobs(training, start, train, held, settings, fit, self.standardize, run)
-
-        workers = workers_within(run, *training.X.shape)
-        return tune(training.y, training.outer, folds, len(settings), jobs, workers)
-
-    def _settings(self, pruned: bool, size: int) -> dict[str, Any]:
-        """The parameters as the descents take them."""
+    def _descent(self, sigma: float, pruned: bool, size: int) -> partial[Descent]:
+        """`descend` with the parameters, for W over `size` columns."""
         tol = self.tol if self.tol is not None else (1e-5 if self.line_search else 0.0)
         package = self.update == "psd-clip" and not self.line_search
-        return {
-            "rule": self.update,
-            "line_search": self.line_search,
-            "max_iter": self.max_iter,
-            "tol": tol,
-            "prune_below": 1.0 / size if pruned else 0.0,
-            "prune_from": self.max_iter // 2 if self.prune_from == "half" else 0,
-            "penalty": self.l1,
-            "keep_best": self.keep == "best" or (self.keep == "auto" and not package),
-        }
+        return partial(
+            descend,
+            sigma=sigma,
+            rule=self.update,
+            line_search=self.line_search,
+            max_iter=self.max_iter,
+            tol=tol,
+            prune_below=1.0 / size if pruned else 0.0,
+            prune_from=self.max_iter // 2 if self.prune_from == "half" else 0,
+            penalty=self.l1,
+            keep_best=self.keep == "best" or (self.keep == "auto" and not package),
+        )
+
+
+def descend(
+    space: PairSpace | ImplicitPairs,
+    start: Any,
+    sigma: float,
+    *,
+    rule: str = "elementwise",
+    line_search: bool = True,
+    max_iter: int = 50,
+    tol: float = 1e-5,
+    prune_below: float = 0.0,
+    prune_from: int = 0,
+    penalty: float = 0.0,
+    keep_best: bool = True,
+    progress: Callable[[int], None] = lambda done: None,
+) -> Descent:
+    """Algorithm 2: minimise the cost of eq. 3.5 over W from `start`.
+
+    Parameters
+    ----------
+    space : PairSpace or ImplicitPairs
+        The pairs of rows, for W held as a matrix or by its terms (then with the element-wise rule
+        and without pruning).
+    start : (A, A) float64 or ImplicitWeights
+        Symmetric, Frobenius norm one.
+    sigma : float
+        σ > 0.
+    rule : {"elementwise", "psd", "psd-clip"}
+        Which minimiser step 2 moves towards.
+    line_search : bool
+        Search the step in (0, 1]; otherwise it is one, as printed.
+    max_iter : int
+        Most updates.
+    tol : float
+        Stop when the cost changes by no more than this share of itself; 0 never does.
+    prune_below, prune_from : float, int
+        Entries below are set to zero from that iteration on, or, where the descent comes to rest
+        before it, from then on; 0 prunes nothing.
+    penalty : float
+        λ of the l₁ penalty λ Σ_n o_n Σ_ab W_ab.
+    keep_best : bool
+        Return the iterate of the lowest cost, not the last.
+    progress : callable
+        Told the number of updates made.
+
+    Returns
+    -------
+    Descent
+
+    Notes
+    -----
+    `engine.descent.Path` says what each step asks of W in the form it is held. With pruning the
+    cost falls from the first pruned point on.
+    """
+    from fsframe_margin.engine.descent import Course
+    from fsframe_margin.engine.implicit_descent import path_of
+
+    path = path_of(space, sigma, rule, penalty)
+    point = path.at(start)
+    course = Course(point, path.cost(point), max_iter=max_iter, tol=tol, keep_best=keep_best)
+    begin, pruning = prune_from, False
+    while course.updates < max_iter:
+        if prune_below and not pruning and course.updates >= begin:
+            pruning = True
+            course.restart(path, prune_below, moved=line_search or begin < prune_from)
+        threshold = prune_below if pruning else 0.0
+        point = course.point
+        # Step 1, eq. 3.6: α and β of every row at W, and with them Σ of Theorem 3.1.
+        gradient = path.gradient(point)
+        # Step 2, eq. 3.8: the W of norm one that makes <Σ, W> least.
+        target = path.minimiser(point, gradient, threshold)
+        found, step = None, 0.0
+        if target is not None:
+            gap = path.gap(point, gradient, target)
+            # As printed W is replaced whole; the line search goes only as far as the cost falls.
+            found, step = path.step(point, gradient, target, threshold, line_search)
+        # At rest before pruning has begun, the second half begins here.
+        waiting = bool(prune_below) and not pruning
+        if found is None and waiting:
+            begin = course.updates
+            continue
+        if target is None:
+            course.stop("no weights lower the cost: (−Σ)⁺ is zero")
+            break
+        course.gaps.append(gap)
+        if found is None:
+            course.stop("no step lowers the cost")
+            course.steps.append(0.0)
+            break
+        course.move(found, path.cost(found), step)
+        progress(course.updates)
+        if course.rests():
+            if not (waiting and course.updates < max_iter):
+                course.stop()
+                break
+            begin = course.updates
+    return course.ended()

@@ -1,27 +1,38 @@
-"""How `immigrate` fits: the route for the size at hand, and what each route returns."""
+"""How `immigrate` holds W: the route for the size at hand, and what each route returns.
+
+`descend` is Algorithm 2 (`immigrate.descend`) with its parameters.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import attrs
 import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.contracts.run import Run, size_text
-from fsframe.contracts.selection import PairWeights, Selection
+from fsframe.contracts.selection import PairWeights, Selection, rank_by_score
 from fsframe.errors import DataError
 from fsframe_margin.engine.training import Training
 from fsframe_margin.methods.arriving_weights import arriving_matrix, arriving_pairs
+from fsframe_margin.methods.margin_selector import MarginSelector
+
+if TYPE_CHECKING:
+    from fsframe_margin.engine.descent import Descent
 
 __all__ = [
     "Fit",
     "dense_bytes",
     "dense_start",
+    "descent_notes",
     "fit_dense",
     "fit_implicit",
     "fit_with_diagonal_rest",
     "fits_dense",
+    "immigrate_result",
 ]
 
 Floats = NDArray[np.float64]
@@ -72,17 +83,11 @@ def dense_start(training: Training, upstream: Selection | None, how: str, run: R
     return np.eye(size) / np.sqrt(size)
 
 
-def fit_dense(training: Training, start: Floats, sigma: float, settings: Any, run: Run) -> Fit:
+def fit_dense(training: Training, start: Floats, run: Run, descend: partial[Descent]) -> Fit:
     """Descend with W as a matrix."""
-    from fsframe_margin.engine.descent import descend
-    from fsframe_margin.engine.margins import pair_memory
     from fsframe_margin.engine.tiled_passes import pair_space
 
-    space = pair_space(
-        training.X, training.y, training.outer, training.count,
-        threads=run.threads, memory=pair_memory(run, len(training.y)),
-    )  # fmt: skip
-    found = descend(space, start, sigma, **settings)
+    found = descend(pair_space(training, run), start)
     W = found.weights
     return Fit(scores=(W**2).sum(axis=1), main=np.diag(W).copy(), descent=found, W=W)
 
@@ -91,9 +96,8 @@ def fit_implicit(
     training: Training,
     upstream: Selection | None,
     how: str,
-    sigma: float,
-    settings: dict[str, Any],
     run: Run,
+    descend: partial[Descent],
 ) -> Fit:
     """Descend with W by tiles, never whole.
 
@@ -102,7 +106,6 @@ def fit_implicit(
     DataError
         If the settings need W whole, or even the tiles do not fit the memory bound.
     """
-    from fsframe_margin.engine.implicit_descent import descend_implicit
     from fsframe_margin.engine.implicit_weights import (
         THREAD_BYTES,
         ImplicitPairs,
@@ -112,6 +115,7 @@ def fit_implicit(
     from fsframe_margin.engine.margins import PairSpace
 
     n, size = training.X.shape
+    settings = descend.keywords
     needed = [
         text
         for text, wanted in (
@@ -145,15 +149,9 @@ def fit_implicit(
     if how == "upstream" and upstream is not None and upstream.weights is not None:
         arrived = upstream.weights[training.varying]
         main = arrived / np.linalg.norm(arrived) if arrived.any() else main
-    found = descend_implicit(
+    found = descend(
         pairs,
         ImplicitWeights(main),
-        sigma,
-        line_search=settings["line_search"],
-        max_iter=settings["max_iter"],
-        tol=settings["tol"],
-        penalty=settings["penalty"],
-        keep_best=settings["keep_best"],
         progress=lambda done: run.progress(done, settings["max_iter"], "updates at most"),
     )
     rate = settings["penalty"] * space.total
@@ -173,12 +171,10 @@ def fit_with_diagonal_rest(
     training: Training,
     weights: Floats,
     kept: NDArray[np.intp],
-    sigma: float,
-    settings: Any,
     run: Run,
+    descend: partial[Descent],
 ) -> Fit:
     """Descend with pairs among `kept` columns and main effects of all, from diag(`weights`)."""
-    from fsframe_margin.engine.descent import descend
     from fsframe_margin.engine.diagonal_rest import DiagonalRestSpace
 
     n, size = training.X.shape
@@ -201,7 +197,7 @@ def fit_with_diagonal_rest(
         memory=run.route,
     )
     start = np.concatenate([np.diag(weights[kept]).ravel(), weights[rest]])
-    found = descend(space, start / np.linalg.norm(start), sigma, **settings)
+    found = descend(space, start / np.linalg.norm(start))
     inner, v = space.split(found.weights)
     scores, main = np.empty(size), np.empty(size)
     scores[kept], scores[rest] = (inner**2).sum(axis=1), v**2
@@ -213,3 +209,91 @@ def fit_with_diagonal_rest(
         return PairWeights.from_triplets(training.varying, low, high, inner[i, j], main)
 
     return Fit(scores=scores, main=main, descent=found, pairs=held)
+
+
+def immigrate_result(
+    method: MarginSelector,
+    training: Training,
+    fit: Fit,
+    sigma: float,
+    tables: Mapping[str, Any],
+    notes: Iterable[str],
+    whole: int,
+) -> Selection:
+    """The Selection of a fit, in the columns of the table that `training` was made from.
+
+    Parameters
+    ----------
+    method : MarginSelector
+        Says how many columns to keep.
+    training : Training
+    fit : Fit
+    sigma : float > 0
+        The one that was used.
+    tables : mapping of str to array
+        Beside cost, gap, step and main effects, which come from the fit.
+    notes : iterable of str
+        Warnings, after those about the rows.
+    whole : int
+        Bytes that W may take with its temporaries, spread over all columns of the table; where it
+        takes more it is returned over the columns that were fitted.
+
+    Returns
+    -------
+    Selection
+        Scores Σ_b W_ab², zero for constant columns; kept are those above 1/A, and at least one.
+    """
+    size = training.varying.size
+    scores, main = np.zeros((2, training.n_features))
+    scores[training.varying] = fit.scores
+    main[training.varying] = fit.main
+    above = int((scores > 1.0 / size).sum())
+    kept = rank_by_score(scores, method.keep_count(len(scores), max(1, above)))
+    model: dict[str, Any] = {"sigma": np.float64(sigma)}
+    if fit.W is not None and not fits_dense(training.n_features, whole):
+        pairs = PairWeights(training.varying, fit.W)
+    elif fit.W is not None:
+        model["W"] = training.spread(fit.W)
+        pairs = PairWeights(np.arange(len(scores)), model["W"])
+    else:
+        place = np.full(training.n_features, -1)
+        place[training.varying] = np.arange(size)
+        inside = np.sort(place[kept])
+        pairs = fit.pairs(inside[inside >= 0])
+    return method._selection(
+        training,
+        scores,
+        above,
+        selected=kept,
+        weights=np.sqrt(scores),
+        pair_weights=pairs,
+        model=model,
+        tables={
+            "cost": fit.descent.cost,
+            "gap": fit.descent.gap,
+            "step": fit.descent.step,
+            "main-effect": main**2,
+            **tables,
+        },
+        notes=notes,
+    )
+
+
+def descent_notes(found: Descent, line_search: bool) -> Iterator[str]:
+    """What weakens the result of a descent: no step at all, or (with a line search) no end."""
+    if found.iterations == 0 and found.stopped.startswith("no weights"):
+        yield (
+            "no pair of features separates hits from misses at this sigma, "
+            "(−Σ)⁺ = 0: W was left where it started"
+        )
+    if not found.converged and line_search:
+        yield (
+            f"no convergence: {found.stopped}; "
+            f"the last step changed the cost by {_last_change(found.cost):.1e} of itself"
+        )
+
+
+def _last_change(cost: Floats) -> float:
+    if len(cost) < 2 or cost[-1] == 0:
+        return 0.0
+    return abs(float(cost[-1] - cost[-2]) / float(cost[-1]))

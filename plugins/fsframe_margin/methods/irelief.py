@@ -2,27 +2,32 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import TYPE_CHECKING
 
 import attrs
 import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.params import flag, integer, param, real
+from fsframe.contracts.params import integer, param, real
 from fsframe.contracts.run import Run
-from fsframe.contracts.selection import Selection, rank_by_score
-from fsframe.contracts.selector import Selector
+from fsframe.contracts.selection import Selection
 from fsframe_margin.engine.blas import one_blas_thread
-from fsframe_margin.engine.training import row_notes, training_of
+from fsframe_margin.methods.margin_selector import MarginSelector
 
-__all__ = ["Irelief"]
+if TYPE_CHECKING:
+    from fsframe_margin.engine.descent import Descent
+    from fsframe_margin.engine.margins import PairSpace
+
+__all__ = ["Irelief", "iterate"]
+
+Floats = NDArray[np.float64]
 
 _PAPER = "Sun 2007"
 
 
 @attrs.frozen(kw_only=True)
-class Irelief(Selector):
+class Irelief(MarginSelector):
     """Feature weights w, ‖w‖₂ = 1, that maximise the expected margin of the inliers.
 
     Parameters
@@ -57,35 +62,24 @@ class Irelief(Selector):
     array([2])
     """
 
-    table_copies: ClassVar[float] = 2.0
-    takes_counts: ClassVar[bool] = True
-    uses_upstream_weights: ClassVar[bool] = True
-
     sigma: float = param(
         2.0, real(above=0), help="Kernel width.", symbol="σ", source=f"{_PAPER}, kernel function"
     )
     max_iter: int = param(100, integer(0), help="Most updates.")
     tol: float = param(1e-6, real(0), help="Stop when w changes by no more than this.", symbol="θ")
-    standardize: bool = param(
-        True, flag(), help="Columns to mean 0 and standard deviation 1, learned from these rows."
-    )
 
     @one_blas_thread
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
-        from fsframe_margin.engine.linear_descent import iterate_irelief
-        from fsframe_margin.engine.margins import PairSpace, pair_memory
+        from fsframe_margin.engine.margins import PairSpace
 
-        training = training_of("irelief", data, upstream, self.standardize)
-        space = PairSpace(
-            training.X, training.y, training.outer, training.count,
-            threads=run.threads, memory=pair_memory(run, len(training.y)), linear=True,
-        )  # fmt: skip
+        training = self._training(data, upstream)
+        space = PairSpace.of(training, run, linear=True)
         training = training.released()
         size = training.varying.size
-        start = np.full(size, 1 / np.sqrt(size))
-        found = iterate_irelief(space, start, self.sigma, max_iter=self.max_iter, tol=self.tol)
+        found = iterate(
+            space, np.full(size, 1 / np.sqrt(size)), self.sigma, self.max_iter, self.tol
+        )
         w = training.spread(found.weights)
-        above = int((w > 1 / np.sqrt(size)).sum())
         notes = (
             []
             if found.converged
@@ -97,24 +91,48 @@ class Irelief(Selector):
         )
         if found.iterations == 0 and found.converged:
             notes.append(f"{found.stopped}: w was left at equal weights")
-        return Selection(
-            selected=rank_by_score(w, self.keep_count(len(w), max(1, above))),
-            scores=w,
+        return self._selection(
+            training,
+            w,
+            int((w > 1 / np.sqrt(size)).sum()),
             weights=w,
-            model={
-                "w": w,
-                "sigma": np.float64(self.sigma),
-                "centre": training.scaling.centre,
-                "scale": training.scaling.scale,
-            },
-            model_columns={"w": 0, "sigma": (), "centre": 0, "scale": 0},
+            model={"w": w, "sigma": np.float64(self.sigma)},
             tables={"change": found.step},
-            warnings=(*row_notes(training), *notes),
+            notes=notes,
         )
 
-    def _select_many(
-        self, data: Dataset, counts: NDArray[np.int64], upstream: Selection | None, run: Run
-    ) -> list[Selection]:
-        from fsframe_margin.engine.parallel_resamples import select_each
 
-        return select_each(self._select, data, counts, upstream, run)
+def iterate(space: PairSpace, start: Floats, sigma: float, max_iter: int, tol: float) -> Descent:
+    """w = ν⁺/‖ν⁺‖₂ from `start` (A,), of norm one, until w changes by no more than `tol`.
+
+    `space` is that of the linear measure. γ_n = Σ_hits f / Σ_all f is the probability that row n is
+    no outlier.
+    """
+    from fsframe_margin.engine.descent import Descent
+
+    w, steps = start, []
+    converged, stopped = False, f"the limit of {max_iter} updates was reached"
+    for _ in range(max_iter):
+        point = space.point(w, sigma)
+        with np.errstate(over="ignore"):  # a hopeless outlier: exp overflows to inf, γ is 0
+            inlier = 1.0 / (1.0 + np.exp(point.log_misses - point.log_hits))
+        gain = np.maximum(-space.gradient(point, sigma, space.outer * inlier), 0.0)
+        norm = np.linalg.norm(gain)
+        if not norm > 0:
+            converged, stopped = True, "no feature has a positive expected margin"
+            break
+        previous, w = w, gain / norm
+        steps.append(float(np.linalg.norm(w - previous)))
+        if steps[-1] <= tol:
+            converged, stopped = True, f"the weights changed by no more than {tol:g}"
+            break
+    unknown = np.full(len(steps) + 1, np.nan)
+    return Descent(
+        weights=w,
+        cost=unknown,
+        gap=unknown,
+        step=np.array([*steps, np.nan]),
+        iterations=len(steps),
+        converged=converged,
+        stopped=stopped,
+    )

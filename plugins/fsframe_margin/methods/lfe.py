@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 import attrs
 import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.params import flag, param
 from fsframe.contracts.run import Run, size_text
-from fsframe.contracts.selection import PairWeights, Selection, rank_by_score
-from fsframe.contracts.selector import Selector
+from fsframe.contracts.selection import PairWeights, Selection
 from fsframe.errors import DataError
 from fsframe_margin.engine.blas import one_blas_thread
-from fsframe_margin.engine.training import require_margins, row_notes, training_of
+from fsframe_margin.methods.margin_selector import MarginSelector
 
 __all__ = ["Lfe"]
 
 
 @attrs.frozen(kw_only=True)
-class Lfe(Selector):
+class Lfe(MarginSelector):
     """A positive semi-definite W over signed differences that maximises the 1-NN margin.
 
     Parameters
@@ -51,20 +47,11 @@ class Lfe(Selector):
     array([2])
     """
 
-    table_copies: ClassVar[float] = 2.0
-    takes_counts: ClassVar[bool] = True
-    uses_upstream_weights: ClassVar[bool] = True
-
-    standardize: bool = param(
-        True, flag(), help="Columns to mean 0 and standard deviation 1, learned from these rows."
-    )
-
     @one_blas_thread
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
         from fsframe_margin.engine.updates import positive_semidefinite
 
-        training = training_of("lfe", data, upstream, self.standardize)
-        require_margins("lfe", training)
+        training = self._training(data, upstream, margins=True)
         size = training.varying.size
         if 32 * size * size > run.memory:
             raise DataError(
@@ -80,28 +67,16 @@ class Lfe(Selector):
             notes.append("no direction has a positive margin: W was left at the identity")
         W = training.spread(W)
         scores = (W**2).sum(axis=1)
-        above = int((scores > 1 / size).sum())
-        return Selection(
-            selected=rank_by_score(scores, self.keep_count(len(scores), max(1, above))),
-            scores=scores,
+        return self._selection(
+            training,
+            scores,
+            int((scores > 1 / size).sum()),
             weights=np.sqrt(scores),
             pair_weights=PairWeights(np.arange(len(scores)), W),
-            model={
-                "W": W,
-                "centre": training.scaling.centre,
-                "scale": training.scaling.scale,
-            },
-            model_columns={"W": (0, 1), "centre": 0, "scale": 0},
+            model={"W": W},
             tables={"main-effect": np.diag(W) ** 2},
-            warnings=(*row_notes(training), *notes),
+            notes=notes,
         )
-
-    def _select_many(
-        self, data: Dataset, counts: NDArray[np.int64], upstream: Selection | None, run: Run
-    ) -> list[Selection]:
-        from fsframe_margin.engine.parallel_resamples import select_each
-
-        return select_each(self._select, data, counts, upstream, run)
 
 
 def _scatter(

@@ -6,25 +6,21 @@ from typing import ClassVar
 
 import attrs
 import numpy as np
-from numpy.typing import NDArray
 
 from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.params import flag, integer, param, real
+from fsframe.contracts.params import integer, param, real
 from fsframe.contracts.run import Run
-from fsframe.contracts.selection import Selection, rank_by_score
-from fsframe.contracts.selector import Selector
+from fsframe.contracts.selection import Selection
 from fsframe_margin.engine.blas import one_blas_thread
-from fsframe_margin.engine.training import row_notes, training_of
+from fsframe_margin.methods.margin_selector import MarginSelector
 
 __all__ = ["Logo"]
-
-Floats = NDArray[np.float64]
 
 _PAPER = "Sun, Todorovic, Goodison 2010"
 
 
 @attrs.frozen(kw_only=True)
-class Logo(Selector):
+class Logo(MarginSelector):
     """Sparse feature weights w ≥ 0 that make expected margins large in a logistic sense.
 
     Parameters
@@ -63,8 +59,6 @@ class Logo(Selector):
     """
 
     table_copies: ClassVar[float] = 3.0
-    takes_counts: ClassVar[bool] = True
-    uses_upstream_weights: ClassVar[bool] = True
 
     sigma: float = param(
         2.0, real(above=0), help="Kernel width.", symbol="σ", source=f"{_PAPER}, eq. 5; §4"
@@ -74,49 +68,42 @@ class Logo(Selector):
     )
     max_iter: int = param(50, integer(1), help="Most outer iterations.")
     tol: float = param(1e-3, real(0), help="Stop when w changes by no more than this share.")
-    standardize: bool = param(
-        True, flag(), help="Columns to mean 0 and standard deviation 1, learned from these rows."
-    )
 
     @one_blas_thread
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
-        from fsframe_margin.engine.logistic_margins import fit_logo
-        from fsframe_margin.engine.margins import pair_memory
+        from fsframe_margin.engine.logistic_margins import expected_margins, solve_logistic
+        from fsframe_margin.engine.margins import PairSpace
 
-        training = training_of("logo", data, upstream, self.standardize)
-        found = fit_logo(
-            training.X, training.y, training.outer, training.count, self.sigma, self.l1,
-            max_iter=self.max_iter, tol=self.tol, threads=run.threads,
-            memory=pair_memory(run, len(training.y)),
-        )  # fmt: skip
-        w = training.spread(found.weights)
+        training = self._training(data, upstream)
+        space = PairSpace.of(training, run, linear=True)
+        w = np.ones(training.varying.size)
+        changes, losses, rests = [], [], False
+        for _ in range(self.max_iter):
+            z = expected_margins(space, w, self.sigma)
+            previous = w
+            w, loss = solve_logistic(z, space.outer, self.l1, np.minimum(w, 1.0))
+            losses.append(loss)
+            size = max(float(np.linalg.norm(previous)), np.finfo(float).tiny)
+            changes.append(float(np.linalg.norm(w - previous)) / size)
+            rests = changes[-1] <= self.tol or not w.any()
+            if rests:
+                break
+        w = training.spread(w)
         live = int((w > 1e-6 * w.max()).sum()) if w.max() > 0 else 0
         notes = []
         if not live:
             notes.append(f"all weights are zero at l1={self.l1:g}: lower it")
-        if not found.converged:
+        if not rests:
             notes.append(
                 f"no convergence in {self.max_iter} iterations: "
-                f"the last change of w was {found.change[-1]:.1e} of its norm"
+                f"the last change of w was {changes[-1]:.1e} of its norm"
             )
-        return Selection(
-            selected=rank_by_score(w, self.keep_count(len(w), max(1, live))),
-            scores=w,
+        return self._selection(
+            training,
+            w,
+            live,
             weights=w,
-            model={
-                "w": w,
-                "sigma": np.float64(self.sigma),
-                "centre": training.scaling.centre,
-                "scale": training.scaling.scale,
-            },
-            model_columns={"w": 0, "sigma": (), "centre": 0, "scale": 0},
-            tables={"change": found.change, "loss": found.loss},
-            warnings=(*row_notes(training), *notes),
+            model={"w": w, "sigma": np.float64(self.sigma)},
+            tables={"change": np.array(changes), "loss": np.array(losses)},
+            notes=notes,
         )
-
-    def _select_many(
-        self, data: Dataset, counts: NDArray[np.int64], upstream: Selection | None, run: Run
-    ) -> list[Selection]:
-        from fsframe_margin.engine.parallel_resamples import select_each
-
-        return select_each(self._select, data, counts, upstream, run)

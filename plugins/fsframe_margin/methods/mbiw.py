@@ -6,21 +6,18 @@ from typing import ClassVar
 
 import attrs
 import numpy as np
-from numpy.typing import NDArray
 
 from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.params import flag, param
 from fsframe.contracts.run import Run
-from fsframe.contracts.selection import Selection, rank_by_score
-from fsframe.contracts.selector import Selector
+from fsframe.contracts.selection import Selection
 from fsframe_margin.engine.blas import one_blas_thread
-from fsframe_margin.engine.training import require_margins, row_notes, training_of
+from fsframe_margin.methods.margin_selector import MarginSelector
 
 __all__ = ["Mbiw"]
 
 
 @attrs.frozen(kw_only=True)
-class Mbiw(Selector):
+class Mbiw(MarginSelector):
     """Instance weights ω that favour rows whose margin profile is near the others'.
 
     Parameters
@@ -53,19 +50,12 @@ class Mbiw(Selector):
     """
 
     table_copies: ClassVar[float] = 3.0
-    takes_counts: ClassVar[bool] = True
-    uses_upstream_weights: ClassVar[bool] = True
-
-    standardize: bool = param(
-        True, flag(), help="Columns to mean 0 and standard deviation 1, learned from these rows."
-    )
 
     @one_blas_thread
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
         from fsframe_margin.engine.instance_weighting import instance_weights, margin_profiles
 
-        training = training_of("mbiw", data, upstream, self.standardize)
-        require_margins("mbiw", training)
+        training = self._training(data, upstream, margins=True)
         w = np.ones(training.varying.size)
         if upstream is not None and upstream.weights is not None:
             arrived = upstream.weights[training.varying]
@@ -76,16 +66,4 @@ class Mbiw(Selector):
         del XT
         omega = instance_weights(profiles, training.count)
         scores = training.spread((omega * training.count) @ profiles)
-        return Selection(
-            selected=rank_by_score(scores, self.keep_count(len(scores), len(scores))),
-            scores=scores,
-            instance_weights=omega,
-            warnings=row_notes(training),
-        )
-
-    def _select_many(
-        self, data: Dataset, counts: NDArray[np.int64], upstream: Selection | None, run: Run
-    ) -> list[Selection]:
-        from fsframe_margin.engine.parallel_resamples import select_each
-
-        return select_each(self._select, data, counts, upstream, run)
+        return self._selection(training, scores, len(scores), instance_weights=omega)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import attrs
@@ -12,7 +11,7 @@ from numpy.typing import NDArray
 from fsframe.contracts.params import integer, optional, param
 from fsframe_margin.engine.training import Training
 
-__all__ = ["drawn_prototypes", "prototype_note", "prototypes_parameter", "with_prototypes"]
+__all__ = ["drawn_prototypes", "prototypes_parameter", "with_prototypes"]
 
 
 def prototypes_parameter() -> Any:
@@ -86,13 +85,5 @@ def with_prototypes(training: Training, n: int | None, generator: np.random.Gene
         outer=outer,
         count=count,
         groups=None,
+        drawn_from=len(training.y),
     )
-
-
-def prototype_note(training: Training, rows: int) -> Iterator[str]:
-    """A remark where `training` holds prototypes in the place of `rows` rows."""
-    if len(training.y) < rows:
-        yield (
-            f"learned from {len(training.y)} of {rows} rows, weighted for their classes "
-            "(prototypes); another seed draws others"
-        )

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import attrs
 import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.params import choice, either, flag, integer, param, real
+from fsframe.contracts.params import choice, either, integer, param, real
 from fsframe.contracts.run import Run
-from fsframe.contracts.selection import Selection, rank_by_score
-from fsframe.contracts.selector import Selector
+from fsframe.contracts.selection import Selection
 from fsframe_margin.engine.blas import one_blas_thread
-from fsframe_margin.engine.training import Training, require_margins, row_notes, training_of
+from fsframe_margin.engine.training import Training
+from fsframe_margin.methods.margin_selector import MarginSelector
 
 __all__ = ["Simba", "simba_selection"]
 
@@ -24,7 +24,7 @@ _PAPER = "Gilad-Bachrach, Navot, Tishby 2004"
 
 
 @attrs.frozen(kw_only=True)
-class Simba(Selector):
+class Simba(MarginSelector):
     """Feature weights that make hypothesis-margins large, by stochastic gradient ascent.
 
     Parameters
@@ -68,10 +68,6 @@ class Simba(Selector):
     array([2])
     """
 
-    table_copies: ClassVar[float] = 2.0
-    takes_counts: ClassVar[bool] = True
-    uses_upstream_weights: ClassVar[bool] = True
-
     passes: int = param(1, integer(1), help="How often every row is visited.", symbol="T")
     order: str = param(
         "random", choice("random", "given"), help="Visit rows in random order, or as given."
@@ -85,16 +81,12 @@ class Simba(Selector):
         help="Size of a step: 1 as published, or 1/n, so that the steps of a pass sum to one.",
     )
     beta: float = param(1.0, real(above=0), help="Slope of the sigmoid utility.", symbol="β")
-    standardize: bool = param(
-        True, flag(), help="Columns to mean 0 and standard deviation 1, learned from these rows."
-    )
 
     @one_blas_thread
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
         from fsframe_margin.engine.nearest_kernels import simba_visits
 
-        training = training_of("simba", data, upstream, self.standardize)
-        require_margins("simba", training)
+        training = self._training(data, upstream, margins=True)
         generator, n = run.generator(0), len(training.y)
         orders = [
             generator.permutation(n) if self.order == "random" else np.arange(n)
@@ -114,16 +106,9 @@ class Simba(Selector):
         )
         return simba_selection(self, training, w, {})
 
-    def _select_many(
-        self, data: Dataset, counts: NDArray[np.int64], upstream: Selection | None, run: Run
-    ) -> list[Selection]:
-        from fsframe_margin.engine.parallel_resamples import select_each
-
-        return select_each(self._select, data, counts, upstream, run)
-
 
 def simba_selection(
-    method: Selector, training: Training, raw: Floats, extra: dict[str, Any]
+    method: MarginSelector, training: Training, raw: Floats, extra: dict[str, Any]
 ) -> Selection:
     """The Selection of raw Simba weights: w²/‖w²‖_∞, kept where w rose above one."""
     squares = raw * raw
@@ -134,18 +119,13 @@ def simba_selection(
         squares = np.where(np.isfinite(squares), 0.0, 1.0)
         largest = 1.0
     w = training.spread(squares / largest if largest > 0 else squares)
-    above = int((raw > 1.0).sum())
-    return Selection(
-        selected=rank_by_score(w, method.keep_count(len(w), max(1, above))),
-        scores=w,
+    return method._selection(
+        training,
+        w,
+        int((raw > 1.0).sum()),
         weights=w,
-        model={
-            "w": w,
-            "centre": training.scaling.centre,
-            "scale": training.scaling.scale,
-        },
-        model_columns={"w": 0, "centre": 0, "scale": 0},
+        model={"w": w},
         tables={"raw-weights": training.spread(raw)},
-        warnings=(*row_notes(training), *notes),
+        notes=notes,
         **extra,
     )

@@ -6,26 +6,22 @@ from typing import ClassVar
 
 import attrs
 import numpy as np
-from numpy.typing import NDArray
 
 from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.params import choice, flag, integer, param
+from fsframe.contracts.params import choice, integer, param
 from fsframe.contracts.run import Run
 from fsframe.contracts.selection import Selection, rank_by_score
-from fsframe.contracts.selector import Selector
 from fsframe_margin.engine.blas import one_blas_thread
-from fsframe_margin.engine.training import require_margins, training_of
+from fsframe_margin.methods.margin_selector import MarginSelector
 from fsframe_margin.methods.simba import simba_selection
 
 __all__ = ["SimbaMbiw"]
-
-Floats = NDArray[np.float64]
 
 _PAPER = "Prat, Belanche 2016"
 
 
 @attrs.frozen(kw_only=True)
-class SimbaMbiw(Selector):
+class SimbaMbiw(MarginSelector):
     """Simba feature weights whose steps are scaled by instance weights, for stability.
 
     Parameters
@@ -68,8 +64,6 @@ class SimbaMbiw(Selector):
     """
 
     table_copies: ClassVar[float] = 3.0
-    takes_counts: ClassVar[bool] = True
-    uses_upstream_weights: ClassVar[bool] = True
 
     strategy: str = param(
         "order",
@@ -89,17 +83,13 @@ class SimbaMbiw(Selector):
         help="Update the instance weights after every so many visits; 0 never does.",
         source=f"{_PAPER}, §5 (synergetic process)",
     )
-    standardize: bool = param(
-        True, flag(), help="Columns to mean 0 and standard deviation 1, learned from these rows."
-    )
 
     @one_blas_thread
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
         from fsframe_margin.engine.instance_weighting import instance_weights, margin_profiles
         from fsframe_margin.engine.nearest_kernels import simba_visits
 
-        training = training_of("simba-mbiw", data, upstream, self.standardize)
-        require_margins("simba-mbiw", training)
+        training = self._training(data, upstream, margins=True)
         XT, n = np.ascontiguousarray(training.X.T), len(training.y)
         training = training.released()
         generator = run.generator(0)
@@ -128,10 +118,3 @@ class SimbaMbiw(Selector):
             remaining[order] = False
             visited += batch
         return simba_selection(self, training, w, {"instance_weights": omega})
-
-    def _select_many(
-        self, data: Dataset, counts: NDArray[np.int64], upstream: Selection | None, run: Run
-    ) -> list[Selection]:
-        from fsframe_margin.engine.parallel_resamples import select_each
-
-        return select_each(self._select, data, counts, upstream, run)

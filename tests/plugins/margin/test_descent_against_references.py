@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fsframe_margin.engine.descent import descend
 from fsframe_margin.engine.margins import PairSpace
 from fsframe_margin.engine.prediction import nearest_class, relative_scores, training_distances
+from fsframe_margin.methods.immigrate import descend
 
 TABLES = ("park", "syn_xor")
 RULES = {"leave": "psd", "nn": "elementwise"}

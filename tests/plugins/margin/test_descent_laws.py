@@ -9,34 +9,13 @@ from hypothesis import strategies as st
 
 from fsframe.contracts.dataset import Dataset
 from fsframe.errors import DataError
+from fsframe_margin import plain
 from fsframe_margin.engine import margins, quadratic_form
-from fsframe_margin.engine.descent import descend
 from fsframe_margin.engine.margins import PairSpace
 from fsframe_margin.engine.neighbour_shares import pair_coefficients
 from fsframe_margin.engine.prediction import class_distances, training_distances
 from fsframe_margin.engine.updates import elementwise, positive_semidefinite, prune
-from fsframe_margin.methods.immigrate import Immigrate
-
-
-def brute_force(X, y, W, sigma, outer, count):
-    """Cost and Σ by the definitions, row by row."""
-    cost, gradient = 0.0, np.zeros_like(W)
-    for n in range(len(X)):
-        difference = np.abs(X[n] - X)
-        q = np.einsum("ja,ab,jb->j", difference, W, difference)
-        hits = (y == y[n]) & (np.arange(len(y)) != n)
-        misses = y != y[n]
-        if not hits.any():
-            continue
-        for members, sign in ((hits, 1.0), (misses, -1.0)):
-            z = np.log(count[members]) - q[members] / sigma
-            top = z.max()
-            total = top + np.log(np.exp(z - top).sum())
-            share = np.exp(z - total)
-            d = difference[members]
-            cost -= sign * sigma * outer[n] * total
-            gradient += sign * outer[n] * np.einsum("j,ja,jb->ab", share, d, d)
-    return cost, gradient
+from fsframe_margin.methods.immigrate import Immigrate, descend
 
 
 @st.composite
@@ -72,7 +51,7 @@ def test_cost_and_gradient_equal_their_definitions(table, sigma, weighted):
     count = rng.integers(1, 4, len(y)).astype(float) if weighted else np.ones(len(y))
     space = PairSpace(X, y, outer, count)
     point = space.point(W, sigma)
-    cost, gradient = brute_force(X, y, W, sigma, outer, count)
+    cost, gradient = plain.immigrate_cost(X, y, W, sigma, outer, count)
     q_size = np.abs(space.measure(W)).max()
     assert point.cost == pytest.approx(cost, rel=1e-9, abs=1e-10 * len(y) * (q_size + sigma))
     # exponents of size q/σ carry an error of that size times the unit roundoff
@@ -207,7 +186,7 @@ def test_pairs_without_a_share_are_left_out_of_the_gradient_and_nothing_is_lost(
     pair_coefficients(point.measured, space.shares(point, 0.02), 0, 1, coefficients)
     assert (np.abs(coefficients) > space.negligible).mean() < 0.5
     found = space.gradient(point, 0.02)
-    _, wanted = brute_force(X, y, W, 0.02, np.ones(400), np.ones(400))
+    _, wanted = plain.immigrate_cost(X, y, W, 0.02)
     np.testing.assert_allclose(found, wanted, rtol=1e-12, atol=1e-11)
 
 

@@ -10,9 +10,7 @@ from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.run import Run
 from fsframe.errors import DataError, RequestError
 from fsframe_margin.engine import implicit_weights, tiled_passes
-from fsframe_margin.engine.descent import descend
 from fsframe_margin.engine.diagonal_rest import DiagonalRestSpace
-from fsframe_margin.engine.implicit_descent import descend_implicit
 from fsframe_margin.engine.implicit_weights import ImplicitPairs, ImplicitWeights
 from fsframe_margin.engine.margins import PairSpace
 from fsframe_margin.engine.prediction import class_distances
@@ -22,7 +20,7 @@ from fsframe_margin.methods import immigrate_fit
 from fsframe_margin.methods.bim import Bim
 from fsframe_margin.methods.bim_vote import BimVote
 from fsframe_margin.methods.im4e import Im4e
-from fsframe_margin.methods.immigrate import Immigrate
+from fsframe_margin.methods.immigrate import Immigrate, descend
 from fsframe_margin.methods.margin_classifier import Margin
 from fsframe_margin.methods.prototypes import drawn_prototypes
 
@@ -52,9 +50,8 @@ def descents(X, y, sigma, memory, penalty=0.0, threads=1):
     A = X.shape[1]
     dense = descend(PairSpace(X, y), np.eye(A) / np.sqrt(A), sigma, penalty=penalty, max_iter=12)
     pairs = ImplicitPairs(PairSpace(X, y, threads=threads), memory)
-    found = descend_implicit(
-        pairs, ImplicitWeights(np.full(A, A**-0.5)), sigma, penalty=penalty, max_iter=12
-    )
+    start = ImplicitWeights(np.full(A, A**-0.5))
+    found = descend(pairs, start, sigma, penalty=penalty, max_iter=12)
     return dense, pairs, found
 
 

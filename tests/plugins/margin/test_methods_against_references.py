@@ -8,9 +8,11 @@ import pytest
 from fsframe.contracts.dataset import Dataset
 from fsframe_margin.engine.boosting import boost, sigma_path, vote
 from fsframe_margin.engine.instance_weighting import instance_weights, margin_profiles
-from fsframe_margin.engine.linear_descent import descend_im4e, iterate_irelief
 from fsframe_margin.engine.margins import PairSpace
 from fsframe_margin.engine.prediction import class_distances, nearest_class, relative_scores
+from fsframe_margin.methods.im4e import descend_im4e
+from fsframe_margin.methods.immigrate import descend
+from fsframe_margin.methods.irelief import iterate
 from fsframe_margin.methods.lfe import Lfe
 from fsframe_margin.methods.simba import Simba
 from fsframe_margin.methods.simba_mbiw import SimbaMbiw
@@ -57,7 +59,7 @@ def test_irelief_weights_equal_the_prototype_also_where_they_never_settle(refere
     name, X, y = table
     A = X.shape[1]
     for (sigma,) in reference.under(name, "irelief"):
-        found = iterate_irelief(
+        found = iterate(
             PairSpace(X, y, linear=True),
             np.full(A, 1 / np.sqrt(A)),
             float(sigma),
@@ -118,12 +120,13 @@ def test_bim_rounds_and_votes_equal_the_prototype(reference, table):
         sigma_path(4.0, 0.2, 8),
         2,
         lambda t: start,
-        rule="psd-clip",
-        line_search=False,
-        max_iter=5,
-        tol=0.0,
-        keep_best=False,
-    )
+        lambda space, start, sigma: (
+            descend(
+                space, start, sigma, rule="psd-clip", line_search=False, max_iter=5, tol=0.0,
+                keep_best=False,
+            ).weights
+        ),
+    )  # fmt: skip
     wanted = reference[f"{name}/bim-rounds"]
     np.testing.assert_allclose(found.every_sigma, wanted[:, 0], rtol=1e-12)
     np.testing.assert_allclose(found.every_error, wanted[:, 1], rtol=1e-10)

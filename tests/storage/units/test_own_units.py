@@ -101,7 +101,7 @@ KILLED = """
 def test_boosting_that_was_killed_goes_on_round_by_round_to_the_same_bits(
     tmp_path: Path, table: Dataset, text: str, monkeypatch: pytest.MonkeyPatch
 ):
-    import fsframe_margin.engine.boosting as boosting
+    import fsframe_margin.methods.boosted_settings as boosting
 
     chain = Chain.parse(text)
     expected = chain.run(table, 3).digests()

@@ -1,4 +1,4 @@
-"""G-flip and LOGO against slow programs written from their papers' formulas, and by hand."""
+"""G-flip and LOGO against the plain programs, and by hand."""
 
 from __future__ import annotations
 
@@ -10,50 +10,16 @@ from scipy.special import expit
 
 from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.run import Run
-from fsframe_margin.engine.logistic_margins import expected_margins, fit_logo, solve_logistic
+from fsframe_margin import plain
+from fsframe_margin.engine.logistic_margins import expected_margins, solve_logistic
 from fsframe_margin.engine.margins import PairSpace
 from fsframe_margin.methods.gflip import Gflip
 from fsframe_margin.methods.logo import Logo
 
 UTILITIES = {
-    "linear": lambda theta, beta: theta,
-    "zero-one": lambda theta, beta: 1.0 if theta > 0 else 0.0,
-    "sigmoid": lambda theta, beta: 1.0 / (1.0 + np.exp(-beta * theta)),
+    "linear": lambda theta: theta,
+    "zero-one": lambda theta: (theta > 0).astype(float),
 }
-
-
-def norm(z, features):
-    return sum(z[a] ** 2 for a in features) ** 0.5
-
-
-def margin(X, y, n, features):
-    """θ of Definition 1: half of the nearest miss's distance less the nearest hit's."""
-    others = [j for j in range(len(y)) if j != n]
-    hit = min(norm(X[n] - X[j], features) for j in others if y[j] == y[n])
-    miss = min(norm(X[n] - X[j], features) for j in others if y[j] != y[n])
-    return 0.5 * (miss - hit)
-
-
-def evaluation(X, y, features, utility, beta):
-    """e(F) of Definition 2."""
-    return sum(UTILITIES[utility](margin(X, y, n, features), beta) for n in range(len(y)))
-
-
-def gflip_as_printed(X, y, utility, beta, generator, passes):
-    """Algorithm 1, line by line; F, and e(F)."""
-    F: set[int] = set()
-    for _ in range(passes):
-        changed = False
-        for feature in generator.permutation(X.shape[1]):
-            e1 = evaluation(X, y, F | {feature}, utility, beta)
-            e2 = evaluation(X, y, F - {feature}, utility, beta)
-            if e1 > e2 + 1e-9 and feature not in F:
-                F, changed = F | {feature}, True
-            elif e2 > e1 + 1e-9 and feature in F:
-                F, changed = F - {feature}, True
-        if not changed:
-            break
-    return F, evaluation(X, y, F, utility, beta)
 
 
 @settings(max_examples=40, deadline=None)
@@ -61,7 +27,7 @@ def gflip_as_printed(X, y, utility, beta, generator, passes):
     st.integers(0, 2**32 - 1),
     st.integers(6, 12),
     st.integers(1, 5),
-    st.sampled_from(sorted(UTILITIES)),
+    st.sampled_from(["linear", "zero-one", "sigmoid"]),
     st.sampled_from([0.3, 1.0, 4.0]),
 )
 def test_gflip_finds_the_set_of_the_printed_algorithm(seed, n, features, utility, beta):
@@ -70,11 +36,13 @@ def test_gflip_finds_the_set_of_the_printed_algorithm(seed, n, features, utility
     method = Gflip(utility=utility, beta=beta, standardize=False, max_passes=6)
     found = method.select(Dataset.from_arrays(X, y), run=Run(entropy=seed))
     generator = Run(entropy=seed).generator(0)
-    F, value = gflip_as_printed(X, y, utility, beta, generator, 6)
+    of = UTILITIES.get(utility, lambda theta: expit(beta * theta))
+    F = plain.gflip(X, y, (generator.permutation(features) for _ in range(6)), of)
+    value = plain.evaluation(X, y, F, of)
     assert set(np.flatnonzero(found.tables["inside"]).tolist()) == F
     assert found.tables["evaluation"][0] == pytest.approx(value, abs=1e-9)
     for a in range(features):
-        inside, outside = (evaluation(X, y, s, utility, beta) for s in (F | {a}, F - {a}))
+        inside, outside = (plain.evaluation(X, y, s, of) for s in (F | {a}, F - {a}))
         assert found.scores[a] == pytest.approx((inside - outside) / n, abs=1e-9)
 
 
@@ -92,31 +60,6 @@ def test_gflip_by_hand():
     assert counted.tables["evaluation"][0] == 4.0
 
 
-def margins_by_definition(X, y, w, sigma):
-    """z̄_n = Σ_m P(miss m) |x_n − x_m| − Σ_h P(hit h) |x_n − x_h|, row by row (eq. 5–7)."""
-    out = np.zeros_like(X)
-    for n in range(len(y)):
-        for sign, members in (
-            (-1.0, [j for j in range(len(y)) if j != n and y[j] == y[n]]),
-            (1.0, [j for j in range(len(y)) if y[j] != y[n]]),
-        ):
-            kernel = [np.exp(-float(w @ np.abs(X[n] - X[j])) / sigma) for j in members]
-            for k, j in zip(kernel, members, strict=True):
-                out[n] += sign * k / sum(kernel) * np.abs(X[n] - X[j])
-    return out
-
-
-def least_by_projected_steps(z, penalty, w):
-    """argmin over w ≥ 0 of Σ log(1 + exp(−wᵀz_n)) + λ Σ w, by many small projected steps."""
-    step = 4.0 / np.linalg.norm(z, 2) ** 2  # one over the largest curvature
-    for _ in range(20_000):
-        moved = np.maximum(w - step * (penalty - z.T @ (1.0 / (1.0 + np.exp(z @ w)))), 0.0)
-        if np.abs(moved - w).max() < 1e-13:
-            break
-        w = moved
-    return w
-
-
 @settings(max_examples=15, deadline=None)
 @given(st.integers(0, 2**32 - 1), st.sampled_from([0.5, 2.0]), st.sampled_from([0.3, 1.0, 3.0]))
 def test_logo_iterates_are_those_of_the_definition(seed, sigma, penalty):
@@ -124,12 +67,11 @@ def test_logo_iterates_are_those_of_the_definition(seed, sigma, penalty):
     n, features = int(rng.integers(8, 14)), int(rng.integers(1, 5))
     X, y = rng.standard_normal((n, features)), np.arange(n) % 2
     X[:, 0] += 0.5 * y
-    w = np.ones(features)
     for iterations in (1, 2, 3):
-        w = least_by_projected_steps(margins_by_definition(X, y, w, sigma), penalty, w)
-        ones = np.ones(n)
-        found = fit_logo(X, y, ones, ones, sigma, penalty, max_iter=iterations, tol=0.0)
-        np.testing.assert_allclose(found.weights, w, atol=2e-3 * max(1.0, w.max()))
+        w = plain.logo(X, y, sigma, penalty, iterations)
+        method = Logo(sigma=sigma, l1=penalty, max_iter=iterations, tol=0.0, standardize=False)
+        found = method.select(Dataset.from_arrays(X, y))
+        np.testing.assert_allclose(found.scores, w, atol=2e-3 * max(1.0, w.max()))
         if not w.any():
             return
 

@@ -1,0 +1,134 @@
+"""What the selectors of this family share: their rows, resamples side by side, their result."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.params import flag, integer, param
+from fsframe.contracts.run import Run
+from fsframe.contracts.selection import Selection, rank_by_score
+from fsframe.contracts.selector import Selector
+from fsframe_margin.engine.training import Training, require_margins, row_notes, training_of
+from fsframe_margin.methods.prototypes import prototypes_parameter
+
+if TYPE_CHECKING:
+    from fsframe_margin.engine.margins import PairSpace
+    from fsframe_margin.engine.tuning import Tuned
+
+__all__ = ["MarginSelector", "TunedSelector"]
+
+Floats = NDArray[np.float64]
+
+_AXES: Mapping[str, Any] = {
+    "W": (0, 1), "w": 0, "sigma": (), "round-sigma": (), "round-alpha": (),
+    "centre": 0, "scale": 0,
+}  # fmt: skip
+"""Which axes of a model's arrays run over columns."""
+
+
+@attrs.frozen(kw_only=True)
+class MarginSelector(Selector):
+    """A selector that learns from margins of weighted rows, in scaled columns that vary."""
+
+    table_copies: ClassVar[float] = 2.0
+    takes_counts: ClassVar[bool] = True
+    uses_upstream_weights: ClassVar[bool] = True
+
+    standardize: bool = param(
+        True, flag(), help="Columns to mean 0 and standard deviation 1, learned from these rows."
+    )
+
+    def _training(
+        self, data: Dataset, upstream: Selection | None, *, margins: bool = False
+    ) -> Training:
+        """The rows to learn from; with `margins`, refused where none has a hit and a miss."""
+        training = training_of(self.method_name(), data, upstream, self.standardize)
+        if margins:
+            require_margins(self.method_name(), training)
+        return training
+
+    def _select_many(
+        self, data: Dataset, counts: NDArray[np.int64], upstream: Selection | None, run: Run
+    ) -> list[Selection]:
+        from fsframe_margin.engine.parallel_resamples import select_each
+
+        return select_each(self._select, data, counts, upstream, run)
+
+    def _selection(
+        self,
+        training: Training,
+        scores: Floats,
+        above: int,
+        *,
+        model: Mapping[str, Any] | None = None,
+        notes: Iterable[str] = (),
+        selected: Any = None,
+        **parts: Any,
+    ) -> Selection:
+        """The result, in the columns of the table.
+
+        Parameters
+        ----------
+        training : Training
+            What it was learned from.
+        scores : (n_features,) float64
+        above : int
+            How many columns the published rule keeps; at least one is kept.
+        model : mapping, optional
+            Arrays for classifiers, beside the centre and scale of the columns; none by default.
+        notes : iterable of str
+            Warnings, after those about the rows.
+        selected : (k,) int, optional
+            What is kept, if not the best by score.
+        **parts
+            The other fields of the Selection.
+        """
+        if selected is None:
+            selected = rank_by_score(scores, self.keep_count(len(scores), max(1, above)))
+        if model is not None:
+            scaling = training.scaling
+            model = {**model, "centre": scaling.centre, "scale": scaling.scale}
+            parts["model"] = model
+            parts["model_columns"] = {name: _AXES[name] for name in model if name in _AXES}
+        return Selection(
+            selected=selected, scores=scores, warnings=(*row_notes(training), *notes), **parts
+        )
+
+
+@attrs.frozen(kw_only=True)
+class TunedSelector(MarginSelector):
+    """A selector with a width σ that inner cross-validation can choose."""
+
+    folds: int = param(5, integer(2), help="Inner folds for sigma=cv.")
+    prototypes: int | None = prototypes_parameter()
+
+    def ignores_groups(self) -> str:
+        if self.values()["sigma"] == "cv" and self.prototypes is not None:
+            return "prototypes stand for rows of several groups in the inner folds of sigma=cv"
+        return super().ignores_groups()
+
+    def _tune(
+        self,
+        training: Training,
+        start: Floats,
+        settings: Sequence[tuple[float, Any]],
+        fit: Callable[[PairSpace, Floats, tuple[float, Any]], Floats],
+        run: Run,
+    ) -> Tuned:
+        """The best of `settings`; `fit` gives the weights of one on the pairs of one fold."""
+        from fsframe_margin.engine.fold_models import fold_jobs
+        from fsframe_margin.engine.parallel_resamples import workers_within
+        from fsframe_margin.engine.tuning import stratified_folds, tune
+
+        def jobs(train: NDArray[np.intp], held: NDArray[np.intp]) -> Any:
+            return fold_jobs(training, start, train, held, settings, fit, self.standardize, run)
+
+        folds = stratified_folds(training.y, self.folds, run.generator(1), training.groups)
+        workers = workers_within(run, *training.X.shape)
+        return tune(training.y, training.outer, folds, len(settings), jobs, workers)
