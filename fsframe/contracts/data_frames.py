@@ -15,7 +15,14 @@ from numpy.typing import NDArray
 from fsframe.errors import DataError
 from fsframe.suggest import did_you_mean
 
-__all__ = ["FrameParts", "frame_names", "frame_texts", "is_frame", "take_frame"]
+__all__ = [
+    "FrameParts",
+    "frame_column",
+    "frame_names",
+    "frame_texts",
+    "is_frame",
+    "take_frame",
+]
 
 Keys = str | int | Iterable[str | int]
 
@@ -161,6 +168,15 @@ def frame_texts(frame: Any, column: int) -> list[str]:
     """The cells of a column as text, empty where missing."""
     found = _as_list(_columns(frame)[column][1])
     return ["" if value is None else str(value) for value in found]
+
+
+def frame_column(frame: Any, column: int) -> NDArray[np.float64] | list[str | None]:
+    """A column as numbers, NaN where missing, or as texts, None where missing."""
+    series = _columns(frame)[column][1]
+    values, _ = _values(series)
+    if values is None:
+        return [None if value is None else str(value) for value in _as_list(series)]
+    return values if isinstance(values, list) else np.asarray(values, dtype=np.float64)
 
 
 def _columns(frame: Any) -> list[tuple[str, Any]]:

@@ -9,7 +9,14 @@ from numpy.typing import NDArray
 
 from fsframe.errors import DataError
 
-__all__ = ["FeatureReview", "check_finite", "coded_categories", "feature_warnings", "listed"]
+__all__ = [
+    "FeatureReview",
+    "check_finite",
+    "coded_categories",
+    "feature_warnings",
+    "likely_codes",
+    "listed",
+]
 
 _SHOWN = 5
 
@@ -73,7 +80,7 @@ class FeatureReview:
         self._coded += [
             f"{names[c]} ({code:g}, {times} times)"
             for c in np.flatnonzero(np.isin(lowest, _CODES) | np.isin(highest, _CODES)).tolist()
-            for code, times in _codes(X[:, c])
+            for code, times in likely_codes(X[:, c])
         ]
         for found, columns in (
             (self._empty, np.flatnonzero(np.isnan(lowest)).tolist()),
@@ -100,8 +107,9 @@ class FeatureReview:
         ]
 
 
-def _codes(values: NDArray[np.float64]) -> list[tuple[float, int]]:
-    """The lowest and the highest value with how often they occur, if they look like codes.
+def likely_codes(values: NDArray[np.float64]) -> list[tuple[float, int]]:
+    """The lowest and the highest value with how often they occur, if they look like codes for a
+    missing one.
 
     A code stands apart: it is further from the other values than these are from each other, or it
     is the only negative one. The others must be at least three different ones.

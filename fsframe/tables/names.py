@@ -44,7 +44,8 @@ def find_column(names: Sequence[str] | None, n_columns: int, key: str | int, wha
         None where the table has no line of names.
     n_columns : int
     key : str or int
-        A name, or a position from 0, from the end if negative.
+        A name, or a position from 0, from the end if negative. A text of digits that is no name is
+        a number from 1.
     what : str
         What it is wanted for, with the file, for the message.
 
@@ -59,6 +60,10 @@ def find_column(names: Sequence[str] | None, n_columns: int, key: str | int, wha
             counted = f"number {key + 1} (position {key})" if key >= 0 else str(key)
             raise DataError(f"{what}: there is no column {counted}; the table has {n_columns}")
         return int(key) % n_columns
+    # What is no name may be a number: columns without names, and those of the same, have no other.
+    number = int(key) if key.isascii() and key.isdigit() and len(key) < 9 else 0
+    if 1 <= number <= n_columns and (names is None or key not in names):
+        return number - 1
     if names is None:
         raise DataError(
             f"{what}: there is no column {key!r}: the first line of the table holds no names; say "

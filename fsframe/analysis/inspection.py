@@ -1,0 +1,423 @@
+"""What a table holds, what to settle before a chain runs on it, and which chain that would be."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import attrs
+import numpy as np
+
+from fsframe.contracts.dataset import Dataset
+from fsframe.errors import DataError
+from fsframe.evaluation.repeated_rows import repeated_rows
+from fsframe.tables import read
+from fsframe.tables.contents import ColumnFacts, Contents, contents
+from fsframe.tables.names import as_keys, find_column, find_columns
+
+__all__ = ["Finding", "Forecast", "Inspection", "inspect_table"]
+
+_USUAL = ("class", "label", "target", "y", "outcome")
+_IDENTIFIER = re.compile(r"(^|.*[\W_])(id|ids|index|idx|nr|no|uuid|guid|barcode)$|.*[a-z]I[Dd]$")
+_MANY, _FEWEST_ROWS, _FEWEST_NAMES = 20, 8, 8
+# Above this many features NPFS answers with a corrected test, to which IMMIGRATE's scores are blind
+# (docs/methods/npfs.md).
+_MANY_FEATURES = 200
+_HOUR = 3600.0
+_FIRST = {"label": 0, "task": 1, "groups": 2, "drop": 3, "categorical": 4, "na": 5}
+_FORM = ("delimiter", "header", "decimal", "encoding", "na", "x", "y", "names")
+
+
+@attrs.frozen(kw_only=True)
+class Finding:
+    """Something to settle: columns, what about them, and the option that settles it."""
+
+    columns: tuple[str, ...]
+    what: str
+    option: str = ""
+
+
+@attrs.frozen(kw_only=True)
+class Forecast:
+    """Processor seconds that a chain would take, and the formula they come from."""
+
+    seconds: float
+    formula: str
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class Inspection:
+    """What was found.
+
+    Parameters
+    ----------
+    contents : Contents
+    label : int
+        The column that is the label, or would be taken as it.
+    said : bool
+        Whether somebody said so.
+    doubts : tuple of str
+        Why another column may be meant.
+    roles : mapping of int to str
+        Columns that would be no features: ``"label"``, ``"groups"``, ``"dropped"``.
+    findings : tuple of Finding
+    options : mapping of str to JSON values
+        Arguments of `fsframe.read` that settle what can be settled.
+    data : Dataset, optional
+        The table read with them; None where that is refused.
+    refused : str
+        What reading with them is refused with.
+    chain : str
+        The chain to begin with.
+    command : str
+        The line that runs it.
+    forecast : Forecast, optional
+        None where the table is refused.
+    """
+
+    contents: Contents
+    label: int
+    said: bool
+    doubts: tuple[str, ...]
+    roles: Mapping[int, str]
+    findings: tuple[Finding, ...]
+    options: Mapping[str, Any]
+    data: Dataset | None
+    refused: str
+    chain: str
+    command: str
+    forecast: Forecast | None
+
+
+def inspect_table(path: str | os.PathLike[str], **options: Any) -> Inspection:
+    """What a file holds, judged column by column.
+
+    Parameters
+    ----------
+    path : path
+    options
+        Arguments of `fsframe.read`; what is given is not guessed.
+
+    Raises
+    ------
+    DataError
+        If the file is no table, or a column that `options` name is not there.
+
+    Notes
+    -----
+    Judged are columns beside those that `options` drop. An identifier counts the rows, is text that
+    differs in every row, or whole numbers that do and are called so (``id``, ``nr``, …). A column
+    names whom repeated rows belong to if at least 8 different values of it have two rows on average
+    and one label each. The label is what `options` say, the label array, a column called class,
+    label, target, y or outcome, or else the last column that is no identifier and no date; a first
+    column of two to ten values is preferred to a last one of more than 20 different numbers.
+    """
+    options |= {key: as_keys(options[key]) for key in ("drop",) if key in options}
+    told = options.get("categorical") or ()
+    if not isinstance(told, bool):
+        told = as_keys(told)
+        options |= {"categorical": told} if told else {}
+    form = {key: options[key] for key in _FORM if key in options}
+    found = contents(path, label=options.get("label"), **form)
+    names = tuple(column.name for column in found.columns)
+    n = len(names)
+    dropped = set(find_columns(names, n, options.get("drop", ()), f"{path}, column to drop"))
+    categorical = set(range(n)) if told is True else set()
+    if not isinstance(told, bool):
+        categorical |= set(find_columns(names, n, told, f"{path}, categorical column"))
+    if found.row_names:
+        dropped.add(0)
+    groups = options.get("groups")
+    group = None if groups is None else find_column(names, n, groups, f"{path}, groups")
+    skip = {column for column in range(n) if column in dropped or column == group}
+    label, doubts = _label(found, names, options.get("label"), skip)
+    judged = _Judged(found, label, skip)
+    findings = [*judged.findings(categorical, group)]
+    suggested = judged.suggested(options, group, categorical)
+    suggested["label"] = judged.keys[label]
+    if found.label_array == label and options.get("label") is None:
+        del suggested["label"]
+    data, refused = None, ""
+    try:
+        data = read(path, **suggested)
+    except DataError as error:
+        refused = str(error)
+    if data is not None and "groups" not in suggested and data.task == "classification":
+        beside = [text for text in repeated_rows(data) if text.startswith("rows ")]
+        findings += [Finding(columns=(), what=text) for text in beside]
+    chain, forecast = _chain(data) if data is not None else ("", None)
+    roles = dict.fromkeys(dropped, "dropped") | dict.fromkeys(judged.left_out, "dropped")
+    if "groups" in suggested:
+        roles[find_column(names, n, suggested["groups"], "groups")] = "groups"
+    roles[label] = "label"
+    return Inspection(
+        contents=found,
+        label=label,
+        said=options.get("label") is not None or found.label_array == label,
+        doubts=tuple(doubts),
+        roles=roles,
+        findings=tuple(findings),
+        options=suggested,
+        data=data,
+        refused=refused,
+        chain=chain,
+        command=_command(path, chain or "immigrate npfs", suggested),
+        forecast=forecast,
+    )
+
+
+def _keys(found: Contents) -> tuple[str | int, ...]:
+    """How to name each column: by its number where its name is no key or would be read as one."""
+    names = [column.name for column in found.columns]
+    times = Counter(names)
+    return tuple(
+        name
+        if found.named
+        and name
+        and times[name] == 1
+        and "," not in name
+        and not name.strip().lstrip("-").isdigit()
+        else column
+        for column, name in enumerate(names)
+    )
+
+
+def _label(
+    found: Contents, names: tuple[str, ...], said: str | int | None, skip: set[int]
+) -> tuple[int, list[str]]:
+    """The column of the label, and what speaks against it."""
+    if said is not None:
+        return find_column(names, len(names), said, f"{found.path}, label"), []
+    if found.label_array is not None:
+        return found.label_array, []
+    usable = [
+        k
+        for k, column in enumerate(found.columns)
+        if k not in skip
+        and not _identifier(column, found.n_rows)
+        and column.kind != "date"
+        and column.different > 1
+    ]
+    if not usable:
+        raise DataError(
+            f"{found.path} has no column that could be a label: all are left out, name rows, or "
+            "hold one value only"
+        )
+    last, first = usable[-1], usable[0]
+    lowered = {names[k].strip().lower(): k for k in reversed(usable)}
+    usual = [lowered[word] for word in _USUAL if word in lowered]
+    if usual:
+        doubts = [] if last in usual else [f"it is not the last column, which is {names[last]!r}"]
+        return usual[0], doubts
+    if not _measured(found.columns[last]):
+        return last, []
+    few = [k for k in usable if 2 <= found.columns[k].different <= 10]
+    what = f"{found.columns[last].different} different numbers"
+    if first in few and first != last:
+        return first, [
+            f"taken for its few values; the last column, {names[last]!r}, holds {what}, as a "
+            "measurement does"
+        ]
+    others = ", ".join(repr(names[k]) for k in few[:5])
+    hint = f"; of few different values are {others}" if few else ""
+    return last, [f"{what} look like a measurement{hint}: if it is none to predict, say which"]
+
+
+def _measured(column: ColumnFacts) -> bool:
+    return column.kind in ("number", "whole number") and column.different > _MANY
+
+
+def _identifier(column: ColumnFacts, n_rows: int) -> bool:
+    if column.counts_rows:
+        return True
+    if n_rows < _FEWEST_ROWS or column.missing or column.different < n_rows:
+        return False
+    named = bool(_IDENTIFIER.match(column.name.strip().lower())) or column.name.endswith("ID")
+    return column.kind == "text" or (column.kind == "whole number" and named)
+
+
+class _Judged:
+    """The columns beside the label and those left out, sorted by what is to be settled."""
+
+    def __init__(self, found: Contents, label: int, skip: set[int]) -> None:
+        self._names = tuple(column.name for column in found.columns)
+        self._found = found
+        self.keys = _keys(found)
+        free = {k: c for k, c in enumerate(found.columns) if k not in skip and k != label}
+        self.identifiers = [k for k, c in free.items() if _identifier(c, found.n_rows)]
+        rest = {k: c for k, c in free.items() if k not in self.identifiers}
+        self.people = [k for k, c in rest.items() if self._repeats(k, c, label)]
+        rest = {k: c for k, c in rest.items() if k not in self.people}
+        self.dates = [k for k, c in rest.items() if c.kind == "date"]
+        self.texts = [k for k, c in rest.items() if c.kind == "text"]
+        # Free text has nearly as many values as rows: no categories.
+        self.prose = [k for k in self.texts if 2 * rest[k].different > found.n_rows > _MANY]
+        self.texts = [k for k in self.texts if k not in self.prose]
+        self.empty = [k for k, c in rest.items() if c.kind == "empty"]
+        self.constant = [k for k, c in rest.items() if c.constant]
+        self.coded = [k for k, c in rest.items() if c.codes]
+        self.gaps = [k for k, c in rest.items() if c.missing and c.kind != "empty"]
+
+    def _repeats(self, k: int, column: ColumnFacts, label: int) -> bool:
+        n = self._found.n_rows
+        if not _FEWEST_NAMES <= column.different <= n // 2 or column.missing:
+            return False
+        if column.kind not in ("text", "whole number"):
+            return False
+        codes, of_label = self._found.codes(k), self._found.codes(label)
+        if self._found.columns[label].different > _MANY:
+            return False
+        mark = np.zeros(column.different, dtype=of_label.dtype)
+        mark[codes] = of_label
+        if not (mark[codes] == of_label).all():
+            return False
+        # Numbers that name somebody come in runs, and not in the order of the label.
+        runs = int(np.count_nonzero(np.diff(codes))) + 1 == column.different
+        turns = int(np.count_nonzero(np.diff(mark))) > self._found.columns[label].different - 1
+        return column.kind == "text" or (runs and turns)
+
+    @property
+    def left_out(self) -> list[int]:
+        """Columns that can be no features."""
+        return sorted({*self.identifiers, *self.dates, *self.prose, *self.empty, *self.people[1:]})
+
+    def suggested(
+        self, options: Mapping[str, Any], group: int | None, categorical: set[int]
+    ) -> dict[str, Any]:
+        """The arguments of `read` that settle this, with those given."""
+        found = dict(options)
+        if group is None and self.people:
+            found["groups"] = self.keys[self.people[0]]
+        out = [self.keys[k] for k in self.left_out if k not in categorical]
+        if group is not None:
+            out += [self.keys[k] for k in self.people[:1]]
+        if out:
+            found["drop"] = [*found.get("drop", ()), *out]
+        texts = [self.keys[k] for k in self.texts if k not in categorical]
+        if texts and not isinstance(found.get("categorical"), bool):
+            found["categorical"] = [*found.get("categorical", ()), *texts]
+        return found
+
+    def findings(self, categorical: set[int], group: int | None) -> Iterator[Finding]:
+        """What to tell, the gravest first."""
+        facts, n = self._found.columns, self._found.n_rows
+        people = self.people if group is None else []
+        for what, columns, option in (
+            ("names whom repeated rows belong to: one label for each value, {different} values",
+             people, "--groups {names}"),
+            ("names the rows; as a feature it would be a leak", self.identifiers, "--drop {names}"),
+            ("dates, which no method takes", self.dates, "--drop {names}"),
+            ("text that hardly repeats", [k for k in self.prose if k not in categorical],
+             "--drop {names}"),
+            ("text that stands for categories" + self._examples(categorical),
+             [k for k in self.texts if k not in categorical], "--categorical {names}"),
+            ("no value at all", self.empty, "--drop {names}"),
+            ("one value only, no information", self.constant, ""),
+        ):  # fmt: skip
+            yield from self._grouped(what, columns, option)
+        for k in self.coded:
+            for code, times in facts[k].codes:
+                yield Finding(
+                    columns=(self._names[k],),
+                    what=f"{code:g} stands there {times} times, far from the other values, and "
+                    "looks like a code for a missing one",
+                    option=f"--na {code:g}",
+                )
+        equal = [(self._names[a], self._names[b]) for a, b in self._found.repeated_columns]
+        if equal:
+            shown = ", ".join(f"{a} = {b}" for a, b in equal[:5])
+            more = f" and {len(equal) - 5} more" if len(equal) > 5 else ""
+            yield Finding(columns=(), what=f"columns that are equal: {shown}{more}")
+        if self._found.repeated_rows:
+            many = self._found.repeated_rows
+            yield Finding(
+                columns=(),
+                what=f"{many} of {n} rows repeat{'s' * (many == 1)} an earlier one in all columns",
+            )
+
+    def _spelled(self, column: int) -> str:
+        key = self.keys[column]
+        return key if isinstance(key, str) else str(key + 1)
+
+    def _examples(self, categorical: set[int]) -> str:
+        """The values of the text columns, such as `` (sex: f, m; site: A, B, C)``."""
+        shown = []
+        for k in [k for k in self.texts if k not in categorical][:3]:
+            column = self._found.columns[k]
+            more = ", …" if column.different > len(column.examples) else ""
+            shown.append(f"{column.name}: {', '.join(column.examples)}{more}")
+        return f" ({'; '.join(shown)})" if shown else ""
+
+    def _grouped(self, what: str, columns: list[int], option: str) -> Iterator[Finding]:
+        """One finding for each wording: columns of which the same is to be said stand together."""
+        facts = self._found.columns
+        together: dict[str, list[int]] = {}
+        for k in columns:
+            text = what.replace("{different}", str(facts[k].different))
+            together.setdefault(text, []).append(k)
+        for text, members in together.items():
+            keys = [self._spelled(k) for k in members]
+            yield Finding(
+                columns=tuple(self._names[k] for k in members),
+                what=text,
+                option=option.format(names=",".join(keys)) if option else "",
+            )
+
+
+def _command(path: str | os.PathLike[str], chain: str, options: Mapping[str, Any]) -> str:
+    words = ["fsframe", "chain", *chain.split(), "on", str(path)]
+    for key in sorted(options, key=lambda key: (_FIRST.get(key, 9), key)):
+        value = options[key]
+        if key == "header":
+            words.append("--header" if value else "--no-header")
+        elif key == "na":
+            words += [word for code in _several(value) for word in ("--na", str(code))]
+        elif key == "categorical" and value is True:
+            continue
+        elif key in ("label", "groups"):
+            words += [f"--{key}", str(value) if isinstance(value, str) else str(value + 1)]
+        elif isinstance(value, (list, tuple)):
+            words += [f"--{key}", ",".join(k if isinstance(k, str) else str(k + 1) for k in value)]
+        else:
+            words += [f"--{key}", str(value)]
+    return shlex.join(words)
+
+
+def _several(value: Any) -> list[Any]:
+    return list(value) if isinstance(value, (list, tuple)) else [value]
+
+
+def _chain(data: Dataset) -> tuple[str, Forecast]:
+    """The chain to begin with, and what it would take."""
+    n, p = data.n_samples, data.n_features
+    gaps = any(np.isnan(data.columns(a, b)).any() for a, b in data.column_blocks())
+    parts = ["top=100"] * (p > _MANY_FEATURES) + ["missing=pairwise"] * gaps
+    bases = [f"mim:{','.join(parts)}" if parts else "mim"]
+    if p <= _MANY_FEATURES:
+        bases.insert(0, "relieff")
+        if data.task == "classification" and not gaps:
+            bases.insert(0, "immigrate")
+    forecasts = [_forecast(base, n, p) for base in bases]
+    best = next((k for k, found in enumerate(forecasts) if found.seconds < _HOUR), len(bases) - 1)
+    return f"{bases[best]} npfs", forecasts[best]
+
+
+# Processor seconds of one fit among many on n rows and p columns: fitted to measurements on one
+# core of about 3 GHz, n from 70 to 3000, p from 22 to 20,000, all within a factor of two.
+_FITS = {
+    "immigrate": ("0.008 + 5e-10 n²p²", lambda n, p: 8e-3 + 5e-10 * n * n * p * p),
+    "relieff": ("0.001 + 5e-11 n²p", lambda n, p: 1e-3 + 5e-11 * n * n * p),
+    "mim": ("3e-6 p + 2.5e-9 np", lambda n, p: 3e-6 * p + 2.5e-9 * n * p),
+}
+_NPFS_FITS = 1100
+
+
+def _forecast(base: str, n: int, p: int) -> Forecast:
+    words, seconds = _FITS[base.partition(":")[0]]
+    return Forecast(
+        seconds=_NPFS_FITS * seconds(n, p), formula=f"{_NPFS_FITS} fits of {words} seconds each"
+    )

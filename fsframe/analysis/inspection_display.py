@@ -1,0 +1,216 @@
+"""What `inspect` shows of a table: lines for a terminal, and one object."""
+
+from __future__ import annotations
+
+import math
+import re
+import textwrap
+from collections.abc import Iterator
+from typing import Any
+
+from fsframe.analysis.inspection import Inspection
+from fsframe.analysis.text_table import counted, shown_width, table_lines
+from fsframe.storage.escaping import printable
+from fsframe.tables.contents import ColumnFacts
+
+__all__ = ["inspection_lines", "inspection_object"]
+
+_WIDTH = 80
+_SHOWN = 30
+_NAME = 24
+
+
+def inspection_lines(found: Inspection) -> Iterator[str]:
+    """The table as lines of at most 80 columns; the last are the command to begin with."""
+    held = found.contents
+    size = f"{counted(held.n_rows, 'row')} × {counted(len(held.columns), 'column')}"
+    yield from _wrapped(f"{held.path}: {held.form}")
+    yield f"{size}, {_gaps(found)}"
+    yield ""
+    yield from _wrapped(f"label: {_label(found)}", indent="  ")
+    for doubt in found.doubts:
+        yield from _wrapped(f"doubt: {doubt} (--label)", indent="  ")
+    features = [c for k, c in enumerate(held.columns) if k not in found.roles]
+    yield from _wrapped(f"features: {len(features)}{_kinds(features)}", indent="  ")
+    yield ""
+    yield from _column_lines(found)
+    if found.findings:
+        yield ""
+        yield "To settle or to know:"
+        for finding in found.findings:
+            shown = ", ".join(printable(name, _NAME) for name in finding.columns[:5])
+            more = len(finding.columns) - 5
+            shown += f" and {more} more" if more > 0 else ""
+            head = f"{shown}: " if shown else ""
+            yield from _wrapped(f"* {head}{finding.what}", indent="  ")
+            if finding.option:
+                yield f"    {_cut(finding.option, _WIDTH - 4)}"
+    yield ""
+    if found.refused:
+        yield from _wrapped(f"As it stands a chain would refuse it: {found.refused}", indent="  ")
+        return
+    yield "To begin with:"
+    yield from _continued(printable(found.command))
+    if found.forecast is not None:
+        seconds = _duration(found.forecast.seconds)
+        yield from _wrapped(
+            f"forecast, not measured: about {seconds} of processor time "
+            f"({found.forecast.formula}), on one core; a factor of three either way",
+            indent="  ",
+            first="  ",
+        )
+
+
+def _gaps(found: Inspection) -> str:
+    cells = sum(column.missing for column in found.contents.columns)
+    if not cells:
+        return "no cell is empty"
+    columns = sum(column.missing > 0 for column in found.contents.columns)
+    return f"{counted(cells, 'cell')} empty, in {counted(columns, 'column')}"
+
+
+def _label(found: Inspection) -> str:
+    column = found.contents.columns[found.label]
+    how = "" if found.said else ", a guess"
+    name = printable(column.name)
+    if found.data is None:
+        return f"{name}{how} ({counted(column.different, 'different value')})"
+    if found.data.task == "regression":
+        return f"{name}{how} (regression: {column.low:.6g} to {column.high:.6g})"
+    sizes = found.data.class_sizes()
+    classes = [
+        f"{printable(str(label), 30)} {size}"
+        for label, size in zip(found.data.classes[:8], sizes, strict=False)
+    ]
+    more = ", …" if len(found.data.classes) > 8 else ""
+    number = counted(len(found.data.classes), "class")
+    return f"{name}{how} ({number}: {', '.join(classes)}{more})"
+
+
+def _kinds(features: list[ColumnFacts]) -> str:
+    kinds: dict[str, int] = {}
+    for column in features:
+        kinds[column.kind] = kinds.get(column.kind, 0) + 1
+    return f" ({', '.join(f'{kind} {n}' for kind, n in kinds.items())})" if kinds else ""
+
+
+def _column_lines(found: Inspection) -> Iterator[str]:
+    """Thirty columns at most: those with a part of their own or gaps first, then from the left."""
+    columns = found.contents.columns
+    order = list(range(len(columns)))
+    if len(order) > _SHOWN:
+        order.sort(key=lambda k: (k not in found.roles, not columns[k].missing, k))
+        order = sorted(order[:_SHOWN])
+    rows = []
+    for k in order:
+        column = columns[k]
+        values = ", ".join(column.examples) if column.examples else _range(column)
+        rows.append(
+            [
+                str(k + 1),
+                _cut(printable(column.name), _NAME),
+                column.kind,
+                str(column.different),
+                str(column.missing or ""),
+                found.roles.get(k, ""),
+                printable(values),
+            ]
+        )
+    header = ["", "column", "kind", "values", "empty", "part", "from … to, or commonest"]
+    lines = list(table_lines(header, rows, right={0, 3, 4}))
+    yield from (_cut(line, _WIDTH) for line in lines)
+    if len(columns) > _SHOWN:
+        yield f"… and {len(columns) - _SHOWN} more (--json has all)"
+
+
+def _range(column: ColumnFacts) -> str:
+    if math.isnan(column.low):
+        return ""
+    return f"{column.low:.6g} … {column.high:.6g}"
+
+
+def _cut(text: str, width: int) -> str:
+    if shown_width(text) <= width:
+        return text
+    while shown_width(text) >= width:
+        text = text[:-1]
+    return f"{text}…"
+
+
+def _wrapped(text: str, indent: str = "", first: str = "") -> Iterator[str]:
+    yield from textwrap.wrap(
+        printable(text),
+        _WIDTH,
+        initial_indent=first,
+        subsequent_indent=indent,
+        break_on_hyphens=False,
+    )
+
+
+def _continued(command: str) -> Iterator[str]:
+    """A command that can be copied, broken between its words where it is long."""
+    lines = [""]
+    for word in re.findall(r"(?:--\S+ )?(?:[^\s']|'[^']*')+", command):
+        if lines[-1] and len(lines[-1]) + len(word) + 5 > _WIDTH:
+            lines.append("")
+        lines[-1] += f" {word}" if lines[-1] else word
+    for k, line in enumerate(lines):
+        yield ("    " if k else "  ") + line + (" \\" if k < len(lines) - 1 else "")
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 100:
+        return f"{max(1, round(seconds))} s"
+    if seconds < 6000:
+        return f"{seconds / 60:.0f} min"
+    return f"{seconds / 3600:.1f} h" if seconds < 360_000 else f"{seconds / 86_400:.0f} days"
+
+
+def inspection_object(found: Inspection) -> dict[str, Any]:
+    """The object of `inspect --json`: every column, and all that was found."""
+    held = found.contents
+    names = [column.name for column in held.columns]
+    return {
+        "path": str(held.path),
+        "form": held.form,
+        "rows": held.n_rows,
+        "columns": [
+            {
+                "name": column.name,
+                "kind": column.kind,
+                "part": found.roles.get(k, "feature"),
+                "different": column.different,
+                "empty": column.missing,
+                "low": column.low,
+                "high": column.high,
+                "examples": list(column.examples),
+                "constant": column.constant,
+                "codes": [list(code) for code in column.codes],
+            }
+            for k, column in enumerate(held.columns)
+        ],
+        "label": {
+            "name": names[found.label],
+            "said": found.said,
+            "doubts": list(found.doubts),
+            "task": None if found.data is None else found.data.task,
+            "classes": None
+            if found.data is None
+            else {
+                str(label): int(size)
+                for label, size in zip(found.data.classes, found.data.class_sizes(), strict=True)
+            }
+            if found.data.task == "classification"
+            else {},
+        },
+        "findings": [
+            {"columns": list(f.columns), "what": f.what, "option": f.option} for f in found.findings
+        ],
+        "repeated_rows": held.repeated_rows,
+        "refused": found.refused,
+        "chain": found.chain,
+        "command": found.command,
+        "forecast": None
+        if found.forecast is None
+        else {"processor_seconds": found.forecast.seconds, "formula": found.forecast.formula},
+    }

@@ -1,0 +1,359 @@
+"""What the columns of a file hold, looked at before anybody has said what they are."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from fsframe.contracts.data_frames import frame_column, frame_names
+from fsframe.tables.features import likely_codes
+from fsframe.tables.fields import delimiter_name
+from fsframe.tables.locate import file_kind, find_table
+from fsframe.tables.reader import read_frame
+from fsframe.tables.sheet import Sheet, load_sheet
+
+__all__ = ["ColumnFacts", "Contents", "contents"]
+
+# Numbers in one block of columns while they are looked at.
+_BLOCK = 1 << 22
+_DATE = re.compile(
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}([T ].*)?|[0-9]{1,2}[./][0-9]{1,2}[./]([0-9]{2}|[0-9]{4})"
+)
+
+
+@attrs.frozen(kw_only=True)
+class ColumnFacts:
+    """What one column holds.
+
+    Parameters
+    ----------
+    name : str
+        ``f1, f2, …`` where the file has none.
+    kind : {"number", "whole number", "two values", "text", "date", "empty"}
+        *Two values* are two different numbers.
+    different : int
+        Different values, missing ones left out.
+    missing : int
+    low, high : float
+        Of numbers; NaN for others.
+    examples : tuple of str
+        Of text: the commonest, at most three.
+    counts_rows : bool
+        Whether it is 0, 1, 2, … or 1, 2, 3, … down the table.
+    codes : tuple of (float, int)
+        Repeated extreme values that look like codes for missing ones, with how often they occur.
+    """
+
+    name: str
+    kind: str
+    different: int
+    missing: int
+    low: float = float("nan")
+    high: float = float("nan")
+    examples: tuple[str, ...] = ()
+    counts_rows: bool = False
+    codes: tuple[tuple[float, int], ...] = ()
+
+    @property
+    def constant(self) -> bool:
+        """Whether there is one value only."""
+        return self.different == 1
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class Contents:
+    """What a file holds.
+
+    Parameters
+    ----------
+    path : Path
+    form : str
+        What the file is, in words.
+    n_rows : int
+    columns : tuple of ColumnFacts
+    named : bool
+        Whether the file says what the columns are called.
+    label_array : int, optional
+        The column that is an array of its own in the file, which makes it the label.
+    row_names : bool
+        Whether the first column is one of row names, which reading leaves out.
+    repeated_rows : int
+        Rows equal to an earlier one in all columns.
+    repeated_columns : tuple of (int, int)
+        Columns equal to an earlier one, with that one.
+    """
+
+    path: Path
+    form: str
+    n_rows: int
+    columns: tuple[ColumnFacts, ...] = attrs.field(repr=False)
+    named: bool = True
+    label_array: int | None = None
+    row_names: bool = False
+    repeated_rows: int = 0
+    repeated_columns: tuple[tuple[int, int], ...] = ()
+    _codes: Any = attrs.field(repr=False)
+
+    def codes(self, column: int) -> NDArray[np.int64]:
+        """Which of its values each row has in a column, as (n_rows,) codes; -1 where missing."""
+        found: NDArray[np.int64] = self._codes(column)
+        return found
+
+
+def contents(
+    path: str | os.PathLike[str],
+    *,
+    label: str | int | None = None,
+    delimiter: str | None = None,
+    header: bool | None = None,
+    decimal: str = ".",
+    encoding: str | None = None,
+    na: str | float | Iterable[str | float] = (),
+    x: str = "/X",
+    y: str = "/y",
+    names: str = "/feature_names",
+) -> Contents:
+    """What the columns of a file hold; nothing of it need be fit for a chain.
+
+    Parameters
+    ----------
+    path, label, delimiter, header, decimal, encoding, na, x, y, names
+        As in `read`.
+
+    Raises
+    ------
+    DataError
+        If the file is no table: missing, damaged, rows of different lengths.
+
+    Notes
+    -----
+    O(n log n) per column, for the number of different values.
+    """
+    found = find_table(path)
+    kind = file_kind(found)
+    codes = tuple(str(code) for code in ([na] if isinstance(na, (str, int, float)) else na))
+    if kind == "text":
+        sheet = load_sheet(
+            found,
+            delimiter=delimiter,
+            label=label,
+            header=header,
+            decimal=decimal,
+            encoding=encoding,
+            na=codes,
+            one_column=True,
+        )
+        return _of_sheet(sheet)
+    if kind not in ("npz", "hdf5"):
+        frame = read_frame(found, kind)
+        return _gathered(found, kind, frame_names(frame), len(frame), _FrameColumns(frame))
+    from fsframe.tables.arrays import load_arrays
+
+    arrays = load_arrays(found, kind, x=x, y=y, names=names, in_memory=None, na=codes)
+    n_rows, p = arrays.X.shape
+    called = arrays.names or tuple(f"f{k + 1}" for k in range(p))
+    if arrays.y is not None:
+        called = (*called, arrays.label_name)
+    source = _ArrayColumns(arrays.X, arrays.y)
+    words = {"npz": "NPZ arrays", "hdf5": "HDF5 datasets"}[kind]
+    place = p if arrays.y is not None else None
+    data = _gathered(found, words, called, n_rows, source)
+    return attrs.evolve(data, label_array=place, named=arrays.names is not None)
+
+
+def _of_sheet(sheet: Sheet) -> Contents:
+    sheet.check()
+    names = sheet.names or tuple(f"f{k + 1}" for k in range(sheet.n_fields))
+    line = "names in the first line" if sheet.names else "no line of names"
+    form = f"text, {delimiter_name(sheet.delimiter)} between fields, {line}"
+    found = _gathered(sheet.path, form, names, sheet.n_rows, _SheetColumns(sheet))
+    return attrs.evolve(found, row_names=sheet.has_row_names, named=sheet.names is not None)
+
+
+@attrs.frozen
+class _SheetColumns:
+    """The columns of a text: numbers by blocks, and texts where a cell is no number."""
+
+    sheet: Sheet
+
+    def blocks(self) -> Iterator[tuple[int, NDArray[np.float64], dict[int, list[str | None]]]]:
+        every = list(range(self.sheet.n_fields))
+        taken = self.sheet.take(every)
+        texts = self.texts(sorted(taken.bad))
+        width = max(1, _BLOCK // max(1, self.sheet.n_rows))
+        for start in range(0, len(every), width):
+            block = taken.X[:, start : start + width]
+            inside = {k: texts[k] for k in texts if start <= k < start + width}
+            yield start, block, inside
+
+    def texts(self, columns: Sequence[int]) -> dict[int, list[str | None]]:
+        missing = self.sheet.missing
+        found = self.sheet.take([], columns).texts if columns else {}
+        return {
+            column: [None if missing(text) else text for text in cells]
+            for column, cells in found.items()
+        }
+
+    def column(self, column: int) -> NDArray[Any] | list[str | None]:
+        taken = self.sheet.take([column])
+        if taken.bad:
+            return self.texts([column])[column]
+        return np.asarray(taken.X[:, 0])
+
+
+@attrs.frozen
+class _ArrayColumns:
+    """Columns of numbers, in memory or read by blocks, and perhaps a label behind them."""
+
+    X: Any
+    y: NDArray[Any] | None
+
+    def blocks(self) -> Iterator[tuple[int, NDArray[np.float64], dict[int, list[str | None]]]]:
+        n, p = self.X.shape
+        width = max(1, _BLOCK // max(1, n))
+        for start in range(0, p, width):
+            stop = min(start + width, p)
+            yield start, self._numbers(start, stop), {}
+        if self.y is not None:
+            last = self.column(p)
+            if isinstance(last, list):
+                yield p, np.full((n, 1), np.nan), {p: last}
+            else:
+                yield p, last[:, None], {}
+
+    def _numbers(self, start: int, stop: int) -> NDArray[np.float64]:
+        part = self.X[:, start:stop] if isinstance(self.X, np.ndarray) else self.X.read(start, stop)
+        return np.asarray(part, dtype=np.float64)
+
+    def column(self, column: int) -> NDArray[Any] | list[str | None]:
+        if column < self.X.shape[1]:
+            return self._numbers(column, column + 1)[:, 0]
+        assert self.y is not None
+        if self.y.dtype.kind in "UO":
+            return [str(text).strip() or None for text in self.y.tolist()]
+        return np.asarray(self.y, dtype=np.float64)
+
+
+@attrs.frozen
+class _FrameColumns:
+    frame: Any
+
+    def blocks(self) -> Iterator[tuple[int, NDArray[np.float64], dict[int, list[str | None]]]]:
+        for k in range(len(frame_names(self.frame))):
+            values = self.column(k)
+            if isinstance(values, list):
+                yield k, np.full((len(values), 1), np.nan), {k: values}
+            else:
+                yield k, values[:, None], {}
+
+    def column(self, column: int) -> NDArray[Any] | list[str | None]:
+        return frame_column(self.frame, column)
+
+
+def _gathered(
+    path: Path,
+    form: str,
+    names: Sequence[str],
+    n_rows: int,
+    source: Any,
+) -> Contents:
+    facts: list[ColumnFacts] = []
+    rows = np.zeros(n_rows, dtype=np.uint64)
+    signs: dict[int, int] = {}
+    repeated = []
+    draw = np.random.default_rng(0)
+    for start, X, texts in source.blocks():
+        factors = draw.integers(1, 1 << 63, X.shape[1], dtype=np.uint64) * np.uint64(2) + np.uint64(
+            1
+        )
+        for k, found in enumerate(_numbers_facts(X, names[start : start + X.shape[1]])):
+            column = start + k
+            if column in texts:
+                cells = texts[column]
+                found = _text_facts(cells, names[column])
+                bits = np.array([hash_of(text) for text in cells], dtype=np.uint64)
+            else:
+                # Zero and minus zero are one number, and so are all that are missing.
+                bits = np.where(np.isnan(X[:, k]), np.nan, X[:, k] + 0.0).view(np.uint64)
+            facts.append(found)
+            rows += bits * factors[k]
+            earlier = signs.setdefault(hash(bits.tobytes()), column)
+            if earlier != column and not found.constant and found.different:
+                repeated.append((column, earlier))
+    return Contents(
+        path=path,
+        form=form,
+        n_rows=n_rows,
+        columns=tuple(facts),
+        repeated_rows=n_rows - len(np.unique(rows)),
+        repeated_columns=tuple(repeated),
+        codes=lambda column: _coded(source.column(column)),
+    )
+
+
+def hash_of(text: str | None) -> int:
+    """64 bits that stand for a text; the same within one process."""
+    return hash(text) & 0xFFFFFFFFFFFFFFFF
+
+
+def _coded(values: NDArray[Any] | list[str | None]) -> NDArray[np.int64]:
+    if isinstance(values, list):
+        place = {text: k for k, text in enumerate(sorted({v for v in values if v is not None}))}
+        return np.array([-1 if v is None else place[v] for v in values])
+    known = ~np.isnan(values)
+    codes = np.full(len(values), -1)
+    codes[known] = np.unique(values[known], return_inverse=True)[1]
+    return codes
+
+
+def _numbers_facts(X: NDArray[np.float64], names: Sequence[str]) -> Iterator[ColumnFacts]:
+    """The facts of columns of numbers, one after the other."""
+    ordered = np.array(X.T, order="C")
+    ordered.sort(axis=1)
+    known = np.isfinite(ordered)
+    missing = np.isnan(ordered).sum(axis=1)
+    changes = ((ordered[:, 1:] != ordered[:, :-1]) & ~np.isnan(ordered[:, 1:])).sum(axis=1)
+    whole = ((ordered == np.floor(ordered)) | ~known).all(axis=1)
+    rows = np.arange(len(X), dtype=np.float64)
+    for k, name in enumerate(names):
+        gaps = int(missing[k])
+        if gaps == len(X):
+            yield ColumnFacts(name=name, kind="empty", different=0, missing=gaps)
+            continue
+        different = int(changes[k]) + 1
+        kind = "whole number" if whole[k] else "number"
+        first = X[0, k]
+        yield ColumnFacts(
+            name=name,
+            kind="two values" if different == 2 else kind,
+            different=different,
+            missing=gaps,
+            low=float(ordered[k, 0]),
+            high=float(ordered[k, len(X) - gaps - 1]),
+            counts_rows=bool(
+                len(X) > 2 and first in (0.0, 1.0) and np.array_equal(X[:, k], first + rows)
+            ),
+            codes=tuple(likely_codes(X[:, k])),
+        )
+
+
+def _text_facts(cells: Sequence[str | None], name: str) -> ColumnFacts:
+    times = Counter(text for text in cells if text is not None)
+    missing = len(cells) - sum(times.values())
+    common = sorted(times, key=lambda text: (-times[text], text))[:3]
+    dates = bool(times) and all(_DATE.fullmatch(text) for text in times)
+    return ColumnFacts(
+        name=name,
+        kind="date" if dates else "text" if times else "empty",
+        different=len(times),
+        missing=missing,
+        examples=tuple(common),
+    )

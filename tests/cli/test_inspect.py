@@ -1,0 +1,140 @@
+"""``fsframe inspect``: a table that holds one of everything, and tables that hold little."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+import numpy as np
+import polars
+import pytest
+
+from .conftest import Call
+
+
+@pytest.fixture
+def hard(here: Path) -> polars.DataFrame:
+    """``hard.csv``: 20 patients of three rows each, and something wrong with most columns."""
+    draw = np.random.default_rng(3)
+    n = 60
+    patient = np.arange(n) // 3
+    ages = draw.integers(20, 80, n)
+    ages[[3, 9, 20, 33]] = -999
+    signal = draw.standard_normal(n).round(3) + patient % 2
+    gaps = [None if k % 7 == 0 else float(v) for k, v in enumerate(draw.standard_normal(n))]
+    frame = polars.DataFrame(
+        {
+            "record": [f"rec{k:03d}" for k in range(n)],
+            "patient": [f"P{k:02d}" for k in patient],
+            "state": np.where(patient % 2, "ill", "well"),
+            "age": ages,
+            "sex": np.where(draw.random(n) < 0.5, "m", "f"),
+            "visit": [f"2020-01-{k % 28 + 1:02d}" for k in range(n)],
+            "g1": signal,
+            "twin of g1": signal,
+            "gaps": gaps,
+            "five": [5] * n,
+            "void": [""] * n,
+            "creat": draw.standard_normal(n),
+        }
+    )
+    frame.write_csv(here / "hard.csv")
+    return frame
+
+
+def test_what_is_wrong_with_a_table_is_told_with_the_option_that_settles_it(
+    call: Call, hard: polars.DataFrame
+) -> None:
+    told = call("inspect hard.csv --label state --json").json
+    found = {tuple(f["columns"]): f for f in told["findings"] if f["columns"]}
+    assert found["patient",]["option"] == "--groups patient"
+    assert found["record",]["option"] == "--drop record"
+    assert found["visit",]["option"] == "--drop visit"
+    assert found["sex",]["option"] == "--categorical sex"
+    assert found["void",]["option"] == "--drop void"
+    assert found["age",]["option"] == "--na -999" and "4 times" in found["age",]["what"]
+    assert "one value only" in found["five",]["what"]
+    (equal,) = [f["what"] for f in told["findings"] if "equal" in f["what"]]
+    assert equal.endswith("twin of g1 = g1")
+    columns = {column["name"]: column for column in told["columns"]}
+    assert columns["gaps"]["empty"] == 9 and columns["gaps"]["different"] == 51
+    assert columns["patient"]["part"] == "groups" and columns["g1"]["part"] == "feature"
+    assert told["label"]["classes"] == {"ill": 30, "well": 30}
+
+
+def test_the_line_it_proposes_runs_as_it_stands(call: Call, hard: polars.DataFrame) -> None:
+    told = call("inspect hard.csv --label state --na -999 --json").json
+    assert told["refused"] == "" and told["forecast"]["processor_seconds"] > 0
+    program, *words = shlex.split(told["command"])
+    place = words.index("on")
+    # Its form, with a method that is done at once.
+    done = call("chain", "relieff:top=2", *words[place:], "--no-out", "--json")
+    assert program == "fsframe" and done.code == 0, done.err
+    assert done.json["data"]["groups"] == ["patient", 20]
+    left = ["age", "creat", "five", "g1", "gaps", "sex", "twin of g1"]
+    assert sorted(done.json["scores"]) == left
+
+
+def test_a_label_that_is_a_measurement_is_doubted(call: Call, hard: polars.DataFrame) -> None:
+    told = call("inspect hard.csv --json").json
+    assert told["label"]["name"] == "creat" and told["label"]["task"] == "regression"
+    assert "measurement" in told["label"]["doubts"][0] and "'sex'" in told["label"]["doubts"][0]
+    hard.select("state", "g1", "creat").write_csv("first.csv")
+    told = call("inspect first.csv --json").json
+    assert told["label"]["name"] == "state" and "'creat'" in told["label"]["doubts"][0]
+    hard.select(polars.col("state").alias("Class"), "g1", "creat").write_csv("usual.csv")
+    assert call("inspect usual.csv --json").json["label"]["name"] == "Class"
+
+
+def test_what_is_shown_fits_eighty_columns_and_holds_the_command(
+    call: Call, hard: polars.DataFrame
+) -> None:
+    done = call("inspect hard.csv --label state")
+    assert done.code == 0 and max(map(len, done.out.splitlines())) <= 80
+    told = call("inspect hard.csv --label state --json").json["command"]
+    shown = done.out.partition("To begin with:")[2].partition("forecast")[0]
+    assert shlex.split(shown.replace("\\\n", " ")) == shlex.split(told)
+
+
+def test_equal_rows_are_counted(call: Call, here: Path) -> None:
+    (here / "equal.csv").write_text("a,b,class\n1,x,u\n1,x,u\n2,y,v\n-0,,v\n0.0,,v\n0,y,v\n")
+    assert call("inspect equal.csv --json").json["repeated_rows"] == 2
+
+
+def test_columns_without_names_go_by_number(call: Call, here: Path) -> None:
+    rows = [f"{k + 1},{k % 5},{k % 3}.5,{'ab'[k % 2]}" for k in range(12)]
+    (here / "plain.csv").write_text("\n".join(rows))
+    told = call("inspect plain.csv --json").json
+    assert told["findings"][0]["option"] == "--drop 1"
+    assert shlex.split(told["command"])[-4:] == ["--label", "4", "--drop", "1"]
+    assert told["refused"] == "" and told["label"]["classes"] == {"a": 6, "b": 6}
+
+
+@pytest.mark.parametrize("ending", ["parquet", "npz", "tsv.gz"])
+def test_other_formats_are_looked_at_in_the_same_way(
+    call: Call, hard: polars.DataFrame, ending: str
+) -> None:
+    import gzip
+
+    few = hard.select("age", "g1", "gaps", "state")
+    if ending == "parquet":
+        few.write_parquet("few.parquet")
+    elif ending == "npz":
+        X = few.drop("state").to_numpy().astype(float)
+        names = np.array(["age", "g1", "gaps"])
+        np.savez("few.npz", X=X, y=few["state"].to_numpy().astype(str), feature_names=names)
+    else:
+        Path("few.tsv.gz").write_bytes(gzip.compress(few.write_csv(separator="\t").encode()))
+    told = call(f"inspect few.{ending} --json").json
+    assert told["rows"] == 60 and told["refused"] == ""
+    assert [c["name"] for c in told["columns"][:3]] == ["age", "g1", "gaps"]
+    assert [c["different"] for c in told["columns"]] == [
+        few[name].drop_nulls().n_unique() for name in ("age", "g1", "gaps", "state")
+    ]
+    assert told["columns"][0]["codes"] == [[-999.0, 4]]
+
+
+def test_a_table_of_row_names_alone_is_refused_in_words(call: Call, here: Path) -> None:
+    (here / "ids.csv").write_text("id\n" + "\n".join(f"r{k}" for k in range(20)))
+    done = call("inspect ids.csv")
+    assert done.code == 4 and "no column that could be a label" in done.err
