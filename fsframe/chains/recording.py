@@ -57,7 +57,7 @@ def record_run(
         As the stages say.
     """
     _check_names(chain)
-    _admit_workers(chain, run)
+    _admit_workers(chain, run, mixed)
     if out is None:
         chain.check_request(data)
         return _recorded(chain, data, run, source, command)
@@ -94,13 +94,14 @@ def _check_names(chain: RunsInSteps) -> None:
             )
 
 
-def _admit_workers(chain: RunsInSteps, run: Run) -> None:
+def _admit_workers(chain: RunsInSteps, run: Run, mixed: bool) -> None:
     """Have workers that differ told before work starts: the first stage may take hours here."""
     if run.executor is None:
         return
     from fsframe.execution import as_engine
 
     engine = as_engine(run.executor)
+    engine.mixed = engine.mixed or mixed
     try:
         engine.admit(software(chain))
     finally:
@@ -150,7 +151,10 @@ def _recorded(chain: RunsInSteps, data: Dataset, run: Run, source: str, command:
         stages.append(_stage_record(result))
         if result.selection is not None:
             selected, scores = result.selection.selected, result.selection.scores
-    mixed = "; ".join([] if run.checkpoint is None else run.checkpoint.mixed)
+    parts = [] if run.checkpoint is None else list(run.checkpoint.mixed)
+    # What else is an executor has no fingerprint to tell.
+    told: tuple[str, ...] = getattr(run.executor, "other_numerics", tuple)()
+    mixed = "; ".join([*parts, *(each for each in told if each not in parts)])
     said = (f"computed in parts whose last bits may differ: {mixed}",) if mixed else ()
     return RunRecord(
         chain=str(chain),

@@ -115,7 +115,7 @@ _OPTIONS = (
         "--mixed",
         is_flag=True,
         help="Go on with what was computed on another kind of processor, or with other versions "
-        "of the numerical libraries; the run file says so.",
+        "of the numerical libraries, and take workers of other kinds; the run file says so.",
     ),
 )
 
@@ -229,7 +229,12 @@ def run_chain(
         check_destination(out, overwrite=overwrite, apart_from=[path])
     names = ("engine", "workers", "scheduler", "patience")
     asked = tuple(options.get(name) for name in names)
-    with open_engine(*asked) if engine is None else contextlib.nullcontext(engine) as engine:
+    mixed = bool(options.get("mixed"))
+    with (
+        open_engine(*asked, mixed=mixed)
+        if engine is None
+        else contextlib.nullcontext(engine) as engine
+    ):
         if engine is not None:
             engine.tell = talk.note
         # Before anything is written.
@@ -243,7 +248,7 @@ def run_chain(
                 out,
                 overwrite=overwrite,
                 restart=bool(options.get("restart")),
-                mixed=bool(options.get("mixed")),
+                mixed=mixed,
                 path=os.path.abspath(path),
                 source=source,
                 command=command,

@@ -20,6 +20,7 @@ from fsframe.execution.sharing import Scattered, hold
 from fsframe.execution.timeouts import asked, within
 from fsframe.execution.versions import check_classes, differences, found_here, refusal
 from fsframe.storage import printable
+from fsframe.storage.numerics import NUMERIC_PARTS, fingerprint
 
 __all__ = ["ClusterEngine", "connect"]
 
@@ -37,7 +38,7 @@ _GONE = ("lost", "cancelled", "error")
 _MOST_TOLD = 5
 
 
-def connect(scheduler: str, patience: float = PATIENCE) -> ClusterEngine:
+def connect(scheduler: str, patience: float = PATIENCE, *, mixed: bool = False) -> ClusterEngine:
     """The engine of the cluster whose scheduler is at that address, such as ``tcp://10.0.0.1:8786``.
 
     Raises
@@ -63,7 +64,7 @@ def connect(scheduler: str, patience: float = PATIENCE) -> ClusterEngine:
     except (OSError, ValueError) as error:
         reason = " ".join(str(error).split()) or type(error).__name__
         raise EngineError(f"cannot reach a dask scheduler at {scheduler}: {reason}") from error
-    return ClusterEngine(client, owned=True, patience=patience)
+    return ClusterEngine(client, owned=True, patience=patience, mixed=mixed)
 
 
 @attrs.define(eq=False)
@@ -98,10 +99,13 @@ class ClusterEngine(Engine):
     patience : float
         Seconds for which the scheduler may take to answer, and a worker may give no sign of life,
         before the run goes on without.
+    mixed : bool
+        Whether workers on another kind of processor, or with other BLAS kernels, are taken.
 
     Notes
     -----
-    Only workers that have said that their versions are those of this process are handed work. The
+    Only workers that have said that their versions and their numeric fingerprint are those of this
+    process are handed work; with `mixed`, the fingerprint may be another, and the run says so. The
     scheduler gives the tasks of a dead worker to another by itself. One that is stopped is not dead
     to it for minutes; here, when it has given no sign for as long as `patience` says, what it has
     in hand is handed out anew, to others. A scheduler that dies takes the results that were not yet
@@ -111,8 +115,12 @@ class ClusterEngine(Engine):
     mappable = False
     least_seconds = 0.2
 
-    def __init__(self, client: Any, *, owned: bool, patience: float = PATIENCE) -> None:
+    def __init__(
+        self, client: Any, *, owned: bool, patience: float = PATIENCE, mixed: bool = False
+    ) -> None:
         super().__init__(client.get_executor(pure=False))
+        self.mixed = mixed
+        self._other_numerics: dict[str, None] = {}
         self._client = client
         self._owned = owned
         self._patience = patience
@@ -131,7 +139,8 @@ class ClusterEngine(Engine):
         check_classes(needed, program=False)
         if all(self._needed.get(name) == version for name, version in needed.items()):
             return
-        before, self._needed = self._needed, self._needed | dict(needed)
+        here = {name: fingerprint()[name] for name in NUMERIC_PARTS}
+        before, self._needed = self._needed, self._needed | here | dict(needed)
         self._known.clear()
         self._look()
         wait([worker.answer for worker in self._known.values()], self._patience)
@@ -146,6 +155,10 @@ class ClusterEngine(Engine):
             self._needed = before
             more = f"; and {len(wrong) - _MOST_TOLD} more" if len(wrong) > _MOST_TOLD else ""
             raise EngineError("; ".join(wrong[:_MOST_TOLD]) + more)
+
+    def other_numerics(self) -> tuple[str, ...]:
+        """In what the numeric fingerprints of the workers differ from that of this process."""
+        return tuple(self._other_numerics)
 
     @property
     def workers(self) -> int:
@@ -198,7 +211,7 @@ class ClusterEngine(Engine):
         """Settle who may be handed work, and tell of those who may not."""
         for worker in self._known.values():
             if worker.differing is None and worker.answer.done():
-                worker.differing = _differing(self._needed, worker.answer)
+                worker.differing = self._differences_of(worker)
                 if worker.differing and not quiet:
                     self.tell(f"{refusal(str(worker), worker.differing)}; it is given no work")
         fit = {
@@ -223,6 +236,16 @@ class ClusterEngine(Engine):
             pure=False, workers=list(self._fit), allow_other_workers=False
         )
         self._executors.append(self.executor)
+
+    def _differences_of(self, worker: _Worker) -> list[str]:
+        """Why a worker that has answered may not be handed work; nothing if it may."""
+        found = _differing(self._needed, worker.answer)
+        if not self.mixed or not found:
+            return found
+        without = {name: v for name, v in self._needed.items() if name not in NUMERIC_PARTS}
+        others = _differing(without, worker.answer)
+        self._other_numerics |= dict.fromkeys(each for each in found if each not in others)
+        return others
 
     def reference(self, held: hold, *, whole: bool) -> Any:
         """The value as the cluster keeps it; kept anew where it was lost with its workers."""

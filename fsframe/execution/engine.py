@@ -75,6 +75,13 @@ class Engine:
         """How a task names a held value; `whole` if the worker has said that it lacks it."""
         return held.parcel if whole else held.shared
 
+    mixed = False
+    """Whether workers whose numeric fingerprint is another may be handed work."""
+
+    def other_numerics(self) -> tuple[str, ...]:
+        """In what the numeric fingerprints of workers at work differ from that of this process."""
+        return ()
+
     def admit(self, needed: Mapping[str, str]) -> None:
         """See to it that no worker has other versions than `needed`, before work starts.
 

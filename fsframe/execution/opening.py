@@ -43,6 +43,8 @@ def open_engine(
     workers: int | None = None,
     scheduler: str | None = None,
     patience: float | None = None,
+    *,
+    mixed: bool = False,
 ) -> Iterator[Engine | None]:
     """The engine that is asked for, closed in the end; None computes here, one after the other.
 
@@ -58,6 +60,9 @@ def open_engine(
     patience : float, optional
         Seconds for which a worker or a scheduler may be silent before the run goes on without it;
         60 by default.
+    mixed : bool
+        Whether workers of a cluster may have another numeric fingerprint (another kind of
+        processor, or other BLAS kernels); the run then says so.
 
     Raises
     ------
@@ -95,7 +100,7 @@ def open_engine(
             )
         from fsframe.execution.cluster import connect
 
-        engine = connect(scheduler, seconds)
+        engine = connect(scheduler, seconds, mixed=mixed)
     try:
         with engine:
             yield engine

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from fsframe.errors import RequestError
 from fsframe.registry import class_here, default_manager, unreachable_classes
 from fsframe.storage import printable
+from fsframe.storage.numerics import NUMERIC_PARTS, fingerprint
 from fsframe.storage.units.manifest import release
 
 __all__ = ["check_classes", "differences", "found_here", "refusal"]
@@ -15,11 +16,16 @@ _ABSENT = "absent"
 
 
 def found_here(names: Iterable[str]) -> dict[str, str]:
-    """The versions of `names` in this process; "absent", or why it cannot be used, where not."""
+    """The versions of `names` in this process; "absent", or why it cannot be used, where not.
+
+    Parts of the numeric fingerprint (`fsframe.storage.numerics.NUMERIC_PARTS`) may be asked too.
+    """
     return {name: _found(name) for name in names}
 
 
 def _found(name: str) -> str:
+    if name in NUMERIC_PARTS:
+        return fingerprint()[name]
     kind, _, plugin = name.partition(" ")
     if kind == "class":
         return class_here(plugin) or _ABSENT
@@ -79,6 +85,13 @@ def check_classes(needed: Mapping[str, str], *, program: bool) -> None:
 
 def refusal(worker: str, found: Iterable[str]) -> str:
     """The sentence about a worker that has these differences."""
+    found = list(found)
+    if all(each.startswith(NUMERIC_PARTS) for each in found):
+        return (
+            f"the worker {worker} has {', '.join(found)}: last bits of its results could differ; "
+            "stop it, or accept results of both in one run, which then says so (--mixed, "
+            "mixed=True)"
+        )
     return (
         f"the worker {worker} has {', '.join(found)}: its results could differ; install the same "
         "there and start it again, or stop it"

@@ -26,18 +26,20 @@ class Cluster:
         self.address: str = json.loads(address.read_text())["address"]
         self.workers = [self.worker() for _ in range(workers)]
 
-    def worker(self, *options: str, path: str = "") -> subprocess.Popen[bytes]:
-        """A new worker, which looks for modules at `path` first."""
+    def worker(self, *options: str, path: str = "", **variables: str) -> subprocess.Popen[bytes]:
+        """A new worker, which looks for modules at `path` first, with more in its environment."""
         always = ["--nthreads", "1", "--no-nanny", "--no-dashboard", "--host", "127.0.0.1"]
-        return self._start("worker", self.address, *always, *options, path=path)
+        return self._start("worker", self.address, *always, *options, path=path, **variables)
 
-    def _start(self, what: str, *arguments: str, path: str = "") -> subprocess.Popen[bytes]:
+    def _start(
+        self, what: str, *arguments: str, path: str = "", **variables: str
+    ) -> subprocess.Popen[bytes]:
         importable = str(Path(__file__).with_name("importable"))
         places = os.pathsep.join(place for place in (path, importable) if place)
         return subprocess.Popen(
             [sys.executable, "-m", f"distributed.cli.dask_{what}", *arguments],
             cwd=self.folder,
-            env={**os.environ, "PYTHONPATH": places, "OPENBLAS_NUM_THREADS": "1"},
+            env={**os.environ, "PYTHONPATH": places, "OPENBLAS_NUM_THREADS": "1", **variables},
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )

@@ -24,6 +24,7 @@ from fsframe.execution import as_engine, open_engine
 from fsframe.execution.cluster import connect
 from fsframe.execution.versions import differences, found_here
 from fsframe.resampling.needed_versions import needed_by
+from fsframe.storage.numerics import fingerprint
 
 TINY = Path(__file__).parents[1] / "faults" / "tiny_plugin"
 
@@ -96,6 +97,31 @@ def test_a_run_ends_before_its_first_stage_where_a_worker_differs(cluster):
         with pytest.raises(EngineError, match=r"odd-numpy .* numpy 9\.9\.9"):
             chain.run(data, executor=engine._client.get_executor(), listener=begun.append)
     assert begun == []
+
+
+def test_a_worker_of_another_processor_is_refused_or_marks_the_run(tmp_path):
+    pytest.importorskip("distributed", reason="dask.distributed is not installed")
+    if "openblas" not in fingerprint()["blas"]:
+        pytest.skip("only OpenBLAS is told by a variable to use other kernels")
+    X = np.random.default_rng(5).normal(size=(60, 9))
+    data = Dataset.from_arrays(X, (X[:, 2] > 0).astype(int))
+    chain = Chain.parse("mim:top=6 npfs:n=4,permutations=5,alpha=0.2")
+    cluster = Cluster(tmp_path, workers=1)
+    try:
+        cluster.workers.append(cluster.worker("--name", "old", OPENBLAS_CORETYPE="Nehalem"))
+        with open_engine(scheduler=cluster.address) as engine:
+            cluster.wait_for(engine, 2)
+            refused = r"worker old at .* has blas .*Nehalem.*--mixed"
+            with pytest.raises(EngineError, match=refused):
+                chain.run(data, executor=engine)
+        with open_engine(scheduler=cluster.address, mixed=True) as engine:
+            cluster.wait_for(engine, 2)
+            record = chain.run(data, executor=engine)
+        assert "Nehalem" in record.environment["mixed"]
+        assert any("last bits may differ" in text for text in record.warnings)
+        assert record.selected.tolist() == chain.run(data).selected.tolist()
+    finally:
+        cluster.stop()
 
 
 def test_a_worker_that_joins_later_is_refused_and_one_that_stops_is_left(

@@ -100,7 +100,7 @@ def compare(words: tuple[str, ...], **options: Any) -> None:
         _make(folder)
     talk = Talk(quiet=options["quiet"], events=options["events"] == "json")
     asked = tuple(options[name] for name in ("engine", "workers", "scheduler", "patience"))
-    with open_engine(*asked) as engine:
+    with open_engine(*asked, mixed=options["mixed"]) as engine:
         for table in tables:
             for method in methods:
                 chain, beside = _as_chain(method), _held(tables) - _held([table])
