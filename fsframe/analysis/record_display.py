@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 import sys
+import textwrap
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from fsframe.analysis.text_table import counted, table_lines
 from fsframe.contracts.selection import rank_by_score
-from fsframe.report.pair_naming import pair_weight_words
+from fsframe.report.pair_naming import pair_test_words, pair_weight_words
 from fsframe.storage import RunRecord, StageRecord, printable
 
 __all__ = [
@@ -52,6 +54,7 @@ def result_object(record: RunRecord, path: Path | None) -> dict[str, Any]:
         "scores": {name: _number(value) for name, value in zip(names, record.scores, strict=True)},
         "pairs": [[names[a], names[b], w] for a, b, w in record.strongest_pairs(_PAIRS_LISTED)],
         "n_pairs": record.n_pairs,
+        "pair_tests": _tests_object(record),
         "warnings": list(record.all_warnings()),
         "stages": [
             {
@@ -68,6 +71,25 @@ def result_object(record: RunRecord, path: Path | None) -> dict[str, Any]:
             for stage in record.stages
         ],
         "digests": record.digests(),
+    }
+
+
+def _tests_object(record: RunRecord) -> dict[str, Any] | None:
+    """The tests of pairs, the smallest p first; None where there are none."""
+    if record.pair_tests is None:
+        return None
+    tests, names = record.pair_tests.found, record.feature_names
+    listed = zip(tests.pairs, tests.p_values, tests.q_values, strict=True)
+    return {
+        "method": record.pair_tests.name,
+        "provider": record.pair_tests.provider,
+        "features": [names[column] for column in tests.columns],
+        "n_tested": tests.n_tested,
+        "n_chosen_from": tests.n_chosen_from,
+        "pairs": [
+            [names[a], names[b], float(p), float(q)]
+            for (a, b), p, q in islice(listed, _PAIRS_LISTED)
+        ],
     }
 
 
@@ -171,7 +193,14 @@ def pair_lines(record: RunRecord) -> Iterator[str]:
     yield f"Pairs by {what} (the {len(shown)} strongest of {record.n_pairs}{note}):"
     names = record.feature_names
     rows = [[printable(names[a]), printable(names[b]), _short(w)] for a, b, w in shown]
-    yield from table_lines(["feature", "with", "weight"], rows, right={2})
+    header = ["feature", "with", "weight"]
+    if record.pair_tests is not None:
+        header += ["p", "q"]
+        for row, (a, b, _) in zip(rows, shown, strict=True):
+            tested = record.pair_tests.found.of(a, b)
+            row += ["—", "—"] if tested is None else [f"{value:.2g}" for value in tested]
+    yield from table_lines(header, rows, right={2, 3, 4})
+    yield from textwrap.wrap(pair_test_words(record), 96)
 
 
 def frequency_lines(record: RunRecord, most: int = 15) -> Iterator[str]:

@@ -12,6 +12,7 @@ from typing import Any
 import attrs
 import numpy as np
 
+from fsframe.chains.pair_testing import answer_tests
 from fsframe.chains.stage import RunsInSteps, StageResult, registry_of_class
 from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.grammar import format_stages
@@ -146,8 +147,10 @@ def open_checkpoint(
 
 def _recorded(chain: RunsInSteps, data: Dataset, run: Run, source: str, command: str) -> RunRecord:
     stages: list[StageRecord] = []
+    results: list[StageResult] = []
     selected, scores = np.arange(data.n_features), np.full(data.n_features, np.nan)
     for result in _results(chain, data, run):
+        results.append(result)
         stages.append(_stage_record(result))
         if result.selection is not None:
             selected, scores = result.selection.selected, result.selection.scores
@@ -156,16 +159,18 @@ def _recorded(chain: RunsInSteps, data: Dataset, run: Run, source: str, command:
     told: tuple[str, ...] = getattr(run.executor, "other_numerics", tuple)()
     mixed = "; ".join([*parts, *(each for each in told if each not in parts)])
     said = (f"computed in parts whose last bits may differ: {mixed}",) if mixed else ()
+    tests, untested = answer_tests(results, data, run.child(len(chain.stages)))
     return RunRecord(
         chain=str(chain),
         data=DataRecord.from_dataset(data, source),
         stages=tuple(stages),
         selected=selected,
         scores=scores,
+        pair_tests=tests,
         seed=run.entropy,
         command=command,
         fsframe_version=release("fsframe"),
-        warnings=(*data.warnings, *said),
+        warnings=(*data.warnings, *said, *([untested] if untested else [])),
         environment={
             **environment(),
             **_plugins(chain),

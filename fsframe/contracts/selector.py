@@ -47,6 +47,9 @@ class Selector(Parameterised):
     takes_groups : bool
         Whether a method that resamples rows or permutes labels keeps the rows of a group together.
         A method that does neither has nothing to honour, and leaves it as it is.
+    univariate : bool
+        Whether a column's score depends on that column and the label alone. Choosing by such scores
+        says nothing of pairs beforehand, so that tests of pairs need no allowance for it.
     uses_upstream_weights : bool
         Whether the weights that travel along the chain change the result.
     table_copies : float
@@ -74,6 +77,7 @@ class Selector(Parameterised):
     takes_counts: ClassVar[bool] = False
     takes_short_counts: ClassVar[bool] = False
     takes_groups: ClassVar[bool] = True
+    univariate: ClassVar[bool] = False
     uses_upstream_weights: ClassVar[bool] = False
     wrapping: ClassVar[bool] = False
     table_copies: ClassVar[float] = 0.0

@@ -11,7 +11,7 @@ from fsframe.contracts.params import format_value
 from fsframe.evaluation.recorded import protocol_name, recorded_evaluation, recorded_stability
 from fsframe.evaluation.summary import Measure
 from fsframe.report.figures import figures
-from fsframe.report.pair_naming import pair_weight_words
+from fsframe.report.pair_naming import pair_test_words, pair_weight_words
 from fsframe.storage import RunRecord, printable
 
 __all__ = ["report_page"]
@@ -86,8 +86,7 @@ def _body(record: RunRecord, path: Path | None) -> Iterator[str]:
         yield f"<h2>Pairs by {escape(what)}</h2>"
         if how:
             yield f'<p class="quiet">{escape(how)}.</p>'
-        rows = [[names[a], names[b], f"{w:.4g}"] for a, b, w in record.strongest_pairs(_MOST)]
-        yield from _table(["feature", "with", "weight"], rows)
+        yield from _pairs(record)
     yield "<h2>How it was made</h2>"
     yield from _table(
         ["stage", "from", "features in", "kept", "seconds", "parameters"],
@@ -112,6 +111,21 @@ def _body(record: RunRecord, path: Path | None) -> Iterator[str]:
     versions = ", ".join(f"{k} {v}" for k, v in plain.items())
     where = f"; run file {_safe(str(path))}" if path is not None else ""
     yield f'<p class="quiet">{_safe(versions)}{where}</p>'
+
+
+def _pairs(record: RunRecord) -> Iterator[str]:
+    """The pairs of the largest weights, and what testing them found."""
+    names, tests = record.feature_names, record.pair_tests
+    header, rows = ["feature", "with", "weight"], []
+    for a, b, weight in record.strongest_pairs(_MOST):
+        row = [names[a], names[b], f"{weight:.4g}"]
+        if tests is not None:
+            tested = tests.found.of(a, b)
+            row += ["—", "—"] if tested is None else [f"{value:.2g}" for value in tested]
+        rows.append(row)
+    yield from _table(header if tests is None else [*header, "p", "q"], rows)
+    if tests is not None:
+        yield f'<p class="quiet">{escape(pair_test_words(record))}</p>'
 
 
 def _figure(label: str, measure: Measure) -> list[str]:

@@ -13,12 +13,13 @@ if TYPE_CHECKING:
     from fsframe.storage.atomic import check_destination, place_file
     from fsframe.storage.escaping import printable
     from fsframe.storage.read import load_run
-    from fsframe.storage.records import DataRecord, RunRecord, StageRecord
+    from fsframe.storage.records import DataRecord, PairTestRecord, RunRecord, StageRecord
     from fsframe.storage.verify import VerifyReport, verify_run
     from fsframe.storage.write import write_run
 
 __all__ = [
     "DataRecord",
+    "PairTestRecord",
     "RunRecord",
     "StageRecord",
     "VerifyReport",
@@ -32,6 +33,7 @@ __all__ = [
 
 _HOMES = {
     "DataRecord": "records",
+    "PairTestRecord": "records",
     "RunRecord": "records",
     "StageRecord": "records",
     "VerifyReport": "verify",

@@ -35,8 +35,15 @@ def first_difference(a: RunRecord, b: RunRecord) -> str:
                 return f"{path} {name}"
         if axes_text(one) != axes_text(other):
             return f"{path}/model_columns"
+    if _version(a) != _version(b):
+        return "/pair_tests provider_version"
     mine, theirs = a.digests(), b.digests()
-    return next((path for path in mine if mine[path] != theirs[path]), "")
+    paths = [*mine, *(path for path in theirs if path not in mine)]
+    return next((path for path in paths if mine.get(path) != theirs.get(path)), "")
+
+
+def _version(record: RunRecord) -> str:
+    return "" if record.pair_tests is None else record.pair_tests.provider_version
 
 
 def _json(value: Any) -> str:

@@ -14,6 +14,7 @@ from fsframe.errors import StoreError
 from fsframe.storage.arrays import storable
 
 if TYPE_CHECKING:
+    from fsframe.contracts.pair_tests import PairTests
     from fsframe.contracts.selection import PairWeights, Selection
 
 __all__ = [
@@ -21,6 +22,8 @@ __all__ = [
     "content_digest",
     "json_text",
     "pair_items",
+    "pair_test_digest",
+    "pair_test_items",
     "result_digest",
     "stage_digest",
     "stage_items",
@@ -192,3 +195,41 @@ def stage_digest(stage: StageContent) -> str:
 def result_digest(selected: NDArray[np.int64], scores: NDArray[np.float64]) -> str:
     """SHA-256 of the answer: the kept columns, best first, and all scores."""
     return content_digest({"selected": np.asarray(selected, dtype=np.int64), "scores": scores})
+
+
+class PairTestContent(Protocol):
+    """What a digest covers of tests of pairs; a `fsframe.storage.records.PairTestRecord` has it."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def provider(self) -> str: ...
+    @property
+    def seed(self) -> tuple[int, ...]: ...
+    @property
+    def found(self) -> PairTests: ...
+
+
+def pair_test_items(found: PairTests) -> dict[str, NDArray[Any]]:
+    """The arrays of tests of pairs under the names of the format."""
+    items: dict[str, NDArray[Any]] = {
+        "columns": np.asarray(found.columns, dtype=np.int64),
+        "pairs": np.asarray(found.pairs, dtype=np.int64),
+        "p_values": found.p_values,
+        "q_values": found.q_values,
+    }
+    return items | {f"tables/{name}": array for name, array in found.tables.items()}
+
+
+def pair_test_digest(tests: PairTestContent) -> str:
+    """SHA-256 of tests of pairs: who tested, with which key, how many, and the arrays."""
+    texts = {
+        "name": (tests.name,),
+        "provider": (tests.provider,),
+        "seed": (json_text(list(tests.seed), "seed of the tests of pairs"),),
+    }
+    numbers = {
+        name: np.array([getattr(tests.found, name)], dtype=np.int64)
+        for name in ("n_chosen_from", "n_tested")
+    }
+    return content_digest(pair_test_items(tests.found) | texts | numbers)

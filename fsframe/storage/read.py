@@ -15,12 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.contracts.frozen_arrays import are_axes
+from fsframe.contracts.pair_tests import PairTests
 from fsframe.contracts.selection import PairWeights, Selection
 from fsframe.errors import StoreError
 from fsframe.storage import spec
 from fsframe.storage.escaping import printable
 from fsframe.storage.guard import GuardedGroup, open_image
-from fsframe.storage.records import DataRecord, RunRecord, StageRecord
+from fsframe.storage.records import DataRecord, PairTestRecord, RunRecord, StageRecord
 from fsframe.storage.repeated_arrays import TRIANGLE, is_packable, square_of
 from fsframe.storage.seal import check_seal
 from fsframe.storage.spec import Limits
@@ -135,18 +136,22 @@ def _versions_1_and_2(
 ) -> tuple[RunRecord, dict[str, str]]:
     """The record of a file of version 1 or 2, and the digests it declares, by path.
 
-    Version 2 is version 1 with `packing`.
+    Version 2 is version 1 with `packing` and `/pair_tests`.
     """
     top = root.attributes(spec.ROOT_ATTRIBUTES)
     _check_root(top, version)
-    root.check_members(spec.ROOT_MEMBERS)
+    names = root.check_members(spec.ROOT_MEMBERS, spec.ROOT_OPTIONAL if version > 1 else ())
     data = _data(root.group("data"), limits)
     stages, stored = _stages(root.group("stages"), limits, version)
     result = root.group("result")
     stored["/result"] = result.attributes(spec.RESULT_ATTRIBUTES)["digest"]
     result.check_members(spec.RESULT_ARRAYS)
     arrays = {name: result.array(name, kind) for name, kind in spec.RESULT_ARRAYS.items()}
+    tests = None
+    if "pair_tests" in names:
+        tests, stored["/pair_tests"] = _pair_tests(root.group("pair_tests"))
     record = RunRecord(
+        pair_tests=tests,
         chain=top["chain"],
         command=top["command"],
         created=top["created"],
@@ -326,6 +331,25 @@ def _pairs(arrays: dict[str, NDArray[Any]], where: str) -> PairWeights:
         if name in arrays and arrays[name].shape != shape:
             raise StoreError(f"{where}/{name} has shape {arrays[name].shape}, not {shape}")
     return PairWeights(**arrays)
+
+
+def _pair_tests(group: GuardedGroup) -> tuple[PairTestRecord, str]:
+    top = group.attributes(spec.PAIR_TEST_ATTRIBUTES)
+    names = group.check_members(spec.PAIR_TEST_ARRAYS, spec.PAIR_TEST_GROUPS)
+    arrays = {name: group.array(name, kind) for name, kind in spec.PAIR_TEST_ARRAYS.items()}
+    tests = PairTestRecord(
+        name=top["name"],
+        provider=top["provider"],
+        provider_version=top["provider-version"],
+        seed=_seed(top["seed"], group.path),
+        found=PairTests(
+            **arrays,
+            n_tested=top["n_tested"],
+            n_chosen_from=top["n_chosen_from"],
+            tables=_free_arrays(group, "tables", "tables" in names),
+        ),
+    )
+    return tests, top["digest"]
 
 
 def _seed(text: str, where: str) -> list[int]:

@@ -12,14 +12,15 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from fsframe.contracts.pair_tests import PairTests
 from fsframe.contracts.selection import Pair, PairWeights, Selection
-from fsframe.storage.digest import result_digest, stage_digest
+from fsframe.storage.digest import pair_test_digest, result_digest, stage_digest
 from fsframe.storage.spec import STAGE_KINDS, STATUS, TASKS
 
 if TYPE_CHECKING:
     from fsframe.contracts.dataset import Dataset
 
-__all__ = ["DataRecord", "RunRecord", "StageRecord"]
+__all__ = ["DataRecord", "PairTestRecord", "RunRecord", "StageRecord"]
 
 
 def _columns(value: Any) -> NDArray[np.int64]:
@@ -180,6 +181,32 @@ class StageRecord:
 
 
 @attrs.frozen(kw_only=True, eq=False)
+class PairTestRecord:
+    """The tests of the answer's pairs, and whose they are.
+
+    Parameters
+    ----------
+    name, provider, provider_version : str
+        The method that tested, as it is called in the registry, and where its code came from.
+    seed : tuple of int
+        Its key into the run's random streams.
+    found : PairTests
+        In column numbers of the original table.
+    """
+
+    name: str
+    provider: str = ""
+    provider_version: str = ""
+    seed: tuple[int, ...] = attrs.field(default=(), converter=_key)
+    found: PairTests = attrs.field(repr=False)
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of what was found, by which method, with which key."""
+        return pair_test_digest(self)
+
+
+@attrs.frozen(kw_only=True, eq=False)
 class RunRecord:
     """One finished run of a chain.
 
@@ -194,6 +221,8 @@ class RunRecord:
         The answer: columns of the original table, best first.
     scores : (n_features,) float64
         Larger is better; NaN means not considered.
+    pair_tests : PairTestRecord, optional
+        Whether the answer's pairs interact; None where they were not tested.
     seed : int, optional
         Entropy of the run.
     command, created, status, fsframe_version : str
@@ -209,6 +238,7 @@ class RunRecord:
     stages: tuple[StageRecord, ...] = attrs.field(converter=_stages)
     selected: NDArray[np.int64] = attrs.field(converter=_columns)
     scores: NDArray[np.float64] = attrs.field(converter=_reals, repr=False)
+    pair_tests: PairTestRecord | None = None
     seed: int | None = None
     command: str = ""
     created: str = attrs.field(factory=_now)
@@ -320,6 +350,8 @@ class RunRecord:
         placed = zip(self.stage_paths(), self.stages, strict=True)
         found = {path: stage.digest() for path, stage in placed}
         found["/result"] = result_digest(self.selected, self.scores)
+        if self.pair_tests is not None:
+            found["/pair_tests"] = self.pair_tests.digest
         return found
 
     def problems(self) -> list[str]:
@@ -336,4 +368,6 @@ class RunRecord:
                 found.append(f"{path}: features_in are not ascending columns below {p}")
             if stage.selection is not None:
                 found += [f"{path}: {problem}" for problem in stage.selection.problems(p, n)]
+        if self.pair_tests is not None:
+            found += [f"/pair_tests: {text}" for text in self.pair_tests.found.problems(p)]
         return found

@@ -10,6 +10,10 @@ __all__ = [
     "ENCODING_VERSION",
     "JSON_CHARACTERS",
     "NUMBER_TYPES",
+    "PAIR_ARRAYS",
+    "PAIR_TEST_ARRAYS",
+    "PAIR_TEST_ATTRIBUTES",
+    "PAIR_TEST_GROUPS",
     "ROOT_ATTRIBUTES",
     "SEAL_BYTES",
     "STAGE_ARRAYS",
@@ -42,6 +46,7 @@ ROOT_ATTRIBUTES: dict[str, type] = {
     "status": str,
 }
 ROOT_MEMBERS = ("data", "environment", "result", "stages", "warnings")
+ROOT_OPTIONAL = ("pair_tests",)
 
 DATA_ATTRIBUTES: dict[str, type] = {
     "name": str,
@@ -88,6 +93,23 @@ PAIR_ARRAYS: dict[str, str] = {
 
 RESULT_ATTRIBUTES: dict[str, type] = {"digest": str}
 RESULT_ARRAYS: dict[str, str] = {"selected": "int64", "scores": "float64"}
+
+PAIR_TEST_ATTRIBUTES: dict[str, type] = {
+    "name": str,
+    "provider": str,
+    "provider-version": str,
+    "seed": str,
+    "n_tested": int,
+    "n_chosen_from": int,
+    "digest": str,
+}
+PAIR_TEST_ARRAYS: dict[str, str] = {
+    "columns": "int64",
+    "pairs": "int64",
+    "p_values": "float64",
+    "q_values": "float64",
+}
+PAIR_TEST_GROUPS = ("tables",)
 
 TEXT_BYTES = 72
 """What the object of a text takes besides its characters."""

@@ -20,13 +20,14 @@ from fsframe.storage.compare import first_difference
 from fsframe.storage.digest import (
     axes_text,
     json_text,
+    pair_test_items,
     result_digest,
     stage_digest,
     stage_items,
     stage_texts,
 )
 from fsframe.storage.read import load_run
-from fsframe.storage.records import RunRecord, StageRecord
+from fsframe.storage.records import PairTestRecord, RunRecord, StageRecord
 from fsframe.storage.repeated_arrays import TRIANGLE, compact
 from fsframe.storage.seal import make_seal
 from fsframe.storage.spec import ENCODING_TYPE, SEAL_BYTES, TEXT_BYTES, Limits
@@ -170,6 +171,8 @@ def _write_root(root: Any, record: RunRecord, written: _Written) -> None:
     _array(result, "selected", record.selected, written)
     _array(result, "scores", record.scores, written)
     _attribute(result, "digest", result_digest(record.selected, record.scores))
+    if record.pair_tests is not None:
+        _pair_tests(root, record.pair_tests, written)
     _array(root, "warnings", record.warnings, written)
     _array(root, "environment", (json_text(dict(record.environment), "the environment"),), written)
     for name, value in (
@@ -196,7 +199,6 @@ def _data(root: Any, record: RunRecord, written: _Written) -> None:
 
 def _stage(stages: Any, member: str, stage: StageRecord, written: _Written) -> None:
     group = _group(stages, member)
-    inner: dict[str, Any] = {}
     declared = axes_text(stage)
     items, packing = compact(stage_items(stage))
     if declared:
@@ -209,16 +211,37 @@ def _stage(stages: Any, member: str, stage: StageRecord, written: _Written) -> N
             2 * items[path].nbytes if how == TRIANGLE else whole[path].nbytes
             for path, how in packing.items()
         )
-    for path, value in sorted(items.items()):
-        folder, slash, name = path.partition("/")
-        if slash and folder not in inner:
-            inner[folder] = _group(group, folder)
-        _array(inner[folder] if slash else group, name if slash else path, value, written)
+    _items(group, items, written)
     for name, text in stage_texts(stage).items():
         _attribute(group, name, text)
     _attribute(group, "provider-version", stage.provider_version)
     _attribute(group, "seconds", float(stage.seconds))
     _attribute(group, "digest", stage_digest(stage))
+
+
+def _items(group: Any, items: dict[str, Any], written: _Written) -> None:
+    """Datasets by name; those before a slash go into a group of that name."""
+    inner: dict[str, Any] = {}
+    for path, value in sorted(items.items()):
+        folder, slash, name = path.partition("/")
+        if slash and folder not in inner:
+            inner[folder] = _group(group, folder)
+        _array(inner[folder] if slash else group, name if slash else path, value, written)
+
+
+def _pair_tests(root: Any, tests: PairTestRecord, written: _Written) -> None:
+    group = _group(root, "pair_tests")
+    _items(group, pair_test_items(tests.found), written)
+    for name, value in (
+        ("name", tests.name),
+        ("provider", tests.provider),
+        ("provider-version", tests.provider_version),
+        ("seed", json_text(list(tests.seed), "seed of the tests of pairs")),
+        ("n_tested", tests.found.n_tested),
+        ("n_chosen_from", tests.found.n_chosen_from),
+        ("digest", tests.digest),
+    ):
+        _attribute(group, name, value)
 
 
 def _group(parent: Any, name: str) -> Any:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.pair_tests import PairTests
 from fsframe.contracts.params import choice, count_or_fraction, integer, optional, param, real
 from fsframe.contracts.run import Run
 from fsframe.contracts.selection import PairWeights, Selection, rank_by_score
@@ -16,6 +17,7 @@ from fsframe.contracts.selector import Selector
 from fsframe_interactions.calibration import calibrated
 from fsframe_interactions.cells import cell_tables
 from fsframe_interactions.engine.best import Found, best_pairs
+from fsframe_interactions.engine.planes import Planes
 from fsframe_interactions.levels import planes_of
 from fsframe_interactions.multiple import false_discovery_rates
 from fsframe_interactions.product import product_pairs
@@ -24,6 +26,33 @@ __all__ = ["Interactions"]
 
 _TOLD = 100
 """Pairs whose cells are told, at most."""
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class _Tested:
+    """Every pair of a table tested: those kept, and what a result is made of.
+
+    Parameters
+    ----------
+    found : Found
+        The smallest p first.
+    plain : (m,) float64
+        log p by χ² alone.
+    ratio : (m,) float64
+        Simulated mean of G² over its degrees of freedom.
+    n_tested : int
+    planes : Planes, optional
+        Where the target is classes.
+    bounds : list of array
+        What the codes of each column stand for.
+    """
+
+    found: Found
+    plain: NDArray[np.float64]
+    ratio: NDArray[np.float64]
+    n_tested: int
+    planes: Planes | None = None
+    bounds: list[NDArray[np.float64]] = attrs.field(factory=list)
 
 
 @attrs.frozen(kw_only=True)
@@ -116,24 +145,94 @@ class Interactions(Selector):
     def ignores_groups(self) -> str:
         return "its p-values, and the tables it simulates for them, take rows for independent"
 
+    def test_pairs(
+        self,
+        data: Dataset,
+        columns: NDArray[np.intp],
+        pairs: NDArray[np.intp],
+        chosen_from: int,
+        run: Run,
+    ) -> PairTests:
+        """Every pair of `columns` tested; told of are the `keep` best and `pairs`.
+
+        See `fsframe.contracts.pair_tests.PairTester`. Where columns were chosen by what they do
+        together, on the same rows, p is too small; q holds if `chosen_from` counts the pairs of all
+        that could have been chosen: at most α of tables without interactions have any q ≤ α.
+        """
+        of_all = self._tested(data.take_columns(columns), run)
+        found, ratio, n_tested = of_all.found, of_all.ratio, of_all.n_tested
+        found = attrs.evolve(found, pairs=columns[found.pairs])
+        known = set(map(tuple, found.pairs.tolist()))
+        others = sorted({pair for pair in map(tuple, pairs.tolist()) if pair not in known})
+        if others:
+            # Of columns that were not kept, or screened out where there are more than `keep`.
+            own = np.unique(np.array(others))
+            few = attrs.evolve(self, keep=len(own) ** 2)._tested(data.take_columns(own), run)
+            of_few = own[few.found.pairs].tolist()
+            wanted = set(others)
+            rows = np.array([k for k, pair in enumerate(of_few) if tuple(pair) in wanted], np.intp)
+            more = few.found.taken(rows)
+            found = found.joined(attrs.evolve(more, pairs=own[more.pairs]))
+            ratio = np.concatenate([ratio, few.ratio[rows]])
+            order = found.order()
+            found, ratio = found.taken(order), ratio[order]
+            n_tested += int(np.count_nonzero(~np.isin(others, columns).all(axis=1)))
+        counted = max(chosen_from, n_tested)
+        statistic = "f" if data.task == "regression" else "g2"
+        return PairTests(
+            columns=columns,
+            pairs=found.pairs,
+            p_values=np.exp(found.log_p),
+            q_values=false_discovery_rates(found.log_p, counted, self.correction),
+            n_tested=n_tested,
+            n_chosen_from=counted,
+            tables={statistic: found.statistic, "freedom": found.freedom, "mean_ratio": ratio},
+        )
+
+    def tests_found(self, selection: Selection) -> PairTests:
+        """The tests in a result of this method, in the numbering of the whole table."""
+        seen = selection.features_in
+        columns = np.arange(selection.n_features) if seen is None else seen
+        tables = selection.tables
+        more = ("g2", "f", "freedom", "mean_ratio")
+        return PairTests(
+            columns=columns,
+            pairs=columns[tables["pairs"]],
+            p_values=tables["p_values"],
+            q_values=tables["q_values"],
+            n_tested=int(tables["n_tested"][0]),
+            n_chosen_from=int(tables["n_tested"][0]),
+            tables={name: tables[name] for name in more if name in tables},
+        )
+
+    def _tested(self, data: Dataset, run: Run) -> _Tested:
+        """Every pair of columns tested, by what suits the target."""
+        if data.task == "regression":
+            found = product_pairs(data, self.keep, run)
+            return _Tested(
+                found=found,
+                plain=found.log_p,
+                ratio=np.ones(len(found.log_p)),
+                n_tested=_tested_pairs(_varies(data)),
+            )
+        planes, bounds = planes_of(data, self.bins, self.max_levels, run.memory)
+        tested = _tested_pairs(planes.levels > 1)
+        found = best_pairs(planes, self.keep, min(1.0, self.keep / max(1, tested)), run)
+        found, plain, ratio = calibrated(planes, found, self.calibrate, self.draws, run)
+        return _Tested(
+            found=found, plain=plain, ratio=ratio, n_tested=tested, planes=planes, bounds=bounds
+        )
+
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
         numeric = data.task == "regression"
-        bounds: list[NDArray[np.float64]] = []
-        if numeric:
-            tested = _tested_pairs(_varies(data))
-            found = product_pairs(data, self.keep, run)
-            plain, ratio = found.log_p, np.ones(len(found.log_p))
-            cells: dict[str, NDArray[Any]] = {}
-        else:
-            planes, bounds = planes_of(data, self.bins, self.max_levels, run.memory)
-            tested = _tested_pairs(planes.levels > 1)
-            found = best_pairs(planes, self.keep, min(1.0, self.keep / max(1, tested)), run)
-            found, plain, ratio = calibrated(planes, found, self.calibrate, self.draws, run)
+        of_all = self._tested(data, run)
+        found, tested = of_all.found, of_all.n_tested
         q_values = false_discovery_rates(found.log_p, tested, self.correction)
         significant = int(np.count_nonzero(q_values <= self.alpha))
-        if not numeric:
+        cells: dict[str, NDArray[Any]] = {}
+        if of_all.planes is not None:
             told = found.pairs[: min(_TOLD, max(1, significant))]
-            cells = cell_tables(planes, told)
+            cells = cell_tables(of_all.planes, told)
 
         weights = -found.log_p / np.log(10)
         scores = -found.best_log_p / np.log(10)
@@ -152,7 +251,8 @@ class Interactions(Selector):
             "n_tested": np.array([tested]),
         }
         if not numeric:
-            tables |= {"chi2_p_values": np.exp(plain), "mean_ratio": ratio}
+            bounds = of_all.bounds
+            tables |= {"chi2_p_values": np.exp(of_all.plain), "mean_ratio": of_all.ratio}
             tables |= {
                 "level_starts": np.cumsum([0, *(len(held) for held in bounds)]),
                 "level_bounds": np.concatenate([np.empty(0), *bounds]),

@@ -10,8 +10,9 @@ import h5py
 import numpy as np
 import pytest
 
+from fsframe.contracts.pair_tests import PairTests
 from fsframe.contracts.selection import PairWeights, Selection
-from fsframe.storage import DataRecord, RunRecord, StageRecord, write_run
+from fsframe.storage import DataRecord, PairTestRecord, RunRecord, StageRecord, write_run
 from fsframe.storage.seal import make_seal
 from fsframe.storage.spec import SEAL_BYTES
 
@@ -89,6 +90,21 @@ def build_record(**changes: Any) -> RunRecord:
         ],
         "selected": [5],
         "scores": scores,
+        "pair_tests": PairTestRecord(
+            name="interactions",
+            provider="stranger",
+            provider_version="9",
+            seed=(4,),
+            found=PairTests(
+                columns=[0, 2, 5],
+                pairs=[[0, 5], [2, 5], [1, 6]],
+                p_values=[1e-300, 0.25, 1.0],
+                q_values=[1e-299, 0.5, 1.0],
+                n_tested=4,
+                n_chosen_from=21,
+                tables={"g2": np.array([900.0, 3.0, 0.0]), "freedom": np.array([4, 4, 2])},
+            ),
+        ),
         "warnings": ["1 column with one value only: σ"],
         "environment": {"python": "3.11", "numpy": "2", "threads": 2},
     }  # fmt: skip

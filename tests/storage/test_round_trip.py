@@ -57,6 +57,7 @@ def test_the_answer_is_at_hand(run_file):
         "/stages/02-npfs",
         "/stages/03-knn",
         "/result",
+        "/pair_tests",
     ]
 
 
@@ -277,6 +278,9 @@ def test_the_specification_names_exactly_what_the_code_knows():
         *spec.STAGE_ATTRIBUTES, *spec.STAGE_ARRAYS, *spec.STAGE_TEXTS, *spec.STAGE_GROUPS
     }  # fmt: skip
     assert rows["/result"] == {*spec.RESULT_ATTRIBUTES, *spec.RESULT_ARRAYS}
+    assert rows["/pair_tests"] == {
+        *spec.PAIR_TEST_ATTRIBUTES, *spec.PAIR_TEST_ARRAYS, *spec.PAIR_TEST_GROUPS
+    }  # fmt: skip
     optional = set(
         re.findall(r"\*`(\w+)`\*", sections["/stages/NN-name"].split("`pair_weights` holds")[0])
     )

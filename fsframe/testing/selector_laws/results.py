@@ -72,6 +72,18 @@ class ResultLaws(SelectorLaws):
         assert not missing, f"the entry promises {', '.join(missing)}; the result has none"
 
     @law
+    def test_a_univariate_score_needs_no_other_column(self) -> None:
+        if not self.make().univariate:
+            raise not_applicable("it does not say that it is univariate")
+        data = self.table()
+        few = np.arange(0, data.n_features, 2)
+        scores = self.make().select(data).scores[few]
+        alone = self.make().select(data.take_columns(few)).scores
+        assert np.allclose(alone, scores, self.rtol, equal_nan=True), (
+            "scores change where other columns are left out, though it says univariate"
+        )
+
+    @law
     def test_kept_columns_come_best_first(self) -> None:
         found = self.make().select(self.table())
         scores = found.scores[found.selected]

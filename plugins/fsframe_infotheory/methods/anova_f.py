@@ -46,6 +46,7 @@ class AnovaF(Selector):
     array([18.,  0.])
     """
 
+    univariate: ClassVar[bool] = True
     tasks: ClassVar[frozenset[str]] = frozenset({"classification", "regression"})
     takes_missing: ClassVar[bool] = True
     takes_counts: ClassVar[bool] = True

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import attrs
 import numpy as np
@@ -19,6 +19,8 @@ __all__ = ["ScoredFilter"]
 @attrs.frozen(kw_only=True)
 class ScoredFilter(InformationFilter):
     """Features ranked by a score of each alone; `given` come first, `exclude` never."""
+
+    univariate: ClassVar[bool] = True
 
     def ranking(
         self,

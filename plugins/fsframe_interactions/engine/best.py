@@ -80,9 +80,23 @@ class Found:
             least_expected=self.least_expected[order],
         )
 
+    def order(self) -> NDArray[np.intp]:
+        """Places of the pairs by p, then by column."""
+        return np.lexsort((self.pairs[:, 1], self.pairs[:, 0], self.log_p))
+
     def in_order(self) -> Found:
         """The same pairs by p, then by column."""
-        return self.taken(np.lexsort((self.pairs[:, 1], self.pairs[:, 0], self.log_p)))
+        return self.taken(self.order())
+
+    def joined(self, other: Found) -> Found:
+        """These pairs, then those of `other`; what is known of columns stays as it is here."""
+        return attrs.evolve(
+            self,
+            **{
+                name: np.concatenate([getattr(self, name), getattr(other, name)])
+                for name in ("pairs", "statistic", "freedom", "log_p", "least_expected")
+            },
+        )
 
 
 def _tiles(n_blocks: int) -> Iterator[tuple[int, int, int]]:

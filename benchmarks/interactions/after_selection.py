@@ -1,0 +1,116 @@
+"""Does choosing features first change the level of the test of their pairs?
+
+    python benchmarks/interactions/after_selection.py [--tables 200] [--rows 200] [--columns 30]
+        [--out FILE]
+
+Tables without any interaction: columns of noise, or two of them with main effects. A chain keeps
+features on all rows; the pairs of what it kept are tested by `interactions` on the same rows, as
+`Chain.run` does, and on rows that the chain has not seen (it chose on a random half, stratified by
+class). Share of pairs with p ≤ 0.05 and 0.01, its standard error over tables (pairs of one table
+are not independent), and the share of tables with any pair of q ≤ 0.05: q over the pairs of the
+features kept, and as `Chain.run` reports it, for a method that looks at features together over the
+pairs of all columns.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+from pathlib import Path
+
+import numpy as np
+from scipy import stats
+
+from fsframe.chains.chain import Chain
+from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.run import Run
+from fsframe.registry import selectors
+
+CHAINS = (
+    "mim:top=10",
+    "relieff:top=10",
+    "immigrate:top=10",
+    "immigrate",
+    "interactions:top=10",
+)
+NAMES = ("p05", "p01", "any_q05_of_kept", "any_q05_reported")
+TRUTHS = {"noise alone": 0.0, "two main effects": 1.0}
+
+
+def table(rng: np.random.Generator, rows: int, columns: int, main: float) -> Dataset:
+    X = rng.normal(size=(rows, columns))
+    if not main:
+        return Dataset.from_arrays(X, rng.permutation(np.arange(rows) % 2))
+    odds = 1 / (1 + np.exp(-main * (X[:, 0] + X[:, 1])))
+    return Dataset.from_arrays(X, (rng.random(rows) < odds).astype(int))
+
+
+def halves(rng: np.random.Generator, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Two random halves of the rows, each class shared out evenly."""
+    first = np.zeros(len(y), bool)
+    for label in np.unique(y):
+        rows = rng.permutation(np.flatnonzero(y == label))
+        first[rows[: len(rows) // 2]] = True
+    return np.flatnonzero(first), np.flatnonzero(~first)
+
+
+def shares(data: Dataset, kept: np.ndarray, seed: int, together: bool) -> list[float]:
+    """Of the pairs of `kept`: with p ≤ 0.05, with p ≤ 0.01; whether any has q ≤ 0.05, both ways."""
+    none = np.empty((0, 2), dtype=np.intp)
+    of_all = data.n_features * (data.n_features - 1) // 2 if together else 0
+    tested = selectors["interactions"]().test_pairs(
+        data, np.sort(kept), none, of_all, Run(entropy=seed)
+    )
+    p, n = tested.p_values, tested.n_tested
+    full = np.concatenate([p, np.ones(n - len(p))])
+    q = stats.false_discovery_control(full)
+    reported = tested.q_values
+    return [
+        (p <= 0.05).sum() / n,
+        (p <= 0.01).sum() / n,
+        (q <= 0.05).any(),
+        (reported <= 0.05).any(),
+    ]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--tables", type=int, default=200)
+    parser.add_argument("--rows", type=int, default=200)
+    parser.add_argument("--columns", type=int, default=30)
+    parser.add_argument("--chains", nargs="+", default=list(CHAINS))
+    parser.add_argument("--out", type=Path)
+    options = parser.parse_args()
+    lines = []
+    for truth, effect in TRUTHS.items():
+        for text in options.chains:
+            chain = Chain.parse(text)
+            together = not any(stage.method.univariate for stage in chain.stages)
+            seen: dict[str, list[list[float]]] = {"same rows": [], "other rows": []}
+            for seed in range(options.tables):
+                rng = np.random.default_rng([seed, 15])
+                data = table(rng, options.rows, options.columns, effect)
+                kept = chain.select(data, seed=seed).selected
+                if len(kept) > 1:
+                    seen["same rows"].append(shares(data, kept, seed, together))
+                chosen, others = halves(rng, data.y)
+                kept = chain.select(data.take_rows(chosen), seed=seed).selected
+                if len(kept) > 1:
+                    seen["other rows"].append(shares(data.take_rows(others), kept, seed, False))
+            for rows, values in seen.items():
+                mean = np.mean(values, axis=0)
+                error = np.std(values, axis=0, ddof=1) / np.sqrt(len(values))
+                line = {"table": truth, "chain": text, "tested on": rows, "tables": len(values)}
+                for name, value, se in zip(NAMES, mean, error, strict=True):
+                    line |= {name: round(float(value), 4), f"{name}_se": round(float(se), 4)}
+                lines.append(line)
+                print(line, flush=True)
+    if options.out:
+        with options.out.open("w", newline="", encoding="utf-8") as file:
+            writer = csv.DictWriter(file, lines[0])
+            writer.writeheader()
+            writer.writerows(lines)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,137 @@
+"""After a chain: whether the pairs of the features it kept act together, by a method that tests."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from fsframe.chains.stage import StageResult
+from fsframe.contracts.boundary import in_stage
+from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.pair_tests import PAIR_TEST, PairTester, PairTests
+from fsframe.contracts.run import Run
+from fsframe.contracts.selection import PairWeights, Selection
+from fsframe.contracts.selector import Selector
+from fsframe.errors import DataError, FsframeError, PluginError
+from fsframe.registry import Offer, selectors
+from fsframe.storage import PairTestRecord
+
+__all__ = ["answer_tests", "tester_offer"]
+
+_OF_INTEREST = 50
+"""Pairs of the largest weights that are tested whether their features were kept or not."""
+
+
+def tester_offer() -> Offer | None:
+    """Who tests pairs here: the bundled method, else the first by name; None without any."""
+    offers = [offer for offer in selectors.offers() if PAIR_TEST in _gives(offer)]
+    bundled = [offer for offer in offers if offer.plugin.source.bundled]
+    return next(iter(bundled or offers), None)
+
+
+def answer_tests(
+    results: Sequence[StageResult], data: Dataset, run: Run
+) -> tuple[PairTestRecord | None, str]:
+    """The tests of the answer's pairs, and why there are none where that needs a word.
+
+    Tested are the pairs of the features kept, and those of the largest weights.
+
+    Parameters
+    ----------
+    results : sequence of StageResult
+        Of every stage, from left to right.
+    data : Dataset
+    run : Run
+        Of the tests: its key is none of a stage's.
+
+    Returns
+    -------
+    tests : PairTestRecord, optional
+        None where the answer has no pair weights, or the pairs cannot be tested. Where the weights
+        are those of a stage that is a test of pairs itself, its own tests.
+    reason : str
+        A sentence where pairs have weights and could not be tested; else empty.
+    """
+    selecting = [result for result in results if result.selection is not None]
+    weighed = [each for each in selecting if _weights(each) is not None]
+    if not weighed:
+        return None, ""
+    made = next(
+        (r for r in reversed(weighed) if "pair_weights" not in _selection(r).carried), weighed[-1]
+    )
+    kept = np.sort(_selection(selecting[-1]).selected)
+    if isinstance(made.stage.method, PairTester):
+        offer = selectors.offer(made.stage.name)
+        with in_stage(type(made.stage.method), made.stage.name):
+            found = made.stage.method.tests_found(_selection(made))
+        return _record(made.stage.name, offer, made.key, found, data), ""
+    testing = tester_offer()
+    weights = _weights(weighed[-1])
+    assert weights is not None
+    listed = [(a, b) for a, b, _ in weights.top(_OF_INTEREST)]
+    if testing is None or not (listed or kept.size > 1):
+        return None, ""
+    pairs = np.array(listed, dtype=np.intp).reshape(-1, 2)
+    chosen_from = _chosen_from(selecting, made)
+    try:
+        tester = selectors[testing.name]()
+        _check_can_take(tester, data)
+        with in_stage(type(tester), testing.name):
+            found = tester.test_pairs(data, kept, pairs, chosen_from, run)
+        return _record(testing.name, testing, run.key, found, data), ""
+    except FsframeError as error:
+        # The answer itself stands without them.
+        return None, f"pairs were not tested for interaction: {error}"
+
+
+def _chosen_from(results: Sequence[StageResult], weighing: StageResult) -> int:
+    """How many pairs there were of the columns that some stage looked at together.
+
+    The one that weighed the pairs did, whatever it goes by when it keeps columns.
+    """
+    columns = 0
+    for result in results:
+        if result is weighing or not getattr(result.stage.method, "univariate", False):
+            seen = _selection(result).features_in
+            columns = max(columns, 0 if seen is None else seen.size)
+    return columns * (columns - 1) // 2
+
+
+def _check_can_take(tester: Any, data: Dataset) -> None:
+    if not isinstance(tester, PairTester) or not isinstance(tester, Selector):
+        name = getattr(tester, "method_name", lambda: type(tester).__name__)()
+        raise PluginError(f"{name} says that it tests pairs, but has no test_pairs")
+    ignored = "" if data.groups is None else tester.ignores_groups()
+    if ignored:
+        raise DataError(f"rows of one {data.group_name!r} are alike, and {ignored}")
+    tester.check_data(data)
+
+
+def _record(
+    name: str, offer: Offer, key: tuple[int, ...], found: PairTests, data: Dataset
+) -> PairTestRecord:
+    problems = (
+        found.problems(data.n_features)
+        if isinstance(found, PairTests)
+        else [f"{type(found).__name__} is not a PairTests"]
+    )
+    if problems:
+        raise PluginError(f"{name} returned unsound tests of pairs: {'; '.join(problems)}")
+    return PairTestRecord(
+        name=name, provider=offer.provider, provider_version=offer.version, seed=key, found=found
+    )
+
+
+def _gives(offer: Offer) -> frozenset[str]:
+    return getattr(offer.entry, "gives", frozenset())
+
+
+def _selection(result: StageResult) -> Selection:
+    assert result.selection is not None
+    return result.selection
+
+
+def _weights(result: StageResult) -> PairWeights | None:
+    return _selection(result).pair_weights
