@@ -10,7 +10,10 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from fsframe.analysis.text_table import counted, table_lines
+import numpy as np
+from numpy.typing import NDArray
+
+from fsframe.analysis.text_table import counted, shown_width, table_lines
 from fsframe.contracts.selection import rank_by_score
 from fsframe.report.pair_naming import pair_test_words, pair_weight_words
 from fsframe.storage import RunRecord, StageRecord, printable
@@ -31,7 +34,9 @@ _PAIRS_SHOWN = 10
 _PAIRS_LISTED = 1000
 _FEATURES_SHOWN = 30
 _WARNINGS_SHOWN = 100
+_WIDTH = 80
 _BAR = 16
+_LEAST_BAR = 4
 
 
 def result_object(record: RunRecord, path: Path | None) -> dict[str, Any]:
@@ -145,38 +150,55 @@ def feature_lines(record: RunRecord) -> Iterator[str]:
     if not selected.size:
         yield "No feature was kept."
         return
-    last = _last_selecting(record)
-    own_scores = record.scores[selected]
-    largest = max((abs(score) for score in own_scores if math.isfinite(score)), default=0.0)
-    header = ["rank", "feature", "score", ""]
-    earlier = _earlier_scores(record, last)
-    header[3:3] = [f"{stage.name} score" for stage in earlier]
-    rows = []
-    for rank, column in enumerate(selected[:_FEATURES_SHOWN], start=1):
-        score = float(record.scores[column])
-        share = 1.0 if score == math.inf else score / largest if largest > 0 else 0.0
-        bar = "█" * round(_BAR * max(0.0, share)) if math.isfinite(share) else ""
-        rows.append(
-            [str(rank), printable(record.feature_names[column]), _short(score)]
-            + [_short(stage.selection.scores[column]) for stage in earlier if stage.selection]
-            + [bar]
+    shown = record.feature_table().where(_first(record.n_features, _FEATURES_SHOWN, selected.size))
+    header, columns = (
+        ["rank", "feature", "score"],
+        [
+            [str(rank) for rank in shown.columns["rank"]],
+            [printable(name) for name in shown.columns["feature"]],
+            [_short(score) for score in shown.columns["score"]],
+        ],
+    )
+    for key in ("p", "q"):
+        if key in shown.columns:
+            header.append(key)
+            columns.append([_probability(value) for value in shown.columns[key]])
+    for stage in _earlier_scores(record):
+        assert stage.selection is not None
+        header.append(f"{stage.name} score")
+        columns.append([_short(stage.selection.scores[c]) for c in selected[:_FEATURES_SHOWN]])
+    right = {0, *range(2, len(header))}
+    rows = [list(cells) for cells in zip(*columns, strict=True)]
+    lines = list(table_lines(header, rows, right=right))
+    room = min(_BAR, _WIDTH - 2 - max(map(shown_width, lines)))
+    if room >= _LEAST_BAR:
+        bars = _bars(shown.columns["score"], room)
+        lines = list(
+            table_lines([*header, ""], [[*r, b] for r, b in zip(rows, bars, strict=True)], right)
         )
-    yield from table_lines(header, rows, right={0, *range(2, 3 + len(earlier))})
+    yield from lines
     if selected.size > _FEATURES_SHOWN:
-        yield f"… and {selected.size - _FEATURES_SHOWN} more (--json and `fsframe apply` have all)"
+        yield f"… and {selected.size - _FEATURES_SHOWN} more (`fsframe table` has all)"
 
 
-def _last_selecting(record: RunRecord) -> StageRecord | None:
-    for stage in reversed(record.stages):
-        if stage.selection is not None:
-            return stage
-    return None
+def _first(n: int, most: int, kept: int) -> NDArray[np.bool_]:
+    return np.arange(n) < min(most, kept)
 
 
-def _earlier_scores(record: RunRecord, last: StageRecord | None) -> list[StageRecord]:
+def _bars(scores: NDArray[np.float64], room: int) -> list[str]:
+    largest = max((abs(score) for score in scores if math.isfinite(score)), default=0.0)
+    shares = [1.0 if s == math.inf else s / largest if largest > 0 else 0.0 for s in scores]
+    return ["█" * round(room * max(0.0, s)) if math.isfinite(s) else "" for s in shares]
+
+
+def _earlier_scores(record: RunRecord) -> list[StageRecord]:
     """The stage before the last selecting one, whose scores stand beside the answer's."""
     selecting = [stage for stage in record.stages if stage.selection is not None]
     return selecting[-2:-1]
+
+
+def _probability(value: float) -> str:
+    return "" if math.isnan(value) else f"{value:.2g}"
 
 
 def _short(value: float) -> str:
@@ -200,6 +222,8 @@ def pair_lines(record: RunRecord) -> Iterator[str]:
             tested = record.pair_tests.found.of(a, b)
             row += ["—", "—"] if tested is None else [f"{value:.2g}" for value in tested]
     yield from table_lines(header, rows, right={2, 3, 4})
+    if record.n_pairs > len(shown):
+        yield f"… and {record.n_pairs - len(shown)} more (`fsframe table RUN --pairs` has all)"
     yield from textwrap.wrap(pair_test_words(record), 96)
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from fsframe.errors import RequestError
+from fsframe.errors import DataError, RequestError
 
 if TYPE_CHECKING:
     from fsframe.contracts.dataset import Dataset
@@ -20,6 +20,7 @@ __all__ = [
     "reading_arguments",
     "reading_options",
     "stored_reading",
+    "table_of_run",
 ]
 
 TABLE_FORM = ("na", "delimiter", "decimal", "encoding", "header", "x", "y", "names")
@@ -147,6 +148,26 @@ def stored_reading(record: RunRecord) -> dict[str, Any]:
         if isinstance(found.get(key), types)
         and (not isinstance(found[key], list) or all(isinstance(k, (str, int)) for k in found[key]))
     }
+
+
+def table_of_run(record: RunRecord, source: str, **given: Any) -> Dataset:
+    """The table of a run, read as it was then unless said otherwise.
+
+    Raises
+    ------
+    DataError
+        If it cannot be read.
+    """
+    from fsframe.tables import read
+
+    arguments = {"task": record.data.task, **stored_reading(record), **given}
+    if "label" in arguments:
+        return read(source, **arguments)
+    try:
+        return read(source, **{**arguments, "label": record.data.label})
+    except DataError:
+        # Arrays have a label without being a column; a name may read as a number.
+        return read(source, **arguments)
 
 
 def _list(text: str | None) -> tuple[str, ...]:

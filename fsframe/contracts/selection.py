@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import attrs
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fsframe.contracts.answer import feature_table, pair_table
+from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.frozen_arrays import arrays, axes_by_name, floats, indices
 from fsframe.contracts.pair_weights import Pair, PairWeights
 from fsframe.contracts.ranking import rank_by_score
+from fsframe.errors import DataError
 
 __all__ = ["Pair", "PairWeights", "Selection", "rank_by_score"]
 
@@ -103,6 +106,50 @@ class Selection:
             object.__setattr__(other, name, getattr(self, name))
         object.__setattr__(other, "selected", indices(selected))
         return other
+
+    def to_frame(
+        self,
+        feature_names: Sequence[str] | None = None,
+        *,
+        pairs: bool = False,
+        data: Dataset | None = None,
+        library: str = "polars",
+    ) -> Any:
+        """The answer as a data frame: a row per feature, or per pair, best first.
+
+        Parameters
+        ----------
+        feature_names : sequence of str, optional
+            By default those of `data`, else ``x0, x1, …``.
+        pairs : bool
+            Whether the rows are pairs.
+        data : Dataset, optional
+            The table, for the direction and the means per class.
+        library : {"polars", "pandas"}
+
+        Raises
+        ------
+        DataError
+            If `data` or `feature_names` are not of this many columns.
+        PluginError, RequestError
+            As `AnswerTable.to_frame` says.
+
+        Examples
+        --------
+        >>> found = Selection(selected=[1], scores=[0.1, 0.9])
+        >>> found.to_frame(["age", "dose"])["feature"].to_list()
+        ['dose', 'age']
+        """
+        names = feature_names
+        if names is None:
+            names = (
+                [f"x{c}" for c in range(self.n_features)] if data is None else data.feature_names
+            )
+        if len(names) != self.n_features:
+            raise DataError(f"{len(names)} names for {self.n_features} features")
+        stages = [("stage", self)]
+        table = pair_table(names, stages) if pairs else feature_table(names, stages, data)
+        return table.to_frame(library)
 
     def problems(self, n_features: int, n_samples: int) -> list[str]:
         """What is wrong with this selection for a table of that shape; nothing if it is sound."""

@@ -183,7 +183,7 @@ def _pairs(record: RunRecord) -> Iterator[Figure]:
 
 
 def _bootstraps(record: RunRecord, stage: StageRecord) -> Iterator[Figure]:
-    found = bootstrap_tables(stage, record.n_features)
+    found = bootstrap_tables(stage)
     if found is None or not _drawable(found.z).all():
         return
     z, columns, n = found.z, found.columns, found.n

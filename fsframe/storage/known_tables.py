@@ -262,7 +262,7 @@ def stability_tables(stage: StageRecord, n_features: int, where: str) -> Stabili
     return StabilityTables(kept=kept, metrics=tuple(metrics))
 
 
-def bootstrap_tables(stage: StageRecord, n_features: int) -> BootstrapTables | None:
+def bootstrap_tables(stage: StageRecord) -> BootstrapTables | None:
     """What a test over bootstraps left, or None where the stage has no such tables.
 
     Any plugin may use the names for something else; what does not fit together is not drawn.
@@ -272,7 +272,9 @@ def bootstrap_tables(stage: StageRecord, n_features: int) -> BootstrapTables | N
         return None
     try:
         z = given.reals("z", (None,))
-        columns = given.whole("columns", z.shape, 0, n_features)
+        # A stage numbers the columns that it saw.
+        seen = stage.features_in
+        columns = seen[given.whole("columns", z.shape, 0, seen.size)]
         shape = z.shape if np.shape(stage.tables["critical-value"]) == z.shape else (1,)
         critical = np.broadcast_to(given.reals("critical-value", shape), z.shape)
         relevant = given.flags("relevant", z.shape) if "relevant" in given else z > critical

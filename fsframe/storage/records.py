@@ -12,8 +12,10 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from fsframe.contracts.answer import AnswerTable, feature_table, pair_table
 from fsframe.contracts.pair_tests import PairTests
 from fsframe.contracts.selection import Pair, PairWeights, Selection
+from fsframe.errors import DataError
 from fsframe.storage.digest import pair_test_digest, result_digest, stage_digest
 from fsframe.storage.spec import STAGE_KINDS, STATUS, TASKS
 
@@ -283,6 +285,44 @@ class RunRecord:
         if not isinstance(name, str) or not isinstance(number, int) or isinstance(number, bool):
             return None
         return (name, number) if 2 <= number <= self.n_samples else None
+
+    def feature_table(self, data: Dataset | None = None) -> AnswerTable:
+        """What was found of every feature, best first; `fsframe.contracts.answer.feature_table`.
+
+        Parameters
+        ----------
+        data : Dataset, optional
+            The table of the run, for the direction and the means per class.
+
+        Raises
+        ------
+        DataError
+            If `data` is not the table of the run.
+        """
+        if data is not None and data.sha256 != self.data.sha256:
+            raise DataError(
+                f"{data.name!r} is not the table the run was made on (SHA-256 "
+                f"{data.sha256[:12]}…, not {self.data.sha256[:12]}…)"
+            )
+        return feature_table(self.feature_names, self._selecting(), data)
+
+    def pair_table(self) -> AnswerTable:
+        """What was found of every pair, best first; `fsframe.contracts.answer.pair_table`."""
+        tests = self.pair_tests
+        # What the method that tests pairs found as a stage is in that stage's own tables, and more.
+        own = tests is not None and any(stage.name == tests.name for stage in self.stages)
+        found = None if tests is None or own else tests.found
+        return pair_table(self.feature_names, self._selecting(), found)
+
+    def to_frame(
+        self, *, pairs: bool = False, data: Dataset | None = None, library: str = "polars"
+    ) -> Any:
+        """`feature_table`, or `pair_table`, as a data frame of polars or pandas."""
+        table = self.pair_table() if pairs else self.feature_table(data)
+        return table.to_frame(library)
+
+    def _selecting(self) -> list[tuple[str, Selection]]:
+        return [(s.name, s.selection) for s in self.stages if s.selection is not None]
 
     @property
     def pair_weights(self) -> PairWeights | None:

@@ -16,6 +16,6 @@ def fsframe_selectors() -> Iterator[SelectorEntry]:
         summary="features of pairs that interact: what main effects cannot explain of the class",
         family="interactions",
         gives={"scores", "pair-weights", "pair-test"},
-        pair_weight="−log₁₀ p of interaction: the table has q_values",
+        pair_weight="−log₁₀ p of interaction",
         reference="Wan et al. 2010, Am. J. Hum. Genet. 87:325 (BOOST)",
     )

@@ -201,3 +201,13 @@ def test_a_score_without_bound_is_shown_as_such():
     rows = [line.split() for line in result_lines(record, None) if "█" in line]
     assert [row[:3] for row in rows[:2]] == [["1", "f3", "∞"], ["2", "f5", "∞"]]
     assert report_page(record)
+
+
+def test_a_test_that_saw_some_columns_names_those():
+    from fsframe.storage.known_tables import bootstrap_tables
+
+    record = Chain.parse("mim:top=2 npfs:base=mim:top=1,n=20,null=published").run(small(), seed=1)
+    found = bootstrap_tables(record.stages[-1])
+    assert found is not None
+    assert found.columns.tolist() == record.stages[-1].features_in.tolist()
+    assert record.stages[-1].tables["columns"].tolist() == [0, 1]

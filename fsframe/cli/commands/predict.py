@@ -6,7 +6,7 @@ import csv
 import io
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -15,14 +15,11 @@ from fsframe.cli.reading_options import (
     reading_arguments,
     reading_options,
     stored_reading,
+    table_of_run,
 )
 from fsframe.cli.run_file import find_run, is_stdout
 from fsframe.cli.saying import say, say_lines
 from fsframe.errors import DataError, RequestError
-
-if TYPE_CHECKING:
-    from fsframe.contracts.dataset import Dataset
-    from fsframe.storage import RunRecord
 
 __all__ = ["predict"]
 
@@ -84,7 +81,7 @@ def predict(
     if out is not None:
         check_destination(out, overwrite=overwrite, apart_from=used)
     given = reading_arguments(**reading)
-    fitted = refit(record, _training(source, record, given), classifier)
+    fitted = refit(record, table_of_run(record, source, **given), classifier)
     form = {**stored_reading(record), **given}
     table = read_table(words[1], **{key: form[key] for key in TABLE_FORM if key in form})
     X = table.numbers(record.feature_names)
@@ -113,18 +110,3 @@ def _file(name: str) -> Path | None:
         return find_table(name)
     except DataError:
         return None
-
-
-def _training(source: str, record: RunRecord, reading: dict[str, Any]) -> Dataset:
-    """The table of the run, read as it was then unless said otherwise."""
-    from fsframe.tables import read
-
-    stored = {"task": record.data.task, **stored_reading(record)}
-    arguments = {**stored, **reading}
-    if "label" in arguments:
-        return read(source, **arguments)
-    try:
-        return read(source, **{**arguments, "label": record.data.label})
-    except DataError:
-        # Arrays have a label without being a column; a name may read as a number.
-        return read(source, **arguments)

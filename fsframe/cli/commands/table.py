@@ -1,0 +1,133 @@
+"""Write what a run found of every feature, or pair."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from fsframe.cli.reading_options import table_of_run
+from fsframe.cli.run_file import find_run, is_stdout
+from fsframe.cli.saying import say, say_lines
+from fsframe.errors import FsframeError, RequestError
+
+if TYPE_CHECKING:
+    from fsframe.contracts.dataset import Dataset
+    from fsframe.storage import RunRecord
+
+__all__ = ["table"]
+
+_FORMATS = ("csv", "tsv", "xlsx", "parquet", "latex", "markdown")
+
+
+@click.command()
+@click.argument("run", type=click.Path())
+@click.argument("words", nargs=-1, metavar="[on DATA]")
+@click.option(
+    "-o", "--out", metavar="FILE", help="Where to write; - is standard output. [default: -]"
+)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(_FORMATS),
+    help="[default: by the ending of FILE (.csv, .tsv, .xlsx, .parquet, .tex, .md); csv]",
+)
+@click.option("--pairs", is_flag=True, help="One row per pair of features instead.")
+@click.option("--kept", is_flag=True, help="Only the features that were kept.")
+@click.option("--top", type=click.IntRange(min=1), help="Only the first so many rows.")
+@click.option(
+    "--means/--no-means",
+    default=True,
+    help="Whether to read the run's table for the direction and the mean of each feature in every "
+    "class. [default: where it is still there]",
+)
+@click.option(
+    "--defuse/--no-defuse",
+    default=True,
+    help="CSV, TSV: put an apostrophe before cells that a spreadsheet would take for formulas. "
+    "[default: defuse]",
+)
+@click.option("--overwrite", is_flag=True, help="Replace the file if it is there.")
+def table(
+    run: str,
+    words: tuple[str, ...],
+    out: str | None,
+    form: str | None,
+    pairs: bool,
+    kept: bool,
+    top: int | None,
+    means: bool,
+    defuse: bool,
+    overwrite: bool,
+) -> None:
+    """Write what a run found: rank, feature, score, p, q, how often kept, means, stage by stage.
+
+    One row per feature, the kept ones first; with --pairs one row per pair, with its statistic,
+    degrees of freedom, p, q and weight. Columns that the run does not know are left out.
+
+    \b
+    Examples:
+      fsframe table examples/parkinsons.immigrate-npfs.h5 -o genes.csv
+      fsframe table examples/parkinsons.interactions.h5 --pairs --top 20
+    """
+    from fsframe.storage import check_destination, load_run, place_file
+    from fsframe.tables.writing import TEXT_FORMATS, format_of, table_bytes
+
+    if words and (len(words) != 2 or words[0] != "on"):
+        raise RequestError("say which table: fsframe table RUN.h5 on DATA -o FILE")
+    if pairs and (kept or words):
+        raise RequestError("--pairs writes pairs; --kept and `on DATA` are about single features")
+    target = None if out is None or is_stdout(out) else Path(out)
+    chosen = form or ("csv" if target is None else format_of(target))
+    if target is None and chosen not in TEXT_FORMATS:
+        raise RequestError(f"{chosen} is no text for a screen; say where to write: -o FILE")
+    path = find_run(run)
+    used: list[str | Path] = [path, *words[1:]]
+    if target is not None:
+        check_destination(target, overwrite=overwrite, apart_from=used)
+    record = load_run(path)
+    if pairs:
+        found = record.pair_table()
+        if not len(found):
+            raise RequestError(f"{run} holds no pairs: none of its stages weighs or tests them")
+    else:
+        data = table_of_run(record, words[1]) if words else None
+        if data is None and means:
+            data = _table_if_there(record)
+        found = record.feature_table(data)
+        if kept:
+            found = found.where(found.columns["kept"])
+    found = found.head(top)
+    content = table_bytes({n: found.cells(n) for n in found.columns}, chosen, defuse=defuse)
+    if target is None:
+        if sys.stdout.isatty():
+            say_lines(content.decode().splitlines())
+        else:
+            click.echo(content.decode(), nl=False)
+        return
+    written = place_file(target, content, overwrite=overwrite, apart_from=used)
+    say(f"{'pairs' if pairs else 'features'}: {len(found)}, columns: {', '.join(found.columns)}")
+    say(f"table: {written}")
+
+
+def _table_if_there(record: RunRecord) -> Dataset | None:
+    """The run's table where it was then and is the same still; else a remark, and None."""
+    source = record.data.source
+    why = f"{source or 'the table'} is not there"
+    if source and Path(source).is_file():
+        try:
+            data = table_of_run(record, source)
+        except FsframeError as error:
+            why = str(error)
+        else:
+            if data.sha256 == record.data.sha256:
+                return data
+            why = f"{source} is not the table the run was made on any more"
+    say(
+        f"note: without direction and means: {why} (`on DATA` says where it is, --no-means is "
+        "silent)",
+        err=True,
+    )
+    return None

@@ -1,0 +1,549 @@
+"""What was found, as columns of a table: one row per feature, or per pair, best first.
+
+Stages name their arrays themselves; those that mean the same here go by the names below, whichever
+of ``-`` and ``_`` stands between words. An array that does not fit is left out: any plugin may use
+a name for something else.
+
+* per feature tested (those of ``columns``, or all seen): ``p_values``; ``adjusted_p_values``,
+  ``q_values`` or ``p_adjusted``; ``frequency``, or counts ``z`` out of the resamples in ``kept``,
+  or ``kept`` as (n, m) truth values; ``lower`` and ``upper``, the bounds of the frequency;
+* per pair tested (those of ``pairs``): the same, and ``g2`` or ``f`` with ``freedom``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Protocol
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.pair_weights import PairWeights
+from fsframe.contracts.ranking import rank_by_score
+from fsframe.errors import DataError, PluginError, RequestError
+
+__all__ = ["AnswerTable", "Found", "PairsTested", "feature_table", "pair_table"]
+
+Floats = NDArray[np.float64]
+_Q_NAMES = ("adjusted_p_values", "q_values", "p_adjusted")
+# Two-sided 95 %.
+_NORMAL = 1.959963984540054
+_MISSING = -1
+
+
+class Found(Protocol):
+    """What one stage found; a `Selection` is one."""
+
+    @property
+    def selected(self) -> NDArray[np.intp]: ...
+    @property
+    def scores(self) -> Floats: ...
+    @property
+    def tables(self) -> Mapping[str, NDArray[Any]]: ...
+    @property
+    def features_in(self) -> NDArray[np.intp] | None: ...
+    @property
+    def pair_weights(self) -> PairWeights | None: ...
+    @property
+    def carried(self) -> frozenset[str]: ...
+
+
+class PairsTested(Protocol):
+    """Tests of pairs of columns of the table; a `PairTests` is one."""
+
+    @property
+    def pairs(self) -> NDArray[np.intp]: ...
+    @property
+    def p_values(self) -> Floats: ...
+    @property
+    def q_values(self) -> Floats: ...
+    @property
+    def tables(self) -> Mapping[str, NDArray[Any]]: ...
+
+
+@attrs.frozen(eq=False)
+class AnswerTable:
+    """Columns of one length, in their order, by unique names.
+
+    Parameters
+    ----------
+    columns : mapping of str to (n,) array
+        Texts (object; None is missing), truth values, float64 (NaN is missing), or int64 (−1 is
+        missing).
+    """
+
+    columns: Mapping[str, NDArray[Any]]
+
+    def __len__(self) -> int:
+        return next((len(column) for column in self.columns.values()), 0)
+
+    def head(self, n: int | None) -> AnswerTable:
+        """The first n rows; all for None."""
+        return AnswerTable({name: column[:n] for name, column in self.columns.items()})
+
+    def where(self, mask: NDArray[np.bool_]) -> AnswerTable:
+        """The rows that `mask` names."""
+        return AnswerTable({name: column[mask] for name, column in self.columns.items()})
+
+    def cells(self, name: str) -> list[Any]:
+        """The values of a column as Python's own, None where missing."""
+        column = self.columns[name]
+        values = column.tolist()
+        if column.dtype.kind == "f":
+            return [None if value != value else value for value in values]
+        if column.dtype.kind == "i":
+            return [None if value == _MISSING else value for value in values]
+        return list(values)
+
+    def to_frame(self, library: str = "polars") -> Any:
+        """A data frame with the same columns.
+
+        Parameters
+        ----------
+        library : {"polars", "pandas"}
+
+        Raises
+        ------
+        RequestError
+            If `library` is neither.
+        PluginError
+            If it is not installed.
+        """
+        if library not in ("polars", "pandas"):
+            raise RequestError(f"library {library!r} is neither polars nor pandas")
+        cells = {name: self.cells(name) for name in self.columns}
+        if library == "pandas":
+            try:
+                import pandas
+            except ImportError:
+                raise PluginError(
+                    "pandas is not installed; install it, or take a frame of polars: to_frame()"
+                ) from None
+            kinds = {"i": "Int64", "f": "float64", "b": "bool", "O": "object"}
+            return pandas.DataFrame(
+                {
+                    name: pandas.array(cells[name], dtype=kinds[column.dtype.kind])
+                    if column.dtype.kind == "i"
+                    else pandas.Series(cells[name], dtype=kinds[column.dtype.kind])
+                    for name, column in self.columns.items()
+                }
+            )
+        import polars
+
+        types = {"i": polars.Int64, "f": polars.Float64, "b": polars.Boolean, "O": polars.String}
+        return polars.DataFrame(
+            cells, schema={name: types[c.dtype.kind] for name, c in self.columns.items()}
+        )
+
+
+def feature_table(
+    names: Sequence[str],
+    stages: Sequence[tuple[str, Found]],
+    data: Dataset | None = None,
+) -> AnswerTable:
+    """One row per feature: the kept ones as they are ranked, then the others, best first.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Of all columns of the table.
+    stages : sequence of (str, Selection)
+        What the stages found, left to right, by their names. The last one's is the answer.
+    data : Dataset, optional
+        The table itself, for `direction` and the means.
+
+    Returns
+    -------
+    AnswerTable
+        ``rank`` (from 1, of those with a score), ``feature``, ``kept``, ``score``; where the last
+        stage has them ``p``, ``q``, ``frequency``, ``frequency_low``, ``frequency_high``; with
+        `data`, ``direction`` and ``mean_CLASS`` for each class (``correlation`` for a target that
+        is a number); then for each earlier stage ``STAGE_rank``, ``STAGE_score``, ``STAGE_kept``,
+        and its p, q and frequency.
+
+    Raises
+    ------
+    DataError
+        If `data` has other columns than `names`.
+    RequestError
+        If there is no stage.
+
+    Notes
+    -----
+    q is the stage's own adjusted p-value; where it adjusts none, Benjamini and Hochberg's over the
+    features it tested (1995, J. R. Stat. Soc. B 57:289). The interval of a frequency is the stage's
+    own, or Wilson's of 95 % over its resamples (1927, J. Am. Stat. Assoc. 22:209): for the share of
+    resamples *of this table* that keep the feature. Folds of a cross-validation share rows, and
+    have none. O(p log p) per stage, and one pass over `data`.
+
+    Examples
+    --------
+    >>> from fsframe.contracts.selection import Selection
+    >>> found = Selection(selected=[1], scores=[0.1, 0.9], tables={"p_values": [0.2, 0.01]})
+    >>> table = feature_table("ab", [("f", found)])
+    >>> {name: column.tolist() for name, column in table.columns.items()}
+    {'rank': [1, 2], 'feature': ['b', 'a'], 'kept': [True, False], 'score': [0.9, 0.1],
+     'p': [0.01, 0.2], 'q': [0.02, 0.2]}
+    """
+    if data is not None and tuple(data.feature_names) != tuple(names):
+        raise DataError(f"{data.name!r} has other columns than the answer is about")
+    if not stages:
+        raise RequestError("the answer of a chain without a stage that selects has no columns")
+    n = len(names)
+    *earlier, (_, last) = stages
+    order, place = _order(n, [found for _, found in stages])
+    columns: list[tuple[str, NDArray[Any]]] = [
+        ("rank", place),
+        ("feature", _texts(names)),
+        ("kept", _marked(n, last.selected)),
+        ("score", np.asarray(last.scores, dtype=np.float64)),
+        *_tested(n, last).items(),
+    ]
+    if data is not None:
+        columns += _means(data)
+    for label, found in _labelled(earlier):
+        columns += [
+            (f"{label}_rank", _order(n, [found])[1]),
+            (f"{label}_score", np.asarray(found.scores, dtype=np.float64)),
+            (f"{label}_kept", _marked(n, found.selected)),
+            *((f"{label}_{key}", column) for key, column in _tested(n, found).items()),
+        ]
+    return AnswerTable(_distinct((name, column[order]) for name, column in columns))
+
+
+def pair_table(
+    names: Sequence[str], stages: Sequence[tuple[str, Found]], tests: PairsTested | None = None
+) -> AnswerTable:
+    """One row per pair that the last stage with pairs weighed or tested, best first.
+
+    Parameters
+    ----------
+    names, stages
+        As in `feature_table`.
+    tests : PairTests, optional
+        Of pairs of the answer, made after the last stage.
+
+    Returns
+    -------
+    AnswerTable
+        ``rank``, ``feature``, ``with``, ``kept`` (whether both are), and as far as they are known
+        ``weight``, ``G2`` or ``F``, ``df``, ``p``, ``q``, ``frequency`` with its bounds: by p, then
+        by size of weight, then by column. Pairs of weight zero that were not tested are left out;
+        without any pair, no row. Where the stage has a p of its own, that of `tests` is
+        ``interaction_p``, and so on.
+
+    Examples
+    --------
+    >>> from fsframe.contracts.selection import Selection
+    >>> weights = PairWeights([0, 1], [[0, 3], [3, 0]])
+    >>> found = Selection(selected=[0], scores=[1.0, 1.0], pair_weights=weights)
+    >>> pair_table("ab", [("f", found)]).columns["weight"]
+    array([3.])
+    """
+    found = _pair_finder(stages)
+    empty = np.empty((0, 2), np.intp)
+    pairs, columns = (empty, {}) if found is None else _weighed_or_tested(found, len(names))
+    if tests is not None:
+        pairs, columns = _with_tests(pairs, columns, tests, len(names))
+    order = _pair_order(pairs, columns)
+    texts = _texts(names)
+    in_answer = _marked(len(names), stages[-1][1].selected if stages else empty[0:0, 0])
+    head = {
+        "rank": np.arange(1, len(pairs) + 1),
+        "feature": texts[pairs[order, 0]],
+        "with": texts[pairs[order, 1]],
+        "kept": in_answer[pairs[order]].all(axis=1),
+    }
+    return AnswerTable(head | {name: column[order] for name, column in columns.items()})
+
+
+def _pair_finder(stages: Sequence[tuple[str, Found]]) -> Found | None:
+    """The last stage that weighed or tested pairs itself."""
+    for _, found in reversed(stages):
+        own = found.pair_weights is not None and "pair_weights" not in found.carried
+        seen = len(found.scores) if found.features_in is None else found.features_in.size
+        if own or _pairs(_normal(found.tables), seen) is not None:
+            return found
+    return None
+
+
+def _weighed_or_tested(found: Found, n: int) -> tuple[NDArray[np.intp], dict[str, NDArray[Any]]]:
+    """The pairs of a stage as (m, 2) columns, the lower first, and what it says of each."""
+    seen, tables = _seen(found, n), _normal(found.tables)
+    tested = _pairs(tables, seen.size)
+    weights = None if "pair_weights" in found.carried else found.pair_weights
+    if tested is None:
+        assert weights is not None
+        i, j, w = weights.triplets()
+        live = np.flatnonzero(w)
+        pairs = np.column_stack((weights.columns[i[live]], weights.columns[j[live]]))
+        return np.sort(pairs, axis=1), {"weight": w[live].astype(np.float64)}
+    pairs = np.sort(seen[tested], axis=1)
+    columns: dict[str, NDArray[Any]] = {}
+    if weights is not None:
+        i, j, w = weights.triplets()
+        place = _places(np.column_stack((weights.columns[i], weights.columns[j])), pairs, n)
+        known = place >= 0
+        columns["weight"] = np.full(len(pairs), np.nan)
+        columns["weight"][known] = w[place[known]]
+    return pairs, columns | _statistics(tables, len(pairs))
+
+
+def _with_tests(
+    pairs: NDArray[np.intp], columns: dict[str, NDArray[Any]], tests: PairsTested, n: int
+) -> tuple[NDArray[np.intp], dict[str, NDArray[Any]]]:
+    """The pairs and those that were tested after them, with the columns of both."""
+    new = tests.pairs[_places(pairs, tests.pairs, n) < 0]
+    every = np.concatenate((pairs, np.sort(new, axis=1)))
+    more = {
+        name: _lengthened(column, len(every), np.arange(len(pairs)))
+        for name, column in columns.items()
+    }
+    place = _places(every, tests.pairs, n)
+    said = _statistics(_normal(tests.tables), len(tests.pairs))
+    found: dict[str, NDArray[Any]] = {
+        name: said[name] for name in ("G2", "F", "df") if name in said
+    }
+    found |= {"p": tests.p_values, "q": tests.q_values}
+    for name, column in found.items():
+        title = f"interaction_{name}" if name in columns else name
+        more[title] = _lengthened(column, len(every), place)
+    return every, more
+
+
+def _lengthened(column: NDArray[Any], length: int, place: NDArray[np.intp]) -> NDArray[Any]:
+    missing: float = _MISSING if column.dtype.kind == "i" else np.nan
+    longer = np.full(length, missing, dtype=column.dtype)
+    longer[place] = column
+    return longer
+
+
+def _distinct(columns: Iterable[tuple[str, NDArray[Any]]]) -> dict[str, NDArray[Any]]:
+    """Columns by unique names: a class may be called what a stage is."""
+    found: dict[str, NDArray[Any]] = {}
+    for name, column in columns:
+        unique, number = name, 1
+        while unique in found:
+            number += 1
+            unique = f"{name}_{number}"
+        found[unique] = column
+    return found
+
+
+def _texts(names: Sequence[str]) -> NDArray[Any]:
+    found = np.empty(len(names), dtype=object)
+    found[:] = list(names)
+    return found
+
+
+def _marked(n: int, columns: NDArray[np.intp]) -> NDArray[np.bool_]:
+    mask = np.zeros(n, dtype=bool)
+    mask[columns] = True
+    return mask
+
+
+def _order(n: int, stages: Sequence[Found]) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
+    """All columns, best first, and the rank of those that the last stage considered.
+
+    Columns that the last one did not consider follow in the order of the stage before, and so on.
+    """
+    found = stages[-1]
+    order = dict.fromkeys(found.selected.tolist())
+    order.update(dict.fromkeys(rank_by_score(found.scores).tolist()))
+    place = np.full(n, _MISSING)
+    place[list(order)] = np.arange(1, len(order) + 1)
+    for earlier in reversed(stages[:-1]):
+        order.update(dict.fromkeys(earlier.selected.tolist()))
+        order.update(dict.fromkeys(rank_by_score(earlier.scores).tolist()))
+    order.update(dict.fromkeys(range(n)))
+    return np.array(list(order), dtype=np.intp), place
+
+
+def _labelled(stages: Sequence[tuple[str, Found]]) -> list[tuple[str, Found]]:
+    """Names of stages without their providers, told apart by their place where they are equal."""
+    plain = [name.rpartition("/")[2] for name, _ in stages]
+    return [
+        (name if plain.count(name) == 1 else f"{name}_{place + 1}", found)
+        for place, (name, (_, found)) in enumerate(zip(plain, stages, strict=True))
+    ]
+
+
+def _normal(tables: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+    return {name.replace("-", "_"): np.asarray(array) for name, array in tables.items()}
+
+
+def _seen(found: Found, n: int) -> NDArray[np.intp]:
+    return np.arange(n) if found.features_in is None else found.features_in
+
+
+def _shares(tables: Mapping[str, NDArray[Any]], names: Sequence[str], m: int) -> Floats | None:
+    """The first table of these names that holds m numbers from 0 to 1 (NaN: none)."""
+    for name in names:
+        array = tables.get(name)
+        if array is None or array.shape != (m,) or array.dtype.kind not in "fiu":
+            continue
+        values = array.astype(np.float64)
+        known = values[~np.isnan(values)]
+        if not known.size or (known.min() >= 0 and known.max() <= 1):
+            return values
+    return None
+
+
+def _tested(n: int, found: Found) -> dict[str, NDArray[Any]]:
+    """p, q and frequency of every column of the table that the stage tested, NaN elsewhere."""
+    tables, seen = _normal(found.tables), _seen(found, n)
+    if "pairs" in tables:
+        # What is counted and tested are pairs.
+        return {}
+    where = seen
+    if "columns" in tables:
+        own = tables["columns"]
+        if own.ndim != 1 or own.dtype.kind not in "iu" or np.unique(own).size != own.size:
+            return {}
+        if own.size and not (own.min() >= 0 and own.max() < seen.size):
+            return {}
+        where = seen[own]
+    spread = {}
+    for name, values in _statistics(tables, where.size).items():
+        spread[name] = np.full(n, np.nan)
+        spread[name][where] = values
+    return {name: spread[name] for name in spread if name not in ("G2", "F", "df")}
+
+
+def _statistics(tables: Mapping[str, NDArray[Any]], m: int) -> dict[str, NDArray[Any]]:
+    """What a stage's tables say of each of the m things that it tested."""
+    columns: dict[str, NDArray[Any]] = {}
+    for name, title in (("g2", "G2"), ("f", "F"), ("freedom", "df")):
+        array = tables.get(name)
+        if array is not None and array.shape == (m,) and array.dtype.kind in "fiu":
+            whole = title == "df" and array.dtype.kind in "iu"
+            columns[title] = array.astype(np.int64 if whole else np.float64)
+    p = _shares(tables, ("p_values",), m)
+    if p is not None:
+        q = _shares(tables, _Q_NAMES, m)
+        columns["p"] = p
+        columns["q"] = _adjusted(p) if q is None or np.array_equal(q, p, equal_nan=True) else q
+    return columns | _frequency(tables, m)
+
+
+def _adjusted(p: Floats) -> Floats:
+    """Benjamini and Hochberg's adjusted p-values, of the numbers among p."""
+    known = np.flatnonzero(~np.isnan(p))
+    order = known[np.argsort(p[known], kind="stable")]
+    steps = p[order] * (known.size / np.arange(1, known.size + 1))
+    found = np.full(p.size, np.nan)
+    found[order] = np.minimum(np.minimum.accumulate(steps[::-1])[::-1], 1.0)
+    return found
+
+
+def _frequency(tables: Mapping[str, NDArray[Any]], m: int) -> dict[str, NDArray[Any]]:
+    """How often each was kept, with bounds where the resamples are draws."""
+    share = _shares(tables, ("frequency",), m)
+    kept = tables.get("kept")
+    n = 0 if kept is None or kept.ndim not in (1, 2) else len(kept)
+    if share is None and kept is not None and n and kept.shape == (n, m) and kept.dtype.kind == "b":
+        share = kept.mean(axis=0)
+    elif share is None and n and "z" in tables:
+        z = tables["z"]
+        if z.shape == (m,) and z.dtype.kind in "iu" and (z >= 0).all() and (z <= n).all():
+            share = z / n
+    if share is None:
+        return {}
+    low, high = _shares(tables, ("lower",), m), _shares(tables, ("upper",), m)
+    if low is None or high is None:
+        if not n or "fold" in tables:
+            return {"frequency": share}
+        low, high = _wilson(share, n)
+    return {"frequency": share, "frequency_low": low, "frequency_high": high}
+
+
+def _wilson(share: Floats, n: int) -> tuple[Floats, Floats]:
+    square = _NORMAL**2 / n
+    middle = (share + square / 2) / (1 + square)
+    half = _NORMAL * np.sqrt(share * (1 - share) / n + square / (4 * n)) / (1 + square)
+    # At 0 and 1 the ends meet the share but for rounding.
+    return np.clip(middle - half, 0.0, share), np.clip(middle + half, share, 1.0)
+
+
+def _pairs(tables: Mapping[str, NDArray[Any]], m: int) -> NDArray[np.intp] | None:
+    pairs = tables.get("pairs")
+    if pairs is None or pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.dtype.kind not in "iu":
+        return None
+    if pairs.size and not (pairs.min() >= 0 and pairs.max() < m):
+        return None
+    return pairs.astype(np.intp)
+
+
+def _places(pairs: NDArray[np.intp], wanted: NDArray[np.intp], n: int) -> NDArray[np.intp]:
+    """Where each wanted pair stands among `pairs`, −1 where it does not; O(m log m)."""
+    keys = pairs.min(axis=1, initial=n) * n + pairs.max(axis=1, initial=0)
+    order = np.argsort(keys, kind="stable")
+    sought = wanted.min(axis=1, initial=n) * n + wanted.max(axis=1, initial=0)
+    at = np.searchsorted(keys[order], sought)
+    known = at < keys.size
+    known[known] = keys[order[at[known]]] == sought[known]
+    found = np.full(len(wanted), -1)
+    found[known] = order[at[known]]
+    return found
+
+
+def _pair_order(pairs: NDArray[np.intp], columns: Mapping[str, NDArray[Any]]) -> NDArray[np.intp]:
+    none = np.zeros(len(pairs))
+    size = np.abs(np.nan_to_num(columns.get("weight", none)))
+    often = np.nan_to_num(columns.get("frequency", none))
+    p = np.nan_to_num(columns.get("p", none), nan=np.inf)
+    return np.lexsort((pairs[:, 1], pairs[:, 0], -often, -size, p))
+
+
+def _means(data: Dataset) -> list[tuple[str, NDArray[Any]]]:
+    """In which direction each feature goes with the label, and its mean in every class.
+
+    Missing values are left out; columns whose numbers name categories have no mean.
+    """
+    n, numeric = data.n_features, ~np.asarray(data.categorical, dtype=bool)
+    if data.task == "regression":
+        return _correlations(data, numeric)
+    means = np.full((data.n_classes, n), np.nan)
+    rows = [np.flatnonzero(data.y == code) for code in range(data.n_classes)]
+    for start, stop in data.column_blocks():
+        block = np.asarray(data.columns(start, stop), dtype=np.float64)
+        for code, members in enumerate(rows):
+            part = block[members]
+            known = ~np.isnan(part)
+            total = np.where(known, part, 0.0).sum(axis=0)
+            count = known.sum(axis=0)
+            means[code, start:stop] = np.divide(
+                total, count, out=np.full(stop - start, np.nan), where=count > 0
+            )
+    means[:, ~numeric] = np.nan
+    direction = np.full(n, None, dtype=object)
+    complete = np.flatnonzero(~np.isnan(means).any(axis=0))
+    word = "higher" if data.n_classes == 2 else "highest"
+    for column in complete:
+        best = int(np.argmax(means[:, column]))
+        if means[:, column].min() < means[best, column]:
+            direction[column] = f"{word} in {data.classes[best]}"
+    of_classes = [(f"mean_{label}", means[code]) for code, label in enumerate(data.classes)]
+    return [("direction", direction), *of_classes]
+
+
+def _correlations(data: Dataset, numeric: NDArray[np.bool_]) -> list[tuple[str, NDArray[Any]]]:
+    r = np.full(data.n_features, np.nan)
+    for start, stop in data.column_blocks():
+        block = np.asarray(data.columns(start, stop), dtype=np.float64)
+        known = ~np.isnan(block)
+        count = np.maximum(known.sum(axis=0), 1)
+        x = np.where(known, block - np.where(known, block, 0.0).sum(axis=0) / count, 0.0)
+        y = np.where(known, data.y[:, None], 0.0)
+        y = np.where(known, y - y.sum(axis=0) / count, 0.0)
+        size = np.sqrt((x**2).sum(axis=0) * (y**2).sum(axis=0))
+        r[start:stop] = np.divide(
+            (x * y).sum(axis=0), size, out=np.full(stop - start, np.nan), where=size > 0
+        )
+    r[~numeric] = np.nan
+    direction = np.full(data.n_features, None, dtype=object)
+    direction[r > 0] = f"rises with {data.label_name}"
+    direction[r < 0] = f"falls with {data.label_name}"
+    return [("direction", direction), ("correlation", np.clip(r, -1.0, 1.0))]
