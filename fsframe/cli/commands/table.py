@@ -70,7 +70,7 @@ def table(
     \b
     Examples:
       fsframe table examples/parkinsons.immigrate-npfs.h5 -o genes.csv
-      fsframe table examples/parkinsons.interactions.h5 --pairs --top 20
+      fsframe table examples/parkinsons.immigrate-npfs.h5 --pairs --top 20
     """
     from fsframe.storage import check_destination, load_run, place_file
     from fsframe.tables.writing import TEXT_FORMATS, format_of, table_bytes
