@@ -10,7 +10,7 @@ from typing import Any
 
 from fsframe.analysis.inspection import Inspection
 from fsframe.analysis.text_table import counted, shown_width, table_lines
-from fsframe.storage.escaping import printable
+from fsframe.escaping import printable
 from fsframe.tables.contents import ColumnFacts
 
 __all__ = ["inspection_lines", "inspection_object"]

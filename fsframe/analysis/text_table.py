@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterator, Sequence, Set
 
-from fsframe.storage.escaping import printable
+from fsframe.escaping import printable
 
 __all__ = ["counted", "shown_width", "table_lines"]
 

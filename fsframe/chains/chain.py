@@ -15,9 +15,11 @@ from fsframe.chains.stage import Stage, StageResult, find_method
 from fsframe.contracts.classifier import Classifier, FittedOnColumns
 from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.grammar import StageText, format_stages, parse_stages
+from fsframe.contracts.params import format_value
 from fsframe.contracts.run import Progress, Run, make_run
 from fsframe.contracts.selection import Selection
 from fsframe.contracts.selector import Selector, wraps_left
+from fsframe.contracts.showing import html_block, html_table
 from fsframe.errors import FsframeError, PluginError, RequestError
 
 if TYPE_CHECKING:
@@ -35,7 +37,7 @@ def _tuple(stages: Iterable[Stage]) -> tuple[Stage, ...]:
     return tuple(stages)
 
 
-@attrs.frozen
+@attrs.frozen(repr=False)
 class Chain:
     """An immutable row of stages, run from left to right.
 
@@ -104,6 +106,24 @@ class Chain:
 
     def __str__(self) -> str:
         return format_stages(stage.text for stage in self.stages)
+
+    def __repr__(self) -> str:
+        return f"Chain.parse({str(self)!r})"
+
+    def _repr_html_(self) -> str:
+        rows = [
+            [
+                stage.name,
+                "classifier" if isinstance(stage.method, Classifier) else "selector",
+                ", ".join(
+                    f"{name}={format_value(value)}"
+                    for name, value in stage.method.values().items()
+                    if value is not None
+                ),
+            ]
+            for stage in self.stages
+        ]
+        return html_block(f"Chain {self}", (), html_table(["stage", "kind", "parameters"], rows))
 
     def check_request(self, data: Dataset) -> None:
         """Refuse what a stage is known to refuse of `data`, before any stage has run.

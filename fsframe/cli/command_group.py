@@ -12,10 +12,10 @@ import click
 from click.shell_completion import CompletionItem
 
 from fsframe.errors import FsframeError, PluginError, RequestError, one_line
+from fsframe.escaping import printable
 from fsframe.registry import Offer, commands
 from fsframe.registry.folders import modules_in
 from fsframe.registry.importing import interrupted
-from fsframe.storage.escaping import printable
 from fsframe.suggest import did_you_mean
 
 __all__ = ["CommandGroup"]

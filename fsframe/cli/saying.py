@@ -14,7 +14,7 @@ from typing import Any
 
 import click
 
-from fsframe.storage.escaping import is_unsafe, printable
+from fsframe.escaping import is_unsafe, printable
 
 __all__ = ["json_text", "say", "say_block", "say_error", "say_json", "say_lines", "say_usage"]
 

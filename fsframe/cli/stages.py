@@ -13,7 +13,7 @@ from click.shell_completion import CompletionItem
 from fsframe.contracts.grammar import StageText, parse_stage
 from fsframe.contracts.params import Parameter, format_value, is_flag
 from fsframe.errors import FsframeError
-from fsframe.storage.escaping import printable
+from fsframe.escaping import printable
 
 if TYPE_CHECKING:
     from fsframe.registry import Offer

@@ -24,12 +24,16 @@ from fsframe.contracts.array_checks import (
     infer_task,
 )
 from fsframe.contracts.data_frames import is_frame, take_frame
+from fsframe.contracts.showing import html_block, html_table, listed
 from fsframe.errors import DataError
+from fsframe.escaping import printable
 
 Keys = str | int | Iterable[str | int]
 
 __all__ = ["ColumnSource", "Dataset", "infer_task"]
 
+
+_SHOWN_FEATURES = 20
 
 # Arrays of bytes by identity, and what they are as float64, for as long as they live: bootstraps
 # and permuted labels share their table's array, which is to be widened once.
@@ -60,7 +64,7 @@ class ColumnSource(Protocol):
     def read(self, start: int, stop: int) -> NDArray[Any]: ...
 
 
-@attrs.frozen(kw_only=True, eq=False)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class Dataset:
     """A table of features with a label.
 
@@ -257,6 +261,44 @@ class Dataset:
             task=task,
             warnings=parts.warnings,
         )
+
+    def __repr__(self) -> str:
+        return f"<Dataset {self.name!r}: {'; '.join(self._facts())}>"
+
+    def _repr_html_(self) -> str:
+        shown = min(self.n_features, _SHOWN_FEATURES)
+        facts = self._facts()
+        if shown < self.n_features:
+            facts.append(f"the first {shown} features:")
+        rows = [
+            [name, "categorical" if is_category else "numeric"]
+            for name, is_category in zip(
+                self.feature_names[:shown], self.categorical[:shown], strict=True
+            )
+        ]
+        return html_block(f"Dataset {self.name}", facts, html_table(["feature", "kind"], rows))
+
+    def _facts(self) -> list[str]:
+        """Shape, kind of the numbers, label and groups, a phrase each."""
+        where = "" if self.in_memory else ", read from its file by columns"
+        facts = [
+            f"{self.n_samples} samples × {self.n_features} features ({self.matrix.dtype}{where})"
+        ]
+        categories = int(np.count_nonzero(self.categorical))
+        if categories:
+            facts[0] += f", {categories} categorical"
+        if self.task == "classification":
+            sizes = self.class_sizes()
+            shown = [f"{c} {n}" for c, n in zip(self.classes, sizes, strict=True)]
+            facts.append(f"label {printable(self.label_name)}: {listed(shown)}")
+        else:
+            low, high = np.nanmin(self.y), np.nanmax(self.y)
+            facts.append(f"target {printable(self.label_name)}: {low:.6g} to {high:.6g}")
+        if self.groups is not None:
+            facts.append(f"{self.n_groups} groups ({printable(self.group_name)})")
+        if self.counts is not None:
+            facts.append(f"a resample of {int(self.counts.sum())} rows")
+        return facts
 
     @property
     def n_samples(self) -> int:

@@ -14,9 +14,13 @@ from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.frozen_arrays import arrays, axes_by_name, floats, indices
 from fsframe.contracts.pair_weights import Pair, PairWeights
 from fsframe.contracts.ranking import rank_by_score
+from fsframe.contracts.showing import html_block, html_table, listed
 from fsframe.errors import DataError
 
 __all__ = ["Pair", "PairWeights", "Selection", "rank_by_score"]
+
+
+_SHOWN = 20
 
 
 def _texts(value: Any) -> tuple[str, ...]:
@@ -27,7 +31,7 @@ def _words(value: Any) -> frozenset[str]:
     return frozenset(value)
 
 
-@attrs.frozen(kw_only=True, eq=False)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class Selection:
     """What a selector found.
 
@@ -76,6 +80,44 @@ class Selection:
     def n_features(self) -> int:
         """Number of columns of the table that the indices refer to."""
         return len(self.scores)
+
+    def __repr__(self) -> str:
+        kept = listed([str(column) for column in self.selected.tolist()], most=10)
+        return f"<Selection: {'; '.join([*self._facts(), *([f'columns {kept}'] if kept else [])])}>"
+
+    def _repr_html_(self) -> str:
+        rows = [
+            [str(rank), str(column), f"{self.scores[column]:.4g}"]
+            for rank, column in enumerate(self.selected[:_SHOWN].tolist(), start=1)
+        ]
+        more = self.selected.size - len(rows)
+        facts = [*self._facts()[1:], *(f"warning: {warning}" for warning in self.warnings)]
+        return html_block(
+            f"Selection: {self._facts()[0]}",
+            facts,
+            html_table(["rank", "column", "score"], rows, right={0, 1, 2}),
+            f"<div>… and {more} more</div>" if more > 0 else "",
+        )
+
+    def _facts(self) -> list[str]:
+        """How many columns are kept, and what else there is, a phrase each."""
+        facts = [f"kept {self.selected.size} of {self.n_features} columns"]
+        also = [
+            what
+            for what, there in (
+                ("weights", self.weights is not None),
+                ("pair weights", self.pair_weights is not None),
+                ("instance weights", self.instance_weights is not None),
+                (f"tables {', '.join(self.tables)}", bool(self.tables)),
+            )
+            if there
+        ]
+        if also:
+            facts.append(f"with {', '.join(also)}")
+        if self.warnings:
+            count = len(self.warnings)
+            facts.append("a warning" if count == 1 else f"{count} warnings")
+        return facts
 
     def with_selected(self, selected: ArrayLike) -> Selection:
         """The same but for the kept columns; the quick way to thousands of them.

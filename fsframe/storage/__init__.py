@@ -10,8 +10,8 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from fsframe.escaping import printable
     from fsframe.storage.atomic import check_destination, place_file
-    from fsframe.storage.escaping import printable
     from fsframe.storage.read import load_run
     from fsframe.storage.records import DataRecord, PairTestRecord, RunRecord, StageRecord
     from fsframe.storage.verify import VerifyReport, verify_run
@@ -32,21 +32,21 @@ __all__ = [
 ]
 
 _HOMES = {
-    "DataRecord": "records",
-    "PairTestRecord": "records",
-    "RunRecord": "records",
-    "StageRecord": "records",
-    "VerifyReport": "verify",
-    "check_destination": "atomic",
-    "load_run": "read",
-    "place_file": "atomic",
-    "printable": "escaping",
-    "verify_run": "verify",
-    "write_run": "write",
+    "DataRecord": "fsframe.storage.records",
+    "PairTestRecord": "fsframe.storage.records",
+    "RunRecord": "fsframe.storage.records",
+    "StageRecord": "fsframe.storage.records",
+    "VerifyReport": "fsframe.storage.verify",
+    "check_destination": "fsframe.storage.atomic",
+    "load_run": "fsframe.storage.read",
+    "place_file": "fsframe.storage.atomic",
+    "printable": "fsframe.escaping",
+    "verify_run": "fsframe.storage.verify",
+    "write_run": "fsframe.storage.write",
 }
 
 
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
+    return getattr(importlib.import_module(_HOMES[name]), name)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.errors import StoreError
-from fsframe.storage.escaping import printable
+from fsframe.escaping import printable
 from fsframe.storage.spec import NUMBER_TYPES, TEXT_BYTES, Limits
 
 __all__ = ["GuardedGroup", "open_image"]

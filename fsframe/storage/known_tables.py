@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.errors import StoreError
-from fsframe.storage.escaping import printable
+from fsframe.escaping import printable
 
 if TYPE_CHECKING:
     from fsframe.storage.records import StageRecord

@@ -18,8 +18,8 @@ from fsframe.contracts.frozen_arrays import are_axes
 from fsframe.contracts.pair_tests import PairTests
 from fsframe.contracts.selection import PairWeights, Selection
 from fsframe.errors import StoreError
+from fsframe.escaping import printable
 from fsframe.storage import spec
-from fsframe.storage.escaping import printable
 from fsframe.storage.guard import GuardedGroup, open_image
 from fsframe.storage.records import DataRecord, PairTestRecord, RunRecord, StageRecord
 from fsframe.storage.repeated_arrays import TRIANGLE, is_packable, square_of

@@ -15,7 +15,9 @@ from numpy.typing import NDArray
 from fsframe.contracts.answer import AnswerTable, feature_table, pair_table
 from fsframe.contracts.pair_tests import PairTests
 from fsframe.contracts.selection import Pair, PairWeights, Selection
+from fsframe.contracts.showing import html_block, html_table, listed
 from fsframe.errors import DataError
+from fsframe.escaping import printable
 from fsframe.storage.digest import pair_test_digest, result_digest, stage_digest
 from fsframe.storage.spec import STAGE_KINDS, STATUS, TASKS
 
@@ -208,7 +210,7 @@ class PairTestRecord:
         return pair_test_digest(self)
 
 
-@attrs.frozen(kw_only=True, eq=False)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class RunRecord:
     """One finished run of a chain.
 
@@ -248,6 +250,30 @@ class RunRecord:
     fsframe_version: str = ""
     warnings: tuple[str, ...] = attrs.field(default=(), converter=_texts)
     environment: Mapping[str, Any] = attrs.field(factory=dict, converter=_mapping, repr=False)
+
+    def __repr__(self) -> str:
+        kept = listed(self.selected_names) if self.selected.size else "nothing"
+        where = f"{printable(self.data.name)} ({self.n_samples} × {self.n_features})"
+        return f"<{type(self).__name__}: {printable(self.chain)} on {where}; kept {kept}>"
+
+    def _repr_html_(self) -> str:
+        rows = [
+            [
+                stage.name,
+                str(stage.features_in.size),
+                "" if stage.selection is None else str(stage.selection.selected.size),
+                f"{stage.seconds:.2f}",
+            ]
+            for stage in self.stages
+        ]
+        facts = [
+            f"{self.n_samples} samples × {self.n_features} features, seed {self.seed}",
+            f"kept {listed(self.selected_names, most=20) or 'nothing'}",
+            *(f"warning: {warning}" for warning in self.all_warnings()[:10]),
+        ]
+        header = ["stage", "features in", "kept", "seconds"]
+        table = html_table(header, rows, right={1, 2, 3})
+        return html_block(f"{self.chain} on {self.data.name}", facts, table)
 
     @property
     def n_samples(self) -> int:

@@ -7,7 +7,7 @@ import os
 import attrs
 
 from fsframe.errors import StoreError
-from fsframe.storage.escaping import printable
+from fsframe.escaping import printable
 from fsframe.storage.read import load_run
 from fsframe.storage.spec import Limits
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from fsframe.errors import PluginError, RequestError
-from fsframe.storage.escaping import printable
+from fsframe.escaping import printable
 from fsframe.tables.formulas import defused
 
 __all__ = ["FORMATS", "TEXT_FORMATS", "format_of", "table_bytes"]

@@ -1,0 +1,55 @@
+"""How values are shown in a notebook: small tables of HTML, without style sheets and scripts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence, Set
+from html import escape
+
+from fsframe.escaping import printable
+
+__all__ = ["html_block", "html_table", "listed"]
+
+_CELL = "padding:2px 12px 2px 0;text-align:{};"
+
+
+def safe(text: str) -> str:
+    """Text as it is shown: what would steer a page or a terminal is escaped."""
+    return escape(printable(text))
+
+
+def listed(names: Sequence[str], most: int = 6) -> str:
+    """Names in a row, the first ones where there are many.
+
+    >>> listed(["a", "b", "c"], most=2), listed(["a"])
+    ('a, b, … (3)', 'a')
+    """
+    shown = ", ".join(printable(str(name), longest=40) for name in names[:most])
+    return shown if len(names) <= most else f"{shown}, … ({len(names)})"
+
+
+def html_table(
+    header: Sequence[str], rows: Iterable[Sequence[str]], right: Set[int] = frozenset()
+) -> str:
+    """A table, its columns in `right` aligned to the right; every cell is escaped.
+
+    >>> "<b>" in html_table(["n"], [["<b>"]])
+    False
+    """
+
+    def row(cells: Sequence[str], tag: str) -> str:
+        parts = (
+            f'<{tag} style="{_CELL.format("right" if place in right else "left")}">{safe(cell)}'
+            f"</{tag}>"
+            for place, cell in enumerate(cells)
+        )
+        return f"<tr>{''.join(parts)}</tr>"
+
+    head = f"<thead>{row(header, 'th')}</thead>" if any(header) else ""
+    body = "".join(row(cells, "td") for cells in rows)
+    return f"<table>{head}<tbody>{body}</tbody></table>"
+
+
+def html_block(title: str, facts: Sequence[str] = (), *tables: str) -> str:
+    """A heading, sentences below it, and tables as `html_table` makes them."""
+    lines = "".join(f"<div>{safe(fact)}</div>" for fact in facts if fact)
+    return f"<div><strong>{safe(title)}</strong>{lines}{''.join(tables)}</div>"
