@@ -13,7 +13,7 @@ from pathlib import Path
 
 import click
 
-from fsframe import classifiers, errors, selectors, stability_metrics
+from fsframe import classifiers, errors, measures, selectors, stability_metrics
 from fsframe.cli import cli, main
 from fsframe.contracts.params import Parameter, format_value
 from fsframe.registry import Offer, Registry, hookspecs, manager
@@ -109,6 +109,7 @@ def _methods() -> Iterator[str]:
         ("Selectors", selectors),
         ("Classifiers", classifiers),
         ("Stability metrics", stability_metrics),
+        ("Measures", measures),
     ):
         yield f"## {title}\n"
         if registry is selectors:

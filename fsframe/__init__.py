@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from fsframe.contracts.classifier import Classifier as Classifier
     from fsframe.contracts.classifier import FittedClassifier as FittedClassifier
     from fsframe.contracts.dataset import Dataset as Dataset
+    from fsframe.contracts.prediction_measure import PredictionMeasure as PredictionMeasure
+    from fsframe.contracts.prediction_measure import Predictions as Predictions
     from fsframe.contracts.run import Run as Run
     from fsframe.contracts.selection import PairWeights as PairWeights
     from fsframe.contracts.selection import Selection as Selection
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     from fsframe.errors import RequestError as RequestError
     from fsframe.errors import StoreError as StoreError
     from fsframe.registry import classifiers as classifiers
+    from fsframe.registry import measures as measures
     from fsframe.registry import register as register
     from fsframe.registry import selectors as selectors
     from fsframe.registry import stability_metrics as stability_metrics
@@ -45,6 +48,8 @@ _HOME = {
     "FsframeError": "fsframe.errors",
     "PairWeights": "fsframe.contracts.selection",
     "PluginError": "fsframe.errors",
+    "PredictionMeasure": "fsframe.contracts.prediction_measure",
+    "Predictions": "fsframe.contracts.prediction_measure",
     "RequestError": "fsframe.errors",
     "Run": "fsframe.contracts.run",
     "Selection": "fsframe.contracts.selection",
@@ -54,6 +59,7 @@ _HOME = {
     "WrappingSelector": "fsframe.resampling.wrapping",
     "classifiers": "fsframe.registry",
     "load_run": "fsframe.storage",
+    "measures": "fsframe.registry",
     "read": "fsframe.tables",
     "register": "fsframe.registry",
     "selectors": "fsframe.registry",

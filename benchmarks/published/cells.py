@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import attrs
-import numpy as np
 
 import fsframe
 from fsframe.chains.chain import Chain, Stage
@@ -21,6 +20,7 @@ from fsframe.contracts.run import Progress
 from fsframe.contracts.selection import Selection
 from fsframe.errors import StoreError
 from fsframe.evaluation.cross_validation import CrossValidation
+from fsframe.evaluation.measuring import join_repetitions
 from fsframe.evaluation.summary import Evaluation, summarise
 
 HERE = Path(__file__).resolve().parent
@@ -90,7 +90,7 @@ class Bench:
         all chains meet the same folds.
         """
         runs = [self.repetition(base, table, seed, **protocol) for seed in range(repeats)]
-        selection = joined([run.stages[-1].selection for run in runs])
+        selection = join_repetitions([run.stages[-1].selection for run in runs])
         return summarise(selection), selection
 
     def finished(self, base: str, table: Dataset, **protocol: Any) -> int:
@@ -108,18 +108,6 @@ class Bench:
         digest = hashlib.sha256(f"{chain} {table.sha256}".encode()).hexdigest()[:12]
         slug = "".join(c if c.isalnum() else "-" for c in base)[:60].strip("-")
         return chain, self.work / f"{table.name}.{slug}.{digest}.{seed}.h5"
-
-
-def joined(parts: Sequence[Selection]) -> Selection:
-    """One Selection with the tables of several repetitions of the same cross-validation."""
-    once = {"truth", "sizes"}
-    tables = {
-        name: parts[0].tables[name]
-        if name in once
-        else np.concatenate([part.tables[name] for part in parts], axis=int(name == "curve"))
-        for name in parts[0].tables
-    }
-    return attrs.evolve(parts[0], tables=tables)
 
 
 @attrs.define(eq=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,9 @@ from fsframe.storage import RunRecord, place_file, printable
 if TYPE_CHECKING:
     from fsframe.evaluation.recorded import RecordedEvaluation
     from fsframe.evaluation.summary import Evaluation, Measure
+
+_MOST_CLASSES = 6
+_OF_PROBABILITIES = ("log-loss", "brier", "calibration")
 
 __all__ = ["evaluation_lines", "evaluation_object", "measure_lines", "write_folds"]
 
@@ -34,11 +37,20 @@ def evaluation_object(
                 "standard_error": _number(measure.standard_error),
                 "interval": None if measure.interval is None else list(measure.interval),
                 "values": [_number(value) for value in measure.values],
+                "of": "repetitions" if measure.pooled else "folds",
+                "larger_is_better": measure.larger_is_better,
+                "baseline": _number(measure.baseline),
+                "all_features": _number(measure.all_features),
             }
             for name, measure in found.measures.items()
         },
         "baseline": _plain(found.baseline),
         "all_features": None if found.all_features is None else _plain(found.all_features),
+        "confusion": {
+            "classes": list(record.class_names),
+            "rows": found.confusion.tolist(),
+        },
+        "by_group": _by_group(found),
         "kept": [int(k) for k in found.kept],
         "stability": {
             "metric": "nogueira",
@@ -65,8 +77,19 @@ def _plain(measure: Measure) -> dict[str, Any]:
     }
 
 
-def _number(value: float) -> float | None:
-    return float(value) if math.isfinite(value) else None
+def _number(value: float | None) -> float | None:
+    return None if value is None or not math.isfinite(value) else float(value)
+
+
+def _by_group(found: Evaluation) -> dict[str, Any] | None:
+    if found.by_group is None:
+        return None
+    return {
+        "n_groups": found.by_group.n_groups,
+        "accuracies": found.by_group.accuracies.tolist(),
+        "vote": _number(found.by_group.vote),
+        "n_voting": found.by_group.n_voting,
+    }
 
 
 def evaluation_lines(
@@ -80,7 +103,12 @@ def evaluation_lines(
         f"{record.n_features} features, {found.n_splits} splits"
     )
     yield ""
-    yield from measure_lines(found, record.stages[-1].seconds)
+    yield from measure_lines(found, record.stages[-1].seconds, record.class_names)
+    lacking = [name for name in _OF_PROBABILITIES if name not in found.measures]
+    if lacking and not record.stages[-1].params.get("metric"):
+        yield f"Not measured: {', '.join(lacking)}: the classifier gives no probabilities."
+    yield from _group_lines(found)
+    yield from _confusion_lines(found, record.class_names)
     yield from _choice_lines(recorded)
     yield from _curve_lines(found)
     yield ""
@@ -88,37 +116,89 @@ def evaluation_lines(
     yield from closing_lines(record, out)
 
 
-def measure_lines(found: Evaluation, seconds: float) -> Iterator[str]:
+def measure_lines(found: Evaluation, seconds: float, classes: Sequence[str] = ()) -> Iterator[str]:
     """The measures of an evaluation, what it kept and how stably, as lines for a terminal."""
+    header = ["measure", "value", "±", "95 %", "larger class"]
+    wide = any(measure.all_features is not None for measure in found.measures.values())
+    header += ["all features"] * wide
     rows = []
     for name, measure in found.measures.items():
         if measure.undefined:
-            rows.append([name, "—", f"undefined: {measure.undefined}"])
-        elif measure.standard_error == measure.standard_error:
-            rows.append([name, f"{measure.mean:.4f}", _reach(measure)])
-        else:
-            rows.append([name, f"{measure.mean:.4f}", "over all predictions of a repetition"])
-        if name == "accuracy":
-            rows += _beside(found)
-    rows.append(["features kept", f"{found.kept.mean():.1f}", _span(found.kept)])
-    rows.append(_stability_row(found))
-    rows.append(["seconds per split", f"{seconds / found.n_splits:.3g}", ""])
+            rows.append([name, "—", *[""] * (len(header) - 2)])
+            continue
+        reach = "" if measure.interval is None else "{:.3f} … {:.3f}".format(*measure.interval)
+        beside = [measure.baseline, *[measure.all_features] * wide]
+        rows.append(
+            [
+                name + "°" * measure.pooled,
+                f"{measure.mean:.4f}",
+                _short(measure.standard_error),
+                reach,
+                *map(_short, beside),
+            ]
+        )
+    yield from table_lines(header, rows, right=set(range(1, len(header))))
+    yield ""
+    rows = [
+        ["features kept", f"{found.kept.mean():.1f}", _span(found.kept)],
+        _stability_row(found),
+    ]
     yield from list(table_lines(["", "", ""], rows, right={1}))[1:]
-    yield "± is corrected for training sets that overlap (Nadeau, Bengio 2003)."
+    yield f"seconds per split  {seconds / found.n_splits:.3g}"
+    yield from _notes(found, classes)
 
 
-def _reach(measure: Measure) -> str:
-    spread = f"± {measure.standard_error:.4f}"
-    if measure.interval is None:
-        return spread
-    return spread + ", 95 % from {:.3f} to {:.3f}".format(*measure.interval)
+def _short(value: float | None) -> str:
+    return "—" if value is None or value != value else f"{value:.4f}"
 
 
-def _beside(found: Evaluation) -> Iterator[list[str]]:
-    """What the accuracy has to be seen beside."""
-    yield ["  larger class", f"{found.baseline.mean:.4f}", "if always predicted"]
-    if found.all_features is not None:
-        yield ["  all features", f"{found.all_features.mean:.4f}", _reach(found.all_features)]
+def _notes(found: Evaluation, classes: Sequence[str]) -> Iterator[str]:
+    yield "± is corrected for training sets that overlap (Nadeau, Bengio 2003); 95 % is"
+    yield "Student's t on the logit scale (log for losses), so within the measure's range."
+    if any(measure.pooled for measure in found.measures.values()):
+        yield "° over all predictions of a repetition: some fold has not every class."
+    of_one = [name for name in ("sensitivity", "specificity", "f1") if name in found.measures]
+    if of_one and len(classes) == 2:
+        yield f"{', '.join(of_one)}: of the class {classes[1]}"
+        yield "(--metric NAME:positive=LABEL for another)."
+
+
+def _confusion_lines(found: Evaluation, classes: Sequence[str]) -> Iterator[str]:
+    """Predicted against true classes, for as many as fit on a screen."""
+    if not 2 <= len(classes) <= _MOST_CLASSES:
+        return
+    yield ""
+    yield "Rows by class (down) and predicted class (across), mean over repetitions:"
+    rows = [
+        [label, *(f"{cell:.1f}" for cell in row), f"{row[place] / row.sum():.0%}"]
+        for place, (label, row) in enumerate(zip(classes, found.confusion, strict=True))
+        if row.sum()
+    ]
+    shown = [label if len(label) <= 12 else f"{label[:11]}…" for label in classes]
+    yield from table_lines(["", *shown, "right"], rows, right=set(range(1, len(classes) + 2)))
+
+
+def _group_lines(found: Evaluation) -> Iterator[str]:
+    if found.by_group is None:
+        return
+    each = sorted(found.by_group.accuracies.tolist())
+    mean = sum(each) / len(each)
+    yield ""
+    yield (
+        f"Each of {len(each)} groups counted once: accuracy {mean:.4f} (from {each[0]:.2f} to "
+        f"{each[-1]:.2f}, median {_median(each):.2f})"
+    )
+    if found.by_group.n_voting:
+        yield (
+            f"One vote per group (its rows' most frequent prediction): {found.by_group.vote:.4f} "
+            f"of {found.by_group.n_voting} right"
+        )
+
+
+def _median(values: Sequence[float]) -> float:
+    """The middle of sorted values."""
+    middle = len(values) // 2
+    return values[middle] if len(values) % 2 else (values[middle - 1] + values[middle]) / 2
 
 
 def _span(kept: Any) -> str:

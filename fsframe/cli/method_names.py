@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 from click.shell_completion import CompletionItem
 
-from fsframe.registry import Registry, classifiers, selectors, stability_metrics
+from fsframe.registry import Registry, classifiers, measures, selectors, stability_metrics
 
 __all__ = ["METHODS", "MethodName"]
 
@@ -13,11 +13,12 @@ METHODS: dict[str, Registry] = {
     "Selectors": selectors,
     "Classifiers": classifiers,
     "Stability metrics": stability_metrics,
+    "Measures": measures,
 }
 
 
 class MethodName(click.ParamType):
-    """The name of a selector, classifier or stability metric; the shell completes it."""
+    """The name of a selector, classifier, stability metric or measure; the shell completes it."""
 
     name = "method"
 

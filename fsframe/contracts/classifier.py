@@ -128,6 +128,17 @@ class Classifier(Parameterised):
         """The author's part: learn from the columns of `data`, numbered 0 … n_features-1."""
         raise NotImplementedError
 
+    def score_kind(self) -> str:
+        """What the scores of `predict_scores` are, for measures that need as much.
+
+        Returns
+        -------
+        str
+            ``"probabilities"`` (every row non-negative, with sum one), ``"scores"`` that order rows
+            by how likely a class is, or ``"labels"`` where they only repeat what is predicted.
+        """
+        return "scores"
+
     def tables_held(self) -> float:
         """As `Selector.table_copies`: most classifiers keep their training rows, scaled."""
         return 1.0

@@ -19,6 +19,7 @@ __all__ = [
     "corrected_standard_error",
     "critical_difference",
     "holm",
+    "interval_within",
     "paired_t_test",
     "wilcoxon_holm",
     "win_tie_loss",
@@ -151,6 +152,72 @@ def bounded_interval(
     reach = float(stats.t.ppf(0.5 + level / 2, n - 1)) * standard_error / (mean * (1 - mean))
     middle = np.log(mean / (1 - mean))
     return float(special.expit(middle - reach)), float(special.expit(middle + reach))
+
+
+def interval_within(
+    mean: float,
+    standard_error: float,
+    n: int,
+    lowest: float = 0.0,
+    highest: float = 1.0,
+    *,
+    units: int | None = None,
+    level: float = 0.95,
+) -> tuple[float, float] | None:
+    """A confidence interval for a measure, within its range.
+
+    Parameters
+    ----------
+    mean : float
+        Of `n` resampled results.
+    standard_error : float
+        As `corrected_standard_error` gives it; NaN gives None.
+    n : int
+    lowest, highest : float
+        The range; either may be infinite.
+    units : int, optional
+        For shares of independent units (rows, groups): how many were tested, for Wilson's interval
+        where all results are equal. Without it there is no interval then.
+    level : float
+
+    Returns
+    -------
+    (low, high), or None
+
+    Notes
+    -----
+    With two bounds symmetric on the logit scale of (m − lowest)/(highest − lowest), as
+    `bounded_interval`; with one on the logarithm of the distance from it; with none plain.
+    Student's t with n − 1 degrees of freedom, standard errors by the delta method.
+
+    Examples
+    --------
+    >>> low, high = interval_within(0.2, 0.15, 10, 0.0, float("inf"))
+    >>> f"{low:.3f} {high:.3f}"
+    '0.037 1.091'
+    """
+    if not np.isfinite(mean) or not np.isfinite(standard_error) or n < 2:
+        return None
+    below, above = np.isfinite(lowest), np.isfinite(highest)
+    if below and above:
+        width = highest - lowest
+        share = (mean - lowest) / width
+        if units is None and (standard_error <= 0 or not 0 < share < 1):
+            return None
+        found = bounded_interval(share, standard_error / width, n, units or n, level)
+        return None if found is None else (lowest + width * found[0], lowest + width * found[1])
+    if standard_error <= 0:
+        return None
+    reach = float(stats.t.ppf(0.5 + level / 2, n - 1)) * standard_error
+    if not below and not above:
+        return mean - reach, mean + reach
+    away = mean - lowest if below else highest - mean
+    if away <= 0:
+        return None
+    factor = float(np.exp(reach / away))
+    if below:
+        return lowest + away / factor, lowest + away * factor
+    return highest - away * factor, highest - away / factor
 
 
 def _t_test(a: Floats, b: Floats, ratio: float | None) -> PairedTest:

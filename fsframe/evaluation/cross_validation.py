@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import ClassVar
+from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar
 
 import attrs
 import numpy as np
@@ -11,8 +11,10 @@ from numpy.typing import NDArray
 
 from fsframe.chains.chain import Chain
 from fsframe.contracts.array_checks import as_groups
+from fsframe.contracts.classifier import Classifier
 from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.params import choice, either, flag, integer, listing, optional, param, text
+from fsframe.contracts.prediction_measure import PredictionMeasure
 from fsframe.contracts.run import Run
 from fsframe.contracts.selection import Selection, rank_by_score
 from fsframe.contracts.selector import Selector
@@ -32,10 +34,18 @@ from fsframe.evaluation.folds import (
     repeated_folds,
 )
 from fsframe.evaluation.grid import ChainGrid
+from fsframe.evaluation.measuring import (
+    default_measures,
+    find_measures,
+    group_tables,
+    least_scores,
+    measure_tables,
+)
 from fsframe.evaluation.repeated_rows import repeated_rows
 from fsframe.resampling.recurring_warnings import Recurring
 from fsframe.resampling.resamples import select_resamples, too_many
 from fsframe.resampling.wrapping import Base, WrappingSelector
+from fsframe.storage.known_tables import fold_tables
 from fsframe.suggest import did_you_mean
 
 __all__ = ["CrossValidation", "grid_of"]
@@ -67,6 +77,9 @@ class CrossValidation(WrappingSelector):
     all_features : bool
         Whether the classifier is fitted on all columns as well, without weights: one more fit of it
         in every fold. ``evaluate`` asks for it.
+    metric : tuple of str
+        Measures, such as ``auc`` or ``sensitivity:positive=ill``; none means all bundled ones that
+        the table and the classifier's scores have a value for.
 
     Notes
     -----
@@ -78,7 +91,12 @@ class CrossValidation(WrappingSelector):
     ``class-scores`` (repeats, n_samples, n_classes), ``kept`` (n_splits, n_features), ``chosen``
     (n_splits,), ``tuning`` (n_splits, n_chains); with a curve ``sizes``, ``curve`` (n_sizes,
     repeats, n_samples) and ``place`` (n_splits, n_features), the rank of each feature from 0; with
-    all_features ``all-features`` (repeats, n_samples), class codes.
+    all_features ``all-features`` (repeats, n_samples), class codes, and ``all-features-scores``
+    (repeats, n_samples, n_classes). ``measures`` names what was measured; ``measured`` (3, m,
+    n_splits) are its values in every fold for the chain, the rule without features and the
+    classifier on all columns, ``measured-repeats`` (3, m, repeats) those over all predictions of a
+    repetition, ``measure-facts`` (m, 4) range, direction and whether every class is needed. Where
+    rows are grouped: ``group-sizes`` (g,), ``group-right`` and ``group-vote`` (repeats, g).
 
     A fold in which the chain keeps no feature predicts the most frequent class, with a warning. A
     row that an outer resample has drawn several times counts so often where something is learned,
@@ -122,6 +140,11 @@ class CrossValidation(WrappingSelector):
     all_features: bool = param(
         False, flag(), help="Also fit the classifier on all columns in every fold, to compare with."
     )
+    metric: tuple[str, ...] = param(
+        (),
+        listing(text("the name of a measure")),
+        help="Measures to take; none means all bundled ones that apply.",
+    )
 
     def tables_held(self) -> float:
         """As `table_copies` says, of the first stages that are studied."""
@@ -141,6 +164,10 @@ class CrossValidation(WrappingSelector):
             yield "top is for the chain under study (base), which decides what is kept"
         if self.scheme != "folds" and (self.folds, self.repeats) != (10, 10):
             yield f"folds and repeats are for scheme=folds, not {self.scheme}"
+        try:
+            find_measures(self.metric)
+        except FsframeError as error:
+            yield str(error)
         if self.base is None:
             return
         try:
@@ -170,6 +197,17 @@ class CrossValidation(WrappingSelector):
             each for chain in grid_of(self).chains for each in chain.request_problems(table)
         )
         yield from dict.fromkeys(problems)
+        if data.task in self.tasks:
+            yield from self._measure_problems(data)
+
+    def _measure_problems(self, data: Dataset) -> Iterator[str]:
+        """Which measures have no value for this table, or these classifiers."""
+        if self.base is None:
+            return
+        scores = least_scores(_classifiers_of(grid_of(self)))
+        for name, measure in find_measures(self.metric):
+            for problem in measure.refusals(data.task, data.classes, scores):
+                yield f"metric={name}: {problem}"
 
     def check(self, data: Dataset, run: Run) -> list[Split]:
         """The splits of `data`, after everything that can be known to fail has been looked at.
@@ -189,6 +227,9 @@ class CrossValidation(WrappingSelector):
             If there is no such column to group by, or no chain.
         """
         self.check_data(data)
+        problems = list(self._measure_problems(data))
+        if problems:
+            raise RequestError("\n".join(problems))
         task = self._task(data)
         grouped = self._grouped(data)
         table, _ = task.without_groups(grouped)
@@ -225,7 +266,11 @@ class CrossValidation(WrappingSelector):
             parts=("scores", "tables"),
         )
         suspicion = () if data.groups is not None else repeated_rows(data)
-        return _gathered(data, splits, list(found), task, tuple(suspicion))
+        named = find_measures(self.metric)
+        if not named:
+            scores = least_scores(_classifiers_of(task.grid()))
+            named = default_measures(data.task, data.classes, scores)
+        return _gathered(data, splits, list(found), task, named, tuple(suspicion))
 
     def _select_wrapped(
         self, base: Base, data: Dataset, upstream: Selection | None, run: Run
@@ -327,6 +372,7 @@ def _gathered(
     splits: list[Split],
     found: list[Selection],
     task: FoldTask,
+    named: tuple[tuple[str, PredictionMeasure], ...],
     suspicion: tuple[str, ...],
 ) -> Selection:
     """One Selection with the tables of all folds."""
@@ -335,6 +381,7 @@ def _gathered(
     predicted = np.full((repeats, n), -1, dtype=np.int64)
     scores = np.full((repeats, n, data.n_classes), np.nan)
     every = np.full((repeats, n), -1, dtype=np.int64)
+    of_every = np.full((repeats, n, data.n_classes), np.nan)
     kept = np.zeros((len(splits), data.n_features), dtype=bool)
     curve = np.full((len(task.sizes), repeats, n), -1, dtype=np.int64)
     place = np.full((len(splits) if task.sizes else 0, data.n_features), -1, dtype=np.int64)
@@ -348,6 +395,7 @@ def _gathered(
         notes.add(selection.warnings)
         if task.all_features:
             every[where] = selection.tables["all-features"]
+            of_every[where] = selection.tables["all-features-scores"]
         if task.sizes:
             curve[:, split.repeat, split.test] = selection.tables["curve"]
             ranking = full_ranking(selection)
@@ -365,7 +413,8 @@ def _gathered(
     if task.sizes:
         tables |= {"sizes": np.array(task.sizes), "curve": curve, "place": place}
     if task.all_features and (every >= 0).any():
-        tables["all-features"] = every
+        tables |= {"all-features": every, "all-features-scores": of_every}
+    tables |= _measured(tables, data, named)
     ranked = rank_by_score(share)
     return Selection(
         selected=ranked[share[ranked] > 0.5],
@@ -373,6 +422,30 @@ def _gathered(
         tables=tables,
         warnings=(*suspicion, *notes.lines(len(splits), "folds")),
     )
+
+
+def _measured(
+    tables: Mapping[str, NDArray[Any]],
+    data: Dataset,
+    named: tuple[tuple[str, PredictionMeasure], ...],
+) -> dict[str, NDArray[Any]]:
+    """The tables of measures and of groups."""
+    plain = fold_tables(tables, data.n_features)
+    found = group_tables(measure_tables(plain, data.classes, named), data)
+    named_tables = {
+        "measures": np.array(found.measures),
+        "measure-facts": found.measure_facts,
+        "measured": found.measured,
+        "measured-repeats": found.measured_repeats,
+        "group-sizes": found.group_sizes,
+        "group-right": found.group_right,
+        "group-vote": found.group_vote,
+    }
+    return {name: array for name, array in named_tables.items() if array is not None}
+
+
+def _classifiers_of(grid: ChainGrid) -> list[Classifier]:
+    return [chain.classifier for chain in grid.chains if chain.classifier is not None]
 
 
 def grid_of(stage: CrossValidation) -> ChainGrid:

@@ -74,7 +74,8 @@ class FoldTask:
         Tables: ``predicted`` (n_test,) class codes, ``class-scores`` (n_test, n_classes),
         ``chosen`` (1,) which chain of the grid, ``tuning`` (n_chains,) inner accuracies, ``curve``
         (n_sizes, n_test) predictions by number of features, ``all-features`` (n_test,) predictions
-        on all columns, -1 where the classifier cannot be fitted on them.
+        on all columns, -1 where the classifier cannot be fitted on them, and
+        ``all-features-scores`` (n_test, n_classes), NaN there.
         """
         surroundings = Run() if run is None else run
         assert data.counts is not None
@@ -97,9 +98,13 @@ class FoldTask:
         }
         if self.all_features:
             alone = not chain.selecting and upstream is None
-            tables["all-features"] = (
-                tables["predicted"] if alone else _on_all(chain, train, X, surroundings.child(3))
+            names = ("all-features", "all-features-scores")
+            of_all = (
+                (tables["predicted"], tables["class-scores"])
+                if alone
+                else _on_all(chain, train, X, surroundings.child(3))
             )
+            tables |= dict(zip(names, of_all, strict=True))
         if self.sizes:
             tables["curve"] = self._curve(chain, train, selection, X, surroundings.child(2))
         warnings = selection.warnings
@@ -227,16 +232,18 @@ def _fitted(chain: Chain, train: Dataset, selection: Selection, run: Run) -> Any
     return classifier.fit(train, selection, run.child(len(chain.selecting)))
 
 
-def _on_all(chain: Chain, train: Dataset, X: NDArray[np.float64], run: Run) -> NDArray[np.int64]:
-    """Predictions of the chain's classifier on all columns, -1 where it does not take them."""
+def _on_all(
+    chain: Chain, train: Dataset, X: NDArray[np.float64], run: Run
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Predictions and scores of the chain's classifier on all columns; -1, NaN if it refuses."""
     every = np.arange(train.n_features)
     plain = Selection(selected=every, scores=np.full(train.n_features, np.nan))
     try:
-        found: NDArray[np.int64] = _fitted(chain, train, plain, run).predict(X)
+        fitted = _fitted(chain, train, plain, run)
+        return fitted.predict(X), fitted.predict_scores(X)
     except (DataError, RequestError):
         # Missing values in a column that the chain left out, or more memory than is allowed.
-        return np.full(len(X), -1, dtype=np.int64)
-    return found
+        return np.full(len(X), -1, dtype=np.int64), np.full((len(X), train.n_classes), np.nan)
 
 
 @attrs.frozen(eq=False)

@@ -1,13 +1,13 @@
-"""What the core itself offers through its own door: cross-validation as a stage."""
+"""What the core itself offers through its own door: protocols as stages, and measures."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fsframe.registry.entries import SelectorEntry
+from fsframe.registry.entries import MeasureEntry, SelectorEntry
 from fsframe.registry.hookspecs import hookimpl
 
-__all__ = ["fsframe_selectors"]
+__all__ = ["fsframe_measures", "fsframe_selectors"]
 
 
 @hookimpl
@@ -31,3 +31,109 @@ def fsframe_selectors() -> Iterator[SelectorEntry]:
         reference="Kalousis, Prados, Hilario 2007; Nogueira, Sechidis, Brown 2018",
         wraps=True,
     )
+
+
+# name, class, summary, taken without being asked for, reference
+_MEASURES = (
+    ("accuracy", "labels:Accuracy", "Share of rows predicted right", True, ""),
+    (
+        "balanced-accuracy",
+        "labels:BalancedAccuracy",
+        "Mean over the classes of the share of their rows predicted right",
+        True,
+        "Brodersen, Ong, Stephan, Buhmann 2010, ICPR",
+    ),
+    (
+        "auc",
+        "scores:Auc",
+        "Area under the ROC curve; for more classes the mean over pairs of classes",
+        True,
+        "Hand, Till 2001, Machine Learning 45:171",
+    ),
+    (
+        "auc-ovr",
+        "scores:AucOvr",
+        "Area under the ROC curve of each class against all others, their mean",
+        False,
+        "Fawcett 2006, Pattern Recognition Letters 27:861",
+    ),
+    (
+        "sensitivity",
+        "labels:Sensitivity",
+        "Share of the rows of a class that are predicted as it (recall)",
+        True,
+        "",
+    ),
+    (
+        "specificity",
+        "labels:Specificity",
+        "Share of the rows of other classes that are not predicted as a class",
+        True,
+        "",
+    ),
+    (
+        "precision",
+        "labels:Precision",
+        "Share of the rows predicted as a class that are of it",
+        False,
+        "",
+    ),
+    (
+        "f1",
+        "labels:F1",
+        "Harmonic mean of precision and sensitivity",
+        True,
+        "van Rijsbergen 1979, Information retrieval, ch. 7",
+    ),
+    (
+        "matthews",
+        "labels:Matthews",
+        "Correlation of predicted and true classes",
+        True,
+        "Matthews 1975, Biochim. Biophys. Acta 405:442; Gorodkin 2004, Comput. Biol. Chem. 28:367",
+    ),
+    (
+        "log-loss",
+        "scores:LogLoss",
+        "Mean negative log-probability of the right class, in nats",
+        True,
+        "Good 1952, J. R. Statist. Soc. B 14:107",
+    ),
+    (
+        "brier",
+        "scores:Brier",
+        "Half the mean squared distance of the probabilities from the truth",
+        True,
+        "Brier 1950, Mon. Weather Rev. 78:1",
+    ),
+    (
+        "calibration",
+        "scores:Calibration",
+        "Part of the Brier score owed to miscalibration",
+        True,
+        "Dimitriadis, Gneiting, Jordan 2021, PNAS 118(8), e2016191118",
+    ),
+    ("r2", "numbers:R2", "Share of the variance that is predicted", True, ""),
+    ("mae", "numbers:Mae", "Mean absolute error", True, ""),
+    ("rmse", "numbers:Rmse", "Root of the mean squared error", True, ""),
+    (
+        "concordance",
+        "numbers:Concordance",
+        "Share of pairs of rows predicted in the right order",
+        True,
+        "Harrell et al. 1982, JAMA 247:2543",
+    ),
+)
+
+
+@hookimpl
+def fsframe_measures() -> Iterator[MeasureEntry]:
+    """Measures of predicted classes, of scores and probabilities, and of numbers."""
+    for name, target, summary, default, reference in _MEASURES:
+        yield MeasureEntry(
+            name=name,
+            target=f"fsframe.evaluation.measures.{target}",
+            summary=summary,
+            default=default,
+            reference=reference,
+        )

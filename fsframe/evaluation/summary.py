@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-from typing import Any
-
 import attrs
 import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.contracts.selection import Selection
 from fsframe.contracts.stability_metric import StabilityValue
-from fsframe.evaluation.comparing import bounded_interval, corrected_standard_error
-from fsframe.evaluation.measures import accuracy, auc, balanced_accuracy, log_loss
+from fsframe.evaluation.comparing import corrected_standard_error, interval_within
+from fsframe.evaluation.measures import accuracy, confusion
+from fsframe.evaluation.measuring import default_measures, measure_tables, parts_of
 from fsframe.registry import stability_metrics
 from fsframe.storage.known_tables import FoldTables, fold_tables
 
-__all__ = ["CurvePoint", "Evaluation", "Measure", "summarise", "summarise_tables"]
+__all__ = ["ByGroup", "CurvePoint", "Evaluation", "Measure", "summarise", "summarise_tables"]
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -36,7 +34,15 @@ class Measure:
     undefined : str
         Why there is no mean; empty if there is one.
     interval : (float, float), optional
-        95 %, within [0, 1] (`bounded_interval`), for measures that are shares.
+        95 %, within the range of the measure (`interval_within`).
+    larger_is_better : bool
+    pooled : bool
+        Whether the values are of repetitions, since some fold leaves it undefined.
+    baseline : float, optional
+        The same measure of the rule that ignores the features: the most frequent class of the
+        training rows, and their shares as probabilities.
+    all_features : float, optional
+        The same measure of the same classifier on all columns, where it was asked for.
     """
 
     name: str
@@ -45,6 +51,32 @@ class Measure:
     standard_error: float
     undefined: str = ""
     interval: tuple[float, float] | None = None
+    larger_is_better: bool = True
+    pooled: bool = False
+    baseline: float | None = None
+    all_features: float | None = None
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class ByGroup:
+    """How well rows are predicted where each group of them counts once.
+
+    Parameters
+    ----------
+    n_groups : int
+    accuracies : (g,) float64
+        Of the rows of each group that was tested, the mean over the repetitions.
+    vote : float
+        Share of groups of one class that the most frequent prediction of their rows gets right, the
+        mean over the repetitions; NaN where there are none.
+    n_voting : int
+        How many groups are of one class.
+    """
+
+    n_groups: int
+    accuracies: NDArray[np.float64]
+    vote: float
+    n_voting: int
 
 
 @attrs.frozen(kw_only=True)
@@ -64,7 +96,7 @@ class Evaluation:
     Parameters
     ----------
     measures : mapping of str to Measure
-        accuracy, balanced accuracy, auc, log-loss.
+        By name as it is asked for, such as ``balanced-accuracy``.
     n_splits : int
     kept : (n_splits,) int
         How many features each fold keeps.
@@ -81,6 +113,10 @@ class Evaluation:
         Accuracy of predicting the most frequent class of the training rows.
     all_features : Measure, optional
         Accuracy of the same classifier on all columns, where it was asked for and takes them.
+    confusion : (n_classes, n_classes) float64
+        Rows of each class (rows) predicted as each (columns), the mean over the repetitions.
+    by_group : ByGroup, optional
+        Where rows were kept together in groups.
     """
 
     measures: dict[str, Measure]
@@ -93,6 +129,8 @@ class Evaluation:
     test_to_train: float
     baseline: Measure
     all_features: Measure | None = None
+    confusion: NDArray[np.float64]
+    by_group: ByGroup | None = None
 
 
 def summarise(selection: Selection) -> Evaluation:
@@ -106,42 +144,32 @@ def summarise_tables(tables: FoldTables, units: int | None = None) -> Evaluation
     Parameters
     ----------
     tables : FoldTables
+        Where they do not say what was measured, as in files written before they did, the bundled
+        measures are taken that the scores have a value for.
     units : int, optional
         Number of independent units tested: the groups of a table that has some; by default rows.
 
     Notes
     -----
     A measure is taken in every fold; where a fold leaves it undefined, it is taken over each
-    repetition's predictions together. So it is with balanced accuracy and AUC where some fold tests
-    no row of some class, as in leave-one-out.
+    repetition's predictions together. So it is with what needs every class where some fold tests no
+    row of some class, as in leave-one-out.
     """
-    truth, fold = tables.truth, tables.fold
-    predicted, scores = tables.predicted, tables.class_scores
-    parts = _parts(fold)
-    ratio = _test_to_train(parts, truth.size)
-    n_classes = np.unique(truth).size
-
-    def whole(rows: NDArray[np.intp]) -> bool:
-        return bool(np.unique(truth[rows]).size == n_classes)
-
-    of_part: dict[str, Any] = {
-        "accuracy": lambda r, rows: accuracy(truth[rows], predicted[r, rows]),
-        "balanced accuracy": lambda r, rows: (
-            balanced_accuracy(truth[rows], predicted[r, rows]) if whole(rows) else np.nan
-        ),
-        "auc": lambda r, rows: auc(truth[rows], scores[r, rows]) if whole(rows) else np.nan,
-        "log-loss": lambda r, rows: log_loss(truth[rows], scores[r, rows]),
-    }
-    trials = truth.size if units is None else units
+    if tables.measured is None:
+        labels = tuple(range(tables.class_scores.shape[2]))
+        named = default_measures("classification", labels, "probabilities")
+        tables = measure_tables(tables, labels, named)
+    parts = parts_of(tables.fold)
+    ratio = _test_to_train(parts, tables.truth.size)
+    units = tables.truth.size if units is None else units
+    smallest = np.unique(tables.truth, return_counts=True)[1].min() / tables.truth.size
     measures = {
-        name: _measure(name, parts, fold, ratio, of, None if name == "log-loss" else trials)
-        for name, of in of_part.items()
+        name: _measure(tables, place, ratio, units, float(smallest))
+        for place, name in enumerate(tables.measures)
     }
-    every = tables.all_features
-    if every is not None and (every[fold >= 0] < 0).any():
-        every = None
     kept = tables.kept
     curve = _curve(tables, parts, ratio)
+    beside = _accuracies(tables, parts, ratio, units)
     return Evaluation(
         measures=measures,
         n_splits=len(parts),
@@ -151,18 +179,25 @@ def summarise_tables(tables: FoldTables, units: int | None = None) -> Evaluation
         one_standard_error=_one_standard_error(curve),
         chosen=tables.chosen,
         test_to_train=ratio,
-        baseline=_of_fold(
-            "larger class", [_baseline(truth, rows) for _, rows in parts], ratio, trials
-        ),
-        all_features=None
-        if every is None
-        else _of_fold(
-            "all features",
-            [accuracy(truth[rows], every[repeat, rows]) for repeat, rows in parts],
-            ratio,
-            trials,
-        ),
+        baseline=beside[0],
+        all_features=beside[1],
+        confusion=_confusion(tables),
+        by_group=_by_group(tables),
     )
+
+
+def _accuracies(
+    tables: FoldTables, parts: list[tuple[int, NDArray[np.intp]]], ratio: float, units: int
+) -> tuple[Measure, Measure | None]:
+    """Accuracy of the most frequent class of the training rows, and of all columns."""
+    truth, every = tables.truth, tables.all_features
+    of_larger = _of_fold(
+        "larger class", [_baseline(truth, rows) for _, rows in parts], ratio, units
+    )
+    if every is None or (every[tables.fold >= 0] < 0).any():
+        return of_larger, None
+    right = [accuracy(truth[rows], every[repeat, rows]) for repeat, rows in parts]
+    return of_larger, _of_fold("all features", right, ratio, units)
 
 
 def _baseline(truth: NDArray[np.int64], tested: NDArray[np.intp]) -> float:
@@ -172,7 +207,7 @@ def _baseline(truth: NDArray[np.int64], tested: NDArray[np.intp]) -> float:
     return float(np.mean(truth[tested] == np.bincount(truth[trained]).argmax()))
 
 
-def _of_fold(name: str, found: list[float], ratio: float, trials: int) -> Measure:
+def _of_fold(name: str, found: list[float], ratio: float, units: int) -> Measure:
     values = np.array(found)
     mean, error = float(values.mean()), corrected_standard_error(values, ratio)
     return Measure(
@@ -180,19 +215,8 @@ def _of_fold(name: str, found: list[float], ratio: float, trials: int) -> Measur
         values=values,
         mean=mean,
         standard_error=error,
-        interval=bounded_interval(mean, error, values.size, trials),
+        interval=interval_within(mean, error, values.size, units=units),
     )
-
-
-def _parts(fold: NDArray[np.int64]) -> list[tuple[int, NDArray[np.intp]]]:
-    """(repetition, tested rows) of every split, in order."""
-    parts = []
-    for repeat, row in enumerate(fold):
-        # One sort for all folds: leaving one out there are as many folds as rows.
-        order = np.argsort(row, kind="stable")
-        starts = np.searchsorted(row[order], np.arange(int(row.max()) + 2))
-        parts += [(repeat, order[start:stop]) for start, stop in pairwise(starts)]
-    return parts
 
 
 def _test_to_train(parts: list[tuple[int, NDArray[np.intp]]], n: int) -> float:
@@ -200,30 +224,68 @@ def _test_to_train(parts: list[tuple[int, NDArray[np.intp]]], n: int) -> float:
     return tested / (n - tested)
 
 
-def _measure(
-    name: str,
-    parts: list[tuple[int, NDArray[np.intp]]],
-    fold: Any,
-    ratio: float,
-    of: Any,
-    trials: int | None,
-) -> Measure:
-    values = np.array([of(repeat, rows) for repeat, rows in parts])
-    error = corrected_standard_error(values, ratio)
-    if np.isnan(values).any():
-        values = np.array([of(r, np.flatnonzero(fold[r] >= 0)) for r in range(len(fold))])
-        error = float("nan")
-    if np.isnan(values).any():
-        return Measure(
-            name=name,
-            values=values,
-            mean=float("nan"),
-            standard_error=error,
-            undefined="the classifier's scores are no probabilities",
-        )
-    mean = float(values.mean())
-    interval = None if trials is None else bounded_interval(mean, error, values.size, trials)
-    return Measure(name=name, values=values, mean=mean, standard_error=error, interval=interval)
+def _measure(tables: FoldTables, place: int, ratio: float, units: int, smallest: float) -> Measure:
+    """The measure in that place, over folds, or over repetitions where a fold leaves it undefined.
+
+    `smallest` is the share of rows of the smallest class.
+    """
+    assert tables.measured is not None and tables.measured_repeats is not None
+    assert tables.measure_facts is not None
+    lowest, highest, larger, every_class = tables.measure_facts[place].tolist()
+    by_fold, by_repeat = tables.measured[:, place], tables.measured_repeats[:, place]
+    pooled = bool(np.isnan(by_fold[0]).any())
+    chain, plain, of_all = by_repeat if pooled else by_fold
+    known = not np.isnan(chain).any()
+    mean = float(chain.mean()) if known else float("nan")
+    error = float("nan") if pooled else corrected_standard_error(chain, ratio)
+    # What needs every class is no surer than its smallest class is large.
+    trials = max(1, round(units * smallest)) if every_class else units
+    share = (lowest, highest) == (0.0, 1.0) and larger
+    return Measure(
+        name=tables.measures[place],
+        values=chain,
+        mean=mean,
+        standard_error=error,
+        undefined="" if known else "it has no value for these predictions",
+        interval=interval_within(
+            mean, error, chain.size, lowest, highest, units=trials if share else None
+        ),
+        larger_is_better=bool(larger),
+        pooled=pooled,
+        baseline=_mean(plain),
+        all_features=_mean(of_all),
+    )
+
+
+def _mean(values: NDArray[np.float64]) -> float | None:
+    return None if np.isnan(values).any() else float(values.mean())
+
+
+def _confusion(tables: FoldTables) -> NDArray[np.float64]:
+    """How many rows of each class were predicted as each, in the mean over the repetitions."""
+    n_classes = tables.class_scores.shape[2]
+    found = np.zeros((n_classes, n_classes), dtype=np.int64)
+    for fold, predicted in zip(tables.fold, tables.predicted, strict=True):
+        rows = fold >= 0
+        found += confusion(tables.truth[rows], predicted[rows], n_classes)
+    return found / len(tables.fold)
+
+
+def _by_group(tables: FoldTables) -> ByGroup | None:
+    sizes, right, vote = tables.group_sizes, tables.group_right, tables.group_vote
+    if sizes is None or right is None or vote is None or np.isnan(right).all():
+        return None
+    with np.errstate(invalid="ignore"):
+        tested = ~np.isnan(right)
+        times = tested.sum(axis=0)
+        each = np.where(tested, right, 0.0).sum(axis=0)[times > 0] / times[times > 0]
+    votes = vote[~np.isnan(vote)]
+    return ByGroup(
+        n_groups=int(sizes.size),
+        accuracies=each,
+        vote=float(votes.mean()) if votes.size else float("nan"),
+        n_voting=int((~np.isnan(vote)).any(axis=0).sum()),
+    )
 
 
 def _stability(kept: NDArray[np.bool_]) -> StabilityValue:

@@ -14,6 +14,7 @@ __all__ = [
     "ClassifierEntry",
     "CommandEntry",
     "Entry",
+    "MeasureEntry",
     "ReaderEntry",
     "SelectorEntry",
     "StabilityMetricEntry",
@@ -146,6 +147,18 @@ class CommandEntry(Entry):
     """A command on offer, called as ``fsframe NAME``; its target is a `click.Command`."""
 
     kind: ClassVar[str] = "command"
+
+
+@attrs.frozen(kw_only=True)
+class MeasureEntry(Entry):
+    """A measure of predictions on offer, for `evaluate`, `compare` and studies.
+
+    `default` says whether it is taken without being asked for, wherever it has a value.
+    """
+
+    kind: ClassVar[str] = "measure"
+
+    default: bool = False
 
 
 def _endings(value: Iterable[str] | str) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from fsframe.registry.entries import (
         ClassifierEntry,
         CommandEntry,
+        MeasureEntry,
         ReaderEntry,
         SelectorEntry,
         StabilityMetricEntry,
@@ -23,6 +24,7 @@ __all__ = [
     "PROJECT",
     "fsframe_classifiers",
     "fsframe_commands",
+    "fsframe_measures",
     "fsframe_readers",
     "fsframe_selectors",
     "fsframe_stability_metrics",
@@ -127,4 +129,23 @@ def fsframe_readers() -> Iterable[ReaderEntry]:  # type: ignore[empty-body]
             )
 
     The class derives from `fsframe.tables.reader.Reader`; its `_read(path)` gives a data frame.
+    """
+
+
+@hookspec
+def fsframe_measures() -> Iterable[MeasureEntry]:  # type: ignore[empty-body]
+    """Measures of predictions that this plugin offers.
+
+    Example::
+
+        @hookimpl
+        def fsframe_measures():
+            yield MeasureEntry(
+                name="cost",
+                target="my_package.cost:Cost",
+                summary="Mean cost, a missed case five times that of a false alarm",
+            )
+
+    The class derives from `fsframe.contracts.prediction_measure.PredictionMeasure` and declares
+    its range, direction and what it needs of a classifier; `_value(predictions)` gives a number.
     """

@@ -38,6 +38,7 @@ from fsframe.registry.entries import (
     ClassifierEntry,
     CommandEntry,
     Entry,
+    MeasureEntry,
     ReaderEntry,
     SelectorEntry,
     StabilityMetricEntry,
@@ -63,6 +64,7 @@ HOOKS: Mapping[str, type[Entry]] = {
     "fsframe_stability_metrics": StabilityMetricEntry,
     "fsframe_readers": ReaderEntry,
     "fsframe_commands": CommandEntry,
+    "fsframe_measures": MeasureEntry,
 }
 
 

@@ -19,6 +19,7 @@ from fsframe.registry.entries import (
     ClassifierEntry,
     CommandEntry,
     Entry,
+    MeasureEntry,
     ReaderEntry,
     SelectorEntry,
     StabilityMetricEntry,
@@ -34,6 +35,7 @@ __all__ = [
     "commands",
     "default_manager",
     "find_offer",
+    "measures",
     "preferring",
     "readers",
     "selectors",
@@ -374,3 +376,6 @@ stability_metrics = Registry(
 )
 readers = Registry(ReaderEntry, "fsframe.tables.reader:Reader", default_manager)
 commands = Registry(CommandEntry, "click:Command", default_manager, instances=True)
+measures = Registry(
+    MeasureEntry, "fsframe.contracts.prediction_measure:PredictionMeasure", default_manager
+)

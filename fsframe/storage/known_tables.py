@@ -34,6 +34,7 @@ __all__ = [
 
 _MOST_SPLITS = 100_000
 _MOST_CHAINS = 1_000
+_MOST_MEASURES = 1_000
 _LONGEST_TEXT = 60_000
 
 Arrays = Mapping[str, NDArray[Any]]
@@ -63,6 +64,24 @@ class FoldTables:
         Rank of each feature, from 0.
     all_features : (n_repeats, n_samples) int, optional
         Predictions of the classifier on all columns; −1 where there are none.
+    all_features_scores : (n_repeats, n_samples, n_classes) float64, optional
+    measures : tuple of str
+        What was measured; empty in files that do not say it.
+    measure_facts : (m, 4) float64, optional
+        Of each measure the lowest and highest value, 1 if larger is better and 0 if smaller is, and
+        1 if it needs every class.
+    measured : (3, m, n_splits) float64, optional
+        In every fold the chain, the rule without features, the classifier on all columns; NaN where
+        undefined.
+    measured_repeats : (3, m, n_repeats) float64, optional
+        Over all predictions of a repetition.
+    group_sizes : (g,) int, optional
+        Rows of each group of rows that were kept together.
+    group_right : (n_repeats, g) float64, optional
+        Share of a group's rows that were predicted right; NaN where none was tested.
+    group_vote : (n_repeats, g) float64, optional
+        1 where the most frequent prediction is the group's class, 0 where it is not, NaN for groups
+        of several classes.
     """
 
     fold: NDArray[np.int64]
@@ -76,6 +95,14 @@ class FoldTables:
     curve: NDArray[np.int64] | None = None
     place: NDArray[np.int64] | None = None
     all_features: NDArray[np.int64] | None = None
+    all_features_scores: NDArray[np.float64] | None = None
+    measures: tuple[str, ...] = ()
+    measure_facts: NDArray[np.float64] | None = None
+    measured: NDArray[np.float64] | None = None
+    measured_repeats: NDArray[np.float64] | None = None
+    group_sizes: NDArray[np.int64] | None = None
+    group_right: NDArray[np.float64] | None = None
+    group_vote: NDArray[np.float64] | None = None
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -217,6 +244,20 @@ def fold_tables(tables: Arrays, n_features: int, where: str = "cross-validation"
     if "all-features" in given:
         every = given.whole("all-features", (repeats, n), -1, n_classes)
         found = attrs.evolve(found, all_features=every)
+        if "all-features-scores" in given:
+            shape = (repeats, n, n_classes)
+            of_all = given.reals("all-features-scores", shape)
+            found = attrs.evolve(found, all_features_scores=of_all)
+    if "measures" in given:
+        found = _with_measures(found, given, n_splits)
+    if "group-sizes" in given:
+        sizes = given.whole("group-sizes", (None,), 1, n + 1)
+        found = attrs.evolve(
+            found,
+            group_sizes=sizes,
+            group_right=given.reals("group-right", (repeats, sizes.size)),
+            group_vote=given.reals("group-vote", (repeats, sizes.size)),
+        )
     if "sizes" not in given:
         return found
     sizes = given.whole("sizes", (None,), 1, n_features + 1)
@@ -227,6 +268,23 @@ def fold_tables(tables: Arrays, n_features: int, where: str = "cross-validation"
         raise given.refuse("curve", "lacks rows that a fold tests")
     place = given.whole("place", (n_splits, n_features), -1, n_features)
     return attrs.evolve(found, sizes=sizes, curve=curve, place=place)
+
+
+def _with_measures(found: FoldTables, given: _Checked, n_splits: int) -> FoldTables:
+    names = given.texts("measures")
+    m = len(names)
+    if not m or m > _MOST_MEASURES or len(set(names)) < m or max(map(len, names)) > 1000:
+        raise given.refuse("measures", "does not name different measures")
+    facts = given.reals("measure-facts", (m, 4))
+    if np.isnan(facts).any() or (facts[:, 0] >= facts[:, 1]).any():
+        raise given.refuse("measure-facts", "holds a range without values")
+    return attrs.evolve(
+        found,
+        measures=names,
+        measure_facts=facts,
+        measured=given.reals("measured", (3, m, n_splits)),
+        measured_repeats=given.reals("measured-repeats", (3, m, len(found.fold))),
+    )
 
 
 def stability_tables(stage: StageRecord, n_features: int, where: str) -> StabilityTables:

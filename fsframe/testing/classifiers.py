@@ -12,6 +12,7 @@ import numpy as np
 from fsframe.contracts.classifier import Classifier
 from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.params import format_value
+from fsframe.contracts.prediction_measure import SCORE_KINDS
 from fsframe.contracts.run import Run
 from fsframe.contracts.selection import Selection
 from fsframe.errors import DataError, FsframeError
@@ -81,6 +82,16 @@ class ClassifierConformance(Conformance):
         fitted = self.make().fit(data)
         codes, scores = fitted.predict(data.X), fitted.predict_scores(data.X)
         assert (scores[np.arange(45), codes] == scores.max(axis=1)).all()
+
+    @law
+    def test_scores_are_what_they_are_declared_to_be(self) -> None:
+        data = tables.classes(45, n_classes=3)
+        kind = self.make().score_kind()
+        assert kind in SCORE_KINDS, f"score_kind() gives {kind!r}, not one of {SCORE_KINDS}"
+        if kind == "probabilities":
+            scores = self.make().fit(data).predict_scores(data.X)
+            assert (scores >= 0).all(), "a probability is negative"
+            assert np.allclose(scores.sum(axis=1), 1.0, atol=1e-6), "they do not add up to one"
 
     @law
     def test_a_separable_table_is_learned(self) -> None:

@@ -56,6 +56,9 @@ class Knn(Classifier):
         True, flag(), help="Columns to mean 0 and standard deviation 1, learned from these rows."
     )
 
+    def score_kind(self) -> str:
+        return "probabilities"
+
     def _fit(self, data: Dataset, upstream: Selection | None, run: Run) -> _Neighbours:
         counts = np.ones(data.n_samples) if data.counts is None else data.counts.astype(float)
         centre, scale = np.zeros(data.n_features), np.ones(data.n_features)

@@ -101,6 +101,12 @@ class Sklearn(Classifier):
                 ) from None
         return made
 
+    def score_kind(self) -> str:
+        made = self._made(0)
+        if hasattr(made, "predict_proba"):
+            return "probabilities"
+        return "scores" if hasattr(made, "decision_function") else "labels"
+
     def _fit(self, data: Dataset, upstream: Selection | None, run: Run) -> _Fitted:
         made = self._made(int(run.generator().integers(2**31 - 1)))
         X, y = data.X, data.y

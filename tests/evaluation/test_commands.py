@@ -67,9 +67,9 @@ def test_evaluate_tells_what_the_library_measures(folder, capsys):
 def test_evaluate_prints_every_measure_and_where_the_file_is(folder, capsys):
     code, out, err = ran(capsys, "evaluate", "mim:top=2", "margin", "on", "toy.csv", *QUICK)
     assert code == 0 and err == ""
-    for word in ("accuracy", "balanced accuracy", "auc", "log-loss", "stability φ", "seconds"):
+    for word in ("accuracy", "balanced-accuracy", "auc", "log-loss", "stability φ", "seconds"):
         assert word in out
-    assert "undefined: the classifier's scores are no probabilities" in out
+    assert "the classifier gives no probabilities" in out
     assert out.splitlines()[-1].startswith("run file: ")
 
 
@@ -214,7 +214,7 @@ def test_a_protocol_whose_base_is_not_here_is_still_shown(folder, capsys, monkey
 
     monkeypatch.setattr("fsframe.evaluation.grid.ChainGrid.parse", missing)
     code, shown, _ = ran(capsys, "show", "run.h5")
-    assert code == 0 and "balanced accuracy" in shown
+    assert code == 0 and "balanced-accuracy" in shown
 
 
 def test_an_interrupted_evaluation_goes_on_with_the_same_bits(folder, capsys, monkeypatch):

@@ -169,7 +169,7 @@ def test_a_fold_in_which_nothing_is_kept_predicts_the_most_frequent_class(test_m
     assert (found.tables["predicted"] == 0).all()
     said = summarise(found)
     assert said.measures["accuracy"].mean == 0.75
-    assert said.measures["balanced accuracy"].mean == 0.5
+    assert said.measures["balanced-accuracy"].mean == 0.5
     assert any("kept no feature" in warning for warning in found.warnings)
 
 
@@ -214,7 +214,7 @@ def test_leave_one_out_measures_what_single_rows_do_not_define_over_all():
     assert said.n_splits == 30
     predicted = found.tables["predicted"][0]
     hits = [np.mean(predicted[data.y == c] == c) for c in (0, 1)]
-    assert said.measures["balanced accuracy"].mean == pytest.approx(np.mean(hits))
+    assert said.measures["balanced-accuracy"].mean == pytest.approx(np.mean(hits))
     assert len(said.measures["auc"].values) == 1
     assert np.isnan(said.measures["auc"].standard_error)
     assert said.measures["accuracy"].standard_error == pytest.approx(

@@ -72,7 +72,7 @@ def test_balanced_accuracy_counts_classes_not_rows():
 
 
 def test_areas_of_many_classes_have_the_bits_of_ranks_pair_by_pair():
-    from fsframe.evaluation.measures import _area
+    from fsframe.evaluation.measures.scores import _area
 
     rng = np.random.default_rng(5)
     for n_classes in (3, 4, 9):

@@ -18,7 +18,7 @@ from fsframe.cli.protocol_run import (
 from fsframe.cli.reading_options import reading_options
 from fsframe.cli.saying import say, say_json, say_lines
 from fsframe.cli.stages import StageGroup, last_command
-from fsframe.contracts.grammar import StageText, format_stages
+from fsframe.contracts.grammar import StageText, format_list, format_stages
 
 __all__ = ["evaluate"]
 
@@ -34,6 +34,14 @@ _PROTOCOL = "cross-validation"
     default=True,
     help="Whether the classifier is also fitted on all columns in every fold, to compare with. "
     "[default: all-features]",
+)
+@click.option(
+    "--metric",
+    "metrics",
+    multiple=True,
+    metavar="NAME",
+    help="A measure to take, such as auc or sensitivity:positive=ill; may be given several times. "
+    "[default: all bundled ones that apply]",
 )
 @click.option("--csv", "csv_out", metavar="FILE", help="Also write one line per fold.")
 @output_options
@@ -84,6 +92,9 @@ def _run(results: list[StageText | dict[str, Any]]) -> None:
     given = {name: options.pop(name) for name in names}
     if options.pop("all_features"):
         given["all_features"] = "yes"
+    metrics = options.pop("metrics")
+    if metrics:
+        given["metric"] = format_list(metrics)
     given["classifier"] = classifier_text(given["classifier"])
     base = format_stages(texts)
     method = CrossValidation.from_texts(

@@ -77,6 +77,9 @@ class BimVote(BoostedSettings, Classifier):
     True
     """
 
+    def score_kind(self) -> str:
+        return "probabilities"
+
     @one_blas_thread
     def _fit(self, data: Dataset, upstream: Selection | None, run: Run) -> FittedBim:
         from fsframe_margin.engine.margins import PairSpace

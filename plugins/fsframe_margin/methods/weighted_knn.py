@@ -85,7 +85,9 @@ class FittedKnn:
             t.rows(X), t.X, t.y, self.squares, self.ballots, self.k, t.n_classes
         )
         total = votes.sum(axis=1, keepdims=True)
-        return np.divide(votes, total, out=np.zeros_like(votes), where=total > 0)
+        # Neighbours without weight say nothing: all classes are equally likely then.
+        level = np.full_like(votes, 1.0 / t.n_classes)
+        return np.divide(votes, total, out=level, where=total > 0)
 
     def predict(self, X: Floats) -> NDArray[np.int64]:
         """Class codes (m,), equal votes to the first class."""
@@ -128,6 +130,9 @@ class WeightedKnn(Classifier):
     standardize: bool = param(
         True, flag(), help="Columns to mean 0 and standard deviation 1, learned from these rows."
     )
+
+    def score_kind(self) -> str:
+        return "probabilities"
 
     @one_blas_thread
     def _fit(self, data: Dataset, upstream: Selection | None, run: Run) -> FittedKnn:
