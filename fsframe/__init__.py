@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from fsframe.contracts.stability_metric import StabilityMetric as StabilityMetric
     from fsframe.errors import DataError as DataError
     from fsframe.errors import FsframeError as FsframeError
+    from fsframe.errors import FsframeWarning as FsframeWarning
     from fsframe.errors import PluginError as PluginError
     from fsframe.errors import RequestError as RequestError
     from fsframe.errors import StoreError as StoreError
@@ -46,6 +47,7 @@ _HOME = {
     "Dataset": "fsframe.contracts.dataset",
     "FittedClassifier": "fsframe.contracts.classifier",
     "FsframeError": "fsframe.errors",
+    "FsframeWarning": "fsframe.errors",
     "PairWeights": "fsframe.contracts.selection",
     "PluginError": "fsframe.errors",
     "PredictionMeasure": "fsframe.contracts.prediction_measure",

@@ -6,6 +6,7 @@ __all__ = [
     "DataError",
     "EngineError",
     "FsframeError",
+    "FsframeWarning",
     "PluginError",
     "PluginWarning",
     "RequestError",
@@ -52,7 +53,11 @@ class PluginError(FsframeError):
     exit_code = 3
 
 
-class PluginWarning(UserWarning):
+class FsframeWarning(UserWarning):
+    """What makes a result weak, or is done otherwise than one may think."""
+
+
+class PluginWarning(FsframeWarning):
     """A name that a plugin wants for itself means something else."""
 
 

@@ -19,12 +19,14 @@ from fsframe.suggest import did_you_mean
 
 __all__ = [
     "Kind",
+    "annotation",
     "choice",
     "count_or_fraction",
     "either",
     "flag",
     "integer",
     "is_flag",
+    "is_stages",
     "listing",
     "optional",
     "real",
@@ -86,6 +88,23 @@ def flag() -> Kind:
 def is_flag(kind: Kind) -> bool:
     """Whether a kind takes just true or false."""
     return isinstance(kind, _Flag)
+
+
+def is_stages(kind: Kind) -> bool:
+    """Whether a kind takes the text of a chain, or that or nothing."""
+    return isinstance(kind.kind if isinstance(kind, _Optional) else kind, _Stages)
+
+
+def annotation(kind: Kind) -> str:
+    """The Python type of what a kind takes, for annotations.
+
+    A kind of another package may say it with a method of this name; without one it is ``Any``.
+
+    >>> annotation(optional(either(integer(1), choice("auto", "all"))))
+    "int | Literal['auto', 'all'] | None"
+    """
+    said = getattr(kind, "annotation", None)
+    return str(said()) if callable(said) else "Any"
 
 
 def choice(*words: str) -> Kind:
@@ -162,6 +181,9 @@ class _Real:
     def describe(self) -> str:
         return "a number" + _range(self)
 
+    def annotation(self) -> str:
+        return "float"
+
     def choices(self) -> tuple[str, ...]:
         return ()
 
@@ -195,6 +217,9 @@ class _Integer:
     def describe(self) -> str:
         return "a whole number" + _range(self)
 
+    def annotation(self) -> str:
+        return "int"
+
     def choices(self) -> tuple[str, ...]:
         return ()
 
@@ -225,6 +250,9 @@ class _CountOrFraction:
 
     def describe(self) -> str:
         return "a count ≥ 1 or a fraction in (0, 1], such as 10, 0.1 or 10%"
+
+    def annotation(self) -> str:
+        return "int | float"
 
     def choices(self) -> tuple[str, ...]:
         return ()
@@ -272,6 +300,9 @@ class _Flag:
     def describe(self) -> str:
         return "true or false"
 
+    def annotation(self) -> str:
+        return "bool"
+
     def choices(self) -> tuple[str, ...]:
         return ("true", "false")
 
@@ -292,6 +323,9 @@ class _Choice:
     def describe(self) -> str:
         return " or ".join(self.words)
 
+    def annotation(self) -> str:
+        return f"Literal[{', '.join(map(repr, self.words))}]"
+
     def choices(self) -> tuple[str, ...]:
         return self.words
 
@@ -310,6 +344,9 @@ class _Text:
 
     def describe(self) -> str:
         return self.what
+
+    def annotation(self) -> str:
+        return "str"
 
     def choices(self) -> tuple[str, ...]:
         return ()
@@ -331,6 +368,9 @@ class _Stages:
     def describe(self) -> str:
         return "a selector or a chain, such as jmi or (mim:top=50 jmi)"
 
+    def annotation(self) -> str:
+        return "str"
+
     def choices(self) -> tuple[str, ...]:
         return ()
 
@@ -351,8 +391,17 @@ class _Optional:
     def describe(self) -> str:
         return self.kind.describe() + ", or none"
 
+    def annotation(self) -> str:
+        return _union(self.kind, "None")
+
     def choices(self) -> tuple[str, ...]:
         return self.kind.choices()
+
+
+def _union(*kinds: Kind | str) -> str:
+    """Different types among those of some kinds, in order."""
+    texts = [kind if isinstance(kind, str) else annotation(kind) for kind in kinds]
+    return " | ".join(dict.fromkeys(texts))
 
 
 def _is_none(text: str) -> bool:
@@ -379,6 +428,9 @@ class _Either:
 
     def describe(self) -> str:
         return " or ".join(kind.describe() for kind in self.kinds)
+
+    def annotation(self) -> str:
+        return _union(*self.kinds)
 
     def choices(self) -> tuple[str, ...]:
         return tuple(word for kind in self.kinds for word in kind.choices())
@@ -410,6 +462,9 @@ class _Listing:
     def describe(self) -> str:
         most = f" (at least {self.least})" if self.least else ""
         return f"a list [a,b,…] of {self.kind.describe()}{most}"
+
+    def annotation(self) -> str:
+        return f"Sequence[{annotation(self.kind)}]"
 
     def choices(self) -> tuple[str, ...]:
         return ()

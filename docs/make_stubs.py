@@ -1,0 +1,191 @@
+"""Writes fsframe/sklearn/__init__.pyi: what the bundled estimators take, for editors and mypy.
+
+``python docs/make_stubs.py`` writes the file; with ``--check`` it says whether it is current.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from fsframe.contracts.classifier import Classifier
+from fsframe.contracts.kinds import annotation, is_stages
+from fsframe.contracts.params import Parameter
+from fsframe.contracts.selector import Selector
+from fsframe.registry import classifiers, selectors
+from fsframe.sklearn import estimator
+from fsframe.sklearn.estimators import ClassifierEstimator, WeightedSelectorEstimator
+from fsframe.sklearn.naming import offered_names
+from fsframe.sklearn.settings import SETTINGS, settings_of
+
+FILE = Path(__file__).resolve().parents[1] / "fsframe" / "sklearn" / "__init__.pyi"
+
+_HEAD = '''\
+# Written by `python docs/make_stubs.py` from the declarations of the methods; do not edit it.
+
+from collections.abc import Sequence
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin  # type: ignore[import-untyped]
+from sklearn.feature_selection import SelectorMixin  # type: ignore[import-untyped]
+
+from fsframe.chains.chain import Chain
+from fsframe.contracts.classifier import Classifier, FittedOnColumns
+from fsframe.contracts.selection import Pair, Selection
+from fsframe.contracts.selector import Selector
+from fsframe.errors import FsframeWarning as FsframeWarning
+
+_Stages = (
+    str
+    | Chain
+    | Selector
+    | Classifier
+    | BaseEstimator
+    | Sequence[str | Chain | Selector | Classifier | BaseEstimator]
+)
+_Seed = int | np.random.RandomState | np.random.Generator | None
+
+class _Found:
+    selection_: Selection
+    n_features_in_: int
+    feature_names_in_: NDArray[Any]
+    @property
+    def scores_(self) -> NDArray[np.float64]: ...
+    @property
+    def ranking_(self) -> NDArray[np.intp]: ...
+    @property
+    def feature_importances_(self) -> NDArray[np.float64]: ...
+    @property
+    def pairs_(self) -> list[Pair]: ...
+    @property
+    def pvalues_(self) -> NDArray[np.float64]: ...
+    @property
+    def qvalues_(self) -> NDArray[np.float64]: ...
+
+class _Selects(_Found, SelectorMixin, BaseEstimator):  # type: ignore[misc]
+    def transform(self, X: Any) -> Any: ...
+    def fit_transform(self, X: Any, y: ArrayLike | None = None, **fit_params: Any) -> Any: ...
+    def inverse_transform(self, X: Any) -> Any: ...
+    def get_support(self, indices: bool = False) -> NDArray[Any]: ...
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]: ...
+
+class _Predicts(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    classes_: NDArray[Any]
+    fitted_: FittedOnColumns
+    n_features_in_: int
+    feature_names_in_: NDArray[Any]
+    def predict(self, X: Any) -> NDArray[Any]: ...
+    def decision_function(self, X: Any) -> NDArray[np.float64]: ...
+    def score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float: ...
+
+class _Selector(_Selects):
+    def fit(self, X: Any, y: ArrayLike, *, groups: ArrayLike | None = None) -> Self: ...
+
+class _WeightedSelector(_Selects):
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        groups: ArrayLike | None = None,
+    ) -> Self: ...
+
+class _Classifier(_Predicts):
+    def fit(self, X: Any, y: ArrayLike) -> Self: ...
+
+class ChainSelector(_Selects):
+    """Keeps the columns that a chain selects; for pipelines and grid searches."""
+    selections_: dict[str, Selection]
+    def __init__(
+        self,
+        chain: _Stages = "immigrate",
+        *,
+        task: Literal["auto", "classification", "regression"] = "auto",
+        random_state: _Seed = 0,
+        n_jobs: int | None = None,
+        memory_limit: int | None = None,
+    ) -> None: ...
+    def fit(self, X: Any, y: ArrayLike, *, groups: ArrayLike | None = None) -> Self: ...
+    def get_params(self, deep: bool = True) -> dict[str, Any]: ...
+    def set_params(self, **params: Any) -> Self: ...
+
+class ChainClassifier(_Found, _Predicts):
+    """Predicts with the classifier that ends a chain, from the columns and weights before it."""
+    selections_: dict[str, Selection]
+    def __init__(
+        self,
+        chain: _Stages = "immigrate margin",
+        *,
+        random_state: _Seed = 0,
+        n_jobs: int | None = None,
+        memory_limit: int | None = None,
+    ) -> None: ...
+    def fit(self, X: Any, y: ArrayLike, *, groups: ArrayLike | None = None) -> Self: ...
+    def get_params(self, deep: bool = True) -> dict[str, Any]: ...
+    def set_params(self, **params: Any) -> Self: ...
+
+def estimator(name: str) -> type[Any]:
+    """The estimator class of a registered method, of whatever plugin."""
+'''
+
+
+def stub() -> str:
+    """The whole file."""
+    parts = [_HEAD]
+    for name, method in offered_names().items():
+        registry = selectors if method in selectors else classifiers
+        if registry.offer(method).plugin.source.bundled:
+            parts.append("\n".join(_class(name, method, registry[method])) + "\n")
+    return "\n".join(parts)
+
+
+def _class(name: str, method_name: str, method: type[Selector] | type[Classifier]) -> Iterator[str]:
+    made = estimator(method_name)
+    base = "_Selector"
+    if issubclass(made, ClassifierEstimator):
+        base = "_Classifier"
+    elif issubclass(made, WeightedSelectorEstimator):
+        base = "_WeightedSelector"
+    yield f"class {name}({base}):"
+    # Editors show it; the whole docstring is made where the class is.
+    yield f'    """{(made.__doc__ or "").split(chr(10) * 2)[0]}"""'
+    parameters = method.parameters()
+    if "max_iter" in {parameter.name for parameter in parameters}:
+        yield "    n_iter_: int"
+    yield "    def __init__("
+    yield "        self,"
+    yield "        *,"
+    for parameter in parameters:
+        yield f"        {_parameter(parameter)},"
+    for setting in settings_of(method):
+        kind = "_Seed" if setting == "random_state" else SETTINGS[setting].annotation
+        yield f"        {setting}: {kind} = {SETTINGS[setting].default!r},"
+    yield "    ) -> None: ..."
+
+
+def _parameter(parameter: Parameter) -> str:
+    kind = annotation(parameter.kind)
+    if is_stages(parameter.kind):
+        kind = kind.replace("str", "_Stages", 1)
+    default = "" if parameter.required else f" = {parameter.default!r}"
+    return f"{parameter.name}: {kind}{default}"
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Write the file, or with ``--check`` say whether it is current; 1 if it is not."""
+    text = stub()
+    if "--check" in arguments:
+        current = FILE.exists() and FILE.read_text(encoding="utf-8") == text
+        print("current" if current else "out of date: run python docs/make_stubs.py")
+        return 0 if current else 1
+    FILE.write_text(text, encoding="utf-8")
+    print(FILE.name)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,1127 @@
+# Written by `python docs/make_stubs.py` from the declarations of the methods; do not edit it.
+
+from collections.abc import Sequence
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin  # type: ignore[import-untyped]
+from sklearn.feature_selection import SelectorMixin  # type: ignore[import-untyped]
+
+from fsframe.chains.chain import Chain
+from fsframe.contracts.classifier import Classifier, FittedOnColumns
+from fsframe.contracts.selection import Pair, Selection
+from fsframe.contracts.selector import Selector
+from fsframe.errors import FsframeWarning as FsframeWarning
+
+_Stages = (
+    str
+    | Chain
+    | Selector
+    | Classifier
+    | BaseEstimator
+    | Sequence[str | Chain | Selector | Classifier | BaseEstimator]
+)
+_Seed = int | np.random.RandomState | np.random.Generator | None
+
+class _Found:
+    selection_: Selection
+    n_features_in_: int
+    feature_names_in_: NDArray[Any]
+    @property
+    def scores_(self) -> NDArray[np.float64]: ...
+    @property
+    def ranking_(self) -> NDArray[np.intp]: ...
+    @property
+    def feature_importances_(self) -> NDArray[np.float64]: ...
+    @property
+    def pairs_(self) -> list[Pair]: ...
+    @property
+    def pvalues_(self) -> NDArray[np.float64]: ...
+    @property
+    def qvalues_(self) -> NDArray[np.float64]: ...
+
+class _Selects(_Found, SelectorMixin, BaseEstimator):  # type: ignore[misc]
+    def transform(self, X: Any) -> Any: ...
+    def fit_transform(self, X: Any, y: ArrayLike | None = None, **fit_params: Any) -> Any: ...
+    def inverse_transform(self, X: Any) -> Any: ...
+    def get_support(self, indices: bool = False) -> NDArray[Any]: ...
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]: ...
+
+class _Predicts(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    classes_: NDArray[Any]
+    fitted_: FittedOnColumns
+    n_features_in_: int
+    feature_names_in_: NDArray[Any]
+    def predict(self, X: Any) -> NDArray[Any]: ...
+    def decision_function(self, X: Any) -> NDArray[np.float64]: ...
+    def score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float: ...
+
+class _Selector(_Selects):
+    def fit(self, X: Any, y: ArrayLike, *, groups: ArrayLike | None = None) -> Self: ...
+
+class _WeightedSelector(_Selects):
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        groups: ArrayLike | None = None,
+    ) -> Self: ...
+
+class _Classifier(_Predicts):
+    def fit(self, X: Any, y: ArrayLike) -> Self: ...
+
+class ChainSelector(_Selects):
+    """Keeps the columns that a chain selects; for pipelines and grid searches."""
+    selections_: dict[str, Selection]
+    def __init__(
+        self,
+        chain: _Stages = "immigrate",
+        *,
+        task: Literal["auto", "classification", "regression"] = "auto",
+        random_state: _Seed = 0,
+        n_jobs: int | None = None,
+        memory_limit: int | None = None,
+    ) -> None: ...
+    def fit(self, X: Any, y: ArrayLike, *, groups: ArrayLike | None = None) -> Self: ...
+    def get_params(self, deep: bool = True) -> dict[str, Any]: ...
+    def set_params(self, **params: Any) -> Self: ...
+
+class ChainClassifier(_Found, _Predicts):
+    """Predicts with the classifier that ends a chain, from the columns and weights before it."""
+    selections_: dict[str, Selection]
+    def __init__(
+        self,
+        chain: _Stages = "immigrate margin",
+        *,
+        random_state: _Seed = 0,
+        n_jobs: int | None = None,
+        memory_limit: int | None = None,
+    ) -> None: ...
+    def fit(self, X: Any, y: ArrayLike, *, groups: ArrayLike | None = None) -> Self: ...
+    def get_params(self, deep: bool = True) -> dict[str, Any]: ...
+    def set_params(self, **params: Any) -> Self: ...
+
+def estimator(name: str) -> type[Any]:
+    """The estimator class of a registered method, of whatever plugin."""
+
+class AnovaF(_WeightedSelector):
+    """Features ranked by how far the class means lie apart beside the spread within classes."""
+    def __init__(
+        self,
+        *,
+        top: int | float | None = None,
+        missing: Literal['refuse', 'pairwise'] = 'refuse',
+        task: Literal["auto", "classification", "regression"] = 'auto',
+        random_state: _Seed = 0,
+        n_jobs: int | None = None,
+        memory_limit: int | None = None,
+    ) -> None: ...
+
+class BIM(_Selector):
+    """Weights of features and pairs, averaged over the rounds of boosted IMMIGRATE."""
+    n_iter_: int
+    def __init__(
+        self,
+        *,
+        top: int | float | None = None,
+        rounds: int = 100,
+        sigma_max: float = 4.0,
+        sigma_min: float = 0.2,
+        max_iter: int = 5,
+        update: Literal['elementwise', 'psd', 'psd-clip'] = 'elementwise',
+        line_search: bool = True,
+        start: Literal['random', 'upstream', 'identity'] = 'random',
+        standardize: bool = True,
+        prototypes: int | None = None,
+        random_state: _Seed = 0,
+        n_jobs: int | None = None,
+        memory_limit: int | None = None,
+    ) -> None: ...
+
+class BIMVote(_Classifier):
+    """The hard vote of boosted IMMIGRATE rounds (Algorithm 3)."""
+    n_iter_: int
+    def __init__(
+        self,
+        *,
+        rounds: int = 100,
+        sigma_max: float = 4.0,
+        sigma_min: float = 0.2,
+        max_iter: int = 5,
+        update: Literal['elementwise', 'psd', 'psd-clip'] = 'elementwise',
+        line_search: bool = True,
+        start: Literal['random', 'upstream', 'identity'] = 'random',
+        standardize: bool = True,
+        prototypes: int | None = None,
+        random_state: _Seed = 0,
+        n_jobs: int | None = None,
+        memory_limit: int | None = None,
+    ) -> None: ...
+
+class BetaGamma(_WeightedSelector):
+    """Features by any linear mixture of relevance, redundancy and conditional redundancy."""
+    def __init__(
+        self,
+        *,
+        beta: float = 1.0,
+        gamma: float = 1.0,
+        top: int | float | None = None,
+        discretise: Literal['auto', 'equal-width', 'equal-frequency', 'mdl', 'freedman-diaconis', 'edges', 'none'] = 'auto',
+        bins: int | Literal['auto'] = 'auto',
+        edges: Sequence[float] = (),
+        max_levels: int = 32,
+        missing: Literal['refuse', 'level', 'pairwise'] = 'refuse',
+        unit: Literal['bits', 'nats'] = 'bits',
+        given: Sequence[str] = (),
+        exclude: Sequence[str] = (),
+        stop: Literal['k', 'positive', 'significant'] = 'k',
+        alpha: float = 0.05,
+        test: Literal['g', 'permutation'] = 'g',
+        permutations: int = 199,
+        constants: Literal['compete', 'last'] = 'compete',
+        estimator: Literal['plug-in', 'knn'] = 'plug-in',
+        neighbours: int = 3,
+        task: Literal["auto", "classification", "regression"] = 'auto',
+        random_state: _Seed = 0,
+        n_jobs: int | None = None,
+        memory_limit: int | None = None,
+    ) -> None: ...
+
+class CIFE(_WeightedSelector):
+    """Features by relevance less class-unspecific redundancy (conditional infomax feature
+extraction)."""
+    def __init__(
+        self,
+        *,
+        top: int | float | None = None,
+        discretise: Literal['auto', 'equal-width', 'equal-frequency', 'mdl', 'freedman-diaconis', 'edges', 'none'] = 'auto',
+        bins: int | Literal['auto'] = 'auto',
+        edges: Sequence[float] = (),
+        max_levels: int = 32,
+        missing: Literal['refuse', 'level', 'pairwise'] = 'refuse',
+        unit: Literal['bits', 'nats'] = 'bits',
+        given: Sequence[str] = (),
+        exclude: Sequence[str] = (),
+        stop: Literal['k', 'positive', 'significant'] = 'k',
+        alpha: float = 0.05,
+        test: Literal['g', 'permutation'] = 'g',
+        permutations: int = 199,
+        constants: Literal['compete', 'last'] = 'compete',
+        estimator: Literal['plug-in', 'knn'] = 'plug-in',
+        neighbours: int = 3,
+        task: Literal["auto", "classification", "regression"] = 'auto',
+        random_state: _Seed = 0,
+        n_jobs: int | None = None,
+        memory_limit: int | None = None,
+    ) -> None: ...
+
+class CMI(_WeightedSelector):
+    """Features by what they tell beyond all selected ones jointly, without any approximation."""
+    def __init__(
+        self,
+        *,
+        top: int | float | None = None,
+        discretise: Literal['auto', 'equal-width', 'equal-frequency', 'mdl', 'freedman-diaconis', 'edges', 'none'] = 'auto',
+        bins: int | Literal['auto'] = 'auto',
+        edges: Sequence[float] = (),
+        max_levels: int = 32,
+        missing: Literal['refuse', 'level', 'pairwise'] = 'refuse',
+        unit: Literal['bits', 'nats'] = 'bits',
+        given: Sequence[str] = (),
+        exclude: Sequence[str] = (),
+        stop: Literal['k', 'positive', 'significant'] = 'k',
+        alpha: float = 0.05,
+        test: Literal['g', 'permutation'] = 'g',
+        permutations: int = 199,
+        constants: Literal['compete', 'last'] = 'compete',
+        task: Literal["auto", "classification", "regression"] = 'auto',
+        random_state: _Seed = 0,
+        n_jobs: int | None = None,
+        memory_limit: int | None = None,
+    ) -> None: ...
+
+class CMIM(_WeightedSelector):
+    """Features that tell something beyond each selected one (conditional mutual information
+maximisation)."""
+    def __init__(
+        self,
+        *,
+        clamp: bool = True,
+        top: int | float | None = None,
+        discretise: Literal['auto', 'equal-width', 'equal-frequency', 'mdl', 'freedman-diaconis', 'edges', 'none'] = 'auto',
+        bins: int | Literal['auto'] = 'auto',
+        edges: Sequence[float] = (),
+        max_levels: int = 32,
+        missing: Literal['refuse', 'level', 'pairwise'] = 'refuse',
+        unit: Literal['bits', 'nats'] = 'bits',
+        given: Sequence[str] = (),
+        exclude: Sequence[str] = (),
+        stop: Literal['k', 'positive', 'significant'] = 'k',
+        alpha: float = 0.05,
+        test: Literal['g', 'permutation'] = 'g',
+        permutations: int = 199,
+        constants: Literal['compete', 'last'] = 'compete',
+        estimator: Literal['plug-in', 'knn'] = 'plug-in',
+        neighbours: int = 3,
+        task: Literal["auto", "classification", "regression"] = 'auto',
+        random_state: _Seed = 0,
+        n_jobs: int | None = None,
+        memory_limit: int | None = None,
+    ) -> None: ...
+
+class Chi2(_WeightedSelector):
+    """Features ranked by the chi-squared statistic of their levels against the class."""
+    def __init__(
+        self,
+        *,
+        rank_by: Literal['statistic', 'p-value'] = 'statistic',
+        top: int | float | None = None,
+        discretise: Literal['auto', 'equal-width', 'equal-frequency', 'mdl', 'freedman-diaconis', 'edges', 'none'] = 'auto',
+        bins: int | Literal['auto'] = 'auto',
+        edges: Sequence[float] = (),
+        max_levels: int = 32,
+        missing: Literal['refuse', 'level', 'pairwise'] = 'refuse',
+        unit: Literal['bits', 'nats'] = 'bits',
+        given: Sequence[str] = (),
+        exclude: Sequence[str] = (),
+        task: Literal["auto", "classification", "regression"] = 'auto',
+        random_state: _Seed = 0,
+        n_jobs: int | None = None,
+        memory_limit: int | None = None,
+    ) -> None: ...
+
+class CondRed(_WeightedSelector):
+    """Features by relevance and redundancy given the class, plain redundancy left out."""
+    def __init__(
+        self,
+        *,
+        top: int | float | None = None,
+        discretise: Literal['auto', 'equal-width', 'equal-frequency', 'mdl', 'freedman-diaconis', 'edges', 'none'] = 'auto',
+        bins: int | Literal['auto'] = 'auto',
+        edges: Sequence[float] = (),
+        max_levels: int = 32,
+        missing: Literal['refuse', 'level', 'pairwise'] = 'refuse',
+        unit: Literal['bits', 'nats'] = 'bits',
+        given: Sequence[str] = (),
+        exclude: Sequence[str] = (),
+        stop: Literal['k', 'positive', 'significant'] = 'k',
+        alpha: float = 0.05,
+        test: Literal['g', 'permutation'] = 'g',
+        permutations: int = 199,
+        constants: Literal['compete', 'last'] = 'compete',
+        estimator: Literal['plug-in', 'knn'] = 'plug-in',
+        neighbours: int = 3,
+        task: Literal["auto", "classification", "regression"] = 'auto',
+        random_state: _Seed = 0,
+        n_jobs: int | None = None,
+        memory_limit: int | None = None,
+    ) -> None: ...
+
+class DISR(_WeightedSelector):
+    """Features that with each selected one tell most, per bit of joint entropy (double input
+symmetrical relevance)."""
+    def __init__(
+        self,
+        *,
+        top: int | float | None = None,
+        discretise: Literal['auto', 'equal-width', 'equal-frequency', 'mdl', 'freedman-diaconis', 'edges', 'none'] = 'auto',
+        bins: int | Literal['auto'] = 'auto',
+        edges: Sequence[float] = (),
+        max_levels: int = 32,
+        missing: Literal['refuse', 'level', 'pairwise'] = 'refuse',
+        unit: Literal['bits', 'nats'] = 'bits',
+        given: Sequence[str] = (),
+        exclude: Sequence[str] = (),
+        stop: Literal['k', 'positive', 'significant'] = 'k',
+        alpha: float = 0.05,
+        test: Literal['g', 'permutation'] = 'g',
+        permutations: int = 199,
+        constants: Literal['compete', 'last'] = 'compete',
+        task: Literal["auto", "classification", "regression"] = 'auto',
+        random_state: _Seed = 0,
+        n_jobs: int | None = None,
+        memory_limit: int | None = None,
+    ) -> None: ...
+
+class Ensemble(_Selector):
+    """Features by their ranks over many resamples of a selector, or by how often they are kept."""
+    def __init__(
+        self,
+        *,
+        n: int = 50,
+        aggregate: Literal['mean-rank', 'linear', 'stability'] = 'mean-rank',
+        fraction: float | None = None,
+        stratify: bool = True,
+        threshold: float | None = None,
+        false_selections: float | None = None,
+        top: int | float | None = None,
+        base: _Stages | None = None,
+        task: Literal["auto", "classification", "regression"] = 'auto',
+        random_state: _Seed = 0,
+        n_jobs: int | None = None,
+        memory_limit: int | None = None,
+    ) -> None: ...
+
+class FCBF(_WeightedSelector):
+    """Features that tell more of the class than of any better feature kept (predominant features)."""
+    def __init__(
+        self,
+        *,
+        top: int | float | None = None,
+        delta: float = 0.0,
+        discretise: Literal['auto', 'equal-width', 'equal-frequency', 'mdl', 'freedman-diaconis', 'edges', 'none'] = 'auto',
+        bins: int | Literal['auto'] = 'auto',
+        edges: Sequence[float] = (),
+        max_levels: int = 32,
+        missing: Literal['refuse', 'level', 'pairwise'] = 'refuse',
+        unit: Literal['bits', 'nats'] = 'bits',
+        given: Sequence[str] = (),
+        exclude: Sequence[str] = (),
+        task: Literal["auto", "classification", "regression"] = 'auto',
+        random_state: _Seed = 0,
+        n_jobs: int | None = None,
+        memory_limit: int | None = None,
+    ) -> None: ...
+
+class GFlip(_Selector):
+    """A feature set that no single addition or removal improves."""
+    def __init__(
+        self,
+        *,
+        utility: Literal['linear', 'zero-one', 'sigmoid'] = 'linear',
+        beta: float = 1.0,
+        max_passes: int = 20,
+        top: int | float | None = None,
+        standardize: bool = True,
+        random_state: _Seed = 0,
+        n_jobs: int | None = None,
+        memory_limit: int | None = None,
+    ) -> None: ...
+
+class ICAP(_WeightedSelector):
+    """Features whose redundancy with selected ones is penalised and whose synergy is not rewarded
+(interaction capping)."""
+    def __init__(
+        self,
+        *,
+        top: int | float | None = None,
+        discretise: Literal['auto', 'equal-width', 'equal-frequency', 'mdl', 'freedman-diaconis', 'edges', 'none'] = 'auto',
+        bins: int | Literal['auto'] = 'auto',
+        edges: Sequence[float] = (),
+        max_levels: int = 32,
+        missing: Literal['refuse', 'level', 'pairwise'] = 'refuse',
+        unit: Literal['bits', 'nats'] = 'bits',
+        given: Sequence[str] = (),
+        exclude: Sequence[str] = (),
+        stop: Literal['k', 'positive', 'significant'] = 'k',
+        alpha: float = 0.05,
+        test: Literal['g', 'permutation'] = 'g',
+        permutations: int = 199,
+        constants: Literal['compete', 'last'] = 'compete',
+        estimator: Literal['plug-in', 'knn'] = 'plug-in',
+        neighbours: int = 3,
+        task: Literal["auto", "classification", "regression"] = 'auto',
+        random_state: _Seed = 0,
+        n_jobs: int | None = None,
+        memory_limit: int | None = None,
+    ) -> None: ...
+
+class IM4E(_Selector):
+    """Feature weights w of a Manhattan distance that maximise margins and their stability."""
+    n_iter_: int
+    def __init__(
+        self,
+        *,
+        sigma: float | Literal['cv'] = 1.0,
+        line_search: bool = False,
+        max_iter: int = 50,
+        tol: float = 1e-05,
+        start: Literal['uniform', 'random', 'upstream'] = 'uniform',
+        threshold: float = 2.0,
+        top: int | float | None = None,
+        standardize: bool = True,
+        folds: int = 5,
+        prototypes: int | None = None,
+        random_state: _Seed = 0,
+        n_jobs: int | None = None,
+        memory_limit: int | None = None,
+    ) -> None: ...
+
+class IRelief(_Selector):
+    """Feature weights w, ‖w‖₂ = 1, that maximise the expected margin of the inliers."""
+    n_iter_: int
+    def __init__(
+        self,
+        *,
+        sigma: float = 2.0,
+        max_iter: int = 100,
+        tol: float = 1e-06,
+        top: int | float | None = None,
+        standardize: bool = True,
+        random_state: _Seed = 0,
+        n_jobs: int | None = None,
+        memory_limit: int | None = None,
+    ) -> None: ...
+
+class Immigrate(_Selector):
+    """Weights W of features and of pairs of features that maximise stable hypothesis-margins."""
+    n_iter_: int
+    def __init__(
+        self,
+        *,
+        sigma: float | Literal['cv'] = 1.0,
+        update: Literal['elementwise', 'psd', 'psd-clip'] = 'elementwise',
+        line_search: bool = True,
+        max_iter: int = 50,
+        tol: float | None = None,
+        keep: Literal['auto', 'best', 'last'] = 'auto',
+        start: Literal['upstream', 'identity', 'random'] = 'upstream',
+        prune: bool | Literal['auto'] = 'auto',
+        prune_from: Literal['start', 'half'] = 'start',
+        l1: float = 0.0,
+        screen: float | None = None,
+        screened: Literal['drop', 'diagonal'] = 'drop',
+        top: int | float | None = None,
+        standardize: bool = True,
+        folds: int = 5,
+        prototypes: int | None = None,
+        random_state: _Seed = 0,
+        n_jobs: int | None = None,
+        memory_limit: int | None = None,
+    ) -> None: ...
+
+class Interactions(_WeightedSelector):
+    """Features of pairs that interact: their joint effect is not what both add up to."""
+    def __init__(
+        self,
+        *,
+        top: int | float | None = None,
+        bins: int = 3,
+        max_levels: int = 5,
+        correction: Literal['bh', 'by'] = 'bh',
+        alpha: float = 0.05,
+        keep: int = 20000,
+        calibrate: int = 1000,
+        draws: int = 200,
+        task: Literal["auto", "classification", "regression"] = 'auto',
+        random_state: _Seed = 0,
+        n_jobs: int | None = None,
+        memory_limit: int | None = None,
+    ) -> None: ...
+
+class IterativeRelief(_Selector):
+    """Scores by neighbourhoods in a distance weighted by the scores of the round before."""
+    def __init__(
+        self,
+        *,
+        least: int = 10,
+        rounds: int = 20,
+        tol: float = 0.01,
+        top: int | float | None = None,
+        threshold: float = 0.0,
+        discrete_features: Literal['auto', 'all', 'none'] | Sequence[int | str] = 'auto',
+        task: Literal['data', 'classification', 'regression'] = 'data',
+        m: int | None = None,
+        missing: Literal['skip', 'probability'] = 'skip',
+        ramp: Sequence[float] | None = None,
+        permutations: int = 0,
+        level: float | None = None,
+        correction: Literal['benjamini-hochberg', 'none'] = 'benjamini-hochberg',
+        random_state: _Seed = 0,
+        n_jobs: int | None = None,
+        memory_limit: int | None = None,
+    ) -> None: ...
+
+class JMI(_WeightedSelector):
+    """Features that tell most together with each selected one (joint mutual information)."""
+    def __init__(
+        self,
+        *,
+        form: Literal['sum', 'mean'] = 'sum',
+        top: int | float | None = None,
+        discretise: Literal['auto', 'equal-width', 'equal-frequency', 'mdl', 'freedman-diaconis', 'edges', 'none'] = 'auto',
+        bins: int | Literal['auto'] = 'auto',
+        edges: Sequence[float] = (),
+        max_levels: int = 32,
+        missing: Literal['refuse', 'level', 'pairwise'] = 'refuse',
+        unit: Literal['bits', 'nats'] = 'bits',
+        given: Sequence[str] = (),
+        exclude: Sequence[str] = (),
+        stop: Literal['k', 'positive', 'significant'] = 'k',
+        alpha: float = 0.05,
+        test: Literal['g', 'permutation'] = 'g',
+        permutations: int = 199,
+        constants: Literal['compete', 'last'] = 'compete',
+        estimator: Literal['plug-in', 'knn'] = 'plug-in',
+        neighbours: int = 3,
+        pairs: Literal['none', 'synergy', 'joint'] = 'none',
+        pair_columns: Literal['all', 'selected'] = 'all',
+        task: Literal["auto", "classification", "regression"] = 'auto',
+        random_state: _Seed = 0,
+        n_jobs: int | None = None,
+        memory_limit: int | None = None,
+    ) -> None: ...
+
+class JMI3(_WeightedSelector):
+    """Features that tell most together with pairs of selected ones."""
+    def __init__(
+        self,
+        *,
+        top: int | float | None = None,
+        discretise: Literal['auto', 'equal-width', 'equal-frequency', 'mdl', 'freedman-diaconis', 'edges', 'none'] = 'auto',
+        bins: int | Literal['auto'] = 'auto',
+        edges: Sequence[float] = (),
+        max_levels: int = 32,
+        missing: Literal['refuse', 'level', 'pairwise'] = 'refuse',
+        unit: Literal['bits', 'nats'] = 'bits',
+        given: Sequence[str] = (),
+        exclude: Sequence[str] = (),
+        stop: Literal['k', 'positive', 'significant'] = 'k',
+        alpha: float = 0.05,
+        test: Literal['g', 'permutation'] = 'g',
+        permutations: int = 199,
+        constants: Literal['compete', 'last'] = 'compete',
+        task: Literal["auto", "classification", "regression"] = 'auto',
+        random_state: _Seed = 0,
+        n_jobs: int | None = None,
+        memory_limit: int | None = None,
+    ) -> None: ...
+
+class JMIM(_WeightedSelector):
+    """Features whose joint information with the class is large with every selected one (joint
+mutual information maximisation)."""
+    def __init__(
+        self,
+        *,
+        top: int | float | None = None,
+        discretise: Literal['auto', 'equal-width', 'equal-frequency', 'mdl', 'freedman-diaconis', 'edges', 'none'] = 'auto',
+        bins: int | Literal['auto'] = 'auto',
+        edges: Sequence[float] = (),
+        max_levels: int = 32,
+        missing: Literal['refuse', 'level', 'pairwise'] = 'refuse',
+        unit: Literal['bits', 'nats'] = 'bits',
+        given: Sequence[str] = (),
+        exclude: Sequence[str] = (),
+        stop: Literal['k', 'positive', 'significant'] = 'k',
+        alpha: float = 0.05,
+        test: Literal['g', 'permutation'] = 'g',
+        permutations: int = 199,
+        constants: Literal['compete', 'last'] = 'compete',
+        estimator: Literal['plug-in', 'knn'] = 'plug-in',
+        neighbours: int = 3,
+        task: Literal["auto", "classification", "regression"] = 'auto',
+        random_state: _Seed = 0,
+        n_jobs: int | None = None,
+        memory_limit: int | None = None,
+    ) -> None: ...
+
+class KNN(_Classifier):
+    """The class that most of the k nearest training rows have."""
+    def __init__(
+        self,
+        *,
+        k: int = 1,
+        distance: Literal['euclidean', 'manhattan'] = 'euclidean',
+        standardize: bool = True,
+        random_state: _Seed = 0,
+        n_jobs: int | None = None,
+        memory_limit: int | None = None,
+    ) -> None: ...
+
+class LFE(_Selector):
+    """A positive semi-definite W over signed differences that maximises the 1-NN margin."""
+    def __init__(
+        self,
+        *,
+        top: int | float | None = None,
+        standardize: bool = True,
+        random_state: _Seed = 0,
+        n_jobs: int | None = None,
+        memory_limit: int | None = None,
+    ) -> None: ...
+
+class LOGO(_Selector):
+    """Sparse feature weights w ≥ 0 that make expected margins large in a logistic sense."""
+    n_iter_: int
+    def __init__(
+        self,
+        *,
+        sigma: float = 2.0,
+        l1: float = 1.0,
+        max_iter: int = 50,
+        tol: float = 0.001,
+        top: int | float | None = None,
+        standardize: bool = True,
+        random_state: _Seed = 0,
+        n_jobs: int | None = None,
+        memory_limit: int | None = None,
+    ) -> None: ...
+
+class MBIW(_Selector):
+    """Instance weights ω that favour rows whose margin profile is near the others'."""
+    def __init__(
+        self,
+        *,
+        top: int | float | None = None,
+        standardize: bool = True,
+        random_state: _Seed = 0,
+        n_jobs: int | None = None,
+        memory_limit: int | None = None,
+    ) -> None: ...
+
+class MIFS(_WeightedSelector):
+    """Features of high relevance and little summed redundancy (Battiti's MIFS)."""
+    def __init__(
+        self,
+        *,
+        beta: float = 1.0,
+        top: int | float | None = None,
+        discretise: Literal['auto', 'equal-width', 'equal-frequency', 'mdl', 'freedman-diaconis', 'edges', 'none'] = 'auto',
+        bins: int | Literal['auto'] = 'auto',
+        edges: Sequence[float] = (),
+        max_levels: int = 32,
+        missing: Literal['refuse', 'level', 'pairwise'] = 'refuse',
+        unit: Literal['bits', 'nats'] = 'bits',
+        given: Sequence[str] = (),
+        exclude: Sequence[str] = (),
+        stop: Literal['k', 'positive', 'significant'] = 'k',
+        alpha: float = 0.05,
+        test: Literal['g', 'permutation'] = 'g',
+        permutations: int = 199,
+        constants: Literal['compete', 'last'] = 'compete',
+        estimator: Literal['plug-in', 'knn'] = 'plug-in',
+        neighbours: int = 3,
+        task: Literal["auto", "classification", "regression"] = 'auto',
+        random_state: _Seed = 0,
+        n_jobs: int | None = None,
+        memory_limit: int | None = None,
+    ) -> None: ...
+
+class MIM(_WeightedSelector):
+    """Features ranked by their mutual information with the class, I(Xⱼ; Y)."""
+    def __init__(
+        self,
+        *,
+        top: int | float | None = None,
+        discretise: Literal['auto', 'equal-width', 'equal-frequency', 'mdl', 'freedman-diaconis', 'edges', 'none'] = 'auto',
+        bins: int | Literal['auto'] = 'auto',
+        edges: Sequence[float] = (),
+        max_levels: int = 32,
+        missing: Literal['refuse', 'level', 'pairwise'] = 'refuse',
+        unit: Literal['bits', 'nats'] = 'bits',
+        given: Sequence[str] = (),
+        exclude: Sequence[str] = (),
+        estimator: Literal['plug-in', 'knn'] = 'plug-in',
+        neighbours: int = 3,
+        pairs: Literal['none', 'synergy', 'joint'] = 'none',
+        pair_columns: Literal['all', 'selected'] = 'all',
+        task: Literal["auto", "classification", "regression"] = 'auto',
+        random_state: _Seed = 0,
+        n_jobs: int | None = None,
+        memory_limit: int | None = None,
+    ) -> None: ...
+
+class MRMR(_WeightedSelector):
+    """Features of high relevance and little mean redundancy (minimum redundancy, maximum
+relevance)."""
+    def __init__(
+        self,
+        *,
+        form: Literal['difference', 'quotient'] = 'difference',
+        top: int | float | None = None,
+        discretise: Literal['auto', 'equal-width', 'equal-frequency', 'mdl', 'freedman-diaconis', 'edges', 'none'] = 'auto',
+        bins: int | Literal['auto'] = 'auto',
+        edges: Sequence[float] = (),
+        max_levels: int = 32,
+        missing: Literal['refuse', 'level', 'pairwise'] = 'refuse',
+        unit: Literal['bits', 'nats'] = 'bits',
+        given: Sequence[str] = (),
+        exclude: Sequence[str] = (),
+        stop: Literal['k', 'positive', 'significant'] = 'k',
+        alpha: float = 0.05,
+        test: Literal['g', 'permutation'] = 'g',
+        permutations: int = 199,
+        constants: Literal['compete', 'last'] = 'compete',
+        estimator: Literal['plug-in', 'knn'] = 'plug-in',
+        neighbours: int = 3,
+        task: Literal["auto", "classification", "regression"] = 'auto',
+        random_state: _Seed = 0,
+        n_jobs: int | None = None,
+        memory_limit: int | None = None,
+    ) -> None: ...
+
+class Margin(_Classifier):
+    """The class with the smallest expected distance under the weights that arrive."""
+    def __init__(
+        self,
+        *,
+        sigma: float | None = None,
+        measure: Literal['auto', 'quadratic', 'linear'] = 'auto',
+        standardize: bool = True,
+        random_state: _Seed = 0,
+        n_jobs: int | None = None,
+        memory_limit: int | None = None,
+    ) -> None: ...
+
+class MultiSURF(_Selector):
+    """Scores by all hits and misses nearer than mean_i - sd_i / 2 of the target's own distances."""
+    def __init__(
+        self,
+        *,
+        top: int | float | None = None,
+        threshold: float = 0.0,
+        discrete_features: Literal['auto', 'all', 'none'] | Sequence[int | str] = 'auto',
+        task: Literal['data', 'classification', 'regression'] = 'data',
+        m: int | None = None,
+        missing: Literal['skip', 'probability'] = 'skip',
+        ramp: Sequence[float] | None = None,
+        permutations: int = 0,
+        level: float | None = None,
+        correction: Literal['benjamini-hochberg', 'none'] = 'benjamini-hochberg',
+        random_state: _Seed = 0,
+        n_jobs: int | None = None,
+        memory_limit: int | None = None,
+    ) -> None: ...
+
+class MultiSURFStar(_Selector):
+    """Scores by instances nearer than mean_i - sd_i / 2, less the same score beyond mean_i + sd_i
+/ 2."""
+    def __init__(
+        self,
+        *,
+        top: int | float | None = None,
+        threshold: float = 0.0,
+        discrete_features: Literal['auto', 'all', 'none'] | Sequence[int | str] = 'auto',
+        task: Literal['data', 'classification', 'regression'] = 'data',
+        m: int | None = None,
+        missing: Literal['skip', 'probability'] = 'skip',
+        ramp: Sequence[float] | None = None,
+        permutations: int = 0,
+        level: float | None = None,
+        correction: Literal['benjamini-hochberg', 'none'] = 'benjamini-hochberg',
+        random_state: _Seed = 0,
+        n_jobs: int | None = None,
+        memory_limit: int | None = None,
+    ) -> None: ...
+
+class NJMIM(_WeightedSelector):
+    """Features whose relative joint information with the class is large with every selected one."""
+    def __init__(
+        self,
+        *,
+        top: int | float | None = None,
+        discretise: Literal['auto', 'equal-width', 'equal-frequency', 'mdl', 'freedman-diaconis', 'edges', 'none'] = 'auto',
+        bins: int | Literal['auto'] = 'auto',
+        edges: Sequence[float] = (),
+        max_levels: int = 32,
+        missing: Literal['refuse', 'level', 'pairwise'] = 'refuse',
+        unit: Literal['bits', 'nats'] = 'bits',
+        given: Sequence[str] = (),
+        exclude: Sequence[str] = (),
+        stop: Literal['k', 'positive', 'significant'] = 'k',
+        alpha: float = 0.05,
+        test: Literal['g', 'permutation'] = 'g',
+        permutations: int = 199,
+        constants: Literal['compete', 'last'] = 'compete',
+        task: Literal["auto", "classification", "regression"] = 'auto',
+        random_state: _Seed = 0,
+        n_jobs: int | None = None,
+        memory_limit: int | None = None,
+    ) -> None: ...
+
+class NPFS(_Selector):
+    """Which features a selector picks more often over bootstraps than chance allows."""
+    def __init__(
+        self,
+        *,
+        n: int | None = None,
+        alpha: float = 0.01,
+        null: Literal['permutation', 'shards', 'published', 'matlab'] = 'permutation',
+        permutations: int | None = None,
+        permuted_n: int | None = None,
+        statistic: Literal['scores', 'counts'] | None = None,
+        compare: Literal['centred', 'pooled', 'own'] = 'centred',
+        correction: Literal['auto', 'none', 'bonferroni', 'bh'] = 'auto',
+        fraction: float | None = None,
+        stratify: bool = True,
+        bias: float = 0.0,
+        settle: float | None = None,
+        of: Literal['features', 'pairs'] = 'features',
+        pairs: int | None = None,
+        top: int | float | None = None,
+        base: _Stages | None = None,
+        task: Literal["auto", "classification", "regression"] = 'auto',
+        random_state: _Seed = 0,
+        n_jobs: int | None = None,
+        memory_limit: int | None = None,
+    ) -> None: ...
+
+class RReliefF(_Selector):
+    """Scores N_CA / N_C - (N_A - N_CA) / (m - N_C) for a numeric target."""
+    def __init__(
+        self,
+        *,
+        k: int = 70,
+        weighting: Literal['rank', 'equal', 'distance'] = 'rank',
+        decay: float = 20.0,
+        ties: Literal['share', 'index'] = 'share',
+        top: int | float | None = None,
+        threshold: float = 0.0,
+        discrete_features: Literal['auto', 'all', 'none'] | Sequence[int | str] = 'auto',
+        task: Literal['data', 'classification', 'regression'] = 'data',
+        m: int | None = None,
+        missing: Literal['skip', 'probability'] = 'skip',
+        ramp: Sequence[float] | None = None,
+        permutations: int = 0,
+        level: float | None = None,
+        correction: Literal['benjamini-hochberg', 'none'] = 'benjamini-hochberg',
+        random_state: _Seed = 0,
+        n_jobs: int | None = None,
+        memory_limit: int | None = None,
+    ) -> None: ...
+
+class Relief(_Selector):
+    """Scores by the nearest hit and the nearest miss of each target, W += (diff miss - diff hit) /
+m."""
+    def __init__(
+        self,
+        *,
+        ties: Literal['share', 'index'] = 'share',
+        top: int | float | None = None,
+        threshold: float = 0.0,
+        discrete_features: Literal['auto', 'all', 'none'] | Sequence[int | str] = 'auto',
+        task: Literal['data', 'classification', 'regression'] = 'data',
+        m: int | None = None,
+        missing: Literal['skip', 'probability'] = 'skip',
+        ramp: Sequence[float] | None = None,
+        permutations: int = 0,
+        level: float | None = None,
+        correction: Literal['benjamini-hochberg', 'none'] = 'benjamini-hochberg',
+        random_state: _Seed = 0,
+        n_jobs: int | None = None,
+        memory_limit: int | None = None,
+    ) -> None: ...
+
+class ReliefF(_Selector):
+    """Scores by the k nearest hits and misses, misses of class c weighted by P(c) / (1 - P(class))."""
+    def __init__(
+        self,
+        *,
+        k: int | None = None,
+        weighting: Literal['equal', 'rank', 'distance'] = 'equal',
+        decay: float = 20.0,
+        ties: Literal['share', 'index'] = 'share',
+        top: int | float | None = None,
+        threshold: float = 0.0,
+        discrete_features: Literal['auto', 'all', 'none'] | Sequence[int | str] = 'auto',
+        task: Literal['data', 'classification', 'regression'] = 'data',
+        m: int | None = None,
+        missing: Literal['skip', 'probability'] = 'skip',
+        ramp: Sequence[float] | None = None,
+        permutations: int = 0,
+        level: float | None = None,
+        correction: Literal['benjamini-hochberg', 'none'] = 'benjamini-hochberg',
+        random_state: _Seed = 0,
+        n_jobs: int | None = None,
+        memory_limit: int | None = None,
+    ) -> None: ...
+
+class RelievedF(_Selector):
+    """Scores by all nearest hits and all nearest misses of each other class, all instances as
+targets."""
+    def __init__(
+        self,
+        *,
+        top: int | float | None = None,
+        threshold: float = 0.0,
+        discrete_features: Literal['auto', 'all', 'none'] | Sequence[int | str] = 'auto',
+        task: Literal['data', 'classification', 'regression'] = 'data',
+        m: int | None = None,
+        missing: Literal['skip', 'probability'] = 'skip',
+        ramp: Sequence[float] | None = None,
+        permutations: int = 0,
+        level: float | None = None,
+        correction: Literal['benjamini-hochberg', 'none'] = 'benjamini-hochberg',
+        random_state: _Seed = 0,
+        n_jobs: int | None = None,
+        memory_limit: int | None = None,
+    ) -> None: ...
+
+class SURF(_Selector):
+    """Scores by all hits and misses nearer than T, the mean distance over all pairs."""
+    def __init__(
+        self,
+        *,
+        top: int | float | None = None,
+        threshold: float = 0.0,
+        discrete_features: Literal['auto', 'all', 'none'] | Sequence[int | str] = 'auto',
+        task: Literal['data', 'classification', 'regression'] = 'data',
+        m: int | None = None,
+        missing: Literal['skip', 'probability'] = 'skip',
+        ramp: Sequence[float] | None = None,
+        permutations: int = 0,
+        level: float | None = None,
+        correction: Literal['benjamini-hochberg', 'none'] = 'benjamini-hochberg',
+        random_state: _Seed = 0,
+        n_jobs: int | None = None,
+        memory_limit: int | None = None,
+    ) -> None: ...
+
+class SURFStar(_Selector):
+    """Scores by instances nearer than T, less the same score taken on instances farther than T."""
+    def __init__(
+        self,
+        *,
+        top: int | float | None = None,
+        threshold: float = 0.0,
+        discrete_features: Literal['auto', 'all', 'none'] | Sequence[int | str] = 'auto',
+        task: Literal['data', 'classification', 'regression'] = 'data',
+        m: int | None = None,
+        missing: Literal['skip', 'probability'] = 'skip',
+        ramp: Sequence[float] | None = None,
+        permutations: int = 0,
+        level: float | None = None,
+        correction: Literal['benjamini-hochberg', 'none'] = 'benjamini-hochberg',
+        random_state: _Seed = 0,
+        n_jobs: int | None = None,
+        memory_limit: int | None = None,
+    ) -> None: ...
+
+class SWRFStar(_Selector):
+    """Scores by all instances, near ones counted and far ones taken off by a sigmoid of the
+distance."""
+    def __init__(
+        self,
+        *,
+        top: int | float | None = None,
+        threshold: float = 0.0,
+        discrete_features: Literal['auto', 'all', 'none'] | Sequence[int | str] = 'auto',
+        task: Literal['data', 'classification', 'regression'] = 'data',
+        m: int | None = None,
+        missing: Literal['skip', 'probability'] = 'skip',
+        ramp: Sequence[float] | None = None,
+        permutations: int = 0,
+        level: float | None = None,
+        correction: Literal['benjamini-hochberg', 'none'] = 'benjamini-hochberg',
+        random_state: _Seed = 0,
+        n_jobs: int | None = None,
+        memory_limit: int | None = None,
+    ) -> None: ...
+
+class Simba(_Selector):
+    """Feature weights that make hypothesis-margins large, by stochastic gradient ascent."""
+    def __init__(
+        self,
+        *,
+        passes: int = 1,
+        order: Literal['random', 'given'] = 'random',
+        utility: Literal['linear', 'sigmoid'] = 'linear',
+        step: float | Literal['1/n'] = 1.0,
+        beta: float = 1.0,
+        top: int | float | None = None,
+        standardize: bool = True,
+        random_state: _Seed = 0,
+        n_jobs: int | None = None,
+        memory_limit: int | None = None,
+    ) -> None: ...
+
+class SimbaMBIW(_Selector):
+    """Simba feature weights whose steps are scaled by instance weights, for stability."""
+    def __init__(
+        self,
+        *,
+        strategy: Literal['order', 'normal', 'sample'] = 'order',
+        instance_scale: Literal['sum', 'mean'] = 'sum',
+        refresh: int = 0,
+        top: int | float | None = None,
+        standardize: bool = True,
+        random_state: _Seed = 0,
+        n_jobs: int | None = None,
+        memory_limit: int | None = None,
+    ) -> None: ...
+
+class Sklearn(_Classifier):
+    """What a scikit-learn classifier predicts from the columns that were kept."""
+    def __init__(
+        self,
+        *,
+        estimator: str,
+        options: str = '{}',
+        standardize: bool = False,
+        random_state: _Seed = 0,
+        n_jobs: int | None = None,
+        memory_limit: int | None = None,
+    ) -> None: ...
+
+class SymmetricUncertainty(_WeightedSelector):
+    """Features ranked by symmetric uncertainty with the class, between 0 and 1."""
+    def __init__(
+        self,
+        *,
+        top: int | float | None = None,
+        discretise: Literal['auto', 'equal-width', 'equal-frequency', 'mdl', 'freedman-diaconis', 'edges', 'none'] = 'auto',
+        bins: int | Literal['auto'] = 'auto',
+        edges: Sequence[float] = (),
+        max_levels: int = 32,
+        missing: Literal['refuse', 'level', 'pairwise'] = 'refuse',
+        unit: Literal['bits', 'nats'] = 'bits',
+        given: Sequence[str] = (),
+        exclude: Sequence[str] = (),
+        task: Literal["auto", "classification", "regression"] = 'auto',
+        random_state: _Seed = 0,
+        n_jobs: int | None = None,
+        memory_limit: int | None = None,
+    ) -> None: ...
+
+class TuRF(_Selector):
+    """The columns left after rounds of scoring with another selector and dropping the worst."""
+    def __init__(
+        self,
+        *,
+        drop: int | float = 0.1,
+        top: int | float | None = None,
+        base: _Stages | None = None,
+        task: Literal["auto", "classification", "regression"] = 'auto',
+        random_state: _Seed = 0,
+        n_jobs: int | None = None,
+        memory_limit: int | None = None,
+    ) -> None: ...
+
+class VLS(_Selector):
+    """Scores as the largest that a feature reaches in any of many random subsets of the features."""
+    def __init__(
+        self,
+        *,
+        subset: int = 100,
+        rounds: int = 20,
+        scoring: Literal['relieff', 'surf', 'multisurf'] = 'relieff',
+        k: int = 10,
+        top: int | float | None = None,
+        threshold: float = 0.0,
+        discrete_features: Literal['auto', 'all', 'none'] | Sequence[int | str] = 'auto',
+        task: Literal['data', 'classification', 'regression'] = 'data',
+        m: int | None = None,
+        missing: Literal['skip', 'probability'] = 'skip',
+        ramp: Sequence[float] | None = None,
+        permutations: int = 0,
+        level: float | None = None,
+        correction: Literal['benjamini-hochberg', 'none'] = 'benjamini-hochberg',
+        random_state: _Seed = 0,
+        n_jobs: int | None = None,
+        memory_limit: int | None = None,
+    ) -> None: ...
+
+class WeightedKNN(_Classifier):
+    """k nearest neighbours under weighted distance, votes weighted by instance weights."""
+    def __init__(
+        self,
+        *,
+        k: int = 3,
+        standardize: bool = True,
+        random_state: _Seed = 0,
+        n_jobs: int | None = None,
+        memory_limit: int | None = None,
+    ) -> None: ...

@@ -1,0 +1,287 @@
+"""Chains as estimators: one that selects, and one that a classifier ends."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Self
+
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
+
+from fsframe.chains.chain import Chain, Stage
+from fsframe.contracts.selection import Selection
+from fsframe.contracts.selector import Selector
+from fsframe.sklearn.estimators import Predicting, Selecting, surroundings, takes_missing
+from fsframe.sklearn.findings import Findings
+from fsframe.sklearn.messages import InvalidRequest, as_value_errors, tell
+from fsframe.sklearn.stage_values import chain_of, stage_keys, stage_values, with_stage_values
+from fsframe.sklearn.tables import Training, training_table
+
+__all__ = ["ChainClassifier", "ChainSelector"]
+
+
+class _ChainEstimator(BaseEstimator):  # type: ignore[misc]
+    """What both have in common: the chain, and the parameters of its stages."""
+
+    chain: Any
+    selections_: dict[str, Selection]
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Parameters by name; with `deep`, those of the stages too, as ``mim__top``."""
+        own: dict[str, Any] = super().get_params(deep=False)
+        return {**own, **stage_values(self.chain)} if deep else own
+
+    def set_params(self, **params: Any) -> Self:
+        """This estimator with other parameters; ``mim__top`` is that of the stage `mim`.
+
+        Raises
+        ------
+        ValueError
+            If there is no such parameter, or no such stage.
+        """
+        own = self.get_params(deep=False)
+        super().set_params(**{k: v for k, v in params.items() if k in own or "__" not in k})
+        nested = {name: value for name, value in params.items() if name not in own}
+        if nested:
+            self.chain = with_stage_values(self.chain, nested)
+        return self
+
+    def _chain(self) -> Chain:
+        with as_value_errors():
+            return chain_of(self.chain)
+
+    def _as_stages(self) -> tuple[Stage, ...]:
+        plain = type(self)(self.chain).get_params(deep=False)
+        own = [n for n, v in self.get_params(deep=False).items() if n != "chain" and v != plain[n]]
+        if own:
+            raise InvalidRequest(
+                f"{type(self).__name__} is part of a chain here: {', '.join(own)} must be set on "
+                "the estimator that holds it"
+            )
+        return self._chain().stages
+
+    def _allows_nan(self) -> bool:
+        try:
+            return takes_missing(self._chain())
+        except Exception:
+            # The chain is refused by `fit`; whoever asks for tags is told nothing of it.
+            return False
+
+    def _run_chain(self, X: Any, y: ArrayLike, groups: ArrayLike | None, task: str) -> Training:
+        """Run the chain on a table and note what its stages found."""
+        run = surroundings(self)
+        chain = self._chain()
+        with as_value_errors():
+            training = training_table(
+                self,
+                X,
+                y,
+                task=task,
+                tasks=_tasks(chain),
+                allow_nan=takes_missing(chain),
+                groups=groups,
+            )
+            chain.check_request(training.data)
+            results = list(chain.steps(training.data, run))
+        self.selections_ = {
+            key: result.selection
+            for key, result in zip(stage_keys(str(chain)), results, strict=True)
+            if result.selection is not None
+        }
+        if self.selections_:
+            self.selection_ = list(self.selections_.values())[-1]
+        elif hasattr(self, "selection_"):
+            del self.selection_
+        if isinstance(self, Predicting):
+            fitted = results[-1].fitted
+            assert fitted is not None
+            self._learned(training, fitted)
+        return training
+
+    def _warnings(self, training: Training) -> Iterator[str]:
+        yield from training.data.warnings
+        for key, found in self.selections_.items():
+            yield from (f"{key}: {text}" for text in found.warnings)
+
+
+def _tasks(chain: Chain) -> tuple[str, ...]:
+    """What all stages take; classes where a classifier ends the chain."""
+    found = {"classification", "regression"} if chain.classifier is None else {"classification"}
+    for stage in chain.selecting:
+        if isinstance(stage.method, Selector):
+            found &= stage.method.tasks
+    return tuple(sorted(found)) or ("classification", "regression")
+
+
+class ChainSelector(Selecting, _ChainEstimator):
+    """Keeps the columns that a chain selects; for pipelines and grid searches.
+
+    Parameters
+    ----------
+    chain : str, Chain, or list, default="immigrate"
+        Such as ``"mim:top=50 immigrate"``, or a list of texts, estimators of fsframe.sklearn and
+        selectors, left to right; without a classifier. Parameters of stages are parameters of this
+        estimator: ``mim__top``, and where a method stands twice ``jmi_1__top`` and ``jmi_2__top``.
+    task : {"auto", "classification", "regression"}, default="auto"
+        Whether y names classes or is a number; auto: as the stages, or else the values, say:
+        numbers that are not all whole are a target.
+    random_state : int, RandomState, Generator or None, default=0
+        Seed; equal ones give equal bits. None draws from numpy's global state.
+    n_jobs : int or None, default=None
+        Threads that a fit may use, -1 for all processors; None is 1, unless in a
+        joblib.parallel_config. Results do not depend on it.
+    memory_limit : int or None, default=None
+        Bytes that a fit may hold beside the table; None is 2 GiB.
+
+    Attributes
+    ----------
+    selection_ : Selection
+        Everything that the last stage found.
+    selections_ : dict of str to Selection
+        What each stage found, by its name as in names of parameters.
+    scores_ : (n_features,) float64
+        Larger is better; NaN for a feature that was not considered.
+    ranking_ : (n_selected,) int
+        Columns that are kept, best first.
+    feature_importances_ : (n_features,) float64
+        `scores_` without NaN.
+    pairs_ : list of Pair
+        Columns ``a`` and ``b`` with their ``weight``, best first, where there are such.
+    pvalues_, qvalues_ : float64 arrays
+        Of the features, or of `pairs_` in a test of pairs, where there are such.
+    n_features_in_ : int
+        Number of features of the table of `fit`.
+    feature_names_in_ : (n_features_in_,) array of str
+        Their names, where the table was a data frame.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.random.default_rng(0).standard_normal((60, 4))
+    >>> selector = ChainSelector("mim:top=3,bins=2 immigrate")
+    >>> selector.set_params(mim__top=4, immigrate__top=2).chain
+    'mim:top=4,bins=2 immigrate:top=2'
+    >>> import warnings
+    >>> with warnings.catch_warnings(action="ignore"):
+    ...     selector = selector.fit(X, X[:, 1] * X[:, 3] > 0)
+    >>> selector.transform(X).shape, selector.ranking_.tolist()
+    ((60, 2), [1, 3])
+    """
+
+    def __init__(
+        self,
+        chain: Any = "immigrate",
+        *,
+        task: str = "auto",
+        random_state: Any = 0,
+        n_jobs: int | None = None,
+        memory_limit: int | None = None,
+    ) -> None:
+        self.chain = chain
+        self.task = task
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.memory_limit = memory_limit
+
+    def fit(self, X: Any, y: ArrayLike, *, groups: ArrayLike | None = None) -> Self:
+        """This estimator, with the chain run.
+
+        Parameters
+        ----------
+        X : (n_samples, n_features) array or data frame
+            Columns of categories of a data frame are taken as such.
+        y : (n_samples,)
+            Classes, or a numeric target.
+        groups : (n_samples,), optional
+            Rows of equal value belong together: no resample or permutation takes them apart.
+
+        Raises
+        ------
+        ValueError
+            If the chain or the data are refused; also a RequestError or a DataError.
+        PluginError
+            If a method fails.
+        """
+        last = self._chain().classifier
+        if last is not None:
+            raise InvalidRequest(
+                f"the chain ends with the classifier {last.method_name()}, and a ChainSelector "
+                "predicts nothing: use ChainClassifier, or leave it out"
+            )
+        training = self._run_chain(X, y, groups, self.task)
+        tell(self._warnings(training), "ChainSelector")
+        return self
+
+
+class ChainClassifier(Findings, Predicting, _ChainEstimator):
+    """Predicts with the classifier that ends a chain, from the columns and weights before it.
+
+    Parameters
+    ----------
+    chain : str, Chain, or list, default="immigrate margin"
+        As for `ChainSelector`, with a classifier at the end.
+    random_state, n_jobs, memory_limit
+        As for `ChainSelector`.
+
+    Attributes
+    ----------
+    classes_ : (n_classes,) array
+        The classes, in ascending order.
+    fitted_ : FittedOnColumns
+        The fitted classifier itself.
+    selection_, selections_, scores_, ranking_, feature_importances_, pairs_, pvalues_, qvalues_
+        As for `ChainSelector`, of the stages before the classifier, where there are some.
+    n_features_in_ : int
+        Number of features of the table of `fit`.
+    feature_names_in_ : (n_features_in_,) array of str
+        Their names, where the table was a data frame.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.random.default_rng(0).standard_normal((90, 4))
+    >>> y = X[:, 1] * X[:, 3] > 0
+    >>> ChainClassifier("immigrate margin").fit(X, y).score(X, y) > 0.95
+    True
+    """
+
+    def __init__(
+        self,
+        chain: Any = "immigrate margin",
+        *,
+        random_state: Any = 0,
+        n_jobs: int | None = None,
+        memory_limit: int | None = None,
+    ) -> None:
+        self.chain = chain
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.memory_limit = memory_limit
+
+    def fit(self, X: Any, y: ArrayLike, *, groups: ArrayLike | None = None) -> Self:
+        """This estimator, with the chain run and its classifier fitted.
+
+        Parameters
+        ----------
+        X : (n_samples, n_features) array or data frame
+            Columns of categories of a data frame are taken as such.
+        y : (n_samples,)
+            Classes.
+        groups : (n_samples,), optional
+            Rows of equal value belong together: no resample or permutation takes them apart.
+
+        Raises
+        ------
+        ValueError
+            If the chain or the data are refused; also a RequestError or a DataError.
+        PluginError
+            If a method fails.
+        """
+        if self._chain().classifier is None:
+            raise InvalidRequest(
+                "the chain ends without a classifier: add one, as in 'immigrate margin', or use "
+                "ChainSelector"
+            )
+        training = self._run_chain(X, y, groups, "classification")
+        tell(self._warnings(training), "ChainClassifier")
+        return self

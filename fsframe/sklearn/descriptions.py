@@ -1,0 +1,132 @@
+"""Docstrings of estimators, from what their methods declare and say of themselves."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import textwrap
+from collections.abc import Iterator
+
+from fsframe.contracts.classifier import Classifier
+from fsframe.contracts.kinds import Kind, annotation, is_flag
+from fsframe.contracts.params import Parameter
+from fsframe.contracts.selector import Selector
+from fsframe.registry import Offer
+from fsframe.sklearn.settings import SETTINGS, settings_of
+
+__all__ = ["docstring", "parameter_help"]
+
+_WIDTH = 92
+_SECTION = re.compile(r"^(\w[\w ]*)\n-{3,}$", re.M)
+
+_SELECTED = """\
+selection_ : Selection
+    Everything that the method found.
+scores_ : (n_features,) float64
+    Larger is better; NaN for a feature that was not considered.
+ranking_ : (n_selected,) int
+    Columns that are kept, best first.
+feature_importances_ : (n_features,) float64
+    `scores_` without NaN.
+pairs_ : list of Pair
+    Columns ``a`` and ``b`` with their ``weight``, best first, where there are such.
+pvalues_, qvalues_ : float64 arrays
+    Of the features, or of `pairs_` in a test of pairs, where there are such."""
+
+_FITTED = """\
+classes_ : (n_classes,) array
+    The classes, in ascending order.
+fitted_ : FittedOnColumns
+    The fitted classifier itself."""
+
+_COMMON = """\
+n_features_in_ : int
+    Number of features of the table of `fit`.
+feature_names_in_ : (n_features_in_,) array of str
+    Their names, where the table was a data frame."""
+
+
+def docstring(offer: Offer, method: type[Selector] | type[Classifier], *, weighted: bool) -> str:
+    """The numpydoc text of an estimator.
+
+    Parameters
+    ----------
+    offer : Offer
+        Who offers the method.
+    method : type
+        Its class; the sections of its docstring that speak of the method are taken over.
+    weighted : bool
+        Whether `fit` takes `sample_weight`.
+    """
+    opening, sections = _sections(inspect.getdoc(method) or "")
+    lines = [opening or f"{offer.entry.summary}.", ""]
+    lines += [f"The method `{offer.name}` of fsframe as an estimator.", ""]
+    lines += ["Parameters", "----------", *_parameters(method), ""]
+    classifier = issubclass(method, Classifier)
+    lines += ["Attributes", "----------", _FITTED if classifier else _SELECTED]
+    if "max_iter" in {parameter.name for parameter in method.parameters()}:
+        told = "at most; the method keeps no count" if classifier else "of the fit"
+        lines += ["n_iter_ : int", f"    Iterations {told}."]
+    lines += [_COMMON, ""]
+    for title in ("Raises", "Notes", "References"):
+        text = sections.get(title, "")
+        if title == "Notes":
+            text = "\n\n".join(filter(None, [text, _notes(offer, method, weighted)]))
+        if title == "References" and not text and offer.entry.reference:
+            text = offer.entry.reference
+        if text:
+            lines += [title, "-" * len(title), text, ""]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _sections(text: str) -> tuple[str, dict[str, str]]:
+    """What stands before the first section of a numpydoc text, and the sections by title."""
+    parts = _SECTION.split(text)
+    bodies = zip(parts[1::2], parts[2::2], strict=True)
+    return parts[0].strip(), {title.strip(): body.strip("\n") for title, body in bodies}
+
+
+def _parameters(method: type[Selector] | type[Classifier]) -> Iterator[str]:
+    for parameter in method.parameters():
+        default = "" if parameter.required else f", default={parameter.default!r}"
+        yield f"{parameter.name} : {_type(parameter.kind)}{default}"
+        yield from _indented(parameter_help(parameter))
+    for name in settings_of(method):
+        setting = SETTINGS[name]
+        yield f"{name} : {setting.kind}, default={setting.default!r}"
+        yield from _indented(setting.help)
+
+
+def _type(kind: Kind) -> str:
+    """The type of a parameter as numpydoc writes it."""
+    text = re.sub(r"Literal\[(.*?)\]", r"{\1}", annotation(kind))
+    return "object" if text == "Any" else text.replace(" | ", " or ")
+
+
+def parameter_help(parameter: Parameter) -> str:
+    """What a parameter means, its range, its symbol and its source."""
+    kind = parameter.kind
+    rule = re.sub(r"\bnone$", "None", kind.describe())
+    # Words, and numbers without bounds, are said by the type.
+    told = is_flag(kind) or not re.search(r"[≥≤><(\[]|such as", rule)
+    ranges = "" if told else f"{rule[:1].upper()}{rule[1:]}."
+    symbol = f"The paper's {parameter.symbol}." if parameter.symbol else ""
+    source = f"Source: {parameter.source}." if parameter.source else ""
+    return " ".join(filter(None, [parameter.help, ranges, symbol, source]))
+
+
+def _indented(text: str) -> list[str]:
+    return textwrap.wrap(text, _WIDTH, initial_indent="    ", subsequent_indent="    ")
+
+
+def _notes(offer: Offer, method: type[Selector] | type[Classifier], weighted: bool) -> str:
+    said = []
+    if issubclass(method, Selector):
+        said.append(f"Made for {' and '.join(sorted(method.tasks))}.")
+        said.append(
+            "`sample_weight`: a row of weight k counts as k rows."
+            if weighted
+            else "`fit` takes no `sample_weight`: a row of weight k would not be k rows."
+        )
+    said.append(f"Plugin {offer.provider} {offer.version}.")
+    return "\n".join(textwrap.wrap(" ".join(said), _WIDTH))

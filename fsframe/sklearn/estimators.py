@@ -1,0 +1,392 @@
+"""The estimators of methods: what all selectors, and all classifiers, have in common."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Callable
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from joblib import effective_n_jobs
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.feature_selection import SelectorMixin
+from sklearn.utils import check_random_state
+from sklearn.utils._set_output import _get_output_config
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from fsframe.chains.chain import Chain
+from fsframe.chains.stage import Stage
+from fsframe.contracts.classifier import Classifier, FittedOnColumns
+from fsframe.contracts.data_frames import is_frame
+from fsframe.contracts.kinds import is_stages
+from fsframe.contracts.run import DEFAULT_MEMORY, Run
+from fsframe.contracts.selector import Selector, wraps_left
+from fsframe.registry import classifiers, find_offer, selectors
+from fsframe.sklearn.findings import Findings, iterations
+from fsframe.sklearn.messages import InvalidRequest, as_value_errors, tell
+from fsframe.sklearn.settings import SETTINGS, settings_of
+from fsframe.sklearn.stage_values import chain_text, stage_values, with_stage_values
+from fsframe.sklearn.tables import Codes, Training, new_rows, sample_weights, training_table
+
+__all__ = [
+    "ClassifierEstimator",
+    "Predicting",
+    "Selecting",
+    "SelectorEstimator",
+    "WeightedSelectorEstimator",
+    "surroundings",
+    "takes_missing",
+]
+
+
+def surroundings(estimator: Any) -> Run:
+    """The run that an estimator's own parameters ask for.
+
+    Raises
+    ------
+    ValueError
+        If `random_state`, `n_jobs` or `memory_limit` is none.
+    """
+    state = getattr(estimator, "random_state", 0)
+    whole = isinstance(state, numbers.Integral) and not isinstance(state, bool)
+    if isinstance(state, np.random.Generator):
+        seed = int(state.integers(2**31 - 1))
+    else:
+        seed = int(state) if whole else int(check_random_state(state).randint(2**31 - 1))
+    memory = getattr(estimator, "memory_limit", None)
+    if memory is not None and not (isinstance(memory, numbers.Integral) and int(memory) > 0):
+        raise InvalidRequest(f"memory_limit must be a number of bytes > 0, or None, not {memory!r}")
+    with as_value_errors():
+        return Run(
+            entropy=seed,
+            threads=effective_n_jobs(getattr(estimator, "n_jobs", None)),
+            memory=DEFAULT_MEMORY if memory is None else int(memory),
+        )
+
+
+def takes_missing(chain: Chain) -> bool:
+    """Whether NaN is taken in every column: by the classes of the selectors, by what their
+    `missing` says, and by what they resample; without selectors, by the classifier."""
+    return all(_takes_missing(stage.method) for stage in chain.selecting or chain.stages)
+
+
+def _takes_missing(method: Selector | Classifier) -> bool:
+    if not method.takes_missing or getattr(method, "missing", None) == "refuse":
+        return False
+    base = getattr(method, "base", None) if getattr(method, "wrapping", False) else None
+    return base is None or takes_missing(Chain.parse(base))
+
+
+class Selecting(Findings, SelectorMixin):  # type: ignore[misc]
+    """A fitted selection as a transformer; for classes that set `selection_`."""
+
+    _allows_nan: Callable[[], bool]
+
+    def transform(self, X: Any) -> Any:
+        """The columns of `X` (n_samples, n_features) that are kept, in the table's order.
+
+        Returns
+        -------
+        (n_samples, n_selected) array
+            A data frame, with the kinds of its columns, where `set_output` asks for one.
+        """
+        check_is_fitted(self)
+        # A frame stays one, so that its columns keep their kinds.
+        as_frame = is_frame(X) and _get_output_config("transform", self)["dense"] != "default"
+        X = validate_data(
+            self,
+            X,
+            dtype=None,
+            ensure_all_finite="allow-nan" if self._allows_nan() else True,
+            skip_check_array=as_frame,
+            reset=False,
+        )
+        return self._transform(X)
+
+    def _get_support_mask(self) -> NDArray[np.bool_]:
+        check_is_fitted(self)
+        mask = np.zeros(self.n_features_in_, dtype=bool)
+        mask[self.ranking_] = True
+        return mask
+
+    def __sklearn_tags__(self) -> Any:
+        return _tagged(super().__sklearn_tags__(), self._allows_nan())
+
+
+class Predicting(ClassifierMixin):  # type: ignore[misc]
+    """A fitted classifier of fsframe under scikit-learn's names; for classes that set `fitted_`."""
+
+    fitted_: FittedOnColumns
+    classes_: NDArray[Any]
+    _codes: Codes
+    _allows_nan: Callable[[], bool]
+
+    def _learned(self, training: Training, fitted: FittedOnColumns) -> None:
+        self.fitted_ = fitted
+        self.classes_ = training.classes
+        self._codes = training.codes
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Classes (n_samples,) of new rows `X` (n_samples, n_features)."""
+        rows = self._rows(X)
+        with as_value_errors():
+            codes = self.fitted_.predict(rows)
+        found: NDArray[Any] = self.classes_[codes]
+        return found
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """How strongly rows belong to each class, larger is more likely.
+
+        Returns
+        -------
+        (n_samples, n_classes) float64
+            With two classes, (n_samples,): that of the second less that of the first.
+        """
+        rows = self._rows(X)
+        with as_value_errors():
+            scores = self.fitted_.predict_scores(rows)
+        return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
+
+    def _rows(self, X: Any) -> NDArray[Any]:
+        check_is_fitted(self)
+        return new_rows(self, X, self._codes, allow_nan=self._allows_nan())
+
+    def __sklearn_tags__(self) -> Any:
+        return _tagged(super().__sklearn_tags__(), self._allows_nan())
+
+
+def _tagged(tags: Any, allow_nan: bool) -> Any:
+    tags.target_tags.required = True
+    tags.input_tags.allow_nan = allow_nan
+    tags.input_tags.categorical = True
+    return tags
+
+
+class MethodEstimator(BaseEstimator):  # type: ignore[misc]
+    """An estimator whose parameters are those that a method declares."""
+
+    _name: ClassVar[str]
+    _method: ClassVar[type[Selector] | type[Classifier]]
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Parameters by name; with `deep`, those of stages that `base` names too."""
+        found: dict[str, Any] = super().get_params(deep=deep)
+        if deep:
+            for name in self._chains():
+                values = stage_values(getattr(self, name))
+                found |= {f"{name}__{inner}": value for inner, value in values.items()}
+        return found
+
+    def set_params(self, **params: Any) -> Self:
+        """This estimator with other parameters; ``base__mim__top`` where `base` is a text.
+
+        Raises
+        ------
+        ValueError
+            If there is no such parameter.
+        """
+        super().set_params(**{name: v for name, v in params.items() if "__" not in name})
+        chains = self._chains()
+        nested = {n: v for n, v in params.items() if n.partition("__")[0] in chains and "__" in n}
+        others = {n: v for n, v in params.items() if n not in nested and "__" in n}
+        super().set_params(**others)
+        for full, value in nested.items():
+            name, _, inner = full.partition("__")
+            setattr(self, name, with_stage_values(getattr(self, name), {inner: value}))
+        return self
+
+    def _chains(self) -> set[str]:
+        """The parameters that are chains given as text or as a list."""
+        return {
+            parameter.name
+            for parameter in self._method.parameters()
+            if is_stages(parameter.kind)
+            and isinstance(getattr(self, parameter.name, None), (str, list, tuple))
+        }
+
+    def _chain(self) -> Chain:
+        """The chain of this one stage.
+
+        Raises
+        ------
+        InvalidRequest
+            Naming every value that is refused; if it resamples and nothing says what.
+        """
+        with as_value_errors():
+            method = self._method(
+                **{
+                    parameter.name: chain_text(getattr(self, parameter.name))
+                    if is_stages(parameter.kind)
+                    else getattr(self, parameter.name)
+                    for parameter in self._method.parameters()
+                }
+            )
+            if wraps_left(method):
+                name = type(self).__name__
+                raise InvalidRequest(
+                    f"{name} resamples another selector: say which, as in {name}(base='immigrate')"
+                )
+            return Chain((Stage(self._name, method),))
+
+    def _allows_nan(self) -> bool:
+        try:
+            return takes_missing(self._chain())
+        except Exception:
+            # Parameters are refused by `fit`; whoever asks for tags is told nothing of them.
+            return False
+
+    def _as_stages(self) -> tuple[Stage, ...]:
+        """This method as a stage of a chain, which has a random state and threads of its own."""
+        own = [
+            name
+            for name in settings_of(self._method)
+            if getattr(self, name) != SETTINGS[name].default
+        ]
+        if own:
+            raise InvalidRequest(
+                f"{type(self).__name__} is a stage here: {', '.join(own)} must be set on the "
+                "estimator that holds the chain"
+            )
+        return self._chain().stages
+
+    def _iterated(self, count: int | None) -> None:
+        """Note how many iterations were run, where there is a bound on them."""
+        if "max_iter" in {parameter.name for parameter in self._method.parameters()}:
+            self.n_iter_ = max(1, int(self.max_iter)) if count is None else count
+
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...], Any]:
+        # By the method's name: a class of `provider/name` is no attribute of any module. A class
+        # that this process has registered goes along, for workers that have yet to register it.
+        from fsframe.sklearn.generated import blank
+
+        _, offer = find_offer(self._name, selectors, classifiers)
+        own = () if offer.plugin.registered is None else (self._method,)
+        return blank, (self._name, *own), self.__getstate__()
+
+
+class SelectorEstimator(Selecting, MethodEstimator):
+    """Base of the estimators of selectors."""
+
+    _method: ClassVar[type[Selector]]
+
+    def fit(self, X: Any, y: ArrayLike, *, groups: ArrayLike | None = None) -> Self:
+        """This estimator, with features selected.
+
+        Parameters
+        ----------
+        X : (n_samples, n_features) array or data frame
+            Columns of categories of a data frame are taken as such.
+        y : (n_samples,)
+            Classes, or a numeric target.
+        groups : (n_samples,), optional
+            Rows of equal value belong together: no resample or permutation takes them apart.
+
+        Raises
+        ------
+        ValueError
+            If a parameter or the data are refused; also a RequestError or a DataError.
+        PluginError
+            If the method fails.
+        """
+        return self._select(X, y, None, groups)
+
+    def _select(
+        self, X: Any, y: ArrayLike, weights: ArrayLike | None, groups: ArrayLike | None
+    ) -> Self:
+        run = surroundings(self)
+        chain = self._chain()
+        with as_value_errors():
+            training = training_table(
+                self,
+                X,
+                y,
+                task=getattr(self, "task", "auto"),
+                tasks=self._method.tasks,
+                allow_nan=takes_missing(chain),
+                groups=groups,
+            )
+            data = training.data
+            drawn = sample_weights(weights, data.matrix, self._method.uses_upstream_weights)
+            chain.check_request(data)
+            found = chain.select(
+                data.with_counts(drawn.counts), drawn.upstream(data.n_features), run
+            )
+        self.selection_ = found
+        self._iterated(iterations(found.tables))
+        tell((*data.warnings, *found.warnings), type(self).__name__)
+        return self
+
+
+class WeightedSelectorEstimator(SelectorEstimator):
+    """Base of the estimators of selectors for which a row of weight 2 is two rows."""
+
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        groups: ArrayLike | None = None,
+    ) -> Self:
+        """This estimator, with features selected.
+
+        Parameters
+        ----------
+        X : (n_samples, n_features) array or data frame
+            Columns of categories of a data frame are taken as such.
+        y : (n_samples,)
+            Classes, or a numeric target.
+        sample_weight : (n_samples,) ≥ 0, optional
+            A row of weight k counts as k rows.
+        groups : (n_samples,), optional
+            Rows of equal value belong together: no resample or permutation takes them apart.
+
+        Raises
+        ------
+        ValueError
+            If a parameter or the data are refused; also a RequestError or a DataError.
+        PluginError
+            If the method fails.
+        """
+        return self._select(X, y, sample_weight, groups)
+
+
+class ClassifierEstimator(Predicting, MethodEstimator):
+    """Base of the estimators of classifiers."""
+
+    _method: ClassVar[type[Classifier]]
+
+    def fit(self, X: Any, y: ArrayLike) -> Self:
+        """This estimator, fitted.
+
+        Parameters
+        ----------
+        X : (n_samples, n_features) array or data frame
+            Columns of categories of a data frame are coded 0, 1, … in sorted order.
+        y : (n_samples,)
+            Classes.
+
+        Raises
+        ------
+        ValueError
+            If a parameter or the data are refused; also a RequestError or a DataError.
+        PluginError
+            If the method fails.
+        """
+        run = surroundings(self)
+        chain = self._chain()
+        with as_value_errors():
+            training = training_table(
+                self,
+                X,
+                y,
+                task="classification",
+                tasks=("classification",),
+                allow_nan=takes_missing(chain),
+                groups=None,
+            )
+            self._learned(training, chain.fit(training.data, run))
+        self._iterated(None)
+        tell(training.data.warnings, type(self).__name__)
+        return self

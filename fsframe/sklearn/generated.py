@@ -1,0 +1,136 @@
+"""Estimator classes made of registered methods: signature, docstring and base class."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from fsframe.contracts.classifier import Classifier
+from fsframe.contracts.selector import Selector
+from fsframe.registry import Offer, classifiers, register, selectors
+from fsframe.sklearn.descriptions import docstring
+from fsframe.sklearn.estimators import (
+    ClassifierEstimator,
+    MethodEstimator,
+    SelectorEstimator,
+    WeightedSelectorEstimator,
+)
+from fsframe.sklearn.naming import class_name, find_method_offer
+from fsframe.sklearn.settings import SETTINGS, settings_of
+from fsframe.suggest import did_you_mean
+from fsframe.testing.declared import declared
+
+__all__ = ["blank", "estimator", "signature_of"]
+
+_made: dict[tuple[type, str], type[MethodEstimator]] = {}
+
+
+def estimator(name: str) -> type[MethodEstimator]:
+    """The estimator class of a registered method, of whatever plugin.
+
+    Parameters
+    ----------
+    name : str
+        The method's name, ``"relieff"``; ``"provider/name"`` settles a contested one; or that of
+        the estimator, ``"ReliefF"``.
+
+    Raises
+    ------
+    RequestError
+        If nobody offers it, or it is a protocol, which measures and is no method.
+    PluginError
+        If it belongs to a plugin that cannot be used.
+
+    Examples
+    --------
+    >>> estimator("relieff")(k=10)
+    ReliefF(k=10)
+    """
+    registry, offer = find_method_offer(name)
+    method = registry[offer.name]
+    key = (method, offer.name)
+    if key not in _made:
+        _made[key] = _class(offer, method)
+    return _made[key]
+
+
+def blank(name: str, method: type[Selector] | type[Classifier] | None = None) -> MethodEstimator:
+    """An estimator without state, for pickle.
+
+    Parameters
+    ----------
+    name : str
+    method : type, optional
+        The class, where the process that pickled it had registered it (`fsframe.register`); it is
+        registered here if nobody offers that name.
+    """
+    if method is not None and name not in selectors and name not in classifiers:
+        register(name=name)(method)
+    kind = estimator(name)
+    return kind.__new__(kind)
+
+
+def signature_of(method: type[Selector] | type[Classifier]) -> inspect.Signature:
+    """The signature of an estimator's constructor: the method's parameters, then the settings."""
+    return inspect.Signature(list(_constructor(method)), return_annotation=None)
+
+
+def _constructor(method: type[Selector] | type[Classifier]) -> Iterator[inspect.Parameter]:
+    yield inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    for parameter in method.parameters():
+        default = inspect.Parameter.empty if parameter.required else parameter.default
+        yield inspect.Parameter(parameter.name, inspect.Parameter.KEYWORD_ONLY, default=default)
+    for name in settings_of(method):
+        yield inspect.Parameter(
+            name, inspect.Parameter.KEYWORD_ONLY, default=SETTINGS[name].default
+        )
+
+
+def _class(offer: Offer, method: type[Selector] | type[Classifier]) -> type[MethodEstimator]:
+    base = _base(offer, method)
+    name = class_name(offer.name)
+    signature = signature_of(method)
+    return type(
+        name,
+        (base,),
+        {
+            "__module__": "fsframe.sklearn",
+            "__qualname__": name,
+            "__doc__": docstring(offer, method, weighted=base is WeightedSelectorEstimator),
+            "__init__": _constructor_of(name, signature),
+            "_name": offer.name,
+            "_method": method,
+        },
+    )
+
+
+def _base(offer: Offer, method: type[Selector] | type[Classifier]) -> type[MethodEstimator]:
+    if issubclass(method, Classifier):
+        return ClassifierEstimator
+    # The law that a row counted k times is k rows; methods that look at neighbours break it.
+    lawful = "counts_equal_copies" not in declared(offer, "EXCEPTIONS").get(offer.entry.name, {})
+    if method.takes_counts and not method.wrapping and lawful:
+        return WeightedSelectorEstimator
+    return SelectorEstimator
+
+
+def _constructor_of(owner: str, signature: inspect.Signature) -> Callable[..., None]:
+    names = [name for name in signature.parameters if name != "self"]
+
+    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
+        unknown = [name for name in kwargs if name not in names]
+        if unknown:
+            hint = did_you_mean(unknown[0], names)
+            raise TypeError(f"{owner}() got an unexpected keyword argument {unknown[0]!r}{hint}")
+        try:
+            bound = signature.bind(self, *args, **kwargs)
+        except TypeError as error:
+            raise TypeError(f"{owner}(): {error}; all parameters are given by name") from None
+        bound.apply_defaults()
+        for name in names:
+            setattr(self, name, bound.arguments[name])
+
+    __init__.__qualname__ = f"{owner}.__init__"
+    __init__.__signature__ = signature  # type: ignore[attr-defined]
+    return __init__

@@ -1,0 +1,60 @@
+"""Errors and warnings as users of scikit-learn expect them."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import warnings
+from collections.abc import Iterable, Iterator
+
+from fsframe.errors import DataError, FsframeWarning, RequestError
+
+__all__ = ["InvalidData", "InvalidRequest", "as_value_errors", "tell"]
+
+
+class InvalidData(DataError, ValueError):
+    """The data cannot be used as they are; a ValueError too, which scikit-learn expects."""
+
+
+class InvalidRequest(RequestError, ValueError):
+    """A parameter cannot be met; a ValueError too, which scikit-learn expects."""
+
+
+@contextlib.contextmanager
+def as_value_errors() -> Iterator[None]:
+    """Around work whose errors about data and parameters are to be ValueErrors as well.
+
+    >>> try:
+    ...     with as_value_errors():
+    ...         raise DataError("no rows")
+    ... except ValueError as error:
+    ...     print(error)
+    no rows
+    """
+    try:
+        yield
+    except (DataError, RequestError) as error:
+        if isinstance(error, ValueError):
+            raise
+        kind = InvalidData if isinstance(error, DataError) else InvalidRequest
+        told = kind(str(error))
+        told.detail = error.detail
+        raise told from error
+
+
+def tell(texts: Iterable[str], where: str) -> None:
+    """Warn of each text once, as of the line that is neither ours nor scikit-learn's."""
+    for text in dict.fromkeys(texts):
+        warnings.warn(f"{where}: {text}", FsframeWarning, stacklevel=_callers_level())
+
+
+def _callers_level() -> int:
+    """`stacklevel` of the first caller outside the libraries, seen from `tell`."""
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back is not None and _is_library(frame.f_globals.get("__name__", "")):
+        level, frame = level + 1, frame.f_back
+    return level
+
+
+def _is_library(module: str) -> bool:
+    return module.partition(".")[0] in ("fsframe", "sklearn", "joblib")

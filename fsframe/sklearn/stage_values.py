@@ -1,0 +1,269 @@
+"""Parameters of the stages of a chain, by the names of the stages: ``mim__top``.
+
+A stage is called by its method's name, hyphens as underscores, the provider left out; one of
+several of that name with its number from the left: ``jmi_1``, ``jmi_2``. The chain that a wrapping
+stage names has stages too: ``npfs__base__mim__top``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import attrs
+
+from fsframe.chains.chain import Chain
+from fsframe.chains.stage import Stage, find_method
+from fsframe.contracts.classifier import Classifier
+from fsframe.contracts.grammar import StageText, format_stages, parse_stages
+from fsframe.contracts.kinds import is_stages
+from fsframe.contracts.params import Parameter, format_value
+from fsframe.contracts.selector import Selector
+from fsframe.errors import FsframeError, RequestError
+from fsframe.registry import classifiers, selectors
+from fsframe.sklearn.messages import InvalidRequest, as_value_errors
+from fsframe.suggest import did_you_mean
+
+__all__ = ["chain_of", "chain_text", "stage_keys", "stage_values", "with_stage_values"]
+
+
+def chain_of(given: Any) -> Chain:
+    """The chain that an estimator was given.
+
+    Parameters
+    ----------
+    given : str, Chain, estimator, Selector, Classifier, or a sequence of these
+        A text may be several stages.
+
+    Raises
+    ------
+    RequestError, PluginError
+        As `Chain.parse` says, and if something else is given.
+    """
+    if isinstance(given, Chain):
+        return given
+    if isinstance(given, str):
+        return Chain.parse(given)
+    return Chain(tuple(stage for part in _parts(given) for stage in _stages(part)))
+
+
+def chain_text(given: Any) -> Any:
+    """`given` as the text of a chain; None and text as they are."""
+    return given if given is None or isinstance(given, str) else str(chain_of(given))
+
+
+def _parts(given: Any) -> list[Any]:
+    return list(given) if isinstance(given, Sequence) and not isinstance(given, str) else [given]
+
+
+def _stages(part: Any) -> tuple[Stage, ...]:
+    if isinstance(part, (str, Chain)):
+        return chain_of(part).stages
+    if hasattr(part, "_as_stages"):
+        stages: tuple[Stage, ...] = part._as_stages()
+        return stages
+    if isinstance(part, (Selector, Classifier)):
+        return (Stage(_registered_name(part), part),)
+    raise InvalidRequest(
+        "a chain is text such as 'mim:top=50 immigrate', or a list of texts, estimators of "
+        f"fsframe.sklearn, selectors and classifiers, not {type(part).__name__}"
+    )
+
+
+def _registered_name(method: Selector | Classifier) -> str:
+    kind = type(method)
+    target = f"{kind.__module__}:{kind.__qualname__}"
+    for registry in (selectors, classifiers):
+        for offer in registry.offers():
+            if offer.entry.target == target:
+                return offer.name
+    return method.method_name()
+
+
+@attrs.frozen(kw_only=True)
+class _Place:
+    """Where a stage stands: in which part of what was given, and as which stage of its text."""
+
+    key: str
+    name: str
+    part: int
+    stage: int
+
+
+def _names(part: Any) -> list[str]:
+    """Names of the stages of one part; nothing of what cannot be read."""
+    try:
+        if isinstance(part, (str, Chain)):
+            return [stage.name for stage in parse_stages(str(part))]
+        inner = getattr(part, "chain", None)
+        if inner is not None:
+            return [name for one in _parts(inner) for name in _names(one)]
+        name = getattr(part, "_name", None)
+        return [stage.name for stage in _stages(part)] if name is None else [name]
+    except FsframeError:
+        return []
+
+
+def _places(given: Any) -> list[_Place]:
+    found = [
+        (part, stage, name)
+        for part, one in enumerate(_parts(given))
+        for stage, name in enumerate(_names(one))
+    ]
+    plain = [re.sub(r"\W", "_", name.rpartition("/")[2]) for _, _, name in found]
+    times, seen = Counter(plain), Counter[str]()
+    places = []
+    for (part, stage, name), key in zip(found, plain, strict=True):
+        seen[key] += 1
+        numbered = key if times[key] == 1 else f"{key}_{seen[key]}"
+        places.append(_Place(key=numbered, name=name, part=part, stage=stage))
+    return places
+
+
+def stage_keys(given: Any) -> list[str]:
+    """What the stages are called in names of parameters, left to right.
+
+    >>> stage_keys("simba-mbiw:top=9 jmi:top=5 jmi:top=2")
+    ['simba_mbiw', 'jmi_1', 'jmi_2']
+    """
+    return [place.key for place in _places(given)]
+
+
+def stage_values(given: Any) -> dict[str, Any]:
+    """All parameters of all stages, those at their defaults too.
+
+    What cannot be read, as in a text with a mistake, is left out: `fit` tells of it.
+
+    Examples
+    --------
+    >>> values = stage_values("mim:top=50 npfs:base=(jmi:top=3),n=9")
+    >>> values["mim__top"], values["mim__unit"], values["npfs__base__jmi__top"]
+    (50, 'bits', 3)
+    """
+    parts = _parts(given)
+    found: dict[str, Any] = {}
+    for place in _places(given):
+        part = parts[place.part]
+        if hasattr(part, "get_params"):
+            values = _within(part.get_params(deep=True), _inner_key(part, place.stage))
+        elif isinstance(part, (Selector, Classifier)):
+            values = part.values()
+        else:
+            values = dict(_read(parse_stages(str(part))[place.stage]))
+        found |= {f"{place.key}__{name}": value for name, value in values.items()}
+    return found
+
+
+def _inner_key(part: Any, stage: int) -> str:
+    """What a stage is called within an estimator that is a chain itself; empty for a method's."""
+    chain = getattr(part, "chain", None)
+    return "" if chain is None else stage_keys(chain)[stage]
+
+
+def _within(values: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    """The values of one stage, by their names there; all of them without a key."""
+    start = f"{key}__"
+    return (
+        {name.removeprefix(start): v for name, v in values.items() if name.startswith(start)}
+        if key
+        else values
+    )
+
+
+def _read(stage: StageText) -> Iterator[tuple[str, Any]]:
+    """Names and values of the parameters of a stage that is text."""
+    for parameter in _parameters(stage.name).values():
+        text = stage.params.get(parameter.name)
+        if text is None and parameter.required:
+            continue
+        try:
+            value = parameter.default if text is None else parameter.kind.parse(text)
+        except ValueError:
+            value = text
+        yield parameter.name, value
+        if is_stages(parameter.kind) and isinstance(value, str):
+            for name, inner in stage_values(value).items():
+                yield f"{parameter.name}__{name}", inner
+
+
+def _parameters(name: str) -> dict[str, Parameter]:
+    try:
+        return {parameter.name: parameter for parameter in find_method(name).parameters()}
+    except FsframeError:
+        return {}
+
+
+def with_stage_values(given: Any, values: Mapping[str, Any]) -> Any:
+    """`given` with other values of parameters of its stages; text stays text.
+
+    Parameters
+    ----------
+    given : as for `chain_of`
+        Estimators among it are changed in place, as a Pipeline does.
+    values : mapping
+        From names such as ``mim__top``.
+
+    Raises
+    ------
+    InvalidRequest
+        For a stage or a parameter that is not there. Values are checked by `fit`.
+
+    Examples
+    --------
+    >>> with_stage_values("mim:top=50 immigrate", {"mim__top": 20, "immigrate__sigma": 0.5})
+    'mim:top=20 immigrate:sigma=0.5'
+    """
+    parts = [str(part) if isinstance(part, Chain) else part for part in _parts(given)]
+    places = {place.key: place for place in _places(given)}
+    for full, value in values.items():
+        key, _, name = full.partition("__")
+        if key not in places or not name:
+            raise InvalidRequest(_no_stage(full, key, places))
+        place = places[key]
+        part = parts[place.part]
+        if hasattr(part, "set_params"):
+            inner = _inner_key(part, place.stage)
+            part.set_params(**{f"{inner}__{name}" if inner else name: value})
+        elif isinstance(part, str):
+            texts = list(parse_stages(part))
+            texts[place.stage] = _set(texts[place.stage], full, name, value)
+            parts[place.part] = format_stages(texts)
+        else:
+            _known(full, name, {p.name: p for p in part.parameters()})
+            with as_value_errors():
+                parts[place.part] = attrs.evolve(part, **{name: value})
+    return parts[0] if len(parts) == 1 and not _is_list(given) else parts
+
+
+def _is_list(given: Any) -> bool:
+    return isinstance(given, Sequence) and not isinstance(given, str)
+
+
+def _set(stage: StageText, full: str, name: str, value: Any) -> StageText:
+    outer, _, inner = name.partition("__")
+    parameter = _known(full, outer, _parameters(stage.name))
+    if inner:
+        value = with_stage_values(stage.params.get(outer, ""), {inner: value})
+    try:
+        text = format_value(parameter.kind.convert(chain_text(value) if inner else value))
+    except (ValueError, RequestError):
+        text = format_value(value)
+    return StageText(stage.name, {**stage.params, outer: text})
+
+
+def _known(full: str, name: str, parameters: Mapping[str, Parameter]) -> Parameter:
+    if name not in parameters:
+        hint = did_you_mean(name, parameters) or f"; it has {', '.join(parameters)}"
+        raise InvalidRequest(f"no parameter {full!r}: the stage has no {name!r}{hint}")
+    return parameters[name]
+
+
+def _no_stage(full: str, key: str, places: Mapping[str, _Place]) -> str:
+    several = [place for place in places if re.fullmatch(rf"{re.escape(key)}_\d+", place)]
+    if several:
+        ways = " or ".join(full.replace(key, one, 1) for one in several)
+        return f"no parameter {full!r}: {key} stands in the chain {len(several)} times; say {ways}"
+    known = ", ".join(places) or "none that can be read"
+    return f"no parameter {full!r}: stages of the chain are {known}"

@@ -1,0 +1,231 @@
+"""The arguments of ``fit`` and ``predict`` as tables: features, labels, weights, groups."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+import attrs
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import check_array, check_X_y
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.validation import _check_sample_weight, validate_data
+
+from fsframe.contracts.data_frames import (
+    FrameParts,
+    frame_names,
+    frame_texts,
+    is_frame,
+    take_frame,
+)
+from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.selection import Selection
+from fsframe.sklearn.messages import InvalidData, InvalidRequest
+
+__all__ = [
+    "Codes",
+    "Training",
+    "Weights",
+    "new_rows",
+    "sample_weights",
+    "task_of",
+    "training_table",
+]
+
+Codes = Mapping[int, Mapping[str, float]]
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class Training:
+    """What an estimator is fitted on.
+
+    Parameters
+    ----------
+    data : Dataset
+    classes : (n_classes,) array
+        As `y` spells them, in ascending order; empty for a numeric target.
+    codes : mapping of column to {category: number}
+        Of the columns of categories that a data frame has.
+    """
+
+    data: Dataset
+    classes: NDArray[Any]
+    codes: Codes
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class Weights:
+    """Weights of rows: whole numbers as `counts`, others as `importance`; or none."""
+
+    counts: NDArray[np.int64] | None = None
+    importance: NDArray[np.float64] | None = None
+
+    def upstream(self, n_features: int) -> Selection | None:
+        """The importance as what a stage on the left would hand on, every column kept."""
+        if self.importance is None:
+            return None
+        return Selection(
+            selected=np.arange(n_features),
+            scores=np.full(n_features, np.nan),
+            instance_weights=self.importance,
+        )
+
+
+def task_of(y: NDArray[Any], wish: str, tasks: Collection[str]) -> str:
+    """Whether `y` names classes or is a numeric target.
+
+    Parameters
+    ----------
+    y : (n_samples,) array
+    wish : str
+        ``"classification"`` or ``"regression"``; anything else: as the method or else `y` says,
+        where numbers that are not all whole are a target.
+    tasks : collection of str
+        What the method takes.
+
+    Raises
+    ------
+    InvalidRequest
+        If the method does not take what is wished for.
+    """
+    if wish in ("classification", "regression"):
+        if wish not in tasks:
+            raise InvalidRequest(f"task={wish!r}: the method is made for {' and '.join(tasks)}")
+        return wish
+    if len(tasks) == 1:
+        return next(iter(tasks))
+    return "regression" if type_of_target(y).startswith("continuous") else "classification"
+
+
+def training_table(
+    estimator: Any,
+    X: Any,
+    y: ArrayLike,
+    *,
+    task: str,
+    tasks: Collection[str],
+    allow_nan: bool,
+    groups: ArrayLike | None,
+) -> Training:
+    """The table that an estimator is fitted on; its number and names of features are noted there.
+
+    Columns of categories of a data frame are categorical; names of features are those of the
+    frame, else x0, x1, ….
+
+    Raises
+    ------
+    ValueError, TypeError
+        As scikit-learn's `validate_data` says.
+    DataError, InvalidRequest
+        As `Dataset.from_arrays`, `take_frame` and `task_of` say.
+    """
+    finite = "allow-nan" if allow_nan else True
+    codes: Codes = {}
+    warnings: tuple[str, ...] = ()
+    if _has_categories(X):
+        # Names and their number first, as they are before the frame becomes an array.
+        validate_data(estimator, X, y, skip_check_array=True)
+        parts = take_frame(X, None, with_label=False)
+        codes, warnings = _category_codes(X, parts), parts.warnings
+        X, y = check_X_y(
+            parts.X, y, ensure_all_finite=finite, ensure_min_samples=2, estimator=estimator
+        )
+    else:
+        X, y = validate_data(estimator, X, y, ensure_all_finite=finite, ensure_min_samples=2)
+    labels: NDArray[Any] = np.asarray(y)
+    kind = task_of(labels, task, tasks)
+    if kind == "classification":
+        check_classification_targets(labels)
+    elif labels.dtype.kind not in "fiub":
+        labels = labels.astype(np.float64)
+    names = getattr(estimator, "feature_names_in_", None)
+    data = Dataset.from_arrays(
+        X,
+        labels,
+        [f"x{j}" for j in range(X.shape[1])] if names is None else list(names),
+        categorical=np.array(sorted(codes), dtype=np.intp),
+        groups=groups,
+        name="X",
+        label_name="y",
+        task=kind,
+        warnings=warnings,
+    )
+    classes = np.unique(labels) if kind == "classification" else labels[:0]
+    return Training(data=data, classes=classes, codes=codes)
+
+
+def new_rows(estimator: Any, X: Any, codes: Codes, *, allow_nan: bool) -> NDArray[Any]:
+    """New rows as numbers, categories coded as in the table that the estimator was fitted on.
+
+    Raises
+    ------
+    ValueError
+        As `validate_data` says, and for a category that was not in that table.
+    """
+    finite = "allow-nan" if allow_nan else True
+    if not codes or not is_frame(X):
+        rows: NDArray[Any] = validate_data(estimator, X, reset=False, ensure_all_finite=finite)
+        return rows
+    validate_data(estimator, X, reset=False, skip_check_array=True)
+    names = frame_names(X)
+    table = np.empty((len(X), len(names)))
+    plain = [j for j in range(len(names)) if j not in codes]
+    if plain:
+        table[:, plain] = check_array(
+            _columns(X, plain), dtype=np.float64, ensure_all_finite=finite
+        )
+    for column, known in codes.items():
+        texts = frame_texts(X, column)
+        unknown = sorted({text for text in texts if text and text not in known})
+        if unknown:
+            raise InvalidData(
+                f"column {names[column]!r} has the category {unknown[0]!r}, which was not in the "
+                f"table of fit; it had {', '.join(map(repr, list(known)[:5]))}"
+            )
+        table[:, column] = [known.get(text, np.nan) for text in texts]
+    return np.asarray(check_array(table, ensure_all_finite=finite))
+
+
+def sample_weights(given: ArrayLike | None, X: NDArray[Any], fractions: bool) -> Weights:
+    """Weights of rows as a method takes them: a row of weight 2 is two rows.
+
+    Raises
+    ------
+    ValueError
+        If they are negative, all zero, or not one per row; if they are not whole and the method
+        takes `fractions` not.
+    """
+    if given is None:
+        return Weights()
+    weights = _check_sample_weight(given, X, dtype=np.float64)
+    if (weights < 0).any() or not weights.any():
+        raise InvalidData("sample_weight must be numbers ≥ 0, not all zero")
+    whole = np.round(weights)
+    if np.array_equal(whole, weights):
+        return Weights(counts=whole.astype(np.int64))
+    if not fractions:
+        raise InvalidData(
+            "sample_weight: this method counts rows, so that weights must be whole numbers"
+        )
+    # What has no weight is no row, and counts no level.
+    return Weights(counts=(weights > 0).astype(np.int64), importance=weights)
+
+
+def _has_categories(X: Any) -> bool:
+    """Whether X is a frame of pandas or polars with a column of categories."""
+    kinds = [str(kind) for kind in getattr(X, "dtypes", ())] if is_frame(X) else []
+    return any(kind == "category" or kind.startswith(("Categorical", "Enum")) for kind in kinds)
+
+
+def _category_codes(X: Any, parts: FrameParts) -> Codes:
+    """The numbers that the categories of a frame have become, by column."""
+    codes: dict[int, dict[str, float]] = {}
+    for column in np.flatnonzero(parts.categorical).tolist():
+        pairs = zip(frame_texts(X, column), parts.X[:, column].tolist(), strict=True)
+        codes[column] = {text: code for text, code in pairs if text}
+    return codes
+
+
+def _columns(X: Any, places: list[int]) -> Any:
+    return X.iloc[:, places] if hasattr(X, "iloc") else X[:, places]

@@ -1,0 +1,69 @@
+"""Scikit-learn's own checks of estimators, for one method of each family and slowly for all."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+pytest.importorskip("sklearn", reason="the scikit-learn face is an extra")
+
+from sklearn.utils.estimator_checks import check_estimator, parametrize_with_checks
+
+import fsframe.sklearn
+from fsframe.sklearn import ChainClassifier, ChainSelector, estimator
+from fsframe.sklearn.naming import offered_names
+
+pytestmark = pytest.mark.filterwarnings("ignore::fsframe.errors.FsframeWarning")
+
+# What the defaults leave open, or a smaller number of rounds.
+TRIED_AS: dict[str, dict[str, Any]] = {
+    "BIM": {"rounds": 5},
+    "BIMVote": {"rounds": 5},
+    "Ensemble": {"base": "mim:top=2", "n": 5},
+    "NPFS": {"base": "mim:top=1", "n": 5, "null": "published", "alpha": 0.3},
+    "Sklearn": {"estimator": "sklearn.linear_model.LogisticRegression"},
+    "TuRF": {"base": "relieff"},
+}
+EXPECTED_TO_FAIL = {
+    "NPFS": {
+        "check_fit2d_1feature": "the message says '1 features to test', constant columns apart, "
+        "which is no pattern of the check",
+    },
+    "Sklearn": {
+        "check_estimators_pickle": "it gives missing values to what may take some; whether they "
+        "are taken is up to the classifier that is named",
+    },
+}
+ALWAYS = ("Immigrate", "MRMR", "ReliefF", "WeightedKNN")
+
+
+def tried(name: str) -> Any:
+    return getattr(fsframe.sklearn, name)(**TRIED_AS.get(name, {}))
+
+
+@parametrize_with_checks(
+    [
+        *map(tried, ALWAYS),
+        ChainSelector("mim:top=1,missing=level relieff"),
+        ChainClassifier("mim:top=2 weighted-knn"),
+    ]
+)
+def test_scikit_learns_own_checks_pass(estimator: Any, check: Any) -> None:
+    check(estimator)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [name for name in offered_names() if name not in ALWAYS])
+def test_scikit_learns_own_checks_pass_for_every_method(name: str) -> None:
+    check_estimator(tried(name), expected_failed_checks=EXPECTED_TO_FAIL.get(name))
+
+
+def test_every_method_but_the_protocols_is_an_estimator() -> None:
+    from fsframe import classifiers, selectors
+
+    offers = [*selectors.offers(), *classifiers.offers()]
+    bundled = {o.name for o in offers if o.plugin.source.bundled}
+    left_out = bundled - set(offered_names().values())
+    assert left_out == {"cross-validation", "stability-study"}
+    assert all(estimator(name).__name__ in offered_names() for name in bundled - left_out)

@@ -1,0 +1,63 @@
+"""What editors and type checkers are told of the estimators is what the methods declare."""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import inspect
+from pathlib import Path
+
+import pytest
+
+import fsframe.sklearn
+from fsframe.sklearn.naming import offered_names
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_the_stub_is_up_to_date() -> None:
+    spec = importlib.util.spec_from_file_location("stubs", ROOT / "docs" / "make_stubs.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    written = module.FILE.read_text(encoding="utf-8")
+    assert written == module.stub(), "run: python docs/make_stubs.py"
+
+
+def test_the_stub_has_the_signatures_of_the_classes() -> None:
+    tree = ast.parse((ROOT / "fsframe" / "sklearn" / "__init__.pyi").read_text(encoding="utf-8"))
+    told = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ClassDef):
+            told[node.name] = {
+                inner.name: inner.args for inner in node.body if isinstance(inner, ast.FunctionDef)
+            }
+    for name in [*offered_names(), "ChainSelector", "ChainClassifier"]:
+        if name not in told:
+            continue  # of a plugin that is not bundled
+        made = getattr(fsframe.sklearn, name)
+        arguments = told[name]["__init__"]
+        listed = [argument.arg for argument in arguments.kwonlyargs]
+        assert listed == [
+            p.name
+            for p in inspect.signature(made).parameters.values()
+            if p.kind is inspect.Parameter.KEYWORD_ONLY
+        ]
+    assert {"Immigrate", "ReliefF", "MRMR", "NPFS", "WeightedKNN"} < set(told)
+
+
+def test_packages_say_that_they_are_typed() -> None:
+    packages = [ROOT / "fsframe", *(p.parent for p in ROOT.glob("plugins/fsframe_*/__init__.py"))]
+    assert len(packages) > 5
+    assert not [package.name for package in packages if not (package / "py.typed").exists()]
+
+
+@pytest.mark.slow
+def test_a_strictly_typed_program_passes_mypy(tmp_path: Path) -> None:
+    from mypy import api
+
+    program = ROOT / "examples" / "typed_estimators.py"
+    # As of an installed package: what is imported is believed, not checked.
+    options = ["--strict", "--follow-imports=silent", "--cache-dir", str(tmp_path), str(program)]
+    told, errors, code = api.run(["--config-file", "", *options])
+    assert code == 0, told + errors
