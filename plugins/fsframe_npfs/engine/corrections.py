@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import stats
 
 __all__ = ["CORRECTIONS", "adjusted", "level_of_one_test"]
 
@@ -46,11 +47,8 @@ def adjusted(
         return p.copy()
     if correction == "bonferroni":
         return np.minimum(p * tests, 1.0)
-    order = np.argsort(p, kind="stable")
-    steps = p[order] * tests / np.arange(1, p.size + 1)
-    out = np.empty_like(p)
-    out[order] = np.minimum(np.minimum.accumulate(steps[::-1])[::-1], 1.0)
-    return out
+    # Tests that were left out have p = 1: they change no rank, only the number of tests.
+    return np.minimum(stats.false_discovery_control(p) * (tests / p.size), 1.0)
 
 
 def level_of_one_test(
