@@ -2,9 +2,9 @@
 
     python docs/make_architecture.py
 
-Each box is a room (a folder of `fsframe`, or all bundled plugins together), with its number of
-modules and lines. A room stands above every room that it imports; an arrow to a room further down
-is left out where a shorter way shows the same.
+Each box is a room (a folder of `fsframe`, or all bundled plugins together). A room stands above
+every room that it imports; an arrow to a room further down is left out where a shorter way shows
+the same.
 """
 
 from __future__ import annotations
@@ -45,22 +45,19 @@ def _imports(path: Path) -> Iterator[str]:
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
 
 
-def rooms() -> tuple[dict[str, tuple[int, int]], dict[str, set[str]]]:
-    """Modules and lines of every room, and which rooms it imports.
+def rooms() -> dict[str, set[str]]:
+    """Which rooms every room imports.
 
     `fsframe` itself (errors, spelling, the names of the package) is below everything and is left
     out of the arrows.
     """
     found = list(modules())
     home = {name: room for room, name, _ in found}
-    sizes: dict[str, tuple[int, int]] = {}
     arrows: dict[str, set[str]] = {}
     for room, _, path in found:
-        count, lines = sizes.get(room, (0, 0))
-        sizes[room] = (count + 1, lines + path.read_text(encoding="utf-8").count("\n"))
         targets = {home[name] for name in _imports(path) if name in home}
         arrows.setdefault(room, set()).update(targets - {room, "fsframe"})
-    return sizes, arrows
+    return arrows
 
 
 def floors(arrows: dict[str, set[str]]) -> dict[str, int]:
@@ -100,7 +97,7 @@ def _needed(arrows: dict[str, set[str]]) -> Iterator[tuple[str, str]]:
 
 def picture() -> str:
     """The text of the SVG."""
-    sizes, arrows = rooms()
+    arrows = rooms()
     arrows.pop("fsframe", None)
     heights = floors(arrows)
     top = max(heights.values())
@@ -120,7 +117,7 @@ def picture() -> str:
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" role="img">',
         "<title>The rooms of fsframe; arrows point at what a room imports</title>",
         "<style>rect{fill:#f4f6f8;stroke:#44546a}text{font:13px sans-serif;fill:#1b2733;"
-        "text-anchor:middle}.s{font-size:11px;fill:#5a6776}path.a{stroke:#8795a5;fill:none}</style>",
+        "text-anchor:middle}path.a{stroke:#8795a5;fill:none}</style>",
         '<defs><marker id="a" markerWidth="8" markerHeight="8" refX="7" refY="4" orient="auto">'
         '<path d="M0,0 L8,4 L0,8 z" fill="#8795a5"/></marker></defs>',
     ]
@@ -134,12 +131,9 @@ def picture() -> str:
             f'{u + bend:g},{v - (v - y) / 3:g} {u:g},{v:g}" marker-end="url(#a)"/>'
         )
     for room, (x, y) in sorted(places.items()):
-        count, size = sizes[room]
         lines += [
             f'<rect x="{x:g}" y="{y:g}" width="{_WIDTH}" height="{_HEIGHT}" rx="5"/>',
-            f'<text x="{x + _WIDTH / 2:g}" y="{y + 20:g}">{room}</text>',
-            f'<text class="s" x="{x + _WIDTH / 2:g}" y="{y + 37:g}">'
-            f"{count} modules, {round(size, -2) / 1000:.1f}k lines</text>",
+            f'<text x="{x + _WIDTH / 2:g}" y="{y + 28:g}">{room}</text>',
         ]
     return "\n".join([*lines, "</svg>", ""])
 

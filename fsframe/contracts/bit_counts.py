@@ -11,12 +11,12 @@ from llvmlite import ir  # type: ignore[import-untyped]
 from numba import extending
 from numba.core import types
 
+from fsframe.contracts.compiled import njit
+
 __all__ = [
     "LANES",
     "at",
-    "count_common_1",
-    "count_common_2",
-    "count_common_4",
+    "count_rows",
     "popcount",
     "shifted",
 ]
@@ -127,6 +127,33 @@ def _counter(together: int) -> Any:
     return intrinsic(typed)
 
 
-count_common_1 = _counter(1)
-count_common_2 = _counter(2)
-count_common_4 = _counter(4)
+_count_common_1 = _counter(1)
+_count_common_2 = _counter(2)
+_count_common_4 = _counter(4)
+
+
+@njit(inline="always")
+def count_rows(
+    lanes: Any, rows: Any, n_rows: int, stride: int, first: int, n: int, out: Any
+) -> None:
+    """Common bits of one bit row of eight features with each of some other bit rows.
+
+    Parameters
+    ----------
+    lanes : address
+        The first of its `n` words of eight features (see `at`).
+    rows : (…,) uint64
+        Row b begins at word ``b * stride + first``.
+    n_rows, stride, first, n : int
+    out : address
+        ``out[b, lane]`` is written for b < n_rows, lane < 8.
+    """
+    b = 0
+    while b + 4 <= n_rows:
+        _count_common_4(lanes, at(rows, b * stride + first), stride, n, shifted(out, b * LANES))
+        b += 4
+    if b + 2 <= n_rows:
+        _count_common_2(lanes, at(rows, b * stride + first), stride, n, shifted(out, b * LANES))
+        b += 2
+    if b < n_rows:
+        _count_common_1(lanes, at(rows, b * stride + first), stride, n, shifted(out, b * LANES))

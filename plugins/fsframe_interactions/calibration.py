@@ -7,7 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.contracts.run import Run
-from fsframe_interactions.engine.best import Found, in_threads
+from fsframe.contracts.side_by_side import in_threads
+from fsframe_interactions.engine.best import Found
 from fsframe_interactions.engine.planes import Planes
 from fsframe_interactions.engine.sparse import simulate_pairs
 from fsframe_interactions.engine.tail import log_chi2_tail

@@ -8,8 +8,9 @@ from threadpoolctl import threadpool_limits
 
 from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.run import Run
+from fsframe.contracts.side_by_side import in_threads
 from fsframe.errors import RequestError
-from fsframe_interactions.engine.best import Found, in_threads
+from fsframe_interactions.engine.best import Found
 from fsframe_interactions.engine.tail import log_f_tail
 
 __all__ = ["product_pairs"]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 INNER = """
@@ -43,3 +45,15 @@ def test_a_kernel_is_compiled_again_when_one_that_it_calls_has_changed(tmp_path:
     (package / "inner.py").write_text(INNER.format(factor=50))
     assert ask(tmp_path) == ("100", True)
     assert ask(tmp_path) == ("100", False)
+
+
+def test_nothing_but_kernels_goes_without_types() -> None:
+    root = Path(__file__).parents[2]
+    settings = tomllib.loads((root / "pyproject.toml").read_text())["tool"]["mypy"]["overrides"]
+    (untyped,) = [o["module"] for o in settings if o.get("disallow_untyped_defs") is False]
+    for module in untyped:
+        path = root / "plugins" / f"{module.replace('.', '/')}.py"
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.FunctionDef) and node.returns is None:
+                decorators = [ast.unparse(each).partition("(")[0] for each in node.decorator_list]
+                assert "njit" in decorators, f"{module}.{node.name}"

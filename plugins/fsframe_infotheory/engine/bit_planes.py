@@ -18,7 +18,7 @@ __all__ = ["level_rows", "pack_blocks", "unpack_feature"]
 
 
 @njit()
-def pack_blocks(  # type: ignore[no-untyped-def]
+def pack_blocks(
     raw,
     lanes,
     level_starts,
@@ -81,7 +81,7 @@ def pack_blocks(  # type: ignore[no-untyped-def]
 
 
 @njit()
-def unpack_feature(planes, lane, levels, starts, words, out):  # type: ignore[no-untyped-def]
+def unpack_feature(planes, lane, levels, starts, words, out):
     """Write the levels of one packed feature, samples sorted by class, into `out`."""
     one = np.uint64(1)
     out[:] = levels - 1
@@ -100,7 +100,7 @@ def unpack_feature(planes, lane, levels, starts, words, out):  # type: ignore[no
 
 
 @njit()
-def level_rows(codes, starts, words, rows):  # type: ignore[no-untyped-def]
+def level_rows(codes, starts, words, rows):
     """Write bit rows of one feature's levels but the last into ``rows[(level, word)]``, zeros."""
     one = np.uint64(1)
     for c in range(starts.size - 1):

@@ -7,14 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.contracts.bit_counts import (
-    LANES,
-    at,
-    count_common_1,
-    count_common_2,
-    count_common_4,
-    shifted,
-)
+from fsframe.contracts.bit_counts import LANES, at, count_rows, shifted
 from fsframe.contracts.compiled import njit
 
 __all__ = ["draw_rows", "draws_by_class", "packed_sums", "relevance_sums"]
@@ -47,7 +40,7 @@ def draws_by_class(
 
 
 @njit()
-def draw_rows(counts, order, starts, words, n_planes):  # type: ignore[no-untyped-def]
+def draw_rows(counts, order, starts, words, n_planes):
     """Bit rows of bootstrap counts, samples sorted by class, every class from a new word.
 
     Parameters
@@ -84,19 +77,8 @@ def draw_rows(counts, order, starts, words, n_planes):  # type: ignore[no-untype
 
 
 @njit()
-def packed_sums(  # type: ignore[no-untyped-def]
-    planes,
-    offsets,
-    block_levels,
-    words,
-    rows,
-    n_planes,
-    sizes,
-    table,
-    start,
-    stop,
-    sums_j,
-    sums_jy,
+def packed_sums(
+    planes, offsets, block_levels, words, rows, n_planes, sizes, table, start, stop, sums_j, sums_jy
 ):
     """Write Σ c·log₂c over levels, and over levels and classes, of packed features per bootstrap.
 
@@ -136,19 +118,7 @@ def packed_sums(  # type: ignore[no-untyped-def]
             for c in range(n_classes):
                 lanes = shifted(mine, (a * n_words + words[c]) * LANES)
                 length = words[c + 1] - words[c]
-                into = at(cells[a, c], 0)
-                r = 0
-                while r + 4 <= n_rows:
-                    theirs = at(rows, r * n_words + words[c])
-                    count_common_4(lanes, theirs, n_words, length, shifted(into, r * LANES))
-                    r += 4
-                if r + 2 <= n_rows:
-                    theirs = at(rows, r * n_words + words[c])
-                    count_common_2(lanes, theirs, n_words, length, shifted(into, r * LANES))
-                    r += 2
-                if r < n_rows:
-                    theirs = at(rows, r * n_words + words[c])
-                    count_common_1(lanes, theirs, n_words, length, shifted(into, r * LANES))
+                count_rows(lanes, rows, n_rows, n_words, words[c], length, at(cells[a, c], 0))
         for b in range(n_bootstraps):
             j = sums_j[b, block * LANES : (block + 1) * LANES]
             jy = sums_jy[b, block * LANES : (block + 1) * LANES]
@@ -173,7 +143,7 @@ def packed_sums(  # type: ignore[no-untyped-def]
 
 
 @njit()
-def relevance_sums(  # type: ignore[no-untyped-def]
+def relevance_sums(
     codes, n_levels, fine_edges, edges, edge_starts, draws, starts, table, fine, sums_j, sums_jy
 ):
     """Write Σ c·log₂c over the bins of one feature, and over bins and classes, per bootstrap.

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.run import Run
+from fsframe.contracts.side_by_side import in_threads
 from fsframe_infotheory.engine.bootstrap_counts import (
     draw_rows,
     draws_by_class,
@@ -17,7 +18,7 @@ from fsframe_infotheory.engine.bootstrap_counts import (
 )
 from fsframe_infotheory.engine.discretise import Discretiser
 from fsframe_infotheory.engine.edges import equal_width_edges
-from fsframe_infotheory.engine.encode import encode, in_threads
+from fsframe_infotheory.engine.encode import encode
 from fsframe_infotheory.engine.entropy import clogc_table, sum_clogc
 from fsframe_infotheory.engine.packing import PACKED_LEVELS
 

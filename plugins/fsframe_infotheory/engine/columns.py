@@ -41,9 +41,7 @@ def as_flat(block: NDArray[Any]) -> tuple[NDArray[Any], int, int]:
 
 
 @njit()
-def write_bytes(  # type: ignore[no-untyped-def]
-    flat, by_row, by_column, first, n, base, usable, raw
-):
+def write_bytes(flat, by_row, by_column, first, n, base, usable, raw):
     """Write columns whose values are whole and near their `base` as bytes, rows in order.
 
     Parameters
@@ -112,9 +110,7 @@ def write_bytes(  # type: ignore[no-untyped-def]
 
 
 @njit()
-def scan_columns(  # type: ignore[no-untyped-def]
-    flat, by_row, by_column, columns, n_rows, low, high, whole, missing
-):
+def scan_columns(flat, by_row, by_column, columns, n_rows, low, high, whole, missing):
     """Write each column's least and greatest value, whether all are whole, and how many are NaN."""
     for tile in range(0, columns.size, 64):
         last = min(tile + 64, columns.size)
@@ -136,9 +132,7 @@ def scan_columns(  # type: ignore[no-untyped-def]
 
 
 @njit()
-def mark_present(  # type: ignore[no-untyped-def]
-    flat, by_row, by_column, columns, n_rows, low, offsets, present
-):
+def mark_present(flat, by_row, by_column, columns, n_rows, low, offsets, present):
     """Set ``present[offsets[k] + value − low[k]]`` for each value of whole-numbered `columns`."""
     for tile in range(0, columns.size, 64):
         last = min(tile + 64, columns.size)
@@ -150,7 +144,7 @@ def mark_present(  # type: ignore[no-untyped-def]
 
 
 @njit()
-def write_codes(  # type: ignore[no-untyped-def]
+def write_codes(
     flat,
     by_row,
     by_column,

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
 from functools import cached_property
-from typing import TypeVar
 
 import attrs
 import numpy as np
@@ -13,6 +11,7 @@ from numpy.typing import NDArray
 
 from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.run import Run
+from fsframe.contracts.side_by_side import in_threads
 from fsframe_infotheory.engine.bins import Bins
 from fsframe_infotheory.engine.byte_cache import HeldBytes, held_bytes
 from fsframe_infotheory.engine.byte_columns import Masks, RawColumns
@@ -28,22 +27,10 @@ from fsframe_infotheory.engine.packing import (
 )
 from fsframe_infotheory.engine.sample_layout import Layout
 
-__all__ = ["Encoded", "encode", "in_threads"]
+__all__ = ["Encoded", "encode"]
 
 CHUNK_BYTES = 1 << 25
 """Columns are encoded in groups of this size as float64."""
-
-T = TypeVar("T")
-R = TypeVar("R")
-
-
-def in_threads(threads: int, work: Callable[[T], R], units: Iterable[T]) -> list[R]:
-    """`work` of every unit, in order; every unit owns what it writes, so threads change nothing."""
-    listed = list(units)
-    if threads <= 1 or len(listed) <= 1:
-        return [work(unit) for unit in listed]
-    with ThreadPoolExecutor(min(threads, len(listed))) as pool:
-        return list(pool.map(work, listed))
 
 
 @attrs.frozen(kw_only=True, eq=False)

@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.side_by_side import in_threads
 from fsframe_infotheory.engine.discretise import Discretiser
-from fsframe_infotheory.engine.encode import in_threads
 from fsframe_infotheory.engine.entropy import clogc
 from fsframe_infotheory.engine.nearest_neighbours import (
     continuous_information,

@@ -8,21 +8,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from fsframe.contracts.bit_counts import (
-    LANES,
-    at,
-    count_common_1,
-    count_common_2,
-    count_common_4,
-    shifted,
-)
+from fsframe.contracts.bit_counts import LANES, at, count_rows, shifted
 from fsframe.contracts.compiled import njit
 
 __all__ = ["joint_block", "joint_scratch", "joint_sums"]
 
 
 @njit()
-def joint_scratch(n_classes, partner_levels):  # type: ignore[no-untyped-def]
+def joint_scratch(n_classes, partner_levels):
     """Memory for `joint_block`, for partners of so many levels."""
     return (
         np.empty((n_classes, partner_levels, LANES), np.int64),
@@ -32,37 +25,9 @@ def joint_scratch(n_classes, partner_levels):  # type: ignore[no-untyped-def]
     )
 
 
-@njit(inline="always")
-def _count_row(mine, rows, n_rows, n_words, first, length, cells):  # type: ignore[no-untyped-def]
-    """Counts of one level of a block with every bit row of the partner, into `cells`."""
-    b = 0
-    while b + 4 <= n_rows:
-        theirs = at(rows, b * n_words + first)
-        count_common_4(mine, theirs, n_words, length, at(cells, b * LANES))
-        b += 4
-    if b + 2 <= n_rows:
-        theirs = at(rows, b * n_words + first)
-        count_common_2(mine, theirs, n_words, length, at(cells, b * LANES))
-        b += 2
-    if b < n_rows:
-        theirs = at(rows, b * n_words + first)
-        count_common_1(mine, theirs, n_words, length, at(cells, b * LANES))
-
-
 @njit()
-def joint_block(  # type: ignore[no-untyped-def]
-    planes,
-    levels,
-    margins,
-    rows,
-    row_margins,
-    words,
-    n_words,
-    n_classes,
-    table,
-    scratch,
-    js,
-    jsy,
+def joint_block(
+    planes, levels, margins, rows, row_margins, words, n_words, n_classes, table, scratch, js, jsy
 ):
     """`joint_sums` of one block, within classes too; its bit rows begin at `planes`.
 
@@ -84,7 +49,7 @@ def joint_block(  # type: ignore[no-untyped-def]
             for lane in range(LANES):
                 rest[lane] = margins[(a * n_classes + c) * LANES + lane]
             mine = shifted(planes, (a * n_words + first) * LANES)
-            _count_row(mine, rows, partner_levels - 1, n_words, first, length, cells)
+            count_rows(mine, rows, partner_levels - 1, n_words, first, length, at(cells, 0))
             for b in range(partner_levels):
                 for lane in range(LANES):
                     if b < partner_levels - 1:
@@ -109,9 +74,7 @@ def joint_block(  # type: ignore[no-untyped-def]
 
 
 @njit()
-def plain_block(  # type: ignore[no-untyped-def]
-    planes, levels, margins, rows, row_margins, n_words, n_classes, table, scratch, js
-):
+def plain_block(planes, levels, margins, rows, row_margins, n_words, n_classes, table, scratch, js):
     """`joint_block` without looking at classes."""
     left, _, rest, cells = scratch
     column = left[0]
@@ -126,7 +89,7 @@ def plain_block(  # type: ignore[no-untyped-def]
                 size += margins[(a * n_classes + c) * LANES + lane]
             rest[lane] = size
         mine = shifted(planes, a * n_words * LANES)
-        _count_row(mine, rows, partner_levels - 1, n_words, 0, n_words, cells)
+        count_rows(mine, rows, partner_levels - 1, n_words, 0, n_words, at(cells, 0))
         for b in range(partner_levels):
             for lane in range(LANES):
                 if b < partner_levels - 1:
@@ -142,7 +105,7 @@ def plain_block(  # type: ignore[no-untyped-def]
 
 
 @njit()
-def joint_sums(  # type: ignore[no-untyped-def]
+def joint_sums(
     planes,
     offsets,
     block_levels,

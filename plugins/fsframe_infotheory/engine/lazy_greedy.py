@@ -20,7 +20,7 @@ _GROUP = np.minimum(np.array([0, 0, 0, 1, 1, 2, 2, 2, 2] + 8 * [3]), 3)
 
 
 @njit()
-def _upper(open_, bound, block):  # type: ignore[no-untyped-def]
+def _upper(open_, bound, block):
     """Largest bound of an open lane of one block."""
     upper = -np.inf
     for lane in range(block * LANES, (block + 1) * LANES):
@@ -30,7 +30,7 @@ def _upper(open_, bound, block):  # type: ignore[no-untyped-def]
 
 
 @njit()
-def _choose(  # type: ignore[no-untyped-def]
+def _choose(
     raw,
     lanes,
     level_starts,

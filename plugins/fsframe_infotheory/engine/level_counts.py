@@ -44,9 +44,7 @@ def class_masks(layout: Layout, n_rows: int) -> NDArray[np.uint64]:
 
 
 @njit()
-def tally(  # type: ignore[no-untyped-def]
-    raw, rows, masks, sizes, table, n_levels, holes, top, values, sums_j, sums_jy
-):
+def tally(raw, rows, masks, sizes, table, n_levels, holes, top, values, sums_j, sums_jy):
     """Write which bytes occur in some rows of `raw`, and Σ c·log₂c over them and over classes.
 
     Parameters

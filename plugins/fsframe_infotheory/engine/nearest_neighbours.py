@@ -17,7 +17,7 @@ __all__ = ["continuous_information", "discrete_continuous_information"]
 
 
 @njit()
-def _within(values, x, distance, strictly):  # type: ignore[no-untyped-def]
+def _within(values, x, distance, strictly):
     """How many of the ascending `values` lie within `distance` of x.
 
     The difference itself is compared, as it was when the distance was found, so that rounding
@@ -44,9 +44,7 @@ def _within(values, x, distance, strictly):  # type: ignore[no-untyped-def]
 
 
 @njit()
-def _ross(  # type: ignore[no-untyped-def]
-    ascending, by_class, starts, n_neighbours, weights, psi
-):
+def _ross(ascending, by_class, starts, n_neighbours, weights, psi):
     """Weighted mean of ψ(N) + ψ(k) − ψ(N_y) − ψ(m), and the weight it rests on.
 
     `by_class` holds the values of each class, ascending within it, `weights` likewise; psi[i] is
@@ -177,9 +175,7 @@ def continuous_information(
 
 
 @njit()
-def _kraskov(  # type: ignore[no-untyped-def]
-    x, y, ascending_x, ascending_y, distance, k, weights, psi
-):
+def _kraskov(x, y, ascending_x, ascending_y, distance, k, weights, psi):
     """Σ w (ψ(k) + ψ(N) − ψ(n_x + 1) − ψ(n_y + 1)); see `continuous_information`."""
     total = 0.0
     for i in range(x.size):

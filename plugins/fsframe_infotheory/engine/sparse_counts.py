@@ -17,7 +17,7 @@ PAIRED_CELLS = 4096
 
 
 @njit()
-def level_sums(codes, n_levels, starts, table, sums_j, sums_jy):  # type: ignore[no-untyped-def]
+def level_sums(codes, n_levels, starts, table, sums_j, sums_jy):
     """Write Σ c·log₂c over the levels, and over levels and classes, of features listed as codes.
 
     Whole counts only; parameters as in `dense_sums`.
@@ -45,7 +45,7 @@ def level_sums(codes, n_levels, starts, table, sums_j, sums_jy):  # type: ignore
 
 
 @njit()
-def _sum_of(counts, size, table):  # type: ignore[no-untyped-def]
+def _sum_of(counts, size, table):
     """Σ table[count]; four sums that take turns, so that additions need not wait for each other."""
     a, b, c, d = 0.0, 0.0, 0.0, 0.0
     for k in range(0, size - size % 4, 4):
@@ -60,9 +60,7 @@ def _sum_of(counts, size, table):  # type: ignore[no-untyped-def]
 
 
 @njit()
-def dense_sums(  # type: ignore[no-untyped-def]
-    codes, n_levels, cells, n_cells, group, table, start, stop, sums_js, sums_jsy
-):
+def dense_sums(codes, n_levels, cells, n_cells, group, table, start, stop, sums_js, sums_jsy):
     """Write Σ c·log₂c over (feature, partner) and (feature, partner, class) for whole counts.
 
     Parameters
@@ -123,7 +121,7 @@ def dense_sums(  # type: ignore[no-untyped-def]
 
 
 @njit()
-def weighted_dense_sums(  # type: ignore[no-untyped-def]
+def weighted_dense_sums(
     codes, n_levels, cells, n_cells, group, weights, sums_js, sums_jsy, start, stop
 ):
     """`dense_sums` where samples have weights, (n,) float64; one table per feature."""
@@ -155,7 +153,7 @@ def weighted_dense_sums(  # type: ignore[no-untyped-def]
 
 
 @njit()
-def _clogc(c, table):  # type: ignore[no-untyped-def]
+def _clogc(c, table):
     if table.size > 1:
         return table[np.uintp(c)]
     # 1e-300: what is left of a sum of weights taken back one by one is zero, not its rounding.
@@ -163,7 +161,7 @@ def _clogc(c, table):  # type: ignore[no-untyped-def]
 
 
 @njit()
-def grouped_sums(  # type: ignore[no-untyped-def]
+def grouped_sums(
     codes,
     n_levels,
     dropped,

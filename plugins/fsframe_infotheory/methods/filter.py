@@ -24,6 +24,8 @@ from fsframe.contracts.params import (
 from fsframe.contracts.run import Run
 from fsframe.contracts.selection import Selection
 from fsframe.contracts.selector import Selector
+from fsframe.contracts.side_by_side import drawn_rows
+from fsframe.contracts.stage_view import first_missing
 from fsframe.errors import DataError, RequestError
 from fsframe.suggest import did_you_mean
 from fsframe_infotheory.engine.discretise import RULES, Bins, Discretiser
@@ -114,7 +116,7 @@ class InformationFilter(Selector):
             counts=data.counts,
             weights=None if upstream is None else upstream.instance_weights,
             # Without holes nothing is left out, and whole counts are much faster.
-            pairwise=self.missing == "pairwise" and _first_hole(data) is not None,
+            pairwise=self.missing == "pairwise" and first_missing(data) is not None,
             keep=keep,
             run=run,
         )
@@ -134,20 +136,16 @@ class InformationFilter(Selector):
         """A Selection per bootstrap, each from its own rows alone."""
         found = []
         for b, drawn in enumerate(counts):
-            rows = np.flatnonzero(drawn)
-            local = upstream
-            if upstream is not None and upstream.instance_weights is not None:
-                local = attrs.evolve(upstream, instance_weights=upstream.instance_weights[rows])
-            part = data.with_counts(drawn).take_rows(rows)
+            _, part, local = drawn_rows(data, drawn, upstream)
             found.append(self._select(part, local, run.child(b)))
         return found
 
     def check_data(self, data: Dataset) -> None:
         """Raise what the core raises, and DataError for missing values that are refused."""
         super().check_data(data)
-        hole = _first_hole(data) if self.missing == "refuse" else None
+        hole = first_missing(data) if self.missing == "refuse" else None
         if hole is not None:
-            row, column = hole
+            row, column, _ = hole
             raise DataError(
                 f"{self.method_name()}: missing values in feature {data.feature_names[column]!r}, "
                 f"the first in sample {row + 1}; say missing=level (a level of their own) or "
@@ -191,18 +189,3 @@ class InformationFilter(Selector):
         if int((encoded.layout.class_sizes > 0).sum()) < 2:
             found.append("only one class is present: no feature tells anything of it")
         return tuple(found)
-
-
-def _first_hole(data: Dataset) -> tuple[int, int] | None:
-    """Row and column of a missing value, the first of the first block that has one; or None."""
-    if data.matrix.dtype.kind != "f":
-        return None
-    for start, stop in data.column_blocks():
-        block = data.columns(start, stop)
-        # A sum is NaN if any term is: one pass for the usual, complete table.
-        if np.isnan(block.sum()):
-            holes = np.argwhere(np.isnan(block))
-            if holes.size:
-                row, column = holes[np.lexsort((holes[:, 0], holes[:, 1]))[0]]
-                return int(row), start + int(column)
-    return None

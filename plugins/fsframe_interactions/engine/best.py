@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
+from collections.abc import Iterator
 
 import attrs
 import numpy as np
@@ -13,29 +11,18 @@ from scipy import stats
 
 from fsframe.contracts.bit_counts import LANES
 from fsframe.contracts.run import Run
+from fsframe.contracts.side_by_side import in_threads
 from fsframe_interactions.engine.planes import Planes
 from fsframe_interactions.engine.screen import screen_tile
 from fsframe_interactions.engine.tail import log_chi2_tail
 
-__all__ = ["Found", "best_pairs", "in_threads"]
+__all__ = ["Found", "best_pairs"]
 
 TILE = 256
 """Blocks of eight columns that one tile sets against one block."""
 
 BAND = 256
 """Tiles between two looks at how many pairs are held."""
-
-T = TypeVar("T")
-R = TypeVar("R")
-
-
-def in_threads(threads: int, work: Callable[[T], R], units: Iterable[T]) -> list[R]:
-    """`work` of every unit, in order."""
-    listed = list(units)
-    if threads <= 1 or len(listed) <= 1:
-        return [work(unit) for unit in listed]
-    with ThreadPoolExecutor(min(threads, len(listed))) as pool:
-        return list(pool.map(work, listed))
 
 
 @attrs.frozen(kw_only=True, eq=False)

@@ -10,7 +10,7 @@ __all__ = ["deviance", "fit", "freedom", "kirkwood"]
 
 
 @njit()
-def kirkwood(table, of_ij, of_ik, of_jk, expected):  # type: ignore[no-untyped-def]
+def kirkwood(table, of_ij, of_ik, of_jk, expected):
     """Margins of `table` (levels, levels, classes) and the normalised Kirkwood superposition.
 
     p_ij p_ik p_jk / (p_i p_j p_k), over its sum η: a member of the model without the three-way
@@ -52,7 +52,7 @@ def kirkwood(table, of_ij, of_ik, of_jk, expected):  # type: ignore[no-untyped-d
 
 
 @njit()
-def fit(of_ij, of_ik, of_jk, expected, tolerance, most):  # type: ignore[no-untyped-def]
+def fit(of_ij, of_ik, of_jk, expected, tolerance, most):
     """Scale `expected` to the three margins in turn until none is off by more than `tolerance`.
 
     Every step stays within the model, where the deviance is flat at the fit: its error is of the
@@ -96,7 +96,7 @@ def fit(of_ij, of_ik, of_jk, expected, tolerance, most):  # type: ignore[no-unty
 
 
 @njit()
-def deviance(table, expected):  # type: ignore[no-untyped-def]
+def deviance(table, expected):
     """G² = 2 Σ n log(n / expected), over cells with n > 0."""
     total = 0.0
     levels_a, levels_b, classes = table.shape
@@ -110,7 +110,7 @@ def deviance(table, expected):  # type: ignore[no-untyped-def]
 
 
 @njit()
-def freedom(of_ij, of_ik, of_jk):  # type: ignore[no-untyped-def]
+def freedom(of_ij, of_ik, of_jk):
     """Degrees of freedom of the deviance: cells the model can fill less its parameters there.
 
     Without empty margins (A − 1)(B − 1)(K − 1). A cell is empty under the model where its pair of

@@ -135,7 +135,7 @@ class PlaneWriter:
 
 
 @njit()
-def _write(codes, stored, starts, words, lanes, margins):  # type: ignore[no-untyped-def]
+def _write(codes, stored, starts, words, lanes, margins):
     for column in range(len(codes)):
         for k in range(starts.size - 1):
             for row in range(starts[k], starts[k + 1]):

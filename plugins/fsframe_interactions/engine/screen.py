@@ -19,9 +19,7 @@ FIT_ROUNDS = 2000
 
 
 @njit()
-def _margins_with_gaps(  # type: ignore[no-untyped-def]
-    counts, both, levels_a, levels_b, classes, xlogx, of_a, of_b
-):
+def _margins_with_gaps(counts, both, levels_a, levels_b, classes, xlogx, of_a, of_b):
     """What the margins add to the bound, the norm and the rows, where values are missing."""
     of_a[: levels_a * classes] = 0.0
     of_b[: levels_b * classes] = 0.0
@@ -70,7 +68,7 @@ def _margins_with_gaps(  # type: ignore[no-untyped-def]
 
 
 @njit()
-def _turn_block(  # type: ignore[no-untyped-def]
+def _turn_block(
     first, last, most, levels, stored, margins, shares, alone, lane_margins, lane_shares, lane_alone
 ):
     """Margins and shares of the columns of a block, lane by lane; whether all are without gaps.
@@ -96,7 +94,7 @@ def _turn_block(  # type: ignore[no-untyped-def]
 
 
 @njit()
-def _bounds_of_eight(  # type: ignore[no-untyped-def]
+def _bounds_of_eight(
     cells, at_row, n_rows, most, a, levels_a, margins, shares, sizes, xlogx, total,
     lane_margins, lane_shares, lane_alone, counts, work, bounds,
 ):  # fmt: skip
@@ -153,7 +151,7 @@ def _bounds_of_eight(  # type: ignore[no-untyped-def]
 
 
 @njit()
-def screen_tile(  # type: ignore[no-untyped-def]
+def screen_tile(
     lanes,
     offsets,
     depth,

@@ -19,7 +19,7 @@ _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
 @njit()
-def _mixed(x):  # type: ignore[no-untyped-def]
+def _mixed(x):
     """The finaliser of splitmix64: every bit of `x` moves every bit of the result."""
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -27,7 +27,7 @@ def _mixed(x):  # type: ignore[no-untyped-def]
 
 
 @njit()
-def canonical(table, of_ij, of_ik, of_jk, ordered):  # type: ignore[no-untyped-def]
+def canonical(table, of_ij, of_ik, of_jk, ordered):
     """Write the table with levels, classes and the two columns in an order of its own.
 
     Tables that differ only in the order of levels, of classes, or of the columns come out equal
@@ -72,7 +72,7 @@ def canonical(table, of_ij, of_ik, of_jk, ordered):  # type: ignore[no-untyped-d
 
 
 @njit()
-def binomial(n, p):  # type: ignore[no-untyped-def]
+def binomial(n, p):
     """One binomial draw, in time that does not grow with n.
 
     Below n p = 10 by inversion (`numpy.random.binomial`, compiled, whose time does grow), else by
@@ -84,7 +84,7 @@ def binomial(n, p):  # type: ignore[no-untyped-def]
 
 
 @njit()
-def binomial_of_half(n, p):  # type: ignore[no-untyped-def]
+def binomial_of_half(n, p):
     """`binomial` for p ≤ ½."""
     if n * p < 10.0:
         return np.int64(np.random.binomial(n, p))
@@ -113,9 +113,7 @@ def binomial_of_half(n, p):  # type: ignore[no-untyped-def]
 
 
 @njit()
-def simulate_pairs(  # type: ignore[no-untyped-def]
-    lanes, offsets, words, stored, levels, margins, pairs, n_simulated, seed, means
-):
+def simulate_pairs(lanes, offsets, words, stored, levels, margins, pairs, n_simulated, seed, means):
     """Write the mean of G² under the main-effects model of each pair.
 
     Parameters

@@ -4,22 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from fsframe.contracts.bit_counts import (
-    LANES,
-    at,
-    count_common_1,
-    count_common_2,
-    count_common_4,
-    popcount,
-    shifted,
-)
+from fsframe.contracts.bit_counts import LANES, at, count_rows, popcount
 from fsframe.contracts.compiled import njit
 
 __all__ = ["complete_table", "count_block", "gather_rows", "pair_counts"]
 
 
 @njit()
-def gather_rows(lanes, offset, n_words, first, last, stored, rows, starts):  # type: ignore[no-untyped-def]
+def gather_rows(lanes, offset, n_words, first, last, stored, rows, starts):
     """Write the bit rows of the columns of one block one after the other; how many they are."""
     written = 0
     for column in range(first, last):
@@ -34,7 +26,7 @@ def gather_rows(lanes, offset, n_words, first, last, stored, rows, starts):  # t
 
 
 @njit()
-def count_block(rows, n_rows, lanes, offset, depth, words, n_words, cells):  # type: ignore[no-untyped-def]
+def count_block(rows, n_rows, lanes, offset, depth, words, n_words, cells):
     """Common bits of each row with each bit row of a block, class by class.
 
     `cells` is (depth, n_classes, n_rows, 8) uint64.
@@ -45,22 +37,11 @@ def count_block(rows, n_rows, lanes, offset, depth, words, n_words, cells):  # t
             length = words[k + 1] - first
             mine = at(lanes, offset + (level * n_words + first) * LANES)
             into = at(cells, (level * (words.size - 1) + k) * n_rows * LANES)
-            b = 0
-            while b + 4 <= n_rows:
-                theirs = at(rows, b * n_words + first)
-                count_common_4(mine, theirs, n_words, length, shifted(into, b * LANES))
-                b += 4
-            if b + 2 <= n_rows:
-                theirs = at(rows, b * n_words + first)
-                count_common_2(mine, theirs, n_words, length, shifted(into, b * LANES))
-                b += 2
-            if b < n_rows:
-                theirs = at(rows, b * n_words + first)
-                count_common_1(mine, theirs, n_words, length, shifted(into, b * LANES))
+            count_rows(mine, rows, n_rows, n_words, first, length, into)
 
 
 @njit()
-def complete_table(table, stored_a, stored_b, of_a, of_b):  # type: ignore[no-untyped-def]
+def complete_table(table, stored_a, stored_b, of_a, of_b):
     """Fill in the last level of columns without missing values from the other's margin."""
     levels_a, levels_b, classes = table.shape
     if stored_b < levels_b:
@@ -80,7 +61,7 @@ def complete_table(table, stored_a, stored_b, of_a, of_b):  # type: ignore[no-un
 
 
 @njit()
-def pair_counts(lanes, offsets, words, stored, levels, margins, a, b, table):  # type: ignore[no-untyped-def]
+def pair_counts(lanes, offsets, words, stored, levels, margins, a, b, table):
     """Write the table of the columns a and b, (levels of a, levels of b, n_classes)."""
     n_words = words[words.size - 1]
     for i in range(stored[a]):

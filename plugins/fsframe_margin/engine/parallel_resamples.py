@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 
 import attrs
 import numpy as np
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.run import Run
 from fsframe.contracts.selection import Selection
+from fsframe.contracts.side_by_side import drawn_rows, in_threads
 from fsframe_margin.engine.blas import one_blas_thread
 from fsframe_margin.engine.margins import STORED_ROWS
 
@@ -33,11 +33,7 @@ def select_each(
     """
 
     def one(b: int) -> Selection:
-        rows = np.flatnonzero(counts[b])
-        local = attrs.evolve(data, counts=counts[b]).take_rows(rows)
-        own = upstream
-        if own is not None and own.instance_weights is not None:
-            own = attrs.evolve(own, instance_weights=own.instance_weights[rows])
+        rows, local, own = drawn_rows(data, counts[b], upstream)
         surroundings = attrs.evolve(run.child(b).quiet(), threads=1)
         found = select(local, own, surroundings)
         if found.instance_weights is None or rows.size == data.n_samples:
@@ -47,12 +43,10 @@ def select_each(
         return attrs.evolve(found, instance_weights=spread)
 
     workers = workers_within(run, data.n_samples, data.n_features)
-    if workers == 1 or len(counts) == 1:
-        return [one(b) for b in range(len(counts))]
     # held here too: lifting and setting the limit between resamples, while others are at work,
     # made a fit take forty times as long
-    with one_blas_thread, ThreadPoolExecutor(workers) as pool:
-        return list(pool.map(one, range(len(counts))))
+    with one_blas_thread:
+        return in_threads(workers, one, range(len(counts)))
 
 
 def workers_within(run: Run, n_samples: int, n_features: int) -> int:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterable
 
 import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from fsframe.contracts.side_by_side import in_threads
 from fsframe.resampling.groups import deal_groups, require_two
 
 __all__ = ["IM4E_PATH", "IMMIGRATE_PATH", "Tuned", "stratified_folds", "tune"]
@@ -110,16 +110,11 @@ def tune(
             continue
         seen += weight[held].sum()
         jobs += [(held, k, job) for k, job in enumerate(fit_fold(train, held))]
-    for (held, k, _), predicted in zip(jobs, _run([job for *_, job in jobs], threads), strict=True):
+    for (held, k, _), predicted in zip(
+        jobs, in_threads(threads, lambda job: job(), [job for *_, job in jobs]), strict=True
+    ):
         right[k] += weight[held][predicted == y[held]].sum()
     if not seen:
         return Tuned(0, np.full(n_settings, np.nan))
     accuracy = right / seen
     return Tuned(int(np.argmax(accuracy)), accuracy)
-
-
-def _run(jobs: Sequence[Callable[[], Labels]], threads: int) -> list[Labels]:
-    if threads <= 1:
-        return [job() for job in jobs]
-    with ThreadPoolExecutor(threads) as pool:
-        return list(pool.map(lambda job: job(), jobs))

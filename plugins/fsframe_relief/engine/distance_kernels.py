@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from fsframe.contracts.bit_counts import popcount
 from fsframe.contracts.compiled import njit
 
 __all__ = [
@@ -158,15 +159,6 @@ def special_distances(
 
 
 @njit()
-def _ones(x: np.uint64) -> np.uint64:
-    # Counts the bits of a word; compilers turn this form into one instruction where there is one.
-    x = x - ((x >> np.uint64(1)) & np.uint64(0x5555555555555555))
-    x = (x & np.uint64(0x3333333333333333)) + ((x >> np.uint64(2)) & np.uint64(0x3333333333333333))
-    x = (x + (x >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
-    return (x * np.uint64(0x0101010101010101)) >> np.uint64(56)
-
-
-@njit()
 def mismatch_distances(
     planes: Words,
     known: Words,
@@ -205,8 +197,8 @@ def mismatch_distances(
                                         ^ planes[j, start + q * words + w]
                                     )
                                 k = ki[w] & kj[w]
-                                count += _ones(m & k)
-                                both += _ones(k)
+                                count += popcount(m & k)
+                                both += popcount(k)
                             shared[r, j] += both
                         elif bits == 2:
                             p0 = planes[i, start : start + words]
@@ -214,7 +206,7 @@ def mismatch_distances(
                             p1 = planes[i, start + words : start + 2 * words]
                             q1 = planes[j, start + words : start + 2 * words]
                             for w in range(words):
-                                count += _ones((p0[w] ^ q0[w]) | (p1[w] ^ q1[w]))
+                                count += popcount((p0[w] ^ q0[w]) | (p1[w] ^ q1[w]))
                         else:
                             for w in range(words):
                                 m = np.uint64(0)
@@ -223,7 +215,7 @@ def mismatch_distances(
                                         planes[i, start + q * words + w]
                                         ^ planes[j, start + q * words + w]
                                     )
-                                count += _ones(m)
+                                count += popcount(m)
                         out[r, j] += count
 
 

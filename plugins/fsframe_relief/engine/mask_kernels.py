@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from fsframe.contracts.bit_counts import popcount
 from fsframe.contracts.compiled import njit
-from fsframe_relief.engine.distance_kernels import _ones
 from fsframe_relief.engine.score_kernels import settle
 
 __all__ = ["count_scores", "level_masks"]
@@ -94,7 +94,7 @@ def count_scores(
                     here = levels[start[a] + codes[i, a]]
                     equal = np.uint64(0)
                     for w in range(words):
-                        equal += _ones(here[w] & m[w])
+                        equal += popcount(here[w] & m[w])
                     out[a] += rate * (size[r, g] - np.float64(equal))
             for a in range(max(a0, n_whole), a1):
                 v = codes[i, a]
@@ -110,8 +110,8 @@ def count_scores(
                     equal = np.uint64(0)
                     filled = np.uint64(0)
                     for w in range(words):
-                        equal += _ones(here[w] & m[w])
-                        filled += _ones(there[w] & m[w])
+                        equal += popcount(here[w] & m[w])
+                        filled += popcount(there[w] & m[w])
                     seen[g] = filled > 0
                     if seen[g]:
                         mean[g] = 1.0 - np.float64(equal) / np.float64(filled)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
-
 import attrs
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +9,7 @@ from numpy.typing import NDArray
 from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.run import Run
 from fsframe.contracts.selection import Selection
+from fsframe.contracts.side_by_side import drawn_rows, in_threads
 from fsframe_relief.engine.columns import Columns, prepare_columns
 from fsframe_relief.engine.distances import full_distances
 from fsframe_relief.engine.levels import summarise
@@ -50,24 +49,15 @@ def select_each(
     workers = _workers(method, data, run) if len(counts) > 1 else 1
 
     def one(b: int) -> Selection:
-        rows = np.flatnonzero(counts[b])
-        own = upstream
-        if own is not None and own.instance_weights is not None:
-            own = attrs.evolve(own, instance_weights=own.instance_weights[rows])
+        rows, local, own = drawn_rows(data, counts[b], upstream)
         surroundings = run.child(b).quiet()
         if workers > 1:
             surroundings = attrs.evolve(surroundings, threads=1)
         if shared is not None:
             return shared.select(method, rows, counts[b, rows], own, surroundings)
-        local = data.with_counts(counts[b])
-        return method._select(
-            local if rows.size == data.n_samples else local.take_rows(rows), own, surroundings
-        )
+        return method._select(local, own, surroundings)
 
-    if workers == 1:
-        return [one(b) for b in range(len(counts))]
-    with ThreadPoolExecutor(workers) as pool:
-        return list(pool.map(one, range(len(counts))))
+    return in_threads(workers, one, range(len(counts)))
 
 
 def _workers(method: ReliefParameters, data: Dataset, run: Run) -> int:

@@ -1,4 +1,4 @@
-"""Scores against the definitions written out as loops (literal.py): gaps, counts, ties, weights."""
+"""Scores against the definitions written out as loops (plain.py): gaps, counts, ties, weights."""
 
 from __future__ import annotations
 
@@ -7,14 +7,13 @@ import pytest
 
 from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.selection import Selection
+from fsframe_relief import plain
 from fsframe_relief.methods.multisurf import Multisurf
 from fsframe_relief.methods.multisurfstar import Multisurfstar
 from fsframe_relief.methods.relieff import Relieff
 from fsframe_relief.methods.rrelieff import Rrelieff
 from fsframe_relief.methods.surf import Surf
 from fsframe_relief.methods.surfstar import Surfstar
-
-from . import literal
 
 RULES = {
     "nearest": Relieff(k=4),
@@ -48,7 +47,7 @@ def make_table(kind, n=36, p=7, classes=3, gaps=0.0, seed=0):
 def test_scores_equal_the_definition(rule, kind, gaps):
     X, y, discrete = make_table(kind, gaps=gaps)
     found = RULES[rule].select(Dataset.from_arrays(X, y, categorical=discrete)).scores
-    truth = literal.scores(X, y, discrete, rule, k=4)
+    truth = plain.scores(X, y, discrete, rule, k=4)
     np.testing.assert_allclose(found, truth, rtol=0, atol=1e-12)
 
 
@@ -63,7 +62,7 @@ def test_counts_equal_copied_rows_that_are_not_their_own_neighbours(rule, kind, 
     data = Dataset.from_arrays(X, y, categorical=discrete).with_counts(counts)
     found = RULES[rule].select(data).scores
     row = np.repeat(np.arange(len(y)), counts)
-    truth = literal.scores(X[row], y[row], discrete, rule, k=4, row=row)
+    truth = plain.scores(X[row], y[row], discrete, rule, k=4, row=row)
     np.testing.assert_allclose(found, truth, rtol=0, atol=1e-12)
 
 
@@ -76,7 +75,7 @@ def test_k_counts_drawn_copies_beyond_the_number_of_different_rows(ties):
     data = Dataset.from_arrays(X, y).with_counts(counts)
     found = Relieff(k=15, ties=ties, discrete_features="none").select(data).scores
     row = np.repeat(np.arange(10), counts)
-    truth = literal.scores(X[row], y[row], np.zeros(3, bool), "nearest", k=15, row=row)
+    truth = plain.scores(X[row], y[row], np.zeros(3, bool), "nearest", k=15, row=row)
     np.testing.assert_allclose(found, truth, rtol=0, atol=1e-12)
 
 
@@ -88,7 +87,7 @@ def test_instance_weights_weigh_targets_and_nothing_else(rule):
         selected=np.arange(X.shape[1]), scores=np.zeros(X.shape[1]), instance_weights=omega
     )
     found = RULES[rule].select(Dataset.from_arrays(X, y, categorical=discrete), upstream).scores
-    truth = literal.scores(X, y, discrete, rule, k=4, omega=omega)
+    truth = plain.scores(X, y, discrete, rule, k=4, omega=omega)
     np.testing.assert_allclose(found, truth, rtol=0, atol=1e-12)
 
 
@@ -101,7 +100,7 @@ def test_regression_scores_equal_the_definition(kind, gaps, decay):
     method = Rrelieff(k=6, weighting="equal") if decay is None else Rrelieff(k=6, decay=decay)
     found = method.select(Dataset.from_arrays(X, y, categorical=discrete)).scores
     live = np.arange(X.shape[1] - 1)
-    truth = literal.regression_scores(X, y, discrete, 6, decay)
+    truth = plain.regression_scores(X, y, discrete, 6, decay)
     np.testing.assert_allclose(found[live], truth[live], rtol=0, atol=1e-12)
     assert found[-1] == 0
 
@@ -117,10 +116,10 @@ def test_codes_with_gaps_in_some_columns_score_in_their_own_places(method, gappe
     y = rng.random(40) if isinstance(method, Rrelieff) else rng.integers(0, 2, 40)
     data = Dataset.from_arrays(X, y, categorical=np.ones(5, bool))
     if isinstance(method, Rrelieff):
-        truth = literal.regression_scores(X, y, np.ones(5, bool), 4, decay=20.0)
+        truth = plain.regression_scores(X, y, np.ones(5, bool), 4, decay=20.0)
     else:
         rule = "surf" if isinstance(method, Surf) else "nearest"
-        truth = literal.scores(X, data.y, np.ones(5, bool), rule, k=4)
+        truth = plain.scores(X, data.y, np.ones(5, bool), rule, k=4)
     np.testing.assert_allclose(method.select(data).scores, truth, rtol=0, atol=1e-12)
 
 
@@ -156,7 +155,7 @@ def test_instances_that_share_no_feature_are_no_neighbours():
     X = np.array([[0, gap], [gap, 1], [1, gap], [0, 0], [1, 1]])
     data = Dataset.from_arrays(X, [0, 0, 1, 1, 0])
     found = Relieff(k=3, discrete_features="none").select(data).scores
-    truth = literal.scores(X, data.y, np.zeros(2, bool), "nearest", k=3)
+    truth = plain.scores(X, data.y, np.zeros(2, bool), "nearest", k=3)
     np.testing.assert_allclose(found, truth, rtol=0, atol=1e-14)
 
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.run import Run
 from fsframe.errors import RequestError
+from fsframe_relief import plain
 from fsframe_relief.engine.columns import prepare_columns
 from fsframe_relief.engine.distances import distance_rows
 from fsframe_relief.methods.iterative_relief import IterativeRelief
@@ -21,8 +22,6 @@ from fsframe_relief.methods.rrelieff import Rrelieff
 from fsframe_relief.methods.swrfstar import Swrfstar
 from fsframe_relief.methods.turf import Turf
 from fsframe_relief.methods.vls import Vls
-
-from . import literal
 
 EXAMPLES = settings(max_examples=30, deadline=None)
 
@@ -58,7 +57,7 @@ def select(method, table, **options):
 @EXAMPLES
 @given(table=tables())
 def test_relief_is_the_nearest_hit_against_the_nearest_miss_of_any_class(table):
-    truth = literal.scores(*table, "nearest", k=1, pooled=True)
+    truth = plain.scores(*table, "nearest", k=1, pooled=True)
     np.testing.assert_allclose(select(Relief(), table).scores, truth, rtol=0, atol=1e-12)
 
 
@@ -66,7 +65,7 @@ def test_relief_is_the_nearest_hit_against_the_nearest_miss_of_any_class(table):
 @given(table=tables())
 def test_relieved_f_takes_all_at_the_smallest_distance_of_each_class(table):
     # one place shared by all that are tied for it is their plain mean
-    truth = literal.scores(*table, "nearest", k=1)
+    truth = plain.scores(*table, "nearest", k=1)
     np.testing.assert_allclose(select(RelievedF(), table).scores, truth, rtol=0, atol=1e-12)
 
 
@@ -78,7 +77,7 @@ def test_rrelieff_compares_diffs_with_differences_of_the_target(table, k, decay)
     method = Rrelieff(k=k, weighting="equal") if decay is None else Rrelieff(k=k, decay=decay)
     found = select(method, (X, value, discrete)).scores
     with np.errstate(invalid="ignore", divide="ignore"):
-        truth = literal.regression_scores(X, value, discrete, k, decay)
+        truth = plain.regression_scores(X, value, discrete, k, decay)
     # a column of one value scores 0, and a sum that nobody adds to counts 0
     settled = np.isfinite(truth) & (np.nanmin(X, axis=0) < np.nanmax(X, axis=0))
     np.testing.assert_allclose(found[settled], truth[settled], rtol=0, atol=1e-12)
@@ -87,7 +86,7 @@ def test_rrelieff_compares_diffs_with_differences_of_the_target(table, k, decay)
 @EXAMPLES
 @given(table=tables())
 def test_swrfstar_weighs_all_by_a_sigmoid_of_the_distance(table):
-    truth = literal.scores(*table, "swrfstar")
+    truth = plain.scores(*table, "swrfstar")
     np.testing.assert_allclose(select(Swrfstar(), table).scores, truth, rtol=0, atol=1e-12)
 
 
@@ -95,12 +94,12 @@ def test_swrfstar_weighs_all_by_a_sigmoid_of_the_distance(table):
 @given(table=tables(), least=st.integers(1, 5), rounds=st.integers(1, 3))
 def test_iterative_relief_weighs_the_distance_by_the_scores_so_far(table, least, rounds):
     X, y, discrete = table
-    first = literal.iterative_scores(X, y, discrete, least, 1)
+    first = plain.iterative_scores(X, y, discrete, least, 1)
     # nothing to go by after the first round, and a round that changes nothing, end it early
     assume(rounds == 1 or first.max() > 1e-6)
     found = select(IterativeRelief(least=least, rounds=rounds, tol=1e-300), table)
     assume(found.tables["changes"].size == rounds)
-    truth = literal.iterative_scores(X, y, discrete, least, rounds)
+    truth = plain.iterative_scores(X, y, discrete, least, rounds)
     np.testing.assert_allclose(found.scores, truth, rtol=0, atol=1e-9)
 
 
@@ -123,7 +122,7 @@ def test_vls_keeps_the_largest_score_over_disjoint_subsets(table, subset, rounds
             parts[-1] = np.concatenate([parts[-1], last])
         for part in map(np.sort, parts):
             rule = "nearest" if scoring == "relieff" else scoring
-            of_part = literal.scores(X[:, part], y, discrete[part], rule, k=3)
+            of_part = plain.scores(X[:, part], y, discrete[part], rule, k=3)
             best[part] = np.maximum(best[part], of_part)
     method = Vls(subset=subset, rounds=rounds, scoring=scoring, k=3)
     np.testing.assert_allclose(select(method, table, run=run).scores, best, rtol=0, atol=1e-12)
@@ -135,7 +134,7 @@ def test_turf_drops_the_worst_of_each_round(table, drop, top):
     X, y, discrete = table
     left, last = np.arange(X.shape[1]), np.full(X.shape[1], np.nan)
     while True:
-        last[left] = literal.scores(X[:, left], y, discrete[left], "nearest", k=3)
+        last[left] = plain.scores(X[:, left], y, discrete[left], "nearest", k=3)
         gaps = np.diff(np.sort(last[left]))
         # scores equal but for rounding may be dropped in either order
         assume(not gaps.size or gaps.min() > 1e-9)

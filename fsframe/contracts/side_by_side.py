@@ -1,0 +1,56 @@
+"""Work side by side in threads, and the rows of a resample as a fit sees them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.selection import Selection
+
+__all__ = ["drawn_rows", "in_threads"]
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+def in_threads(threads: int, work: Callable[[T], R], units: Iterable[T]) -> list[R]:
+    """`work` of every unit, in order, so many at a time.
+
+    The results depend on `threads` only if the units write to the same place.
+
+    Examples
+    --------
+    >>> in_threads(2, lambda b: b * b, range(4))
+    [0, 1, 4, 9]
+    """
+    listed = list(units)
+    if threads <= 1 or len(listed) <= 1:
+        return [work(unit) for unit in listed]
+    with ThreadPoolExecutor(min(threads, len(listed))) as pool:
+        return list(pool.map(work, listed))
+
+
+def drawn_rows(
+    data: Dataset, counts: NDArray[np.integer[Any]], upstream: Selection | None
+) -> tuple[NDArray[np.intp], Dataset, Selection | None]:
+    """The rows that a resample has drawn, the table of these alone, and what arrives for them.
+
+    Parameters
+    ----------
+    data : Dataset
+    counts : (n_samples,) int
+        How often each row was drawn; they become the counts of the table.
+    upstream : Selection, optional
+        Its instance weights are cut to the rows drawn.
+    """
+    rows = np.flatnonzero(counts)
+    if upstream is not None and upstream.instance_weights is not None:
+        upstream = attrs.evolve(upstream, instance_weights=upstream.instance_weights[rows])
+    local = data.with_counts(counts)
+    return rows, (local if rows.size == data.n_samples else local.take_rows(rows)), upstream
