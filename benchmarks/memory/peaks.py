@@ -3,6 +3,7 @@
     python benchmarks/memory/peaks.py fits --shape 1000x20000 --memory 400MB
     python benchmarks/memory/peaks.py fits --shape 100x15000 --memory 100MB immigrate:screen=500
     python benchmarks/memory/peaks.py runs --shape 1000x5000 --memory 400MB
+    python benchmarks/memory/peaks.py files --shape 100x60000
 
 `fits` runs every selector (or the chains that are named) in a process of its own: libraries are
 imported and kernels loaded by a fit on a small table, the table is made, the mark of the largest
@@ -12,6 +13,8 @@ not counted.
 `runs` starts whole commands, with and without workers, and samples the proportional set size of
 all their processes; from the peak is taken that of the same command on a table of 40 × 8, which is
 the interpreters and libraries.
+
+`files` does the same for commands that look at a run file or use one.
 
 Every process lives under a limit of address space (`--limit`), so that what forgets its bound ends
 with an error, not with the machine. Linux only.
@@ -257,9 +260,38 @@ def runs(options: argparse.Namespace) -> None:
             )
 
 
+def files(options: argparse.Namespace) -> None:
+    """What is held by commands on the run file of a chain with resamples."""
+    n, p = map(int, options.shape.split("x"))
+    limit = bytes_of(options.limit)
+    chain = ["mim:top=20", "ensemble:n=8", "immigrate:max-iter=2", "margin"]
+    with tempfile.TemporaryDirectory() as name:
+        folder, sizes, peaks = Path(name), [], {}
+        for shape in ((40, 24), (n, p)):
+            table, run = folder / f"{shape[1]}.npz", folder / f"{shape[1]}.h5"
+            write_table(table, *shape, options.kind)
+            told = one_run(["chain", *chain, "on", str(table), "-o", str(run)], limit,
+                           options.timeout)[1]  # fmt: skip
+            if not run.exists():
+                raise SystemExit(told)
+            sizes.append(run.stat().st_size)
+            for command in (
+                ["show", str(run)],
+                ["verify", str(run)],
+                ["report", str(run), "-o", str(folder / f"{shape[1]}.html")],
+                ["apply", str(run), "on", str(table), "-o", str(folder / f"{shape[1]}a.csv")],
+                ["predict", str(run), "on", str(table), "-o", str(folder / f"{shape[1]}p.csv")],
+            ):
+                peaks.setdefault(command[0], []).append(one_run(command, limit, options.timeout))
+        print(f"{n} × {p}, run file {sizes[1] / 1e6:.1f} MB ({sizes[0] / 1e6:.1f} on 40 × 24)")
+        for command, ((base, _, _), (peak, said, seconds)) in peaks.items():
+            print(f"{command:10} base {base / 1e6:5.0f} MB  held {(peak - base) / 1e6:6.0f} MB  "
+                  f"{seconds:5.1f} s  {said[:90]}", flush=True)  # fmt: skip
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("what", choices=["fits", "runs"])
+    parser.add_argument("what", choices=["fits", "runs", "files"])
     parser.add_argument(
         "chains", nargs="*", help="chains for fits, commands for runs; all by default"
     )
@@ -270,7 +302,7 @@ def main() -> None:
     parser.add_argument("--limit", default="6GB", help="address space of every process")
     parser.add_argument("--timeout", type=float, default=300.0)
     options = parser.parse_intermixed_args()
-    (fits if options.what == "fits" else runs)(options)
+    {"fits": fits, "runs": runs, "files": files}[options.what](options)
 
 
 if __name__ == "__main__":
