@@ -26,7 +26,7 @@ from fsframe.storage.units.fingerprints import call_name
 from fsframe.storage.units.manifest import providers, release, software
 from fsframe.storage.units.selections import pack_selections, unpack_selections
 
-__all__ = ["environment", "open_checkpoint", "record_run"]
+__all__ = ["environment", "open_checkpoint", "record_run", "stage_record"]
 
 _LIBRARIES = ("fsframe", "numpy", "scipy", "numba", "h5py", "attrs", "click", "pluggy")
 
@@ -151,7 +151,7 @@ def _recorded(chain: RunsInSteps, data: Dataset, run: Run, source: str, command:
     selected, scores = np.arange(data.n_features), np.full(data.n_features, np.nan)
     for result in _results(chain, data, run):
         results.append(result)
-        stages.append(_stage_record(result))
+        stages.append(stage_record(result))
         if result.selection is not None:
             selected, scores = result.selection.selected, result.selection.scores
     parts = [] if run.checkpoint is None else list(run.checkpoint.mixed)
@@ -217,7 +217,8 @@ def _stage_call(
     return call_name(run.checkpoint, "stage", text, data, run.child(position), upstream=upstream)
 
 
-def _stage_record(result: StageResult) -> StageRecord:
+def stage_record(result: StageResult) -> StageRecord:
+    """What a run file keeps of a stage."""
     method = result.stage.method
     offer = registry_of_class(type(method)).offer(result.stage.name)
     common: dict[str, Any] = {

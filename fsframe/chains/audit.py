@@ -1,0 +1,221 @@
+"""Recompute stages of a finished run, and say whether they come out as its file has them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from fsframe.chains.chain import Chain
+from fsframe.chains.memory_shares import shares_of
+from fsframe.chains.recording import stage_record
+from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.run import Run
+from fsframe.errors import DataError, RequestError
+from fsframe.registry import preferring
+from fsframe.storage import RunRecord
+from fsframe.storage.arrays import storable
+from fsframe.storage.digest import stage_items
+from fsframe.storage.numerics import fingerprint, numeric_differences
+from fsframe.storage.records import StageRecord
+
+__all__ = ["TOLERANCE", "StageAudit", "audit_run", "choose_stages"]
+
+TOLERANCE = 1e-9
+"""Largest difference, relative to the largest number of an array, that counts as rounding."""
+
+
+@attrs.frozen(kw_only=True)
+class StageAudit:
+    """How one recomputed stage compares with the recorded one.
+
+    Parameters
+    ----------
+    path : str
+        ``/stages/NN-name``.
+    verdict : {"same bits", "within rounding", "differs"}
+        "within rounding" is possible only where the numeric fingerprint of the run is not that of
+        this process, or not known.
+    difference : float
+        Largest difference of a number, relative to the largest of its array.
+    where : str
+        The array with that difference, or the first thing that is not a matter of rounding.
+    seconds : float
+        Time that the stage took now.
+    """
+
+    path: str
+    verdict: str
+    difference: float = 0.0
+    where: str = ""
+    seconds: float = 0.0
+
+    @property
+    def passed(self) -> bool:
+        """Whether the stage came out as recorded."""
+        return self.verdict != "differs"
+
+
+def choose_stages(record: RunRecord, share: float, seed: int | None = None) -> list[int]:
+    """Numbers of the stages to recompute, drawn without regard to what they are.
+
+    Parameters
+    ----------
+    record : RunRecord
+    share : float
+        Between 0 and 1: of the recorded seconds. One stage is drawn at least; more as long as all
+        that are drawn took no more than this share.
+    seed : int, optional
+        From the operating system by default: whoever wrote the file cannot know what is drawn.
+
+    Raises
+    ------
+    RequestError
+        If `share` is no such number.
+    """
+    if not 0 < share <= 1:
+        raise RequestError(f"share must be above 0 and at most 1, not {share!r}")
+    order = np.random.default_rng(seed).permutation(len(record.stages)).tolist()
+    if share == 1:
+        return sorted(order)
+    left = share * sum(stage.seconds for stage in record.stages)
+    chosen = order[:1]
+    left -= record.stages[chosen[0]].seconds if chosen else 0.0
+    for number in order[1:]:
+        if record.stages[number].seconds <= left:
+            chosen.append(number)
+            left -= record.stages[number].seconds
+    return sorted(chosen)
+
+
+def audit_run(
+    record: RunRecord,
+    data: Dataset,
+    run: Run,
+    stages: list[int] | None = None,
+    *,
+    memory: int | None = None,
+    told: Callable[[StageAudit], None] | None = None,
+) -> list[StageAudit]:
+    """Recompute stages of a run, each from the recorded results of the stages before it.
+
+    Parameters
+    ----------
+    record : RunRecord
+    data : Dataset
+        The table that the run was made on.
+    run : Run
+        Threads and workers; its entropy is that of the record.
+    stages : list of int, optional
+        Which; all by default. A stage is computed whole, with every resample that it takes.
+    memory : int, optional
+        The bound that the run was given, in bytes: methods choose their way by it.
+    told : callable, optional
+        Called with each verdict as it is there.
+
+    Returns
+    -------
+    list of StageAudit
+
+    Raises
+    ------
+    DataError
+        If `data` is another table, by its SHA-256.
+    RequestError
+        If the chain is not the one whose stages are recorded.
+    PluginError
+        As the stages say.
+
+    Notes
+    -----
+    Since each stage starts from what the file says of the earlier ones, a stage that was altered is
+    found by itself, and by the next stage where that depends on it. What is compared is what the
+    digest of a stage covers (docs/file-format.md, section 4).
+    """
+    if data.sha256 != record.data.sha256:
+        raise DataError(
+            f"{data.name!r} is not the table the run was made on (SHA-256 {data.sha256[:12]}…, "
+            f"not {record.data.sha256[:12]}…); give that table"
+        )
+    with preferring(record.providers()):
+        chain = Chain.parse(record.chain)
+        if [stage.name for stage in chain.stages] != [stage.name for stage in record.stages]:
+            raise RequestError(
+                f"the chain `{record.chain}` does not have the stages that the file has: "
+                f"{', '.join(stage.name for stage in record.stages)}"
+            )
+        chain.check_request(data)
+        run = attrs.evolve(run, entropy=record.seed or 0)
+        shares = shares_of(chain, data, memory, run.executor)
+        if shares is not None:
+            run = attrs.evolve(run, memory=shares.one_fit, route_memory=shares.route)
+        rounding = _may_round(record)
+        found = []
+        for number in range(len(chain.stages)) if stages is None else stages:
+            upstream = next(
+                (s.selection for s in record.stages[:number][::-1] if s.selection is not None), None
+            )
+            steps = chain.steps(data, run, upstream, number)
+            verdict = _compared(
+                record.stage_paths()[number],
+                record.stages[number],
+                stage_record(next(steps)),
+                rounding,
+            )
+            found.append(verdict)
+            if told is not None:
+                told(verdict)
+    return found
+
+
+def _may_round(record: RunRecord) -> bool:
+    """Whether another processor or library than now is known, or possible, for the run."""
+    told = record.environment
+    return (
+        bool(numeric_differences(told, fingerprint())) or "mixed" in told or "kernels" not in told
+    )
+
+
+def _compared(path: str, then: StageRecord, now: StageRecord, rounding: bool) -> StageAudit:
+    seconds = now.seconds
+    if then.digest() == now.digest():
+        return StageAudit(path=path, verdict="same bits", seconds=seconds)
+    worst, place = 0.0, ""
+    for where, difference in _differences(then, now):
+        if difference > worst:
+            worst, place = difference, where
+    verdict = "within rounding" if rounding and worst <= TOLERANCE else "differs"
+    return StageAudit(path=path, verdict=verdict, difference=worst, where=place, seconds=seconds)
+
+
+def _differences(then: StageRecord, now: StageRecord) -> Iterator[tuple[str, float]]:
+    """By how much each part of a stage differs; infinite where it is not a matter of rounding."""
+    for name in ("name", "kind", "provider", "seed"):
+        if getattr(then, name) != getattr(now, name):
+            yield name, np.inf
+    recorded, computed = stage_items(then), stage_items(now)
+    for name in sorted(recorded.keys() | computed.keys()):
+        if name not in recorded or name not in computed:
+            yield name, np.inf
+        else:
+            yield name, _difference(storable(recorded[name], name), storable(computed[name], name))
+
+
+def _difference(a: NDArray[np.generic], b: NDArray[np.generic]) -> float:
+    if a.shape != b.shape or a.dtype.kind != b.dtype.kind:
+        return np.inf
+    if a.dtype.kind != "f":
+        return 0.0 if np.array_equal(a, b) else np.inf
+    one, other = a.astype(np.float64), b.astype(np.float64)
+    finite = np.isfinite(one)
+    # NaN and infinities stand for "not considered" and the like: no rounding makes one.
+    if not np.array_equal(finite, np.isfinite(other)):
+        return np.inf
+    if not np.array_equal(one[~finite], other[~finite], equal_nan=True):
+        return np.inf
+    if not finite.any():
+        return 0.0
+    scale = float(np.abs(one[finite]).max())
+    return float(np.abs(one[finite] - other[finite]).max()) / (scale or 1.0)

@@ -1,0 +1,94 @@
+"""Compute stages of a run again and compare them with its file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from fsframe.cli.reading_options import reading_arguments, reading_options, table_of_run
+from fsframe.cli.run_file import find_run
+from fsframe.cli.running import MemorySize
+from fsframe.cli.saying import say
+from fsframe.errors import DataError, RequestError, StoreError
+
+__all__ = ["audit"]
+
+
+@click.command()
+@click.argument("run", type=click.Path())
+@click.argument("words", nargs=-1, metavar="[on DATA]")
+@click.option(
+    "--share",
+    type=click.FloatRange(0, 1, min_open=True),
+    default=1.0,
+    show_default=True,
+    help="Of the time that the run took: stages drawn at random, one at least, that took no more "
+    "than this share.",
+)
+@click.option("--workers", type=click.IntRange(1), help="Worker processes. [default: none]")
+@click.option("--memory", type=MemorySize(), help="The bound that the run was given, if any.")
+@reading_options
+def audit(
+    run: str,
+    words: tuple[str, ...],
+    share: float,
+    workers: int | None,
+    memory: int | None,
+    **reading: Any,
+) -> None:
+    """Compute stages of a finished run again, and compare them with its file.
+
+    Each stage starts from what the file says of the stages before it, on the table the run was made
+    on, with its seed. Where processor and libraries are those of the run, every bit must be the
+    same; elsewhere numbers may differ by rounding (1e-9 of the largest), and the answer says so.
+    The exit code is 5 if a stage comes out otherwise.
+
+    \b
+    Examples:
+      fsframe audit examples/parkinsons.immigrate-npfs.h5
+      fsframe audit examples/parkinsons.immigrate-npfs.h5 on examples/parkinsons.csv --share 0.2
+    """
+    from fsframe.chains.audit import StageAudit, audit_run, choose_stages
+    from fsframe.contracts.run import Run
+    from fsframe.execution import open_engine
+    from fsframe.storage import load_run
+
+    if words and (len(words) != 2 or words[0] != "on"):
+        raise RequestError("say which table: fsframe audit RUN.h5 on DATA")
+    path = find_run(run)
+    record = load_run(path)
+    source = words[1] if words else record.data.source
+    if not words and not (source and Path(source).is_file()):
+        raise DataError(
+            f"the table the run was made on ({source or 'of unknown place'}) is not there; say "
+            "where it is: fsframe audit RUN.h5 on DATA"
+        )
+    data = table_of_run(record, source, **reading_arguments(**reading))
+    chosen = choose_stages(record, share)
+    took = sum(record.stages[number].seconds for number in chosen)
+    say(f"{path}: {len(chosen)} of {len(record.stages)} stages, which took {took:.2f} s", err=True)
+    failed: list[str] = []
+
+    def told(found: StageAudit) -> None:
+        say(f"{found.path.removeprefix('/stages/'):24} {_words(found)}")
+        if not found.passed:
+            failed.append(found.path)
+
+    with open_engine("processes" if workers else None, workers) as engine:
+        audit_run(record, data, Run(executor=engine), chosen, memory=memory, told=told)
+    if failed:
+        raise StoreError(
+            f"{path}: {', '.join(failed)} did not come out as recorded: the file was altered, was "
+            "made by another version of a method, or under another --memory"
+        )
+
+
+def _words(found: Any) -> str:
+    if found.verdict == "same bits":
+        return "same bits"
+    largest = f"largest relative difference {found.difference:.1e} in {found.where}"
+    if found.verdict == "within rounding":
+        return f"equal within rounding: {largest}; another kind of processor or library"
+    return f"DIFFERS: {found.where}" if found.difference == float("inf") else f"DIFFERS: {largest}"

@@ -1,0 +1,133 @@
+"""Stages of a finished run are computed again and compared with what its file says."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import attrs
+import numpy as np
+import pytest
+
+from fsframe.chains.audit import TOLERANCE, audit_run, choose_stages
+from fsframe.chains.chain import Chain
+from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.run import Run
+from fsframe.errors import DataError, RequestError
+from fsframe.storage import load_run, write_run
+from fsframe.storage.numerics import fingerprint
+
+CHAIN = "anova-f:top=6 lfe npfs:n=6,permutations=5,alpha=0.2 margin"
+
+
+@pytest.fixture(scope="module")
+def data() -> Dataset:
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(50, 12))
+    return Dataset.from_arrays(X, (X[:, 1] + 0.4 * rng.normal(size=50) > 0).astype(int))
+
+
+@pytest.fixture(scope="module")
+def record(data):
+    return Chain.parse(CHAIN).run(data, 11)
+
+
+def altered(record, number, **changes):
+    """The record with another selection in one stage."""
+    stages = list(record.stages)
+    found = attrs.evolve(stages[number].selection, **changes)
+    stages[number] = attrs.evolve(stages[number], selection=found, tables=found.tables)
+    return attrs.evolve(record, stages=stages)
+
+
+def test_every_stage_of_a_sound_run_has_the_same_bits(record, data):
+    told = []
+    found = audit_run(record, data, Run(), told=told.append)
+    assert found == told
+    assert [audit.verdict for audit in found] == ["same bits"] * 4
+    assert [audit.path for audit in found] == list(record.stage_paths())
+
+
+def test_an_altered_stage_is_found_by_itself(record, data):
+    scores = np.array(record.stages[1].selection.scores)
+    scores[record.stages[1].selection.selected[0]] *= 1 + 1e-12
+    found = audit_run(altered(record, 1, scores=scores), data, Run(), [1])
+    assert [(audit.verdict, audit.where) for audit in found] == [("differs", "scores")]
+    assert 0 < found[0].difference < 1e-11
+    kept = record.stages[0].selection
+    fewer = altered(record, 0, selected=kept.selected[::-1])
+    assert audit_run(fewer, data, Run(), [0])[0].difference == np.inf
+
+
+def test_rounding_is_told_apart_where_the_processor_was_another(record, data):
+    elsewhere = attrs.evolve(
+        record, environment={**record.environment, "blas": "another", "kernels": "generic"}
+    )
+    scores = np.array(record.stages[1].selection.scores)
+    near, far = scores.copy(), scores.copy()
+    first = record.stages[1].selection.selected[0]
+    near[first] *= 1 + TOLERANCE / 10
+    far[first] *= 1 + 1e3 * TOLERANCE
+    assert audit_run(altered(elsewhere, 1, scores=near), data, Run(), [1])[0].passed
+    verdict = audit_run(altered(elsewhere, 1, scores=far), data, Run(), [1])[0]
+    assert (verdict.passed, verdict.where) == (False, "scores")
+    # NaN is "not considered": a number in its place is no rounding.
+    holed = scores.copy()
+    holed[first] = np.nan
+    assert audit_run(altered(elsewhere, 1, scores=holed), data, Run(), [1])[0].difference == np.inf
+
+
+def test_another_table_or_chain_is_refused(record, data):
+    with pytest.raises(DataError, match="is not the table the run was made on"):
+        audit_run(record, data.take_columns(np.arange(5)), Run())
+    with pytest.raises(RequestError, match="does not have the stages that the file has"):
+        audit_run(attrs.evolve(record, chain="mim:top=3"), data, Run())
+
+
+def test_stages_are_drawn_within_the_share_of_time(record):
+    timed = attrs.evolve(
+        record,
+        stages=[
+            attrs.evolve(stage, seconds=seconds)
+            for stage, seconds in zip(record.stages, (1.0, 2.0, 96.0, 1.0), strict=True)
+        ],
+    )
+    assert choose_stages(timed, 1.0) == [0, 1, 2, 3]
+    drawn = {tuple(choose_stages(timed, 0.05, seed)) for seed in range(40)}
+    assert (2,) in drawn and (0, 1, 3) in drawn
+    assert all(len(numbers) == 1 or 2 not in numbers for numbers in drawn)
+    assert choose_stages(timed, 0.05, 3) == choose_stages(timed, 0.05, 3)
+    with pytest.raises(RequestError, match="share must be above 0"):
+        choose_stages(timed, 0.0)
+
+
+def test_the_command_tells_each_stage_and_ends_with_5_where_one_differs(tmp_path: Path) -> None:
+    def fsframe(*words: str, **more: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "fsframe", *words],
+            cwd=tmp_path, env={**os.environ, **more}, capture_output=True, text=True, timeout=300,
+        )  # fmt: skip
+
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 8)).round(4)
+    rows = [",".join([*map(str, row), "ab"[int(row[0] > 0)]]) for row in X]
+    (tmp_path / "t.csv").write_text("\n".join([",".join([*"defghijk", "class"]), *rows]) + "\n")
+    assert fsframe("chain", "lfe", "margin", "on", "t.csv", "-q", "-o", "r.h5").returncode == 0
+    done = fsframe("audit", "r.h5")
+    assert (done.returncode, done.stdout.split()) == (
+        0, ["00-lfe", "same", "bits", "01-margin", "same", "bits"],
+    )  # fmt: skip
+    record = load_run(tmp_path / "r.h5")
+    forged = np.array(record.stages[0].selection.scores)
+    forged[2] += 1
+    write_run(tmp_path / "forged.h5", altered(record, 0, scores=forged))
+    done = fsframe("audit", "forged.h5")
+    assert done.returncode == 5 and "00-lfe                   DIFFERS" in done.stdout
+    assert "did not come out as recorded" in done.stderr
+    (tmp_path / "t.csv").rename(tmp_path / "moved.csv")
+    assert fsframe("audit", "r.h5").returncode == 4
+    if "openblas" in fingerprint()["blas"]:
+        done = fsframe("audit", "r.h5", "on", "moved.csv", OPENBLAS_CORETYPE="Nehalem")
+        assert done.returncode == 0, done.stdout + done.stderr
