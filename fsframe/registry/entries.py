@@ -192,6 +192,8 @@ class ReaderEntry(Entry):
     endings : tuple of str
         Endings of names, for formats that cannot be known by their content.
 
+    Examples
+    --------
     >>> ReaderEntry(name="parquet", target="my_package.parquet:Reader", starts=[b"PAR1"]).kind
     'reader'
     """

@@ -1,0 +1,182 @@
+"""What the site has besides the pages in docs/: made while `mkdocs build` runs.
+
+* pages of the repository that stand elsewhere (benchmarks, examples, the changelog), under their
+  own paths, with links between them and docs/ put right;
+* the Python interface, from the docstrings of what `fsframe` and its contracts export;
+* all methods and all plugins that are installed, from what they declare.
+
+See mkdocs.yml for the command.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+_OTHER_PAGES = ("CHANGELOG.md", "CONTRIBUTING.md", "CODE_OF_CONDUCT.md", "SECURITY.md")
+_LINK = re.compile(r"(\[(?:[^\[\]]|\[[^\]]*\])*\])\(([^)\s#]+)(#[^)\s]*)?\)")
+_VALUES = ("classifiers", "selectors", "stability_metrics")
+# What authors import, besides the names of `fsframe` itself.
+_API = {
+    "For authors of methods": (
+        "fsframe.registry.entries",
+        "fsframe.contracts.params",
+        "fsframe.contracts.compiled",
+        "fsframe.contracts.ranking",
+    ),
+    "Run files": ("fsframe.storage.records", "fsframe.storage.verify", "fsframe.chains.audit"),
+    "Tables": ("fsframe.tables",),
+    "Checks for plugins": ("fsframe.testing",),
+}
+
+
+def other_pages() -> Iterator[str]:
+    """Pages outside docs/, by their path in the repository."""
+    yield from _OTHER_PAGES
+    for folder in ("benchmarks", "examples"):
+        for path in sorted((ROOT / folder).rglob("*.md")):
+            yield path.relative_to(ROOT).as_posix()
+
+
+def on_files(files: Any, config: Any) -> Any:
+    """Add the pages that are made here, and the files that pages link to; MkDocs calls it."""
+    from mkdocs.structure.files import File
+
+    made = {path: _text(path) for path in other_pages()}
+    made |= {"api.md": api_page(), "plugins.md": plugins_page(), "methods/index.md": methods_page()}
+    written = {path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").rglob("*.md")}
+    for path, content in made.items():
+        files.append(File.generated(config, path, content=content))
+    for path in sorted({*written, *other_pages()}):
+        for target in _targets(path):
+            found = ROOT / target
+            if target.startswith("docs/") or files.get_file_from_path(target) is not None:
+                continue
+            if found.is_file() and found.suffix != ".md":
+                files.append(File.generated(config, target, abs_src_path=str(found)))
+    return files
+
+
+def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
+    """Put right the links that leave or enter docs/; MkDocs calls it."""
+    here: str = page.file.src_uri
+    source = here if here in set(other_pages()) else f"docs/{here}"
+
+    def put_right(match: re.Match[str]) -> str:
+        meant = _meant(source, match[2])
+        if meant is None:
+            return match[0]
+        place = _on_site(meant)
+        if files.get_file_from_path(place) is None:
+            # A folder of the repository, which a site cannot show.
+            return match[1] if (ROOT / meant).is_dir() else match[0]
+        way = posixpath.relpath(place, posixpath.dirname(here) or ".")
+        return f"{match[1]}({way}{match[3] or ''})"
+
+    return _LINK.sub(put_right, markdown)
+
+
+def _text(path: str) -> str:
+    return (ROOT / path).read_text(encoding="utf-8")
+
+
+def _targets(path: str) -> Iterator[str]:
+    """What a page of the repository links to, as paths in the repository."""
+    for match in _LINK.finditer(_text(path)):
+        meant = _meant(path, match[2])
+        if meant is not None:
+            yield meant
+
+
+def _meant(source: str, target: str) -> str | None:
+    """Where a link leads in the repository; None if elsewhere."""
+    if re.match(r"[a-z]+:", target):
+        return None
+    meant = posixpath.normpath(posixpath.join(posixpath.dirname(source), target))
+    return None if meant.startswith("..") else meant
+
+
+def _on_site(meant: str) -> str:
+    """Where a file of the repository stands on the site."""
+    if meant in ("docs/methods", "docs/methods/"):
+        return "methods/index.md"
+    if meant == "README.md":
+        return "index.md"
+    if (ROOT / meant).is_dir():
+        return f"{meant}/README.md"
+    return meant.removeprefix("docs/")
+
+
+def api_page() -> str:
+    """The Python interface."""
+    import fsframe
+
+    parts = [
+        "# Python",
+        "What `import fsframe` offers, loaded when it is used.",
+    ]
+    parts += [f"::: fsframe.{name}" for name in fsframe.__all__ if name not in _VALUES]
+    parts.append(
+        "## The registries\n\n`fsframe.selectors`, `fsframe.classifiers` and "
+        "`fsframe.stability_metrics` are mappings from names to classes; "
+        '`fsframe.selectors["relieff"](k=5).select(data)` is one selector at work.'
+    )
+    for title, modules in _API.items():
+        parts.append(f"## {title}")
+        parts += [f"::: {name}\n    options:\n      heading_level: 3" for name in modules]
+    return "\n\n".join(parts) + "\n"
+
+
+def _registries() -> tuple[Any, ...]:
+    from fsframe.registry import classifiers, selectors, stability_metrics
+
+    return selectors, classifiers, stability_metrics
+
+
+def methods_page() -> str:
+    """Every method that is installed, by kind and family, with its page."""
+    lines = [
+        "# Methods",
+        "",
+        "One page each: the mathematics, departures from the paper, the cost.",
+    ]
+    families: dict[str, list[str]] = {}
+    for registry in _registries():
+        for offer in sorted(registry.offers(), key=lambda offer: offer.entry.name):
+            entry = offer.entry
+            page = f"{entry.name}.md"
+            there = (ROOT / "docs" / "methods" / page).exists()
+            shown = f"[`{entry.name}`]({page})" if there else f"`{entry.name}`"
+            row = f"| {shown} | {entry.summary} | {getattr(entry, 'reference', '') or ''} |"
+            families.setdefault(f"{registry.kind}: {_family(entry)}", []).append(row)
+    for family, rows in families.items():
+        lines += ["", f"## {family}", "", "| name | what | source |", "|---|---|---|", *rows]
+    return "\n".join(lines) + "\n"
+
+
+def _family(entry: Any) -> str:
+    return getattr(entry, "family", "") or "others"
+
+
+def plugins_page() -> str:
+    """Every plugin that is installed, with what it offers."""
+    from fsframe.registry import default_manager
+
+    lines = [
+        "# Plugins",
+        "",
+        "Those that were installed when this site was built; `fsframe plugins` lists yours. "
+        "[Write one](write-a-selector.md).",
+    ]
+    for plugin in default_manager().plugins():
+        lines += ["", f"## {plugin.provider} {plugin.source.version}", ""]
+        for registry in _registries():
+            offers = (offer for offer in registry.offers() if offer.provider == plugin.provider)
+            names = sorted(f"`{offer.entry.name}`" for offer in offers)
+            if names:
+                lines.append(f"* {registry.kind}s: {', '.join(names)}")
+    return "\n".join(lines) + "\n"
