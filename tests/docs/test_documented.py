@@ -17,7 +17,7 @@ from fsframe.registry import Registry, hookspecs, manager
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
-PAGES = sorted([ROOT / "README.md", *DOCS.glob("*.md"), *DOCS.glob("methods/*.md")])
+PAGES = sorted([ROOT / "README.md", *DOCS.rglob("*.md")])
 
 
 def reference() -> str:
