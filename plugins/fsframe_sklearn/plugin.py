@@ -15,7 +15,7 @@ def fsframe_classifiers() -> Iterator[ClassifierEntry]:
     """Any classifier of scikit-learn."""
     yield ClassifierEntry(
         name="sklearn",
-        target="fsframe_sklearn.classifier:Sklearn",
+        target="fsframe_sklearn.methods.classifier:Sklearn",
         summary="Any scikit-learn classifier by its public name",
         reference="Pedregosa et al. 2011, JMLR 12",
     )

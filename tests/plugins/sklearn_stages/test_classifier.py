@@ -15,7 +15,7 @@ from fsframe.chains.chain import Chain
 from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.run import Run
 from fsframe.errors import DataError, PluginError, RequestError
-from fsframe_sklearn.classifier import Sklearn
+from fsframe_sklearn.methods.classifier import Sklearn
 
 
 def table(n_classes=2, seed=0):
@@ -146,7 +146,7 @@ def test_without_scikit_learn_the_extra_is_named(monkeypatch):
     def refuse(name):
         raise ModuleNotFoundError("No module named 'sklearn'")
 
-    monkeypatch.setattr("fsframe_sklearn.names.import_module", refuse)
+    monkeypatch.setattr("fsframe_sklearn.engine.names.import_module", refuse)
     with pytest.raises(PluginError, match=r"fsframe\[sklearn\]"):
         Sklearn(estimator="sklearn.svm.SVC")
 
@@ -154,7 +154,7 @@ def test_without_scikit_learn_the_extra_is_named(monkeypatch):
 def test_every_classifier_that_scikit_learn_lists_can_be_named():
     from sklearn.utils import all_estimators
 
-    from fsframe_sklearn.names import find_estimator
+    from fsframe_sklearn.engine.names import find_estimator
 
     listed = all_estimators("classifier")
     assert len(listed) > 30
@@ -185,7 +185,7 @@ def test_a_name_that_is_not_scikit_learns_own_imports_nothing(name, monkeypatch)
 
     asked = []
     monkeypatch.setattr(
-        "fsframe_sklearn.names.import_module",
+        "fsframe_sklearn.engine.names.import_module",
         lambda module: asked.append(module) or importlib.import_module(module),
     )
     before = set(sys.modules)

@@ -17,7 +17,7 @@ from fsframe.contracts.run import Run
 from fsframe.contracts.selection import Selection
 from fsframe.contracts.standardising import learn_scale
 from fsframe.errors import DataError, RequestError, one_line
-from fsframe_sklearn.names import find_estimator
+from fsframe_sklearn.engine.names import find_estimator
 
 __all__ = ["Sklearn"]
 
