@@ -9,6 +9,7 @@ from typing import Any
 
 from fsframe.analysis.record_display import (
     closing_lines,
+    cluster_lines,
     feature_lines,
     pair_lines,
     result_object,
@@ -46,6 +47,7 @@ def result_lines(record: RunRecord, path: Path | None) -> Iterator[str]:
     if record.n_pairs:
         yield ""
         yield from pair_lines(record)
+    yield from cluster_lines(record)
     yield from closing_lines(record, path)
 
 

@@ -17,9 +17,11 @@ from fsframe.analysis.text_table import counted, shown_width, table_lines
 from fsframe.contracts.selection import rank_by_score
 from fsframe.report.pair_naming import pair_test_words, pair_weight_words
 from fsframe.storage import RunRecord, StageRecord, printable
+from fsframe.storage.known_tables import clusters
 
 __all__ = [
     "closing_lines",
+    "cluster_lines",
     "feature_lines",
     "frequency_lines",
     "in_groups",
@@ -37,6 +39,8 @@ _WARNINGS_SHOWN = 100
 _WIDTH = 80
 _BAR = 16
 _LEAST_BAR = 4
+_CLUSTERS_SHOWN = 10
+_MEMBERS_SHOWN = 4
 
 
 def result_object(record: RunRecord, path: Path | None) -> dict[str, Any]:
@@ -225,6 +229,26 @@ def pair_lines(record: RunRecord) -> Iterator[str]:
     if record.n_pairs > len(shown):
         yield f"… and {record.n_pairs - len(shown)} more (`fsframe table RUN --pairs` has all)"
     yield from textwrap.wrap(pair_test_words(record), 96)
+
+
+def cluster_lines(record: RunRecord) -> Iterator[str]:
+    """Which features were left out because a kept one says the same."""
+    names = record.feature_names
+    for stage in record.stages:
+        found = clusters(stage)
+        if not found:
+            continue
+        largest = sorted(found, key=lambda column: (-len(found[column]), column))
+        yield ""
+        yield f"{stage.name}: features that stand for others"
+        rows = []
+        for column in largest[:_CLUSTERS_SHOWN]:
+            said = ", ".join(printable(names[c]) for c in found[column][:_MEMBERS_SHOWN])
+            more = len(found[column]) - _MEMBERS_SHOWN
+            rows.append([printable(names[column]), said + (f" and {more} more" * (more > 0))])
+        yield from table_lines(["feature", "stands for"], rows)
+        if len(found) > _CLUSTERS_SHOWN:
+            yield f"… and {len(found) - _CLUSTERS_SHOWN} more (the run file has all)"
 
 
 def frequency_lines(record: RunRecord, most: int = 15) -> Iterator[str]:

@@ -25,6 +25,7 @@ __all__ = [
     "MetricTables",
     "StabilityTables",
     "bootstrap_tables",
+    "clusters",
     "convergence",
     "fold_tables",
     "stability_tables",
@@ -345,6 +346,24 @@ def bootstrap_tables(stage: StageRecord) -> BootstrapTables | None:
     return BootstrapTables(
         columns=columns, z=z, critical=critical, relevant=relevant, n=n, promise=promise
     )
+
+
+def clusters(stage: StageRecord) -> dict[int, list[int]] | None:
+    """The columns of the table that a kept column stands for, by that column.
+
+    None where the stage has no table ``stands-for`` (n_in,): for each column that it saw, the place
+    among these of the one that is kept in its stead, its own where that is itself.
+    """
+    found, seen = stage.tables.get("stands-for"), stage.features_in
+    if found is None or found.shape != seen.shape or found.dtype.kind not in "iu":
+        return None
+    if not found.size or found.min() < 0 or found.max() >= found.size:
+        return None
+    members: dict[int, list[int]] = {}
+    for column, stand in enumerate(found.tolist()):
+        if stand != column:
+            members.setdefault(int(seen[stand]), []).append(int(seen[column]))
+    return members
 
 
 def convergence(stage: StageRecord) -> NDArray[np.float64] | None:

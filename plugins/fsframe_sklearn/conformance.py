@@ -2,5 +2,73 @@
 
 from __future__ import annotations
 
-EXCEPTIONS: dict[str, dict[str, str]] = {}
-TRIED_AS = {"sklearn": "sklearn:estimator=sklearn.naive_bayes.GaussianNB"}
+_FOLDS = "rows are dealt to folds in their order"
+_COPIES = "copies of a row stay in one fold, which cannot be told in a table that holds copies"
+_SHARED = "the model shares a column's weight among its copies, or gives it to the first"
+_FOREST = "a forest draws rows and columns by their numbers"
+_FLATTER = "copies count in the loss and not in the penalty, or are each other's neighbours"
+_SAGA = "SAGA ends when coefficients change by less than 1e-5"
+
+EXCEPTIONS: dict[str, dict[str, str]] = {
+    "sklearn-selector": {
+        "tasks_are_taken_or_refused_as_declared": "the score f_classif is for classes; another "
+        "option is for a numeric target",
+    },
+    "importance": {
+        "a_duplicated_column_scores_as_its_original": _SHARED,
+        "equal_counts_change_nothing": _FOREST,
+        "order_of_columns_does_not_matter": _FOREST,
+        "order_of_rows_does_not_matter": _FOREST,
+    },
+    "rfe": {
+        "a_duplicated_column_scores_as_its_original": _SHARED,
+        "equal_counts_change_nothing": _FLATTER,
+    },
+    "rfecv": {
+        "a_duplicated_column_scores_as_its_original": _SHARED,
+        "equal_counts_change_nothing": _FLATTER,
+        "order_of_rows_does_not_matter": _FOLDS,
+    },
+    "sequential": {
+        "a_duplicated_column_scores_as_its_original": "a copy of a column that is in adds nothing",
+        "counts_equal_copies": _COPIES,
+        "equal_counts_change_nothing": _FLATTER,
+        "order_of_rows_does_not_matter": _FOLDS,
+    },
+    "lasso": {
+        "a_duplicated_column_scores_as_its_original": _SHARED,
+        "counts_equal_copies": _COPIES,
+    },
+    "elastic-net": {
+        "counts_equal_copies": _COPIES,
+        "equal_counts_change_nothing": _SAGA,
+        "order_of_rows_does_not_matter": _SAGA,
+    },
+    "boruta": {
+        "a_duplicated_column_scores_as_its_original": _SHARED,
+        "counts_equal_copies": "copies of a row are shuffled as one, which cannot be told in a "
+        "table that holds copies",
+        "order_of_columns_does_not_matter": _FOREST,
+        "order_of_rows_does_not_matter": _FOREST,
+    },
+    "variance": {"scale_changes_nothing": "the variance has the square of the column's unit"},
+}
+TRIED_AS = {
+    "sklearn": "sklearn:estimator=sklearn.naive_bayes.GaussianNB",
+    "sklearn-selector": 'sklearn-selector:estimator=SelectKBest,options={"k": 3}',
+    "importance": 'importance:options={"n_estimators": 5}',
+    "boruta": "boruta:trees=20,max_runs=6,alpha=0.3",
+    "sequential": "sequential:folds=2",
+    "rfecv": "rfecv:folds=2",
+    "lasso": "lasso:penalties=10,folds=2",
+    "elastic-net": "elastic-net:penalties=5,folds=2",
+}
+SLOW = {
+    "boruta": "dozens of forests for every law",
+    "sequential": "dozens of cross-validations for every law",
+    "rfe": "a fit for every column",
+    "rfecv": "a fit for every column and fold",
+    "lasso": "a path of fits for every fold",
+    "elastic-net": "a path of fits for every fold",
+}
+"""Methods whose laws fsframe's own test suite holds them to only when asked for (-m slow)."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fsframe.registry.entries import ClassifierEntry
+from fsframe.registry.entries import ClassifierEntry, SelectorEntry
 from fsframe.registry.hookspecs import hookimpl
 
-__all__ = ["fsframe_classifiers"]
+__all__ = ["fsframe_classifiers", "fsframe_selectors"]
 
 
 @hookimpl
@@ -18,4 +18,79 @@ def fsframe_classifiers() -> Iterator[ClassifierEntry]:
         target="fsframe_sklearn.methods.classifier:Sklearn",
         summary="Any scikit-learn classifier by its public name",
         reference="Pedregosa et al. 2011, JMLR 12",
+    )
+
+
+@hookimpl
+def fsframe_selectors() -> Iterator[SelectorEntry]:
+    """Selectors of scikit-learn, and selections by what its estimators say."""
+    yield SelectorEntry(
+        name="sklearn-selector",
+        target="fsframe_sklearn.methods.selector:SklearnSelector",
+        summary="what a selector of scikit-learn keeps, by its public name",
+        family="scikit-learn",
+        reference="Pedregosa et al. 2011, JMLR 12",
+    )
+    yield SelectorEntry(
+        name="importance",
+        target="fsframe_sklearn.methods.importance:Importance",
+        summary="columns that a classifier or regressor of scikit-learn finds important",
+        family="scikit-learn",
+        reference="Breiman 2001, Mach. Learn. 45:5",
+    )
+    yield SelectorEntry(
+        name="rfe",
+        target="fsframe_sklearn.methods.elimination:Rfe",
+        summary="recursive elimination of the least important columns",
+        family="scikit-learn",
+        reference="Guyon et al. 2002, Mach. Learn. 46:389",
+    )
+    yield SelectorEntry(
+        name="rfecv",
+        target="fsframe_sklearn.methods.elimination:Rfecv",
+        summary="recursive elimination, as many columns kept as cross-validation finds best",
+        family="scikit-learn",
+        reference="Guyon et al. 2002, Mach. Learn. 46:389",
+    )
+    yield SelectorEntry(
+        name="sequential",
+        target="fsframe_sklearn.methods.sequential:Sequential",
+        summary="columns added, or removed, one by one by cross-validation",
+        family="scikit-learn",
+        reference="Whitney 1971, IEEE Trans. Comput. C-20:1100",
+    )
+    yield SelectorEntry(
+        name="lasso",
+        target="fsframe_sklearn.methods.penalised:Lasso",
+        summary="columns in the order in which they enter a linear or logistic lasso",
+        family="scikit-learn",
+        reference="Tibshirani 1996, J. R. Stat. Soc. B 58:267",
+    )
+    yield SelectorEntry(
+        name="elastic-net",
+        target="fsframe_sklearn.methods.penalised:ElasticNet",
+        summary="as lasso, correlated columns entering together",
+        family="scikit-learn",
+        reference="Zou, Hastie 2005, J. R. Stat. Soc. B 67:301",
+    )
+    yield SelectorEntry(
+        name="boruta",
+        target="fsframe_sklearn.methods.boruta:Boruta",
+        summary="columns that a random forest finds more important than their shuffled copies",
+        family="scikit-learn",
+        reference="Kursa, Rudnicki 2010, J. Stat. Softw. 36(11)",
+    )
+    yield SelectorEntry(
+        name="variance",
+        target="fsframe_sklearn.methods.variance:Variance",
+        summary="columns that vary",
+        family="scikit-learn",
+        reference="Pedregosa et al. 2011, JMLR 12",
+    )
+    yield SelectorEntry(
+        name="correlation",
+        target="fsframe_sklearn.methods.correlation:Correlation",
+        summary="one column of each cluster of correlated columns",
+        family="scikit-learn",
+        reference="Sokal, Michener 1958, Univ. Kansas Sci. Bull. 38:1409",
     )

@@ -32,6 +32,8 @@ for _, _offer in BUNDLED:
     except FsframeError as error:
         UNUSABLE[_offer.name] = str(error)
         continue
+    if _offer.entry.name in declared(_offer, "SLOW"):
+        _suite = pytest.mark.slow(_suite)
     # One test class for each method, so that pytest names the method and the law.
     globals()[_suite.__name__ + _offer.entry.kind.title().replace(" ", "")] = _suite
     del _suite
@@ -48,7 +50,7 @@ def test_the_registry_is_full() -> None:
     assert kinds.count("stability metric") >= 20
 
 
-@pytest.mark.parametrize("what", ["EXCEPTIONS", "TRIED_AS"])
+@pytest.mark.parametrize("what", ["EXCEPTIONS", "TRIED_AS", "SLOW"])
 def test_declarations_are_about_methods_that_exist(what: str) -> None:
     names = {offer.entry.name for _, offer in BUNDLED}
     for _, offer in BUNDLED:

@@ -9,43 +9,73 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
 from types import ModuleType
+from typing import Any
 
 from fsframe.errors import PluginError, RequestError, one_line
 from fsframe.suggest import did_you_mean
 
-__all__ = ["ALLOW", "find_estimator"]
+__all__ = ["ALLOW", "find_estimator", "find_score_function", "require_sklearn"]
 
 ALLOW = "FSFRAME_SKLEARN_ALLOW"
 """Environment variable: import paths of further estimator classes, joined by commas."""
 
-_EXAMPLE = "such as sklearn.naive_bayes.GaussianNB"
+# What a class of the kind derives from, what an allowed one must have, and an example.
+_KINDS = {
+    "classifier": ("sklearn.base", "ClassifierMixin", "predict", "sklearn.naive_bayes.GaussianNB"),
+    "regressor": ("sklearn.base", "RegressorMixin", "predict", "sklearn.linear_model.Ridge"),
+    "selector": (
+        "sklearn.feature_selection",
+        "SelectorMixin",
+        "get_support",
+        "sklearn.feature_selection.SelectKBest",
+    ),
+}
+# Looked through first where a name comes without its module.
+_USUAL = ("ensemble", "linear_model", "svm", "tree", "neighbors", "naive_bayes")
 
 
-def find_estimator(name: str, environ: Mapping[str, str] = os.environ) -> type:
-    """The class of a scikit-learn classifier, or of one that the user allows by its whole name.
+def require_sklearn() -> ModuleType:
+    """The package, or PluginError that names the extra to install."""
+    try:
+        return import_module("sklearn")
+    except ImportError as error:
+        if "No module named 'sklearn'" not in str(error):
+            raise PluginError(f"scikit-learn cannot be imported: {one_line(error)}") from error
+        raise PluginError(
+            "scikit-learn is not installed; install fsframe[sklearn] to use its estimators"
+        ) from None
+
+
+def find_estimator(
+    name: str, kinds: tuple[str, ...] = ("classifier",), environ: Mapping[str, str] = os.environ
+) -> type:
+    """The class of one of scikit-learn's estimators, or of one that the user allows.
 
     Parameters
     ----------
     name : str
-        Such as ``sklearn.svm.SVC``: the package, one of its public modules, a public class.
+        Such as ``sklearn.svm.SVC`` (the package, one of its public modules, a public class) or
+        ``SVC``. An allowed class is named as the user allows it, module and all.
+    kinds : tuple of {"classifier", "regressor", "selector"}
+        What it may be.
     environ : mapping
         Where ``FSFRAME_SKLEARN_ALLOW`` is looked up.
 
     Raises
     ------
     RequestError
-        If the name is neither, or what it names is no classifier.
+        If the name is neither, or what it names is none of these kinds.
     PluginError
         If scikit-learn is not installed.
 
     Examples
     --------
-    >>> find_estimator("sklearn.svm.SVC").__name__
-    'SVC'
-    >>> find_estimator("antigravity.Boom", {})
+    >>> find_estimator("sklearn.svm.SVC").__name__, find_estimator("SVC").__module__
+    ('SVC', 'sklearn.svm._classes')
+    >>> find_estimator("antigravity.Boom", environ={})
     Traceback (most recent call last):
     ...
     fsframe.errors.RequestError: 'antigravity.Boom' is not one of scikit-learn's own classifiers, \
@@ -53,46 +83,82 @@ such as sklearn.naive_bayes.GaussianNB; to allow a class that you trust, set \
 FSFRAME_SKLEARN_ALLOW=antigravity.Boom
     """
     path = name.replace(":", ".")
-    allowed = [entry.strip() for entry in environ.get(ALLOW, "").split(",")]
-    if path in allowed:
-        return _allowed(path)
+    if path in [entry.strip() for entry in environ.get(ALLOW, "").split(",")]:
+        return _allowed(path, kinds)
+    if "." not in path and path.isidentifier():
+        return _by_bare_name(path, kinds)
     package, _, rest = path.partition(".")
     module_name, _, class_name = rest.partition(".")
     if package != "sklearn" or "." in class_name or not class_name.isidentifier():
-        raise _refusal(name, path)
+        raise _refusal(name, path, kinds)
     module = _public_module(module_name)
     if module is None:
-        raise _refusal(name, path)
-    found = _classifiers(module)
+        raise _refusal(name, path, kinds)
+    found = _estimators(module, kinds)
     if class_name not in found:
         hint = did_you_mean(path, [f"sklearn.{module_name}.{known}" for known in found])
-        raise RequestError(
-            f"{name!r} is not one of scikit-learn's own classifiers, {_EXAMPLE}{hint}"
-        )
+        raise RequestError(f"{name!r} is not one of {_own(kinds)}{hint}")
     return found[class_name]
 
 
-def _refusal(name: str, path: str) -> RequestError:
+def find_score_function(name: str) -> Callable[..., Any]:
+    """One of scikit-learn's univariate scores by its name, such as ``f_classif``.
+
+    Raises
+    ------
+    RequestError
+        If there is none of that name in ``sklearn.feature_selection``.
+    """
+    require_sklearn()
+    module = import_module("sklearn.feature_selection")
+    known = {
+        own: getattr(module, own)
+        for own in module.__all__
+        if own.islower() and callable(getattr(module, own))
+    }
+    if name not in known:
+        hint = did_you_mean(name, known)
+        raise RequestError(f"score_func {name!r} is not one of {', '.join(sorted(known))}" + hint)
+    found: Callable[..., Any] = known[name]
+    return found
+
+
+def _own(kinds: tuple[str, ...]) -> str:
+    return (
+        f"scikit-learn's own {' and '.join(k + 's' for k in kinds)}, such as {_KINDS[kinds[0]][3]}"
+    )
+
+
+def _refusal(name: str, path: str, kinds: tuple[str, ...]) -> RequestError:
     parts = path.split(".")
     way = (
         f"; to allow a class that you trust, set {ALLOW}={path}"
         if parts[0] != "sklearn" and len(parts) > 1 and all(p.isidentifier() for p in parts)
         else ""
     )
-    return RequestError(f"{name!r} is not one of scikit-learn's own classifiers, {_EXAMPLE}{way}")
+    return RequestError(f"{name!r} is not one of {_own(kinds)}{way}")
+
+
+def _by_bare_name(name: str, kinds: tuple[str, ...]) -> type:
+    known: list[str] = []
+    for module_name in _module_names():
+        module = _public_module(module_name)
+        found = {} if module is None else _estimators(module, kinds)
+        if name in found:
+            return found[name]
+        known += found
+    raise RequestError(f"{name!r} is not one of {_own(kinds)}{did_you_mean(name, known)}")
+
+
+def _module_names() -> Iterator[str]:
+    listed = list(require_sklearn().__all__)
+    yield from (name for name in _USUAL if name in listed)
+    yield from (name for name in sorted(listed) if name not in _USUAL)
 
 
 def _public_module(name: str) -> ModuleType | None:
     """The public module of scikit-learn of that name, if scikit-learn itself lists it."""
-    try:
-        package = import_module("sklearn")
-    except ImportError as error:
-        if "No module named 'sklearn'" not in str(error):
-            raise PluginError(f"scikit-learn cannot be imported: {one_line(error)}") from error
-        raise PluginError(
-            "scikit-learn is not installed; install fsframe[sklearn] to use its classifiers"
-        ) from None
-    listed = [own for own in package.__all__ if own == name]
+    listed = [own for own in require_sklearn().__all__ if own == name]
     if not listed:
         return None
     try:
@@ -102,8 +168,9 @@ def _public_module(name: str) -> ModuleType | None:
         return None
 
 
-def _classifiers(module: ModuleType) -> dict[str, type]:
+def _estimators(module: ModuleType, kinds: tuple[str, ...]) -> dict[str, type]:
     base = import_module("sklearn.base")
+    roots = tuple(getattr(import_module(_KINDS[k][0]), _KINDS[k][1]) for k in kinds)
     names = getattr(module, "__all__", None) or [n for n in dir(module) if not n.startswith("_")]
     found: dict[str, object] = {}
     for name in names:
@@ -114,19 +181,19 @@ def _classifiers(module: ModuleType) -> dict[str, type]:
         name: value
         for name, value in found.items()
         if isinstance(value, type)
-        and issubclass(value, base.ClassifierMixin)
+        and issubclass(value, roots)
         and issubclass(value, base.BaseEstimator)
         and value.__module__.partition(".")[0] == "sklearn"
     }
 
 
-def _allowed(path: str) -> type:
+def _allowed(path: str, kinds: tuple[str, ...]) -> type:
     """A class that the user allows, from a module that the user names."""
     module_name, _, class_name = path.rpartition(".")
     try:
         found = getattr(import_module(module_name), class_name, None) if module_name else None
     except ImportError as error:
         raise RequestError(f"cannot import {path!r}, which {ALLOW} allows: {error}") from None
-    if not isinstance(found, type) or not hasattr(found, "predict"):
-        raise RequestError(f"{path!r}, which {ALLOW} allows, is not a classifier")
+    if not isinstance(found, type) or not any(hasattr(found, _KINDS[k][2]) for k in kinds):
+        raise RequestError(f"{path!r}, which {ALLOW} allows, is not a {' or '.join(kinds)}")
     return found

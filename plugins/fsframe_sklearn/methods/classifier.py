@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
@@ -17,7 +16,7 @@ from fsframe.contracts.run import Run
 from fsframe.contracts.selection import Selection
 from fsframe.contracts.standardising import learn_scale
 from fsframe.errors import DataError, RequestError, one_line
-from fsframe_sklearn.engine.names import find_estimator
+from fsframe_sklearn.engine.making import make_estimator, parse_options, seed_estimator
 
 __all__ = ["Sklearn"]
 
@@ -29,8 +28,9 @@ class Sklearn(Classifier):
     Parameters
     ----------
     estimator : str
-        Public name of the class, such as ``sklearn.naive_bayes.GaussianNB``. Scikit-learn's own
-        classifiers, and the classes that the environment variable ``FSFRAME_SKLEARN_ALLOW`` lists.
+        Public name of the class, such as ``sklearn.naive_bayes.GaussianNB`` or ``GaussianNB``.
+        Scikit-learn's own classifiers, and the classes that the environment variable
+        ``FSFRAME_SKLEARN_ALLOW`` lists.
     options : str
         Its parameters as a JSON object, such as ``{"max_depth": 3}``.
     standardize : bool
@@ -70,45 +70,20 @@ class Sklearn(Classifier):
 
     def check_parameters(self) -> Iterator[str]:
         try:
-            options = json.loads(self.options)
-        except json.JSONDecodeError as error:
-            yield f"options {self.options!r} is not JSON: {error}"
-            return
-        if not isinstance(options, dict):
-            yield f"options must be a JSON object, not {self.options!r}"
-            return
-        try:
-            self._made(0)
+            make_estimator(self.estimator, parse_options(self.options))
         except RequestError as error:
             yield str(error)
 
-    def _made(self, random_state: int) -> Any:
-        found = find_estimator(self.estimator)
-        options = json.loads(self.options)
-        try:
-            made = found(**options)
-        except TypeError as error:
-            raise RequestError(f"{self.estimator} refuses its options: {error}") from None
-        if "random_state" not in options and "random_state" in made.get_params():
-            made.set_params(random_state=random_state)
-        if hasattr(made, "_validate_params"):
-            # What `fit` does first; done here, a wrong value is told before any work starts.
-            try:
-                made._validate_params()
-            except ValueError as error:
-                raise RequestError(
-                    f"{self.estimator} refuses its options: {one_line(error)}"
-                ) from None
-        return made
-
     def score_kind(self) -> str:
-        made = self._made(0)
+        made = make_estimator(self.estimator, parse_options(self.options))
         if hasattr(made, "predict_proba"):
             return "probabilities"
         return "scores" if hasattr(made, "decision_function") else "labels"
 
     def _fit(self, data: Dataset, upstream: Selection | None, run: Run) -> _Fitted:
-        made = self._made(int(run.generator().integers(2**31 - 1)))
+        options = parse_options(self.options)
+        seed = int(run.generator().integers(2**31 - 1))
+        made = seed_estimator(make_estimator(self.estimator, options), seed, options)
         X, y = data.X, data.y
         if data.counts is not None:
             X, y = np.repeat(X, data.counts, axis=0), np.repeat(y, data.counts)

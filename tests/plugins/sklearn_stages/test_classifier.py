@@ -130,7 +130,7 @@ def test_missing_values_go_where_the_estimator_takes_them():
         ("sklearn.nowhere.Thing", "{}", "not one of scikit-learn's own"),
         ("sklearn.svm.Nothing", "{}", "not one of scikit-learn's own"),
         ("sklearn.preprocessing.StandardScaler", "{}", "not one of scikit-learn's own"),
-        ("SVC", "{}", "not one of scikit-learn's own"),
+        ("SVX", "{}", "Did you mean `SVC`"),
         ("sklearn.svm.SVC", '{"depth": 3}', "refuses its options"),
         ("sklearn.svm.SVC", '{"C": -1}', "refuses its options"),
         ("sklearn.svm.SVC", "[1]", "must be a JSON object"),

@@ -1,0 +1,218 @@
+"""Boruta: columns that a random forest finds more important than the best of shuffled ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Any, ClassVar
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import binom
+
+from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.params import count_or_fraction, integer, optional, param, real, text
+from fsframe.contracts.run import Run
+from fsframe.contracts.selection import Selection, rank_by_score
+from fsframe.contracts.selector import Selector
+from fsframe.errors import RequestError
+from fsframe_sklearn.engine.making import make_estimator, parse_options, seed_estimator
+from fsframe_sklearn.engine.names import require_sklearn
+from fsframe_sklearn.engine.rows import Remarks, guarded
+
+__all__ = ["Boruta"]
+
+_FORESTS = {"classification": "RandomForestClassifier", "regression": "RandomForestRegressor"}
+_LEAST_SHADOWS = 5
+_NAMED = 8
+
+
+@attrs.frozen(kw_only=True)
+class Boruta(Selector):
+    """Columns that beat the best of their shuffled copies more often than chance would let them.
+
+    Each of at most `max_runs` forests sees the columns that are left and a shuffled copy of each,
+    five at least. A column scores a hit where its importance is above that of the best copy. After
+    each forest the hits of each undecided column are tested against Binomial(forests, ½), on both
+    sides, corrected for the number of columns (Bonferroni): significantly many confirm it,
+    significantly few reject it, and it is left out from then on. What is undecided in the end is
+    *tentative*, and told.
+
+    Without `top` the confirmed columns are kept, which may be none. A column's score is the mean of
+    (a − b) / (a + b) over the forests that saw it, a its importance and b the best copy's: from −1
+    to 1, above 0 where it is better than shuffled. Tables: ``decision`` (p,) is 1 confirmed,
+    0 tentative, −1 rejected; ``hits`` and ``forests`` (p,); ``importance`` (n_forests, p), NaN
+    where a column was out; ``best-shadow`` (n_forests,).
+
+    Notes
+    -----
+    The importance is the decrease of impurity, not the Z-score of the permuted accuracy of the
+    paper: the shuffled copies have the same bias. A row that a bootstrap drew twice weighs twice in
+    the forest, and its copies are shuffled as one: shuffled one by one, they would let a tree know
+    a drawn row by the true columns and not by the shuffled ones. Rows of a group would have to be
+    shuffled together for the same reason, which is not possible where groups differ in size: groups
+    are refused. Up to `max_runs` forests of `trees` trees; kept one by one, so that a killed run
+    goes on.
+
+    References
+    ----------
+    M. B. Kursa, W. R. Rudnicki 2010, Feature selection with the Boruta package, J. Stat. Softw.
+    36(11), sec. 2.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(80, 5))
+    >>> data = Dataset.from_arrays(X, X[:, 3] > 0)
+    >>> Boruta(trees=20, max_runs=20).select(data).selected
+    array([3])
+    """
+
+    tasks: ClassVar[frozenset[str]] = frozenset({"classification", "regression"})
+    takes_missing: ClassVar[bool] = True
+    takes_counts: ClassVar[bool] = True
+    takes_groups: ClassVar[bool] = False
+    table_copies: ClassVar[float] = 2.0
+
+    top: int | float | None = param(
+        None,
+        optional(count_or_fraction()),
+        help="How many columns to keep, by their scores: a count, or a fraction of the columns at "
+        "hand. By default those that the test confirms, which may be none.",
+    )
+    max_runs: int = param(100, integer(1), help="Forests, at most.", source="sec. 3")
+    alpha: float = param(
+        0.01,
+        real(above=0, below=1),
+        help="Level of the test on each side, over all columns.",
+        source="sec. 3",
+    )
+    trees: int = param(500, integer(1), help="Trees of a forest.")
+    options: str = param(
+        "{}",
+        text("a JSON object"),
+        help='Further parameters of the forest as JSON, such as {"max_depth": 5}.',
+    )
+
+    def ignores_groups(self) -> str:
+        return "its copies of the columns are shuffled row by row"
+
+    def check_parameters(self) -> Iterator[str]:
+        require_sklearn()
+        refused = []
+        for name in _FORESTS.values():
+            try:
+                make_estimator(name, parse_options(self.options), ("classifier", "regressor"))
+            except RequestError as error:
+                refused.append(str(error))
+        if len(refused) == len(_FORESTS):
+            yield refused[0]
+        elif "n_estimators" in parse_options(self.options):
+            yield "n_estimators is called trees here"
+
+    def check_request(self, data: Dataset) -> Iterator[str]:
+        try:
+            self._forest(data, 0)
+        except RequestError as error:
+            yield str(error)
+
+    def _forest(self, data: Dataset, seed: int) -> Any:
+        options = {**parse_options(self.options), "n_estimators": self.trees}
+        made = make_estimator(_FORESTS[data.task], options, ("classifier", "regressor"))
+        return seed_estimator(made, seed, options)
+
+    def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
+        p = data.n_features
+        decision = np.zeros(p, dtype=np.int64)
+        hits = np.zeros(p, dtype=np.int64)
+        seen = np.zeros(p, dtype=np.int64)
+        rows: list[NDArray[np.float64]] = []
+        shadows: list[float] = []
+        remarks = Remarks()
+        steps = run.units(f"boruta {self.trees} {self.options} {self.alpha}", data, upstream)
+        with guarded("boruta: the forest", data, remarks):
+            for number in range(self.max_runs):
+                live = np.flatnonzero(decision >= 0)
+                kept = steps.get(number, partial(self._one_forest, data, live, run, number))
+                importance, best = np.full(p, np.nan), float(kept["best"][0])
+                importance[live] = kept["importance"]
+                rows.append(importance)
+                shadows.append(best)
+                hits[live] += importance[live] > best
+                seen[live] += 1
+                self._decide(decision, hits, number + 1)
+                run.progress(number + 1, self.max_runs, "boruta")
+                if (decision != 0).all():
+                    break
+        run.progress(self.max_runs, self.max_runs, "boruta")
+        table = np.array(rows)
+        scores = _against_shadows(table, np.array(shadows))
+        confirmed = int(np.count_nonzero(decision == 1))
+        ranked = rank_by_score(scores)
+        if self.top is None:
+            selected = ranked[decision[ranked] == 1]
+        else:
+            selected = ranked[: self.keep_count(p, confirmed)]
+        return Selection(
+            selected=selected,
+            scores=scores,
+            tables={
+                "decision": decision,
+                "hits": hits,
+                "forests": seen,
+                "importance": table,
+                "best-shadow": np.array(shadows),
+            },
+            warnings=(*remarks.texts(), *self._notes(data, decision, len(rows))),
+        )
+
+    def _one_forest(
+        self, data: Dataset, live: NDArray[np.intp], run: Run, number: int
+    ) -> dict[str, Any]:
+        generator = run.generator(number)
+        forest = self._forest(data, int(generator.integers(2**31 - 1)))
+        # Fitting draws every tree's seed first, so that threads change nothing.
+        forest.set_params(n_jobs=run.threads)
+        shadowed = np.resize(live, max(live.size, _LEAST_SHADOWS))
+        n = data.n_samples
+        X = np.empty((n, live.size + shadowed.size), dtype=np.float32)
+        X[:, : live.size] = data.X[:, live]
+        for place, column in enumerate(shadowed, start=live.size):
+            X[:, place] = data.X[generator.permutation(n), column]
+        # Always given: with weights of one scikit-learn draws other rows than without.
+        weights = np.ones(n) if data.counts is None else data.counts.astype(np.float64)
+        importance = forest.fit(X, data.y, sample_weight=weights).feature_importances_
+        return {
+            "importance": importance[: live.size],
+            "best": np.array([importance[live.size :].max()]),
+        }
+
+    def _decide(self, decision: NDArray[np.int64], hits: NDArray[np.int64], forests: int) -> None:
+        """Confirm or reject undecided columns, in place; decided ones stay as they are."""
+        p = decision.size
+        many = np.minimum(p * binom.sf(hits - 1, forests, 0.5), 1.0) < self.alpha
+        few = np.minimum(p * binom.cdf(hits, forests, 0.5), 1.0) < self.alpha
+        undecided = decision == 0
+        decision[undecided & many] = 1
+        decision[undecided & few] = -1
+
+    def _notes(self, data: Dataset, decision: NDArray[np.int64], forests: int) -> Iterator[str]:
+        tentative = np.flatnonzero(decision == 0)
+        if tentative.size:
+            named = ", ".join(data.feature_names[c] for c in tentative[:_NAMED])
+            more = f" and {tentative.size - _NAMED} more" if tentative.size > _NAMED else ""
+            yield (
+                f"tentative after {forests} forests: {named}{more}; a larger max_runs may decide"
+            )
+        if self.top is None and not (decision == 1).any():
+            yield "no column is confirmed to be better than its shuffled copies"
+
+
+def _against_shadows(
+    table: NDArray[np.float64], shadows: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Mean of (importance − best shadow) / (importance + best shadow) by column, (p,)."""
+    total = table + shadows[:, None]
+    share = (table - shadows[:, None]) / np.where(total > 0, total, 1.0)
+    return np.asarray(np.nanmean(share, axis=0))

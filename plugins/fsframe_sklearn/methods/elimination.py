@@ -1,0 +1,201 @@
+"""Recursive elimination: what an estimator finds least important goes, again and again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.params import count_or_fraction, integer, optional, param, text
+from fsframe.contracts.run import Run
+from fsframe.contracts.selection import Selection, rank_by_score
+from fsframe_sklearn.engine.making import parse_options
+from fsframe_sklearn.engine.rows import Remarks, deal_folds, drawn_rows, guarded
+from fsframe_sklearn.methods.learners import Fitted, Learner, LearnerSelector, check_scoring
+
+__all__ = ["Rfe", "Rfecv"]
+
+Columns = NDArray[np.intp]
+
+
+def eliminate(
+    learner: Learner,
+    X: NDArray[np.float64],
+    y: NDArray[Any],
+    step: int,
+    seen: Callable[[Columns, Fitted], None],
+) -> Columns:
+    """Columns from the last left to the first that goes; `seen` is told of every fit.
+
+    Of equally important columns the later one goes first. Stopped at k columns, scikit-learn's
+    ``RFE`` keeps the first k of these, for every k.
+    """
+    left = np.arange(X.shape[1])
+    gone: list[Columns] = []
+    while left.size:
+        fitted = learner.fit(X[:, left], y)
+        seen(left, fitted)
+        worst_last = rank_by_score(fitted.importance(power=2))
+        number = max(1, min(step, left.size - 1))
+        gone.append(left[worst_last[::-1][:number]])
+        left = np.sort(left[worst_last[: left.size - number]])
+    return np.concatenate(gone)[::-1]
+
+
+@attrs.frozen(kw_only=True)
+class Rfe(LearnerSelector):
+    """Columns that survive recursive elimination.
+
+    The estimator is fitted, the `step` columns with the smallest squared coefficients (or
+    ``feature_importances_``) go, and so on until one is left. Half of the columns are kept without
+    `top`, as by scikit-learn's ``RFE``. A column's score is the share of columns that are no
+    better.
+
+    Notes
+    -----
+    O(p / step) fits. The paper's estimator is a linear support vector machine; scikit-learn's for
+    several classes is one against one, the squares summed over pairs of classes.
+
+    References
+    ----------
+    I. Guyon, J. Weston, S. Barnhill, V. Vapnik 2002, Gene selection for cancer classification using
+    support vector machines, Machine Learning 46:389–422, sec. 2.6.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(60, 4))
+    >>> Rfe(top=1).select(Dataset.from_arrays(X, X[:, 2] > 0)).selected
+    array([2])
+    """
+
+    default_of = {"classification": "SVC", "regression": "SVR"}
+
+    top: int | float | None = param(
+        None,
+        optional(count_or_fraction()),
+        help="How many columns to keep: a count, or a fraction of the columns at hand. By default "
+        "half of them.",
+    )
+    step: int | float = param(
+        1,
+        count_or_fraction(),
+        help="How many columns go at a time: a count, or a fraction of all at hand.",
+    )
+
+    def learner(self, data: Dataset, seed: int) -> Learner:
+        found = super().learner(data, seed)
+        if self.of is None and "kernel" not in parse_options(self.options):
+            found.estimator.set_params(kernel="linear")
+        return found
+
+    def _step(self, n_features: int) -> int:
+        if isinstance(self.step, int):
+            return self.step
+        return max(1, int(self.step * n_features + 1e-9))
+
+    def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
+        remarks = Remarks()
+        X, y, _ = drawn_rows(data)
+        with guarded(f"{self.method_name()}: {self.learner_name(data)}", data, remarks):
+            order = self._order(data, X, y, run)
+        return self._kept(order, max(1, data.n_features // 2), {}, remarks.texts())
+
+    def _order(self, data: Dataset, X: NDArray[np.float64], y: NDArray[Any], run: Run) -> Columns:
+        p = data.n_features
+        return eliminate(
+            self.learner(data, self.seed(run, 0)),
+            X,
+            y,
+            self._step(p),
+            lambda left, _: run.progress(p - left.size + 1, p, self.method_name()),
+        )
+
+    def _kept(
+        self, order: Columns, default: int, tables: dict[str, Any], notes: tuple[str, ...]
+    ) -> Selection:
+        scores = np.empty(order.size)
+        scores[order] = np.arange(order.size, 0, -1) / order.size
+        return Selection(
+            selected=order[: self.keep_count(order.size, default)],
+            scores=scores,
+            tables=tables,
+            warnings=notes,
+        )
+
+
+@attrs.frozen(kw_only=True)
+class Rfecv(Rfe):
+    """Columns that survive recursive elimination, as many as cross-validation finds best.
+
+    In every fold columns are eliminated by the other folds' rows, and each model is scored on the
+    fold. The number of columns with the best mean score, the smallest of several, is kept after an
+    elimination on all rows; `top` overrides it. Tables ``sizes`` (m,) and ``curve`` (folds, m): the
+    scores by number of columns.
+
+    Notes
+    -----
+    O((folds + 1) · p / step) fits. Copies of a row and rows of a group are in one fold. The curve
+    is as optimistic as every best of many: what the kept columns are worth, `evaluate` says.
+
+    References
+    ----------
+    As `rfe`; F. Pedregosa et al. 2011, Scikit-learn, JMLR 12 (``RFECV``).
+    """
+
+    top: int | float | None = param(
+        None,
+        optional(count_or_fraction()),
+        help="How many columns to keep: a count, or a fraction of the columns at hand. By default "
+        "as many as score best in cross-validation.",
+    )
+    folds: int = param(5, integer(2), help="Folds.")
+    scoring: str | None = param(
+        None,
+        optional(text("a measure of scikit-learn")),
+        help="How a model is scored on a fold; the estimator's own score by default.",
+    )
+
+    def check_parameters(self) -> Iterator[str]:
+        yield from super().check_parameters()
+        yield from check_scoring(self.scoring)
+
+    def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
+        remarks = Remarks()
+        X, y, unit = drawn_rows(data)
+        splits = deal_folds(
+            y,
+            unit,
+            self.folds,
+            run.generator(1),
+            classes=data.task == "classification",
+            who="rfecv",
+        )
+        curve: list[list[float]] = []
+        with guarded(f"rfecv: {self.learner_name(data)}", data, remarks):
+            for fold, (train, test) in enumerate(splits):
+                scored: list[tuple[int, float]] = []
+
+                def score(
+                    left: Columns,
+                    fitted: Fitted,
+                    test: Columns = test,
+                    scored: list[tuple[int, float]] = scored,
+                ) -> None:
+                    said = fitted.score(X[test][:, left], y[test], self.scoring)
+                    scored.append((left.size, said))
+
+                learner = self.learner(data, self.seed(run, 2, fold))
+                eliminate(learner, X[train], y[train], self._step(data.n_features), score)
+                curve.append([value for _, value in scored])
+                run.progress(fold + 1, self.folds + 1, "rfecv")
+            sizes = np.array([size for size, _ in scored])[::-1]
+            order = super()._order(data, X, y, attrs.evolve(run, listener=None))
+        run.progress(self.folds + 1, self.folds + 1, "rfecv")
+        table = np.array(curve)[:, ::-1]
+        best = int(sizes[rank_by_score(table.mean(axis=0))[0]])
+        return self._kept(order, best, {"sizes": sizes, "curve": table}, remarks.texts())

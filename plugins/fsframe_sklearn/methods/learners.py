@@ -1,0 +1,199 @@
+"""What stages share that ask a classifier or regressor of scikit-learn about columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.params import flag, optional, param, text
+from fsframe.contracts.run import Run
+from fsframe.contracts.selector import Selector
+from fsframe.contracts.standardising import learn_scale
+from fsframe.errors import RequestError
+from fsframe_sklearn.engine.making import make_estimator, parse_options, seed_estimator
+from fsframe_sklearn.engine.names import require_sklearn
+
+__all__ = ["Learner", "LearnerSelector", "check_scoring"]
+
+_KINDS = ("classifier", "regressor")
+_KIND_OF = {"classification": "classifier", "regression": "regressor"}
+
+
+@attrs.frozen(kw_only=True)
+class LearnerSelector(Selector):
+    """Base of stages that fit an estimator `of` on the columns at hand.
+
+    Attributes
+    ----------
+    default_of : mapping of str to str
+        The estimator by task where `of` is not given.
+    """
+
+    tasks: ClassVar[frozenset[str]] = frozenset({"classification", "regression"})
+    takes_missing: ClassVar[bool] = True
+    takes_counts: ClassVar[bool] = True
+    table_copies: ClassVar[float] = 1.0
+    default_of: ClassVar[Mapping[str, str]] = {}
+
+    of: str | None = param(
+        None,
+        optional(text("a classifier or regressor of scikit-learn, such as RandomForestClassifier")),
+        help="The estimator, by its class; by default the one that the method was published with, "
+        "for classes or a numeric target.",
+    )
+    options: str = param(
+        "{}", text("a JSON object"), help='Its parameters as JSON, such as {"max_depth": 3}.'
+    )
+    standardize: bool = param(
+        True, flag(), help="Columns to mean 0 and standard deviation 1, learned from the rows."
+    )
+
+    def check_parameters(self) -> Iterator[str]:
+        require_sklearn()
+        try:
+            options = parse_options(self.options)
+            names = [self.of] if self.of is not None else list(self.default_of.values())
+            refused = []
+            for name in names:
+                try:
+                    yield from self.check_learner(make_estimator(name, options, _KINDS))
+                except RequestError as error:
+                    refused.append(error)
+            if len(refused) == len(names):
+                raise refused[0]
+        except RequestError as error:
+            yield str(error)
+
+    def check_learner(self, made: Any) -> Iterator[str]:
+        """What is wrong with this estimator for the stage; authors override this."""
+        return iter(())
+
+    def check_request(self, data: Dataset) -> Iterator[str]:
+        try:
+            self.learner(data, 0)
+        except RequestError as error:
+            yield str(error)
+
+    def learner_name(self, data: Dataset) -> str:
+        return self.default_of[data.task] if self.of is None else self.of
+
+    def learner(self, data: Dataset, seed: int) -> Learner:
+        """The estimator for the task of `data`, not fitted.
+
+        Raises
+        ------
+        RequestError
+            If it is made for the other task, or refuses its options.
+        """
+        import sklearn.base
+
+        name, options = self.learner_name(data), parse_options(self.options)
+        made = make_estimator(name, options, _KINDS)
+        fits = (
+            sklearn.base.is_classifier
+            if data.task == "classification"
+            else (sklearn.base.is_regressor)
+        )
+        if not fits(made):
+            label = "a numeric target" if data.task == "regression" else "classes"
+            raise RequestError(
+                f"of={name} is no {_KIND_OF[data.task]}, and {data.label_name!r} holds {label}"
+            )
+        return Learner(seed_estimator(made, seed, options), self.standardize)
+
+    def seed(self, run: Run, *key: int) -> int:
+        return int(run.generator(*key).integers(2**31 - 1))
+
+
+def check_scoring(scoring: str | None) -> Iterator[str]:
+    """A sentence if scikit-learn has no measure of that name."""
+    from sklearn.metrics import get_scorer_names
+
+    if scoring is not None and scoring not in get_scorer_names():
+        yield f"scoring {scoring!r} is not one of {', '.join(get_scorer_names())}"
+
+
+@attrs.frozen
+class Learner:
+    """An estimator that is fitted on standardised columns, again and again.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Cloned for every fit.
+    standardize : bool
+        Whether columns are brought to mean 0 and standard deviation 1 by the rows of the fit.
+    """
+
+    estimator: Any
+    standardize: bool
+
+    def fit(self, X: NDArray[np.float64], y: NDArray[Any]) -> Fitted:
+        from sklearn.base import clone
+
+        centre, scale = np.zeros(X.shape[1]), np.ones(X.shape[1])
+        if self.standardize:
+            centre, scale = learn_scale(X)
+        return Fitted(clone(self.estimator).fit((X - centre) / scale, y), centre, scale)
+
+
+@attrs.frozen
+class Fitted:
+    """A fitted estimator and the scale of its columns; infinite for a constant one."""
+
+    estimator: Any
+    centre: NDArray[np.float64]
+    scale: NDArray[np.float64]
+
+    def scaled(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.asarray((X - self.centre) / self.scale)
+
+    def score(self, X: NDArray[np.float64], y: NDArray[Any], scoring: str | None) -> float:
+        from sklearn.metrics import get_scorer
+
+        if scoring is None:
+            return float(self.estimator.score(self.scaled(X), y))
+        return float(get_scorer(scoring)(self.estimator, self.scaled(X), y))
+
+    def importance(self, power: int = 1) -> NDArray[np.float64]:
+        """What the estimator itself says of its columns, (n_columns,).
+
+        Coefficients of several classes are summed, as absolute values (`power` 1) or as squares.
+
+        Raises
+        ------
+        RequestError
+            If it says nothing.
+        """
+        for name in ("coef_", "feature_importances_"):
+            found = getattr(self.estimator, name, None)
+            if found is None:
+                continue
+            values = found.toarray() if hasattr(found, "toarray") else np.asarray(found)
+            sizes = np.abs(values.astype(np.float64)) ** power
+            return np.asarray(sizes if sizes.ndim == 1 else sizes.sum(axis=0))
+        raise RequestError(
+            "it has neither coef_ nor feature_importances_, so does not say how important a column "
+            "is; importance:measure=held-out and sequential need neither"
+        )
+
+    def coefficients(self) -> dict[str, NDArray[np.float64]]:
+        """Coefficients (k, n_columns), intercept (k,) and scale, where it is a linear model."""
+        coef = getattr(self.estimator, "coef_", None)
+        if not isinstance(coef, np.ndarray) or not np.isfinite(coef).all():
+            return {}
+        intercept = np.atleast_1d(np.asarray(getattr(self.estimator, "intercept_", 0.0)))
+        return {
+            "coef": np.atleast_2d(coef).astype(np.float64),
+            "intercept": intercept.astype(np.float64),
+            "centre": self.centre,
+            "scale": np.where(np.isinf(self.scale), 1.0, self.scale),
+        }
+
+
+COEFFICIENT_COLUMNS: Mapping[str, Any] = {"coef": 1, "intercept": (), "centre": 0, "scale": 0}

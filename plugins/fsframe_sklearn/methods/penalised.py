@@ -1,0 +1,244 @@
+"""Lasso and elastic net: the order in which columns enter as the penalty falls."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import ClassVar
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.params import choice, count_or_fraction, integer, optional, param, real
+from fsframe.contracts.run import Run
+from fsframe.contracts.selection import Selection, rank_by_score
+from fsframe.contracts.selector import Selector
+from fsframe.contracts.standardising import learn_scale
+from fsframe_sklearn.engine.names import require_sklearn
+from fsframe_sklearn.engine.penalised_paths import Problem, largest_penalty, solve
+from fsframe_sklearn.engine.rows import Remarks, deal_folds, guarded
+
+__all__ = ["ElasticNet", "Lasso"]
+
+
+@attrs.frozen(kw_only=True)
+class Lasso(Selector):
+    """Columns with a coefficient in a model whose absolute coefficients are penalised.
+
+    A numeric target is fitted by least squares, classes by logistic regression (each class against
+    the rest where there are more than two), on standardised columns, along `penalties` falling
+    penalties λ. Without `top`, the columns with a coefficient at the λ of the least loss in
+    cross-validation are kept, which may be none. With `top`, the first that enter; then nothing is
+    cross-validated, and the path ends where so many have entered.
+
+    A column's score is the λ at which it enters, as a share of the λ that keeps all out; 0 if it
+    does not. Of columns that enter at one step the larger coefficient comes first. Tables:
+    ``penalties`` (m,), ``path`` (m, n_models, p) and, in cross-validation, ``loss`` (folds, m),
+    mean squared error or mean deviance. `model` has the coefficients at the λ chosen, for
+    standardised columns.
+
+    Notes
+    -----
+    `weakness` below 1 makes the lasso *randomised*: in each fit every column is, by a fair coin,
+    multiplied by it, so that its penalty grows; under `ensemble` or `npfs` that is the randomised
+    lasso of Meinshausen and Bühlmann, which picks now one, now the other of correlated columns. It
+    is no use by itself. Counts of a bootstrap weigh rows in the loss; copies of a row and rows of a
+    group are in one fold. Time O(folds · penalties · n · p) and more.
+
+    References
+    ----------
+    R. Tibshirani 1996, Regression shrinkage and selection via the lasso, J. R. Stat. Soc. B
+    58:267–288. J. Friedman, T. Hastie, R. Tibshirani 2010, Regularization paths for generalized
+    linear models via coordinate descent, J. Stat. Softw. 33(1). N. Meinshausen, P. Bühlmann 2010,
+    Stability selection, J. R. Stat. Soc. B 72:417–473, sec. 3.1.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(60, 4))
+    >>> data = Dataset.from_arrays(X, X[:, 2] - 0.3 * X[:, 0])
+    >>> Lasso(top=2).select(data).selected
+    array([2, 0])
+    """
+
+    tasks: ClassVar[frozenset[str]] = frozenset({"classification", "regression"})
+    takes_counts: ClassVar[bool] = True
+    table_copies: ClassVar[float] = 3.0
+
+    top: int | float | None = param(
+        None,
+        optional(count_or_fraction()),
+        help="How many columns to keep, in the order in which they enter: a count, or a fraction "
+        "of the columns at hand. By default those in the model that cross-validation chooses.",
+    )
+    penalties: int = param(50, integer(2), help="Penalties on the path, in equal ratios.")
+    smallest: float = param(
+        0.01, real(above=0, below=1), help="The last penalty, as a share of the first."
+    )
+    folds: int = param(5, integer(2), help="Folds, without top.")
+    rule: str = param(
+        "min",
+        choice("min", "one-se"),
+        help="The penalty of the least loss, or the largest within one standard error of it.",
+    )
+    weakness: float = param(
+        1.0,
+        real(above=0, most=1),
+        help="Below 1, half of the columns, drawn anew for every fit, are multiplied by it.",
+        source="Meinshausen, Bühlmann 2010, sec. 3.1",
+    )
+
+    def check_parameters(self) -> Iterator[str]:
+        require_sklearn()
+        return iter(())
+
+    @property
+    def _l1_ratio(self) -> float:
+        return 1.0
+
+    def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
+        p, name = data.n_features, self.method_name()
+        counts = np.ones(data.n_samples) if data.counts is None else data.counts.astype(np.float64)
+        factors = np.ones(p)
+        if self.weakness < 1:
+            factors[run.generator(2).random(p) < 0.5] = self.weakness
+        centre, scale = learn_scale(data.X, counts)
+        problem = Problem(
+            X=np.asarray((data.X - centre) / scale * factors),
+            responses=_responses(data),
+            weights=counts,
+            logistic=data.task == "classification",
+            l1_ratio=self._l1_ratio,
+            seed=int(run.generator(0).integers(2**31 - 1)),
+        )
+        largest = largest_penalty(problem)
+        if not largest > 0:
+            return Selection(
+                selected=rank_by_score(np.zeros(p))[: self.keep_count(p, 0)],
+                scores=np.zeros(p),
+                warnings=("no column says anything of the label, so that none enters",),
+            )
+        grid = largest * np.geomspace(1.0, self.smallest, self.penalties)
+        remarks = Remarks()
+        tables: dict[str, NDArray[np.float64]] = {}
+        with guarded(name, data, remarks):
+            most = None if self.top is None else self.keep_count(p, p)
+            path = solve(problem, grid, most)
+            chosen = len(path.coef) - 1
+            if self.top is None:
+                tables["loss"] = self._losses(problem, data, factors, grid, run)
+                chosen = _chosen(tables["loss"], self.rule)
+        scores = _entries(path.coef, grid) / largest
+        ranked = rank_by_score(scores)
+        inside = (path.coef[chosen] != 0).any(axis=0)
+        selected = ranked[inside[ranked]] if most is None else ranked[:most]
+        empty = (
+            ()
+            if selected.size
+            else ("cross-validation chooses the model without columns: none is kept",)
+        )
+        return Selection(
+            selected=selected,
+            scores=scores,
+            model={
+                "coef": path.coef[chosen] * factors,
+                "intercept": path.intercept[chosen],
+                "centre": centre,
+                "scale": np.where(np.isinf(scale), 1.0, scale),
+            },
+            model_columns={"coef": 1, "intercept": (), "centre": 0, "scale": 0},
+            tables={"penalties": grid[: len(path.coef)], "path": path.coef, **tables},
+            warnings=(*remarks.texts(), *empty),
+        )
+
+    def _losses(
+        self,
+        problem: Problem,
+        data: Dataset,
+        factors: NDArray[np.float64],
+        grid: NDArray[np.float64],
+        run: Run,
+    ) -> NDArray[np.float64]:
+        """Loss on each fold by penalty; columns are standardised by the other folds' rows."""
+        unit = np.arange(data.n_samples) if data.groups is None else data.groups
+        splits = deal_folds(
+            data.y,
+            unit,
+            self.folds,
+            run.generator(1),
+            classes=problem.logistic,
+            who=self.method_name(),
+        )
+        found = []
+        for fold, (train, test) in enumerate(splits):
+            centre, scale = learn_scale(data.X[train], problem.weights[train])
+            own = attrs.evolve(problem, X=np.asarray((data.X - centre) / scale * factors))
+            found.append(solve(own.take(train), grid).losses(own.take(test)))
+            run.progress(fold + 1, self.folds, self.method_name())
+        return np.array(found)
+
+
+@attrs.frozen(kw_only=True)
+class ElasticNet(Lasso):
+    """Columns with a coefficient in a model whose absolute and squared coefficients are penalised.
+
+    As `lasso`, with the penalty λ (`l1_ratio` ‖β‖₁ + (1 − `l1_ratio`)/2 ‖β‖₂²): correlated columns
+    enter together, equal ones with equal coefficients.
+
+    Notes
+    -----
+    As `lasso`. The logistic solver (SAGA) takes minutes for thousands of columns: put a filter
+    before.
+
+    References
+    ----------
+    H. Zou, T. Hastie 2005, Regularization and variable selection via the elastic net, J. R. Stat.
+    Soc. B 67:301–320. J. Friedman, T. Hastie, R. Tibshirani 2010, J. Stat. Softw. 33(1).
+    """
+
+    l1_ratio: float = param(
+        0.5, real(above=0, below=1), help="Share of the absolute values in the penalty."
+    )
+
+    @property
+    def _l1_ratio(self) -> float:
+        return self.l1_ratio
+
+
+def _responses(data: Dataset) -> tuple[NDArray[np.float64], ...]:
+    if data.task == "regression":
+        return (np.asarray(data.y, dtype=np.float64),)
+    present = np.unique(data.y)
+    if present.size < 2:
+        return (np.zeros(data.n_samples),)
+    # Of two classes one model tells both.
+    codes = present[1:] if present.size == 2 else present
+    return tuple((data.y == code).astype(np.float64) for code in codes)
+
+
+def _entries(coef: NDArray[np.float64], grid: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The penalty at which each column enters, (p,); 0 for one that does not.
+
+    Between two penalties of the grid the column with the larger coefficient is put earlier, at most
+    half of the way back to the penalty before.
+    """
+    size = np.abs(coef).max(axis=1)
+    inside = size > 0
+    first = np.argmax(inside, axis=0)
+    found = np.zeros(coef.shape[2])
+    for step in np.unique(first[inside.any(axis=0)]):
+        new = np.flatnonzero(inside.any(axis=0) & (first == step))
+        back = (grid[step - 1] - grid[step]) if step else 0.0
+        found[new] = grid[step] + 0.5 * back * size[step, new] / size[step, new].max()
+    return found
+
+
+def _chosen(losses: NDArray[np.float64], rule: str) -> int:
+    """Which penalty of the grid is chosen from the losses (folds, penalties)."""
+    mean = losses.mean(axis=0)
+    best = int(np.argmin(mean))
+    if rule == "min":
+        return best
+    error = losses[:, best].std(ddof=1) / np.sqrt(len(losses))
+    return int(np.argmax(mean <= mean[best] + error))

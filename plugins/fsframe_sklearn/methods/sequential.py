@@ -1,0 +1,153 @@
+"""Greedy search by cross-validation: one column more, or one less, at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import attrs
+import numpy as np
+
+from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.params import choice, count_or_fraction, integer, optional, param, real, text
+from fsframe.contracts.run import Run
+from fsframe.contracts.selection import Selection, rank_by_score
+from fsframe_sklearn.engine.rows import Remarks, deal_folds, drawn_rows, guarded
+from fsframe_sklearn.methods.learners import LearnerSelector, check_scoring
+
+__all__ = ["Sequential"]
+
+
+@attrs.frozen(kw_only=True)
+class Sequential(LearnerSelector):
+    """Columns found by adding, or removing, the one that serves cross-validation best.
+
+    Forward, columns are added while the mean score of the folds grows by at least `tol`. Backward,
+    they are removed while it falls by at most `tol`. With `top`, until there are so many. A
+    column's score says when it came, or went; 0 where a forward search ended before it. Tables
+    ``steps`` (m,), the columns in the order in which they came or went, and ``curve`` (m,), the
+    score after each step.
+
+    Notes
+    -----
+    k columns of p take O(k·p·folds) fits forward, O(p²·folds) backward, where the search goes down
+    to one column so that all are ranked. Of columns that serve equally the first is added, the last
+    removed. Copies of a row and rows of a group are in one fold.
+
+    References
+    ----------
+    A. W. Whitney 1971, A direct method of nonparametric measurement selection, IEEE Trans. Comput.
+    C-20:1100–1103, with nearest neighbours. T. Marill, D. M. Green 1963, On the effectiveness of
+    receptors in recognition systems, IEEE Trans. Inf. Theory 9:11–17 (backward).
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(60, 4))
+    >>> data = Dataset.from_arrays(X, X[:, 2] > 0)
+    >>> Sequential(of="LogisticRegression", top=1).select(data).selected
+    array([2])
+    """
+
+    default_of = {
+        "classification": "KNeighborsClassifier",
+        "regression": "KNeighborsRegressor",
+    }
+
+    top: int | float | None = param(
+        None,
+        optional(count_or_fraction()),
+        help="How many columns to keep: a count, or a fraction of the columns at hand. By default "
+        "as many as `tol` says.",
+    )
+    direction: str = param(
+        "forward", choice("forward", "backward"), help="Add columns to none, or remove from all."
+    )
+    tol: float = param(
+        1e-3,
+        real(0),
+        help="Smallest gain of a further column; backward, the largest loss.",
+    )
+    folds: int = param(5, integer(2), help="Folds.")
+    scoring: str | None = param(
+        None,
+        optional(text("a measure of scikit-learn")),
+        help="How a model is scored on a fold; the estimator's own score by default.",
+    )
+
+    def check_parameters(self) -> Iterator[str]:
+        yield from super().check_parameters()
+        yield from check_scoring(self.scoring)
+
+    def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
+        X, y, unit = drawn_rows(data)
+        splits = deal_folds(
+            y,
+            unit,
+            self.folds,
+            run.generator(1),
+            classes=data.task == "classification",
+            who="sequential",
+        )
+        learner = self.learner(data, self.seed(run, 0))
+
+        def score(columns: list[int]) -> float:
+            taken = X[:, sorted(columns)]
+            return float(
+                np.mean(
+                    [
+                        learner.fit(taken[train], y[train]).score(
+                            taken[test], y[test], self.scoring
+                        )
+                        for train, test in splits
+                    ]
+                )
+            )
+
+        search = self._forward if self.direction == "forward" else self._backward
+        remarks = Remarks()
+        with guarded(f"sequential: {self.learner_name(data)}", data, remarks):
+            return attrs.evolve(search(score, data.n_features, run), warnings=remarks.texts())
+
+    def _forward(self, score: Callable[[list[int]], float], p: int, run: Run) -> Selection:
+        most = self.keep_count(p, p)
+        chosen: list[int] = []
+        curve: list[float] = []
+        while len(chosen) < most:
+            left = [column for column in range(p) if column not in chosen]
+            found = np.array([score([*chosen, column]) for column in left])
+            best = int(rank_by_score(found)[0])
+            if self.top is None and chosen and found[best] - curve[-1] < self.tol:
+                break
+            chosen.append(left[best])
+            curve.append(float(found[best]))
+            run.progress(len(chosen), most, "sequential")
+        scores = np.zeros(p)
+        scores[chosen] = np.arange(p, p - len(chosen), -1) / p
+        return Selection(
+            selected=chosen,
+            scores=scores,
+            tables={"steps": np.array(chosen), "curve": np.array(curve)},
+        )
+
+    def _backward(self, score: Callable[[list[int]], float], p: int, run: Run) -> Selection:
+        left = list(range(p))
+        gone: list[int] = []
+        curve = [score(left)]
+        enough = 0
+        while len(left) > 1:
+            found = np.array([score([c for c in left if c != column]) for column in left])
+            # From behind, so that of equal columns the last one goes.
+            worst = len(left) - 1 - int(rank_by_score(found[::-1])[0])
+            if not enough and curve[-1] - found[worst] > self.tol:
+                enough = len(left)
+            gone.append(left.pop(worst))
+            curve.append(float(found[worst]))
+            run.progress(len(gone), p - 1, "sequential")
+        order = np.array([*left, *gone[::-1]])
+        scores = np.empty(p)
+        scores[order] = np.arange(p, 0, -1) / p
+        return Selection(
+            selected=order[: self.keep_count(p, enough or 1)],
+            scores=scores,
+            tables={"steps": np.array(gone, dtype=np.int64), "curve": np.array(curve)},
+        )

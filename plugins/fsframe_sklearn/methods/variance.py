@@ -1,0 +1,68 @@
+"""Columns that vary."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import attrs
+import numpy as np
+
+from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.params import count_or_fraction, optional, param, real
+from fsframe.contracts.run import Run
+from fsframe.contracts.selection import Selection, rank_by_score
+from fsframe.contracts.selector import Selector
+from fsframe.contracts.standardising import learn_scale
+
+__all__ = ["Variance"]
+
+
+@attrs.frozen(kw_only=True)
+class Variance(Selector):
+    """Columns whose variance is above `threshold`; the score is the variance.
+
+    Notes
+    -----
+    Σ c (x − x̄)² / Σ c over the rows with a value, c how often each was drawn: what scikit-learn's
+    ``VarianceThreshold`` computes. A column whose deviation is within rounding of its size (1e-14)
+    has variance 0. The variance has the square of the column's unit, so that a threshold above 0
+    means something only where all columns have one unit, such as genes of one array. The label is
+    not looked at. O(n p), by blocks of columns.
+
+    References
+    ----------
+    F. Pedregosa et al. 2011, Scikit-learn: machine learning in Python, JMLR 12
+    (``VarianceThreshold``).
+
+    Examples
+    --------
+    >>> data = Dataset.from_arrays([[7, 1, 0], [7, 2, 9], [7, 3, 0]], ["a", "b", "a"])
+    >>> Variance().select(data).selected
+    array([2, 1])
+    """
+
+    tasks: ClassVar[frozenset[str]] = frozenset({"classification", "regression"})
+    takes_missing: ClassVar[bool] = True
+    takes_counts: ClassVar[bool] = True
+
+    top: int | float | None = param(
+        None,
+        optional(count_or_fraction()),
+        help="How many columns to keep, the most variable: a count, or a fraction of the columns "
+        "at hand. By default those above the threshold.",
+    )
+    threshold: float = param(0.0, real(0), help="Columns that vary no more than this go.")
+
+    def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
+        counts = None if data.counts is None else data.counts.astype(np.float64)
+        scores = np.zeros(data.n_features)
+        for start, stop in data.column_blocks():
+            block = np.asarray(data.columns(start, stop), dtype=np.float64)
+            deviation = learn_scale(block, counts)[1]
+            deviation[np.isinf(deviation)] = 0.0
+            with np.errstate(over="ignore", under="ignore"):
+                scores[start:stop] = np.minimum(deviation**2, np.finfo(np.float64).max)
+        enough = int(np.count_nonzero(scores > self.threshold))
+        kept = rank_by_score(scores)[: self.keep_count(data.n_features, enough)]
+        notes = () if kept.size else (f"no column varies by more than {self.threshold:g}",)
+        return Selection(selected=kept, scores=scores, warnings=notes)

@@ -1,0 +1,294 @@
+"""Each stage beside scikit-learn's own result on three real tables."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from sklearn.cluster import AgglomerativeClustering
+from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+from sklearn.feature_selection import (
+    RFE,
+    RFECV,
+    SelectFromModel,
+    SelectKBest,
+    SelectPercentile,
+    SequentialFeatureSelector,
+    VarianceThreshold,
+    f_regression,
+)
+from sklearn.inspection import permutation_importance
+from sklearn.linear_model import ElasticNet as TheirElasticNet
+from sklearn.linear_model import Lasso as TheirLasso
+from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge, RidgeClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC, SVR
+
+from fsframe.contracts.run import Run
+from fsframe_sklearn.engine.rows import deal_folds
+from fsframe_sklearn.engine.unseen_rows import unseen_importance
+from fsframe_sklearn.methods.correlation import Correlation
+from fsframe_sklearn.methods.elimination import Rfe, Rfecv
+from fsframe_sklearn.methods.importance import Importance
+from fsframe_sklearn.methods.penalised import ElasticNet, Lasso
+from fsframe_sklearn.methods.selector import SklearnSelector
+from fsframe_sklearn.methods.sequential import Sequential
+from fsframe_sklearn.methods.variance import Variance
+
+from .conftest import real_table
+
+
+def scaled(data):
+    return StandardScaler().fit_transform(data.X)
+
+
+def linear(data):
+    """An estimator of the task that is fitted in closed form, and its name."""
+    return (
+        (Ridge(), "Ridge") if data.task == "regression" else (RidgeClassifier(), "RidgeClassifier")
+    )
+
+
+def splits_of(data, folds):
+    """The folds that a stage deals with seed 0."""
+    return deal_folds(
+        data.y,
+        np.arange(data.n_samples),
+        folds,
+        Run().generator(1),
+        classes=data.task == "classification",
+        who="test",
+    )
+
+
+def test_univariate_selectors(real):
+    options = {"score_func": "f_regression"} if real.task == "regression" else {}
+    functions = {"score_func": f_regression} if options else {}
+    theirs = SelectKBest(k=4, **functions).fit(real.X, real.y)
+    ours = SklearnSelector(estimator="SelectKBest", options=json.dumps({"k": 4, **options})).select(
+        real
+    )
+    assert sorted(ours.selected) == theirs.get_support(indices=True).tolist()
+    assert ours.scores == pytest.approx(theirs.scores_)
+    assert ours.tables["pvalues"] == pytest.approx(theirs.pvalues_)
+    top = SklearnSelector(estimator="SelectKBest", options=json.dumps(options), top=4).select(real)
+    assert top.selected.tolist() == ours.selected.tolist()
+    shares = SelectPercentile(percentile=30, **functions).fit(real.X, real.y)
+    ours = SklearnSelector(
+        estimator="sklearn.feature_selection.SelectPercentile",
+        options=json.dumps({"percentile": 30, **options}),
+    ).select(real)
+    assert sorted(ours.selected) == shares.get_support(indices=True).tolist()
+
+
+def test_a_selector_around_an_estimator(real):
+    estimator, name = linear(real)
+    theirs = SelectFromModel(estimator).fit(real.X, real.y)
+    ours = SklearnSelector(
+        estimator="SelectFromModel", options=json.dumps({"estimator": [name, {"alpha": 1.0}]})
+    ).select(real)
+    assert sorted(ours.selected) == theirs.get_support(indices=True).tolist()
+    assert (
+        SklearnSelector(estimator="SelectFromModel", options=json.dumps({"estimator": name}), top=3)
+        .select(real)
+        .selected.tolist()
+        == np.argsort(-ours.scores)[:3].tolist()
+    )
+
+
+def test_coefficients_and_forests_as_select_from_model_keeps_them(real):
+    estimator, name = linear(real)
+    theirs = SelectFromModel(estimator).fit(scaled(real), real.y)
+    ours = Importance(of=name).select(real)
+    assert sorted(ours.selected) == theirs.get_support(indices=True).tolist()
+    assert ours.model["coef"] == pytest.approx(np.atleast_2d(theirs.estimator_.coef_))
+    forest = RandomForestRegressor if real.task == "regression" else RandomForestClassifier
+    theirs = SelectFromModel(forest(n_estimators=15, random_state=4)).fit(real.X, real.y)
+    options = json.dumps({"n_estimators": 15, "random_state": 4})
+    ours = Importance(options=options, standardize=False).select(real)
+    assert ours.scores == pytest.approx(theirs.estimator_.feature_importances_)
+    assert sorted(ours.selected) == theirs.get_support(indices=True).tolist()
+
+
+def test_permutation_on_held_out_rows(real):
+    estimator, name = linear(real)
+    stage = Importance(of=name, measure="held-out", folds=2, repeats=2)
+    losses = []
+    for fold, (train, test) in enumerate(splits_of(real, 2)):
+        fitted = make_pipeline(StandardScaler(), estimator).fit(real.X[train], real.y[train])
+        found = permutation_importance(
+            fitted, real.X[test], real.y[test], n_repeats=2, random_state=stage.seed(Run(), 2, fold)
+        )
+        losses.append(found.importances_mean)
+    ours = stage.select(real)
+    assert ours.scores == pytest.approx(np.mean(losses, axis=0))
+    assert ours.scores.max() > 0.08
+
+
+def test_permutation_on_rows_that_a_tree_has_not_drawn():
+    data = real_table("wine")
+    forest = RandomForestClassifier(30, random_state=0).fit(data.X, data.y)
+    found, _ = unseen_importance(
+        forest, data.X, data.y, np.arange(data.n_samples), np.random.default_rng(0)
+    )
+    tree, drawn = forest.estimators_[0], forest.estimators_samples_[0]
+    unseen = np.setdiff1d(np.arange(data.n_samples), drawn)
+    assert 40 < unseen.size < 90
+    held = RandomForestClassifier(30, random_state=0).fit(data.X[::2], data.y[::2])
+    theirs = permutation_importance(held, data.X[1::2], data.y[1::2], n_repeats=5, random_state=0)
+    # Single trees lose more than a forest does; which columns matter is the same.
+    assert set(np.argsort(-found)[:4]) & set(np.argsort(-theirs.importances_mean)[:3])
+    assert found[tree.tree_.feature[0]] > 0
+    # A column of noise costs nothing on unseen rows, however much the trees use it.
+    noisy = np.column_stack([data.X, np.random.default_rng(5).normal(size=(data.n_samples, 2))])
+    forest = RandomForestClassifier(40, random_state=0).fit(noisy, data.y)
+    found, spread = unseen_importance(
+        forest, noisy, data.y, np.arange(data.n_samples), np.random.default_rng(0)
+    )
+    assert np.abs(found[-2:]).max() < 0.01 < found[:-2].max() and spread.max() > 0
+
+
+@pytest.mark.parametrize("step", [1, 4])
+def test_recursive_elimination_keeps_what_rfe_keeps_for_every_number(real, step):
+    machine = SVR(kernel="linear") if real.task == "regression" else SVC(kernel="linear")
+    ours = Rfe(step=step).select(real)
+    order = np.argsort(-ours.scores)
+    for k in (1, 5, real.n_features // 2):
+        theirs = RFE(machine, n_features_to_select=k, step=step).fit(scaled(real), real.y)
+        assert sorted(order[:k]) == theirs.get_support(indices=True).tolist(), k
+    assert ours.selected.size == real.n_features // 2
+
+
+def test_recursive_elimination_with_cross_validation(real):
+    real = real.take_columns(np.arange(10))
+    estimator, name = linear(real)
+    theirs = RFECV(estimator, cv=splits_of(real, 3)).fit(real.X, real.y)
+    ours = Rfecv(of=name, folds=3, standardize=False).select(real)
+    assert sorted(ours.selected) == theirs.get_support(indices=True).tolist()
+    assert ours.tables["sizes"].tolist() == list(range(1, real.n_features + 1))
+    assert ours.tables["curve"].mean(axis=0) == pytest.approx(theirs.cv_results_["mean_test_score"])
+
+
+@pytest.mark.parametrize("direction", ["forward", "backward"])
+def test_sequential_search(direction):
+    for name in ("wine", "cancer", "diabetes"):
+        data = real_table(name).take_columns(np.arange(5))
+        estimator, spelled = linear(data)
+        options = {"of": spelled, "folds": 2, "direction": direction, "standardize": False}
+        ours = Sequential(top=2, **options).select(data)
+        theirs = SequentialFeatureSelector(
+            estimator, n_features_to_select=2, direction=direction, cv=splits_of(data, 2)
+        ).fit(data.X, data.y)
+        assert sorted(ours.selected) == theirs.get_support(indices=True).tolist()
+        if direction == "forward" and name == "diabetes":
+            theirs = SequentialFeatureSelector(estimator, tol=0.01, cv=splits_of(data, 2))
+            kept = theirs.fit(data.X, data.y).get_support(indices=True).tolist()
+            assert sorted(Sequential(tol=0.01, **options).select(data).selected) == kept
+
+
+def test_linear_paths_are_those_of_single_fits():
+    data = real_table("diabetes")
+    X, y = scaled(data), data.y
+    for ours, theirs in (
+        (Lasso(top=1.0, penalties=12), lambda a: TheirLasso(alpha=a, tol=1e-9)),
+        (ElasticNet(top=1.0, penalties=12), lambda a: TheirElasticNet(alpha=a, tol=1e-9)),
+    ):
+        found = ours.select(data)
+        for penalty, coef in zip(found.tables["penalties"], found.tables["path"], strict=True):
+            assert coef[0] == pytest.approx(theirs(penalty).fit(X, y).coef_, abs=1e-4)
+        assert (found.tables["path"][0] == 0).all() and (found.tables["path"][1] != 0).any()
+
+
+@pytest.mark.parametrize("name", ["cancer", "wine"])
+@pytest.mark.parametrize("method", [Lasso, ElasticNet])
+def test_logistic_paths_satisfy_the_conditions_of_their_optimum(name, method):
+    data = real_table(name)
+    X = scaled(data)
+    found = method(top=1.0, penalties=6, smallest=0.1).select(data)
+    share = 1.0 if method is Lasso else 0.5
+    model, code = (0, 1) if data.n_classes == 2 else (2, 2)
+    truth = (data.y == code).astype(float)
+    for penalty, coef in zip(found.tables["penalties"], found.tables["path"], strict=True):
+        beta = coef[model]
+        intercept = (
+            LogisticRegression(C=1e8).fit((X @ beta)[:, None], truth) if beta.any() else None
+        )
+        raw = np.full(len(X), np.log(truth.mean() / (1 - truth.mean())))
+        if intercept is not None:
+            # The intercept alone, the slope being 1.
+            raw = X @ beta
+            for _ in range(50):
+                chance = 1 / (1 + np.exp(-raw))
+                raw = raw + (truth - chance).mean() / (chance * (1 - chance)).mean()
+        gradient = X.T @ (truth - 1 / (1 + np.exp(-raw))) / len(X) - penalty * (1 - share) * beta
+        inside = beta != 0
+        # The intercept costs a hundredth of a coefficient.
+        slack = 1e-2 * penalty + 1e-4
+        assert (
+            np.abs(gradient[inside] - penalty * share * np.sign(beta[inside])).max(initial=0.0)
+            < slack
+        )
+        assert np.abs(gradient[~inside]).max(initial=0.0) < penalty * share + slack
+
+
+def test_the_penalty_chosen_is_that_of_the_least_loss():
+    data = real_table("diabetes")
+    found = Lasso(penalties=15, folds=4).select(data)
+    losses = []
+    for train, test in splits_of(data, 4):
+        scale = StandardScaler().fit(data.X[train])
+        losses.append(
+            [
+                np.mean(
+                    (
+                        data.y[test]
+                        - TheirLasso(alpha=penalty, tol=1e-8)
+                        .fit(scale.transform(data.X[train]), data.y[train])
+                        .predict(scale.transform(data.X[test]))
+                    )
+                    ** 2
+                )
+                for penalty in found.tables["penalties"]
+            ]
+        )
+    assert found.tables["loss"] == pytest.approx(np.array(losses), rel=1e-4)
+    best = int(np.mean(losses, axis=0).argmin())
+    kept = np.flatnonzero(found.tables["path"][best, 0])
+    assert sorted(found.selected) == kept.tolist()
+    simple = Lasso(penalties=15, folds=4, rule="one-se").select(data)
+    assert set(simple.selected) < set(found.selected)
+
+
+def test_variances(real):
+    threshold = float(np.median(real.X.var(axis=0))) * (1 - 1e-9)
+    theirs = VarianceThreshold(threshold).fit(real.X)
+    ours = Variance(threshold=threshold).select(real)
+    assert sorted(ours.selected) == theirs.get_support(indices=True).tolist()
+    assert ours.scores == pytest.approx(theirs.variances_)
+
+
+@pytest.mark.parametrize("clusters", ["complete", "average", "single"])
+def test_clusters(real, clusters):
+    distance = 1 - np.abs(np.corrcoef(real.X.T))
+    theirs = AgglomerativeClustering(
+        None, metric="precomputed", linkage=clusters, distance_threshold=0.3
+    ).fit_predict(distance)
+    ours = Correlation(threshold=0.7, clusters=clusters).select(real)
+    cluster = ours.tables["cluster"]
+    assert ours.selected.size == theirs.max() + 1 < real.n_features
+    assert (np.equal.outer(cluster, cluster) == np.equal.outer(theirs, theirs)).all()
+
+
+def test_a_cluster_keeps_the_column_most_related_to_a_target():
+    data = real_table("diabetes")
+    found = Correlation(threshold=0.5).select(data)
+    strength = [abs(np.corrcoef(column, data.y)[0, 1]) for column in data.X.T]
+    assert found.scores == pytest.approx(strength)
+    for column, stand in enumerate(found.tables["stands-for"]):
+        assert strength[stand] >= strength[column] - 1e-12
+    simple = LinearRegression().fit(data.X[:, [int(found.selected[0])]], data.y)
+    assert found.scores.max() ** 2 == pytest.approx(
+        simple.score(data.X[:, [int(found.selected[0])]], data.y)
+    )

@@ -1,0 +1,392 @@
+"""What the stages promise beside scikit-learn's results: refusals, groups, copies, the test."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import attrs
+import numpy as np
+import pytest
+
+import fsframe
+from fsframe.chains.chain import Chain
+from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.run import Run
+from fsframe.errors import DataError, RequestError
+from fsframe_sklearn.engine.rows import deal_folds, drawn_rows
+from fsframe_sklearn.engine.unseen_rows import unseen_importance
+from fsframe_sklearn.methods.boruta import Boruta
+from fsframe_sklearn.methods.correlation import Correlation
+from fsframe_sklearn.methods.elimination import Rfe, Rfecv
+from fsframe_sklearn.methods.importance import Importance
+from fsframe_sklearn.methods.penalised import ElasticNet, Lasso
+from fsframe_sklearn.methods.selector import SklearnSelector
+from fsframe_sklearn.methods.sequential import Sequential
+from fsframe_sklearn.methods.variance import Variance
+
+FAST_FOREST = json.dumps({"n_estimators": 5})
+
+
+def table(n=60, p=6, seed=0, task="classification"):
+    generator = np.random.default_rng(seed)
+    X = generator.standard_normal((n, p))
+    signal = 2 * X[:, 1] + X[:, 3] + 0.3 * generator.standard_normal(n)
+    y = signal > 0 if task == "classification" else signal
+    return Dataset.from_arrays(X, y, task=task)
+
+
+# Requests
+
+
+@pytest.mark.parametrize(
+    ("stage", "words"),
+    [
+        ("importance:of=os.system", "FSFRAME_SKLEARN_ALLOW"),
+        ("importance:of=RandomForestClasifier", "Did you mean `RandomForestClassifier`"),
+        ("importance:of=SelectKBest", "classifiers and regressors"),
+        ("importance:of=KMeans", "classifiers and regressors"),
+        ('importance:options={"depth": 3}', "refuses its options"),
+        ('importance:options={"n_jobs": 2}', "n_jobs"),
+        ("importance:options=[1]", "JSON object"),
+        ("importance:measure=own,scoring=r2", "scoring is for measure=held-out"),
+        ("importance:measure=held-out,scoring=r3", "not one of"),
+        ("importance:of=Ridge,measure=out-of-bag", "needs a forest that draws rows"),
+        ("importance:of=ExtraTreesClassifier,measure=out-of-bag", "bootstrap=false"),
+        ("sklearn-selector:estimator=SVC", "own selectors"),
+        ('sklearn-selector:estimator=SelectKBest,options={"score_func": "os"}', "score_func"),
+        ('sklearn-selector:estimator=RFE,options={"estimator": "os.system"}', "scikit-learn's own"),
+        ('sklearn-selector:estimator=RFE,options={"estimator": [1]}', "a name, or"),
+        ("sklearn-selector:estimator=SelectFromModel", "refuses its options"),
+        ('boruta:options={"depth": 3}', "refuses its options"),
+        ('boruta:options={"n_estimators": 3}', "called trees here"),
+        ("rfecv:scoring=nothing", "not one of"),
+    ],
+)
+def test_a_wrong_request_is_told_before_any_work(stage, words):
+    with pytest.raises(RequestError, match=words.replace("(", r"\(")):
+        Chain.parse(stage)
+
+
+@pytest.mark.parametrize(
+    ("stage", "task", "words"),
+    [
+        ("importance:of=Ridge", "classification", "of=Ridge is no classifier"),
+        ("rfe:of=SVC", "regression", "of=SVC is no regressor"),
+        ('boruta:options={"criterion": "gini"}', "regression", "criterion"),
+        ("sklearn-selector:estimator=SelectKBest", "regression", "f_regression"),
+    ],
+)
+def test_what_does_not_suit_the_label_is_told_before_any_stage_runs(stage, task, words):
+    with pytest.raises(RequestError, match=words):
+        Chain.parse(f"variance {stage}").check_request(table(task=task))
+    with pytest.raises(RequestError, match=words):
+        Chain.parse(f"npfs:base={stage}").check_request(table(task=task))
+
+
+def test_an_estimator_that_says_nothing_of_columns_is_refused_by_name():
+    with pytest.raises(RequestError, match="importance: GaussianNB: it has neither coef_"):
+        Importance(of="GaussianNB").select(table())
+    found = Importance(of="GaussianNB", measure="held-out", folds=2).select(table())
+    assert found.selected[0] == 1
+
+
+def test_a_class_that_the_user_allows_is_taken(tmp_path, monkeypatch):
+    (tmp_path / "own_forest.py").write_text(
+        "import numpy as np\n"
+        "from sklearn.base import BaseEstimator\n"
+        "from sklearn.feature_selection import SelectorMixin\n"
+        "from sklearn.tree import DecisionTreeClassifier\n"
+        "class Mine(DecisionTreeClassifier): pass\n"
+        "class Second(SelectorMixin, BaseEstimator):\n"
+        "    def fit(self, X, y): self.p_ = X.shape[1]; return self\n"
+        "    def _get_support_mask(self): return np.arange(self.p_) == 1\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(RequestError, match=r"FSFRAME_SKLEARN_ALLOW=own_forest\.Mine"):
+        Importance(of="own_forest.Mine")
+    monkeypatch.setenv("FSFRAME_SKLEARN_ALLOW", "own_forest.Mine,own_forest.Second")
+    assert Importance(of="own_forest.Mine").select(table()).selected[0] == 1
+    mine = SklearnSelector(estimator="own_forest.Second")
+    assert mine.select(table()).selected.tolist() == [1]
+    with pytest.raises(RequestError, match="no scores that top could rank by"):
+        attrs.evolve(mine, top=2).select(table())
+
+
+_WITHOUT = """
+import contextlib, io, json, sys
+class Absent:
+    def find_spec(self, name, path=None, target=None):
+        if name == "sklearn":
+            raise ModuleNotFoundError("No module named 'sklearn'", name=name)
+sys.meta_path.insert(0, Absent())
+from fsframe.cli import _run
+found = []
+for words in json.loads(sys.argv[1]):
+    said = io.StringIO()
+    with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+        found.append([_run(words), said.getvalue()])
+print(json.dumps(found))
+"""
+
+
+def test_without_scikit_learn(tmp_path):
+    data = tmp_path / "data.csv"
+    columns = table().X.copy()
+    columns[:, 5] = columns[:, 1]
+    rows = [",".join([*(f"c{i}" for i in range(6)), "class"])]
+    rows += [
+        ",".join([*map(repr, map(float, x)), "ab"[int(y)]])
+        for x, y in zip(columns, table().y, strict=True)
+    ]
+    data.write_text("\n".join(rows) + "\n")
+    on = ["on", str(data), "--no-out"]
+    extra = "install fsframe[sklearn]"
+    expected = [
+        (["plugins"], 0, "11 methods"),
+        (["methods", "boruta"], 0, "Kursa"),
+        (["chain", "variance", "correlation", *on], 0, "stands for"),
+    ]
+    names = ("boruta", "lasso:top=2", "elastic-net", "rfe", "rfecv", "sequential", "importance")
+    expected += [(["chain", name, *on], 3, extra) for name in names]
+    done = subprocess.run(
+        [sys.executable, "-c", _WITHOUT, json.dumps([words for words, _, _ in expected])],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    found = json.loads(done.stdout)
+    for (words, code, said), (exit_code, text) in zip(expected, found, strict=True):
+        assert exit_code == code and said in text, (words, text)
+
+
+# Rows
+
+
+def with_holes():
+    data = table()
+    X = data.X.copy()
+    X[::7, 0] = np.nan
+    X[3, 4] = np.nan
+    return Dataset.from_arrays(X, data.y)
+
+
+@pytest.mark.parametrize(
+    "method",
+    [
+        Importance(options=FAST_FOREST),
+        Boruta(trees=10, max_runs=5, alpha=0.3),
+        Sequential(of="HistGradientBoostingClassifier", options='{"max_iter": 3}', folds=2, top=1),
+        Variance(),
+    ],
+)
+def test_missing_values_are_taken_where_the_estimator_takes_them(method):
+    assert method.select(with_holes()).selected.size
+
+
+@pytest.mark.parametrize(
+    "method",
+    [
+        Importance(of="LogisticRegression"),
+        Rfe(),
+        Sequential(folds=2),
+        SklearnSelector(estimator="SelectKBest", options='{"k": 2}'),
+    ],
+)
+def test_missing_values_are_refused_with_their_columns(method):
+    with pytest.raises(DataError, match=r"missing values in 'f1', 'f5'"):
+        method.select(with_holes())
+
+
+def test_missing_values_are_refused_where_no_estimator_is_named():
+    for method in (Lasso(), ElasticNet(), Correlation()):
+        with pytest.raises(DataError, match="does not take missing values"):
+            method.select(with_holes())
+
+
+def test_copies_and_groups_are_never_on_both_sides_of_a_fold():
+    data = table()
+    counts = np.random.default_rng(2).multinomial(60, np.full(60, 1 / 60))
+    drawn = data.with_counts(counts).take_rows(np.flatnonzero(counts))
+    people = attrs.evolve(data, groups=np.arange(60) // 4, group_name="person")
+    for given in (drawn, people):
+        _, y, unit = drawn_rows(given)
+        splits = deal_folds(y, unit, 5, np.random.default_rng(0), classes=True, who="x")
+        assert sorted(np.concatenate([test for _, test in splits])) == list(range(len(y)))
+        for train, test in splits:
+            assert not set(unit[train]) & set(unit[test])
+    with pytest.raises(DataError, match="rfecv: 5 folds need"):
+        Rfecv().select(attrs.evolve(data, groups=np.arange(60) // 15, group_name="person"))
+
+
+def _speakers(n_groups=24, each=5):
+    """Every group has a voice and a label of its own; no column says anything of the label."""
+    generator = np.random.default_rng(3)
+    groups = np.repeat(np.arange(n_groups), each)
+    voices = generator.standard_normal((n_groups, 8))
+    X = voices[groups] + 0.05 * generator.standard_normal((len(groups), 8))
+    return Dataset.from_arrays(X, (groups % 2).astype(int), groups=groups, group_name="speaker")
+
+
+def test_held_out_groups_show_that_nothing_was_learned():
+    data = _speakers()
+    stage = Importance(of="KNeighborsClassifier", options='{"n_neighbors": 1}', measure="held-out")
+    kept_apart = stage.select(data).scores
+    mixed = stage.select(attrs.evolve(data, groups=None, group_name="")).scores
+    assert mixed.min() > 0.02
+    assert abs(kept_apart.mean()) < 0.02
+
+
+@pytest.mark.parametrize(
+    "method",
+    [
+        Boruta(),
+        Importance(measure="out-of-bag"),
+        SklearnSelector(estimator="RFECV", options='{"estimator": "LinearSVC"}'),
+    ],
+)
+def test_groups_that_would_be_taken_apart_are_refused(method):
+    with pytest.raises(DataError, match="cannot keep rows of one 'speaker' together"):
+        method.select(_speakers())
+
+
+@pytest.mark.parametrize(
+    "method", [Rfecv(folds=3), Sequential(folds=3, top=2), Lasso(folds=3, penalties=5)]
+)
+def test_groups_are_honoured_by_folds(method):
+    assert method.select(_speakers()).scores.size == 8
+
+
+def test_an_unseen_row_is_one_of_which_no_copy_was_drawn():
+    from sklearn.ensemble import RandomForestClassifier
+
+    generator = np.random.default_rng(0)
+    rows = np.repeat(np.arange(30), 4)
+    X, y = generator.standard_normal((30, 5))[rows], (np.arange(30) % 2)[rows]
+    forest = RandomForestClassifier(30, random_state=0).fit(X, y)
+    leaky, _ = unseen_importance(forest, X, y, np.arange(120), np.random.default_rng(0))
+    honest, _ = unseen_importance(forest, X, y, rows, np.random.default_rng(0))
+    assert leaky.sum() > 0.3 and abs(honest.sum()) < 0.15
+
+
+@pytest.mark.parametrize("method", [Lasso(top=3), ElasticNet(top=3), Correlation(), Variance()])
+@pytest.mark.parametrize("task", ["classification", "regression"])
+def test_counts_weigh_as_copies_do(method, task):
+    data = table(task=task)
+    counts = np.random.default_rng(1).multinomial(60, np.full(60, 1 / 60))
+    copied = data.take_rows(np.repeat(np.arange(60), counts))
+    one, other = method.select(data.with_counts(counts)), method.select(copied)
+    assert one.selected.tolist() == other.selected.tolist()
+    assert one.scores == pytest.approx(other.scores, rel=1e-3, abs=1e-6)
+
+
+# Boruta
+
+
+def test_the_test_of_boruta_is_the_published_one():
+    # R's Boruta: p.adjust(pbinom(hits − 1, runs, 0.5, lower.tail = FALSE), "bonferroni") < alpha.
+    decision = np.zeros(4, dtype=np.int64)
+    stage = Boruta(alpha=0.05)
+    stage._decide(decision, np.array([6, 0, 3, 5]), 6)
+    assert decision.tolist() == [0, 0, 0, 0]  # 4 / 64 is more than 0.05
+    stage._decide(decision, np.array([7, 0, 3, 6]), 7)
+    assert decision.tolist() == [1, -1, 0, 0]  # 4 / 128 is less, 4 · 8 / 128 is more
+    stage._decide(decision, np.array([7, 8, 3, 6]), 8)
+    assert decision.tolist() == [1, -1, 0, 0], "what is decided stays so"
+
+
+def test_boruta_tells_what_it_saw():
+    data = table(p=8)
+    found = Boruta(trees=30, max_runs=12, alpha=0.05).select(data)
+    tables = found.tables
+    best = tables["best-shadow"][:, None]
+    seen = ~np.isnan(tables["importance"])
+    assert tables["forests"].tolist() == seen.sum(axis=0).tolist()
+    hits = np.nansum(np.where(seen, tables["importance"] > best, 0), axis=0)
+    assert tables["hits"].tolist() == hits.tolist()
+    assert set(found.selected) == set(np.flatnonzero(tables["decision"] == 1)) >= {1, 3}
+    tentative = [data.feature_names[c] for c in np.flatnonzero(tables["decision"] == 0)]
+    told = "".join(w for w in found.warnings if "tentative" in w)
+    assert all(name in told for name in tentative) and bool(tentative) == bool(told)
+    rejected = tables["decision"] == -1
+    assert (tables["forests"][rejected] < len(best)).all() or len(best) < 12
+
+
+def test_boruta_on_noise_confirms_nothing_and_says_so():
+    data = table()
+    noise = data.with_labels(np.random.default_rng(8).permutation(data.y))
+    found = Boruta(trees=20, max_runs=10).select(noise)
+    assert not found.selected.size
+    assert any("no column is confirmed" in warning for warning in found.warnings)
+
+
+def test_boruta_shuffles_copies_of_a_drawn_row_as_one():
+    """One by one, true columns would know a row that was drawn, shuffled ones would not."""
+    generator = np.random.default_rng(5)
+    data = Dataset.from_arrays(generator.standard_normal((40, 6)), np.arange(40) % 2)
+    counts = generator.multinomial(120, np.full(40, 1 / 40))
+    drawn = data.with_counts(counts)
+    copied = data.take_rows(np.repeat(np.arange(40), counts))
+    stage = Boruta(trees=30, max_runs=6, top=6)
+    as_counts = stage.select(drawn).tables["hits"].sum()
+    as_rows = stage.select(copied).tables["hits"].sum()
+    assert as_counts <= 12 < 20 <= as_rows
+
+
+def test_forests_that_were_kept_are_not_grown_again(monkeypatch):
+    kept = {}
+
+    class Steps:
+        def get(self, number, compute):
+            if number not in kept:
+                kept[number] = {k: np.array(v) for k, v in compute().items()}
+            return kept[number]
+
+    monkeypatch.setattr(Run, "units", lambda *_: Steps())
+    first = Boruta(trees=5, max_runs=4).select(table())
+    monkeypatch.setattr(Boruta, "_one_forest", print)
+    again = Boruta(trees=5, max_runs=4).select(table())
+    assert again.scores.tobytes() == first.scores.tobytes()
+
+
+# In chains
+
+
+def test_a_lasso_under_npfs_and_stability():
+    data = table(n=50, p=5)
+    found = Chain.parse("lasso:top=2,penalties=10 npfs:n=20,null=published").select(data)
+    assert {1, 3} <= set(found.selected)
+    weak = Lasso(top=2, weakness=0.4)
+    drawn = {weak.select(data, seed=seed).scores.tobytes() for seed in range(6)}
+    assert len(drawn) > 2, "a randomised lasso draws columns anew for every seed"
+    assert weak.select(data, seed=3).scores.tobytes() == weak.select(data, seed=3).scores.tobytes()
+
+
+@pytest.mark.parametrize("text", ["rfe:top=2", f"importance:top=2,options={FAST_FOREST}"])
+def test_a_stage_under_npfs(text):
+    found = Chain.parse(f"{text} npfs:n=10,null=published").select(table(n=40, p=5))
+    assert 1 in found.selected
+
+
+def test_what_the_left_stage_found_best_stands_for_its_cluster():
+    data = table()
+    X = np.column_stack([data.X, data.X[:, 1] + 0.01, -data.X[:, 1]])
+    wide = Dataset.from_arrays(X, data.y)
+    chain = Chain.parse("variance correlation:keep=upstream")
+    assert fsframe.selectors["correlation"] is Correlation
+    found = chain.select(wide)
+    assert 1 in found.selected and not {6, 7} & set(found.selected)
+    assert found.tables["stands-for"][[1, 6, 7]].tolist() == [found.tables["stands-for"][1]] * 3
+    with pytest.raises(RequestError, match="keep=upstream needs a stage on the left"):
+        Correlation(keep="upstream").select(wide)
+
+
+def test_codes_of_categories_are_in_no_cluster():
+    generator = np.random.default_rng(0)
+    codes = generator.integers(0, 4, 60).astype(float)
+    X = np.column_stack([codes, codes, generator.standard_normal(60)])
+    y = generator.integers(0, 2, 60)
+    numbers = Correlation().select(Dataset.from_arrays(X, y))
+    names = Correlation().select(Dataset.from_arrays(X, y, categorical=[0, 1]))
+    assert (numbers.selected.size, names.selected.size) == (2, 3)
