@@ -3,10 +3,14 @@
     python benchmarks/resampling/npfs_levels.py [--repeats 100] [--only PATTERN] [--out FILE]
 
 Table of the slides: integers 0 … 10, class 1 where the sum of the first k* features is at most
-5·k*; k* = 0 is a label that means nothing. `nominal` is alpha·K, the number of features that a test
-which holds its level names on average; `se` is the standard error of `named` over the repeats.
-`--only "1000 250 15 npfs$"` measures the case of that N, K, k* and stage, and replaces its line.
+5·k*; k* = 0 is a label that means nothing. Table of copies: normal columns, the label means
+nothing, and the first twenty of them are equal but for three rows of a hundred. `nominal` is
+alpha·K, the number of features that a test which holds its level names on average; `se` is the
+standard error of `named` over the repeats, `true_se` that of the relevant ones.
+`--only "1000 250 25 15 npfs$"` measures the case of that N, K, k, k* and stage, and replaces its
+line.
 The last cases deal out the labels of the Parkinsons table anew, with immigrate as the base.
+Seconds are of the processor.
 """
 
 from __future__ import annotations
@@ -37,37 +41,62 @@ class Case:
     kept: int
     relevant: int
     stage: str
-    repeats: float = 1.0  # times the repeats asked for; long cases take fewer, at least 50
+    repeats: float = 1.0  # times the repeats asked for; long cases take fewer, at least 20
+    copies: int = 0
+
+    @property
+    def table(self) -> str:
+        return f"{self.copies} near-copies" if self.copies else "slides"
+
+
+PUBLISHED = "npfs:null=published,stratify=false"
 
 
 def cases() -> list[Case]:
-    plain = "npfs:null=published,stratify=false"
     found = []
+    # Power: 15 relevant features of K, lists of k.
+    for features, kept in ((50, 3), (50, 10), (50, 25), (100, 25), (250, 15), (250, 25)):
+        found += [
+            Case(1000, features, kept, 15, "npfs", 0.2),
+            Case(1000, features, kept, 15, f"{PUBLISHED},n=100", 0.2),
+        ]
+        if features > 200:
+            found.append(Case(1000, features, kept, 15, "npfs:correction=none", 0.2))
+    # Level: nothing is relevant.
+    for copies in (0, 20):
+        found += [
+            Case(150, 60, 6, 0, "npfs", 1.6, copies),
+            Case(150, 60, 6, 0, "npfs:n=20,permuted_n=20", 0.8, copies),
+        ]
     for rows, features, kept in ((1000, 100, 10), (1000, 250, 25), (200, 22, 5)):
-        for relevant in (0, 15 if features > 22 else 3):
-            found += [
-                Case(rows, features, kept, relevant, stage, share)
-                for stage, share in (
-                    (f"{plain},n=100", 1.0),
-                    (f"{plain},n=500", 0.5),
-                    (f"{plain},n=100,correction=bonferroni", 0.5),
-                    ("npfs", 2.0),
-                    ("npfs:n=100", 1.0),
-                    ("npfs:compare=pooled", 1.0),
-                    ("npfs:settle=0.001", 0.5),
+        found += [
+            Case(rows, features, kept, 0, "npfs"),
+            *(
+                Case(rows, features, kept, relevant, stage, 0.5)
+                for relevant in (0, 15 if features > 22 else 3)
+                for stage in (
+                    f"{PUBLISHED},n=100",
+                    f"{PUBLISHED},n=500",
+                    f"{PUBLISHED},n=100,correction=bonferroni",
                 )
-            ]
-    found.append(Case(1000, 250, 25, 15, "npfs:correction=bh", 0.5))
+            ),
+        ]
     for features, kept in ((100, 10), (250, 25)):
         for relevant in (0, 15):
-            found += [
-                Case(20000, features, kept, relevant, "npfs:null=shards,n=100", 0.5),
-            ]
+            found.append(Case(20000, features, kept, relevant, "npfs:null=shards,n=100", 0.5))
     return found
 
 
-def slides_table(seed: int, case: Case) -> Dataset:
+def table_of(seed: int, case: Case) -> Dataset:
     rng = np.random.default_rng(seed)
+    if case.copies:
+        X = rng.normal(size=(case.rows, case.features))
+        for column in range(1, case.copies):
+            own = rng.choice(case.rows, max(1, round(0.03 * case.rows)), replace=False)
+            kept = X[own, column]
+            X[:, column] = X[:, 0]
+            X[own, column] = kept
+        return Dataset.from_arrays(X, rng.permutation(np.arange(case.rows) % 2))
     X = rng.integers(0, 11, size=(case.rows, case.features))
     if case.relevant:
         y = (X[:, : case.relevant].sum(axis=1) <= 5 * case.relevant).astype(int)
@@ -83,22 +112,22 @@ def alone(seed: int) -> Run:
 
 def measured(case: Case, repeats: int) -> dict[str, object]:
     """Means over `repeats` tables, one seed each."""
-    number = max(50, int(repeats * case.repeats))
+    number = max(20, int(repeats * case.repeats))
     chain = Chain.parse(f"mim:top={case.kept} {case.stage}")
     true, false = np.zeros(number), np.zeros(number)
-    began = time.perf_counter()
+    began = time.process_time()
     for seed in range(number):
-        found = chain.select(slides_table(seed, case), run=alone(seed)).selected
+        found = chain.select(table_of(seed, case), run=alone(seed)).selected
         true[seed] = (found < case.relevant).sum()
         false[seed] = (found >= case.relevant).sum()
-    return line("slides", str(chain), case.rows, case.features, case.relevant, true, false, began)
+    return line(case.table, str(chain), case.rows, case.features, case.relevant, true, false, began)
 
 
 def immigrate_under_permuted_labels(stage: str, repeats: int) -> dict[str, object]:
     data = fsframe.read(HERE.parents[1] / "examples" / "parkinsons.csv")
     chain = Chain.parse(f"immigrate {stage}")
     false = np.zeros(repeats)
-    began = time.perf_counter()
+    began = time.process_time()
     for seed in range(repeats):
         y = np.random.default_rng(seed).permutation(data.y)
         false[seed] = chain.select(data.with_labels(y), run=alone(seed)).selected.size
@@ -121,9 +150,10 @@ def line(table: str, chain: str, rows: int, features: int, relevant: int,
         "named": round(named.mean(), 3),
         "se": round(named.std(ddof=1) / np.sqrt(len(named)), 3),
         "true": round(true.mean(), 3),
+        "true_se": round(true.std(ddof=1) / np.sqrt(len(true)), 3),
         "false": round(false.mean(), 3),
         "nominal": round(0.01 * features, 3),
-        "seconds_each": round((time.perf_counter() - began) / len(named), 2),
+        "seconds_each": round((time.process_time() - began) / len(named), 2),
     }
 
 
@@ -162,11 +192,13 @@ def main() -> None:
         write_lines(arguments.out, found)
 
     for case in cases():
-        if re.match(arguments.only, f"{case.rows} {case.features} {case.relevant} {case.stage}"):
+        if re.match(
+            arguments.only, f"{case.rows} {case.features} {case.kept} {case.relevant} {case.stage}"
+        ):
             report(measured(case, arguments.repeats))
     for stage in ("npfs", "npfs:null=published,stratify=false,n=100"):
         if re.match(arguments.only, f"parkinsons {stage}"):
-            report(immigrate_under_permuted_labels(stage, max(50, arguments.repeats // 2)))
+            report(immigrate_under_permuted_labels(stage, max(20, arguments.repeats // 5)))
 
 
 if __name__ == "__main__":

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 import time
 
 import attrs
+
+from fsframe.contracts.remarks import remark
 
 __all__ = ["LONG", "Outlook", "outlook_text"]
 
@@ -42,8 +43,8 @@ class Outlook:
             return
         self._said = True
         left = seconds / fits * (self.total - before - done)
-        if left >= LONG and sys.stderr is not None:
-            print(f"fsframe: {outlook_text(self.total, left)}", file=sys.stderr, flush=True)
+        if left >= LONG:
+            remark(outlook_text(self.total, left))
 
 
 def outlook_text(total: int, seconds: float) -> str:

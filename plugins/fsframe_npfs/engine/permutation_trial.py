@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.remarks import remark
 from fsframe.contracts.run import Progress, Run
 from fsframe.contracts.selection import Selection
 from fsframe.errors import RequestError
@@ -29,7 +30,15 @@ from fsframe_npfs.engine.standing_decisions import by_standings
 from fsframe_npfs.engine.standings import Standings
 from fsframe_npfs.engine.tails import least_bootstraps, permutation_tail, selection_tail
 
-__all__ = ["Settings", "Trial"]
+__all__ = ["SHARED_OUT", "Settings", "Trial"]
+
+SHARED_OUT = (
+    "the base shares out one whole among the columns it is given, so that its best columns score as "
+    "high under a permuted label as under the true one, and a corrected test, which compares "
+    "scores, may name nothing; test what screens before it (such as `mim:top=100 npfs`), or counts "
+    "(statistic=counts)"
+)
+"""What is said of such a test before the permuted labels take their time, and with its answer."""
 
 
 class _Rule(TypedDict):
@@ -188,6 +197,14 @@ class Trial:
             if place == last:
                 # Known now, before the permuted labels take their time.
                 self._check_choice()
+                if self.scores_shared_out:
+                    remark(f"npfs: {SHARED_OUT}")
+
+    @property
+    def scores_shared_out(self) -> bool:
+        """Whether a corrected test is asked of scores that have no size of their own."""
+        corrected = self.test.correction != "none"
+        return corrected and bool(self.standings) and self.standings[0].shared_out
 
     def _check_choice(self) -> None:
         """Stop early where every resample marks everything: nothing can be told apart."""

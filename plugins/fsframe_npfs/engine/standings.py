@@ -15,6 +15,9 @@ __all__ = ["Standings", "filled_scores"]
 
 Floats = NDArray[np.float64]
 
+# Sums of as many as 100,000 scores, each rounded.
+_WHOLE = 1e-9
+
 
 @attrs.define(eq=False)
 class Standings:
@@ -28,12 +31,14 @@ class Standings:
     Notes
     -----
     The rank R of a score among the K of one resample (ties share their mean rank) becomes its
-    normal score Φ⁻¹((R − ½)/K) (van der Waerden). Sums are kept, not the scores: O(K) memory.
+    normal score Φ⁻¹((R − ½)/K) (van der Waerden). Sums are kept, not the scores: O(K) memory,
+    and a number per resample.
     """
 
     columns: FragileColumns
     n: int = 0
     unscored: int = 0
+    totals: list[float] = attrs.field(factory=list)
     _sums: Floats = attrs.field(init=False)
     _squares: Floats = attrs.field(init=False)
 
@@ -50,8 +55,19 @@ class Standings:
         values = np.vstack((scores, ranks))
         self.n += 1
         self.unscored += not scored
+        own = np.asarray(found.scores, dtype=np.float64)
+        self.totals.append(float(own[np.isfinite(own)].sum()))
         self._sums += values
         self._squares += values**2
+
+    @property
+    def shared_out(self) -> bool:
+        """Whether the base shares out the same whole in every resample, so that scores have no
+        size of their own: under any label the best columns get as much."""
+        totals = np.array(self.totals)
+        if self.n < 2 or self.unscored:
+            return False
+        return bool(totals[0] > 0 and np.ptp(totals) <= _WHOLE * totals[0])
 
     @property
     def means(self) -> Floats:

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
+from fsframe_npfs.engine.permutation_trial import SHARED_OUT, Trial
 from fsframe_npfs.engine.seed_sensitivity import DOUBTFUL, QUANTILE, WORTH_TRYING, remedy
 from fsframe_npfs.engine.selected_items import equal_columns
-
-if TYPE_CHECKING:
-    from fsframe_npfs.engine.permutation_trial import Trial
 
 __all__ = ["weaknesses"]
 
@@ -80,6 +77,8 @@ def _unscored(trial: Trial) -> Iterator[str]:
             "resamples, where 1 for what it kept and 0 for the rest took their place; "
             "statistic=counts compares counts at equal n"
         )
+    if trial.scores_shared_out:
+        yield SHARED_OUT
     most = int(trial.test.alpha * len(trial.standings) * trial.marker.cells + 1e-9)
     if trial.test.correction == "none" and trial.verdict.relevant.sum() >= most > 0:
         yield (

@@ -8,6 +8,7 @@ import attrs
 import numpy as np
 import pytest
 
+from fsframe.chains.chain import Chain
 from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.run import Run
 from fsframe.contracts.selection import Selection
@@ -199,3 +200,19 @@ def test_a_short_test_says_nothing(
     for done in (1, 9, 20):
         outlook.look(done)
     assert not capsys.readouterr().err
+
+
+def test_a_corrected_test_of_shares_of_one_whole_says_so_before_the_permuted_labels(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    rng = np.random.default_rng(2)
+    data = Dataset.from_arrays(rng.normal(size=(30, 6)), np.arange(30) % 2)
+    few = "npfs:n=3,permutations=4,permuted_n=1,alpha=0.5"
+    for chain, said in (
+        (f"im4e {few},correction=bh", True),
+        (f"im4e {few}", False),  # ranks are compared as well
+        (f"mim:top=2 {few},correction=bh", False),  # bits have a size of their own
+    ):
+        found = Chain.parse(chain).select(data, seed=1)
+        assert any("shares out one whole" in text for text in found.warnings) is said, chain
+        assert ("shares out one whole" in capsys.readouterr().err) is said, chain
