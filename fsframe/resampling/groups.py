@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from fsframe.errors import DataError
 
-__all__ = ["Grouping", "deal_groups", "permuted_labels", "require_two"]
+__all__ = ["Grouping", "deal_groups", "permuted_labels", "permuted_rows", "require_two"]
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -128,6 +128,48 @@ def permuted_labels(
         rows = np.flatnonzero(code == group)
         found[rows] = y[generator.permutation(rows)]
     return found
+
+
+def permuted_rows(
+    y: NDArray[Any], groups: NDArray[Any], generator: np.random.Generator
+) -> NDArray[np.intp]:
+    """An order of the rows in which ``y[order]`` deals the label out anew, groups kept whole.
+
+    Parameters
+    ----------
+    y : (n_samples,)
+        Class codes, or a numeric target.
+    groups : (n_samples,) int
+    generator : numpy.random.Generator
+
+    Returns
+    -------
+    (n_samples,) int
+        A permutation of the rows. Groups of *one size* in which the label is constant change places
+        whole; in the other groups rows do. With groups of different size there are fewer such
+        orders than in `permuted_labels`, which need not be an order of the rows.
+
+    References
+    ----------
+    Winkler et al. 2015, NeuroImage 123:253: blocks of the same size are exchanged.
+
+    Examples
+    --------
+    >>> people = np.array([0, 0, 1, 1, 2])
+    >>> permuted_rows(np.array([1, 1, 0, 0, 0]), people, np.random.default_rng(3)).tolist()
+    [2, 3, 0, 1, 4]
+    """
+    _, code, sizes = np.unique(groups, return_inverse=True, return_counts=True)
+    members = np.split(np.argsort(code, kind="stable"), np.cumsum(sizes)[:-1])
+    varies = np.array([bool((y[rows] != y[rows[0]]).any()) for rows in members])
+    order = np.empty(len(code), dtype=np.intp)
+    for size in np.unique(sizes):
+        alike = np.flatnonzero((sizes == size) & ~varies)
+        for place, taken in zip(alike, generator.permutation(alike), strict=True):
+            order[members[place]] = members[taken]
+    for group in np.flatnonzero(varies):
+        order[members[group]] = generator.permutation(members[group])
+    return order
 
 
 def deal_groups(

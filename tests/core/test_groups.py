@@ -107,7 +107,7 @@ def test_groups_drawn_twice_count_twice_and_outer_counts_are_kept():
 
 @pytest.mark.parametrize(
     "chain",
-    ["relieff:permutations=99", "mrmr:stop=significant,test=permutation", "interactions",
+    ["mrmr:stop=significant,test=permutation", "interactions",
      "immigrate:sigma=cv,prototypes=4"],
 )  # fmt: skip
 def test_what_cannot_keep_groups_says_so_before_work(chain):

@@ -56,7 +56,7 @@ def test_no_scheme_takes_a_person_apart(voices, scheme):
 
 def test_stages_inside_a_fold_know_the_groups_too(voices):
     data = voices.take_columns(np.arange(6))
-    inner = CrossValidation(base="relieff:permutations=19 knn", folds=3, repeats=1)
+    inner = CrossValidation(base="mrmr:stop=significant,test=permutation knn", folds=3, repeats=1)
     with pytest.raises(DataError, match="cannot keep rows of one 'subject' together"):
         inner.select(data)
     column = np.column_stack([data.X, data.groups])

@@ -75,7 +75,10 @@ class GreedyFilter(InformationFilter):
 
     def ignores_groups(self) -> str:
         if self.stop == "significant" and self.test == "permutation":
-            return "test=permutation deals labels out row by row"
+            return (
+                "test=permutation deals labels out among rows of equal levels of the features "
+                "selected, and rows of one group need not have equal levels"
+            )
         return super().ignores_groups()
 
     def stopping(self) -> Stopping | None:

@@ -33,8 +33,8 @@ from fsframe_npfs.engine.tails import least_bootstraps, permutation_tail, select
 __all__ = ["SHARED_OUT", "Settings", "Trial"]
 
 SHARED_OUT = (
-    "the base shares out one whole among the columns it is given, so that its best columns score as "
-    "high under a permuted label as under the true one, and a corrected test, which compares "
+    "the base shares out one whole among the columns it is given, so that its best columns score "
+    "as high under a permuted label as under the true one, and a corrected test, which compares "
     "scores, may name nothing; test what screens before it (such as `mim:top=100 npfs`), or counts "
     "(statistic=counts)"
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from fsframe.resampling.groups import permuted_rows
 from fsframe_relief.engine.columns import Columns
 from fsframe_relief.engine.distances import full_distances
 from fsframe_relief.engine.neighbours import Rule, Target
@@ -22,6 +23,7 @@ def permutation_p_values(
     generator: np.random.Generator,
     *,
     rows: NDArray[np.int64] | None = None,
+    groups: NDArray[np.int64] | None = None,
     memory: int = 1 << 31,
     threads: int = 1,
     progress: Progress | None = None,
@@ -36,6 +38,9 @@ def permutation_p_values(
         Number of random labellings R.
     generator : numpy Generator
         Draws the labellings.
+    groups : (n,) int, optional
+        Rows that belong together: the labellings deal labels out to whole groups of equal size, or
+        within a group where its label varies (`fsframe.resampling.groups.permuted_rows`).
     memory, threads, progress
         Bound on temporaries, threads (the result does not depend on them), and a listener.
 
@@ -60,8 +65,13 @@ def permutation_p_values(
     n = columns.n
     labellings = np.empty((permutations + 1, n), dtype=np.int64)
     labellings[0] = np.arange(n)
+    judged_by = target.y if target.value is None else target.value
     for t in range(1, permutations + 1):
-        labellings[t] = generator.permutation(n)
+        labellings[t] = (
+            generator.permutation(n)
+            if groups is None
+            else permuted_rows(judged_by, groups, generator)
+        )
     fit_anew = ("classes" if target.signed else "values") in rule.uses
     count = _reached_by_refitting if fit_anew else reached_by_products
     reached = count(columns, rule, target, labellings, rows, memory, threads, progress)

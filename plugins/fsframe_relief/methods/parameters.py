@@ -102,11 +102,6 @@ class ReliefParameters(Selector):
                 f"at least {int(np.ceil(1 / self.level)) - 1} are needed"
             )
 
-    def ignores_groups(self) -> str:
-        if self.permutations:
-            return "its permutations deal labels out row by row (permutations=0 makes none)"
-        return super().ignores_groups()
-
     def finish(self, problem: Any, scores: NDArray[np.float64], run: Run) -> Selection:
         """The Selection of some scores."""
         raise NotImplementedError

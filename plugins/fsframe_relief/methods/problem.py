@@ -35,7 +35,8 @@ class Problem:
     """A prepared table with what its rows are judged by.
 
     `order` are the rows of the dataset in the order used, `drawn` the targets as positions in it
-    (None: all), `discrete` the columns with diff 0 or 1, `notes` what to warn of.
+    (None: all), `discrete` the columns with diff 0 or 1, `notes` what to warn of, `groups` which
+    rows belong together, in that order.
     """
 
     columns: Columns
@@ -45,6 +46,7 @@ class Problem:
     threads: int
     discrete: NDArray[np.bool_]
     notes: tuple[str, ...]
+    groups: NDArray[np.int64] | None = None
 
 
 def make_problem(

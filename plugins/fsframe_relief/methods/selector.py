@@ -38,6 +38,8 @@ class ReliefSelector(ReliefParameters):
 
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
         problem = make_problem(self, data, upstream, run)
+        if data.groups is not None:
+            problem = attrs.evolve(problem, groups=data.groups[problem.order])
         scores = self.score(problem, run)
         return self.finish(problem, scores, run)
 
@@ -71,6 +73,7 @@ class ReliefSelector(ReliefParameters):
                 self.permutations,
                 run.generator(1),
                 rows=problem.drawn,
+                groups=problem.groups,
                 memory=run.memory,
                 threads=problem.threads,
                 progress=run.progress,

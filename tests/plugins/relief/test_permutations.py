@@ -9,6 +9,7 @@ import pytest
 from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.run import Run
 from fsframe.errors import RequestError
+from fsframe.resampling.groups import permuted_rows
 from fsframe_relief.engine.columns import prepare_columns
 from fsframe_relief.engine.neighbours import Ball, Nearest, Radius, Sigmoid, Target
 from fsframe_relief.engine.permutations import adjusted, permutation_p_values
@@ -174,3 +175,51 @@ def test_impossible_requests_say_what_is_needed():
         Surf(level=0.05)
     with pytest.raises(RequestError, match="missing=skip"):
         Surf(permutations=99, missing="probability")
+
+
+def people(seed: int, n_people: int = 16, rows: int = 4) -> Dataset:
+    """Columns that differ between people and have nothing to do with the label, which is theirs."""
+    rng = np.random.default_rng(seed)
+    person = np.repeat(np.arange(n_people), rows)
+    X = rng.normal(size=(n_people, 10))[person] + 0.3 * rng.normal(size=(len(person), 10))
+    y = rng.permutation(np.arange(n_people) % 2)[person]
+    return Dataset.from_arrays(X, y, groups=person)
+
+
+def test_labels_are_dealt_out_to_whole_people_and_the_level_holds():
+    method = Surf(permutations=39, top=1)
+    shares = {True: [], False: []}
+    for seed in range(30):
+        data = people(seed)
+        for grouped in shares:
+            table = data if grouped else attrs.evolve(data, groups=None)
+            p = method.select(table, seed=seed).tables["p_values"]
+            shares[grouped].append((p <= 0.05).mean())
+    # 300 p-values, ten of each table alike: a standard error of 0.02 at most.
+    assert np.mean(shares[True]) <= 0.05 + 0.04
+    assert np.mean(shares[False]) >= 0.2
+
+
+@pytest.mark.parametrize("rule", [Surf, Relieff])
+def test_groups_of_one_row_are_rows(rule):
+    data = people(1, rows=1, n_people=30)
+    alone = attrs.evolve(data, groups=None)
+    found = [
+        rule(permutations=19, top=1).select(table).tables["p_values"] for table in (data, alone)
+    ]
+    # Other labellings are drawn, of the same law.
+    assert np.abs(found[0] - found[1]).mean() < 0.15
+
+
+def test_an_order_of_rows_keeps_groups_whole():
+    groups = np.array([0, 0, 1, 1, 2, 2, 2, 3, 3, 4])
+    y = np.array([0, 0, 1, 1, 0, 0, 0, 1, 0, 1])
+    seen = set()
+    for seed in range(40):
+        order = permuted_rows(y, groups, np.random.default_rng(seed))
+        assert sorted(order.tolist()) == list(range(10))
+        moved = y[order]
+        assert moved[0] == moved[1] and moved[2] == moved[3] and not moved[4:7].any()
+        assert sorted(order[7:9].tolist()) == [7, 8] and order[9] == 9
+        seen.add(tuple(moved.tolist()))
+    assert len(seen) == 4
