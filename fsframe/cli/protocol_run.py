@@ -54,6 +54,13 @@ _FOLDS = (
         help="For a chain that does not end with one: a stage, or the name of a scikit-learn "
         "classifier. [default: weighted-knn]",
     ),
+    click.option(
+        "--unstratified",
+        "stratify",
+        flag_value="no",
+        default=None,
+        help="Deal rows out to folds whatever their class. [default: class by class]",
+    ),
     click.option("--inner-folds", metavar="N", help="Folds for tuning sets. [default: 5]"),
 )
 

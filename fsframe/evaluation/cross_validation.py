@@ -32,6 +32,7 @@ from fsframe.evaluation.folds import (
     leave_one_group_out,
     leave_one_out,
     repeated_folds,
+    unstratified_folds,
 )
 from fsframe.evaluation.grid import ChainGrid
 from fsframe.evaluation.measuring import (
@@ -63,6 +64,8 @@ class CrossValidation(WrappingSelector):
     scheme : {"folds", "five-by-two", "leave-one-out"}
     folds, repeats : int
         Of repeated stratified cross-validation.
+    stratify : bool
+        Whether each fold has the classes in the shares that the table has.
     groups : str, optional
         A column whose values name groups, for a table that was read without (`Dataset.groups`,
         ``--groups``, mean the same): they are never separated, in inner folds and by stages that
@@ -123,6 +126,9 @@ class CrossValidation(WrappingSelector):
     )
     folds: int = param(10, integer(2), help="Folds of scheme=folds.")
     repeats: int = param(10, integer(1), help="Repetitions of scheme=folds.")
+    stratify: bool = param(
+        True, flag(), help="Deal rows out class by class, so that folds have equal class shares."
+    )
     groups: str | None = param(
         None, optional(text("a column's name")), help="Column whose groups are never separated."
     )
@@ -164,6 +170,10 @@ class CrossValidation(WrappingSelector):
             yield "top is for the chain under study (base), which decides what is kept"
         if self.scheme != "folds" and (self.folds, self.repeats) != (10, 10):
             yield f"folds and repeats are for scheme=folds, not {self.scheme}"
+        if self.scheme != "folds" and not self.stratify:
+            yield f"stratify is for scheme=folds, not {self.scheme}"
+        if self.groups is not None and not self.stratify:
+            yield "with groups, whole groups are dealt out as evenly as they allow: stratify=yes"
         try:
             find_measures(self.metric)
         except FsframeError as error:
@@ -335,9 +345,15 @@ class CrossValidation(WrappingSelector):
             return grouped_folds(data.y, groups, 2, 5, run, data.classes)
         if self.scheme == "five-by-two":
             return five_by_two(data.y, run, data.classes)
+        if groups is not None and not self.stratify:
+            raise RequestError(
+                "rows have groups, which are dealt out whole as evenly as they allow: folds cannot "
+                "be unstratified"
+            )
         if groups is not None:
             return grouped_folds(data.y, groups, self.folds, self.repeats, run, data.classes)
-        return repeated_folds(data.y, self.folds, self.repeats, run, data.classes)
+        deal_out = repeated_folds if self.stratify else unstratified_folds
+        return deal_out(data.y, self.folds, self.repeats, run, data.classes)
 
     def _sizes(self, n_features: int) -> tuple[int, ...]:
         if self.curve is None:

@@ -22,6 +22,7 @@ __all__ = [
     "leave_one_group_out",
     "leave_one_out",
     "repeated_folds",
+    "unstratified_folds",
 ]
 
 
@@ -91,6 +92,49 @@ def repeated_folds(
     for repeat in range(repeats):
         place = deal(y, folds, run.generator(repeat))
         splits += [_split(repeat, fold, place == fold) for fold in range(folds)]
+    return splits
+
+
+def unstratified_folds(
+    y: NDArray[Any], folds: int, repeats: int, run: Run, classes: Sequence[Any] = ()
+) -> list[Split]:
+    """Repeated k-fold cross-validation of rows dealt out whatever their class.
+
+    Parameters
+    ----------
+    y, folds, repeats, run, classes
+        As for `repeated_folds`.
+
+    Raises
+    ------
+    DataError
+        If a training part lacks a class, which then could not be learned.
+
+    Notes
+    -----
+    Class shares differ between folds, so that accuracy varies more, and a class that is rare in
+    training is common in the test part: in small tables the mean lies a little lower (Kohavi 1995).
+
+    Examples
+    --------
+    >>> y = np.array([0] * 8 + [1] * 8)
+    >>> [len(split.test) for split in unstratified_folds(y, 3, 1, Run())]
+    [6, 5, 5]
+    """
+    if folds < 2 or folds > len(y):
+        raise RequestError(f"{len(y)} rows make 2 to {len(y)} folds, not {folds}")
+    splits = []
+    for repeat in range(repeats):
+        place = deal(np.zeros(len(y), dtype=np.int64), folds, run.generator(repeat))
+        splits += [_split(repeat, fold, place == fold) for fold in range(folds)]
+    for split in splits:
+        missing = np.setdiff1d(y, y[split.train])
+        if missing.size:
+            raise DataError(
+                f"without stratification the training part of fold {split.fold + 1} of repetition "
+                f"{split.repeat + 1} lacks the class {_label(classes, int(missing[0]))}; "
+                "stratify, use more folds or another seed, or leave these rows out"
+            )
     return splits
 
 

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from fsframe.contracts.run import Run
 from fsframe.errors import DataError, RequestError
+from fsframe.evaluation.cross_validation import CrossValidation
 from fsframe.evaluation.folds import (
     deal,
     deal_groups,
@@ -16,6 +17,7 @@ from fsframe.evaluation.folds import (
     grouped_folds,
     leave_one_out,
     repeated_folds,
+    unstratified_folds,
 )
 
 LABELS = np.repeat([0, 1, 2], [23, 31, 12])
@@ -151,3 +153,34 @@ def test_groups_that_cannot_be_dealt_are_told():
 def test_dealing_goes_on_where_the_last_class_stopped():
     place = deal(np.repeat([0, 1], [3, 3]), 2, np.random.default_rng(0))
     assert np.bincount(place).tolist() == [3, 3]
+
+
+def test_unstratified_folds_partition_the_rows_and_follow_no_class():
+    y = np.repeat([0, 1], [60, 30])
+    splits = unstratified_folds(y, 10, 20, Run(entropy=1))
+    assert_partitions(splits, 90, 20, 10)
+    shares = np.array([y[split.test].sum() for split in splits])
+    # Hypergeometric: 9 of 90 rows, 30 of them of the class.
+    assert abs(shares.var() - 9 * (1 / 3) * (2 / 3) * 81 / 89) < 0.5
+    assert {y[s.test].sum() for s in repeated_folds(y, 10, 20, Run(entropy=1))} == {3}
+    assert {len(split.test) for split in splits} == {9}
+
+
+def test_unstratified_folds_refuse_a_training_part_without_a_class():
+    y = np.array([0] * 20 + [1])
+    with pytest.raises(DataError, match=r"lacks the class .rare."):
+        unstratified_folds(y, 3, 1, Run(), ["common", "rare"])
+    with pytest.raises(RequestError, match="21 rows make 2 to 21 folds"):
+        unstratified_folds(y, 22, 1, Run())
+
+
+@pytest.mark.parametrize(
+    ("options", "word"),
+    [
+        ({"scheme": "five-by-two"}, "stratify is for scheme=folds"),
+        ({"groups": "a"}, "whole groups"),
+    ],
+)
+def test_unstratified_folds_are_asked_for_where_they_can_be_made(options, word):
+    with pytest.raises(RequestError, match=word):
+        CrossValidation(base="knn", stratify=False, **options)

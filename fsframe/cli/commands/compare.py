@@ -76,7 +76,7 @@ def compare(words: tuple[str, ...], **options: Any) -> None:
     from fsframe.tables import find_table
 
     chains, paths = _split(words)
-    names = ("folds", "repeats", "scheme", "classifier", "inner_folds")
+    names = ("folds", "repeats", "scheme", "classifier", "inner_folds", "stratify")
     protocol = {name: options.pop(name) for name in names}
     protocol["classifier"] = classifier_text(protocol["classifier"])
     methods = methods_of(chains, **{k: v for k, v in protocol.items() if v is not None})

@@ -88,7 +88,7 @@ def _run(results: list[StageText | dict[str, Any]]) -> None:
     from fsframe.evaluation.recorded import recorded_evaluation
 
     texts, options = protocol_request(results, "immigrate margin")
-    names = ("folds", "repeats", "scheme", "classifier", "inner_folds", "curve")
+    names = ("folds", "repeats", "scheme", "classifier", "inner_folds", "curve", "stratify")
     given = {name: options.pop(name) for name in names}
     if options.pop("all_features"):
         given["all_features"] = "yes"
