@@ -15,6 +15,7 @@ import numpy as np
 from fsframe.contracts.dataset import Dataset
 from fsframe.errors import DataError
 from fsframe.evaluation.repeated_rows import repeated_rows
+from fsframe.registry import selectors
 from fsframe.tables import read
 from fsframe.tables.contents import ColumnFacts, Contents, contents
 from fsframe.tables.names import as_keys, find_column, find_columns
@@ -397,13 +398,15 @@ def _chain(data: Dataset) -> tuple[str, Forecast]:
     gaps = any(np.isnan(data.columns(a, b)).any() for a, b in data.column_blocks())
     parts = ["top=100"] * (p > _MANY_FEATURES) + ["missing=pairwise"] * gaps
     bases = [f"mim:{','.join(parts)}" if parts else "mim"]
+    first = "impute " if gaps and "impute" in selectors else ""
     if p <= _MANY_FEATURES:
         bases.insert(0, "relieff")
-        if data.task == "classification" and not gaps:
+        if data.task == "classification" and (first or not gaps):
             bases.insert(0, "immigrate")
     forecasts = [_forecast(base, n, p) for base in bases]
     best = next((k for k, found in enumerate(forecasts) if found.seconds < _HOUR), len(bases) - 1)
-    return f"{bases[best]} npfs", forecasts[best]
+    begin = first if bases[best] == "immigrate" else ""
+    return f"{begin}{bases[best]} npfs", forecasts[best]
 
 
 # Processor seconds of one fit among many on n rows and p columns: fitted to measurements on one

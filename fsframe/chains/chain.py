@@ -20,6 +20,7 @@ from fsframe.contracts.run import Progress, Run, make_run
 from fsframe.contracts.selection import Selection
 from fsframe.contracts.selector import Selector, wraps_left
 from fsframe.contracts.showing import html_block, html_table
+from fsframe.contracts.stage_view import filled
 from fsframe.errors import FsframeError, PluginError, RequestError
 
 if TYPE_CHECKING:
@@ -150,6 +151,19 @@ class Chain:
             if isinstance(stage.method, Selector):
                 for problem in stage.method.check_request(data):
                     yield f"{stage.name}: {problem}"
+
+    def tables_seen(self, data: Dataset) -> Iterator[tuple[Selector | Classifier, Dataset]]:
+        """Each method and the table as far as it can be told that it will see it, all columns.
+
+        Behind a stage that fills gaps there are none.
+        """
+        filling = False
+        for stage in self.stages:
+            if filling:
+                data = filled(data, np.zeros(data.n_features))
+                filling = False
+            yield stage.method, data
+            filling = getattr(stage.method, "fills_missing", False)
 
     @property
     def selecting(self) -> tuple[Stage, ...]:

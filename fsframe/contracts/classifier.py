@@ -14,7 +14,7 @@ from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.params import Parameterised
 from fsframe.contracts.run import Run, make_run
 from fsframe.contracts.selection import Selection
-from fsframe.contracts.stage_view import local_upstream
+from fsframe.contracts.stage_view import filled, local_upstream
 from fsframe.errors import DataError, PluginError, RequestError
 
 __all__ = ["Classifier", "FittedClassifier", "FittedOnColumns"]
@@ -48,6 +48,8 @@ class FittedOnColumns:
         The author's part, which sees `columns` only.
     takes_missing : bool
         Whether NaN among those columns is allowed.
+    fill : (n_features,) float64, optional
+        What a stage before it puts in place of missing values; NaN: nothing.
     name : str
         What messages call it.
     method : type, optional
@@ -59,6 +61,7 @@ class FittedOnColumns:
     classes: tuple[Any, ...]
     inner: Any
     takes_missing: bool = False
+    fill: NDArray[np.float64] | None = None
     name: str = "the classifier"
     method: type | None = None
 
@@ -73,6 +76,8 @@ class FittedOnColumns:
                 f"not an array of shape {table.shape}"
             )
         taken = np.ascontiguousarray(table[:, self.columns])
+        if self.fill is not None:
+            taken = np.where(np.isnan(taken), self.fill[self.columns], taken)
         if not self.takes_missing and not np.isfinite(taken).all():
             row, position = np.argwhere(~np.isfinite(taken))[0]
             raise DataError(
@@ -181,7 +186,8 @@ class Classifier(Parameterised):
         if not columns.size:
             raise RequestError(f"{name}: the chain kept no column to classify with")
         rows = np.arange(data.n_samples) if data.counts is None else np.flatnonzero(data.counts)
-        local = data.take_columns(columns)
+        fill = None if upstream is None else upstream.fill
+        local = filled(data.take_columns(columns), None if fill is None else fill[columns])
         local = local if rows.size == data.n_samples else local.take_rows(rows)
         if not self.takes_missing and np.isnan(local.X.sum()):
             raise DataError(f"{name} does not take missing values; drop or fill them first")
@@ -196,6 +202,7 @@ class Classifier(Parameterised):
             classes=data.classes,
             inner=fitted,
             takes_missing=self.takes_missing,
+            fill=fill,
             name=name,
             method=type(self),
         )

@@ -47,6 +47,9 @@ class Selection:
         Weights of pairs; what they mean, the method's entry says (`pair_weight`).
     instance_weights : (n_samples,) float64, optional
         Non-negative importance of rows.
+    fill : (n_features,) float64, optional
+        What stands for a missing value in each column from here on, in this chain and in new rows;
+        NaN where nothing does. The core puts it there before the next stage sees the table.
     model : mapping of str to array
         What a later stage or a classifier needs to work as the method does.
     model_columns : mapping of str to tuple of int
@@ -69,6 +72,7 @@ class Selection:
     weights: NDArray[np.float64] | None = attrs.field(default=None, converter=floats)
     pair_weights: PairWeights | None = None
     instance_weights: NDArray[np.float64] | None = attrs.field(default=None, converter=floats)
+    fill: NDArray[np.float64] | None = attrs.field(default=None, converter=floats)
     model: Mapping[str, NDArray[Any]] = attrs.field(factory=dict, converter=arrays)
     model_columns: Mapping[str, tuple[int, ...]] = attrs.field(factory=dict, converter=axes_by_name)
     tables: Mapping[str, NDArray[Any]] = attrs.field(factory=dict, converter=arrays)
@@ -216,6 +220,10 @@ class Selection:
                 found.append(f"{name} have shape {array.shape}, not ({length},)")
             elif not np.isfinite(array).all() or (array < 0).any():
                 found.append(f"{name} hold negative or non-finite values")
+        if self.fill is not None and self.fill.shape != (n_features,):
+            found.append(f"fill has shape {self.fill.shape}, not ({n_features},)")
+        elif self.fill is not None and np.isinf(self.fill).any():
+            found.append("fill holds infinite values")
         if self.pair_weights is not None and self.pair_weights.columns.size:
             columns = self.pair_weights.columns
             if columns.min() < 0 or columns.max() >= n_features:
@@ -259,6 +267,7 @@ class Selection:
             selected=[place[int(c)] for c in self.selected if int(c) in place],
             scores=self.scores[columns],
             weights=None if self.weights is None else self.weights[columns],
+            fill=None if self.fill is None else self.fill[columns],
             pair_weights=None if self.pair_weights is None else self.pair_weights.restrict(columns),
         )
 
@@ -297,11 +306,16 @@ class Selection:
         if self.weights is not None:
             weights = np.zeros(n_features)
             weights[columns] = self.weights
+        fill = None
+        if self.fill is not None:
+            fill = np.full(n_features, np.nan)
+            fill[columns] = self.fill
         return attrs.evolve(
             self,
             selected=columns[self.selected],
             scores=scores,
             weights=weights,
+            fill=fill,
             pair_weights=None if self.pair_weights is None else self.pair_weights.lift(columns),
             features_in=columns,
         )

@@ -17,12 +17,14 @@ from fsframe.contracts.run import Run, make_run
 from fsframe.contracts.selection import Selection
 from fsframe.contracts.stage_view import (
     columns_at_hand,
+    filled,
     first_missing,
     in_whole_table,
     local_upstream,
     nothing_left,
 )
 from fsframe.errors import DataError, PluginError
+from fsframe.registry import selectors
 
 __all__ = ["Base", "Selector", "WrapsLeft", "one_by_one", "wraps_left"]
 
@@ -39,6 +41,8 @@ class Selector(Parameterised):
         ``"classification"``, ``"regression"`` or both.
     takes_missing : bool
         Whether NaN in the features is allowed.
+    fills_missing : bool
+        Whether what it returns says what stands for them from there on (`Selection.fill`).
     takes_counts : bool
         Whether `data.counts` is honoured; otherwise drawn rows are copied, with a warning.
     takes_short_counts : bool
@@ -74,6 +78,7 @@ class Selector(Parameterised):
 
     tasks: ClassVar[frozenset[str]] = frozenset({"classification"})
     takes_missing: ClassVar[bool] = False
+    fills_missing: ClassVar[bool] = False
     takes_counts: ClassVar[bool] = False
     takes_short_counts: ClassVar[bool] = False
     takes_groups: ClassVar[bool] = True
@@ -139,11 +144,12 @@ class Selector(Parameterised):
         """
         surroundings = make_run(run, seed)
         columns = columns_at_hand(data, upstream)
-        self.check_data(data)
         if not columns.size:
+            self.check_data(data.take_columns(columns))
             return nothing_left(data)
+        seen = self._seen(data, columns, upstream)
         self._require_memory(data.n_samples, columns.size, data.in_memory, surroundings)
-        local, rows, notes = self._localise(data, columns)
+        local, rows, notes = self._localise(seen)
         arrived = local_upstream(upstream, columns, rows)
         with in_stage(type(self), self.method_name()):
             found = self._select(local, arrived, surroundings)
@@ -169,9 +175,9 @@ class Selector(Parameterised):
         columns = columns_at_hand(data, upstream)
         if many is None or not columns.size:
             return one_by_one(self.select, data, counts, upstream, surroundings)
-        self.check_data(data)
+        seen = self._seen(data, columns, upstream)
         self._require_memory(data.n_samples, columns.size, data.in_memory, surroundings)
-        local = attrs.evolve(data.take_columns(columns), counts=None)
+        local = attrs.evolve(seen, counts=None)
         every = np.arange(data.n_samples)
         arrived = local_upstream(upstream, columns, every)
         given = as_counts(counts, (len(counts), data.n_samples))
@@ -240,8 +246,8 @@ class Selector(Parameterised):
                 row, column, total = missing
                 raise DataError(
                     f"{name} does not take missing values: {total} in {data.name!r}, the first in "
-                    f"sample {row + 1}, feature {data.feature_names[column]!r}; drop or fill them, "
-                    "or use a method that takes them (`fsframe methods NAME` tells)"
+                    f"sample {row + 1}, feature {data.feature_names[column]!r}; "
+                    f"{_ways_out(name, data.task)}"
                 )
 
     def tables_held(self) -> float:
@@ -263,22 +269,28 @@ class Selector(Parameterised):
             "put a filter such as mim:top=1000 before",
         )
 
-    def _localise(
-        self, data: Dataset, columns: NDArray[np.intp]
-    ) -> tuple[Dataset, NDArray[np.intp], tuple[str, ...]]:
-        """`data` with only its live rows and columns, those rows, and what to warn of.
+    def _seen(
+        self, data: Dataset, columns: NDArray[np.intp], upstream: Selection | None
+    ) -> Dataset:
+        """`data` with these columns only, its gaps filled as `upstream` says; checked."""
+        fill = None if upstream is None or upstream.fill is None else upstream.fill[columns]
+        seen = filled(data.take_columns(columns), fill)
+        self.check_data(seen)
+        return seen
+
+    def _localise(self, local: Dataset) -> tuple[Dataset, NDArray[np.intp], tuple[str, ...]]:
+        """`local` with only its live rows, those rows, and what to warn of.
 
         Where the method does not take counts, drawn rows are copied.
         """
-        local = data.take_columns(columns)
-        if data.counts is None:
-            return local, np.arange(data.n_samples), ()
-        rows = np.flatnonzero(data.counts)
+        if local.counts is None:
+            return local, np.arange(local.n_samples), ()
+        rows = np.flatnonzero(local.counts)
         if self.takes_counts:
-            return (local if rows.size == data.n_samples else local.take_rows(rows)), rows, ()
-        copies = np.repeat(rows, data.counts[rows])
+            return (local if rows.size == local.n_samples else local.take_rows(rows)), rows, ()
+        copies = np.repeat(rows, local.counts[rows])
         copied = local.with_counts(None).take_rows(copies)
-        if (data.counts <= 1).all():
+        if (local.counts <= 1).all():
             return copied, copies, ()
         note = f"{self.method_name()} does not take bootstrap counts: rows drawn twice were copied"
         return copied, copies, (note,)
@@ -295,6 +307,27 @@ class Selector(Parameterised):
             raise PluginError(
                 f"{self.method_name()} returned an unsound result: " + "; ".join(problems)
             )
+
+
+def _ways_out(name: str, task: str) -> str:
+    """What to do where a method takes no missing values."""
+    fill, take = [], []
+    for offer in selectors.offers():
+        # Others' plugins are not imported for the sake of a message.
+        if offer.plugin.source.distribution != "fsframe":
+            continue
+        if "fill" in getattr(offer.entry, "gives", ()):
+            fill.append(offer.name)
+            continue
+        try:
+            method = selectors[offer.name]
+        except PluginError:
+            continue
+        if not method.wrapping and method.takes_missing and task in method.tasks:
+            take.append(offer.name)
+    ways = [f"fill them in every resample by a stage before it (`{f} {name}`)" for f in fill[:1]]
+    ways += [f"drop them, or take a method that bears them: {', '.join(take)}"] if take else []
+    return "; ".join(ways) or "drop or fill them"
 
 
 class Base(Protocol):

@@ -12,7 +12,14 @@ from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.selection import Selection
 from fsframe.errors import RequestError
 
-__all__ = ["columns_at_hand", "first_missing", "in_whole_table", "local_upstream", "nothing_left"]
+__all__ = [
+    "columns_at_hand",
+    "filled",
+    "first_missing",
+    "in_whole_table",
+    "local_upstream",
+    "nothing_left",
+]
 
 
 def columns_at_hand(data: Dataset, upstream: Selection | None) -> NDArray[np.intp]:
@@ -48,6 +55,41 @@ def columns_at_hand(data: Dataset, upstream: Selection | None) -> NDArray[np.int
     # Results hold it as it is, the same array in all of many resamples.
     columns.setflags(write=False)
     return columns
+
+
+def filled(data: Dataset, fill: NDArray[np.float64] | None) -> Dataset:
+    """`data` with `fill`, (n_features,), in place of missing values; NaN in it leaves them."""
+    if fill is None or data.matrix.dtype.kind != "f" or np.isnan(fill).all():
+        return data
+    if not data.in_memory:
+        return attrs.evolve(data, matrix=_FilledColumns(source=data.matrix, fill=fill))
+    # A sum is NaN if any term is: most tables are complete.
+    if not np.isnan(data.matrix.sum()):
+        return data
+    matrix = np.where(np.isnan(data.matrix), fill, data.matrix)
+    matrix.setflags(write=False)
+    return attrs.evolve(data, matrix=matrix)
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class _FilledColumns:
+    """A table on disk, read with something in place of its missing values."""
+
+    source: Any
+    fill: NDArray[np.float64]
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        found: tuple[int, int] = self.source.shape
+        return found
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return np.dtype(self.source.dtype)
+
+    def read(self, start: int, stop: int) -> NDArray[Any]:
+        block = self.source.read(start, stop)
+        return np.where(np.isnan(block), self.fill[start:stop], block)
 
 
 def local_upstream(
@@ -98,6 +140,10 @@ def in_whole_table(
     if own is not None and not np.array_equal(rows, np.arange(data.n_samples)):
         # A row that stands in `rows` more than once was copied; its weight is the copies' sum.
         changes["instance_weights"] = np.bincount(rows, weights=own, minlength=data.n_samples)
+    if lifted.fill is not None and upstream is not None and upstream.fill is not None:
+        # The first to fill a column has done it for good.
+        first = upstream.fill
+        changes["fill"] = np.where(np.isnan(first), lifted.fill, first)
     carried = _carried(lifted, upstream)
     if carried or found.carried:
         changes.update(carried, carried=frozenset(carried))
@@ -120,6 +166,8 @@ def _carried(found: Selection, upstream: Selection | None) -> dict[str, Any]:
         carried["pair_weights"] = upstream.pair_weights.restrict(kept).lift(kept)
     if found.instance_weights is None and upstream.instance_weights is not None:
         carried["instance_weights"] = upstream.instance_weights
+    if found.fill is None and upstream.fill is not None:
+        carried["fill"] = upstream.fill
     return carried
 
 

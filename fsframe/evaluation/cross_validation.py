@@ -245,9 +245,10 @@ class CrossValidation(WrappingSelector):
         table, _ = task.without_groups(grouped)
         groups = grouped.groups
         grid = task.grid()
-        for method in {type(s.method): s.method for c in grid.chains for s in c.stages}.values():
+        # Chains of a grid have the same methods in the same places.
+        for method, seen in grid.chains[0].tables_seen(table):
             if isinstance(method, Selector):
-                method.check_data(table)
+                method.check_data(seen)
             elif len(grid.chains[0].stages) == 1 and not method.takes_missing:
                 _refuse_missing(table, method.method_name())
         splits = self._splits(data, groups, run.child(0))

@@ -102,7 +102,7 @@ class FoldTask:
             of_all = (
                 (tables["predicted"], tables["class-scores"])
                 if alone
-                else _on_all(chain, train, X, surroundings.child(3))
+                else _on_all(chain, train, X, selection.fill, surroundings.child(3))
             )
             tables |= dict(zip(names, of_all, strict=True))
         if self.sizes:
@@ -233,11 +233,15 @@ def _fitted(chain: Chain, train: Dataset, selection: Selection, run: Run) -> Any
 
 
 def _on_all(
-    chain: Chain, train: Dataset, X: NDArray[np.float64], run: Run
+    chain: Chain,
+    train: Dataset,
+    X: NDArray[np.float64],
+    fill: NDArray[np.float64] | None,
+    run: Run,
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Predictions and scores of the chain's classifier on all columns; -1, NaN if it refuses."""
     every = np.arange(train.n_features)
-    plain = Selection(selected=every, scores=np.full(train.n_features, np.nan))
+    plain = Selection(selected=every, scores=np.full(train.n_features, np.nan), fill=fill)
     try:
         fitted = _fitted(chain, train, plain, run)
         return fitted.predict(X), fitted.predict_scores(X)

@@ -143,9 +143,9 @@ class StabilityStudy(WrappingSelector):
         self.check_data(data)
         chain = Chain.parse(self.base) if self.base is not None else base
         stages = chain.selecting if isinstance(chain, Chain) else ()
-        for stage in stages:
-            if isinstance(stage.method, Selector):
-                stage.method.check_data(data)
+        for method, seen in chain.tables_seen(data) if isinstance(chain, Chain) else ():
+            if isinstance(method, Selector):
+                method.check_data(seen)
         units, what = (data.n_samples, "rows") if data.groups is None else (data.n_groups, "groups")
         if self.resample == "folds" and self.n > units:
             raise DataError(f"{units} {what} cannot be dealt to {self.n} folds")

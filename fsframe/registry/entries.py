@@ -104,7 +104,7 @@ class SelectorEntry(Entry):
     """A selector on offer.
 
     `family` groups it in lists; `gives` names what its Selection carries besides the
-    kept columns: ``scores``, ``weights``, ``pair-weights``, ``instance-weights``; with
+    kept columns: ``scores``, ``weights``, ``pair-weights``, ``instance-weights``, ``fill``; with
     ``pair-test`` the class is a `fsframe.contracts.pair_tests.PairTester`, by which the pairs of
     other chains' answers are tested.
     `wraps` says that it resamples the stages on its left. `pair_weight` says in a few words what

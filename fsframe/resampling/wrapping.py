@@ -92,7 +92,7 @@ class WrappingSelector(Selector):
         """Which columns of the whole table `data` this stage keeps when it resamples `base`."""
         self.check_groups(data)
         every = np.arange(data.n_features)
-        local, rows, notes = self._localise(data, every)
+        local, rows, notes = self._localise(data)
         arrived = local_upstream(upstream, every, rows)
         with in_stage(type(self), self.method_name()):
             found = self._select_wrapped(base, local, arrived, run)

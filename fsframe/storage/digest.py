@@ -168,6 +168,8 @@ def _selection_items(selection: Selection) -> dict[str, Any]:
         items["weights"] = selection.weights
     if selection.instance_weights is not None:
         items["instance_weights"] = selection.instance_weights
+    if selection.fill is not None:
+        items["fill"] = selection.fill
     if selection.pair_weights is not None:
         pairs = pair_items(selection.pair_weights)
         items |= {f"pair_weights/{name}": array for name, array in pairs.items()}

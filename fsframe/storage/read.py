@@ -221,10 +221,9 @@ def _stages(
 
 def _stage(group: GuardedGroup, version: int) -> tuple[StageRecord, str]:
     top = group.attributes(spec.STAGE_ATTRIBUTES)
-    texts = [name for name in spec.STAGE_TEXTS if version >= spec.TEXTS_SINCE.get(name, 1)]
-    names = group.check_members(
-        spec.STAGE_REQUIRED, [*spec.STAGE_ARRAYS, *spec.STAGE_GROUPS, *texts]
-    )
+    members = [*spec.STAGE_ARRAYS, *spec.STAGE_GROUPS, *spec.STAGE_TEXTS]
+    known = [name for name in members if version >= spec.MEMBERS_SINCE.get(name, 1)]
+    names = group.check_members(spec.STAGE_REQUIRED, known)
     kinds = {name: kind for name, kind in spec.STAGE_ARRAYS.items() if name in names}
     arrays = {name: group.array(name, kind) for name, kind in kinds.items()}
     free = {name: _free_arrays(group, name, name in names) for name in ("model", "tables")}

@@ -359,6 +359,12 @@ class RunRecord:
         return None
 
     @property
+    def fill(self) -> NDArray[np.float64] | None:
+        """What stands for a missing value of each column behind the last selector; None without."""
+        last = next((s.selection for s in reversed(self.stages) if s.selection is not None), None)
+        return None if last is None else last.fill
+
+    @property
     def pair_stage(self) -> StageRecord | None:
         """The stage that made `pair_weights`; they may have travelled past later ones."""
         for stage in reversed(self.stages):

@@ -76,9 +76,10 @@ STAGE_ARRAYS: dict[str, str] = {
     "scores": "float64",
     "weights": "float64",
     "instance_weights": "float64",
+    "fill": "float64",
 }
 STAGE_TEXTS = ("model_columns", "packing", "params", "warnings")
-TEXTS_SINCE: dict[str, int] = {"packing": 2}
+MEMBERS_SINCE: dict[str, int] = {"fill": 2, "packing": 2}
 """The version that brought a dataset; a file of an earlier one may not hold it."""
 STAGE_GROUPS = ("model", "pair_weights", "tables")
 STAGE_REQUIRED = ("features_in", "params", "warnings")

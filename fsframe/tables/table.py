@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -14,9 +14,12 @@ from numpy.typing import NDArray
 from fsframe.contracts.data_frames import frame_names, frame_texts, take_frame
 from fsframe.errors import DataError
 from fsframe.suggest import did_you_mean
+from fsframe.tables.cells import Missing
 from fsframe.tables.features import check_finite
+from fsframe.tables.fields import unquote
 from fsframe.tables.locate import file_kind, find_table
 from fsframe.tables.names import column_word
+from fsframe.tables.numbers import is_number
 from fsframe.tables.reader import read_frame
 from fsframe.tables.sheet import Sheet, load_sheet
 
@@ -52,6 +55,39 @@ class Table:
     delimiter: str
     n_rows: int
     _cells: _Cells = attrs.field(repr=False)
+    _missing: Missing = attrs.field(factory=Missing, repr=False)
+    _decimal: str = attrs.field(default=".", repr=False)
+
+    def filled(self, fill: Mapping[int, float]) -> tuple[Table, int, list[int]]:
+        """The table with numbers in place of missing values, so many, and columns left as they are.
+
+        Parameters
+        ----------
+        fill : mapping of int to float
+            What stands for a missing value, by column. Columns that hold text are left as they are:
+            what a code means there, only the table knows that it was learned from.
+        """
+        gaps = dict.fromkeys(fill, 0)
+        texts: set[int] = set()
+        order = list(fill)
+        for cells in self.rows(order):
+            for column, cell in zip(order, map(unquote, cells), strict=True):
+                if self._missing(cell):
+                    gaps[column] += 1
+                elif column not in texts:
+                    plain = cell.replace(",", ".") if self._decimal == "," else cell
+                    if not is_number(plain):
+                        texts.add(column)
+        left = [column for column in order if gaps[column] and column in texts]
+        spelled = {
+            column: quoted(repr(float(fill[column])).removesuffix(".0").replace(".", self._decimal),
+                           self.delimiter)
+            for column in order
+            if gaps[column] and column not in texts
+        }  # fmt: skip
+        cells_of = _FilledCells(self._cells, spelled, {k: fill[k] for k in spelled}, self._missing)
+        found = attrs.evolve(self, cells=cells_of)
+        return found, sum(gaps[column] for column in spelled), left
 
     def rows(self, columns: Sequence[int]) -> Iterator[list[str]]:
         """The cells of some columns as spelled, quotes and blanks included, row by row."""
@@ -108,6 +144,31 @@ class Table:
             f"{self.path} lacks {len(missing)} of the {needed} columns that are needed: "
             f"{', '.join(shown)}{more}; it has {len(self.names)} columns"
         )
+
+
+@attrs.frozen
+class _FilledCells:
+    """Cells with something in place of those that are missing."""
+
+    inner: _Cells
+    spelled: Mapping[int, str]
+    fill: Mapping[int, float]
+    missing: Missing
+
+    def rows(self, columns: Sequence[int]) -> Iterator[list[str]]:
+        fill = [self.spelled.get(column) for column in columns]
+        for cells in self.inner.rows(columns):
+            yield [
+                cell if new is None or not self.missing(unquote(cell)) else new
+                for cell, new in zip(cells, fill, strict=True)
+            ]
+
+    def numbers(self, columns: Sequence[int]) -> NDArray[np.float64]:
+        X = self.inner.numbers(columns)
+        for place, column in enumerate(columns):
+            if column in self.fill:
+                X[np.isnan(X[:, place]), place] = self.fill[column]
+        return X
 
 
 @attrs.frozen
@@ -244,4 +305,6 @@ def read_table(
         delimiter=sheet.delimiter,
         n_rows=sheet.n_rows,
         cells=_SheetCells(sheet),
+        missing=sheet.missing,
+        decimal=decimal,
     )

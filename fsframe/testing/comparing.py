@@ -47,7 +47,7 @@ def assert_close(
 
 
 def _paired(found: Selection, expected: Selection) -> Iterator[tuple[str, Any, Any]]:
-    for name in ("selected", "scores", "weights", "instance_weights", "features_in"):
+    for name in ("selected", "scores", "weights", "instance_weights", "fill", "features_in"):
         yield name, getattr(found, name), getattr(expected, name)
     for name in ("columns", "matrix", "i", "j", "weight", "diagonal"):
         yield (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fsframe.registry.entries import ReaderEntry
+from fsframe.registry.entries import ReaderEntry, SelectorEntry
 from fsframe.registry.hookspecs import hookimpl
 
 
@@ -35,4 +35,17 @@ def fsframe_readers() -> Iterator[ReaderEntry]:
         summary="Attribute-relation files of Weka; nominal attributes are categorical",
         endings=(".arff",),
         reference="Witten, Frank, Hall 2011",
+    )
+
+
+@hookimpl
+def fsframe_selectors() -> Iterator[SelectorEntry]:
+    """The stage that fills gaps."""
+    yield SelectorEntry(
+        name="impute",
+        target="fsframe_tables.impute:Impute",
+        summary="Puts each column's median or commonest value where one is missing",
+        family="preparation",
+        gives={"scores", "fill"},
+        reference="Little, Rubin 2019, Statistical Analysis with Missing Data, 3rd ed., ch. 4",
     )

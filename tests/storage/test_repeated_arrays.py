@@ -126,6 +126,6 @@ def test_a_file_of_version_1_may_not_pack(tmp_path, record):
         file.attrs.modify("encoding-version", np.int64(1))
     image = path.read_bytes()[SEAL_BYTES:]
     path.write_bytes(make_seal(image, 1) + image)
-    assert spec.TEXTS_SINCE["packing"] == 2
+    assert spec.MEMBERS_SINCE["packing"] == 2
     with pytest.raises(StoreError, match="does not know: packing"):
         load_run(path)

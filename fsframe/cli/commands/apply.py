@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -15,6 +16,13 @@ from fsframe.cli.reading_options import (
 from fsframe.cli.run_file import find_run, is_stdout
 from fsframe.cli.saying import say
 from fsframe.errors import RequestError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from fsframe.storage import RunRecord
+    from fsframe.tables import Table
 
 __all__ = ["apply"]
 
@@ -49,9 +57,10 @@ def apply(
 ) -> None:
     """Write a table reduced to the features a run kept, and its label if it has one.
 
-    Rows and columns stay in the order of DATA, cells as they are spelled there. A table that lacks
-    a needed column is refused. DATA is read as the run's table was (--delimiter, --encoding, …)
-    unless said otherwise here.
+    Rows and columns stay in the order of DATA, cells as they are spelled there; only what is
+    missing is filled in if a stage of the run learned what stands for it (`impute`). A table that
+    lacks a needed column is refused. DATA is read as the run's table was (--delimiter, --encoding,
+    …) unless said otherwise here.
 
     \b
     Example:
@@ -70,6 +79,16 @@ def apply(
         raise RequestError(f"{run} kept no feature; there is nothing to reduce a table to")
     form = {**stored_reading(record), **reading_arguments(**reading)}
     table = read_table(words[1], **{key: form[key] for key in TABLE_FORM if key in form})
+    fill = record.fill
+    if fill is not None:
+        table, n_filled, texts = _filled(table, record.selected_names[:top], fill, record)
+        told = (
+            [f"{counted(n_filled, 'missing value')} filled in as the run does"] if n_filled else []
+        )
+        if texts:
+            told.append(f"not in columns of text: {', '.join(texts[:8])}")
+        if told and not quiet:
+            say(f"note: {'; '.join(told)}", err=True)
     further = [part.strip() for part in keep.split(",") if part.strip()] if keep else []
     label = record.data.label or None
     if is_stdout(out):
@@ -93,3 +112,14 @@ def apply(
             + (", …" if len(names) > 8 else "")
         )
         say(f"table: {written}")
+
+
+def _filled(
+    table: Table, names: Sequence[str], fill: NDArray[np.float64], record: RunRecord
+) -> tuple[Table, int, list[str]]:
+    """The table without gaps as the run fills them, how many were, and columns left as they are."""
+    value = dict(zip(record.feature_names, fill.tolist(), strict=True))
+    places = dict(zip(table.places(names), names, strict=True))
+    known = {place: value[name] for place, name in places.items() if value[name] == value[name]}
+    found, n_filled, texts = table.filled(known)
+    return found, n_filled, [places[column] for column in texts]

@@ -18,10 +18,12 @@ from fsframe.storage.units.stacking import apart, cut, together
 
 __all__ = ["PARTS", "pack_selections", "reduced", "unpack_selections"]
 
-PARTS = frozenset({"scores", "weights", "pair_weights", "instance_weights", "model", "tables"})
+PARTS = frozenset(
+    {"scores", "weights", "pair_weights", "instance_weights", "fill", "model", "tables"}
+)
 """What a Selection holds besides the kept columns and the warnings, which always travel."""
 
-_ARRAYS = ("selected", "scores", "weights", "instance_weights", "features_in")
+_ARRAYS = ("selected", "scores", "weights", "instance_weights", "fill", "features_in")
 _PAIRS = ("columns", "matrix", "i", "j", "weight", "diagonal")
 _FREE = ("model", "tables")
 # What the arrays of the kept columns are called when those of many selections are stored together.
@@ -111,6 +113,7 @@ def _alike_but_for_selected(selections: Sequence[Selection]) -> bool:
         and found.weights is None
         and found.pair_weights is None
         and found.instance_weights is None
+        and found.fill is None
         and found.warnings == one.warnings
         and found.carried == one.carried
         and not found.model

@@ -64,6 +64,7 @@ class ResultLaws(SelectorLaws):
             "weights": found.weights,
             "pair-weights": found.pair_weights,
             "instance-weights": found.instance_weights,
+            "fill": found.fill,
         }
         silent = [key for key, held in carried.items() if held is not None]
         silent = [key for key in silent if key not in self.gives]

@@ -1,0 +1,176 @@
+"""`impute`: what is learned from whom, and that every later stage sees it."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import attrs
+import h5py
+import numpy as np
+import pytest
+
+import fsframe
+from fsframe import Chain, Dataset, Run
+from fsframe.chains.prediction import refit
+from fsframe.contracts.selection import Selection
+from fsframe.errors import DataError
+from fsframe.evaluation.fold_task import FoldTask
+from fsframe.storage import load_run
+from tests.cli.conftest import Call, call, here  # noqa: F401
+
+
+def with_gaps(n: int = 60, p: int = 5, seed: int = 1) -> Dataset:
+    draw = np.random.default_rng(seed)
+    y = np.arange(n) % 2
+    X = draw.standard_normal((n, p))
+    X[:, 1] += 2 * y
+    X[:, 4] = draw.integers(0, 3, n)
+    X[draw.random((n, p)) < 0.15] = np.nan
+    return Dataset.from_arrays(X, y, categorical=[4])
+
+
+def by_hand(data: Dataset, fill: np.ndarray) -> Dataset:
+    return attrs.evolve(data, matrix=np.where(np.isnan(data.X), fill, data.X))
+
+
+@pytest.mark.parametrize("method", ["mean", "most-frequent"])
+def test_it_puts_in_what_scikit_learn_does(method: str) -> None:
+    from sklearn.impute import SimpleImputer
+
+    X = np.round(with_gaps().X, 1)
+    data = Dataset.from_arrays(X, with_gaps().y)
+    found = fsframe.selectors["impute"](method=method).select(data).fill
+    theirs = SimpleImputer(strategy=method.replace("-", "_")).fit(X).statistics_
+    np.testing.assert_allclose(found, theirs, rtol=1e-12)
+
+
+def test_the_median_is_a_value_that_was_observed() -> None:
+    data = Dataset.from_arrays([[1.0], [4.0], [2.0], [np.nan]], [0, 1, 0, 1])
+    impute = fsframe.selectors["impute"]()
+    assert impute.select(data).fill == [2.0]
+    # Drawn rows count as often as they were drawn: 1, 4, 4, 4 and 1, 1, 4, 4.
+    assert impute.select(data.with_counts(np.array([1, 3, 0, 1]))).fill == [4.0]
+    assert impute.select(data.with_counts(np.array([2, 2, 0, 0]))).fill == [1.0]
+
+
+def test_later_stages_see_what_filling_by_hand_gives() -> None:
+    data = with_gaps()
+    filled = by_hand(data, fsframe.selectors["impute"]().select(data).fill)
+    for stage in ("lfe", "immigrate", "relieff", "mim"):
+        found = Chain.parse(f"impute {stage}").select(data, run=Run(entropy=3))
+        # The same random stream: that of the second stage.
+        alone = fsframe.selectors[stage]().select(filled, run=Run(entropy=3).child(1))
+        assert found.scores.tobytes() == alone.scores.tobytes(), stage
+        assert found.selected.tolist() == alone.selected.tolist()
+
+
+def test_gaps_of_columns_that_a_stage_does_not_see_do_not_matter() -> None:
+    data = with_gaps()
+    X = data.X.copy()
+    X[:, 2] = np.nan
+    kept = Chain.parse("impute lfe").select(Dataset.from_arrays(X, data.y))
+    assert np.isnan(kept.scores[2]) and 2 not in kept.selected
+
+
+def test_each_resample_is_filled_from_its_own_rows() -> None:
+    data, draw = with_gaps(), np.random.default_rng(5)
+    counts = draw.multinomial(data.n_samples, np.full(data.n_samples, 1 / data.n_samples), 3)
+    impute, lfe = fsframe.selectors["impute"](), fsframe.selectors["lfe"]()
+    many = Chain.parse("impute lfe").select_many(data, counts)
+    fills = []
+    for row, found in zip(counts, many, strict=True):
+        fills.append(impute.select(data.with_counts(row)).fill)
+        alone = lfe.select(by_hand(data, fills[-1]).with_counts(row))
+        assert found.scores.tobytes() == alone.scores.tobytes()
+    assert len({fill.tobytes() for fill in fills}) == 3
+
+
+def test_nothing_is_learned_from_test_rows() -> None:
+    data = with_gaps()
+    train = (np.arange(data.n_samples) % 3 > 0) * 1
+    task = FoldTask(base="impute lfe:top=3", classifier="knn", all_features=True)
+    first = task.select(data.with_counts(train))
+    X, y = data.X.copy(), data.y.copy()
+    tested = np.flatnonzero(train == 0)
+    # All test rows but one become something else.
+    X[tested[1:]] = np.where(np.isnan(X[tested[1:]]), 50.0, np.nan)
+    y[tested[1:]] = 1 - y[tested[1:]]
+    second = task.select(Dataset.from_arrays(X, y, categorical=[4]).with_counts(train))
+    assert second.selected.tolist() == first.selected.tolist()
+    for name in ("predicted", "class-scores", "all-features"):
+        assert second.tables[name][0].tobytes() == first.tables[name][0].tobytes()
+    assert (first.tables["all-features"] >= 0).all()
+    # It could be seen: the numbers of all rows are others.
+    impute = fsframe.selectors["impute"]()
+    whole, part = impute.select(data).fill, impute.select(data.with_counts(train)).fill
+    assert whole.tolist() != part.tolist()
+
+
+def test_workers_files_and_resumed_runs_give_equal_bits(tmp_path: Path) -> None:
+    data = with_gaps(40)
+    chain = Chain.parse("impute lfe npfs:n=6,null=published,alpha=0.3 knn")
+    plain = chain.run(data, seed=2)
+    with ThreadPoolExecutor(2) as pool:
+        assert chain.run(data, seed=2, executor=pool).digests() == plain.digests()
+    out = tmp_path / "run.h5"
+
+    def stop(progress: object) -> None:
+        if getattr(progress, "done", 0) >= 3:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        chain.run(data, seed=2, out=out, listener=stop)
+    assert chain.run(data, seed=2, out=out).digests() == plain.digests()
+    record = load_run(out)
+    assert record.fill is not None and record.fill.tolist() == plain.fill.tolist()
+    again = refit(record, data)
+    assert (
+        again.predict_scores(data.X).tobytes()
+        == chain.fit(data, seed=2).predict_scores(data.X).tobytes()
+    )
+
+
+def test_a_table_on_disk_is_filled_as_one_in_memory(tmp_path: Path) -> None:
+    data = with_gaps()
+    with h5py.File(tmp_path / "t.h5", "w") as file:
+        file["X"], file["y"] = data.X, data.y
+    disk = fsframe.read(tmp_path / "t.h5", in_memory=False)
+    chain = Chain.parse("impute immigrate")
+    memory = chain.select(Dataset.from_arrays(data.X, data.y))
+    assert chain.select(disk).scores.tobytes() == memory.scores.tobytes()
+
+
+def test_a_later_stage_does_not_fill_again() -> None:
+    data = with_gaps()
+    once = Chain.parse("impute lfe").select(data)
+    twice = Chain.parse("impute impute:method=mean lfe").select(data)
+    assert twice.fill is not None and twice.fill.tolist() == once.fill.tolist()
+    assert twice.scores.tobytes() == once.scores.tobytes()
+
+
+def test_a_fill_of_another_length_is_refused() -> None:
+    wrong = Selection(selected=[0], scores=[1.0, 2.0], fill=[1.0])
+    assert wrong.problems(2, 3) == ["fill has shape (1,), not (2,)"]
+    infinite = Selection(selected=[0], scores=[1.0], fill=[np.inf])
+    assert infinite.problems(1, 3) == ["fill holds infinite values"]
+
+
+def test_a_refusal_of_gaps_names_the_stage_that_fills_them_and_methods_that_bear_them() -> None:
+    with pytest.raises(DataError, match=r"`impute lfe`.*relieff"):
+        fsframe.selectors["lfe"]().select(with_gaps())
+
+
+def test_apply_fills_what_the_run_fills(call: Call, here: Path) -> None:  # noqa: F811
+    rows = [
+        f"{k},{'' if k % 4 == 0 else k % 7},{'' if k == 5 else 'uv'[k % 2]},{k % 2}"
+        for k in range(24)
+    ]
+    (here / "gaps.csv").write_text("id,a,kind,class\n" + "\n".join(rows), encoding="utf-8")
+    done = call("chain impute lfe:top=1.0 on gaps.csv --drop id --categorical kind -o run.h5")
+    assert done.code == 0, done.err
+    middle = sorted(k % 7 for k in range(24) if k % 4)[8]
+    done = call("apply run.h5 on gaps.csv -o -")
+    lines = done.out.splitlines()
+    assert lines[1] == f"{middle},u,0" and lines[2] == "1,v,1" and lines[6] == "5,,1"
+    assert "6 missing values filled in" in done.err and "columns of text: kind" in done.err
