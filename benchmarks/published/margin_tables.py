@@ -45,6 +45,12 @@ FOLDS = 10
 Found = Mapping[tuple[str, str], Evaluation]
 
 
+TELLS = 2.0
+"""Points of accuracy: a table that cannot tell so much calls nothing equal."""
+
+VERDICTS = ("above", "equal", "below", "cannot tell")
+
+
 def cells_of(bench: Bench, printed: list[Printed], sets: list[str]) -> dict[Any, Cell]:
     """(set, method) to its cell, for the pairs that were printed."""
     found: dict[Any, Cell] = {}
@@ -74,6 +80,17 @@ def fold_error(values: np.ndarray) -> float:
     return spread * math.sqrt(1 / means.size + 1 / 10)
 
 
+def verdict(difference: float, error: float) -> str:
+    """What a difference in points says, `error` being its standard error over folds.
+
+    Within twice the error it is *equal* only where that is no more than `TELLS` points: else the
+    table could not have told a difference that matters, and says *cannot tell*.
+    """
+    if abs(difference) <= 2 * error + 0.05:
+        return "equal" if 2 * error <= TELLS else "cannot tell"
+    return "above" if difference > 0 else "below"
+
+
 def compared(found: Found, printed: list[Printed]) -> Iterator[list[Any]]:
     """Rows of the table: what was published beside what comes out here."""
     for row in printed:
@@ -81,11 +98,10 @@ def compared(found: Found, printed: list[Printed]) -> Iterator[list[Any]]:
             continue
         measure = found[row.name, row.method].measures["accuracy"]
         difference, error = 100 * measure.mean - row.accuracy, fold_error(measure.values)
-        equal = abs(difference) <= 2 * error + 0.05
-        verdict = "equal" if equal else ("above" if difference > 0 else "below")
         yield [
             row.table, row.printed_set, row.method, row.accuracy, percent(measure.mean),
-            round(100 * measure.standard_error, 2), round(difference, 1), round(error, 2), verdict,
+            round(100 * measure.standard_error, 2), round(difference, 1), round(error, 2),
+            verdict(difference, error),
             len(measure.values) // FOLDS,
         ]  # fmt: skip
 
@@ -107,7 +123,7 @@ def by_method(rows: list[list[Any]]) -> Iterator[list[Any]]:
             yield [
                 paper, method, VARIANT_OF.get(method, ""), len(of_it),
                 round(float(differences.mean()), 1), round(float(np.median(differences)), 1),
-                *map(verdicts.count, ("above", "equal", "below")),
+                *map(verdicts.count, VERDICTS),
                 None if p is None else round(p, 3),
             ]  # fmt: skip
 
@@ -156,14 +172,16 @@ def write_all(found: Found, printed: list[Printed], folder: Path, name: str) -> 
         f"{how} ± corrected is the standard error that allows for overlapping training sets: what "
         "another table of the same size would give. ± folds is the standard error of the "
         "difference if the published figure comes from ten other repetitions on the same rows. "
-        "*equal*: the difference is within twice that.",
+        "*equal*: the difference is within twice that, and twice that is at most "
+        f"{TELLS:g} points; where it is more, the table *cannot tell*.",
         f"Sets: {', '.join(sets)}. Chains: {chains}. With more than 1000 features all but IMF "
         "stand behind `anova-f:top=500`, inside the fold; on WAV and ELE immigrate learns from 500 "
         "prototypes, on ELE IM4 and BIM from 2000. IGR, IG1, IGP, BIP, BI3, IM1, IMF, RE1, RES, "
         "RFS, LOM, GFZ, LDE and DTR are other ways to what was printed as IGT, BIM, IM4, REL, RFF, "
         "LOGO, GFP, LDA and DT.",
         f"Of {len(verdicts)} figures (variants apart) {verdicts.count('equal')} are equal, "
-        f"{verdicts.count('above')} above and {verdicts.count('below')} below.",
+        f"{verdicts.count('above')} above and {verdicts.count('below')} below; of "
+        f"{verdicts.count('cannot tell')} the table cannot tell.",
     ]
     header = [
         "table", "set", "method", "published %", "here %", "± corrected", "difference", "± folds",
@@ -171,8 +189,8 @@ def write_all(found: Found, printed: list[Printed], folder: Path, name: str) -> 
     ]  # fmt: skip
     write_tables(folder, name, header, rows, "Margin methods", notes)
     header = [
-        "paper", "method", "variant of", "figures", "mean difference", "median", "above", "equal",
-        "below", "Wilcoxon p",
+        "paper", "method", "variant of", "figures", "mean difference", "median", *VERDICTS,
+        "Wilcoxon p",
     ]  # fmt: skip
     title = "Margin methods: here less published, by method"
     about = (

@@ -130,5 +130,34 @@ def test_a_gap_is_explained_by_what_the_tables_bear_out_and_by_nothing_else(row,
     im4e = [{"set": "STA", "best σ": 74.8, "nearest σ": near, "which one": 0.5}]
     bim = [{"chain": "as printed", "STA": 90.0}, *({"chain": c, "STA": 71.0} for c in "ab")]
     evidence = Evidence([row, *others], settings, [], im4e, bim, bench)
-    said_of = {line[1]: line[-1] for line in explained([row, *others], evidence)}
-    assert said in said_of[row["method"]]
+    said_of = {line[1]: line[-2:] for line in explained([row, *others], evidence)}
+    tested, observed = said_of[row["method"]]
+    assert said in f"{tested}; {observed}"
+    is_tested = any(words in said for words in ("other folds", "otherwise", "cross-validation",
+        "setting", "points are lost", "choice of σ"))  # fmt: skip
+    if said not in ("methods without settings", "not given", "not explained"):
+        assert (said in tested) is (is_tested and "methods without" not in said)
+
+
+def test_a_reason_that_a_run_spoke_against_is_no_reason():
+    from margin_gaps import screen, why
+
+    class Nothing:
+        majority, coding, settings, im4e, bim, by_place = {}, [], {}, {}, [], {}
+        nearest_variant = staticmethod(lambda row: None)
+        yardsticks = staticmethod(lambda row: float("nan"))
+
+    row = figure("1NN", 6.9, name="COL", printed=72.1)
+    assert screen(row, Nothing()).startswith("not the screen")
+    assert why(row, Nothing()) == ("", "not the screen of 500 genes: without it 77.0")
+    near = figure("3NN", 6.0, name="COL", printed=74.0)
+    assert why(near, Nothing())[0].startswith("the screen of 500 genes")
+    assert "was not run" in why(figure("SV2", 5.0, name="COL"), Nothing())[1]
+
+
+def test_nothing_is_equal_where_the_table_cannot_tell():
+    from margin_tables import verdict
+
+    assert [verdict(d, e) for d, e in ((0.5, 0.4), (0.5, 3.0), (3.0, 0.4), (-3.0, 0.4))] == [
+        "equal", "cannot tell", "above", "below",
+    ]  # fmt: skip
