@@ -17,3 +17,15 @@ def test_every_dependency_is_tested_at_its_lowest_version() -> None:
     assert set(tested) == set(stated)
     for name, lowest in stated.items():
         assert re.fullmatch(rf"{re.escape(lowest)}(\.0)*", tested[name]), name
+
+
+def test_what_is_installed_in_ci_is_fixed_and_high_enough() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    lines = (ROOT / "tests" / "dependencies" / "lock.txt").read_text().splitlines()
+    fixed = dict(re.findall(r"^([\w.-]+)==([\w.]+) ;", "\n".join(lines), re.M))
+    assert len(fixed) == len(lines) - 1
+    groups = [project["dependencies"], *project["optional-dependencies"].values()]
+    for text in {text for group in groups for text in group}:
+        name, lowest = re.sub(r"\[.*?\]", "", text).split(">=")
+        parts = [[int(part) for part in re.findall(r"\d+", v)] for v in (fixed[name], lowest)]
+        assert parts[0] >= parts[1], f"{name}: run .ci/lock"
