@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
 import platform
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import attrs
@@ -16,9 +18,11 @@ from fsframe.chains.pair_testing import answer_tests
 from fsframe.chains.stage import RunsInSteps, StageResult, registry_of_class
 from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.grammar import format_stages
+from fsframe.contracts.observer import Observers
 from fsframe.contracts.run import Run
 from fsframe.contracts.selection import Selection
-from fsframe.errors import RequestError
+from fsframe.errors import RequestError, one_line
+from fsframe.registry import observers
 from fsframe.storage import DataRecord, RunRecord, StageRecord, check_destination, write_run
 from fsframe.storage.numerics import fingerprint
 from fsframe.storage.units import Checkpoint, Manifest, Unit
@@ -59,9 +63,13 @@ def record_run(
     """
     _check_names(chain)
     _admit_workers(chain, run, mixed)
+    heard = _observers()
     if out is None:
         chain.check_request(data)
-        return _recorded(chain, data, run, source, command)
+        with _heard(heard, chain, data, run, None):
+            record = _recorded(chain, data, run, source, command, heard)
+            heard.tell("run_ended", record)
+        return record
     # Once and for all: a plugin may change the current folder.
     target = check_destination(out, overwrite=overwrite, apart_from=[source] if source else [])
     checkpoint = run.checkpoint or open_checkpoint(
@@ -74,12 +82,47 @@ def record_run(
         mixed=mixed,
         command=command,
     )
-    with checkpoint:
+    with checkpoint, _heard(heard, chain, data, run, target):
+        if heard:
+            checkpoint.kept = lambda unit: heard.tell("unit_kept", attrs.asdict(unit))
         surroundings = attrs.evolve(run, checkpoint=checkpoint)
-        record = _recorded(chain, data, surroundings, source, command)
+        record = _recorded(chain, data, surroundings, source, command, heard)
         write_run(target, record, overwrite=overwrite)
         checkpoint.finish()
+        heard.tell("run_ended", record)
     return record
+
+
+def _observers() -> Observers:
+    """What hears of this run; an observer that cannot be had costs only a warning."""
+    found, wrong = [], []
+    for offer in observers.offers():
+        try:
+            found.append(observers[f"{offer.provider}/{offer.entry.name}"]())
+        except Exception as error:
+            wrong.append(f"the observer {offer.entry.name!r} was not told: {one_line(error)}")
+    heard = Observers(found)
+    heard.warnings += wrong
+    return heard
+
+
+@contextlib.contextmanager
+def _heard(
+    heard: Observers, chain: RunsInSteps, data: Dataset, run: Run, out: Path | None
+) -> Iterator[None]:
+    """Tell the observers of a run that it begins, and of what ends it before it is there."""
+    about = {
+        "chain": str(chain),
+        "data": data.name,
+        "sha256": data.sha256,
+        "n_samples": data.n_samples,
+        "n_features": data.n_features,
+        "seed": run.entropy,
+        "out": None if out is None else str(out),
+    }
+    heard.tell("run_began", about)
+    with heard.watching():
+        yield
 
 
 def _check_names(chain: RunsInSteps) -> None:
@@ -145,13 +188,17 @@ def open_checkpoint(
     return Checkpoint.open(out, manifest, restart=restart, overwrite=overwrite, mixed=mixed)
 
 
-def _recorded(chain: RunsInSteps, data: Dataset, run: Run, source: str, command: str) -> RunRecord:
+def _recorded(
+    chain: RunsInSteps, data: Dataset, run: Run, source: str, command: str, heard: Observers
+) -> RunRecord:
     stages: list[StageRecord] = []
     results: list[StageResult] = []
     selected, scores = np.arange(data.n_features), np.full(data.n_features, np.nan)
     for result in _results(chain, data, run):
         results.append(result)
         stages.append(stage_record(result))
+        if heard:
+            heard.tell("stage_ended", _told_of(len(stages) - 1, stages[-1]))
         if result.selection is not None:
             selected, scores = result.selection.selected, result.selection.scores
     parts = [] if run.checkpoint is None else list(run.checkpoint.mixed)
@@ -170,7 +217,7 @@ def _recorded(chain: RunsInSteps, data: Dataset, run: Run, source: str, command:
         seed=run.entropy,
         command=command,
         fsframe_version=release("fsframe"),
-        warnings=(*data.warnings, *said, *([untested] if untested else [])),
+        warnings=(*data.warnings, *said, *([untested] if untested else []), *heard.warnings),
         environment={
             **environment(),
             **_plugins(chain),
@@ -215,6 +262,19 @@ def _stage_call(
     assert run.checkpoint is not None
     text = format_stages(stage.text for stage in chain.stages[: position + 1])
     return call_name(run.checkpoint, "stage", text, data, run.child(position), upstream=upstream)
+
+
+def _told_of(number: int, stage: StageRecord) -> dict[str, Any]:
+    """What observers hear of a stage."""
+    return {
+        "number": number,
+        "name": stage.name,
+        "seconds": stage.seconds,
+        "params": dict(stage.params),
+        "n_selected": None if stage.selection is None else int(stage.selection.selected.size),
+        "warnings": stage.warnings,
+        "digest": stage.digest(),
+    }
 
 
 def stage_record(result: StageResult) -> StageRecord:

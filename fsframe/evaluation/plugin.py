@@ -1,13 +1,13 @@
-"""What the core itself offers through its own door: protocols as stages, and measures."""
+"""What the core offers through its own door: protocols as stages, measures, a log of runs."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fsframe.registry.entries import MeasureEntry, SelectorEntry
+from fsframe.registry.entries import MeasureEntry, ObserverEntry, SelectorEntry
 from fsframe.registry.hookspecs import hookimpl
 
-__all__ = ["fsframe_measures", "fsframe_selectors"]
+__all__ = ["fsframe_events", "fsframe_measures", "fsframe_selectors"]
 
 
 @hookimpl
@@ -137,3 +137,13 @@ def fsframe_measures() -> Iterator[MeasureEntry]:
             default=default,
             reference=reference,
         )
+
+
+@hookimpl
+def fsframe_events() -> Iterator[ObserverEntry]:
+    """Runs in Python's logging."""
+    yield ObserverEntry(
+        name="run-log",
+        target="fsframe.chains.run_log:RunLog",
+        summary="Runs told to Python's logging, as fsframe.run",
+    )

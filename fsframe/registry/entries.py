@@ -15,6 +15,7 @@ __all__ = [
     "CommandEntry",
     "Entry",
     "MeasureEntry",
+    "ObserverEntry",
     "ReaderEntry",
     "SelectorEntry",
     "StabilityMetricEntry",
@@ -159,6 +160,14 @@ class MeasureEntry(Entry):
     kind: ClassVar[str] = "measure"
 
     default: bool = False
+
+
+@attrs.frozen(kw_only=True)
+class ObserverEntry(Entry):
+    """What hears of every run, such as a logger; its class is a
+    `fsframe.contracts.observer.Observer`."""
+
+    kind: ClassVar[str] = "observer"
 
 
 def _endings(value: Iterable[str] | str) -> tuple[str, ...]:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
         ClassifierEntry,
         CommandEntry,
         MeasureEntry,
+        ObserverEntry,
         ReaderEntry,
         SelectorEntry,
         StabilityMetricEntry,
@@ -24,6 +25,7 @@ __all__ = [
     "PROJECT",
     "fsframe_classifiers",
     "fsframe_commands",
+    "fsframe_events",
     "fsframe_measures",
     "fsframe_readers",
     "fsframe_selectors",
@@ -148,4 +150,23 @@ def fsframe_measures() -> Iterable[MeasureEntry]:  # type: ignore[empty-body]
 
     The class derives from `fsframe.contracts.prediction_measure.PredictionMeasure` and declares
     its range, direction and what it needs of a classifier; `_value(predictions)` gives a number.
+    """
+
+
+@hookspec
+def fsframe_events() -> Iterable[ObserverEntry]:  # type: ignore[empty-body]
+    """Observers that this plugin offers: they hear when a run begins, keeps a unit, ends a stage.
+
+    Example::
+
+        @hookimpl
+        def fsframe_events():
+            yield ObserverEntry(
+                name="tracker",
+                target="my_package.tracker:Tracker",
+                summary="Runs in my experiment tracker",
+            )
+
+    The class derives from `fsframe.contracts.observer.Observer`. Every installed observer hears of
+    every run; FSFRAME_BLOCK leaves a plugin out.
     """

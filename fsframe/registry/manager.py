@@ -39,6 +39,7 @@ from fsframe.registry.entries import (
     CommandEntry,
     Entry,
     MeasureEntry,
+    ObserverEntry,
     ReaderEntry,
     SelectorEntry,
     StabilityMetricEntry,
@@ -65,6 +66,7 @@ HOOKS: Mapping[str, type[Entry]] = {
     "fsframe_readers": ReaderEntry,
     "fsframe_commands": CommandEntry,
     "fsframe_measures": MeasureEntry,
+    "fsframe_events": ObserverEntry,
 }
 
 

@@ -20,6 +20,7 @@ from fsframe.registry.entries import (
     CommandEntry,
     Entry,
     MeasureEntry,
+    ObserverEntry,
     ReaderEntry,
     SelectorEntry,
     StabilityMetricEntry,
@@ -36,6 +37,7 @@ __all__ = [
     "default_manager",
     "find_offer",
     "measures",
+    "observers",
     "preferring",
     "readers",
     "selectors",
@@ -379,3 +381,4 @@ commands = Registry(CommandEntry, "click:Command", default_manager, instances=Tr
 measures = Registry(
     MeasureEntry, "fsframe.contracts.prediction_measure:PredictionMeasure", default_manager
 )
+observers = Registry(ObserverEntry, "fsframe.contracts.observer:Observer", default_manager)

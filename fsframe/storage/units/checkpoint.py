@@ -8,7 +8,7 @@ import re
 import threading
 import time
 import weakref
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -74,6 +74,8 @@ class Checkpoint:
         self._last_write = time.monotonic()
         self._number = 0
         self._closed = False
+        self.kept: Callable[[Unit], object] = lambda unit: None
+        """Called with each unit that is on the disk."""
         self.finished = False
         """Whether the run file is there, so that nothing need be kept."""
         self._guard = threading.RLock()
@@ -294,8 +296,11 @@ class Checkpoint:
             place_file(path, unit_file(self._waiting))
             for unit, place in read_index(path).items():
                 self._places.setdefault(unit.call, {})[unit] = place
+            written = [unit for unit, _ in self._waiting]
             self._waiting.clear()
             self._last_write = time.monotonic()
+            for unit in written:
+                self.kept(unit)
 
     def close(self) -> None:
         """Write what is waiting and let go of the folder, which goes too if it holds no unit.

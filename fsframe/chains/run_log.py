@@ -1,0 +1,45 @@
+"""Runs told to Python's own logging, under the name ``fsframe.run``."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from typing import Any
+
+from fsframe.contracts.observer import Observer
+
+__all__ = ["RunLog"]
+
+_LOG = logging.getLogger("fsframe.run")
+
+
+class RunLog(Observer):
+    """Beginning, stages and end of each run at level INFO, kept units at DEBUG, failures at ERROR.
+
+    A program sees them with ``logging.basicConfig(level=logging.INFO)``; without a handler for that
+    level nothing is written.
+    """
+
+    def run_began(self, run: Mapping[str, Any]) -> None:
+        """Chain, table and seed."""
+        _LOG.info(
+            "%s on %s (%d × %d), seed %s", run["chain"], run["data"], run["n_samples"],
+            run["n_features"], run["seed"],
+        )  # fmt: skip
+
+    def unit_kept(self, unit: Mapping[str, Any]) -> None:
+        """Which resamples are safe."""
+        _LOG.debug("kept %d to %d of %s", unit["start"], unit["stop"], unit["call"])
+
+    def stage_ended(self, stage: Mapping[str, Any]) -> None:
+        """Name, time and number of columns."""
+        kept = "" if stage["n_selected"] is None else f": {stage['n_selected']} columns"
+        _LOG.info("%s%s, %.2f s", stage["name"], kept, stage["seconds"])
+
+    def run_ended(self, record: Any) -> None:
+        """Number of columns, and the digest of the answer."""
+        _LOG.info("kept %d columns, %s", len(record.selected), record.digests()["/result"])
+
+    def run_failed(self, error: BaseException) -> None:
+        """What ended the run."""
+        _LOG.error("%s: %s", type(error).__name__, error)

@@ -1,0 +1,86 @@
+"""What hears of a run: a logger, an experiment tracker."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from fsframe.errors import one_line
+
+__all__ = ["Observer", "Observers"]
+
+
+class Observer:
+    """Base class of what hears of runs; every method does nothing unless it is overridden.
+
+    One object is made for each run. Its methods are called in the process that runs the chain, one
+    at a time, in the order in which things happen. What they return is not used, what they raise
+    becomes a warning of the run and ends its calls: who listens cannot spoil a result, and what an
+    observer draws or changes in the objects that it is handed is its own fault, as in any plugin.
+
+    Examples
+    --------
+    >>> class Names(Observer):
+    ...     def stage_ended(self, stage):
+    ...         print(stage["name"], stage["n_selected"])
+    >>> observers = Observers([Names()])
+    >>> observers.tell("stage_ended", {"name": "mim", "n_selected": 3})
+    mim 3
+    """
+
+    def run_began(self, run: Mapping[str, Any]) -> None:
+        """A run begins: `chain`, `data`, `sha256`, `n_samples`, `n_features`, `seed`, `out`."""
+
+    def unit_kept(self, unit: Mapping[str, Any]) -> None:
+        """Resamples `start` to `stop` (exclusive) of `call` are safe on the disk.
+
+        Not called for runs without a run file, which keep nothing.
+        """
+
+    def stage_ended(self, stage: Mapping[str, Any]) -> None:
+        """A stage is there: `number`, `name`, `seconds`, `params`, `n_selected` (None for a
+        classifier), `warnings`, `digest`."""
+
+    def run_ended(self, record: Any) -> None:
+        """The run is there: its `RunRecord`, written to its file if there is one."""
+
+    def run_failed(self, error: BaseException) -> None:
+        """The run ends with an exception, an interrupt included."""
+
+
+class Observers:
+    """The observers of one run, told one after the other.
+
+    Parameters
+    ----------
+    observers : iterable of Observer
+    """
+
+    def __init__(self, observers: Iterable[Observer] = ()) -> None:
+        self._listening = list(observers)
+        self.warnings: list[str] = []
+
+    def __bool__(self) -> bool:
+        return bool(self._listening)
+
+    def tell(self, what: str, *about: Any) -> None:
+        """Call the method `what` of each; one that raises is left out from then on."""
+        for observer in tuple(self._listening):
+            try:
+                getattr(observer, what)(*about)
+            except Exception as error:
+                self._listening.remove(observer)
+                name = type(observer).__qualname__
+                self.warnings.append(
+                    f"the observer {name} failed in {what} and was told no more: {one_line(error)}"
+                )
+
+    @contextmanager
+    def watching(self) -> Iterator[None]:
+        """Tell of an exception that ends the run, and let it go on its way."""
+        try:
+            yield
+        except BaseException as error:
+            self.tell("run_failed", error)
+            raise
