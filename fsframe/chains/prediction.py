@@ -6,7 +6,7 @@ from fsframe.chains.chain import Chain
 from fsframe.contracts.classifier import FittedOnColumns
 from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.run import Run
-from fsframe.errors import DataError, RequestError
+from fsframe.errors import RequestError
 from fsframe.registry import preferring
 from fsframe.storage import RunRecord
 
@@ -35,11 +35,7 @@ def refit(record: RunRecord, training: Dataset, classifier: str = "") -> FittedO
     RequestError
         If there is no classifier, or one too many.
     """
-    if training.sha256 != record.data.sha256:
-        raise DataError(
-            f"{training.name!r} is not the table the run was made on (SHA-256 "
-            f"{training.sha256[:12]}…, not {record.data.sha256[:12]}…); give that table"
-        )
+    record.require_table(training)
     with preferring(record.providers()):
         chain = Chain.parse(record.chain)
     if chain.classifier is None and not classifier:

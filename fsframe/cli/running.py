@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import click
 
-from fsframe.analysis.progress import ProgressBars
+from fsframe.cli.progress import ProgressLine
 from fsframe.cli.saying import say, say_error, say_json
 from fsframe.cli.tracebacks import traceback_option
 from fsframe.cli.written import note_written, written_words
-from fsframe.contracts.remarks import REMARKS_VARIABLE, making_room
+from fsframe.contracts.remarks import REMARKS_VARIABLE
 from fsframe.errors import FsframeError
 
 if TYPE_CHECKING:
@@ -142,7 +142,7 @@ class Talk:
         self.quiet, self.events = quiet, events
         if events:
             os.environ[REMARKS_VARIABLE] = "json"
-        self._line = None if quiet or events else ProgressBars()
+        self._line = None if quiet or events else ProgressLine()
 
     def __call__(self, progress: Progress) -> None:
         if self.events:
@@ -269,7 +269,7 @@ def run_chain(
                 kept=0 if checkpoint is None else checkpoint.n_parts,
             )
             # Results go to stdout; what a plugin prints while it works must not mix with them.
-            with contextlib.redirect_stdout(sys.stderr), making_room(talk.close):
+            with contextlib.redirect_stdout(sys.stderr):
                 return chain.run(
                     table,
                     seed,

@@ -137,6 +137,15 @@ class BootstrapTables:
         Number of bootstraps.
     promise : tuple of str
         What the test says of the relevant ones.
+    lower, upper : (m,) float64, optional
+        Bounds of z / n.
+    p : (m,) float64, optional
+    level : float, optional
+        The largest p of a relevant one.
+    doubt : (m,) float64, optional
+        The chance that another seed decides otherwise.
+    matrix : (n, m) bool, optional
+        Which bootstrap kept which.
     """
 
     columns: NDArray[np.int64]
@@ -145,6 +154,12 @@ class BootstrapTables:
     relevant: NDArray[np.bool_]
     n: int
     promise: tuple[str, ...]
+    lower: NDArray[np.float64] | None = None
+    upper: NDArray[np.float64] | None = None
+    p: NDArray[np.float64] | None = None
+    level: float | None = None
+    doubt: NDArray[np.float64] | None = None
+    matrix: NDArray[np.bool_] | None = None
 
 
 class _Checked:
@@ -338,13 +353,32 @@ def bootstrap_tables(stage: StageRecord) -> BootstrapTables | None:
         critical = np.broadcast_to(given.reals("critical-value", shape), z.shape)
         relevant = given.flags("relevant", z.shape) if "relevant" in given else z > critical
         promise = given.texts("promise") if "promise" in given else ()
+        level = float(given.reals("level", (1,))[0]) if "level" in given else None
+        lower, upper, p, doubt = (
+            given.reals(name, z.shape) if name in given else None
+            for name in ("lower", "upper", "p-values", "doubt")
+        )
+        matrix = None
+        if "bootstrap-matrix" in given:
+            matrix = given.flags("bootstrap-matrix", (None, z.size))
     except StoreError:
         return None
     if not z.size or not np.isfinite(z).all():
         return None
     n = int(stage.tables["kept"].size) if "kept" in given else int(min(z.max(), 2**53))
     return BootstrapTables(
-        columns=columns, z=z, critical=critical, relevant=relevant, n=n, promise=promise
+        columns=columns,
+        z=z,
+        critical=critical,
+        relevant=relevant,
+        n=n,
+        promise=promise,
+        lower=lower,
+        upper=upper,
+        p=p,
+        level=level,
+        doubt=doubt,
+        matrix=matrix,
     )
 
 

@@ -312,6 +312,14 @@ class RunRecord:
             return None
         return (name, number) if 2 <= number <= self.n_samples else None
 
+    def require_table(self, data: Dataset) -> None:
+        """Raise DataError if `data` is not the table that the run was made on."""
+        if data.sha256 != self.data.sha256:
+            raise DataError(
+                f"{data.name!r} is not the table the run was made on (SHA-256 "
+                f"{data.sha256[:12]}…, not {self.data.sha256[:12]}…); give that table"
+            )
+
     def feature_table(self, data: Dataset | None = None) -> AnswerTable:
         """What was found of every feature, best first; `fsframe.contracts.answer.feature_table`.
 
@@ -325,11 +333,8 @@ class RunRecord:
         DataError
             If `data` is not the table of the run.
         """
-        if data is not None and data.sha256 != self.data.sha256:
-            raise DataError(
-                f"{data.name!r} is not the table the run was made on (SHA-256 "
-                f"{data.sha256[:12]}…, not {self.data.sha256[:12]}…)"
-            )
+        if data is not None:
+            self.require_table(data)
         return feature_table(self.feature_names, self._selecting(), data)
 
     def pair_table(self) -> AnswerTable:

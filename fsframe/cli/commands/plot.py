@@ -1,0 +1,117 @@
+"""Draw a picture of one run or of several."""
+
+from __future__ import annotations
+
+import textwrap
+from pathlib import Path
+
+import click
+
+from fsframe.cli.reading_options import table_of_run
+from fsframe.cli.run_file import find_run
+from fsframe.cli.saying import say, say_lines
+from fsframe.errors import DataError, RequestError
+
+__all__ = ["plot"]
+
+
+@click.command()
+@click.argument("kind", required=False)
+@click.argument("words", nargs=-1, metavar="RUN... [on DATA]")
+@click.option(
+    "-o",
+    "--out",
+    metavar="FILE",
+    help="Ending in .svg, .pdf or .png. [default: RUN.KIND.svg beside the first run]",
+)
+@click.option("--most", type=click.IntRange(min=1), help="At most so many features or pairs.")
+@click.option("--pair", metavar="NAME,NAME", help="Kind pair: which two features.")
+@click.option("--dpi", type=click.FloatRange(10, 1200), default=200, show_default=True, help="PNG.")
+@click.option(
+    "--outlines",
+    is_flag=True,
+    help="SVG: text as outlines, which look the same everywhere, not as text to edit.",
+)
+@click.option("--overwrite", is_flag=True, help="Replace the file if it is there.")
+def plot(
+    kind: str | None,
+    words: tuple[str, ...],
+    out: str | None,
+    most: int | None,
+    pair: str | None,
+    dpi: float,
+    outlines: bool,
+    overwrite: bool,
+) -> None:
+    """Draw a picture of one run or of several; without words, list the kinds.
+
+    Colours are told apart by everybody, and in print without colour by marks and dashes. Equal runs
+    give equal bytes. Drawn with matplotlib (the extra fsframe[report]).
+
+    \b
+    Examples:
+      fsframe plot
+      fsframe plot scores examples/parkinsons.immigrate-npfs.h5 -o scores.pdf
+    """
+    from fsframe.plots.kinds import KINDS, draw
+
+    if kind is None:
+        say_lines(_listed())
+        return
+    if kind not in KINDS:
+        # Says which there are.
+        draw(kind, [])
+    if not words or words[0] == "on":
+        raise RequestError(
+            f"say of which run: fsframe plot {kind} RUN.h5 (it needs {KINDS[kind].needs})"
+        )
+    runs, source = _split(words)
+    paths = [find_run(run) for run in runs]
+    target = Path(out) if out else paths[0].with_suffix(f".{kind}.svg")
+    form = target.suffix.lower().removeprefix(".")
+    if form not in ("svg", "pdf", "png"):
+        raise RequestError(f"{target}: end its name in .svg, .pdf or .png")
+    ends = tuple(part.strip() for part in pair.split(",")) if pair else None
+
+    from fsframe.plots.canvas import figure_bytes
+    from fsframe.storage import check_destination, load_run, place_file
+
+    used: list[str | Path] = [*paths, *([source] if source else [])]
+    check_destination(target, overwrite=overwrite, apart_from=used)
+    records = [load_run(path) for path in paths]
+    data = None
+    if KINDS[kind].data:
+        where = source or records[0].data.source
+        if not where or (not source and not Path(where).is_file()):
+            raise DataError(
+                f"the table the run was made on ({where or 'of unknown place'}) is not there; say "
+                "where it is: … RUN on DATA"
+            )
+        data = table_of_run(records[0], where)
+    elif source:
+        raise RequestError(f"the picture {kind!r} is drawn from the run alone, without a table")
+    figure = draw(kind, records, data, most=most, pair=ends)
+    content = figure_bytes(figure, form, dpi=dpi, outlines=outlines)
+    say(f"picture: {place_file(target, content, overwrite=overwrite, apart_from=used)}")
+
+
+def _split(words: tuple[str, ...]) -> tuple[list[str], str | None]:
+    if "on" not in words:
+        return list(words), None
+    place = words.index("on")
+    if len(words) != place + 2:
+        raise RequestError("say one table behind `on`: fsframe plot KIND RUN on DATA")
+    return list(words[:place]), words[place + 1]
+
+
+def _listed() -> list[str]:
+    from fsframe.plots.kinds import KINDS
+
+    width = max(map(len, KINDS)) + 2
+    lines = ["Kinds of pictures: fsframe plot KIND RUN… -o FILE.svg", ""]
+    for name, kind in KINDS.items():
+        text = f"{kind.shows}; needs {kind.needs}"
+        lines += textwrap.wrap(
+            text, 80, initial_indent=name.ljust(width), subsequent_indent=" " * width
+        )
+    return lines

@@ -1,0 +1,169 @@
+"""What all pictures share: colours, axes without pyplot, labels, bytes that are always equal."""
+
+from __future__ import annotations
+
+import io
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from fsframe.errors import PluginError, RequestError
+from fsframe.storage import RunRecord, printable
+
+__all__ = [
+    "BLUE",
+    "COLOURS",
+    "DASHES",
+    "FORMATS",
+    "GREY",
+    "MARKERS",
+    "VERMILLION",
+    "axes_for",
+    "drawable",
+    "feature_label",
+    "figure_bytes",
+    "label_axis",
+    "lacks",
+    "short",
+    "spread",
+]
+
+BLUE, VERMILLION, GREY = "#0072B2", "#D55E00", "#8C8C8C"
+COLOURS = (BLUE, VERMILLION, "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999933")
+"""Told apart by people who see colours differently (Okabe, Ito 2008), but for the last."""
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<")
+DASHES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 3)), (0, (8, 3)), (0, (3, 1)))
+"""Beside colours, markers and dashes tell things apart in print without colour."""
+
+FORMATS = ("svg", "pdf", "png")
+
+_LARGEST = 1e150
+# Fixed identifiers: equal runs give equal bytes. Fonts go into a PDF as they are, text of an SVG
+# stays text. No text is a formula: a name with dollar signs would be set as one, or fail to be.
+_STYLE: dict[str, Any] = {
+    "svg.fonttype": "none",
+    "svg.hashsalt": "fsframe",
+    "pdf.fonttype": 42,
+    "ps.fonttype": 42,
+    "text.parse_math": False,
+    "font.family": ["DejaVu Sans"],
+    "font.size": 9.0,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.axisbelow": True,
+    "legend.frameon": False,
+    "figure.facecolor": "white",
+    "savefig.facecolor": "white",
+    "image.interpolation": "none",
+}
+_METADATA: dict[str, dict[str, Any]] = {
+    "svg": {"Date": None},
+    "pdf": {"CreationDate": None},
+    "png": {},
+}
+
+
+def _matplotlib() -> Any:
+    try:
+        import matplotlib
+    except ImportError:
+        raise PluginError(
+            "pictures are drawn with matplotlib, which is not installed; install fsframe[report]"
+        ) from None
+    return matplotlib
+
+
+@contextmanager
+def axes_for(ax: Any, width: float, height: float, panels: int = 1) -> Iterator[list[Any]]:
+    """Axes to draw on: the given one, or those of a new figure.
+
+    Parameters
+    ----------
+    ax : matplotlib Axes or None
+        Of the caller's: its figure and style stay as they are.
+    width, height : float
+        Of a new figure, in inches.
+    panels : int
+        How many axes a new figure has side by side.
+    """
+    matplotlib = _matplotlib()
+    style = _STYLE if ax is None else {"text.parse_math": False}
+    with matplotlib.rc_context(style):
+        if ax is not None:
+            yield [ax]
+            return
+        from matplotlib.figure import Figure
+
+        figure = Figure(figsize=(width, height), layout="constrained")
+        ratios = [3, 2][:panels] if panels > 1 else [1]
+        made = figure.subplots(1, panels, squeeze=False, sharey=True, width_ratios=ratios)
+        yield list(made[0])
+
+
+def figure_bytes(
+    figure: Any, form: str = "svg", dpi: float = 200.0, outlines: bool = False
+) -> bytes:
+    """A figure as the bytes of a file, equal for equal figures.
+
+    Parameters
+    ----------
+    figure : matplotlib Figure
+    form : {"svg", "pdf", "png"}
+    dpi : float
+        Pixels per inch of PNG.
+    outlines : bool
+        In SVG, whether text is drawn as outlines, which look the same everywhere, instead of text
+        that can be read, searched and edited.
+
+    Raises
+    ------
+    RequestError
+        If there is no such format.
+    """
+    if form not in FORMATS:
+        raise RequestError(f"pictures are written as {', '.join(FORMATS)}, not {form!r}")
+    style = {**_STYLE, "svg.fonttype": "path" if outlines else "none"}
+    target = io.BytesIO()
+    with _matplotlib().rc_context(style), warnings.catch_warnings():
+        # Of signs that the font lacks: the text itself goes into the picture, not its outline.
+        warnings.filterwarnings("ignore", message="Glyph")
+        figure.savefig(target, format=form, dpi=dpi, metadata=_METADATA[form])
+    return target.getvalue()
+
+
+def lacks(record: RunRecord, what: str, how: str) -> RequestError:
+    """The refusal of a run that has not what a picture needs."""
+    return RequestError(f"the run of `{printable(record.chain, longest=80)}` has no {what}; {how}")
+
+
+def short(text: str, longest: int = 28) -> str:
+    """A text from a file as a label: visible signs, and not too many."""
+    # matplotlib leaves labels that begin with an underscore out of a legend.
+    return printable(text, longest=longest).replace("_", "\u02cd", text.startswith("_"))
+
+
+def feature_label(record: RunRecord, column: int) -> str:
+    """The name of a feature, to write at an axis."""
+    return printable(record.feature_names[column], longest=28)
+
+
+def label_axis(axis: Any, places: Iterable[float], labels: Sequence[str], **style: Any) -> None:
+    """Names at an axis, dollar signs and all."""
+    axis.set_ticks(list(places), list(labels), **style)
+    for tick in (*axis.get_ticklabels(),):
+        tick.set_parse_math(False)
+
+
+def drawable(values: ArrayLike) -> NDArray[np.bool_]:
+    """Which numbers an axis can hold: finite, and their squares too."""
+    return np.abs(np.nan_to_num(np.asarray(values, float), nan=np.inf)) < _LARGEST
+
+
+def spread(length: int, most: int = 1000) -> NDArray[np.intp]:
+    """At most so many positions from first to last: no eye tells more apart, and a file may hold
+    fifty million."""
+    return np.unique(np.linspace(0, length - 1, min(length, most)).astype(np.intp))

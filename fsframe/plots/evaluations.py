@@ -1,0 +1,410 @@
+"""Pictures of evaluations: accuracy by size, ROC, calibration, and several chains side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fsframe.errors import RequestError
+from fsframe.evaluation.comparing import critical_difference as cd_of
+from fsframe.evaluation.recorded import (
+    RecordedEvaluation,
+    protocol_name,
+    recorded_evaluation,
+)
+from fsframe.plots.canvas import (
+    BLUE,
+    COLOURS,
+    DASHES,
+    GREY,
+    MARKERS,
+    VERMILLION,
+    axes_for,
+    drawable,
+    lacks,
+    short,
+    spread,
+)
+from fsframe.storage import RunRecord, printable
+from fsframe.storage.known_tables import FoldTables, fold_tables
+
+__all__ = [
+    "accuracy_against_stability",
+    "accuracy_by_size",
+    "calibration",
+    "critical_difference",
+    "roc",
+]
+
+_BINS = 10
+_CURVES = 8
+
+
+def _evaluation(record: RunRecord) -> RecordedEvaluation:
+    if protocol_name(record) != "cross-validation":
+        raise lacks(record, "cross-validation", "draw a run of `fsframe evaluate` or `compare -o`")
+    return recorded_evaluation(record)
+
+
+def _folds(record: RunRecord) -> FoldTables:
+    _evaluation(record)
+    return fold_tables(record.stages[-1].tables, record.n_features, record.stage_paths()[-1])
+
+
+def accuracy_by_size(record: RunRecord, ax: Any = None) -> Any:
+    """Accuracy with its corrected standard error, and stability, by the number of features used.
+
+    The dotted line is the smallest number within one standard error of the most accurate.
+
+    Parameters
+    ----------
+    record : RunRecord
+        Of an evaluation of a chain that ranks.
+    ax : matplotlib Axes, optional
+
+    Raises
+    ------
+    RequestError
+        If the run is none, or has no curve.
+    """
+    found = _evaluation(record).found
+    if not found.curve:
+        raise lacks(record, "accuracy by number of features", "evaluate with --curve")
+    sizes = [point.size for point in found.curve]
+    ticks = [sizes[k] for k in spread(len(sizes), 20)]
+    with axes_for(ax, 6.2, 3.6) as (panel,):
+        means = np.array([point.accuracy for point in found.curve])
+        errors = np.nan_to_num([point.standard_error for point in found.curve])
+        panel.fill_between(sizes, means - errors, means + errors, color=BLUE, alpha=0.15, lw=0)
+        panel.plot(sizes, means, color=BLUE, marker="o", ms=4, label="accuracy ± standard error")
+        stability = [point.stability for point in found.curve]
+        panel.plot(
+            sizes,
+            stability,
+            color=VERMILLION,
+            marker="s",
+            ms=4,
+            ls="--",
+            label="stability φ (chance 0)",
+        )
+        panel.axhline(found.baseline.mean, color=GREY, ls="-.", lw=1.0, label="larger class")
+        if found.all_features is not None:
+            panel.axhline(found.all_features.mean, color="black", lw=0.8, label="all features")
+        if found.one_standard_error is not None:
+            panel.axvline(found.one_standard_error, color=GREY, ls=":")
+        panel.set_xscale("log", base=2)
+        panel.set_xticks(ticks, [str(size) for size in ticks])
+        panel.set_xticks([], minor=True)
+        panel.set_xlabel("features used")
+        panel.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
+        return panel.figure
+
+
+def roc(records: Sequence[RunRecord], ax: Any = None) -> Any:
+    """True against false positives over all thresholds, in rows that were not trained on.
+
+    With two classes one line per run, the second class being positive; with more, of one run, one
+    line per class against the others. A line is the mean over the repetitions.
+
+    Parameters
+    ----------
+    records : sequence of RunRecord
+        Of evaluations.
+    ax : matplotlib Axes, optional
+
+    Raises
+    ------
+    RequestError
+        If a run is none, or several runs are about more than two classes.
+    """
+    curves = list(_roc_curves(records))
+    with axes_for(ax, 4.8, 4.4) as (panel,):
+        panel.plot([0, 1], [0, 1], color=GREY, lw=0.8, ls=":", label="chance")
+        grid = np.linspace(0, 1, 201)
+        for number, (label, area, lines) in enumerate(curves[:_CURVES]):
+            mean = np.mean([np.interp(grid, *line) for line in lines], axis=0)
+            # From the corner: an interpolated mean begins above it.
+            panel.plot(
+                [0, *grid],
+                [0, *mean],
+                color=COLOURS[number],
+                ls=DASHES[number],
+                lw=1.6,
+                label=f"{label}: {area:.3f}",
+            )
+        panel.set_xlabel("false positive rate")
+        panel.set_ylabel("true positive rate")
+        panel.set_aspect("equal")
+        panel.legend(loc="lower right", title="area under the curve", fontsize="small")
+        return panel.figure
+
+
+Line = tuple[NDArray[np.float64], NDArray[np.float64]]
+
+
+def _roc_curves(records: Sequence[RunRecord]) -> Iterator[tuple[str, float, list[Line]]]:
+    for record in records:
+        tables = _folds(record)
+        n_classes = tables.class_scores.shape[2]
+        if n_classes > 2 and len(records) > 1:
+            raise RequestError("of more than two classes, the ROC of one run is drawn at a time")
+        for code in range(1, 2) if n_classes == 2 else range(n_classes):
+            lines, areas = [], []
+            for repeat, fold in enumerate(tables.fold):
+                rows = np.flatnonzero(fold >= 0)
+                scores = tables.class_scores[repeat, rows, code]
+                if n_classes == 2:
+                    scores = scores - tables.class_scores[repeat, rows, 0]
+                truth = tables.truth[rows] == code
+                if not drawable(scores).all() or truth.all() or not truth.any():
+                    continue
+                line = _roc_line(truth, scores)
+                lines.append(line)
+                areas.append(float(np.trapezoid(line[1], line[0])))
+            if not lines:
+                raise lacks(
+                    record, "scores of classes", "evaluate with a classifier that gives some"
+                )
+            base = printable(_evaluation(record).base, longest=36)
+            name = base if n_classes == 2 else short(record.class_names[code])
+            yield short(name, 40), float(np.mean(areas)), lines
+
+
+def _roc_line(truth: NDArray[np.bool_], scores: NDArray[np.float64]) -> Line:
+    """False and true positive rates from the largest score down, ties together."""
+    order = np.argsort(-scores, kind="stable")
+    ends = np.append(np.flatnonzero(np.diff(scores[order])), len(order) - 1)
+    hits, misses = np.cumsum(truth[order])[ends], np.cumsum(~truth[order])[ends]
+    return np.append(0.0, misses / misses[-1]), np.append(0.0, hits / hits[-1])
+
+
+def calibration(record: RunRecord, ax: Any = None) -> Any:
+    """How often the second class came true, by the probability it was given.
+
+    Ten bins of equally many predictions over all repetitions; a perfect classifier lies on the
+    diagonal. Below, how many predictions there are by probability.
+
+    Parameters
+    ----------
+    record : RunRecord
+        Of an evaluation with two classes.
+    ax : matplotlib Axes, optional
+
+    Raises
+    ------
+    RequestError
+        If the run is none, has more classes, or its scores are no probabilities.
+    """
+    tables = _folds(record)
+    if tables.class_scores.shape[2] != 2:
+        raise lacks(record, "two classes", "calibration is drawn of two")
+    tested = tables.fold >= 0
+    given = tables.class_scores[tested]
+    sums = given.sum(axis=1)
+    if not (drawable(given).all() and (given >= 0).all() and np.allclose(sums, 1.0, atol=1e-6)):
+        raise lacks(
+            record, "probabilities", "evaluate with a classifier that gives some, such as logistic"
+        )
+    p = given[:, 1]
+    true = np.broadcast_to(tables.truth, tables.fold.shape)[tested] == 1
+    edges = np.unique(np.quantile(p, np.linspace(0, 1, _BINS + 1)))
+    place = np.clip(np.searchsorted(edges, p, side="right") - 1, 0, max(0, edges.size - 2))
+    bins = [np.flatnonzero(place == k) for k in range(max(1, edges.size - 1))]
+    bins = [rows for rows in bins if rows.size]
+    with axes_for(ax, 4.8, 4.4) as (panel,):
+        panel.plot([0, 1], [0, 1], color=GREY, lw=0.8, ls=":", label="perfect")
+        x = [float(p[rows].mean()) for rows in bins]
+        panel.plot(
+            x, [float(true[rows].mean()) for rows in bins], "o-", color=BLUE, ms=5, label="bins"
+        )
+        count, borders = np.histogram(p, bins=20, range=(0, 1))
+        height = 0.12 * count / count.max()
+        panel.bar(
+            borders[:-1],
+            height,
+            np.diff(borders),
+            align="edge",
+            color=GREY,
+            alpha=0.5,
+            label="predictions",
+        )
+        brier = float(np.mean((p - true) ** 2))
+        panel.set_xlabel(f"probability given to {short(record.class_names[1])}")
+        panel.set_ylabel("share that came true")
+        panel.set_title(f"Brier score {brier:.3f}", fontsize="medium", loc="left")
+        panel.set_aspect("equal")
+        panel.legend(loc="upper left")
+        return panel.figure
+
+
+def accuracy_against_stability(records: Sequence[RunRecord], ax: Any = None) -> Any:
+    """Accuracy against stability of several chains on one table, with their Pareto front.
+
+    On the line are the chains that no other beats in both. Bars: corrected standard error of
+    the accuracy, 95 % interval of φ.
+
+    Parameters
+    ----------
+    records : sequence of RunRecord
+        Two evaluations at least, of one table.
+    ax : matplotlib Axes, optional
+
+    Raises
+    ------
+    RequestError
+        If there are fewer, or they are of several tables.
+    """
+    if len(records) < 2:
+        raise RequestError("chains are compared: name the runs of two at least")
+    if len({record.data.sha256 for record in records}) > 1:
+        raise RequestError("the runs are of different tables; draw those of one table")
+    found = [_evaluation(record) for record in records]
+    points = [(e.found.stability.value, e.found.measures["accuracy"].mean) for e in found]
+    known = [k for k, point in enumerate(points) if drawable(np.array(point)).all()]
+    if len(known) < 2:
+        raise RequestError("fewer than two of the runs have both an accuracy and a stability")
+    front = [
+        k
+        for k in known
+        if not any(
+            points[o][0] >= points[k][0] and points[o][1] >= points[k][1] and points[o] != points[k]
+            for o in known
+        )
+    ]
+    front.sort(key=lambda k: points[k])
+    with axes_for(ax, 6.6, 4.6) as (panel,):
+        panel.plot(
+            [points[k][0] for k in front],
+            [points[k][1] for k in front],
+            color="black",
+            lw=1.0,
+            ls="--",
+        )
+        for number, k in enumerate(known):
+            x, y = points[k]
+            measure, stability = found[k].found.measures["accuracy"], found[k].found.stability
+            look = number % len(COLOURS)
+            error = measure.standard_error if drawable(measure.standard_error) else 0.0
+            sides = [[0.0], [0.0]]
+            if stability.interval is not None:
+                sides = [
+                    [max(0.0, x - stability.interval[0])],
+                    [max(0.0, stability.interval[1] - x)],
+                ]
+            panel.errorbar(
+                x,
+                y,
+                yerr=error,
+                xerr=sides,
+                color=COLOURS[look],
+                marker=MARKERS[look],
+                mfc=COLOURS[look] if k in front else "white",
+                ms=7,
+                elinewidth=0.9,
+                ls="none",
+                label=short(found[k].base, 44),
+            )
+        panel.set_xlabel("stability φ of the kept features")
+        panel.set_ylabel("accuracy on rows not trained on")
+        panel.legend(
+            loc="lower center",
+            bbox_to_anchor=(0.5, 1.0),
+            title="filled: on the Pareto front",
+            fontsize="small",
+        )
+        return panel.figure
+
+
+def critical_difference(records: Sequence[RunRecord], ax: Any = None) -> Any:
+    """Mean ranks of several chains over several tables, with Nemenyi's critical difference.
+
+    Thick bars join chains that Wilcoxon's test with Holm's adjustment does not tell apart.
+
+    Parameters
+    ----------
+    records : sequence of RunRecord
+        Evaluations of every chain on every table, as ``fsframe compare -o FOLDER`` leaves them.
+    ax : matplotlib Axes, optional
+
+    Raises
+    ------
+    RequestError
+        If a chain lacks a table, or there are fewer than two of either.
+
+    References
+    ----------
+    Demšar 2006, Statistical comparisons of classifiers over multiple data sets, J. Mach. Learn.
+    Res. 7:1.
+    """
+    results, chains, tables = _accuracies(records)
+    summary = cd_of(results)
+    order = np.argsort(summary.mean_ranks, kind="stable")
+    m = len(chains)
+    half = (m + 1) // 2
+    with axes_for(ax, 7.4, 1.6 + 0.26 * (half + len(summary.groups))) as (panel,):
+        panel.set_xlim(0.4, m + 0.6)
+        low = -0.5 * (len(summary.groups) + half + 1.5)
+        panel.set_ylim(low, 1.6)
+        panel.axis("off")
+        panel.plot([1, m], [0, 0], color="black", lw=1.0)
+        for rank in range(1, m + 1):
+            panel.plot([rank, rank], [0, 0.15], color="black", lw=1.0)
+            panel.text(rank, 0.2, str(rank), ha="center", va="bottom")
+        panel.plot([1, 1 + summary.difference], [1.05, 1.05], color=VERMILLION, lw=2)
+        panel.text(
+            1, 1.12, f"critical difference {summary.difference:.2f}", va="bottom", color=VERMILLION
+        )
+        for level, group in enumerate(summary.groups):
+            ranks = summary.mean_ranks[list(group)]
+            y = -0.3 - 0.45 * level
+            panel.plot(
+                [ranks.min() - 0.04, ranks.max() + 0.04],
+                [y, y],
+                color="black",
+                lw=4,
+                solid_capstyle="butt",
+            )
+        below = -0.3 - 0.45 * len(summary.groups)
+        for number, k in enumerate(order):
+            left = number < half
+            y = below - 0.5 * (number if left else m - 1 - number) - 0.25
+            rank = summary.mean_ranks[k]
+            edge = 0.9 if left else m + 0.1
+            panel.plot([rank, rank, edge], [0, y, y], color=GREY, lw=0.9)
+            text = f" {short(chains[k], 40)} ({rank:.2f}) "
+            panel.text(edge, y, text, ha="right" if left else "left", va="center")
+        p = summary.friedman_p
+        panel.set_title(
+            f"mean rank of accuracy over {len(tables)} tables (1 is best); all alike: p = {p:.2g}",
+            fontsize="medium",
+        )
+        return panel.figure
+
+
+def _accuracies(
+    records: Sequence[RunRecord],
+) -> tuple[NDArray[np.float64], list[str], list[str]]:
+    """Accuracy as (n_tables, n_chains), with the names of both."""
+    cells: dict[tuple[str, str], float] = {}
+    for record in records:
+        found = _evaluation(record)
+        key = (record.data.name, found.base)
+        if key in cells:
+            raise RequestError(
+                f"`{printable(found.base, longest=60)}` on {printable(record.data.name)} is given "
+                "twice"
+            )
+        cells[key] = found.found.measures["accuracy"].mean
+    tables, chains = (list(dict.fromkeys(key[side] for key in cells)) for side in (0, 1))
+    if len(tables) < 2 or len(chains) < 2:
+        raise RequestError(
+            f"a critical difference needs two tables and two chains at least, not {len(tables)} "
+            f"and {len(chains)}; `fsframe compare … on DATA DATA -o FOLDER` leaves such runs"
+        )
+    missing = [f"`{c}` on {t}" for t in tables for c in chains if (t, c) not in cells]
+    if missing:
+        raise RequestError(f"every chain on every table, please; missing: {'; '.join(missing[:5])}")
+    return np.array([[cells[t, c] for c in chains] for t in tables]), chains, tables

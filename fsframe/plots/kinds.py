@@ -1,0 +1,185 @@
+"""The kinds of pictures by name: what each shows, what it needs, and who draws it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from fsframe.errors import RequestError
+from fsframe.suggest import did_you_mean
+
+if TYPE_CHECKING:
+    from fsframe.contracts.dataset import Dataset
+    from fsframe.storage import RunRecord
+
+__all__ = ["KINDS", "Kind", "draw"]
+
+
+@attrs.frozen(kw_only=True)
+class Kind:
+    """One kind of picture.
+
+    Parameters
+    ----------
+    target : str
+        ``module:function`` in `fsframe.plots`.
+    shows, needs : str
+        For people.
+    several : bool
+        Whether it takes several runs.
+    data : bool
+        Whether it takes the table of the run.
+    options : tuple of str
+        Which of ``most`` and ``pair`` it takes.
+    """
+
+    target: str
+    shows: str
+    needs: str
+    several: bool = False
+    data: bool = False
+    options: tuple[str, ...] = ()
+
+
+KINDS: Mapping[str, Kind] = {
+    "scores": Kind(
+        target="features:ranked_scores",
+        shows="scores of kept features beside the first others, with how often resamples keep them",
+        needs="a stage that scores",
+        options=("most",),
+    ),
+    "classes": Kind(
+        target="features:class_distributions",
+        shows="how the best features are spread in every class",
+        needs="the table of the run, with classes",
+        data=True,
+        options=("most",),
+    ),
+    "matrix": Kind(
+        target="pairs:pair_matrix",
+        shows="weights of pairs, features in the order of their clusters",
+        needs="weights of pairs (immigrate, lfe, jmi, interactions)",
+        options=("most",),
+    ),
+    "network": Kind(
+        target="pairs:pair_network",
+        shows="the pairs that interact by test",
+        needs="tested pairs (interactions, or a chain with weights of pairs)",
+        options=("most",),
+    ),
+    "pair": Kind(
+        target="pairs:pair_picture",
+        shows="one pair: rows by class, or odds by cell",
+        needs="the table of the run, and pairs or --pair NAME,NAME",
+        data=True,
+        options=("pair",),
+    ),
+    "tests": Kind(
+        target="resampling:test_statistics",
+        shows="what NPFS decided by, against its threshold",
+        needs="a test over bootstraps (npfs)",
+        options=("most",),
+    ),
+    "bootstraps": Kind(
+        target="resampling:bootstrap_matrix",
+        shows="which resample kept which feature",
+        needs="resamples (npfs, stability, evaluate)",
+        options=("most",),
+    ),
+    "stability": Kind(
+        target="resampling:stability_path",
+        shows="stability of the best k features, by k",
+        needs="a run of `fsframe stability`",
+    ),
+    "sizes": Kind(
+        target="evaluations:accuracy_by_size",
+        shows="accuracy and stability by number of features",
+        needs="a run of `fsframe evaluate` with a curve",
+    ),
+    "roc": Kind(
+        target="evaluations:roc",
+        shows="true against false positives",
+        needs="runs of `fsframe evaluate`",
+        several=True,
+    ),
+    "calibration": Kind(
+        target="evaluations:calibration",
+        shows="given probabilities against what came true",
+        needs="a run of `fsframe evaluate`, two classes, a classifier with probabilities",
+    ),
+    "pareto": Kind(
+        target="evaluations:accuracy_against_stability",
+        shows="accuracy against stability of several chains, with the Pareto front",
+        needs="runs of `fsframe evaluate` or `compare -o` on one table",
+        several=True,
+    ),
+    "cd": Kind(
+        target="evaluations:critical_difference",
+        shows="mean ranks of chains over tables, with the critical difference",
+        needs="runs of `fsframe compare -o` on two tables or more",
+        several=True,
+    ),
+    "sets": Kind(
+        target="resampling:kept_sets",
+        shows="which features several runs keep in common (UpSet)",
+        needs="two to twelve runs with the same features",
+        several=True,
+    ),
+    "convergence": Kind(
+        target="features:convergence",
+        shows="cost by iteration",
+        needs="a method that iterates (immigrate, im4e, bim)",
+    ),
+}
+"""All kinds, in the order of a reader's questions."""
+
+
+def draw(
+    name: str,
+    records: Sequence[RunRecord],
+    data: Dataset | None = None,
+    ax: Any = None,
+    **options: Any,
+) -> Any:
+    """The picture of that kind, as a matplotlib figure.
+
+    Parameters
+    ----------
+    name : str
+        Of `KINDS`.
+    records : sequence of RunRecord
+    data : Dataset, optional
+        The table of the run, for kinds that need it.
+    ax : matplotlib Axes, optional
+    options
+        ``most`` and ``pair``, of kinds that take them.
+
+    Raises
+    ------
+    RequestError
+        If there is no such kind, or the runs lack what it needs.
+    PluginError
+        If matplotlib is not installed.
+    """
+    if name not in KINDS:
+        raise RequestError(
+            f"there is no picture {name!r}{did_you_mean(name, KINDS) or ''}; "
+            f"there are {', '.join(KINDS)}"
+        )
+    kind = KINDS[name]
+    given = {key: value for key, value in options.items() if value is not None}
+    wrong = sorted(set(given) - set(kind.options))
+    if wrong:
+        raise RequestError(f"the picture {name!r} takes no {' and no '.join(wrong)}")
+    if not kind.several and len(records) != 1:
+        raise RequestError(f"the picture {name!r} is of one run, not of {len(records)}")
+    if kind.data and data is None:
+        raise RequestError(f"the picture {name!r} needs the table of the run: … RUN on DATA")
+    module, _, function = kind.target.partition(":")
+    drawer: Any = getattr(import_module(f"fsframe.plots.{module}"), function)
+    subject: Any = list(records) if kind.several else records[0]
+    more = (data,) if kind.data else ()
+    return drawer(subject, *more, ax=ax, **given)

@@ -1,0 +1,318 @@
+"""Pictures of pairs: the matrix of weights, the network of tests, and one pair itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.cluster import hierarchy
+from scipy.spatial.distance import squareform
+
+from fsframe.contracts.dataset import Dataset
+from fsframe.errors import RequestError
+from fsframe.plots.canvas import (
+    BLUE,
+    COLOURS,
+    GREY,
+    MARKERS,
+    axes_for,
+    drawable,
+    feature_label,
+    label_axis,
+    lacks,
+    short,
+    spread,
+)
+from fsframe.storage import RunRecord, printable
+from fsframe.suggest import did_you_mean
+
+__all__ = ["pair_matrix", "pair_network", "pair_picture"]
+
+_LABELLED = 60
+_LEVEL = 0.05
+_LEVELS = 6
+_POINTS = 2000
+
+
+def pair_matrix(record: RunRecord, ax: Any = None, *, most: int = 30) -> Any:
+    """The weights of pairs as a matrix, features that go together side by side.
+
+    Parameters
+    ----------
+    record : RunRecord
+    ax : matplotlib Axes, optional
+    most : int
+        How many of the features with the strongest pairs.
+
+    Raises
+    ------
+    RequestError
+        If no stage weighs pairs.
+
+    Notes
+    -----
+    The order is that of the leaves of average linkage, a pair being as near as its weight is large.
+    """
+    matrix, columns = _matrix(record, most)
+    order = _clustered(matrix)
+    matrix, columns = matrix[np.ix_(order, order)], [columns[k] for k in order]
+    m = len(columns)
+    size = 2.2 + min(0.24 * m, 6.5)
+    with axes_for(ax, size + 0.9, size) as (panel,):
+        limit = float(np.abs(matrix).max()) or 1.0
+        signed = bool((matrix < 0).any())
+        image = panel.imshow(
+            matrix, cmap="PuOr_r" if signed else "Blues", vmin=-limit if signed else 0.0, vmax=limit
+        )
+        if m <= _LABELLED:
+            names = [feature_label(record, column) for column in columns]
+            label_axis(panel.xaxis, range(m), names, rotation=90)
+            label_axis(panel.yaxis, range(m), names)
+            if signed:
+                # In print without colour the sign would be lost.
+                for a, b in np.argwhere(matrix < 0):
+                    panel.text(b, a, "−", ha="center", va="center", fontsize="small")
+        else:
+            panel.set_xlabel(f"{m} features, in the order of their clusters")
+            panel.set_yticks([])
+            panel.set_xticks([])
+        panel.tick_params(length=0)
+        for spine in panel.spines.values():
+            spine.set_visible(False)
+        panel.figure.colorbar(
+            image, ax=panel, label="weight of the pair (diagonal: alone)", shrink=0.8
+        )
+        return panel.figure
+
+
+def _matrix(record: RunRecord, most: int) -> tuple[NDArray[np.float64], list[int]]:
+    weights = record.pair_weights
+    # Enough of the strongest to involve as many columns as the picture holds.
+    pairs = [p for p in record.strongest_pairs(most * most * 10) if drawable(p.weight)]
+    if weights is None or not pairs:
+        raise lacks(record, "weights of pairs", "draw a run of immigrate, lfe, jmi or interactions")
+    involved: dict[int, None] = {}
+    for a, b, _ in pairs:
+        involved.update({a: None, b: None})
+        if len(involved) >= most:
+            break
+    columns = sorted(list(involved)[:most])
+    place = {column: position for position, column in enumerate(columns)}
+    matrix = np.zeros((len(columns), len(columns)))
+    for a, b, weight in pairs:
+        if a in place and b in place:
+            matrix[place[a], place[b]] = matrix[place[b], place[a]] = weight
+    main = weights.main_effects()
+    if main is not None:
+        for position, column in enumerate(weights.columns.tolist()):
+            if column in place and drawable(main[position]):
+                matrix[place[column], place[column]] = main[position]
+    return matrix, columns
+
+
+def _clustered(matrix: NDArray[np.float64]) -> NDArray[np.intp]:
+    """The order of the leaves of average linkage."""
+    if len(matrix) < 3:
+        return np.arange(len(matrix))
+    size = np.abs(matrix)
+    np.fill_diagonal(size, 0.0)
+    distance = size.max() - size
+    np.fill_diagonal(distance, 0.0)
+    tree = hierarchy.linkage(squareform(distance, checks=False), "average", optimal_ordering=True)
+    return np.asarray(hierarchy.leaves_list(tree), dtype=np.intp)
+
+
+def pair_network(record: RunRecord, ax: Any = None, *, most: int = 30) -> Any:
+    """The pairs that interact by test, as lines between features on a circle.
+
+    Solid lines are pairs of q ≤ 0.05, the thicker the smaller p; where there are none, the five
+    best are drawn dashed.
+
+    Parameters
+    ----------
+    record : RunRecord
+    ax : matplotlib Axes, optional
+    most : int
+        At most so many pairs.
+
+    Raises
+    ------
+    RequestError
+        If no pair was tested.
+    """
+    table = record.pair_table()
+    name = next((n for n in ("interaction_p", "p") if n in table.columns), None)
+    if name is None:
+        raise lacks(
+            record, "tested pairs", "draw a run of interactions, or of a method that weighs pairs"
+        )
+    tested = table.where(~np.isnan(table.columns[name]))
+    q = tested.columns[name[:-1] + "q"]
+    found = bool((q <= _LEVEL).any())
+    tested = tested.where(q <= _LEVEL).head(most) if found else tested.head(5)
+    ends = [*zip(tested.columns["feature"], tested.columns["with"], strict=True)]
+    p = np.maximum(tested.columns[name], 1e-300)
+    names = list(dict.fromkeys(end for pair in ends for end in pair))
+    place = {name: k for k, name in enumerate(names)}
+    strength = np.zeros((len(names), len(names)))
+    for (a, b), value in zip(ends, p, strict=True):
+        strength[place[a], place[b]] = strength[place[b], place[a]] = -np.log10(value)
+    order = _clustered(strength)
+    angle = np.empty(len(names))
+    angle[order] = 2 * np.pi * np.arange(len(names)) / max(1, len(names)) + np.pi / 2
+    at = np.column_stack((np.cos(angle), np.sin(angle)))
+    with axes_for(ax, 6.4, 6.0) as (panel,):
+        strongest = max(1.0, float(-np.log10(p.min())))
+        for (a, b), value in zip(ends, p, strict=True):
+            start, end = at[place[a]], at[place[b]]
+            t = np.linspace(0, 1, 30)[:, None]
+            # Bent towards the middle, so that lines between neighbours are not their circle.
+            curve = (1 - t) ** 2 * start + 2 * t * (1 - t) * 0.35 * (start + end) / 2 + t**2 * end
+            width = 0.8 + 3.2 * -np.log10(value) / strongest
+            panel.plot(
+                *curve.T,
+                color=BLUE if found else GREY,
+                lw=width,
+                ls="-" if found else "--",
+                alpha=0.8,
+            )
+        panel.plot(*at.T, "o", color="black", ms=6, zorder=3)
+        for k, name_of in enumerate(names):
+            x, y = at[k]
+            turned = np.degrees(angle[k]) % 360
+            flip = 90 < turned < 270
+            panel.text(
+                1.06 * x,
+                1.06 * y,
+                printable(name_of, longest=28),
+                rotation=turned - 180 if flip else turned,
+                rotation_mode="anchor",
+                ha="right" if flip else "left",
+                va="center",
+            )
+        room = 1.1 + 0.055 * max(min(28, len(n)) for n in names)
+        panel.set_xlim(-room, room)
+        panel.set_ylim(-room, room)
+        panel.set_aspect("equal")
+        panel.axis("off")
+        said = f"pairs of q ≤ {_LEVEL:g}" if found else f"no pair has q ≤ {_LEVEL:g}: the best by p"
+        panel.set_title(f"{said}; thicker: smaller p", fontsize="medium")
+        return panel.figure
+
+
+def pair_picture(
+    record: RunRecord, data: Dataset, ax: Any = None, *, pair: tuple[str, str] | None = None
+) -> Any:
+    """One pair: rows by class on both features, or, of features with few values, odds by cell.
+
+    Parameters
+    ----------
+    record : RunRecord
+    data : Dataset
+        The table of the run.
+    ax : matplotlib Axes, optional
+    pair : (str, str), optional
+        Names of the features; by default the first of the run's pairs.
+
+    Raises
+    ------
+    DataError
+        If `data` is another table.
+    RequestError
+        If there are no such features, or the run has no pairs and none is named.
+    """
+    record.require_table(data)
+    a, b = _ends(record, pair)
+    x = np.asarray(data.columns(a, a + 1), dtype=np.float64)[:, 0]
+    y = np.asarray(data.columns(b, b + 1), dtype=np.float64)[:, 0]
+    known = ~(np.isnan(x) | np.isnan(y))
+    few = all(np.unique(v[known]).size <= _LEVELS for v in (x, y))
+    with axes_for(ax, 5.6, 4.6) as (panel,):
+        if few and data.task == "classification":
+            _odds(panel, data, x, y, known)
+        else:
+            _scatter(panel, data, x, y, np.flatnonzero(known))
+        panel.set_xlabel(feature_label(record, a))
+        panel.set_ylabel(feature_label(record, b))
+        for text in (panel.xaxis.label, panel.yaxis.label):
+            text.set_parse_math(False)
+        return panel.figure
+
+
+def _ends(record: RunRecord, pair: tuple[str, str] | None) -> tuple[int, int]:
+    names = list(record.feature_names)
+    if pair is None:
+        table = record.pair_table()
+        if not len(table):
+            raise lacks(record, "pairs", "say which features: --pair NAME,NAME")
+        pair = table.columns["feature"][0], table.columns["with"][0]
+    wrong = [f"{name!r}{did_you_mean(name, names)}" for name in pair if name not in names]
+    if wrong or len(pair) != 2 or pair[0] == pair[1]:
+        raise RequestError(
+            f"a pair is two features of the table; it has no {', '.join(wrong)}"
+            if wrong
+            else "a pair is two different features, such as --pair a,b"
+        )
+    return names.index(pair[0]), names.index(pair[1])
+
+
+def _scatter(
+    panel: Any,
+    data: Dataset,
+    x: NDArray[np.float64],
+    y: NDArray[np.float64],
+    rows: NDArray[np.intp],
+) -> None:
+    rows = rows[spread(rows.size, _POINTS)]
+    if data.task == "regression":
+        dots = panel.scatter(x[rows], y[rows], c=data.y[rows], s=14, cmap="cividis", lw=0)
+        panel.figure.colorbar(dots, ax=panel, label=short(data.label_name))
+        return
+    for code in range(min(data.n_classes, len(COLOURS))):
+        own = rows[data.y[rows] == code]
+        panel.plot(
+            x[own],
+            y[own],
+            MARKERS[code],
+            color=COLOURS[code],
+            mfc=COLOURS[code] if code % 2 == 0 else "none",
+            ms=4.5,
+            alpha=0.75,
+            label=short(str(data.classes[code])),
+        )
+    panel.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=min(4, data.n_classes))
+
+
+def _odds(
+    panel: Any,
+    data: Dataset,
+    x: NDArray[np.float64],
+    y: NDArray[np.float64],
+    known: NDArray[np.bool_],
+) -> None:
+    """In each cell the share of the last class, its odds, and how many rows there are."""
+    xs, ys = np.unique(x[known]), np.unique(y[known])
+    last = data.n_classes - 1
+    share = np.full((ys.size, xs.size), np.nan)
+    for i, v in enumerate(ys):
+        for j, u in enumerate(xs):
+            own = data.y[known & (x == u) & (y == v)]
+            if not own.size:
+                panel.text(j, i, "no rows", ha="center", va="center", fontsize="small")
+                continue
+            hits = int((own == last).sum())
+            share[i, j] = hits / own.size
+            odds = "∞" if hits == own.size else f"{hits / (own.size - hits):.2g}"
+            panel.text(
+                j,
+                i,
+                f"{100 * share[i, j]:.0f} %\nodds {odds}\n{own.size} rows",
+                ha="center",
+                va="center",
+                color="white" if share[i, j] > 0.6 else "black",
+            )
+    image = panel.imshow(share, cmap="Blues", vmin=0.0, vmax=1.0, aspect="auto", origin="lower")
+    label_axis(panel.xaxis, range(xs.size), [f"{u:g}" for u in xs])
+    label_axis(panel.yaxis, range(ys.size), [f"{v:g}" for v in ys])
+    panel.figure.colorbar(image, ax=panel, label=f"share of class {short(str(data.classes[last]))}")

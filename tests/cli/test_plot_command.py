@@ -1,0 +1,48 @@
+"""``fsframe plot``: the list, a file of every format, and what is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from .conftest import Call
+
+pytest.importorskip("matplotlib", reason="pictures are drawn with an extra")
+
+
+def test_kinds_are_listed_with_what_they_need(call: Call) -> None:
+    from fsframe.plots.kinds import KINDS
+
+    done = call("plot")
+    assert done.code == 0 and all(len(line) <= 80 for line in done.out.splitlines())
+    for kind in KINDS:
+        assert f"\n{kind} " in done.out
+
+
+def test_a_picture_is_written_and_not_over_another(call: Call, here: Path) -> None:
+    assert call("chain anova-f:top=2 on small.csv -q -o run.h5").code == 0
+    for ending, sign in (("svg", b"<?xml"), ("pdf", b"%PDF"), ("png", b"\x89PNG")):
+        assert call(f"plot scores run.h5 -o a.{ending}").code == 0
+        assert (here / f"a.{ending}").read_bytes().startswith(sign)
+    assert call("plot classes run.h5").code == 0 and (here / "run.classes.svg").is_file()
+    assert call("plot scores run.h5 -o a.svg").code == 5
+    (here / "small.csv").rename(here / "moved.csv")
+    assert "say where it is" in call("plot classes run.h5 -o b.svg").err
+    assert call("plot pair run.h5 on moved.csv --pair gene-a,gene-b -o b.svg").code == 0
+
+
+def test_wrong_requests_leave_nothing(call: Call, here: Path) -> None:
+    assert call("chain anova-f:top=2 on small.csv -q -o run.h5").code == 0
+    before = sorted(here.iterdir())
+    for words, code, said in (
+        ("plot scoers run.h5", 2, "Did you mean `scores`"),
+        ("plot scores", 2, "say of which run"),
+        ("plot scores run.h5 -o a.jpg", 2, ".svg, .pdf or .png"),
+        ("plot tests run.h5", 2, "draw a run that ends with npfs"),
+        ("plot scores run.h5 on small.csv", 2, "without a table"),
+        ("plot scores nothing.h5", 5, "no run file"),
+    ):
+        done = call(words)
+        assert done.code == code and said in done.err, words
+    assert sorted(here.iterdir()) == before
