@@ -64,7 +64,8 @@ def answer_of_this(
     with contextlib.suppress(StoreError):
         open_checkpoint(chain, table, record.seed or 0, out, overwrite=True).finish()
     talk.note(
-        f"{out} is the answer to this very request, and is shown; --overwrite computes it again"
+        f"{out} already holds the result of this request, which is shown; --overwrite computes it "
+        "again"
     )
     return record
 

@@ -1,4 +1,4 @@
-"""What protocol commands share: a stage that wraps a chain, run on a table, left in a file."""
+"""What commands that run a chain on a table share: their options, and the run itself."""
 
 from __future__ import annotations
 
@@ -22,25 +22,32 @@ __all__ = [
     "fold_options",
     "output_options",
     "protocol_request",
-    "run_protocol",
+    "run_on",
 ]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 _OPTIONS = (
-    click.option("-o", "--out", metavar="FILE", help="Where to leave the run file."),
-    click.option("--no-out", is_flag=True, help="Leave no run file."),
+    click.option(
+        "-o",
+        "--out",
+        metavar="FILE",
+        help="Where to write the run file. [default: DATA.STAGES.h5 beside the data]",
+    ),
+    click.option("--no-out", is_flag=True, help="Write no run file."),
     click.option(
         "--seed",
         type=click.IntRange(min=0),
         default=0,
         show_default=True,
-        help="Equal seed, equal resamples and bits.",
+        help="Equal seed, equal bits on the same kind of processor.",
     ),
-    click.option("--overwrite", is_flag=True, help="Replace files that are there."),
+    click.option("--overwrite", is_flag=True, help="Replace existing files."),
     click.option("--json", "as_json", is_flag=True, help="Print one JSON object."),
-    click.option("-q", "--quiet", is_flag=True, help="No progress and no remarks on stderr."),
-    click.option("--dry-run", is_flag=True, help="Only check the request and print the chain."),
+    click.option("-q", "--quiet", is_flag=True, help="No progress and no notes on stderr."),
+    click.option(
+        "--dry-run", is_flag=True, help="Check the request, print the chain, run nothing."
+    ),
 )
 
 
@@ -73,7 +80,7 @@ def fold_options(function: F) -> F:
 
 
 def output_options(function: F) -> F:
-    """`function` with the options that `run_protocol` takes."""
+    """`function` with the options that `run_on` takes."""
     function = engine_options(function)
     for option in reversed(_OPTIONS):
         function = option(function)
@@ -95,14 +102,13 @@ def protocol_request(
     if not texts:
         raise RequestError(f"name at least one stage before `on`, such as `{example}`")
     if len(requests) != 1 or isinstance(results[-1], StageText):
-        raise RequestError("say once, after the last stage, which data to use: on DATA")
+        raise RequestError("give the data once, after the last stage: on DATA")
     return texts, requests[0]
 
 
-def run_protocol(
+def run_on(
     chain: Chain,
-    name: str,
-    texts: tuple[StageText, ...],
+    names: Sequence[str],
     data: str,
     *,
     also_written: Sequence[str | None] = (),
@@ -113,11 +119,8 @@ def run_protocol(
     Parameters
     ----------
     chain : Chain
-        One protocol stage with its base.
-    name : str
-        The command, for the default name ``DATA.NAME-STAGES.h5``.
-    texts : tuple of StageText
-        The stages that are studied.
+    names : sequence of str
+        What the run file is called by default: ``DATA.NAME-NAME….h5``.
     also_written : paths
         Other files that will be written, checked before any work starts.
 
@@ -134,10 +137,9 @@ def run_protocol(
     path = find_table(data)
     out: Path | None = None
     if options["no_out"] and options["out"]:
-        raise RequestError("--out says where to leave a run file, --no-out to leave none: say one")
+        raise RequestError("--out and --no-out exclude each other: give one of them")
     if not options["no_out"]:
-        named = options["out"]
-        out = Path(named) if named else run_path(path, [name, *(text.name for text in texts)])
+        out = Path(options["out"]) if options["out"] else run_path(path, names)
     found = None if out is None else likely_answer(out, chain, options, path)
     used: list[str | Path | None] = [path, out]
     for written in also_written:

@@ -16,6 +16,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import click
+from click.shell_completion import CompletionItem
 
 from fsframe.cli.progress import ProgressLine
 from fsframe.cli.saying import say, say_error, say_json
@@ -74,6 +75,27 @@ class MemorySize(click.ParamType):
         return amount
 
 
+class EngineName(click.ParamType):
+    """The name of an engine; the shell completes it."""
+
+    name = "name"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> str:
+        from fsframe.execution.opening import ENGINES, SERIAL
+
+        if value != SERIAL and ENGINES.get(value) is None:
+            self.fail(str(ENGINES.unknown(value)), param, ctx)
+        return str(value)
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        from fsframe.execution.opening import ENGINES, SERIAL
+
+        known = {SERIAL: "This process computes everything.", **ENGINES.listed()}
+        return [CompletionItem(n, help=h) for n, h in known.items() if n.startswith(incomplete)]
+
+
 _OPTIONS = (
     click.option(
         "--memory",
@@ -83,9 +105,9 @@ _OPTIONS = (
     ),
     click.option(
         "--engine",
-        type=click.Choice(["serial", "processes", "dask"]),
-        help="Where resamples are computed; results do not depend on it. [default: serial, or what "
-        "--workers or --scheduler imply]",
+        type=EngineName(),
+        help="Where resamples are computed: serial, processes, dask, or what a plugin offers; "
+        "results do not depend on it. [default: serial, or what --workers or --scheduler imply]",
     ),
     click.option(
         "--workers",
@@ -109,7 +131,7 @@ _OPTIONS = (
     ),
     traceback_option,
     click.option(
-        "--restart", is_flag=True, help="Throw away what an interrupted run of this file has left."
+        "--restart", is_flag=True, help="Discard what an interrupted run of this file left."
     ),
     click.option(
         "--mixed",
@@ -310,8 +332,8 @@ def _tell_of_earlier(checkpoint: Checkpoint, talk: Talk) -> None:
         talk.note(note)
     if checkpoint.n_parts:
         talk.note(
-            f"going on from {checkpoint.n_parts} finished resamples and stages in "
-            f"{checkpoint.folder} (--restart throws them away)"
+            f"continuing from {checkpoint.n_parts} finished resamples and stages in "
+            f"{checkpoint.folder} (--restart discards them)"
         )
 
 
@@ -348,7 +370,7 @@ def _stop(
     else:
         if problem:
             say_error(problem)
-        word = "interrupted" if number == signal.SIGINT else f"told to stop ({name})"
+        word = "interrupted" if number == signal.SIGINT else f"stopped by a signal ({name})"
         rest = _way_on(checkpoint) if checkpoint is not None and kept else written_words()
         say_error(f"{word}; {rest}")
     with contextlib.suppress(OSError):

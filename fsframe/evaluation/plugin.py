@@ -16,7 +16,7 @@ def fsframe_selectors() -> Iterator[SelectorEntry]:
     yield SelectorEntry(
         name="cross-validation",
         target="fsframe.evaluation.cross_validation:CrossValidation",
-        summary="How well a chain predicts rows it has not seen, and how often it keeps a feature",
+        summary="Cross-validated performance of a chain, and how often it selects each feature",
         family="protocol",
         gives=frozenset({"scores"}),
         reference="Ambroise, McLachlan 2002, PNAS 99(10), external cross-validation",
@@ -25,7 +25,7 @@ def fsframe_selectors() -> Iterator[SelectorEntry]:
     yield SelectorEntry(
         name="stability-study",
         target="fsframe.evaluation.stability_study:StabilityStudy",
-        summary="How alike the features are that a chain keeps when the rows are drawn again",
+        summary="Stability of the features that a chain selects on resamples of the rows",
         family="protocol",
         gives=frozenset({"scores"}),
         reference="Kalousis, Prados, Hilario 2007; Nogueira, Sechidis, Brown 2018",
@@ -109,7 +109,7 @@ _MEASURES = (
     (
         "calibration",
         "scores:Calibration",
-        "Part of the Brier score owed to miscalibration",
+        "Part of the Brier score due to miscalibration",
         True,
         "Dimitriadis, Gneiting, Jordan 2021, PNAS 118(8), e2016191118",
     ),

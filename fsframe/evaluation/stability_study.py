@@ -32,7 +32,7 @@ __all__ = ["StabilityStudy"]
 
 @attrs.frozen(kw_only=True)
 class StabilityStudy(WrappingSelector):
-    """How alike the features are that a chain keeps when the rows are drawn again.
+    """Stability of the features that a chain selects on resamples of the rows.
 
     Parameters
     ----------

@@ -5,14 +5,38 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
-from typing import Any
+from typing import Any, ClassVar
 
-from fsframe.execution.sharing import hold
+import attrs
 
-__all__ = ["PATIENCE", "Engine"]
+from fsframe.execution.sharing import SharedValue
+
+__all__ = ["PATIENCE", "Engine", "EngineOptions"]
 
 PATIENCE = 60.0
 """Seconds for which a worker may be silent before others do its work, unless told otherwise."""
+
+
+@attrs.frozen(kw_only=True)
+class EngineOptions:
+    """What a user asks of an engine.
+
+    Parameters
+    ----------
+    workers : int, optional
+        How many worker processes to start.
+    scheduler : str, optional
+        The address of a scheduler.
+    patience : float
+        Seconds for which a worker or scheduler may be silent.
+    mixed : bool
+        Whether workers may have another numeric fingerprint.
+    """
+
+    workers: int | None = None
+    scheduler: str | None = None
+    patience: float = PATIENCE
+    mixed: bool = False
 
 
 class Engine:
@@ -34,6 +58,8 @@ class Engine:
     2
     """
 
+    takes: ClassVar[frozenset[str]] = frozenset()
+    """What `open` can make use of: "workers", "scheduler"."""
     mappable = True
     least_seconds = 0.05
     """What a task takes at least, where there is as much left to do."""
@@ -44,7 +70,20 @@ class Engine:
         self.tell: Callable[[str], None] = lambda _: None
         """Is told of what happens to workers, for people."""
         # The matrix too, so that its id stays its own.
-        self._tables: dict[int, tuple[Any, hold]] = {}
+        self._tables: dict[int, tuple[Any, SharedValue]] = {}
+
+    @classmethod
+    def open(cls, options: EngineOptions) -> Engine:
+        """An engine as the user asked for it; authors of engines that have a name write this.
+
+        Raises
+        ------
+        RequestError
+            If something is missing; what the engine does not take (`takes`) is refused before.
+        EngineError
+            If the scheduler cannot be reached.
+        """
+        raise NotImplementedError(f"{cls.__name__} cannot be opened by name")
 
     @property
     def workers(self) -> int:
@@ -52,12 +91,12 @@ class Engine:
         found = self._workers or getattr(self.executor, "_max_workers", None)
         return max(1, int(found or os.cpu_count() or 1))
 
-    def share(self, value: Any) -> hold:
-        """A hold on a value that many tasks will name; the caller releases it."""
-        return hold(value, mappable=self.mappable)
+    def share(self, value: Any) -> SharedValue:
+        """A value that many tasks will name; the caller releases it."""
+        return SharedValue(value, mappable=self.mappable)
 
-    def share_table(self, matrix: Any, value: Any) -> hold:
-        """The hold on the table that has `matrix`; kept, since the next call will want it too."""
+    def share_table(self, matrix: Any, value: Any) -> SharedValue:
+        """The shared table that has `matrix`; kept, since the next call will want it too."""
         found = self._tables.get(id(matrix))
         if found is None:
             # Tables change seldom; two, so that one that comes and goes does not push out the
@@ -71,7 +110,7 @@ class Engine:
         """A future of ``function(*arguments)``, as the executor gives it."""
         return self.executor.submit(function, *arguments)
 
-    def reference(self, held: hold, *, whole: bool) -> Any:
+    def reference(self, held: SharedValue, *, whole: bool) -> Any:
         """How a task names a held value; `whole` if the worker has said that it lacks it."""
         return held.parcel if whole else held.shared
 

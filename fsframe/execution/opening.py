@@ -7,11 +7,16 @@ from collections.abc import Iterator
 from concurrent.futures import Executor
 
 from fsframe.errors import RequestError
-from fsframe.execution.engine import PATIENCE, Engine
+from fsframe.execution.engine import PATIENCE, Engine, EngineOptions
+from fsframe.registry import engines
+from fsframe.registry.folders import OwnAndOffered
 
-__all__ = ["ENGINES", "as_engine", "open_engine"]
+__all__ = ["ENGINES", "SERIAL", "as_engine", "open_engine"]
 
-ENGINES = ("serial", "processes", "dask")
+SERIAL = "serial"
+"""No engine at all: this process computes everything."""
+
+ENGINES = OwnAndOffered("fsframe.execution.engines", engines, "ENGINE")
 
 
 def as_engine(executor: Engine | Executor) -> Engine:
@@ -27,7 +32,7 @@ def as_engine(executor: Engine | Executor) -> Engine:
     if hasattr(executor, "submit"):
         client = getattr(executor, "_client", None)
         if client is not None and type(executor).__module__.startswith("distributed"):
-            from fsframe.execution.cluster import ClusterEngine
+            from fsframe.execution.engines.dask import ClusterEngine
 
             return ClusterEngine(client, owned=False)
         return Engine(executor)
@@ -50,13 +55,13 @@ def open_engine(
 
     Parameters
     ----------
-    kind : {"serial", "processes", "dask"}, optional
-        By default dask where a scheduler is named, processes where a number of workers is, else
-        serial.
+    kind : str, optional
+        "serial", "processes", "dask", or one that a plugin offers. By default dask where a
+        scheduler is named, processes where a number of workers is, else serial.
     workers : int, optional
         Processes to start; as many as this process may use processors by default.
     scheduler : str, optional
-        Address of a dask scheduler, such as ``tcp://10.0.0.1:8786``.
+        Address of a scheduler, such as ``tcp://10.0.0.1:8786``.
     patience : float, optional
         Seconds for which a worker or a scheduler may be silent before the run goes on without it;
         60 by default.
@@ -71,36 +76,26 @@ def open_engine(
     EngineError
         If the scheduler cannot be reached.
     """
-    chosen = kind or ("dask" if scheduler else "processes" if workers else "serial")
-    if chosen not in ENGINES:
-        raise RequestError(f"there is no engine {chosen!r}; there are {', '.join(ENGINES)}")
-    if scheduler and chosen != "dask":
-        raise RequestError(f"a scheduler is for the engine dask, not {chosen}")
-    if workers and chosen != "processes":
-        raise RequestError(
-            f"a number of workers is for the engine processes, not {chosen}"
-            + (": a cluster has the workers it has" if chosen == "dask" else "")
-        )
+    chosen = kind or ("dask" if scheduler else "processes" if workers else SERIAL)
+    found: type[Engine] | None = None if chosen == SERIAL else ENGINES.get(chosen)
+    if found is None and chosen != SERIAL:
+        raise ENGINES.unknown(chosen)
+    takes = frozenset() if found is None else found.takes
+    for name, value, of in (
+        ("scheduler", scheduler, "dask"),
+        ("number of workers", workers, "processes"),
+    ):
+        if value and name.rpartition(" ")[2] not in takes:
+            raise RequestError(f"a {name} is for engines such as {of}, not for {chosen}")
     if patience is not None and not 0 < patience < float("inf"):
         raise RequestError(f"patience must be a number of seconds above 0, not {patience!r}")
-    if chosen == "serial":
+    if found is None:
         yield None
         return
-    engine: Engine
     seconds = PATIENCE if patience is None else float(patience)
-    if chosen == "processes":
-        from fsframe.execution.processes import ProcessEngine
-
-        engine = ProcessEngine(workers, seconds)
-    else:
-        if not scheduler:
-            raise RequestError(
-                "the engine dask needs the address of a scheduler, such as "
-                "scheduler tcp://10.0.0.1:8786 (--scheduler)"
-            )
-        from fsframe.execution.cluster import connect
-
-        engine = connect(scheduler, seconds, mixed=mixed)
+    engine = found.open(
+        EngineOptions(workers=workers, scheduler=scheduler, patience=seconds, mixed=mixed)
+    )
     try:
         with engine:
             yield engine

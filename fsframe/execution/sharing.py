@@ -16,7 +16,7 @@ from typing import Any
 
 import attrs
 
-__all__ = ["Lacking", "Parcel", "Scattered", "Shared", "fetch", "hold"]
+__all__ = ["Lacking", "Parcel", "Scattered", "Shared", "SharedValue", "fetch"]
 
 _ALIGNMENT = 64
 _KEPT = 8
@@ -63,7 +63,7 @@ class Scattered(Parcel):
     """A value that a cluster keeps on each worker; it need not be kept a second time."""
 
 
-class hold:
+class SharedValue:
     """Holds a value, so that tasks can name it, until `release`.
 
     Parameters

@@ -7,15 +7,15 @@ from collections.abc import Callable
 from concurrent.futures import Future, wait
 from typing import Any, TypeVar
 
-__all__ = ["asked", "within"]
+__all__ = ["call_in_thread", "call_with_timeout"]
 
 T = TypeVar("T")
 
 
-def asked(function: Callable[..., T], *arguments: Any, **options: Any) -> Future[T]:
+def call_in_thread(function: Callable[..., T], *arguments: Any, **options: Any) -> Future[T]:
     """A future of what `function` returns or raises, from a thread that keeps no program alive.
 
-    >>> asked(int, "7").result(60)
+    >>> call_in_thread(int, "7").result(60)
     7
     """
     future: Future[T] = Future()
@@ -30,19 +30,21 @@ def asked(function: Callable[..., T], *arguments: Any, **options: Any) -> Future
     return future
 
 
-def within(seconds: float, function: Callable[..., T], *arguments: Any, **options: Any) -> T:
+def call_with_timeout(
+    seconds: float, function: Callable[..., T], *arguments: Any, **options: Any
+) -> T:
     """What `function` returns or raises; TimeoutError if that takes longer than `seconds`.
 
     It goes on in a thread of its own, which does not keep the program from ending.
 
     >>> import time
-    >>> within(60, int, "7")
+    >>> call_with_timeout(60, int, "7")
     7
-    >>> within(0.01, time.sleep, 60)
+    >>> call_with_timeout(0.01, time.sleep, 60)
     Traceback (most recent call last):
     TimeoutError: no answer within 0.01 s
     """
-    future = asked(function, *arguments, **options)
+    future = call_in_thread(function, *arguments, **options)
     wait([future], seconds)
     if not future.done():
         raise TimeoutError(f"no answer within {seconds:g} s")

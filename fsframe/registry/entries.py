@@ -13,6 +13,7 @@ __all__ = [
     "RESERVED_NAMES",
     "ClassifierEntry",
     "CommandEntry",
+    "EngineEntry",
     "Entry",
     "MeasureEntry",
     "ObserverEntry",
@@ -168,6 +169,13 @@ class ObserverEntry(Entry):
     `fsframe.contracts.observer.Observer`."""
 
     kind: ClassVar[str] = "observer"
+
+
+@attrs.frozen(kw_only=True)
+class EngineEntry(Entry):
+    """An engine on offer: where the resamples of a run can be computed, as ``--engine NAME``."""
+
+    kind: ClassVar[str] = "engine"
 
 
 def _endings(value: Iterable[str] | str) -> tuple[str, ...]:

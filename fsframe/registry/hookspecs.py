@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from fsframe.registry.entries import (
         ClassifierEntry,
         CommandEntry,
+        EngineEntry,
         MeasureEntry,
         ObserverEntry,
         ReaderEntry,
@@ -25,6 +26,7 @@ __all__ = [
     "PROJECT",
     "fsframe_classifiers",
     "fsframe_commands",
+    "fsframe_engines",
     "fsframe_events",
     "fsframe_measures",
     "fsframe_readers",
@@ -112,6 +114,25 @@ def fsframe_commands() -> Iterable[CommandEntry]:  # type: ignore[empty-body]
 
     The target is a `click.Command`. Where fsframe itself, or another plugin, has a command of the
     same name, this one is called as ``provider/name``.
+    """
+
+
+@hookspec
+def fsframe_engines() -> Iterable[EngineEntry]:  # type: ignore[empty-body]
+    """Engines that this plugin adds to ``--engine``.
+
+    Example::
+
+        @hookimpl
+        def fsframe_engines():
+            yield EngineEntry(
+                name="slurm",
+                target="my_package.slurm:SlurmEngine",
+                summary="Jobs of a SLURM cluster",
+            )
+
+    The class derives from `fsframe.execution.engine.Engine`; its `open` makes one from what the
+    user asked for.
     """
 
 

@@ -37,6 +37,7 @@ from fsframe.registry import hookspecs
 from fsframe.registry.entries import (
     ClassifierEntry,
     CommandEntry,
+    EngineEntry,
     Entry,
     MeasureEntry,
     ObserverEntry,
@@ -65,6 +66,7 @@ HOOKS: Mapping[str, type[Entry]] = {
     "fsframe_stability_metrics": StabilityMetricEntry,
     "fsframe_readers": ReaderEntry,
     "fsframe_commands": CommandEntry,
+    "fsframe_engines": EngineEntry,
     "fsframe_measures": MeasureEntry,
     "fsframe_events": ObserverEntry,
 }

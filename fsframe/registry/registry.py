@@ -18,6 +18,7 @@ from fsframe.errors import PluginError, PluginWarning, RequestError, one_line
 from fsframe.registry.entries import (
     ClassifierEntry,
     CommandEntry,
+    EngineEntry,
     Entry,
     MeasureEntry,
     ObserverEntry,
@@ -35,6 +36,7 @@ __all__ = [
     "classifiers",
     "commands",
     "default_manager",
+    "engines",
     "find_offer",
     "measures",
     "observers",
@@ -382,3 +384,4 @@ measures = Registry(
     MeasureEntry, "fsframe.contracts.prediction_measure:PredictionMeasure", default_manager
 )
 observers = Registry(ObserverEntry, "fsframe.contracts.observer:Observer", default_manager)
+engines = Registry(EngineEntry, "fsframe.execution.engine:Engine", default_manager)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from fsframe.contracts.dataset import Dataset
 from fsframe.errors import EngineError
 from fsframe.execution.engine import Engine
-from fsframe.execution.sharing import hold
+from fsframe.execution.sharing import SharedValue
 from fsframe.resampling.batches import Batches
 from fsframe.resampling.work import Answer, Call, Draws, Task, split, work
 
@@ -117,8 +117,8 @@ class Dispatcher:
     def _fill(
         self,
         waiting: deque[tuple[int, int]],
-        table: hold,
-        call: hold,
+        table: SharedValue,
+        call: SharedValue,
         room: Callable[[int], bool],
     ) -> None:
         """Keep every worker busy, and one task ready for each."""
@@ -145,7 +145,7 @@ class Dispatcher:
     def _most(self) -> int:
         return (2 if self._batches.known else 1) * self._engine.workers
 
-    def _submit(self, job: _Job, table: hold, call: hold) -> None:
+    def _submit(self, job: _Job, table: SharedValue, call: SharedValue) -> None:
         references = [
             self._engine.reference(held, whole=held.shared.token in job.whole)
             for held in (table, call)
@@ -164,7 +164,7 @@ class Dispatcher:
         self._pending[future] = job
 
     def _take(
-        self, done: Iterable[Future[Any]], table: hold, call: hold
+        self, done: Iterable[Future[Any]], table: SharedValue, call: SharedValue
     ) -> Iterator[tuple[int, int, bytes]]:
         dead: list[_Job] = []
         reason: BaseException | None = None

@@ -16,6 +16,6 @@ def fsframe_classifiers() -> Iterator[ClassifierEntry]:
     yield ClassifierEntry(
         name="knn",
         target="fsframe_classify.knn:Knn",
-        summary="The majority of the k nearest rows, columns standardised",
+        summary="Majority vote of the k nearest rows, on standardised columns",
         reference="Fix, Hodges 1951; Aha, Kibler, Albert 1991",
     )

@@ -48,7 +48,7 @@ _SELECTORS = (
     (
         "gflip",
         "gflip:Gflip",
-        "A feature set by greedy flips that raise all margins",
+        "Feature set by greedy flips that increase the sum of margins",
         {"scores", "weights"},
         f"{_SIMBA}, Algorithm 1",
     ),
@@ -62,7 +62,7 @@ _SELECTORS = (
     (
         "lfe",
         "lfe:Lfe",
-        "A positive semi-definite W from scatter of nearest misses less that of nearest hits",
+        "Metric from the scatter of nearest misses minus that of nearest hits",
         {"scores", "weights", "pair-weights"},
         "Sun, Wu: A RELIEF based feature extraction algorithm, SDM 2008",
     ),
@@ -76,7 +76,7 @@ _SELECTORS = (
     (
         "mbiw",
         "mbiw:Mbiw",
-        "Weights of rows from how their margin profiles agree",
+        "Instance weights from the agreement of margin profiles",
         {"scores", "instance-weights"},
         f"{_ESANN}, eq. 2",
     ),

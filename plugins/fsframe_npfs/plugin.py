@@ -13,7 +13,7 @@ def fsframe_selectors() -> Iterator[SelectorEntry]:
     yield SelectorEntry(
         name="npfs",
         target="fsframe_npfs.methods.npfs:Npfs",
-        summary="Features or pairs that a selector picks more often over bootstraps than by chance",
+        summary="Features or pairs selected more often over bootstraps than expected by chance",
         family="resampling",
         gives=frozenset({"scores", "pair-weights"}),
         wraps=True,
@@ -24,7 +24,7 @@ def fsframe_selectors() -> Iterator[SelectorEntry]:
     yield SelectorEntry(
         name="ensemble",
         target="fsframe_npfs.methods.ensemble:Ensemble",
-        summary="Rankings over many resamples of a selector brought together into one",
+        summary="Aggregates the rankings of a selector over many resamples",
         family="resampling",
         gives=frozenset({"scores"}),
         wraps=True,

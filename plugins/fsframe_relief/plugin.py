@@ -17,7 +17,7 @@ _METHODS = (
     (
         "relieff",
         "relieff:Relieff",
-        "k nearest hits against k nearest misses of every other class",
+        "The k nearest hits against the k nearest misses of each other class",
         "Kononenko 1994, ECML; Robnik-Šikonja & Kononenko 2003, Machine Learning 53:23",
     ),
     (
@@ -35,7 +35,7 @@ _METHODS = (
     (
         "surfstar",
         "surfstar:Surfstar",
-        "SURF less the same score on far instances: pure interactions",
+        "SURF minus the same score on far instances; for pure interactions",
         "Greene, Himmelstein, Kiralis & Moore 2010, LNCS 6023:182",
     ),
     (
@@ -47,19 +47,19 @@ _METHODS = (
     (
         "multisurfstar",
         "multisurfstar:Multisurfstar",
-        "MultiSURF less the same score on far instances",
+        "MultiSURF minus the same score on far instances",
         "Granizo-Mackenzie & Moore 2013, LNCS 7833:1",
     ),
     (
         "swrfstar",
         "swrfstar:Swrfstar",
-        "All instances by a sigmoid of their distance, far ones taken off",
+        "All instances weighted by a sigmoid of distance, far ones subtracted",
         "Stokes & Visweswaran 2012, BioData Mining 5:20",
     ),
     (
         "relieved-f",
         "relieved_f:RelievedF",
-        "All nearest hits and misses of every instance, without chance",
+        "All nearest hits and misses of every instance, without random sampling",
         "John, Kohavi & Pfleger 1994, ICML; Kohavi & John 1997, Artif. Intell. 97:273",
     ),
     (
@@ -91,7 +91,7 @@ def fsframe_selectors() -> Iterator[SelectorEntry]:
     yield SelectorEntry(
         name="turf",
         target="fsframe_relief.methods.turf:Turf",
-        summary="Rounds of scoring with the stages on the left and dropping the worst columns",
+        summary="Repeatedly scores with the stages on its left and drops the worst columns",
         family="relief",
         gives={"scores", "weights"},
         reference="Moore & White 2007, LNCS 4447:166",

@@ -43,7 +43,7 @@ def _beyond_chance(shared: Counts, first: Counts, second: Counts, p: int) -> Cou
 
 
 def lustgarten(shared: Counts, first: Counts, second: Counts, p: int) -> NDArray[np.float64]:
-    """Intersection beyond chance over its possible range; NaN where a set is empty or full."""
+    """Intersection corrected for chance over its possible range; NaN for an empty or full set."""
     span = np.minimum(first, second) - np.maximum(0, first + second - p)
     return ratio(_beyond_chance(shared, first, second, p), p * span)
 
@@ -61,7 +61,7 @@ def kappa(shared: Counts, first: Counts, second: Counts, p: int) -> NDArray[np.f
 
 
 def phi(shared: Counts, first: Counts, second: Counts, p: int) -> NDArray[np.float64]:
-    """Correlation of two runs' decisions; NaN where a set is empty or full."""
+    """Correlation (φ) between the decisions of two runs; NaN where a set is empty or full."""
     # In double precision: the product of the two would pass 2⁶³ from p = 100,000 on.
     spread = np.sqrt((first * (p - first)).astype(np.float64) * (second * (p - second)))
     return ratio(_beyond_chance(shared, first, second, p), spread)

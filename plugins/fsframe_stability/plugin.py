@@ -23,7 +23,7 @@ _OFFERED = {
     ),
     "lustgarten": (
         "agreement:Lustgarten",
-        "Intersection beyond chance over its possible range",
+        "Intersection corrected for chance, divided by its possible range",
         "Lustgarten, Gopalakrishnan, Visweswaran 2009",
     ),
     "wald": (
@@ -31,8 +31,12 @@ _OFFERED = {
         "Intersection beyond chance over the smaller set's",
         "Wald, Khoshgoftaar, Napolitano 2013",
     ),
-    "kappa": ("agreement:Kappa", "Cohen's κ between runs that vote on features", "Carletta 1996"),
-    "phi": ("agreement:Phi", "Correlation of two runs' decisions", "Nogueira, Brown 2016"),
+    "kappa": ("agreement:Kappa", "Cohen's κ between the decisions of two runs", "Carletta 1996"),
+    "phi": (
+        "agreement:Phi",
+        "Correlation (φ) of two runs' decisions",
+        "Nogueira, Brown 2016",
+    ),
     "unadjusted": (
         "agreement:Unadjusted",
         "Intersection beyond chance over the geometric mean size's",
@@ -55,12 +59,12 @@ _OFFERED = {
     ),
     "hamming-corrected": (
         "coefficients:HammingCorrected",
-        "Share of equal decisions beyond chance",
+        "Share of equal decisions, corrected for chance",
         _BOMMERT_2017,
     ),
     "davis": (
         "frequency:Davis",
-        "Mean share of runs, over features kept at all",
+        "Mean selection frequency, over features selected at least once",
         "Davis et al. 2006",
     ),
     "novovicova": (
@@ -76,17 +80,17 @@ _OFFERED = {
     ),
     "krizek": (
         "krizek:Krizek",
-        "Entropy of whole sets; 1 where the same set always comes back",
+        "Entropy of the distribution of whole sets; 1 if the set never changes",
         "Křížek, Kittler, Hlaváč 2007",
     ),
     "yu": (
         "yu:Yu",
-        "Similar features stand in for each other; corrected for chance",
+        "Agreement where similar features replace each other, corrected for chance",
         "Yu, Han, Berens 2012",
     ),
     "zucknick": (
         "zucknick:Zucknick",
-        "Jaccard's index with similar features counted in part",
+        "Jaccard's index where similar features count partially",
         "Zucknick, Richardson, Stronach 2008",
     ),
     "zucknick-corrected": (
@@ -96,7 +100,7 @@ _OFFERED = {
     ),
     "sechidis": (
         "sechidis:Sechidis",
-        "Nogueira's φ with similar features counted as one another",
+        "Nogueira's φ where similar features count as each other",
         "Sechidis et al. 2020",
     ),
     "spearman": ("rankings:Spearman", "Correlation of rankings", "Spearman 1904"),

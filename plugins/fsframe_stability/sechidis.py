@@ -20,7 +20,7 @@ __all__ = ["Sechidis"]
 
 @attrs.frozen(kw_only=True)
 class Sechidis(StabilityMetric):
-    """Effective stability: Nogueira's φ with similar features counted as one another.
+    """Effective stability: Nogueira's φ where similar features count as each other.
 
     Parameters
     ----------

@@ -221,7 +221,7 @@ def test_columns_are_dropped_by_name(call: Call) -> None:
         ("chain mim on small --threads 0", 2, "--threads"),
         ("chain mim on nowhere/small", 4, "nowhere"),
         ("chain mim on small -o nowhere/run.h5", 5, "nowhere"),
-        ("chain mim on small --no-out -o x.h5", 2, "--no-out to leave none: say one"),
+        ("chain mim on small --no-out -o x.h5", 2, "--no-out exclude each other: give one of them"),
         (f"chain mim on {'x' * 300}", 5, "File name too long"),
         (f"chain mim on small -o {'x' * 300}.h5", 5, "File name too long"),
         ("check npfs:n", 2, "is not of the form key=value"),

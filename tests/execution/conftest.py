@@ -9,7 +9,7 @@ import pytest
 
 from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.run import Run
-from fsframe.execution.processes import ProcessEngine
+from fsframe.execution.engines.processes import ProcessEngine
 from fsframe.resampling.resamples import select_resamples
 from fsframe.storage.units.selections import PARTS, pack_selections
 

@@ -20,7 +20,7 @@ from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.run import Run
 from fsframe.errors import EngineError
 from fsframe.execution import as_engine, open_engine
-from fsframe.execution.cluster import ClusterEngine
+from fsframe.execution.engines.dask import ClusterEngine
 from fsframe.storage.units import Checkpoint, Manifest
 
 pytest.importorskip("distributed", reason="dask.distributed is not installed")
@@ -179,7 +179,7 @@ def test_a_cluster_that_does_nothing_for_us_is_told_and_not_waited_for(
     monkeypatch, bits, table, counts, client, reason
 ):
     for name, seconds in (("QUIET", 0.1), ("LOOK", 0.01), ("ALONE", 0.2)):
-        monkeypatch.setattr(f"fsframe.execution.cluster._{name}_SECONDS", seconds)
+        monkeypatch.setattr(f"fsframe.execution.engines.dask._{name}_SECONDS", seconds)
     monkeypatch.setattr("fsframe.resampling.dispatch._TICK", 0.01)
     engine = ClusterEngine(client, owned=False, patience=0.3)
     with engine, pytest.raises(EngineError, match=reason):
@@ -188,7 +188,7 @@ def test_a_cluster_that_does_nothing_for_us_is_told_and_not_waited_for(
 
 
 def test_a_table_that_does_not_arrive_is_told(monkeypatch, bits, table, counts):
-    monkeypatch.setattr("fsframe.execution.cluster._SEND_SECONDS", 0.1)
+    monkeypatch.setattr("fsframe.execution.engines.dask._SEND_SECONDS", 0.1)
     client = DeafClient({"a": []})
     client.scatter = lambda *_, **__: threading.Event().wait()  # type: ignore[method-assign]
     with (
@@ -199,7 +199,7 @@ def test_a_table_that_does_not_arrive_is_told(monkeypatch, bits, table, counts):
 
 
 def test_nobody_at_the_address_is_told(monkeypatch):
-    monkeypatch.setattr("fsframe.execution.cluster._CONNECT_SECONDS", 1)
+    monkeypatch.setattr("fsframe.execution.engines.dask._CONNECT_SECONDS", 1)
     with (
         pytest.raises(EngineError, match=r"cannot reach a dask scheduler at tcp://127\.0\.0\.1:9"),
         open_engine(scheduler="tcp://127.0.0.1:9"),

@@ -24,8 +24,8 @@ from fsframe.contracts.selection import Selection
 from fsframe.contracts.selector import Selector
 from fsframe.errors import DataError, EngineError, PluginError, RequestError
 from fsframe.execution import Engine, as_engine, open_engine
-from fsframe.execution.processes import ProcessEngine
-from fsframe.execution.sharing import Lacking, Parcel, Shared, fetch, hold
+from fsframe.execution.engines.processes import ProcessEngine
+from fsframe.execution.sharing import Lacking, Parcel, Shared, SharedValue, fetch
 from fsframe.resampling.resamples import select_resamples
 from fsframe.storage.units import Checkpoint, Manifest
 
@@ -154,7 +154,7 @@ def test_a_table_is_sent_to_each_worker_once_at_most(bits, counts, two_processes
 
 
 def test_a_shared_value_is_mapped_only_where_it_is_what_it_says():
-    held = hold({"x": np.arange(5)}, mappable=True)
+    held = SharedValue({"x": np.arange(5)}, mappable=True)
     shared = held.shared
     assert fetch(shared)["x"].tolist() == [0, 1, 2, 3, 4]
     held.release()
@@ -293,7 +293,7 @@ PARENT = """
 import sys, time
 sys.path.insert(0, {path!r})
 from executor_bases import wait_long
-from fsframe.execution.processes import ProcessEngine
+from fsframe.execution.engines.processes import ProcessEngine
 if __name__ == "__main__":
     engine = ProcessEngine(2)
     futures = [engine.submit(wait_long) for _ in range(2)]
@@ -334,9 +334,12 @@ def running(pid: int) -> bool:
     ("request_", "reason"),
     [
         (("threads", None, None), "no engine 'threads'"),
-        (("serial", 2, None), "number of workers is for the engine processes"),
-        (("processes", None, "tcp://x"), "scheduler is for the engine dask"),
-        (("dask", 2, "tcp://x"), "has the workers it has"),
+        (("serial", 2, None), "number of workers is for engines such as processes"),
+        (("processes", None, "tcp://x"), "scheduler is for engines such as dask"),
+        (
+            ("dask", 2, "tcp://x"),
+            "number of workers is for engines such as processes, not for dask",
+        ),
         (("dask", None, None), "needs the address"),
     ],
 )

@@ -151,7 +151,7 @@ def test_the_same_command_goes_on_by_itself_and_says_so(folder):
     kept = stopped(folder, signal.SIGTERM, "chain", *SLOW)["kept"]
     done = fsframe(folder, "chain", *SLOW)
     assert done.returncode == 0
-    assert f"going on from {kept} finished" in done.stderr
+    assert f"continuing from {kept} finished" in done.stderr
     assert (folder / "table.tiny-npfs.h5").exists()
 
 

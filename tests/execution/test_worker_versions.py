@@ -21,7 +21,8 @@ from fsframe.contracts.run import Run
 from fsframe.errors import EngineError
 from fsframe.evaluation.fold_task import FoldTask
 from fsframe.execution import as_engine, open_engine
-from fsframe.execution.cluster import connect
+from fsframe.execution.engine import EngineOptions
+from fsframe.execution.engines.dask import ClusterEngine
 from fsframe.execution.versions import differences, found_here
 from fsframe.resampling.needed_versions import needed_by
 from fsframe.storage.numerics import fingerprint
@@ -134,7 +135,7 @@ def test_a_worker_that_joins_later_is_refused_and_one_that_stops_is_left(
     traces = tmp_path / "traces"
     traces.mkdir()
     told: list[str] = []
-    engine = connect(cluster.address, patience=4)
+    engine = ClusterEngine.open(EngineOptions(scheduler=cluster.address, patience=4))
     try:
         cluster.wait_for(engine, 2)
         engine.tell = told.append

@@ -189,7 +189,7 @@ def test_the_same_command_finds_its_own_answer_and_shows_it(folder, fsframe):
         again = fsframe(*words)
         assert again.returncode == 0, again.stderr
         assert again.stdout == first.stdout
-        assert "is the answer to this very request" in again.stderr
+        assert "already holds the result of this request" in again.stderr
         assert file.read_bytes() == content
         file.unlink()
 

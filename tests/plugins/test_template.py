@@ -111,7 +111,7 @@ def test_nothing_is_written_over(tmp_path: Path) -> None:
     (tmp_path / "fsframe-mine" / "notes.txt").write_text("mine")
     done = fsframe("new-plugin", "mine", cwd=tmp_path)
     assert done.code == 5
-    assert "fsframe-mine is there already" in done.err
+    assert "fsframe-mine already exists" in done.err
     assert [path.name for path in (tmp_path / "fsframe-mine").iterdir()] == ["notes.txt"]
 
 

@@ -42,8 +42,8 @@ __all__ = ["apply"]
     "cells stay as they are spelled]",
 )
 @form_options
-@click.option("--overwrite", is_flag=True, help="Replace the file if it is there.")
-@click.option("-q", "--quiet", is_flag=True, help="Say nothing.")
+@click.option("--overwrite", is_flag=True, help="Replace the file if it exists.")
+@click.option("-q", "--quiet", is_flag=True, help="Print nothing.")
 def apply(
     run: str,
     words: tuple[str, ...],

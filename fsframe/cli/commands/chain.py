@@ -3,51 +3,31 @@
 from __future__ import annotations
 
 import shlex
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from fsframe.cli.reading_options import read_data, reading_options
-from fsframe.cli.run_file import run_path
-from fsframe.cli.running import Talk, engine_options, run_chain
+from fsframe.cli.protocol_run import output_options, run_on
+from fsframe.cli.reading_options import reading_options
 from fsframe.cli.saying import say, say_json, say_lines
 from fsframe.cli.stages import StageGroup, last_command
 from fsframe.contracts.grammar import StageText
 from fsframe.errors import RequestError
 
 if TYPE_CHECKING:
-    from fsframe.chains.chain import Chain
+    pass
 
 __all__ = ["chain"]
 
 
 @click.argument("data", type=click.Path())
 @reading_options
-@click.option(
-    "-o",
-    "--out",
-    metavar="FILE",
-    help="Where to leave the run file. [default: DATA.STAGES.h5 beside the data]",
-)
-@click.option("--no-out", is_flag=True, help="Leave no run file.")
-@click.option(
-    "--seed",
-    type=click.IntRange(min=0),
-    default=0,
-    show_default=True,
-    help="Equal seed, equal bits on the same kind of processor.",
-)
-@click.option("--overwrite", is_flag=True, help="Replace the run file if it is there.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-@click.option("-q", "--quiet", is_flag=True, help="No progress and no remarks on stderr.")
+@output_options
 @click.option(
     "--threads",
     type=click.IntRange(min=1),
     help="Threads to use; results do not depend on it. [default: all]",
 )
-@engine_options
-@click.option("--dry-run", is_flag=True, help="Only check the request and print the chain.")
 def _on(data: str, **options: Any) -> dict[str, Any]:
     """The table to run on: delimited text (also packed), NPZ or HDF5.
 
@@ -78,7 +58,7 @@ A stage's parameters follow it as options, or behind a colon:
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-@click.option("--dry-run", is_flag=True, help="Only check the request and print the chain.")
+@click.option("--dry-run", is_flag=True, help="Check the request, print the chain, run nothing.")
 def chain(dry_run: bool) -> None:
     """Run selectors one after the other on a table.
 
@@ -106,29 +86,10 @@ def _run(results: list[StageText | dict[str, Any]], dry_run: bool) -> None:
         raise RequestError(
             f"say which data to run on: fsframe chain {shlex.join(str(parsed).split())} on DATA"
         )
-    _run_on(parsed, **options)
-
-
-def _run_on(parsed: Chain, *, data: str, **options: Any) -> None:
     from fsframe.analysis.display import result_lines, result_object
-    from fsframe.cli.finished import answer_of_this, likely_answer
-    from fsframe.tables import find_table
 
-    path = find_table(data)
-    out: Path | None = None
-    if options["no_out"] and options["out"]:
-        raise RequestError("--out says where to leave a run file, --no-out to leave none: say one")
-    if not options["no_out"]:
-        names = [stage.name for stage in parsed.stages]
-        out = Path(options["out"]) if options["out"] else run_path(path, names)
-    found = None if out is None else likely_answer(out, parsed, options, path)
-    talk = Talk(quiet=options["quiet"], events=options["events"] == "json")
-    table = read_data(str(path), **options)
-    for warning in table.warnings:
-        talk.note(warning)
-    record = answer_of_this(found, out, parsed, table, talk)
-    if record is None:
-        record = run_chain(parsed, table, out, options, talk=talk, path=path, source=data)
+    names = [stage.name for stage in parsed.stages]
+    record, out = run_on(parsed, names, **options)
     if options["as_json"]:
         say_json(result_object(record, out))
         return

@@ -1,4 +1,4 @@
-"""Test a method against every law of its kind."""
+"""Run the conformance tests of a method."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _MARKS = {"passed": "ok", "failed": "FAILED", "excepted": "excepted", "not appli
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.option("-q", "--quiet", is_flag=True, help="Only what failed, and the sum.")
 def check(name: str, as_json: bool, quiet: bool) -> None:
-    """Hold a method to every law that fsframe promises of its kind.
+    """Run every conformance test that applies to a method.
 
     NAME may carry parameters as in a chain, such as relieff:k=5. Exceptions that the plugin
-    declares are shown with their reason. Ends with 3 if a law is broken.
+    declares are shown with their reason. Exit code 3 if a test fails.
 
     \b
     Example:

@@ -1,4 +1,4 @@
-"""Say which of several chains predicts better."""
+"""Compare how well several chains predict."""
 
 from __future__ import annotations
 
@@ -54,9 +54,9 @@ _RESULTS = ("results.csv", "results.h5")
     show_default=True,
     help="Equal seed, equal folds and bits.",
 )
-@click.option("--overwrite", is_flag=True, help="Replace --csv if it is there.")
+@click.option("--overwrite", is_flag=True, help="Replace the file of --csv if it exists.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-@click.option("-q", "--quiet", is_flag=True, help="No progress and no remarks on stderr.")
+@click.option("-q", "--quiet", is_flag=True, help="No progress and no notes on stderr.")
 @engine_options
 def compare(words: tuple[str, ...], **options: Any) -> None:
     """Which chain predicts better, on identical folds of one table or several.

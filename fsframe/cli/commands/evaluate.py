@@ -1,4 +1,4 @@
-"""Say how well a chain predicts, and how stable its selection is."""
+"""Estimate how well a chain predicts, and how stable its selection is."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from fsframe.cli.protocol_run import (
     fold_options,
     output_options,
     protocol_request,
-    run_protocol,
+    run_on,
 )
 from fsframe.cli.reading_options import reading_options
 from fsframe.cli.saying import say, say_json, say_lines
@@ -73,7 +73,7 @@ A chain without a classifier is given one, weighted-knn unless told otherwise:
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 def evaluate() -> None:
-    """How well a chain predicts rows it has not seen, and how stable its choice is.
+    """Estimate how well a chain predicts unseen rows, and how stable its selection is.
 
     Repeated stratified cross-validation, 10 × 10 by default. Everything that learns, tuning
     included, learns from the training rows of the fold.
@@ -107,7 +107,9 @@ def _run(results: list[StageText | dict[str, Any]]) -> None:
     # Absolute: a plugin may change the current folder.
     csv_out = os.path.abspath(options["csv_out"]) if options["csv_out"] else None
     also = [options["csv_out"]]
-    record, out = run_protocol(chain, "evaluate", texts, also_written=also, **options)
+    record, out = run_on(
+        chain, ["evaluate", *(text.name for text in texts)], also_written=also, **options
+    )
     found = recorded_evaluation(record)
     if csv_out:
         write_folds(Path(csv_out), found.found, overwrite=options["overwrite"])

@@ -1,4 +1,4 @@
-"""Say which versions, folders and limits are in use."""
+"""Show the versions, folders and limits in use."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _VARIABLES = (
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def info(as_json: bool) -> None:
-    """Say which versions and limits are in use.
+    """Show the versions and limits in use.
 
     \b
     Example:

@@ -1,4 +1,4 @@
-"""Say what a table holds, and which chain to begin with."""
+"""Describe a table, and suggest a chain to start with."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["inspect"]
 @reading_options
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def inspect(data: str, as_json: bool, **reading: Any) -> None:
-    """Say what a table holds, what to settle, and which chain to begin with.
+    """Describe a table, what to decide, and a chain to start with.
 
     Nothing is run. DATA is a table in any form that `chain` reads; of what no option says, a guess
     is made and shown: the label, identifiers, columns that name whom rows belong to, categories;

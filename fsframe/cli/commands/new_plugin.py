@@ -43,7 +43,7 @@ def new_plugin(name: str, out: str | None) -> None:
         raise RequestError(str(error)) from None
     folder = Path(out) if out is not None else Path(f"fsframe-{name}")
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise StoreError(f"{folder} is there already; name another folder with --out")
+        raise StoreError(f"{folder} already exists; choose another folder with --out")
     taken = [*selectors.matching(name), *classifiers.matching(name)]
     if taken:
         say(

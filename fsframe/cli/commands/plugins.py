@@ -24,7 +24,7 @@ def _number_of(entries: tuple[Entry, ...]) -> str:
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.option("--traceback", is_flag=True, help="Show the traceback of those that failed.")
 def plugins(as_json: bool, traceback: bool) -> None:
-    """List the plugins and what became of each.
+    """List the plugins, and whether each was loaded.
 
     FSFRAME_PLUGINS=a,b loads only these, FSFRAME_BLOCK=a,b all but these; FSFRAME_STRICT=1 stops at
     the first that fails; FSFRAME_TRACE=1 tells each step; FSFRAME_IMPORT_TIMEOUT=60 gives imports

@@ -39,7 +39,7 @@ __all__ = ["predict"]
     help="Put an apostrophe before classes that a spreadsheet would take for formulas. [default: "
     "defuse]",
 )
-@click.option("--overwrite", is_flag=True, help="Replace the file if it is there.")
+@click.option("--overwrite", is_flag=True, help="Replace the file if it exists.")
 def predict(
     run: str,
     words: tuple[str, ...],

@@ -1,4 +1,4 @@
-"""Write a page with pictures about a run."""
+"""Write an HTML report with figures on a run."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ __all__ = ["report"]
 @click.command()
 @click.argument("run", type=click.Path())
 @click.option("-o", "--out", metavar="FILE", help="[default: RUN.html beside the run file]")
-@click.option("--overwrite", is_flag=True, help="Replace the page if it is there.")
+@click.option("--overwrite", is_flag=True, help="Replace the report if it exists.")
 def report(run: str, out: str | None, overwrite: bool) -> None:
-    """Write a page about a run: scores, pairs, bootstraps, convergence, how it was made.
+    """Write a report on a run: scores, pairs, bootstraps, convergence, provenance.
 
     One HTML file without scripts that needs nothing from elsewhere. Drawn with matplotlib (the
     extra fsframe[report]).

@@ -35,9 +35,9 @@ _PREFER = "FSFRAME_PREFER"
 @click.option("--csv", "csv_out", metavar="FILE", help="Of an evaluation: write one line per fold.")
 @click.option("--overwrite", is_flag=True, help="Replace the run file, or --csv, if it is there.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-@click.option("-q", "--quiet", is_flag=True, help="No progress and no remarks on stderr.")
+@click.option("-q", "--quiet", is_flag=True, help="No progress and no notes on stderr.")
 def resume(run: str, **options: Any) -> None:
-    """Go on with a run that was interrupted, from what it has finished.
+    """Continue an interrupted run from what it has finished.
 
     RUN is the run file that shall be there in the end. The chain, the seed and the table must be
     those of the interrupted run, and so must versions and processor where they could change a bit

@@ -1,4 +1,4 @@
-"""Say how alike the features are that a chain keeps on resamples."""
+"""Measure the stability of the features that a chain selects."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from fsframe.cli.protocol_run import output_options, protocol_request, run_protocol
+from fsframe.cli.protocol_run import output_options, protocol_request, run_on
 from fsframe.cli.reading_options import reading_options
 from fsframe.cli.saying import say, say_json, say_lines
 from fsframe.cli.stages import StageGroup, last_command
@@ -47,7 +47,7 @@ def _on(data: str, **options: Any) -> dict[str, Any]:
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 def stability() -> None:
-    """Would I get the same features next time?
+    """Measure the stability of the features that a chain selects.
 
     Runs a chain on resamples of the rows, and measures how alike the kept features are: as the
     chain keeps them, and for the best 1, 2, … K of its rankings.
@@ -76,7 +76,7 @@ def _run(results: list[StageText | dict[str, Any]]) -> None:
     if options["dry_run"]:
         say(str(chain))
         return
-    record, out = run_protocol(chain, "stability", texts, **options)
+    record, out = run_on(chain, ["stability", *(text.name for text in texts)], **options)
     if options["as_json"]:
         found = stability_object(record, out)
         say_json(found)

@@ -1,4 +1,4 @@
-"""Write what a run found of every feature, or pair."""
+"""Export what a run found for each feature or pair as a table."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _FORMATS = ("csv", "tsv", "xlsx", "parquet", "latex", "markdown")
     help="CSV, TSV: put an apostrophe before cells that a spreadsheet would take for formulas. "
     "[default: defuse]",
 )
-@click.option("--overwrite", is_flag=True, help="Replace the file if it is there.")
+@click.option("--overwrite", is_flag=True, help="Replace the file if it exists.")
 def table(
     run: str,
     words: tuple[str, ...],

@@ -1,4 +1,4 @@
-"""Check that a run file is sound."""
+"""Check the integrity of run files."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["verify"]
 @click.command()
 @click.argument("runs", nargs=-1, required=True, type=click.Path())
 def verify(runs: tuple[str, ...]) -> None:
-    """Check that run files are sound: the seal, the layout, every checksum and digest.
+    """Check the integrity of run files: the seal, the layout, every checksum and digest.
 
     \b
     Example:

@@ -313,7 +313,7 @@ class Brier(PredictionMeasure):
 
 @attrs.frozen(kw_only=True)
 class Calibration(PredictionMeasure):
-    """Part of the Brier score owed to miscalibration: 0 where a 70 % comes true in 70 %.
+    """Part of the Brier score due to miscalibration: 0 where a 70 % comes true in 70 %.
 
     Notes
     -----

@@ -106,7 +106,7 @@ class Remedy:
     n, permutations : int
         Bootstraps, and label permutations (0 where there are none), for all that can be settled.
     hopeless : (m,) bool
-        Which lie so close to the line that a hundred times as many would not do.
+        Which lie so borderline that a hundred times as many would not do.
     """
 
     n: int

@@ -88,17 +88,14 @@ def _unscored(trial: Trial) -> Iterator[str]:
 
 
 def _doubtful(trial: Trial) -> Iterator[str]:
-    """Decisions so close to the line that another seed may reverse them, and what would help."""
+    """Borderline decisions that another seed may reverse, and what would help."""
     open_ = np.isnan(trial.verdict.critical) | (trial.verdict.critical < trial.drawn)
     near = np.flatnonzero((trial.doubt > DOUBTFUL) & open_)
     if not near.size:
         return
     number = near.size
     near = near[np.argsort(-trial.doubt[near], kind="stable")]
-    text = (
-        f"close to the line, so that another seed may decide otherwise: "
-        f"{_names(trial, trial.codes[near])}"
-    )
+    text = f"borderline, may change with another seed: {_names(trial, trial.codes[near])}"
     test = trial.test
     if test.null == "shards":
         yield f"{text}; only a larger table helps"

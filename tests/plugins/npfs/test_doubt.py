@@ -65,14 +65,14 @@ def test_the_warning_names_them_and_says_what_would_settle_them(mim: Any, slides
         options = {"permutations": 10, "statistic": "counts"} if null == "permutation" else {}
         found = Npfs(null=null, n=50, **options).select_wrapped(mim(k=8), data, None, Run())
         near = np.flatnonzero(found.tables["doubt"] > 0.05)
-        [text] = [w for w in found.warnings if w.startswith("close to the line")]
+        [text] = [w for w in found.warnings if w.startswith("borderline")]
         first = near[np.argmax(found.tables["doubt"][near])]
         assert data.feature_names[first] in text
         assert "about n=" in text and "would settle" in text
     clear = Npfs(null="published", n=400).select_wrapped(
         mim(k=4), slides(0, 3000, 12, 4), None, Run()
     )
-    assert not any("close to the line" in w for w in clear.warnings)
+    assert not any("borderline" in w for w in clear.warnings)
 
 
 def test_what_the_remedy_says_does_settle_it() -> None:
@@ -108,6 +108,6 @@ def test_shards_are_told_that_only_a_larger_table_helps(mim: Any, slides: Any) -
         Npfs(null="shards", n=20).select_wrapped(mim(k=5), slides(s, 800, 40, 8), None, Run())
         for s in range(6)
     ]
-    texts = [w for f in found for w in f.warnings if w.startswith("close to the line")]
+    texts = [w for f in found for w in f.warnings if w.startswith("borderline")]
     assert texts
     assert all(text.endswith("only a larger table helps") for text in texts)

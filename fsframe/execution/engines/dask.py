@@ -15,14 +15,14 @@ from typing import Any
 import attrs
 
 from fsframe.errors import EngineError, RequestError, one_line
-from fsframe.execution.engine import PATIENCE, Engine
-from fsframe.execution.sharing import Scattered, hold
-from fsframe.execution.timeouts import asked, within
+from fsframe.execution.engine import PATIENCE, Engine, EngineOptions
+from fsframe.execution.sharing import Scattered, SharedValue
+from fsframe.execution.timeouts import call_in_thread, call_with_timeout
 from fsframe.execution.versions import check_classes, differences, found_here, refusal
 from fsframe.storage import printable
 from fsframe.storage.numerics import NUMERIC_PARTS, fingerprint
 
-__all__ = ["ClusterEngine", "connect"]
+__all__ = ["ENGINE", "ClusterEngine"]
 
 _CONNECT_SECONDS = 10
 _COUNT_SECONDS = 3
@@ -36,35 +36,6 @@ _IDLE_LOOKS = 3
 _ALONE_SECONDS = 300
 _GONE = ("lost", "cancelled", "error")
 _MOST_TOLD = 5
-
-
-def connect(scheduler: str, patience: float = PATIENCE, *, mixed: bool = False) -> ClusterEngine:
-    """The engine of the cluster whose scheduler is at that address, such as ``tcp://10.0.0.1:8786``.
-
-    Raises
-    ------
-    RequestError
-        If dask.distributed is not installed.
-    EngineError
-        If nobody answers.
-    """
-    try:
-        from distributed import Client
-    except ImportError:
-        raise RequestError(
-            "the engine dask needs dask.distributed: pip install 'fsframe[dask]'"
-        ) from None
-    # A lost scheduler is told in one sentence of ours, not in tracebacks of its own.
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)
-    try:
-        with warnings.catch_warnings():
-            # Of versions that differ we tell more, and act on it.
-            warnings.simplefilter("ignore")
-            client = Client(scheduler, timeout=_CONNECT_SECONDS, set_as_default=False)
-    except (OSError, ValueError) as error:
-        reason = " ".join(str(error).split()) or type(error).__name__
-        raise EngineError(f"cannot reach a dask scheduler at {scheduler}: {reason}") from error
-    return ClusterEngine(client, owned=True, patience=patience, mixed=mixed)
 
 
 @attrs.define(eq=False)
@@ -112,8 +83,45 @@ class ClusterEngine(Engine):
     fetched with it; the run ends with EngineError, and what was committed is gone on from.
     """
 
+    takes = frozenset({"scheduler"})
     mappable = False
     least_seconds = 0.2
+
+    @classmethod
+    def open(cls, options: EngineOptions) -> ClusterEngine:
+        """The engine of the cluster whose scheduler is at that address.
+
+        Raises
+        ------
+        RequestError
+            If no address is given, or dask.distributed is not installed.
+        EngineError
+            If nobody answers.
+        """
+        if not options.scheduler:
+            raise RequestError(
+                "the engine dask needs the address of a scheduler, such as "
+                "scheduler tcp://10.0.0.1:8786 (--scheduler)"
+            )
+        try:
+            from distributed import Client
+        except ImportError:
+            raise RequestError(
+                "the engine dask needs dask.distributed: pip install 'fsframe[dask]'"
+            ) from None
+        # A lost scheduler is told in one sentence of ours, not in tracebacks of its own.
+        logging.getLogger("distributed").setLevel(logging.CRITICAL)
+        try:
+            with warnings.catch_warnings():
+                # Of versions that differ we tell more, and act on it.
+                warnings.simplefilter("ignore")
+                client = Client(options.scheduler, timeout=_CONNECT_SECONDS, set_as_default=False)
+        except (OSError, ValueError) as error:
+            reason = " ".join(str(error).split()) or type(error).__name__
+            raise EngineError(
+                f"cannot reach a dask scheduler at {options.scheduler}: {reason}"
+            ) from error
+        return cls(client, owned=True, patience=options.patience, mixed=options.mixed)
 
     def __init__(
         self, client: Any, *, owned: bool, patience: float = PATIENCE, mixed: bool = False
@@ -196,7 +204,7 @@ class ClusterEngine(Engine):
             key = (str(address), str(facts.get("local_directory", "")))
             worker = self._known.get(key)
             if worker is None:
-                answer = asked(_versions, self._client, address, tuple(self._needed))
+                answer = call_in_thread(_versions, self._client, address, tuple(self._needed))
                 if not self._needed:
                     wait([answer])
                 name = str(facts.get("name", address))
@@ -247,7 +255,7 @@ class ClusterEngine(Engine):
         self._other_numerics |= dict.fromkeys(each for each in found if each not in others)
         return others
 
-    def reference(self, held: hold, *, whole: bool) -> Any:
+    def reference(self, held: SharedValue, *, whole: bool) -> Any:
         """The value as the cluster keeps it; kept anew where it was lost with its workers."""
         token = held.shared.token
         future = self._scattered.get(token)
@@ -255,7 +263,7 @@ class ClusterEngine(Engine):
             self.check()
             future = self._scattered[token] = self._send(Scattered(token, held.value))
         # The cluster forgets a value when the last future of it goes.
-        for gone in [known for known in self._scattered if not hold.holds(known)]:
+        for gone in [known for known in self._scattered if not SharedValue.holds(known)]:
             del self._scattered[gone]
         return future
 
@@ -264,7 +272,7 @@ class ClusterEngine(Engine):
         began = time.monotonic()
         while True:
             targets = self._fit
-            sent = asked(
+            sent = call_in_thread(
                 self._client.scatter, value, workers=list(targets), broadcast=True, hash=False
             )
             while not sent.done():
@@ -298,7 +306,7 @@ class ClusterEngine(Engine):
     def _ask(self, seconds: float, question: Any, *arguments: Any, **options: Any) -> Any:
         """The scheduler's answer; EngineError if it is gone, or silent for so long."""
         try:
-            return within(seconds, question, *arguments, **options)
+            return call_with_timeout(seconds, question, *arguments, **options)
         except TimeoutError as error:
             # Ours, or that of dask itself, which waits for a first worker.
             raise EngineError(
@@ -352,7 +360,7 @@ class ClusterEngine(Engine):
     def cancel(self, futures: Iterable[Future[Any]]) -> None:
         """As for any engine, but for a second at most: the scheduler may be gone."""
         with contextlib.suppress(Exception):
-            within(_CANCEL_SECONDS, super().cancel, list(futures))
+            call_with_timeout(_CANCEL_SECONDS, super().cancel, list(futures))
 
     def died(self, error: BaseException) -> bool:
         """As for any engine; the scheduler also gives up tasks whose workers died several times."""
@@ -382,7 +390,7 @@ class ClusterEngine(Engine):
         """Have the cluster drop what it was asked for."""
         with contextlib.suppress(Exception):
             for executor in self._executors:
-                within(_CANCEL_SECONDS, executor.shutdown, wait=False)
+                call_with_timeout(_CANCEL_SECONDS, executor.shutdown, wait=False)
 
     def close(self) -> None:
         """Let go of what was scattered, and of the client if it is ours."""
@@ -390,7 +398,7 @@ class ClusterEngine(Engine):
         self._scattered.clear()
         if self._owned:
             with contextlib.suppress(Exception):
-                within(3, self._client.close, timeout=2)
+                call_with_timeout(3, self._client.close, timeout=2)
 
 
 def _lost() -> EngineError:
@@ -420,3 +428,6 @@ def _differing(needed: Mapping[str, str], answer: Future[dict[str, str]]) -> lis
     if error is not None:
         return [f"versions that it does not tell ({one_line(error)})"]
     return differences(needed, answer.result())
+
+
+ENGINE = ClusterEngine

@@ -1,4 +1,4 @@
-"""A pool of worker processes on this machine, one thread each, replaced when they die."""
+"""Worker processes on this machine, one thread each, replaced when they die."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from fsframe.contracts.run import available_threads
-from fsframe.execution.engine import PATIENCE, Engine
-from fsframe.execution.timeouts import within
+from fsframe.execution.engine import PATIENCE, Engine, EngineOptions
+from fsframe.execution.timeouts import call_with_timeout
 from fsframe.execution.versions import check_classes
 from fsframe.execution.worker_start import start_worker
 
-__all__ = ["ProcessEngine"]
+__all__ = ["ENGINE", "ProcessEngine"]
 
 _LOOK_SECONDS = 1.0
 # How long the standard library may take to see that the processes of a pool are dead.
@@ -43,6 +43,13 @@ class ProcessEngine(Engine):
     process that holds them: one killed while it waits for a task, or half-way through an answer,
     leaves all others, and the pool's own thread, waiting for ever.
     """
+
+    takes = frozenset({"workers"})
+
+    @classmethod
+    def open(cls, options: EngineOptions) -> ProcessEngine:
+        """A pool of so many processes."""
+        return cls(options.workers, options.patience)
 
     def __init__(self, workers: int | None = None, patience: float = PATIENCE) -> None:
         count = workers or available_threads()
@@ -152,7 +159,7 @@ def _end(pool: Executor) -> None:
     _kill(pool)
     with contextlib.suppress(TimeoutError):
         # Returns once the pool has seen that they are dead, and has let go of its semaphores.
-        within(_END_SECONDS, pool.shutdown, wait=True, cancel_futures=True)
+        call_with_timeout(_END_SECONDS, pool.shutdown, wait=True, cancel_futures=True)
 
 
 def _is_stopped(pid: int) -> bool:
@@ -179,3 +186,6 @@ def _without_signals() -> Iterator[None]:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+ENGINE = ProcessEngine
