@@ -14,6 +14,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from fsframe.analysis.functions import compare as compare
+    from fsframe.analysis.functions import evaluate as evaluate
+    from fsframe.analysis.functions import select as select
+    from fsframe.analysis.functions import stability as stability
+    from fsframe.analysis.results import ComparisonResult as ComparisonResult
+    from fsframe.analysis.results import EvaluationResult as EvaluationResult
+    from fsframe.analysis.results import SelectionResult as SelectionResult
+    from fsframe.analysis.results import StabilityResult as StabilityResult
+    from fsframe.analysis.results import load_run as load_run
     from fsframe.chains.chain import Chain as Chain
     from fsframe.contracts.classifier import Classifier as Classifier
     from fsframe.contracts.classifier import FittedClassifier as FittedClassifier
@@ -37,7 +46,6 @@ if TYPE_CHECKING:
     from fsframe.registry import selectors as selectors
     from fsframe.registry import stability_metrics as stability_metrics
     from fsframe.resampling.wrapping import WrappingSelector as WrappingSelector
-    from fsframe.storage import load_run as load_run
     from fsframe.tables import read as read
 
 _HOME = {
@@ -60,7 +68,15 @@ _HOME = {
     "StoreError": "fsframe.errors",
     "WrappingSelector": "fsframe.resampling.wrapping",
     "classifiers": "fsframe.registry",
-    "load_run": "fsframe.storage",
+    "ComparisonResult": "fsframe.analysis.results",
+    "EvaluationResult": "fsframe.analysis.results",
+    "SelectionResult": "fsframe.analysis.results",
+    "StabilityResult": "fsframe.analysis.results",
+    "compare": "fsframe.analysis.functions",
+    "evaluate": "fsframe.analysis.functions",
+    "load_run": "fsframe.analysis.results",
+    "select": "fsframe.analysis.functions",
+    "stability": "fsframe.analysis.functions",
     "measures": "fsframe.registry",
     "read": "fsframe.tables",
     "register": "fsframe.registry",

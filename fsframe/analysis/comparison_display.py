@@ -12,7 +12,14 @@ from fsframe.tables.formulas import defused
 if TYPE_CHECKING:
     from fsframe.evaluation.comparison import Cell, Comparison
 
-__all__ = ["CSV_NAMES", "comparison_lines", "comparison_object", "csv_lines", "hdf5_image"]
+__all__ = [
+    "CSV_NAMES",
+    "accuracy_rows",
+    "comparison_lines",
+    "comparison_object",
+    "csv_lines",
+    "hdf5_image",
+]
 
 CSV_NAMES = "data,chain,accuracy,standard_error,features_kept,stability,seconds"
 """The first line of the table of results."""
@@ -97,12 +104,14 @@ def _numbers(table: Any) -> list[list[float | None]]:
     return [[None if value != value else value for value in row] for row in table.tolist()]
 
 
-def comparison_lines(result: Comparison) -> Iterator[str]:
-    """A comparison as lines for a terminal."""
-    letters = [chr(ord("A") + c) if c < 26 else f"C{c}" for c in range(len(result.chains))]
-    for letter, chain in zip(letters, result.chains, strict=True):
-        yield f"{letter}  {chain}"
-    yield ""
+def _letters(result: Comparison) -> list[str]:
+    """What chains are called in tables, where their text would not fit."""
+    return [chr(ord("A") + c) if c < 26 else f"C{c}" for c in range(len(result.chains))]
+
+
+def accuracy_rows(result: Comparison) -> tuple[list[str], list[list[str]], set[int]]:
+    """The accuracies as a table: names of columns, rows, and which columns hold numbers."""
+    letters = _letters(result)
     rows = []
     for d, data in enumerate(result.data):
         best = result.accuracy[d].max()
@@ -111,7 +120,17 @@ def comparison_lines(result: Comparison) -> Iterator[str]:
             for mean, error in zip(result.accuracy[d], result.standard_error[d], strict=True)
         ]
         rows.append([data, *cells])
-    yield from table_lines(["accuracy, %", *letters], rows, right=set(range(1, len(letters) + 1)))
+    return ["accuracy, %", *letters], rows, set(range(1, len(letters) + 1))
+
+
+def comparison_lines(result: Comparison) -> Iterator[str]:
+    """A comparison as lines for a terminal."""
+    letters = _letters(result)
+    for letter, chain in zip(letters, result.chains, strict=True):
+        yield f"{letter}  {chain}"
+    yield ""
+    header, rows, right = accuracy_rows(result)
+    yield from table_lines(header, rows, right=right)
     yield "± is the corrected standard error; * the best mean."
     yield ""
     yield "Wins, ties, losses of the row against the column, over the tables:"

@@ -19,7 +19,14 @@ if TYPE_CHECKING:
 _MOST_CLASSES = 6
 _OF_PROBABILITIES = ("log-loss", "brier", "calibration")
 
-__all__ = ["evaluation_lines", "evaluation_object", "measure_lines", "write_folds"]
+__all__ = [
+    "evaluation_lines",
+    "evaluation_object",
+    "fold_columns",
+    "measure_lines",
+    "measure_rows",
+    "write_folds",
+]
 
 
 def evaluation_object(
@@ -118,6 +125,20 @@ def evaluation_lines(
 
 def measure_lines(found: Evaluation, seconds: float, classes: Sequence[str] = ()) -> Iterator[str]:
     """The measures of an evaluation, what it kept and how stably, as lines for a terminal."""
+    header, rows, right = measure_rows(found)
+    yield from table_lines(header, rows, right=right)
+    yield ""
+    rows = [
+        ["features kept", f"{found.kept.mean():.1f}", _span(found.kept)],
+        _stability_row(found),
+    ]
+    yield from list(table_lines(["", "", ""], rows, right={1}))[1:]
+    yield f"seconds per split  {seconds / found.n_splits:.3g}"
+    yield from _notes(found, classes)
+
+
+def measure_rows(found: Evaluation) -> tuple[list[str], list[list[str]], set[int]]:
+    """The measures as a table: names of columns, rows, and which columns hold numbers."""
     header = ["measure", "value", "±", "95 %", "larger class"]
     wide = any(measure.all_features is not None for measure in found.measures.values())
     header += ["all features"] * wide
@@ -137,15 +158,7 @@ def measure_lines(found: Evaluation, seconds: float, classes: Sequence[str] = ()
                 *map(_short, beside),
             ]
         )
-    yield from table_lines(header, rows, right=set(range(1, len(header))))
-    yield ""
-    rows = [
-        ["features kept", f"{found.kept.mean():.1f}", _span(found.kept)],
-        _stability_row(found),
-    ]
-    yield from list(table_lines(["", "", ""], rows, right={1}))[1:]
-    yield f"seconds per split  {seconds / found.n_splits:.3g}"
-    yield from _notes(found, classes)
+    return header, rows, set(range(1, len(header)))
 
 
 def _short(value: float | None) -> str:
@@ -247,10 +260,18 @@ def _curve_lines(found: Evaluation) -> Iterator[str]:
 
 def write_folds(path: Path, found: Evaluation, *, overwrite: bool) -> None:
     """A table of one line per fold at `path`: what it kept, and every measure of it."""
+    columns = fold_columns(found)
+    rows = zip(*columns.values(), strict=True)
+    lines = [",".join(columns), *(",".join(map(repr, row)) for row in rows)]
+    place_file(path, ("\n".join(lines) + "\n").encode(), overwrite=overwrite)
+
+
+def fold_columns(found: Evaluation) -> dict[str, list[Any]]:
+    """One value per split in each column: what it kept, and every measure that splits have."""
     names = [name for name, measure in found.measures.items() if measure.mean == measure.mean]
     names = [name for name in names if len(found.measures[name].values) == found.n_splits]
-    lines = [",".join(["split", "features_kept", *names])]
-    for split in range(found.n_splits):
-        values = [repr(float(found.measures[name].values[split])) for name in names]
-        lines.append(",".join([str(split), str(int(found.kept[split])), *values]))
-    place_file(path, ("\n".join(lines) + "\n").encode(), overwrite=overwrite)
+    return {
+        "split": list(range(found.n_splits)),
+        "features_kept": [int(kept) for kept in found.kept],
+        **{name: [float(value) for value in found.measures[name].values] for name in names},
+    }

@@ -23,13 +23,20 @@ __all__ = [
     "closing_lines",
     "cluster_lines",
     "feature_lines",
+    "feature_rows",
     "frequency_lines",
+    "frequency_rows",
     "in_groups",
+    "pair_heading",
     "pair_lines",
+    "pair_rows",
     "result_object",
     "stage_lines",
     "table_facts",
 ]
+
+Rows = tuple[list[str], list[list[str]], set[int]]
+"""A table to show: names of columns, rows, and which columns hold numbers."""
 
 _PAIRS_SHOWN = 10
 # In the JSON object; the run file has all.
@@ -150,10 +157,25 @@ def stage_lines(record: RunRecord) -> Iterator[str]:
 
 
 def feature_lines(record: RunRecord) -> Iterator[str]:
-    selected = record.selected
-    if not selected.size:
+    if not record.selected.size:
         yield "No feature was kept."
         return
+    header, rows, right = feature_rows(record)
+    lines = list(table_lines(header, rows, right=right))
+    room = min(_BAR, _WIDTH - 2 - max(map(shown_width, lines)))
+    if room >= _LEAST_BAR:
+        bars = _bars(record.scores[record.selected[:_FEATURES_SHOWN]], room)
+        lines = list(
+            table_lines([*header, ""], [[*r, b] for r, b in zip(rows, bars, strict=True)], right)
+        )
+    yield from lines
+    if record.selected.size > _FEATURES_SHOWN:
+        yield f"… and {record.selected.size - _FEATURES_SHOWN} more (`fsframe table` has all)"
+
+
+def feature_rows(record: RunRecord) -> Rows:
+    """The kept features as a table, as many as are shown."""
+    selected = record.selected
     shown = record.feature_table().where(_first(record.n_features, _FEATURES_SHOWN, selected.size))
     header, columns = (
         ["rank", "feature", "score"],
@@ -171,18 +193,8 @@ def feature_lines(record: RunRecord) -> Iterator[str]:
         assert stage.selection is not None
         header.append(f"{stage.name} score")
         columns.append([_short(stage.selection.scores[c]) for c in selected[:_FEATURES_SHOWN]])
-    right = {0, *range(2, len(header))}
     rows = [list(cells) for cells in zip(*columns, strict=True)]
-    lines = list(table_lines(header, rows, right=right))
-    room = min(_BAR, _WIDTH - 2 - max(map(shown_width, lines)))
-    if room >= _LEAST_BAR:
-        bars = _bars(shown.columns["score"], room)
-        lines = list(
-            table_lines([*header, ""], [[*r, b] for r, b in zip(rows, bars, strict=True)], right)
-        )
-    yield from lines
-    if selected.size > _FEATURES_SHOWN:
-        yield f"… and {selected.size - _FEATURES_SHOWN} more (`fsframe table` has all)"
+    return header, rows, {0, *range(2, len(header))}
 
 
 def _first(n: int, most: int, kept: int) -> NDArray[np.bool_]:
@@ -213,11 +225,25 @@ def _short(value: float) -> str:
 
 
 def pair_lines(record: RunRecord) -> Iterator[str]:
-    shown = record.strongest_pairs(_PAIRS_SHOWN)
+    yield pair_heading(record)
+    header, rows, right = pair_rows(record)
+    yield from table_lines(header, rows, right=right)
+    if record.n_pairs > len(rows):
+        yield f"… and {record.n_pairs - len(rows)} more (`fsframe table RUN --pairs` has all)"
+    yield from textwrap.wrap(pair_test_words(record), 96)
+
+
+def pair_heading(record: RunRecord) -> str:
+    """What the weights of pairs are, and how many there are."""
     what, how = pair_weight_words(record)
     note = f"; {how}" if how else ""
-    yield f"Pairs by {what} (the {len(shown)} strongest of {record.n_pairs}{note}):"
-    names = record.feature_names
+    shown = min(_PAIRS_SHOWN, record.n_pairs)
+    return f"Pairs by {what} (the {shown} strongest of {record.n_pairs}{note}):"
+
+
+def pair_rows(record: RunRecord) -> Rows:
+    """The strongest pairs as a table."""
+    shown, names = record.strongest_pairs(_PAIRS_SHOWN), record.feature_names
     rows = [[printable(names[a]), printable(names[b]), _short(w)] for a, b, w in shown]
     header = ["feature", "with", "weight"]
     if record.pair_tests is not None:
@@ -225,10 +251,7 @@ def pair_lines(record: RunRecord) -> Iterator[str]:
         for row, (a, b, _) in zip(rows, shown, strict=True):
             tested = record.pair_tests.found.of(a, b)
             row += ["—", "—"] if tested is None else [f"{value:.2g}" for value in tested]
-    yield from table_lines(header, rows, right={2, 3, 4})
-    if record.n_pairs > len(shown):
-        yield f"… and {record.n_pairs - len(shown)} more (`fsframe table RUN --pairs` has all)"
-    yield from textwrap.wrap(pair_test_words(record), 96)
+    return header, rows, {2, 3, 4}
 
 
 def cluster_lines(record: RunRecord) -> Iterator[str]:
@@ -253,11 +276,18 @@ def cluster_lines(record: RunRecord) -> Iterator[str]:
 
 def frequency_lines(record: RunRecord, most: int = 15) -> Iterator[str]:
     """How often each feature was kept, for a result whose scores are shares of resamples."""
+    header, rows, right = frequency_rows(record, most)
+    yield from table_lines(header, rows, right=right)
+    more = int((record.scores > 0).sum()) - len(rows)
+    if more > 0:
+        yield f"… and {more} more"
+
+
+def frequency_rows(record: RunRecord, most: int = 15) -> Rows:
+    """How often each feature was kept, as a table."""
     ranked = [column for column in rank_by_score(record.scores) if record.scores[column] > 0]
     rows = [
         [printable(record.feature_names[c]), f"{100 * float(record.scores[c]):.0f} %"]
         for c in ranked[:most]
     ]
-    yield from table_lines(["feature", "kept in"], rows, right={1})
-    if len(ranked) > most:
-        yield f"… and {len(ranked) - most} more"
+    return ["feature", "kept in"], rows, {1}

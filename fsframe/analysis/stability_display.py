@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from fsframe.storage.known_tables import MetricTables
 
-__all__ = ["metric_lines", "stability_lines", "stability_object"]
+__all__ = ["metric_lines", "metric_rows", "stability_lines", "stability_object"]
 
 _SIZES_SHOWN = 20
 
@@ -72,12 +72,18 @@ def stability_lines(record: RunRecord, out: Path | None) -> Iterator[str]:
 
 def metric_lines(metrics: Iterable[MetricTables]) -> Iterator[str]:
     """The values of the metrics, with their intervals, as lines for a terminal."""
+    header, rows, right = metric_rows(metrics)
+    yield from table_lines(header, rows, right=right)
+
+
+def metric_rows(metrics: Iterable[MetricTables]) -> tuple[list[str], list[list[str]], set[int]]:
+    """The metrics as a table: names of columns, rows, and which columns hold numbers."""
     rows = []
     for metric in metrics:
         interval = metric.interval
         bounds = "" if interval is None else f"95 % from {interval[0]:.3f} to {interval[1]:.3f}"
         rows.append([metric.name, _shown(metric.value), bounds])
-    yield from table_lines(["metric", "stability", ""], rows, right={1})
+    return ["metric", "stability", ""], rows, {1}
 
 
 def _size_lines(sized: Mapping[str, NDArray[np.float64]]) -> Iterator[str]:

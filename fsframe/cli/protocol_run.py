@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from fsframe.storage import RunRecord
 
 __all__ = [
-    "classifier_text",
     "fold_options",
     "output_options",
     "protocol_request",
@@ -154,19 +153,3 @@ def run_on(
     if record is None:
         record = run_chain(chain, table, out, options, talk=talk, path=path, source=data)
     return record, out
-
-
-def classifier_text(text: str | None) -> str | None:
-    """The stage that `--classifier` names: itself, or ``sklearn`` with the name of a class.
-
-    >>> classifier_text("sklearn.tree.DecisionTreeClassifier:standardize=yes")
-    'sklearn:estimator=sklearn.tree.DecisionTreeClassifier,standardize=yes'
-    >>> classifier_text("knn:k=5")
-    'knn:k=5'
-    """
-    if text is None:
-        return None
-    name, colon, rest = text.partition(":")
-    if "." not in name or "/" in name:
-        return text
-    return f"sklearn:estimator={name}{',' if colon else ''}{rest}"

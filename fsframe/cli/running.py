@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 import click
 from click.shell_completion import CompletionItem
 
-from fsframe.cli.progress import ProgressLine
+from fsframe.analysis.progress import ProgressBars
 from fsframe.cli.saying import say, say_error, say_json
 from fsframe.cli.tracebacks import traceback_option
 from fsframe.cli.written import note_written, written_words
-from fsframe.contracts.remarks import REMARKS_VARIABLE
+from fsframe.contracts.remarks import REMARKS_VARIABLE, making_room
 from fsframe.errors import FsframeError
 
 if TYPE_CHECKING:
@@ -164,7 +164,7 @@ class Talk:
         self.quiet, self.events = quiet, events
         if events:
             os.environ[REMARKS_VARIABLE] = "json"
-        self._line = None if quiet or events else ProgressLine()
+        self._line = None if quiet or events else ProgressBars()
 
     def __call__(self, progress: Progress) -> None:
         if self.events:
@@ -291,7 +291,7 @@ def run_chain(
                 kept=0 if checkpoint is None else checkpoint.n_parts,
             )
             # Results go to stdout; what a plugin prints while it works must not mix with them.
-            with contextlib.redirect_stdout(sys.stderr):
+            with contextlib.redirect_stdout(sys.stderr), making_room(talk.close):
                 return chain.run(
                     table,
                     seed,

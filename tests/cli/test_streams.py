@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import subprocess
@@ -10,9 +9,6 @@ import sys
 from pathlib import Path
 
 import pytest
-
-from fsframe.cli.progress import ProgressLine
-from fsframe.contracts.run import Progress
 
 FSFRAME = f'"{sys.executable}" -m fsframe'
 
@@ -41,33 +37,6 @@ def test_the_installed_script_is_the_same_program() -> None:
     )
     assert done.stdout == module.stdout
     assert done.stdout.startswith("fsframe ")
-
-
-class Terminal(io.StringIO):
-    """A stream that says it is a terminal."""
-
-    def isatty(self) -> bool:
-        return True
-
-
-def test_progress_is_rewritten_in_place_and_wiped() -> None:
-    stream = Terminal()
-    line = ProgressLine(stream)
-    line(Progress(label="npfs", done=0, total=4))
-    line(Progress(label="npfs", done=4, total=4))
-    line.close()
-    shown = stream.getvalue()
-    assert "npfs [" in shown and "4/4" in shown
-    assert "\n" not in shown
-    assert shown.endswith("\r") and shown.count("\r") >= 4
-
-
-def test_progress_is_silent_where_nobody_looks() -> None:
-    stream = io.StringIO()
-    line = ProgressLine(stream)
-    line(Progress(label="npfs", done=1, total=4))
-    line.close()
-    assert stream.getvalue() == ""
 
 
 @pytest.mark.parametrize("encoding", ["latin-1", "cp437", "utf-8"])

@@ -9,7 +9,6 @@ from typing import Any
 import click
 
 from fsframe.cli.protocol_run import (
-    classifier_text,
     fold_options,
     output_options,
     protocol_request,
@@ -21,8 +20,6 @@ from fsframe.cli.stages import StageGroup, last_command
 from fsframe.contracts.grammar import StageText, format_list, format_stages
 
 __all__ = ["evaluate"]
-
-_PROTOCOL = "cross-validation"
 
 
 @click.argument("data", type=click.Path())
@@ -82,9 +79,8 @@ def evaluate() -> None:
 
 @evaluate.result_callback()
 def _run(results: list[StageText | dict[str, Any]]) -> None:
+    from fsframe.analysis.asking import evaluation_chain
     from fsframe.analysis.evaluation_display import evaluation_lines, evaluation_object, write_folds
-    from fsframe.chains.chain import Chain, Stage
-    from fsframe.evaluation.cross_validation import CrossValidation
     from fsframe.evaluation.recorded import recorded_evaluation
 
     texts, options = protocol_request(results, "immigrate margin")
@@ -95,12 +91,7 @@ def _run(results: list[StageText | dict[str, Any]]) -> None:
     metrics = options.pop("metrics")
     if metrics:
         given["metric"] = format_list(metrics)
-    given["classifier"] = classifier_text(given["classifier"])
-    base = format_stages(texts)
-    method = CrossValidation.from_texts(
-        {"base": base, **{key: value for key, value in given.items() if value is not None}}
-    )
-    chain = Chain((Stage(_PROTOCOL, method),))
+    chain = evaluation_chain(format_stages(texts), given)
     if options["dry_run"]:
         say(str(chain))
         return

@@ -60,19 +60,16 @@ def stability() -> None:
 
 @stability.result_callback()
 def _run(results: list[StageText | dict[str, Any]]) -> None:
+    from fsframe.analysis.asking import stability_chain
     from fsframe.analysis.stability_display import stability_lines, stability_object
-    from fsframe.chains.chain import Chain, Stage
     from fsframe.contracts.grammar import format_list
-    from fsframe.evaluation.stability_study import StabilityStudy
 
     texts, options = protocol_request(results, "immigrate")
     metrics = options.pop("metric")
     given = {name: options.pop(name) for name in ("resample", "n", "fraction", "sizes")}
-    given = {key: value for key, value in given.items() if value is not None}
     if metrics:
         given["metric"] = format_list(metrics)
-    method = StabilityStudy.from_texts({"base": format_stages(texts), **given})
-    chain = Chain((Stage("stability-study", method),))
+    chain = stability_chain(format_stages(texts), given)
     if options["dry_run"]:
         say(str(chain))
         return

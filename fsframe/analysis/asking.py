@@ -1,0 +1,122 @@
+"""What commands and programs ask for alike: the chain of a protocol, and the table it runs on."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fsframe.contracts.data_frames import is_frame
+from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.params import format_value
+from fsframe.errors import RequestError
+
+if TYPE_CHECKING:
+    from fsframe.chains.chain import Chain
+
+__all__ = ["classifier_text", "evaluation_chain", "stability_chain", "table_of", "texts_of"]
+
+
+def classifier_text(text: str | None) -> str | None:
+    """The stage that `--classifier` names: itself, or ``sklearn`` with the name of a class.
+
+    >>> classifier_text("sklearn.tree.DecisionTreeClassifier:standardize=yes")
+    'sklearn:estimator=sklearn.tree.DecisionTreeClassifier,standardize=yes'
+    >>> classifier_text("knn:k=5")
+    'knn:k=5'
+    """
+    if text is None:
+        return None
+    name, colon, rest = text.partition(":")
+    if "." not in name or "/" in name:
+        return text
+    return f"sklearn:estimator={name}{',' if colon else ''}{rest}"
+
+
+def evaluation_chain(base: str, given: Mapping[str, str | None]) -> Chain:
+    """The cross-validation of `base`, with parameters as text; those that are None are left out.
+
+    Raises
+    ------
+    RequestError, PluginError
+        Naming everything that is wrong with them.
+    """
+    from fsframe.evaluation.cross_validation import CrossValidation
+
+    given = {**given, "classifier": classifier_text(given.get("classifier"))}
+    return _protocol("cross-validation", CrossValidation, base, given)
+
+
+def stability_chain(base: str, given: Mapping[str, str | None]) -> Chain:
+    """The study of the stability of `base`; otherwise as `evaluation_chain`."""
+    from fsframe.evaluation.stability_study import StabilityStudy
+
+    return _protocol("stability-study", StabilityStudy, base, given)
+
+
+def _protocol(name: str, method: Any, base: str, given: Mapping[str, str | None]) -> Chain:
+    from fsframe.chains.chain import Chain, Stage
+
+    said = {key: value for key, value in given.items() if value is not None}
+    return Chain((Stage(name, method.from_texts({"base": base, **said})),))
+
+
+def texts_of(given: Mapping[str, Any]) -> dict[str, str | None]:
+    """Parameters given as values in the text that a command would be given them as.
+
+    >>> texts_of({"folds": 5, "curve": [1, 2], "scheme": None})
+    {'folds': '5', 'curve': '[1,2]', 'scheme': None}
+    """
+    return {key: None if value is None else format_value(value) for key, value in given.items()}
+
+
+def table_of(
+    data: Any, label: Any = None, groups: str | int | None = None, name: str = "data"
+) -> tuple[Dataset, str]:
+    """The table that is asked about, and where it was read from.
+
+    Parameters
+    ----------
+    data : Dataset, data frame, or path
+        As in `fsframe.select`.
+    label : str, int or (n_samples,) array, optional
+    groups : str or int, optional
+    name : str
+        What to call a frame.
+
+    Raises
+    ------
+    RequestError
+        If `data` is something else, or a Dataset is given with a label or groups of its own.
+    DataError, StoreError
+        As reading says.
+    """
+    if isinstance(data, Dataset):
+        if label is not None or groups is not None:
+            raise RequestError(
+                "a Dataset has its label and its groups: label= and groups= are for data frames "
+                "and files"
+            )
+        return data, ""
+    if isinstance(data, (str, os.PathLike)):
+        from fsframe.tables import find_table, read
+
+        if label is not None and not isinstance(label, (str, int)):
+            raise RequestError("the label of a file is one of its columns, by name or by position")
+        options: dict[str, Any] = {} if groups is None else {"groups": groups}
+        path = find_table(os.fspath(data))
+        return read(path, label=label, **options), str(Path(path))
+    if is_frame(data):
+        if label is None or isinstance(label, (str, int)):
+            return Dataset.from_frame(data, label, groups=groups, name=name), ""
+        if groups is not None:
+            raise RequestError(
+                "groups= names a column of a frame that holds the label too; with the label apart, "
+                "make the table with Dataset.from_arrays(X, y, groups=…)"
+            )
+        return Dataset.from_arrays(data, label, name=name), ""
+    raise RequestError(
+        f"data must be a Dataset, a data frame (pandas, polars, pyarrow) or a path, not "
+        f"{type(data).__name__}; arrays make a table with fsframe.Dataset.from_arrays(X, y)"
+    )

@@ -1,0 +1,207 @@
+"""A comparison of chains carried out: every chain on every table, kept in a folder if asked for."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fsframe.analysis.comparison_display import CSV_NAMES, csv_lines, hdf5_image
+from fsframe.analysis.results import ComparisonResult
+from fsframe.chains.chain import Chain, Stage
+from fsframe.contracts.run import Run
+from fsframe.errors import FsframeError, RequestError, StoreError
+from fsframe.evaluation.comparison import Cell, compared
+from fsframe.evaluation.summary import summarise
+from fsframe.storage import RunRecord, check_destination, load_run, place_file
+from fsframe.storage.numerics import fingerprint, numeric_differences
+
+if TYPE_CHECKING:
+    from fsframe.contracts.dataset import Dataset
+    from fsframe.evaluation.cross_validation import CrossValidation
+
+__all__ = [
+    "RESULTS",
+    "as_chain",
+    "carried_out",
+    "check_folder",
+    "check_names",
+    "held",
+    "make_folder",
+    "request_problems",
+    "write_comparison",
+]
+
+RESULTS = ("results.csv", "results.h5")
+"""What stands in the folder of a comparison beside the run files."""
+
+
+def as_chain(method: CrossValidation) -> Chain:
+    """The protocol as the chain that is run."""
+    return Chain((Stage("cross-validation", method),))
+
+
+def held(tables: Sequence[Dataset]) -> int:
+    """Bytes of the tables that are in memory."""
+    return sum(int(table.matrix.nbytes) for table in tables if table.in_memory)
+
+
+def check_names(tables: Sequence[Dataset]) -> None:
+    """Refuse two tables of one name: results go by it."""
+    names = [table.name for table in tables]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise RequestError(f"two tables are called {twice[0]!r}; give them different names")
+
+
+def request_problems(
+    methods: Sequence[CrossValidation], table: Dataset, seed: int
+) -> Iterator[FsframeError]:
+    """What can be known to fail on a table, before anything is computed."""
+    for method in methods:
+        try:
+            as_chain(method).check_request(table)
+            method.check(table, Run(entropy=seed).child(0))
+        except FsframeError as error:
+            yield error
+
+
+def check_folder(folder: Path, apart_from: Sequence[Path]) -> None:
+    """Refuse to replace in `folder` what an earlier comparison has not written.
+
+    Raises
+    ------
+    StoreError
+        Also if the folder cannot be written to.
+    """
+    for name in RESULTS if folder.is_dir() else ():
+        check_destination(folder / name, overwrite=True, apart_from=list(apart_from))
+    results = folder / RESULTS[0]
+    if not results.is_file():
+        return
+    with open(results, "rb") as file:
+        if file.readline(200).strip() != CSV_NAMES.encode():
+            raise StoreError(
+                f"{results} is there and is not of an earlier comparison; move it away, or choose "
+                "another folder with --out"
+            )
+
+
+def make_folder(folder: Path) -> None:
+    """Make the folder; StoreError if that cannot be."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        reason = "it is not a folder" if folder.exists() else error.strerror or str(error)
+        raise StoreError(f"cannot make {folder}: {reason}; choose another --out") from error
+
+
+def carried_out(
+    methods: Sequence[CrossValidation],
+    tables: Sequence[Dataset],
+    run: Callable[[Chain, int, Path | None, int], RunRecord],
+    folder: Path | None = None,
+    *,
+    seed: int = 0,
+    mixed: bool = False,
+) -> ComparisonResult:
+    """Every chain on every table, compared.
+
+    Parameters
+    ----------
+    methods : sequence of CrossValidation
+    tables : sequence of Dataset
+    run : callable
+        Given a chain, the position of a table, where to leave the run file (or None) and the bytes
+        of the other tables, runs the one on the other.
+    folder : Path, optional
+        Where finished runs are, and are left; those of an earlier call are verified and not
+        computed twice.
+    seed : int
+    mixed : bool
+        Whether finished runs may be of another kind of processor.
+
+    Raises
+    ------
+    StoreError
+        If a file in the folder is of something else.
+    FsframeError
+        As running says.
+    """
+    records = []
+    for place, table in enumerate(tables):
+        beside = held(tables) - held([table])
+        row = []
+        for method in methods:
+            chain, path = as_chain(method), None
+            if folder is not None:
+                path = folder / f"{table.name}.{_slug(str(method.base))}.h5"
+            record = None if path is None else _finished(path, chain, table, seed, mixed)
+            row.append(run(chain, place, path, beside) if record is None else record)
+        records.append(row)
+    cells = [
+        [_cell(str(method.base), record) for method, record in zip(methods, row, strict=True)]
+        for row in records
+    ]
+    return ComparisonResult(comparison=compared(cells), cells=cells, records=records)
+
+
+def _cell(base: str, record: RunRecord) -> Cell:
+    stage = record.stages[-1]
+    assert stage.selection is not None
+    return Cell(
+        chain=base,
+        data=record.data.name,
+        evaluation=summarise(stage.selection),
+        seconds=stage.seconds,
+    )
+
+
+def _slug(text: str) -> str:
+    """A chain's text as part of a file name, different for different chains."""
+    plain = "".join(c if c.isalnum() else "-" for c in text).strip("-")[:60]
+    return f"{plain}.{hashlib.sha256(text.encode()).hexdigest()[:8]}"
+
+
+def _finished(path: Path, chain: Chain, table: Dataset, seed: int, mixed: bool) -> RunRecord | None:
+    """The finished run at `path` if it is of this chain, table and seed; None if there is none."""
+    if not path.exists():
+        return None
+    record = load_run(path)
+    for what, there, asked in (
+        ("chain", record.chain, str(chain)),
+        ("data", record.data.sha256, table.sha256),
+        ("seed", record.seed, seed),
+    ):
+        if there != asked:
+            raise StoreError(
+                f"{path} holds a run with another {what} ({there}, not {asked}); "
+                "choose another folder with --out"
+            )
+    changed = [] if mixed else numeric_differences(record.environment, fingerprint())
+    if changed:
+        raise StoreError(
+            f"{path} was computed with {'; '.join(changed)}; its last bits may differ from what "
+            "this process computes. Compare where it was begun, choose another folder with --out, "
+            "or accept both (--mixed)"
+        )
+    return record
+
+
+def write_comparison(
+    result: ComparisonResult,
+    folder: Path | None = None,
+    csv_out: Path | None = None,
+    *,
+    overwrite: bool = False,
+) -> None:
+    """Leave the table of results, and in `folder` the accuracy of every split too."""
+    text = "\n".join(csv_lines(result.comparison)) + "\n"
+    if csv_out is not None:
+        place_file(csv_out, text.encode(), overwrite=overwrite)
+    if folder is not None:
+        # These two are made from the run files beside them, anew at every call.
+        contents = (text.encode(), hdf5_image(result.comparison, result.cells))
+        for name, content in zip(RESULTS, contents, strict=True):
+            place_file(folder / name, content, overwrite=True)

@@ -1,0 +1,464 @@
+"""What a program or a notebook calls: select, evaluate, stability, compare."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from concurrent.futures import Executor
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
+
+from fsframe.analysis.asking import (
+    classifier_text,
+    evaluation_chain,
+    stability_chain,
+    table_of,
+    texts_of,
+)
+from fsframe.analysis.comparison_run import (
+    carried_out,
+    check_folder,
+    check_names,
+    make_folder,
+    request_problems,
+    write_comparison,
+)
+from fsframe.analysis.progress import progress_shown
+from fsframe.analysis.results import (
+    ComparisonResult,
+    EvaluationResult,
+    SelectionResult,
+    StabilityResult,
+    as_result,
+)
+from fsframe.chains.chain import Chain
+from fsframe.contracts.dataset import Dataset
+from fsframe.errors import FsframeError, RequestError
+from fsframe.evaluation.comparison import methods_of
+from fsframe.execution import open_engine
+from fsframe.storage import RunRecord, check_destination, load_run
+from fsframe.storage.units.manifest import software
+
+if TYPE_CHECKING:
+    from fsframe.execution import Engine
+
+__all__ = ["Surroundings", "compare", "evaluate", "select", "stability"]
+
+Target = str | os.PathLike[str] | None
+
+
+class Surroundings(TypedDict, total=False):
+    """How a run is carried out; none of it changes a result, `memory` apart (docs/memory.md).
+
+    Parameters
+    ----------
+    workers : int
+        Worker processes; resamples are computed in them. In a script, what calls this then stands
+        below ``if __name__ == "__main__":``, since each of them imports the script.
+    executor : Engine or concurrent.futures.Executor
+        In place of `workers`: an open pool, or ``client.get_executor()`` of a dask client.
+    threads : int
+        Bound on the threads of a fit.
+    memory : int
+        Bound in bytes on what the whole run holds.
+    progress : bool
+        Whether to show a bar, in a terminal or a notebook, once a run takes more than two seconds;
+        True by default.
+    overwrite : bool
+        Whether a file at `out` may be replaced.
+    restart : bool
+        Whether to throw away what an interrupted run to `out` has left.
+    mixed : bool
+        Whether to go on with it on another kind of processor.
+    """
+
+    workers: int
+    executor: Engine | Executor
+    threads: int
+    memory: int
+    progress: bool
+    overwrite: bool
+    restart: bool
+    mixed: bool
+
+
+def select(
+    chain: Chain | str,
+    data: Any,
+    *,
+    label: Any = None,
+    groups: str | int | None = None,
+    seed: int = 0,
+    out: Target = None,
+    **surroundings: Unpack[Surroundings],
+) -> SelectionResult:
+    """What a chain keeps of a table, as ``fsframe chain`` answers it.
+
+    Parameters
+    ----------
+    chain : Chain or str
+        Such as ``"immigrate npfs"``.
+    data : Dataset, data frame of pandas, polars or pyarrow, or path
+        The table.
+    label : str, int or (n_samples,) array, optional
+        The label of a frame or a file, by name or position, by default its last column; or, for a
+        frame without one, the labels themselves.
+    groups : str or int, optional
+        The column of a frame or a file that names rows which belong together.
+    seed : int
+        Equal seed, equal bits.
+    out : path, optional
+        Where to leave the run file. One that holds the answer to this very request is read.
+    **surroundings
+        `workers`, `executor`, `threads`, `memory`, `progress`, `overwrite`, `restart`, `mixed`: see
+        `Surroundings`.
+
+    Returns
+    -------
+    SelectionResult
+        Shows itself; `selected_names`, `to_frame()`, `save(path)`.
+
+    Raises
+    ------
+    RequestError
+        Naming everything that is wrong with the request, before any work starts.
+    DataError
+        If the table cannot be used.
+    PluginError
+        If a method fails.
+    StoreError
+        If `out` stands in the way.
+
+    Examples
+    --------
+    >>> import fsframe, polars
+    >>> frame = polars.DataFrame({"a": [1, 2, 9, 8], "b": [5, 5, 4, 6], "ill": [0, 0, 1, 1]})
+    >>> fsframe.select("mim:top=1,bins=2", frame, label="ill").selected_names
+    ('a',)
+    """
+    table, source = table_of(data, label, groups)
+    chain = chain if isinstance(chain, Chain) else Chain.parse(chain)
+    return as_result(_run("select", chain, table, source, seed, out, surroundings))
+
+
+def evaluate(
+    chain: Chain | str,
+    data: Any,
+    *,
+    label: Any = None,
+    groups: str | int | None = None,
+    folds: int | None = None,
+    repeats: int | None = None,
+    scheme: str | None = None,
+    classifier: str | None = None,
+    inner_folds: int | None = None,
+    curve: str | Iterable[int] | None = None,
+    metric: str | Iterable[str] | None = None,
+    all_features: bool = True,
+    seed: int = 0,
+    out: Target = None,
+    **surroundings: Unpack[Surroundings],
+) -> EvaluationResult:
+    """How well a chain predicts rows it has not seen, as ``fsframe evaluate`` answers it.
+
+    Parameters
+    ----------
+    chain : Chain or str
+        Parameters given as sets (``"mim:top={5,10} knn"``) are tuned inside the training rows of
+        each fold.
+    data, label, groups
+        As in `select`.
+    folds, repeats : int, optional
+        Of repeated stratified cross-validation; 10 and 10 by default.
+    scheme : {"folds", "five-by-two", "leave-one-out"}, optional
+    classifier : str, optional
+        For a chain that does not end with one: a stage, or the name of a class of scikit-learn;
+        weighted-knn by default.
+    inner_folds : int, optional
+        For tuning; 5 by default.
+    curve : "auto" or several int, optional
+        Numbers of features at which the classifier is also tried.
+    metric : str or several, optional
+        Measures to take, such as ``"auc"``; all bundled ones that apply by default.
+    all_features : bool
+        Whether the classifier is also fitted on all columns in every fold, to compare with.
+    seed, out, **surroundings
+        As in `select`.
+
+    Returns
+    -------
+    EvaluationResult
+        Shows itself; `accuracy`, `measures`, `curve`, `stability`, `to_frame()`.
+
+    Raises
+    ------
+    RequestError, DataError, PluginError, StoreError
+        As `select`.
+
+    Examples
+    --------
+    >>> import numpy as np, fsframe
+    >>> X = np.random.default_rng(0).standard_normal((60, 4))
+    >>> data = fsframe.Dataset.from_arrays(X, X[:, 2] > 0)
+    >>> found = fsframe.evaluate("mim:top=1 knn", data, folds=5, repeats=1)
+    >>> found.accuracy > 0.9, found.selected_names
+    (True, ('f3',))
+    """
+    table, source = table_of(data, label, groups)
+    given = texts_of(
+        {
+            "folds": folds,
+            "repeats": repeats,
+            "scheme": scheme,
+            "classifier": classifier,
+            "inner_folds": inner_folds,
+            "curve": curve if curve is None or isinstance(curve, str) else list(curve),
+            "metric": _several(metric),
+            "all_features": all_features or None,
+        }
+    )
+    protocol = evaluation_chain(str(chain), given)
+    found = as_result(_run("evaluate", protocol, table, source, seed, out, surroundings))
+    assert isinstance(found, EvaluationResult)
+    return found
+
+
+def stability(
+    chain: Chain | str,
+    data: Any,
+    *,
+    label: Any = None,
+    groups: str | int | None = None,
+    metric: str | Iterable[str] | None = None,
+    resample: str | None = None,
+    n: int | None = None,
+    fraction: float | None = None,
+    sizes: int | str | None = None,
+    seed: int = 0,
+    out: Target = None,
+    **surroundings: Unpack[Surroundings],
+) -> StabilityResult:
+    """Whether the same features would come back next time, as ``fsframe stability`` answers it.
+
+    Parameters
+    ----------
+    chain : Chain or str
+    data, label, groups
+        As in `select`.
+    metric : str or several, optional
+        Stability metrics; nogueira and kuncheva by default.
+    resample : {"subsample", "bootstrap", "folds"}, optional
+    n : int, optional
+        Number of resamples; 30 by default.
+    fraction : float in (0, 1), optional
+        Share of the rows in a subsample; 0.8 by default.
+    sizes : int or "all", optional
+        Largest set size for which the best-ranked features are compared as well.
+    seed, out, **surroundings
+        As in `select`.
+
+    Returns
+    -------
+    StabilityResult
+        Shows itself; `values`, `kept`, `to_frame()`.
+
+    Raises
+    ------
+    RequestError, DataError, PluginError, StoreError
+        As `select`.
+
+    Examples
+    --------
+    >>> import numpy as np, fsframe
+    >>> X = np.random.default_rng(0).standard_normal((60, 4))
+    >>> data = fsframe.Dataset.from_arrays(X, X[:, 2] > 0)
+    >>> fsframe.stability("mim:top=1", data, n=10).values["nogueira"]
+    1.0
+    """
+    table, source = table_of(data, label, groups)
+    given = texts_of(
+        {
+            "metric": _several(metric),
+            "resample": resample,
+            "n": n,
+            "fraction": fraction,
+            "sizes": sizes,
+        }
+    )
+    study = stability_chain(str(chain), given)
+    found = as_result(_run("stability", study, table, source, seed, out, surroundings))
+    assert isinstance(found, StabilityResult)
+    return found
+
+
+def compare(
+    chains: Iterable[Chain | str],
+    data: Any,
+    *,
+    label: Any = None,
+    groups: str | int | None = None,
+    folds: int | None = None,
+    repeats: int | None = None,
+    scheme: str | None = None,
+    classifier: str | None = None,
+    inner_folds: int | None = None,
+    seed: int = 0,
+    out: Target = None,
+    **surroundings: Unpack[Surroundings],
+) -> ComparisonResult:
+    """Which of several chains predicts better on identical folds, as ``fsframe compare`` does.
+
+    Parameters
+    ----------
+    chains : several Chain or str
+    data : a table as in `select`, a list of tables, or a mapping from names to tables
+    label, groups
+        As in `select`, of every frame and file.
+    folds, repeats, scheme, classifier, inner_folds, seed
+        As in `evaluate`.
+    out : path, optional
+        A folder that keeps every chain on every table as a run file, and the results. Called again,
+        what is there is verified and not computed twice.
+    **surroundings
+        As in `select`.
+
+    Returns
+    -------
+    ComparisonResult
+        Shows itself; `accuracy`, `comparison`, `result(chain, data)`, `to_frame()`.
+
+    Raises
+    ------
+    RequestError, DataError, PluginError, StoreError
+        As `select`.
+
+    Examples
+    --------
+    >>> import numpy as np, fsframe
+    >>> X = np.random.default_rng(0).standard_normal((60, 4))
+    >>> data = fsframe.Dataset.from_arrays(X, X[:, 2] > 0)
+    >>> found = fsframe.compare(["mim:top=1 knn", "mim:top=4 knn"], data, folds=3, repeats=2)
+    >>> found.accuracy.shape, found.to_frame("pairs").columns[:3]
+    ((1, 2), ['data', 'a', 'b'])
+    """
+    if isinstance(chains, (str, Chain)):
+        raise RequestError("a comparison takes several chains: compare([chain, chain], data)")
+    given = {
+        "folds": folds,
+        "repeats": repeats,
+        "scheme": scheme,
+        "classifier": classifier,
+        "inner_folds": inner_folds,
+    }
+    texts = texts_of(given)
+    texts["classifier"] = classifier_text(texts["classifier"])
+    protocol = {name: text for name, text in texts.items() if text is not None}
+    methods = methods_of([str(chain) for chain in chains], **protocol)
+    tables = _tables_of(data, label, groups)
+    check_names([table for table, _ in tables])
+    folder = None if out is None else Path(os.path.abspath(out))
+    if folder is not None:
+        check_folder(folder, [Path(source) for _, source in tables if source])
+    problems = {str(e): e for table, _ in tables for e in request_problems(methods, table, seed)}
+    if problems:
+        raise type(next(iter(problems.values())))("\n".join(problems))
+    if folder is not None:
+        make_folder(folder)
+
+    def one(chain: Chain, place: int, path: Path | None, beside: int) -> RunRecord:
+        table, source = tables[place]
+        # The folder's run files are never replaced; one that is of something else is refused.
+        own: Surroundings = {**surroundings, "overwrite": False}
+        return _run("compare", chain, table, source, seed, path, own, beside)
+
+    result = carried_out(
+        methods,
+        [table for table, _ in tables],
+        one,
+        folder,
+        seed=seed,
+        mixed=bool(surroundings.get("mixed")),
+    )
+    write_comparison(result, folder)
+    return result
+
+
+def _several(words: str | Iterable[str] | None) -> list[str] | None:
+    return None if words is None else [words] if isinstance(words, str) else list(words)
+
+
+def _tables_of(data: Any, label: Any, groups: str | int | None) -> list[tuple[Dataset, str]]:
+    if isinstance(data, Mapping):
+        return [table_of(each, label, groups, name=str(name)) for name, each in data.items()]
+    if isinstance(data, (list, tuple)):
+        if not data:
+            raise RequestError("there is no table to compare on")
+        return [
+            table_of(each, label, groups, name=f"data{place}")
+            for place, each in enumerate(data, start=1)
+        ]
+    return [table_of(data, label, groups)]
+
+
+def _run(
+    function: str,
+    chain: Chain,
+    table: Dataset,
+    source: str,
+    seed: int,
+    out: Target,
+    surroundings: Surroundings,
+    beside: int = 0,
+) -> RunRecord:
+    unknown = sorted(set(surroundings) - set(Surroundings.__annotations__))
+    if unknown:
+        known = ", ".join(Surroundings.__annotations__)
+        raise TypeError(f"{function}() got {', '.join(unknown)}; beside its own it takes {known}")
+    workers, executor = surroundings.get("workers"), surroundings.get("executor")
+    if workers is not None and executor is not None:
+        raise RequestError("say workers= or executor=, not both")
+    memory = surroundings.get("memory")
+    said = "" if memory is None else f", memory={memory}"
+    command = f"fsframe.{function}({str(chain)!r}, …, seed={seed}{said})"
+    overwrite = surroundings.get("overwrite", False)
+    restart = surroundings.get("restart", False)
+    if out is not None and not overwrite and not restart and os.path.lexists(out):
+        answered = _answer(Path(out), chain, table, seed, command)
+        if answered is not None:
+            return answered
+        check_destination(Path(out), apart_from=[source] if source else [])
+    with (
+        open_engine(workers=workers) as engine,
+        progress_shown(surroundings.get("progress", True)) as listener,
+    ):
+        return chain.run(
+            table,
+            seed,
+            out,
+            overwrite=overwrite,
+            listener=listener,
+            memory=memory,
+            beside=beside,
+            threads=surroundings.get("threads"),
+            executor=engine if executor is None else executor,
+            restart=restart,
+            mixed=surroundings.get("mixed", False),
+            source=source,
+            command=command,
+        )
+
+
+def _answer(out: Path, chain: Chain, table: Dataset, seed: int, command: str) -> RunRecord | None:
+    """The run at `out`, if it is the answer to this very request: a cell that was run again."""
+    try:
+        record = load_run(out)
+    except FsframeError:
+        return None
+    if (record.chain, record.seed, record.command) != (str(chain), seed, command):
+        return None
+    if record.data.sha256 != table.sha256:
+        return None
+    there = dict(record.environment)
+    there["python"] = ".".join(str(there.get("python", "")).split(".")[:2])
+    same = all(there.get(name) == version for name, version in software(chain).items())
+    return record if same else None

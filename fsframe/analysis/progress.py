@@ -1,0 +1,156 @@
+"""Progress for people: a bar in a terminal, a bar in a notebook, nothing anywhere else."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import time
+from collections.abc import Callable, Iterator
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, Protocol, TextIO
+
+from fsframe.contracts.remarks import making_room
+
+if TYPE_CHECKING:
+    from fsframe.contracts.run import Progress
+
+__all__ = ["ProgressBars", "in_notebook", "progress_shown"]
+
+_AFTER = 2.0
+_EVERY = 0.1
+_WIDTH = 24
+_ERASE, _SHOW_CURSOR = "\r\033[K", "\033[?25h"
+
+
+class _Bar(Protocol):
+    """One line of progress that is rewritten in place."""
+
+    def show(self, done: int) -> None: ...
+
+    def wipe(self) -> None: ...
+
+
+class ProgressBars:
+    """A listener that shows what is done, and how long the rest will take.
+
+    Parameters
+    ----------
+    stream : text stream
+        stderr by default; a bar is drawn on a terminal only.
+    after : float
+        Seconds before anything is shown: short runs show nothing.
+    notebook : bool, optional
+        Whether to draw with ``tqdm.auto``, which is a bar of the notebook's own; by default where
+        this is a notebook and tqdm is installed.
+
+    Notes
+    -----
+    There is one bar at a time, that of the work that has reported last. Remarks on stderr stand on
+    lines of their own (`fsframe.contracts.remarks`).
+    """
+
+    def __init__(
+        self, stream: TextIO | None = None, after: float = _AFTER, notebook: bool | None = None
+    ) -> None:
+        own = sys.stderr if stream is None else stream
+        if notebook is None:
+            notebook = in_notebook() and find_spec("tqdm") is not None
+        self._make: Callable[[str, int], _Bar] | None = None
+        if notebook:
+            self._make = _NotebookBar
+        elif own is not None and own.isatty():
+            self._make = lambda label, total: _TerminalBar(label, total, own)
+        self._begun = time.monotonic()
+        self._after = after
+        self._bars: dict[tuple[str, tuple[int, ...]], _Bar] = {}
+        self._shown: _Bar | None = None
+        self._drawn = 0.0
+
+    def __call__(self, progress: Progress) -> None:
+        if self._make is None:
+            return
+        which = (progress.label, progress.key)
+        now = time.monotonic()
+        if which not in self._bars:
+            # Also while it is not shown: its rate is that of all its work.
+            self._bars[which] = self._make(progress.label, progress.total)
+        bar, last = self._bars[which], progress.done >= progress.total
+        if now - self._begun < self._after or (now - self._drawn < _EVERY and not last):
+            return
+        self._drawn = now
+        if self._shown is not bar:
+            self.close()
+            self._shown = bar
+        bar.show(progress.done)
+
+    def close(self) -> None:
+        """Wipe the bar, so that what follows starts on a clean line."""
+        if self._shown is not None:
+            self._shown.wipe()
+            self._shown = None
+
+
+class _TerminalBar:
+    """click's bar."""
+
+    def __init__(self, label: str, total: int, stream: TextIO) -> None:
+        import click
+
+        self._stream = stream
+        self._bar = click.progressbar(
+            length=total, label=label, show_pos=True, width=_WIDTH, file=stream
+        )
+
+    def show(self, done: int) -> None:
+        self._bar.update(done - self._bar.pos)
+
+    def wipe(self) -> None:
+        self._stream.write(_ERASE + _SHOW_CURSOR)
+        self._stream.flush()
+
+
+class _NotebookBar:
+    """tqdm's bar, which knows what kind of notebook this is."""
+
+    def __init__(self, label: str, total: int) -> None:
+        self._label, self._total, self._begun = label, total, time.time()
+        self._bar: Any = None
+
+    def show(self, done: int) -> None:
+        if self._bar is None:
+            from tqdm.auto import tqdm
+
+            self._bar = tqdm(total=self._total, desc=self._label, leave=False)
+            self._bar.start_t = self._begun
+        self._bar.update(done - self._bar.n)
+
+    def wipe(self) -> None:
+        if self._bar is not None:
+            self._bar.close()
+            self._bar = None
+
+
+def in_notebook() -> bool:
+    """Whether this is the kernel of a notebook."""
+    ipython = sys.modules.get("IPython")
+    shell = None if ipython is None else ipython.get_ipython()
+    return type(shell).__name__ == "ZMQInteractiveShell"
+
+
+@contextlib.contextmanager
+def progress_shown(
+    wanted: bool = True, bars: ProgressBars | None = None
+) -> Iterator[ProgressBars | None]:
+    """A listener for a run, wiped at its end; None where no progress is wanted.
+
+    Remarks that come meanwhile find a clean line.
+    """
+    if not wanted:
+        yield None
+        return
+    bars = ProgressBars() if bars is None else bars
+    try:
+        with making_room(bars.close):
+            yield bars
+    finally:
+        bars.close()

@@ -1,0 +1,165 @@
+"""The functions of a program say what the commands say, and refuse what they refuse."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas
+import polars
+import pytest
+
+import fsframe
+from fsframe.errors import DataError, RequestError, StoreError
+from tests.command_line import fsframe as command
+
+CHAIN = "mim:top=2,bins=3 knn:k=3"
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory):
+    rng = np.random.default_rng(2)
+    y = np.repeat(["ill", "well"], 20)
+    X = rng.standard_normal((40, 4)) + (y == "ill")[:, None] * [2.0, 0, 0, 1.0]
+    path = tmp_path_factory.mktemp("table") / "toy.csv"
+    rows = [",".join([*(f"{v:.17g}" for v in row), label]) for row, label in zip(X, y, strict=True)]
+    path.write_text("\n".join(["a,b,c,d,kind", *rows]) + "\n")
+    return path
+
+
+@pytest.fixture(scope="module")
+def data(table):
+    return fsframe.read(table)
+
+
+@pytest.fixture(scope="module")
+def evaluated(data):
+    return fsframe.evaluate(CHAIN, data, folds=4, repeats=2, curve=[1, 2])
+
+
+@pytest.fixture(scope="module")
+def studied(data):
+    return fsframe.stability("mim:top=2,bins=3", data, n=5, metric="nogueira")
+
+
+@pytest.fixture(scope="module")
+def compared(data):
+    chains = [CHAIN, fsframe.Chain.parse("mim:top=4,bins=3 knn:k=3")]
+    return fsframe.compare(chains, data, folds=4, repeats=2)
+
+
+def test_a_function_gives_the_bits_of_its_command(table, tmp_path, evaluated, studied):
+    words = ["evaluate", *CHAIN.split(), "on", str(table), "--folds", "4", "--repeats", "2"]
+    out = tmp_path / "evaluated.h5"
+    done = command(*words, "--curve", "[1,2]", "-o", str(out))
+    assert done.code == 0, done.err
+    read = fsframe.load_run(out)
+    assert isinstance(read, fsframe.EvaluationResult)
+    assert read.digests() == evaluated.digests() and read.chain == evaluated.chain
+    said = done.out.split("seconds per split")[0]
+    assert said == repr(evaluated).split("seconds per split")[0]
+
+
+def test_tables_come_as_datasets_frames_and_files(table, data):
+    found = fsframe.select("mim:top=2,bins=3", data)
+    pandas_frame, polars_frame = (
+        pandas.read_csv(table, float_precision="round_trip"),
+        polars.read_csv(table),
+    )
+    for given in (str(table), table, pandas_frame, polars_frame):
+        assert fsframe.select("mim:top=2,bins=3", given, label="kind").digests() == found.digests()
+    apart = fsframe.select(
+        "mim:top=2,bins=3", pandas_frame.drop(columns="kind"), label=pandas_frame["kind"]
+    )
+    assert apart.digests() == found.digests()
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "told"),
+    [
+        ({"data": [[1.0, 2.0]]}, RequestError, "arrays make a table with"),
+        ({"label": "kind"}, RequestError, "a Dataset has its label"),
+        ({"chain": "mmi"}, RequestError, "Did you mean `mim`"),
+        ({"workers": 1, "executor": object()}, RequestError, "workers= or executor=, not both"),
+        ({"worker": 1}, TypeError, r"select\(\) got worker; beside its own it takes workers"),
+    ],
+)
+def test_wrong_requests_are_told(data, given, error, told):
+    given = {"chain": "mim", "data": data, **given}
+    with pytest.raises(error, match=told):
+        fsframe.select(given.pop("chain"), given.pop("data"), **given)
+
+
+def test_wrong_protocols_are_told_before_any_work(data):
+    with pytest.raises(RequestError, match=r"folds .*not '1'"):
+        fsframe.evaluate(CHAIN, data, folds=1)
+    with pytest.raises(DataError, match="folds"):
+        fsframe.compare([CHAIN, "mim knn"], data, folds=30)
+    with pytest.raises(RequestError, match="takes several chains"):
+        fsframe.compare(CHAIN, data)
+    with pytest.raises(RequestError, match="two tables are called 'toy'"):
+        fsframe.compare([CHAIN, "mim knn"], [data, data])
+
+
+def test_an_evaluation_shows_and_tabulates_itself(evaluated):
+    assert evaluated.accuracy == evaluated.measures["accuracy"].mean > 0.6
+    measures = evaluated.to_frame()
+    assert measures["measure"].to_list()[0] == "accuracy"
+    assert measures["mean"][0] == evaluated.accuracy
+    folds = evaluated.to_frame("folds", library="pandas")
+    assert len(folds) == 8 and folds["accuracy"].mean() == pytest.approx(evaluated.accuracy)
+    assert evaluated.to_frame("curve")["size"].to_list() == [1, 2]
+    assert evaluated.to_frame("features").columns[:2] == ["rank", "feature"]
+    with pytest.raises(RequestError, match="there is no table 'fold'; there are measures, folds"):
+        evaluated.to_frame("fold")
+    assert "<td" in evaluated._repr_html_() and "accuracy" in evaluated._repr_html_()
+
+
+def test_a_study_of_stability_shows_and_tabulates_itself(studied):
+    assert isinstance(studied, fsframe.StabilityResult)
+    assert studied.to_frame()["stability"].to_list() == [studied.values["nogueira"]]
+    assert studied.to_frame("sizes").columns == ["size", "nogueira"]
+    assert studied.kept.shape == (5, 4)
+    assert "nogueira" in repr(studied) and "nogueira" in studied._repr_html_()
+
+
+def test_a_comparison_shows_and_tabulates_itself(compared):
+    results = compared.to_frame()
+    assert results["accuracy"].to_list() == compared.accuracy.ravel().tolist()
+    pairs = compared.to_frame("pairs")
+    difference = compared.accuracy[0, 0] - compared.accuracy[0, 1]
+    assert pairs["difference"][0] == pytest.approx(difference)
+    assert compared.result(0).accuracy == compared.accuracy[0, 0]
+    assert "paired t-test" in repr(compared) and "mim:top=4" in compared._repr_html_()
+
+
+def test_results_are_saved_read_and_not_computed_twice(tmp_path, data, studied, monkeypatch):
+    path = studied.save(tmp_path / "studied.h5")
+    again = fsframe.load_run(path)
+    assert type(again) is type(studied) and again.digests() == studied.digests()
+    with pytest.raises(StoreError):
+        studied.save(path)
+    out = tmp_path / "selected.h5"
+    first = fsframe.select("mim:top=2,bins=3", data, out=out)
+    monkeypatch.setattr(fsframe.Chain, "run", lambda *_, **__: pytest.fail("computed twice"))
+    assert fsframe.select("mim:top=2,bins=3", data, out=out).digests() == first.digests()
+    # Something else is never replaced, or taken for the answer.
+    with pytest.raises(StoreError):
+        fsframe.select("mim:top=2,bins=3", data, out=out, seed=1)
+
+
+def test_a_comparison_goes_on_in_its_folder(tmp_path, data, compared, monkeypatch):
+    chains = [CHAIN, "mim:top=4,bins=3 knn:k=3"]
+    fsframe.compare(chains, data, folds=4, repeats=2, out=tmp_path / "kept")
+    assert {"results.csv", "results.h5"} < {p.name for p in (tmp_path / "kept").iterdir()}
+    monkeypatch.setattr(fsframe.Chain, "run", lambda *_, **__: pytest.fail("computed twice"))
+    again = fsframe.compare(chains, data, folds=4, repeats=2, out=tmp_path / "kept")
+    assert np.array_equal(again.accuracy, compared.accuracy)
+
+
+def test_a_run_is_a_result_too(data):
+    from fsframe.analysis.results import as_result
+
+    found = as_result(fsframe.Chain.parse("mim:top=2,bins=3 anova-f:top=1").run(data))
+    assert isinstance(found, fsframe.SelectionResult) and as_result(found) is found
+    page = found._repr_html_()
+    assert "mim score" in page and "rank" in page
+    assert repr(found).startswith("mim:top=2,bins=3 anova-f:top=1 on toy: 40 samples")
