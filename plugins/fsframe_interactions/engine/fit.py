@@ -146,10 +146,14 @@ def freedom(of_ij, of_ik, of_jk):
                 for place in range(unknown):
                     if abs(row[place]) < 1e-9:
                         continue
+                    # Loops: whole rows at once compile seconds of text for an error of shapes.
+                    own = row[place]
                     if held[place]:
-                        row -= row[place] * pivots[place]
+                        for other in range(unknown):
+                            row[other] -= own * pivots[place, other]
                     else:
-                        pivots[place] = row / row[place]
+                        for other in range(unknown):
+                            pivots[place, other] = row[other] / own
                         held[place] = True
                         free = False
                         break

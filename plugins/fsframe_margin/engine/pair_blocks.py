@@ -7,7 +7,7 @@ by entry, others by tiles (`tile_kernels`). Nothing of size N × N × A exists.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,7 @@ __all__ = [
     "Quadratic",
     "all_distances",
     "block_measures",
+    "copy",
     "distances",
     "keep_large",
     "pair_quadratics",
@@ -89,9 +90,18 @@ def _distances_to(own: float, row: Floats, places: Places, out: Floats) -> None:
 
 
 @njit()
+def copy(source: Floats, target: Floats) -> None:
+    """Write source into target; assigning a slice compiles its error message, for seconds."""
+    for p in range(target.size):
+        target[p] = source[p]
+
+
+@njit()
 def _fill_pairs(XT: Floats, i: int, j: int, stop: int, D: Floats) -> tuple[int, int, int]:
     """Differences of up to `BLOCK` pairs from (i, j) on, rows below `stop`; how many, the next."""
-    N, n = XT.shape[1], 0
+    # Not the literal 0: what it is passed to would be compiled for that value too.
+    N = XT.shape[1]
+    n: Any = np.intp(0)
     while n < BLOCK and i < stop and i < N - 1:
         m = min(BLOCK - n, N - j)
         all_distances(XT, i, j, D, n, m)
@@ -109,7 +119,7 @@ def spread(q: Floats, i: int, j: int, n: int, values: Floats) -> None:
     done = 0
     while done < n:
         m = min(n - done, q.shape[0] - j)
-        q[i, j : j + m] = values[done : done + m]
+        copy(values[done : done + m], q[i, j : j + m])
         done += m
         i += 1
         j = i + 1
@@ -181,25 +191,27 @@ def pair_scatter(
     A, N = XT.shape
     D, E, c = np.empty((A, BLOCK)), np.empty((4, BLOCK)), np.empty(BLOCK)
     row, places = np.empty(N), np.empty(N, dtype=np.intp)
-    at = 0
+    # Neither 0 nor BLOCK as a literal, as in `_fill_pairs`.
+    at: Any = np.intp(0)
+    block = c.size
     for i in range(start, min(stop, N - 1)):
         m = N - i - 1
         row_coefficients(q[i], i, i + 1, m, by, row)
         kept = keep_large(row[:m], negligible, places)
         done = 0
         while done < kept:
-            n = min(BLOCK - at, kept - done)
+            n = min(block - at, kept - done)
             if kept == m:
                 all_distances(XT, i, i + 1 + done, D, at, n)
             else:
                 for a in range(A):
                     others, chosen = XT[a, i + 1 :], places[done : done + n]
                     _distances_to(XT[a, i], others, chosen, D[a, at : at + n])
-            c[at : at + n] = row[done : done + n]
+            copy(row[done : done + n], c[at : at + n])
             at += n
             done += n
-            if at == BLOCK:
-                block_scatter(D, c, BLOCK, S, E)
-                at = 0
+            if at == block:
+                block_scatter(D, c, block, S, E)
+                at = np.intp(0)
     if at:
         block_scatter(D, c, at, S, E)

@@ -23,6 +23,7 @@ from fsframe_margin.engine.pair_blocks import (
     Quadratic,
     all_distances,
     block_measures,
+    copy,
     distances,
     keep_large,
 )
@@ -163,7 +164,7 @@ def streamed_scatter(
                 block_scatter(D, c, n, S, T)
                 continue
             _gather(D, places, kept, held[:, at:])
-            coefficients[at : at + kept] = c[:kept]
+            copy(c[:kept], coefficients[at : at + kept])
             at += kept
             if at >= BLOCK:
                 block_scatter(held, coefficients, at, S, T)
