@@ -9,12 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from fsframe.contracts.answer import feature_table, pair_table
 from fsframe.contracts.selection import Pair, Selection
 
-__all__ = ["Findings", "iterations", "pair_values", "values_by_column"]
-
-_P_VALUES = ("p_values", "p-values")
-_ADJUSTED = ("q_values", "p_adjusted", "adjusted-p-values", "q-values")
+__all__ = ["Findings", "iterations", "pair_values"]
 
 
 class Findings:
@@ -51,12 +49,13 @@ class Findings:
     def pvalues_(self) -> NDArray[np.float64]:
         """p-values of the features (n_features,), NaN where untested; of `pairs_` in a test of
         pairs."""
-        return self._tested("pvalues_", _P_VALUES, "p-values")
+        return self._tested("pvalues_", "p")
 
     @property
     def qvalues_(self) -> NDArray[np.float64]:
-        """`pvalues_` adjusted for the number of tests, as the method's parameters say."""
-        return self._tested("qvalues_", _ADJUSTED, "adjusted p-values")
+        """`pvalues_` adjusted for the number of tests: as the method does, else by Benjamini and
+        Hochberg."""
+        return self._tested("qvalues_", "q")
 
     def _found(self) -> Selection:
         check_is_fitted(self)
@@ -64,63 +63,36 @@ class Findings:
             raise AttributeError(self._lacks("selection_", "a selection"))
         return self.selection_
 
-    def _tested(self, attribute: str, names: tuple[str, ...], what: str) -> NDArray[np.float64]:
+    def _tested(self, attribute: str, column: str) -> NDArray[np.float64]:
         found = self._found()
-        name = next((name for name in names if name in found.tables), None)
-        if name is None:
-            raise AttributeError(self._lacks(attribute, what))
-        values = np.asarray(found.tables[name], dtype=np.float64)
-        pairs = found.tables.get("pairs")
-        if pairs is not None and np.shape(pairs) == (*values.shape, 2):
-            return pair_values(self.pairs_, _seen(found)[np.asarray(pairs, dtype=np.intp)], values)
-        placed = values_by_column(found, values)
-        if placed is None:
-            raise AttributeError(self._lacks(attribute, f"{what} by feature"))
-        return placed
+        stages, names = [("stage", found)], [str(place) for place in range(found.n_features)]
+        # As `fsframe table` shows them: what names of tables mean is said there.
+        if "pairs" in found.tables and column in (said := pair_table(names, stages)).columns:
+            pairs = zip(said.cells("feature"), said.cells("with"), strict=True)
+            return pair_values(
+                self.pairs_, [(int(a), int(b)) for a, b in pairs], said.columns[column]
+            )
+        table = feature_table(names, stages)
+        if column not in table.columns:
+            raise AttributeError(self._lacks(attribute, "tests"))
+        values = np.empty(found.n_features)
+        values[[int(place) for place in table.cells("feature")]] = table.columns[column]
+        return values
 
     def _lacks(self, attribute: str, what: str) -> str:
         kind = type(self).__name__
         return f"{kind!r} object has no attribute {attribute!r}: this fit gave no {what}"
 
 
-def _seen(found: Selection) -> NDArray[np.intp]:
-    """The columns that the method saw; its tables number them 0, 1, …."""
-    return np.arange(found.n_features) if found.features_in is None else found.features_in
-
-
-def values_by_column(found: Selection, values: NDArray[np.float64]) -> NDArray[np.float64] | None:
-    """Values of a table of `found` as (n_features,), NaN for other columns.
-
-    None where it cannot be told which columns they belong to.
-
-    Examples
-    --------
-    >>> found = Selection(selected=[2], scores=[0, 0, 1.0], features_in=[0, 2])
-    >>> values_by_column(found, np.array([0.5, 0.1]))
-    array([0.5, nan, 0.1])
-    """
-    seen = _seen(found)
-    tested = np.asarray(found.tables.get("columns", np.arange(seen.size)))
-    if values.shape != tested.shape or tested.dtype.kind not in "iu":
-        return None
-    placed = np.full(found.n_features, np.nan)
-    placed[seen[tested]] = values
-    return placed
-
-
 def pair_values(
-    pairs: list[Pair], tested: NDArray[np.intp], values: NDArray[np.float64]
+    pairs: list[Pair], tested: list[tuple[int, int]], values: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Values of the tested pairs (m, 2), in the order of `pairs`; NaN for one not tested.
+    """Values of the tested pairs, in the order of `pairs`; NaN for one that was not tested.
 
-    >>> pairs = [Pair(1, 4, 9.0), Pair(0, 1, 2.0)]
-    >>> pair_values(pairs, np.array([[0, 1], [4, 1]]), np.array([0.3, 0.5]))
+    >>> pair_values([Pair(1, 4, 9.0), Pair(0, 1, 2.0)], [(0, 1), (1, 4)], np.array([0.3, 0.5]))
     array([0.5, 0.3])
     """
-    known: Mapping[tuple[int, int], Any] = {
-        (min(a, b), max(a, b)): value
-        for (a, b), value in zip(tested.tolist(), values.tolist(), strict=True)
-    }
+    known = dict(zip(tested, values.tolist(), strict=True))
     return np.array([known.get((pair.a, pair.b), np.nan) for pair in pairs], dtype=np.float64)
 
 

@@ -7,6 +7,7 @@ import re
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 
 import click
 import pytest
@@ -24,12 +25,23 @@ def reference() -> str:
     return (DOCS / "reference.md").read_text(encoding="utf-8")
 
 
-def test_the_reference_is_up_to_date() -> None:
-    spec = importlib.util.spec_from_file_location("make_reference", DOCS / "make_reference.py")
+def script(name: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(name, DOCS / f"{name}.py")
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    assert reference() == module.reference(), "run: python docs/make_reference.py"
+    return module
+
+
+def test_the_reference_is_up_to_date() -> None:
+    written = script("make_reference").reference()
+    assert reference() == written, "run: python docs/make_reference.py"
+
+
+def test_the_types_of_estimators_are_up_to_date() -> None:
+    stubs = script("make_stubs")
+    written = stubs.FILE.read_text(encoding="utf-8")
+    assert written == stubs.stub(), "run: python docs/make_stubs.py"
 
 
 def commands() -> Iterator[tuple[str, click.Command]]:

@@ -27,7 +27,8 @@ FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 def examples(tmp_path: Path) -> Path:
     """A folder that holds examples/ as a clone does, for what the commands leave behind."""
     (tmp_path / "examples").mkdir()
-    shutil.copy(ROOT / "examples" / "parkinsons.csv", tmp_path / "examples")
+    for name in ("parkinsons.csv", "parkinsons_subjects.csv"):
+        shutil.copy(ROOT / "examples" / name, tmp_path / "examples")
     return tmp_path
 
 

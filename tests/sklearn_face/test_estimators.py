@@ -10,6 +10,7 @@ import warnings
 import attrs
 import numpy as np
 import pytest
+from scipy.stats import false_discovery_control
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.feature_selection import SelectFromModel
@@ -18,7 +19,7 @@ from sklearn.utils import get_tags
 import fsframe.sklearn
 from fsframe import Chain, DataError, Dataset, FsframeWarning, RequestError, selectors
 from fsframe.contracts.params import param, real
-from fsframe.contracts.selection import Pair, PairWeights, Selection
+from fsframe.contracts.selection import Pair, Selection
 from fsframe.sklearn import (
     KNN,
     LOGO,
@@ -96,7 +97,8 @@ def test_pairs_and_p_values_are_there_where_the_method_gives_them(interacting) -
     assert found.pairs_ == found.selection_.pair_weights.top() and len(found.pairs_) > 1
     assert not hasattr(found, "pvalues_") and found.n_iter_ > 1
     tested = AnovaF(top=2).fit(X, y)
-    assert tested.pvalues_.shape == (8,) and not hasattr(tested, "qvalues_")
+    np.testing.assert_array_equal(tested.pvalues_, tested.selection_.tables["p_values"])
+    np.testing.assert_allclose(tested.qvalues_, false_discovery_control(tested.pvalues_))
     assert not hasattr(tested, "pairs_")
     permuted = ReliefF(permutations=19).fit(X, y)
     assert permuted.pvalues_.min() == pytest.approx(1 / 20)
@@ -110,6 +112,16 @@ def test_values_of_a_test_of_pairs_stand_beside_the_pairs(interacting) -> None:
     assert found.pairs_[0][:2] == (2, 6)
     assert found.pvalues_.shape == found.qvalues_.shape == (len(found.pairs_),)
     np.testing.assert_allclose([pair.weight for pair in found.pairs_], -np.log10(found.pvalues_))
+
+
+@quiet
+def test_p_values_after_a_screen_are_by_column_of_the_table(plain) -> None:
+    X, y = plain
+    found = ChainSelector("mim:top=3 anova-f:top=1").fit(X, y)
+    alone = AnovaF().fit(X, y)
+    screened = sorted(found.selections_["mim"].selected.tolist())
+    assert np.flatnonzero(~np.isnan(found.pvalues_)).tolist() == screened
+    np.testing.assert_array_equal(found.pvalues_[screened], alone.pvalues_[screened])
 
 
 @quiet
@@ -141,9 +153,8 @@ def test_iterations_are_those_that_the_tables_tell() -> None:
 
 
 def test_a_pair_that_was_not_tested_has_no_value() -> None:
-    values = pair_values([Pair(0, 2, 1.0), Pair(0, 1, 0.5)], np.array([[1, 0]]), np.array([0.2]))
+    values = pair_values([Pair(0, 2, 1.0), Pair(0, 1, 0.5)], [(0, 1)], np.array([0.2]))
     assert np.isnan(values[0]) and values[1] == 0.2
-    assert PairWeights([0, 1], [[0, 1], [1, 0]]).top() == [Pair(0, 1, 1.0)]
 
 
 @quiet
