@@ -190,6 +190,22 @@ class BetaGamma(_WeightedSelector):
         memory_limit: int | None = None,
     ) -> None: ...
 
+class Boruta(_Selector):
+    """Columns that beat the best of their shuffled copies more often than chance would let them."""
+    def __init__(
+        self,
+        *,
+        top: int | float | None = None,
+        max_runs: int = 100,
+        alpha: float = 0.01,
+        trees: int = 500,
+        options: str = '{}',
+        task: Literal["auto", "classification", "regression"] = 'auto',
+        random_state: _Seed = 0,
+        n_jobs: int | None = None,
+        memory_limit: int | None = None,
+    ) -> None: ...
+
 class CIFE(_WeightedSelector):
     """Features by relevance less class-unspecific redundancy (conditional infomax feature
 extraction)."""
@@ -320,6 +336,22 @@ class CondRed(_WeightedSelector):
         memory_limit: int | None = None,
     ) -> None: ...
 
+class Correlation(_WeightedSelector):
+    """One column of each cluster of correlated columns."""
+    def __init__(
+        self,
+        *,
+        top: int | float | None = None,
+        threshold: float = 0.9,
+        method: Literal['pearson', 'spearman'] = 'pearson',
+        clusters: Literal['complete', 'average', 'single'] = 'complete',
+        keep: Literal['label', 'upstream', 'centre'] = 'label',
+        task: Literal["auto", "classification", "regression"] = 'auto',
+        random_state: _Seed = 0,
+        n_jobs: int | None = None,
+        memory_limit: int | None = None,
+    ) -> None: ...
+
 class DISR(_WeightedSelector):
     """Features that with each selected one tell most, per bit of joint entropy (double input
 symmetrical relevance)."""
@@ -340,6 +372,24 @@ symmetrical relevance)."""
         test: Literal['g', 'permutation'] = 'g',
         permutations: int = 199,
         constants: Literal['compete', 'last'] = 'compete',
+        task: Literal["auto", "classification", "regression"] = 'auto',
+        random_state: _Seed = 0,
+        n_jobs: int | None = None,
+        memory_limit: int | None = None,
+    ) -> None: ...
+
+class ElasticNet(_Selector):
+    """Columns with a coefficient in a model whose absolute and squared coefficients are penalised."""
+    def __init__(
+        self,
+        *,
+        l1_ratio: float = 0.5,
+        top: int | float | None = None,
+        penalties: int = 50,
+        smallest: float = 0.01,
+        folds: int = 5,
+        rule: Literal['min', 'one-se'] = 'min',
+        weakness: float = 1.0,
         task: Literal["auto", "classification", "regression"] = 'auto',
         random_state: _Seed = 0,
         n_jobs: int | None = None,
@@ -488,6 +538,38 @@ class Immigrate(_Selector):
         standardize: bool = True,
         folds: int = 5,
         prototypes: int | None = None,
+        random_state: _Seed = 0,
+        n_jobs: int | None = None,
+        memory_limit: int | None = None,
+    ) -> None: ...
+
+class Importance(_WeightedSelector):
+    """Columns that a fitted estimator finds important."""
+    def __init__(
+        self,
+        *,
+        top: int | float | None = None,
+        measure: Literal['own', 'held-out', 'out-of-bag'] = 'own',
+        folds: int = 5,
+        repeats: int = 5,
+        scoring: str | None = None,
+        of: str | None = None,
+        options: str = '{}',
+        standardize: bool = True,
+        task: Literal["auto", "classification", "regression"] = 'auto',
+        random_state: _Seed = 0,
+        n_jobs: int | None = None,
+        memory_limit: int | None = None,
+    ) -> None: ...
+
+class Impute(_WeightedSelector):
+    """Every column, the most complete first, with what stands for its missing values."""
+    def __init__(
+        self,
+        *,
+        method: Literal['median', 'mean', 'most-frequent'] = 'median',
+        top: int | float | None = None,
+        task: Literal["auto", "classification", "regression"] = 'auto',
         random_state: _Seed = 0,
         n_jobs: int | None = None,
         memory_limit: int | None = None,
@@ -655,6 +737,23 @@ class LOGO(_Selector):
         tol: float = 0.001,
         top: int | float | None = None,
         standardize: bool = True,
+        random_state: _Seed = 0,
+        n_jobs: int | None = None,
+        memory_limit: int | None = None,
+    ) -> None: ...
+
+class Lasso(_Selector):
+    """Columns with a coefficient in a model whose absolute coefficients are penalised."""
+    def __init__(
+        self,
+        *,
+        top: int | float | None = None,
+        penalties: int = 50,
+        smallest: float = 0.01,
+        folds: int = 5,
+        rule: Literal['min', 'one-se'] = 'min',
+        weakness: float = 1.0,
+        task: Literal["auto", "classification", "regression"] = 'auto',
         random_state: _Seed = 0,
         n_jobs: int | None = None,
         memory_limit: int | None = None,
@@ -859,6 +958,40 @@ class NPFS(_Selector):
         memory_limit: int | None = None,
     ) -> None: ...
 
+class RFE(_WeightedSelector):
+    """Columns that survive recursive elimination."""
+    def __init__(
+        self,
+        *,
+        top: int | float | None = None,
+        step: int | float = 1,
+        of: str | None = None,
+        options: str = '{}',
+        standardize: bool = True,
+        task: Literal["auto", "classification", "regression"] = 'auto',
+        random_state: _Seed = 0,
+        n_jobs: int | None = None,
+        memory_limit: int | None = None,
+    ) -> None: ...
+
+class RFECV(_WeightedSelector):
+    """Columns that survive recursive elimination, as many as cross-validation finds best."""
+    def __init__(
+        self,
+        *,
+        top: int | float | None = None,
+        folds: int = 5,
+        scoring: str | None = None,
+        of: str | None = None,
+        options: str = '{}',
+        standardize: bool = True,
+        step: int | float = 1,
+        task: Literal["auto", "classification", "regression"] = 'auto',
+        random_state: _Seed = 0,
+        n_jobs: int | None = None,
+        memory_limit: int | None = None,
+    ) -> None: ...
+
 class RReliefF(_Selector):
     """Scores N_CA / N_C - (N_A - N_CA) / (m - N_C) for a numeric target."""
     def __init__(
@@ -1011,6 +1144,25 @@ distance."""
         memory_limit: int | None = None,
     ) -> None: ...
 
+class Sequential(_Selector):
+    """Columns found by adding, or removing, the one that serves cross-validation best."""
+    def __init__(
+        self,
+        *,
+        top: int | float | None = None,
+        direction: Literal['forward', 'backward'] = 'forward',
+        tol: float = 0.001,
+        folds: int = 5,
+        scoring: str | None = None,
+        of: str | None = None,
+        options: str = '{}',
+        standardize: bool = True,
+        task: Literal["auto", "classification", "regression"] = 'auto',
+        random_state: _Seed = 0,
+        n_jobs: int | None = None,
+        memory_limit: int | None = None,
+    ) -> None: ...
+
 class Simba(_Selector):
     """Feature weights that make hypothesis-margins large, by stochastic gradient ascent."""
     def __init__(
@@ -1051,6 +1203,20 @@ class Sklearn(_Classifier):
         estimator: str,
         options: str = '{}',
         standardize: bool = False,
+        random_state: _Seed = 0,
+        n_jobs: int | None = None,
+        memory_limit: int | None = None,
+    ) -> None: ...
+
+class SklearnSelector(_Selector):
+    """What a selector of scikit-learn keeps."""
+    def __init__(
+        self,
+        *,
+        top: int | float | None = None,
+        estimator: str,
+        options: str = '{}',
+        task: Literal["auto", "classification", "regression"] = 'auto',
         random_state: _Seed = 0,
         n_jobs: int | None = None,
         memory_limit: int | None = None,
@@ -1109,6 +1275,19 @@ class VLS(_Selector):
         permutations: int = 0,
         level: float | None = None,
         correction: Literal['benjamini-hochberg', 'none'] = 'benjamini-hochberg',
+        random_state: _Seed = 0,
+        n_jobs: int | None = None,
+        memory_limit: int | None = None,
+    ) -> None: ...
+
+class Variance(_WeightedSelector):
+    """Columns whose variance is above `threshold`; the score is the variance."""
+    def __init__(
+        self,
+        *,
+        top: int | float | None = None,
+        threshold: float = 0.0,
+        task: Literal["auto", "classification", "regression"] = 'auto',
         random_state: _Seed = 0,
         n_jobs: int | None = None,
         memory_limit: int | None = None,

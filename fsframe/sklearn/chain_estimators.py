@@ -15,7 +15,7 @@ from fsframe.sklearn.estimators import Predicting, Selecting, surroundings, take
 from fsframe.sklearn.findings import Findings
 from fsframe.sklearn.messages import InvalidRequest, as_value_errors, tell
 from fsframe.sklearn.stage_values import chain_of, stage_keys, stage_values, with_stage_values
-from fsframe.sklearn.tables import Training, training_table
+from fsframe.sklearn.tables import Codes, Training, training_table
 
 __all__ = ["ChainClassifier", "ChainSelector"]
 
@@ -25,6 +25,7 @@ class _ChainEstimator(BaseEstimator):  # type: ignore[misc]
 
     chain: Any
     selections_: dict[str, Selection]
+    _codes: Codes
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Parameters by name; with `deep`, those of the stages too, as ``mim__top``."""
@@ -92,6 +93,7 @@ class _ChainEstimator(BaseEstimator):  # type: ignore[misc]
             self.selection_ = list(self.selections_.values())[-1]
         elif hasattr(self, "selection_"):
             del self.selection_
+        self._codes = training.codes
         if isinstance(self, Predicting):
             fitted = results[-1].fitted
             assert fitted is not None

@@ -27,7 +27,14 @@ from fsframe.sklearn.findings import Findings, iterations
 from fsframe.sklearn.messages import InvalidRequest, as_value_errors, tell
 from fsframe.sklearn.settings import SETTINGS, settings_of
 from fsframe.sklearn.stage_values import chain_text, stage_values, with_stage_values
-from fsframe.sklearn.tables import Codes, Training, new_rows, sample_weights, training_table
+from fsframe.sklearn.tables import (
+    Codes,
+    Training,
+    new_rows,
+    sample_weights,
+    training_table,
+    with_gaps_filled,
+)
 
 __all__ = [
     "ClassifierEstimator",
@@ -66,12 +73,9 @@ def surroundings(estimator: Any) -> Run:
 
 
 def takes_missing(chain: Chain) -> bool:
-    """Whether NaN is taken in every column: by the classes of the selectors, by what their
-    `missing` says, and by what they resample; without selectors, by the classifier."""
-    return all(_takes_missing(stage.method) for stage in chain.selecting or chain.stages)
-
-
-def _takes_missing(method: Selector | Classifier) -> bool:
+    """Whether NaN is taken in every column: by the class of the first stage, by what its `missing`
+    says, and by what it resamples. Later stages see what it keeps, and as it fills it."""
+    method = chain.stages[0].method
     if not method.takes_missing or getattr(method, "missing", None) == "refuse":
         return False
     base = getattr(method, "base", None) if getattr(method, "wrapping", False) else None
@@ -81,6 +85,7 @@ def _takes_missing(method: Selector | Classifier) -> bool:
 class Selecting(Findings, SelectorMixin):  # type: ignore[misc]
     """A fitted selection as a transformer; for classes that set `selection_`."""
 
+    _codes: Codes
     _allows_nan: Callable[[], bool]
 
     def transform(self, X: Any) -> Any:
@@ -89,7 +94,8 @@ class Selecting(Findings, SelectorMixin):  # type: ignore[misc]
         Returns
         -------
         (n_samples, n_selected) array
-            A data frame, with the kinds of its columns, where `set_output` asks for one.
+            A data frame, with the kinds of its columns, where `set_output` asks for one. Where a
+            stage fills missing values (`impute`), they are filled as it has learned.
         """
         check_is_fitted(self)
         # A frame stays one, so that its columns keep their kinds.
@@ -102,7 +108,17 @@ class Selecting(Findings, SelectorMixin):  # type: ignore[misc]
             skip_check_array=as_frame,
             reset=False,
         )
-        return self._transform(X)
+        kept = self._transform(X)
+        fill = self.selection_.fill
+        return kept if fill is None else with_gaps_filled(kept, self._filling(fill))
+
+    def _filling(self, fill: NDArray[np.float64]) -> list[Any]:
+        """What stands for a missing value of each kept column, categories as the frame has them."""
+        found: list[Any] = []
+        for column in self.get_support(indices=True).tolist():
+            named = {code: text for text, code in self._codes.get(column, {}).items()}
+            found.append(named.get(float(fill[column]), float(fill[column])))
+        return found
 
     def _get_support_mask(self) -> NDArray[np.bool_]:
         check_is_fitted(self)
@@ -313,6 +329,7 @@ class SelectorEstimator(Selecting, MethodEstimator):
                 data.with_counts(drawn.counts), drawn.upstream(data.n_features), run
             )
         self.selection_ = found
+        self._codes = training.codes
         self._iterated(iterations(found.tables))
         tell((*data.warnings, *found.warnings), type(self).__name__)
         return self

@@ -13,8 +13,8 @@ _PROTOCOL = "protocol"
 # Words of names as papers write them; other words get a capital.
 _WRITTEN = """
 BetaGamma BIM CIFE CMI CMIM CondRed DISR FCBF GFlip ICAP IM4E IRelief JMI JMI3 JMIM KNN LFE LOGO
-MBIW MIFS MIM MRMR MultiSURF MultiSURFStar NJMIM NPFS ReliefF RFE RReliefF SURF SURFStar SVM
-SWRFStar TuRF VLS
+MBIW MIFS MIM MRMR MultiSURF MultiSURFStar NJMIM NPFS ReliefF RFE RFECV RReliefF SURF SURFStar
+SVM SWRFStar TuRF VLS
 """
 _SPELLED = {word.lower(): word for word in _WRITTEN.split()}
 

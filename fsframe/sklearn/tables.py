@@ -187,6 +187,37 @@ def new_rows(estimator: Any, X: Any, codes: Codes, *, allow_nan: bool) -> NDArra
     return np.asarray(check_array(table, ensure_all_finite=finite))
 
 
+def with_gaps_filled(kept: Any, filling: list[Any]) -> Any:
+    """A table with something in place of its missing values.
+
+    Parameters
+    ----------
+    kept : (n, m) array or data frame
+    filling : list of m numbers or categories
+        NaN leaves what is missing.
+    """
+    known = [column for column, value in enumerate(filling) if value == value]
+    if not is_frame(kept):
+        table = kept.copy()
+        for column in known:
+            cells = table[:, column]
+            # NaN is the one value that differs from itself.
+            cells[(cells != cells).astype(bool)] = filling[column]
+        return table
+    names = list(kept.columns)
+    if hasattr(kept, "iloc"):
+        return kept.fillna({names[column]: filling[column] for column in known})
+    import polars
+
+    changed = []
+    for place in known:
+        found = polars.col(names[place]).fill_null(polars.lit(filling[place]))
+        # polars tells null from NaN; both are missing here.
+        fraction = kept[names[place]].dtype.is_float()
+        changed.append(found.fill_nan(filling[place]) if fraction else found)
+    return kept.with_columns(changed)
+
+
 def sample_weights(given: ArrayLike | None, X: NDArray[Any], fractions: bool) -> Weights:
     """Weights of rows as a method takes them: a row of weight 2 is two rows.
 

@@ -183,10 +183,46 @@ def test_regression_is_what_the_stages_take() -> None:
 
 
 @quiet
-def test_missing_values_are_taken_where_all_stages_take_them(plain) -> None:
+def test_missing_values_are_taken_where_the_first_stage_takes_them(plain) -> None:
     X, y = plain
     X[4, 5] = np.nan
-    selector = ChainSelector("mim:top=2,missing=level relieff:top=1").fit(X, y)
-    assert selector.transform(X).shape == (90, 1)
+    chain = "mim:top=2,missing=level immigrate:top=1"
+    assert ChainSelector(chain).fit(X, y).transform(X).shape == (90, 1)
     with pytest.raises(ValueError, match="contains NaN"):
-        ChainSelector("mim:top=2,missing=level immigrate:top=1").fit(X, y)
+        ChainSelector("immigrate mim:missing=level").fit(X, y)
+    X[4, [1, 3]] = np.nan
+    with pytest.raises(ValueError, match="does not take missing values"):
+        ChainSelector(chain).fit(X, y)
+
+
+@quiet
+@pytest.mark.parametrize("library", ["numpy", "pandas", "polars"])
+def test_what_a_stage_fills_is_filled_in_new_rows_too(plain, library) -> None:
+    X, y = plain
+    holed = X.copy()
+    holed[4, [1, 3]] = np.nan
+    chain = ChainSelector("impute immigrate:top=2")
+    table, rows = holed, np.full((2, 6), np.nan)
+    if library != "numpy":
+        frames = pytest.importorskip(library)
+        table, rows = (
+            frames.DataFrame({name: part[:, j] for j, name in enumerate("abcdef")})
+            for part in (holed, rows)
+        )
+        chain.set_output(transform=library)
+    chain.fit(table, y)
+    medians = np.nanquantile(holed, 0.5, axis=0, method="lower")
+    np.testing.assert_array_equal(
+        np.asarray(chain.transform(rows)), [medians[chain.get_support()]] * 2
+    )
+    classifier = ChainClassifier("impute immigrate:top=2 weighted-knn").fit(holed, y)
+    assert classifier.predict(np.full((1, 6), np.nan)) == classifier.predict([medians])
+
+
+@quiet
+def test_a_category_that_is_missing_is_filled_by_a_category() -> None:
+    pandas = pytest.importorskip("pandas")
+    colour = pandas.Categorical(["red", "red", "blue", None] * 10)
+    X = pandas.DataFrame({"colour": colour, "size": np.arange(40.0)})
+    made = ChainSelector("impute").set_output(transform="pandas").fit(X, [0, 1] * 20)
+    assert made.transform(X)["colour"].tolist() == ["red", "red", "blue", "red"] * 10

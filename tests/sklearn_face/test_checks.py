@@ -16,24 +16,33 @@ from fsframe.sklearn.naming import offered_names
 
 pytestmark = pytest.mark.filterwarnings("ignore::fsframe.errors.FsframeWarning")
 
-# What the defaults leave open, or a smaller number of rounds.
+# What the defaults leave open, or less to compute.
+_TREE = {"of": "DecisionTreeClassifier"}
 TRIED_AS: dict[str, dict[str, Any]] = {
     "BIM": {"rounds": 5},
     "BIMVote": {"rounds": 5},
+    "Boruta": {"max_runs": 3, "trees": 5},
     "Ensemble": {"base": "mim:top=2", "n": 5},
+    "Importance": _TREE,
     "NPFS": {"base": "mim:top=1", "n": 5, "null": "published", "alpha": 0.3},
+    "RFE": _TREE,
+    "RFECV": _TREE,
+    "Sequential": _TREE,
     "Sklearn": {"estimator": "sklearn.linear_model.LogisticRegression"},
+    "SklearnSelector": {"estimator": "SelectKBest", "options": '{"k": 1}'},
     "TuRF": {"base": "relieff"},
+}
+_ITS_OWN = {
+    "check_estimators_pickle": "it gives missing values to what may take some; whether they are "
+    "taken is up to the class that is named",
 }
 EXPECTED_TO_FAIL = {
     "NPFS": {
         "check_fit2d_1feature": "the message says '1 features to test', constant columns apart, "
         "which is no pattern of the check",
     },
-    "Sklearn": {
-        "check_estimators_pickle": "it gives missing values to what may take some; whether they "
-        "are taken is up to the classifier that is named",
-    },
+    "Sklearn": _ITS_OWN,
+    "SklearnSelector": _ITS_OWN,
 }
 ALWAYS = ("Immigrate", "MRMR", "ReliefF", "WeightedKNN")
 
