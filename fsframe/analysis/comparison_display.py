@@ -21,24 +21,50 @@ __all__ = [
     "hdf5_image",
 ]
 
-CSV_NAMES = "data,chain,accuracy,standard_error,features_kept,stability,seconds"
+CSV_NAMES = (
+    "data,chain,metric,value,standard_error,low,high,accuracy,features_kept,stability,"
+    "on_front,fewest_features,seconds"
+)
 """The first line of the table of results."""
+
+_MOST_PAIRWISE = 6
 
 
 def csv_lines(result: Comparison) -> Iterator[str]:
-    """The table of results, one line per table and chain."""
+    """The table of results, one line per table and chain, then what stands beside them."""
     yield CSV_NAMES
     for d, data in enumerate(result.data):
         for c, chain in enumerate(result.chains):
-            values = [
-                result.accuracy[d, c],
+            numbers = [
+                result.values[d, c],
                 result.standard_error[d, c],
+                *result.intervals[d, c],
+                result.accuracy[d, c],
                 result.kept[d, c],
                 result.stability[d, c],
-                result.seconds[d, c],
             ]
-            fields = [_field(defused(data)), '"' + chain.replace('"', '""') + '"']
-            yield ",".join([*fields, *("" if v != v else repr(float(v)) for v in values)])
+            flags = ["yes" if flag else "no" for flag in _marks(result, d, c)]
+            yield _line(
+                data, chain, result, [*map(_cell, numbers), *flags, _cell(result.seconds[d, c])]
+            )
+        beside = {"(larger class)": result.larger_class[d]}
+        beside |= {f"(all features) {n}": of[d] for n, of in result.all_features.items()}
+        for name, value in beside.items():
+            yield _line(data, name, result, [_cell(value), *[""] * 9])
+
+
+def _line(data: str, chain: str, result: Comparison, cells: Sequence[str]) -> str:
+    quoted = '"' + chain.replace('"', '""') + '"'
+    return ",".join([_field(defused(data)), quoted, _field(result.metric), *cells])
+
+
+def _cell(value: float) -> str:
+    return "" if value != value else repr(float(value))
+
+
+def _marks(result: Comparison, d: int, c: int) -> tuple[bool, bool]:
+    """Whether a chain is on the Pareto front, and the smallest within one standard error."""
+    return bool(result.front[d, c]), int(result.fewest[d]) == c
 
 
 def _field(text: str) -> str:
@@ -57,10 +83,12 @@ def hdf5_image(result: Comparison, cells: Sequence[Sequence[Cell]]) -> bytes:
         file.attrs["encoding-version"] = 1
         file["chains"] = np.array([chain.encode() for chain in result.chains])
         file["data"] = np.array([name.encode() for name in result.data])
-        for name in ("accuracy", "standard_error", "kept", "stability", "seconds"):
+        file.attrs["metric"] = result.metric
+        names = ("values", "standard_error", "intervals", "larger_class", "accuracy", "kept")
+        for name in (*names, "stability", "front", "seconds"):
             file.create_dataset(name, data=getattr(result, name), fletcher32=True)
         for name, row in zip(result.data, cells, strict=True):
-            values = np.array([cell.accuracies for cell in row])
+            values = np.array([cell.evaluation.measures[result.metric].values for cell in row])
             file.create_dataset(f"splits/{name}", data=values, fletcher32=True)
     return memory.getvalue()
 
@@ -75,6 +103,7 @@ def comparison_object(result: Comparison) -> dict[str, Any]:
             "difference": test.difference,
             "p_paired": test.p_value,
             "p_corrected": result.corrected[d, i, j].p_value,
+            "posterior": list(result.posterior[d, i, j]),
             "two_step": str(result.outcome["two-step"][d, i, j]),
             "strict": str(result.outcome["strict"][d, i, j]),
             "corrected": str(result.outcome["corrected"][d, i, j]),
@@ -85,12 +114,22 @@ def comparison_object(result: Comparison) -> dict[str, Any]:
     return {
         "chains": list(result.chains),
         "data": list(result.data),
-        "accuracy": result.accuracy.tolist(),
+        "metric": result.metric,
+        "larger_is_better": result.larger_is_better,
+        "values": _numbers(result.values),
         "standard_error": _numbers(result.standard_error),
+        "intervals": [_numbers(row) for row in result.intervals],
+        "larger_class": _numbers(result.larger_class[None])[0],
+        "all_features": {n: _numbers(of[None])[0] for n, of in result.all_features.items()},
+        "accuracy": _numbers(result.accuracy),
         "features_kept": result.kept.tolist(),
         "stability": _numbers(result.stability),
         "seconds": result.seconds.tolist(),
+        "front": result.front.tolist(),
+        "fewest_features": [None if c < 0 else int(c) for c in result.fewest],
+        "rope": result.rope,
         "pairs": pairs,
+        "bayesian_signed_rank": None if result.overall is None else result.overall.tolist(),
         "wilcoxon_holm": None if result.adjusted_p is None else result.adjusted_p.tolist(),
         "mean_ranks": None if ranks is None else ranks.mean_ranks.tolist(),
         "critical_difference": None if ranks is None else ranks.difference,
@@ -106,21 +145,28 @@ def _numbers(table: Any) -> list[list[float | None]]:
 
 def _letters(result: Comparison) -> list[str]:
     """What chains are called in tables, where their text would not fit."""
-    return [chr(ord("A") + c) if c < 26 else f"C{c}" for c in range(len(result.chains))]
+    return [chr(ord("A") + c) if c < 26 else f"C{c + 1}" for c in range(len(result.chains))]
 
 
 def accuracy_rows(result: Comparison) -> tuple[list[str], list[list[str]], set[int]]:
-    """The accuracies as a table: names of columns, rows, and which columns hold numbers."""
+    """The means as a table: names of columns, rows, and which columns hold numbers.
+
+    Accuracies are in per cent, other measures as they are.
+    """
     letters = _letters(result)
+    percent = result.metric == "accuracy"
     rows = []
     for d, data in enumerate(result.data):
-        best = result.accuracy[d].max()
-        cells = [
-            f"{100 * mean:.1f} ± {100 * error:.1f}{'*' if mean == best else ' '}"
-            for mean, error in zip(result.accuracy[d], result.standard_error[d], strict=True)
-        ]
+        best = result.values[d].max() if result.larger_is_better else result.values[d].min()
+        cells = []
+        for mean, error in zip(result.values[d], result.standard_error[d], strict=True):
+            shown = (
+                f"{100 * mean:.1f} ± {100 * error:.1f}" if percent else f"{mean:.3f} ± {error:.3f}"
+            )
+            cells.append(shown + ("*" if mean == best else " "))
         rows.append([data, *cells])
-    return ["accuracy, %", *letters], rows, set(range(1, len(letters) + 1))
+    name = "accuracy, %" if percent else result.metric
+    return [name, *letters], rows, set(range(1, len(letters) + 1))
 
 
 def comparison_lines(result: Comparison) -> Iterator[str]:
@@ -128,17 +174,67 @@ def comparison_lines(result: Comparison) -> Iterator[str]:
     letters = _letters(result)
     for letter, chain in zip(letters, result.chains, strict=True):
         yield f"{letter}  {chain}"
+    for d in range(len(result.data)):
+        yield ""
+        yield from _table_of(result, d, letters)
     yield ""
-    header, rows, right = accuracy_rows(result)
-    yield from table_lines(header, rows, right=right)
-    yield "± is the corrected standard error; * the best mean."
+    yield "± is the corrected standard error, 95 % an interval within the range; * best,"
+    yield "‡ fewest features within ± of the best, P no chain is both better and stabler."
+    if not result.papers:
+        yield f"No tests: {result.metric} has no value in some folds."
+        return
     yield ""
+    if len(letters) <= _MOST_PAIRWISE:
+        yield from _pairwise(result, letters)
+    else:
+        yield from _against_best(result, letters)
+    yield from _rank_lines(result, letters)
+
+
+def _table_of(result: Comparison, d: int, letters: Sequence[str]) -> Iterator[str]:
+    """One table: every chain, then what stands beside them."""
+    values = result.values[d]
+    best = values.max() if result.larger_is_better else values.min()
+    rows = []
+    for c, letter in enumerate(letters):
+        low, high = result.intervals[d, c].tolist()
+        front, fewest = _marks(result, d, c)
+        marks = "*" * bool(values[c] == best) + "‡" * fewest + " P" * front
+        stable, error = result.stability[d, c], result.standard_error[d, c]
+        rows.append(
+            [
+                letter,
+                _four(values[c]),
+                _four(error),
+                "" if low != low else f"{low:.3f} … {high:.3f}",
+                f"{result.kept[d, c]:.1f}",
+                "—" if stable != stable else f"{stable:.2f}",
+                marks.strip(),
+            ]
+        )
+    rows.append(["larger class", _four(result.larger_class[d]), *[""] * 5])
+    for name, of in result.all_features.items():
+        shown = name if len(name) <= 30 else f"{name[:29]}…"
+        rows.append([f"all: {shown}", _four(of[d]), *[""] * 5])
+    yield f"{result.data[d]}, {result.metric}:"
+    header = ["", "value", "±", "95 %", "kept", "φ", ""]
+    yield from table_lines(header, rows, right={1, 2, 3, 4, 5})
+
+
+def _four(value: float) -> str:
+    return "—" if value != value else f"{value:.4f}"
+
+
+_RULE_WORDS = (
+    ("two-step", "paired t-test, p < 0.05 (IMMIGRATE's rule)"),
+    ("strict", "paired t-test, p < 0.01 and ≥ 0.5 % (IM4E's rule)"),
+    ("corrected", "corrected resampled t-test, p < 0.05 (holds its level)"),
+)
+
+
+def _pairwise(result: Comparison, letters: Sequence[str]) -> Iterator[str]:
     yield "Wins, ties, losses of the row against the column, over the tables:"
-    for rule, words in (
-        ("two-step", "paired t-test, p < 0.05 (IMMIGRATE's rule)"),
-        ("strict", "paired t-test, p < 0.01 and ≥ 0.5 % (IM4E's rule)"),
-        ("corrected", "corrected resampled t-test, p < 0.05 (holds its level)"),
-    ):
+    for rule, words in _RULE_WORDS:
         yield f"  {words}"
         rows = [
             [letter]
@@ -149,7 +245,34 @@ def comparison_lines(result: Comparison) -> Iterator[str]:
             for i, letter in enumerate(letters)
         ]
         yield from (f"  {line}" for line in table_lines(["", *letters], rows))
-    yield from _rank_lines(result, letters)
+    if len(result.data) > 1:
+        return
+    yield (
+        f"Probability that the row is better by more than {result.rope:g} (correlated Bayesian "
+        "t-test):"
+    )
+    rows = [
+        [letter, *("" if i == j else f"{_better(result, i, j):.2f}" for j in range(len(letters)))]
+        for i, letter in enumerate(letters)
+    ]
+    yield from (f"  {line}" for line in table_lines(["", *letters], rows))
+
+
+def _better(result: Comparison, i: int, j: int) -> float:
+    return result.posterior[0, i, j][2] if i < j else result.posterior[0, j, i][0]
+
+
+def _against_best(result: Comparison, letters: Sequence[str]) -> Iterator[str]:
+    """Every chain against the best on average, where pairs are too many for a screen."""
+    means = result.values.mean(axis=0)
+    best = int(means.argmax() if result.larger_is_better else means.argmin())
+    yield f"Wins, ties, losses of {letters[best]} against the others, over the tables:"
+    rows = [
+        [letter, *("{},{},{}".format(*result.tally(rule, best, c)) for rule, _ in _RULE_WORDS)]
+        for c, letter in enumerate(letters)
+        if c != best
+    ]
+    yield from table_lines(["", "p < 0.05", "p < 0.01, ≥ 0.5 %", "corrected"], rows)
 
 
 def _rank_lines(result: Comparison, letters: Sequence[str]) -> Iterator[str]:
@@ -169,4 +292,23 @@ def _rank_lines(result: Comparison, letters: Sequence[str]) -> Iterator[str]:
         [letters[i], *("" if i == j else f"{p[i, j]:.3g}" for j in range(len(letters)))]
         for i in range(len(letters))
     ]
-    yield from table_lines(["", *letters], rows, right=set(range(1, len(letters) + 1)))
+    if len(letters) <= _MOST_PAIRWISE:
+        yield from table_lines(["", *letters], rows, right=set(range(1, len(letters) + 1)))
+    else:
+        yield "  (in --json)"
+    if result.overall is None:
+        return
+    yield "Bayesian signed-rank test: probability that the row is better by more than"
+    yield f"{result.rope:g} (and that they are practically equal):"
+    some = order[:_MOST_PAIRWISE]
+    rows = [
+        [
+            letters[i],
+            *(
+                "" if i == j else f"{result.overall[i, j, 2]:.2f} ({result.overall[i, j, 1]:.2f})"
+                for j in some
+            ),
+        ]
+        for i in some
+    ]
+    yield from table_lines(["", *(letters[c] for c in some)], rows)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,7 +11,7 @@ from fsframe.analysis.comparison_display import CSV_NAMES, csv_lines, hdf5_image
 from fsframe.analysis.results import ComparisonResult
 from fsframe.chains.chain import Chain, Stage
 from fsframe.contracts.run import Run
-from fsframe.errors import FsframeError, RequestError, StoreError
+from fsframe.errors import DataError, FsframeError, RequestError, StoreError
 from fsframe.evaluation.comparison import Cell, compared
 from fsframe.evaluation.summary import summarise
 from fsframe.storage import RunRecord, check_destination, load_run, place_file
@@ -27,6 +27,7 @@ __all__ = [
     "carried_out",
     "check_folder",
     "check_names",
+    "finished_run",
     "held",
     "make_folder",
     "request_problems",
@@ -105,6 +106,10 @@ def carried_out(
     *,
     seed: int = 0,
     mixed: bool = False,
+    metric: str = "accuracy",
+    rope: float = 0.01,
+    on_all: Mapping[str, CrossValidation] | None = None,
+    tell: Callable[[str], None] | None = None,
 ) -> ComparisonResult:
     """Every chain on every table, compared.
 
@@ -121,6 +126,14 @@ def carried_out(
     seed : int
     mixed : bool
         Whether finished runs may be of another kind of processor.
+    metric : str
+        The measure to compare by.
+    rope : float
+        Half width of the region of practical equivalence.
+    on_all : mapping of str to CrossValidation, optional
+        Classifiers on all features, to stand beside the chains (`on_all_features`).
+    tell : callable, optional
+        Told which of them does not take which table.
 
     Raises
     ------
@@ -129,22 +142,51 @@ def carried_out(
     FsframeError
         As running says.
     """
-    records = []
-    for place, table in enumerate(tables):
+
+    def one(method: CrossValidation, place: int) -> RunRecord:
+        table, chain, path = tables[place], as_chain(method), None
+        if folder is not None:
+            path = folder / f"{table.name}.{_slug(str(method.base))}.h5"
+        record = None if path is None else finished_run(path, chain, table, seed, mixed)
         beside = held(tables) - held([table])
-        row = []
-        for method in methods:
-            chain, path = as_chain(method), None
-            if folder is not None:
-                path = folder / f"{table.name}.{_slug(str(method.base))}.h5"
-            record = None if path is None else _finished(path, chain, table, seed, mixed)
-            row.append(run(chain, place, path, beside) if record is None else record)
-        records.append(row)
+        return run(chain, place, path, beside) if record is None else record
+
+    records = [[one(method, place) for method in methods] for place in range(len(tables))]
     cells = [
         [_cell(str(method.base), record) for method, record in zip(methods, row, strict=True)]
         for row in records
     ]
-    return ComparisonResult(comparison=compared(cells), cells=cells, records=records)
+    alone = {
+        name: [
+            _alone(method, place, tables, cells, one, seed, tell) for place in range(len(tables))
+        ]
+        for name, method in (on_all or {}).items()
+    }
+    found = compared(cells, metric, on_all=alone, rope=rope, seed=seed)
+    return ComparisonResult(comparison=found, cells=cells, records=records)
+
+
+def _alone(
+    method: CrossValidation,
+    place: int,
+    tables: Sequence[Dataset],
+    cells: Sequence[Sequence[Cell]],
+    one: Callable[[CrossValidation, int], RunRecord],
+    seed: int,
+    tell: Callable[[str], None] | None,
+) -> Cell | None:
+    """A classifier on all columns of a table; None where it does not take them."""
+    same = [cell for cell in cells[place] if cell.chain == str(method.base)]
+    if same:
+        return same[0]
+    try:
+        for problem in request_problems([method], tables[place], seed):
+            raise problem
+        return _cell(str(method.base), one(method, place))
+    except (DataError, RequestError) as error:
+        if tell is not None:
+            tell(f"{method.base} on all features of {tables[place].name}: {error}")
+        return None
 
 
 def _cell(base: str, record: RunRecord) -> Cell:
@@ -164,7 +206,9 @@ def _slug(text: str) -> str:
     return f"{plain}.{hashlib.sha256(text.encode()).hexdigest()[:8]}"
 
 
-def _finished(path: Path, chain: Chain, table: Dataset, seed: int, mixed: bool) -> RunRecord | None:
+def finished_run(
+    path: Path, chain: Chain, table: Dataset, seed: int, mixed: bool
+) -> RunRecord | None:
     """The finished run at `path` if it is of this chain, table and seed; None if there is none."""
     if not path.exists():
         return None

@@ -33,8 +33,10 @@ from fsframe.analysis.results import (
 )
 from fsframe.chains.chain import Chain
 from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.grammar import format_list
 from fsframe.errors import FsframeError, RequestError
-from fsframe.evaluation.comparison import methods_of
+from fsframe.evaluation.comparison import methods_of, on_all_features
+from fsframe.evaluation.measuring import find_measures
 from fsframe.execution import open_engine
 from fsframe.storage import RunRecord, check_destination, load_run
 from fsframe.storage.units.manifest import software
@@ -302,6 +304,9 @@ def compare(
     scheme: str | None = None,
     classifier: str | None = None,
     inner_folds: int | None = None,
+    metric: str = "accuracy",
+    rope: float = 0.01,
+    all_features: bool = True,
     seed: int = 0,
     out: Target = None,
     **surroundings: Unpack[Surroundings],
@@ -316,6 +321,12 @@ def compare(
         As in `select`, of every frame and file.
     folds, repeats, scheme, classifier, inner_folds, seed
         As in `evaluate`.
+    metric : str
+        The measure to compare by, such as ``"auc"``.
+    rope : float
+        Differences of it up to this are practically none.
+    all_features : bool
+        Whether every classifier is also evaluated on all features, to stand beside the chains.
     out : path, optional
         A folder that keeps every chain on every table as a run file, and the results. Called again,
         what is there is verified and not computed twice.
@@ -353,6 +364,9 @@ def compare(
     texts = texts_of(given)
     texts["classifier"] = classifier_text(texts["classifier"])
     protocol = {name: text for name, text in texts.items() if text is not None}
+    metric = find_measures([metric])[0][0]
+    if metric != "accuracy":
+        protocol["metric"] = format_list(["accuracy", metric])
     methods = methods_of([str(chain) for chain in chains], **protocol)
     tables = _tables_of(data, label, groups)
     check_names([table for table, _ in tables])
@@ -378,6 +392,9 @@ def compare(
         folder,
         seed=seed,
         mixed=bool(surroundings.get("mixed")),
+        metric=metric,
+        rope=rope,
+        on_all=on_all_features(methods) if all_features else {},
     )
     write_comparison(result, folder)
     return result

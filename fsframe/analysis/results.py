@@ -12,7 +12,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.analysis.comparison_display import CSV_NAMES, accuracy_rows, comparison_lines
+from fsframe.analysis.comparison_display import accuracy_rows, comparison_lines
 from fsframe.analysis.display import result_lines
 from fsframe.analysis.evaluation_display import fold_columns, measure_rows
 from fsframe.analysis.record_display import (
@@ -339,7 +339,11 @@ class ComparisonResult:
         fields = (found.accuracy, found.standard_error, found.kept, found.stability, found.seconds)
         values = [[float(table[d, c]) for d, c in where] for table in fields]
         texts = [[self.data[d] for d, _ in where], [self.chains[c] for _, c in where]]
-        return dict(zip(CSV_NAMES.split(","), [*texts, *values], strict=True))
+        names = "data,chain,accuracy,standard_error,features_kept,stability,seconds"
+        columns: dict[str, Any] = dict(zip(names.split(","), [*texts, *values], strict=True))
+        if found.metric != "accuracy":
+            columns[found.metric] = [float(found.values[d, c]) for d, c in where]
+        return columns
 
     def _pair_columns(self) -> dict[str, Any]:
         found = self.comparison

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from fsframe.contracts.grammar import format_stages, parse_stages
 from fsframe.errors import FsframeError, RequestError
+from fsframe.evaluation.bayesian import correlated_posterior, signed_rank_posterior
 from fsframe.evaluation.comparing import (
     CriticalDifference,
     PairedTest,
@@ -23,7 +25,16 @@ from fsframe.evaluation.cross_validation import CrossValidation, grid_of
 from fsframe.evaluation.grid import ChainGrid
 from fsframe.evaluation.summary import Evaluation
 
-__all__ = ["RULES", "Cell", "Comparison", "compared", "methods_of"]
+__all__ = [
+    "RULES",
+    "Cell",
+    "Comparison",
+    "compared",
+    "methods_of",
+    "on_all_features",
+    "one_standard_error",
+    "pareto_front",
+]
 
 RULES = ("two-step", "strict", "corrected")
 """How a win is decided: IMMIGRATE's rule, IM4E's, and p < 0.05 in the corrected resampled test."""
@@ -51,6 +62,11 @@ class Cell:
         """Accuracy of every split."""
         return self.evaluation.measures["accuracy"].values
 
+    def better(self, metric: str) -> NDArray[np.float64]:
+        """The measure of every split, losses with their sign changed: larger is better."""
+        measure = self.evaluation.measures[metric]
+        return measure.values if measure.larger_is_better else -measure.values
+
 
 @attrs.frozen(kw_only=True, eq=False)
 class Comparison:
@@ -59,30 +75,65 @@ class Comparison:
     Parameters
     ----------
     chains, data : tuple of str
-    accuracy, standard_error, kept, stability, seconds : (n_data, n_chains) float
-        Means over the splits; the standard error is the corrected one.
+    metric : str
+        What they are compared by.
+    larger_is_better : bool
+    values, standard_error : (n_data, n_chains) float
+        Means of the metric over the splits; the standard error is the corrected one, NaN where the
+        metric has no value in some fold.
+    intervals : (n_data, n_chains, 2) float
+        95 %, within the range of the metric; NaN where there is none.
+    larger_class : (n_data,) float
+        The metric of the rule that ignores the features.
+    all_features : mapping of str to (n_data,) float
+        The metric of each classifier on all columns, NaN where it does not take a table.
+    accuracy, kept, stability, seconds : (n_data, n_chains) float
+        Means over the splits; φ of the kept sets.
     papers, corrected : mapping of (data, i, j) to PairedTest
-        Student's paired test as the papers use it, and the corrected resampled test, for i < j.
+        Student's paired test as the papers use it, and the corrected resampled test, for i < j; the
+        difference is positive where i is better.
+    posterior : mapping of (data, i, j) to (worse, equal, better)
+        Of i against j on one table (`correlated_posterior`).
     outcome : mapping of str to (n_data, n_chains, n_chains) of "win", "tie", "loss", ""
         By rule: ``two-step``, ``strict`` (both on the papers' test), ``corrected`` (p < 0.05).
+    front : (n_data, n_chains) bool
+        Whether no chain has both a better metric and a better stability.
+    fewest : (n_data,) int
+        The chain that keeps the fewest features within one standard error of the best; -1 where
+        there is no standard error.
     adjusted_p : (n_chains, n_chains) float, optional
         Wilcoxon–Holm over the tables, where there are two at least.
     ranks : CriticalDifference, optional
         The summary over the tables.
+    overall : (n_chains, n_chains, 3) float, optional
+        Bayesian signed-rank test over the tables: worse, practically equal, better.
+    rope : float
+        Half width of the region of practical equivalence.
     """
 
     chains: tuple[str, ...]
     data: tuple[str, ...]
-    accuracy: NDArray[np.float64]
+    metric: str
+    larger_is_better: bool
+    values: NDArray[np.float64]
     standard_error: NDArray[np.float64]
+    intervals: NDArray[np.float64]
+    larger_class: NDArray[np.float64]
+    all_features: dict[str, NDArray[np.float64]]
+    accuracy: NDArray[np.float64]
     kept: NDArray[np.float64]
     stability: NDArray[np.float64]
     seconds: NDArray[np.float64]
     papers: dict[tuple[int, int, int], PairedTest]
     corrected: dict[tuple[int, int, int], PairedTest]
+    posterior: dict[tuple[int, int, int], tuple[float, float, float]]
     outcome: dict[str, NDArray[Any]]
+    front: NDArray[np.bool_]
+    fewest: NDArray[np.int64]
     adjusted_p: NDArray[np.float64] | None
     ranks: CriticalDifference | None
+    overall: NDArray[np.float64] | None
+    rope: float
 
     def tally(self, rule: str, i: int, j: int) -> tuple[int, int, int]:
         """Tables on which chain i wins against, ties with, loses to chain j."""
@@ -118,13 +169,40 @@ def methods_of(chains: Sequence[str], **protocol: Any) -> tuple[CrossValidation,
     return tuple(methods)
 
 
-def compared(cells: Sequence[Sequence[Cell]]) -> Comparison:
+def on_all_features(methods: Sequence[CrossValidation]) -> dict[str, CrossValidation]:
+    """The protocol for each classifier of the methods, without selection, by its text."""
+    found: dict[str, CrossValidation] = {}
+    for method in methods:
+        assert method.base is not None
+        stages = parse_stages(grid_of(method).text)
+        text = format_stages(stages[-1:])
+        if len(stages) > 1:
+            found.setdefault(text, attrs.evolve(method, base=text, classifier=""))
+    return found
+
+
+def compared(
+    cells: Sequence[Sequence[Cell]],
+    metric: str = "accuracy",
+    *,
+    on_all: Mapping[str, Sequence[Cell | None]] | None = None,
+    rope: float = 0.01,
+    seed: int = 0,
+) -> Comparison:
     """What the cells say of the chains.
 
     Parameters
     ----------
     cells : n_data rows of n_chains Cells
         Evaluated on identical folds within a row.
+    metric : str
+        One that every cell has.
+    on_all : mapping of str to n_data Cells, optional
+        Classifiers on all columns, to stand beside the chains; None where one refuses a table.
+    rope : float
+        Half width of the region of practical equivalence, in units of the metric.
+    seed : int
+        Of the Monte Carlo samples of the Bayesian test.
 
     Raises
     ------
@@ -135,6 +213,7 @@ def compared(cells: Sequence[Sequence[Cell]]) -> Comparison:
     names = tuple(row[0].data for row in cells)
     papers: dict[tuple[int, int, int], PairedTest] = {}
     corrected: dict[tuple[int, int, int], PairedTest] = {}
+    posterior: dict[tuple[int, int, int], tuple[float, float, float]] = {}
     shape = (len(names), len(chains), len(chains))
     outcome = {rule: np.full(shape, "", dtype="U4") for rule in RULES}
     opposite = {"win": "loss", "loss": "win", "tie": "tie"}
@@ -142,11 +221,15 @@ def compared(cells: Sequence[Sequence[Cell]]) -> Comparison:
         ratio = row[0].evaluation.test_to_train
         if len({cell.evaluation.n_splits for cell in row}) > 1:
             raise ValueError(f"the chains on {names[d]!r} were evaluated on different splits")
+        if any(cell.evaluation.measures[metric].pooled for cell in row):
+            # Values of repetitions: nothing that the tests are made for.
+            continue
         for i in range(len(chains)):
             for j in range(i + 1, len(chains)):
-                a, b = row[i].accuracies, row[j].accuracies
+                a, b = row[i].better(metric), row[j].better(metric)
                 papers[d, i, j] = paired_t_test(a, b)
                 corrected[d, i, j] = corrected_resampled_test(a, b, ratio)
+                posterior[d, i, j] = correlated_posterior(a, b, ratio, rope)
                 verdicts = {
                     "two-step": win_tie_loss(papers[d, i, j], "two-step"),
                     "strict": win_tie_loss(papers[d, i, j], "strict"),
@@ -155,22 +238,113 @@ def compared(cells: Sequence[Sequence[Cell]]) -> Comparison:
                 for rule, verdict in verdicts.items():
                     outcome[rule][d, i, j] = verdict
                     outcome[rule][d, j, i] = opposite[verdict]
-    accuracy = _table(cells, lambda cell: cell.evaluation.measures["accuracy"].mean)
-    several = len(names) >= 2
+    values = _table(cells, lambda cell: cell.evaluation.measures[metric].mean)
+    error = _table(cells, lambda cell: cell.evaluation.measures[metric].standard_error)
+    larger = cells[0][0].evaluation.measures[metric].larger_is_better
+    better = values if larger else -values
+    stability = _table(cells, lambda cell: cell.evaluation.stability.value)
+    kept = _table(cells, lambda cell: float(cell.evaluation.kept.mean()))
+    several = len(names) >= 2 and not np.isnan(values).any()
     return Comparison(
         chains=chains,
         data=names,
-        accuracy=accuracy,
-        standard_error=_table(cells, lambda c: c.evaluation.measures["accuracy"].standard_error),
-        kept=_table(cells, lambda cell: float(cell.evaluation.kept.mean())),
-        stability=_table(cells, lambda cell: cell.evaluation.stability.value),
+        metric=metric,
+        larger_is_better=larger,
+        values=values,
+        standard_error=error,
+        intervals=np.array([[_interval(cell, metric) for cell in row] for row in cells]),
+        larger_class=np.array(
+            [_known(row[0].evaluation.measures[metric].baseline) for row in cells]
+        ),
+        all_features={
+            name: np.array(
+                [np.nan if c is None else c.evaluation.measures[metric].mean for c in of]
+            )
+            for name, of in (on_all or {}).items()
+        },
+        accuracy=_table(cells, lambda cell: cell.evaluation.measures["accuracy"].mean),
+        kept=kept,
+        stability=stability,
         seconds=_table(cells, lambda cell: cell.seconds),
         papers=papers,
         corrected=corrected,
+        posterior=posterior,
         outcome=outcome,
-        adjusted_p=wilcoxon_holm(accuracy) if several else None,
-        ranks=critical_difference(accuracy) if several else None,
+        front=np.array([pareto_front(a, b) for a, b in zip(better, stability, strict=True)]),
+        fewest=np.array(
+            [one_standard_error(*row) for row in zip(better, error, kept, strict=True)]
+        ),
+        adjusted_p=wilcoxon_holm(better) if several else None,
+        ranks=critical_difference(better) if several else None,
+        overall=_overall(better, rope, seed) if several else None,
+        rope=rope,
     )
+
+
+def pareto_front(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Which candidates no other one beats in both figures, as (n,).
+
+    Parameters
+    ----------
+    first, second : (n,) float
+        Larger is better; NaN is worse than everything.
+
+    Examples
+    --------
+    >>> pareto_front(np.array([0.9, 0.8, 0.8]), np.array([0.5, 0.7, 0.6])).tolist()
+    [True, True, False]
+    """
+    a = np.where(np.isnan(first), -np.inf, np.round(first, 12))
+    b = np.where(np.isnan(second), -np.inf, np.round(second, 12))
+    at_least = (a[None, :] >= a[:, None]) & (b[None, :] >= b[:, None])
+    above = (a[None, :] > a[:, None]) | (b[None, :] > b[:, None])
+    return np.asarray(~(at_least & above).any(axis=1))
+
+
+def one_standard_error(
+    better: NDArray[np.float64], error: NDArray[np.float64], kept: NDArray[np.float64]
+) -> int:
+    """The candidate that keeps the fewest within one standard error of the best; -1 without one.
+
+    Parameters
+    ----------
+    better, error, kept : (n,) float
+        Larger is better; its standard error; how many features are kept.
+
+    Notes
+    -----
+    Of equally small ones the better, then the first (Breiman, Friedman, Olshen, Stone 1984, §3.4.3,
+    with features for the size of a tree).
+
+    Examples
+    --------
+    >>> one_standard_error(np.array([0.80, 0.82, 0.7]), np.full(3, 0.03), np.array([5.0, 10, 2]))
+    0
+    """
+    best = int(np.nanargmax(better)) if not np.isnan(better).all() else -1
+    if best < 0 or np.isnan(error[best]):
+        return -1
+    near = np.flatnonzero(better >= better[best] - error[best])
+    return int(min(near, key=lambda place: (kept[place], -better[place], place)))
+
+
+def _overall(better: NDArray[np.float64], rope: float, seed: int) -> NDArray[np.float64]:
+    n = better.shape[1]
+    found = np.zeros((n, n, 3))
+    found[np.arange(n), np.arange(n), 1] = 1.0
+    for i in range(n):
+        for j in range(i + 1, n):
+            found[i, j] = signed_rank_posterior(better[:, i] - better[:, j], rope, seed)
+            found[j, i] = found[i, j, ::-1]
+    return found
+
+
+def _interval(cell: Cell, metric: str) -> tuple[float, float]:
+    return cell.evaluation.measures[metric].interval or (float("nan"), float("nan"))
+
+
+def _known(value: float | None) -> float:
+    return float("nan") if value is None else value
 
 
 def _table(cells: Sequence[Sequence[Cell]], of: Callable[[Cell], float]) -> NDArray[np.float64]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from itertools import product
+from collections.abc import Sequence
+from itertools import pairwise, product
 from math import prod
 
 import attrs
@@ -12,7 +13,7 @@ from fsframe.chains.chain import Chain
 from fsframe.contracts.grammar import StageText, format_stages, parse_list, parse_stages
 from fsframe.errors import FsframeError, RequestError
 
-__all__ = ["ChainGrid", "grid_texts"]
+__all__ = ["ChainGrid", "combined", "grid_texts", "spelled_out"]
 
 _MOST = 1000
 _MOST_CHARACTERS = 4_000_000
@@ -84,6 +85,98 @@ def grid_texts(text: str) -> list[str]:
     ['mim:top=1 nobody:at=home', 'mim:top=2 nobody:at=home']
     """
     return [format_stages(variant) for variant in _variants(parse_stages(text), text)]
+
+
+def spelled_out(text: str) -> list[str]:
+    """`text` with every set in braces spelled out, as a shell does where they are not quoted.
+
+    Parameters
+    ----------
+    text : str
+        Such as ``{mim,jmi}:top={5,10}``. Sets nest; a pair of braces without a comma, and a JSON
+        object, are left as they are.
+
+    Raises
+    ------
+    RequestError
+        If there are too many combinations.
+
+    Examples
+    --------
+    >>> spelled_out("{mim,jmi}:top={5,10}")
+    ['mim:top=5', 'mim:top=10', 'jmi:top=5', 'jmi:top=10']
+    >>> spelled_out("sklearn:options={}"), spelled_out("knn")
+    (['sklearn:options={}'], ['knn'])
+    """
+    found = _spelled_out(text, 0)
+    return list(dict.fromkeys(found))
+
+
+def _spelled_out(text: str, start: int) -> list[str]:
+    for opening in range(start, len(text)):
+        if text[opening] != "{":
+            continue
+        closing, commas = _closing(text, opening)
+        if closing < 0 or not commas or _is_json(text[opening : closing + 1]):
+            continue
+        places = [opening, *commas, closing]
+        members = [text[a + 1 : b] for a, b in pairwise(places)]
+        found: list[str] = []
+        for member in members:
+            whole = text[:opening] + member.strip() + text[closing + 1 :]
+            found += _spelled_out(whole, opening)
+            if len(found) > _MOST:
+                raise RequestError(f"the sets in `{text[:200]}` make more than {_MOST} chains")
+        return found
+    return [text]
+
+
+def _closing(text: str, opening: int) -> tuple[int, list[int]]:
+    """Where the brace at `opening` closes, −1 if nowhere, and the commas of its own level."""
+    depth = 0
+    commas: list[int] = []
+    for place in range(opening, len(text)):
+        character = text[place]
+        if character in "{[(":
+            depth += 1
+        elif character in "}])":
+            depth -= 1
+            if not depth:
+                return place, commas
+        elif character == "," and depth == 1:
+            commas.append(place)
+    return -1, commas
+
+
+def combined(selectors: Sequence[str], classifiers: Sequence[str]) -> list[str]:
+    """Every chain of selectors with every classifier, sets in braces spelled out.
+
+    Parameters
+    ----------
+    selectors : sequence of str
+        Chains without a classifier, such as ``"{mim,jmi}:top={5,10}"``.
+    classifiers : sequence of str
+
+    Raises
+    ------
+    RequestError
+        If one of them is empty, or there are too many combinations.
+
+    Examples
+    --------
+    >>> combined(["{mim,jmi}:top=5"], ["knn", "margin"])
+    ['mim:top=5 knn', 'mim:top=5 margin', 'jmi:top=5 knn', 'jmi:top=5 margin']
+    """
+    left = [each for text in selectors for each in spelled_out(text)]
+    right = [each for text in classifiers for each in spelled_out(text)]
+    if not left or not right:
+        raise RequestError(
+            "a grid has selectors before the `x` and classifiers behind it: "
+            "{mim,jmi}:top={5,10} x knn margin"
+        )
+    if len(left) * len(right) > _MOST:
+        raise RequestError(f"{len(left)} × {len(right)} chains are more than {_MOST}")
+    return list(dict.fromkeys(f"{one} {other}" for one in left for other in right))
 
 
 def _variants(stages: tuple[StageText, ...], text: str) -> list[tuple[StageText, ...]]:

@@ -30,6 +30,25 @@ __all__ = ["compare"]
 @reading_options
 @fold_options
 @click.option(
+    "--metric",
+    metavar="NAME",
+    help="The measure to compare by, such as auc or balanced-accuracy. [default: accuracy]",
+)
+@click.option(
+    "--rope",
+    type=click.FloatRange(min=0),
+    default=0.01,
+    show_default=True,
+    metavar="X",
+    help="Differences of the measure up to this are practically none.",
+)
+@click.option(
+    "--all-features/--no-all-features",
+    default=True,
+    help="Whether every classifier is also evaluated on all columns, to stand beside the chains. "
+    "[default: all-features]",
+)
+@click.option(
     "-o",
     "--out",
     metavar="FOLDER",
@@ -51,13 +70,20 @@ __all__ = ["compare"]
 def compare(words: tuple[str, ...], **options: Any) -> None:
     """Which chain predicts better, on identical folds of one table or several.
 
-    Each CHAIN is one argument in quotes. Reported are the papers' win/tie/loss by the paired
-    t-test, the corrected resampled t-test, which holds its level, and over several tables
-    Wilcoxon's test with Holm's adjustment and the mean ranks.
+    Each CHAIN is one argument in quotes. SELECTORS x CLASSIFIERS on DATA compares every chain of
+    selectors on the left with every classifier on the right of the word x; sets in braces are
+    spelled out there, whether the shell has done so already or not.
+
+    Beside the chains stand the larger class and every classifier on all features. Reported are the
+    papers' win/tie/loss by the paired t-test, the corrected resampled t-test, which holds its
+    level, and over several tables Friedman's and Wilcoxon's tests with the mean ranks, and the
+    Bayesian signed-rank test; also which chains are best in accuracy and stability together, and
+    which keeps the fewest features within one standard error of the best.
 
     \b
     Example:
       fsframe compare "immigrate margin" "mim:top=5 knn" on examples/parkinsons.csv --repeats 1
+      fsframe compare {mim,jmi}:top={5,10} x knn margin on examples/parkinsons.csv --metric auc
     """
     from fsframe.analysis.asking import classifier_text
     from fsframe.analysis.comparison_run import (
@@ -71,7 +97,9 @@ def compare(words: tuple[str, ...], **options: Any) -> None:
         write_comparison,
     )
     from fsframe.chains.memory_shares import shares_of
-    from fsframe.evaluation.comparison import methods_of
+    from fsframe.contracts.grammar import format_list
+    from fsframe.evaluation.comparison import methods_of, on_all_features
+    from fsframe.evaluation.measuring import find_measures
     from fsframe.execution import open_engine
     from fsframe.storage import check_destination
     from fsframe.tables import find_table
@@ -80,7 +108,12 @@ def compare(words: tuple[str, ...], **options: Any) -> None:
     names = ("folds", "repeats", "scheme", "classifier", "inner_folds", "stratify")
     protocol = {name: options.pop(name) for name in names}
     protocol["classifier"] = classifier_text(protocol["classifier"])
+    metric = "accuracy"
+    if options["metric"]:
+        metric = find_measures([options["metric"]])[0][0]
+        protocol["metric"] = format_list(dict.fromkeys(["accuracy", metric]))
     methods = methods_of(chains, **{k: v for k, v in protocol.items() if v is not None})
+    alone = on_all_features(methods) if options["all_features"] else {}
     found_paths = [find_table(path) for path in paths]
     # Paths once and for all: a plugin may change the current folder.
     folder = Path(os.path.abspath(options["out"])) if options["out"] else None
@@ -120,7 +153,16 @@ def compare(words: tuple[str, ...], **options: Any) -> None:
             )
 
         result = carried_out(
-            methods, tables, run, folder, seed=options["seed"], mixed=options["mixed"]
+            methods,
+            tables,
+            run,
+            folder,
+            seed=options["seed"],
+            mixed=options["mixed"],
+            metric=metric,
+            rope=options["rope"],
+            on_all=alone,
+            tell=talk.note,
         )
     write_comparison(result, folder, csv_out, overwrite=options["overwrite"])
     if options["as_json"]:
@@ -139,7 +181,27 @@ def _split(words: Sequence[str]) -> tuple[list[str], list[str]]:
     chains, paths = list(words[:place]), list(words[place + 1 :])
     if not paths:
         raise RequestError("name at least one table behind `on`")
-    return chains, paths
+    return _chains(chains), paths
+
+
+def _chains(words: list[str]) -> list[str]:
+    """The chains, those of a grid (SELECTORS x CLASSIFIERS) put together."""
+    from fsframe.analysis.asking import classifier_text
+    from fsframe.evaluation.grid import combined, spelled_out
+
+    crosses = [place for place, word in enumerate(words) if word in ("x", "×")]
+    if not crosses:
+        if any(word.startswith("{") for word in words):
+            raise RequestError(
+                "a set of names makes a grid: say which classifiers it meets, such as "
+                "{mim,jmi}:top={5,10} x knn margin"
+            )
+        return words
+    if len(crosses) > 1:
+        raise RequestError("a grid has one `x`: chains of selectors, x, classifiers")
+    classifiers = [each for word in words[crosses[0] + 1 :] for each in spelled_out(word)]
+    named = [classifier_text(each) or each for each in classifiers]
+    return combined(words[: crosses[0]], named)
 
 
 def _read_all(
