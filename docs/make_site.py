@@ -19,6 +19,27 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 _OTHER_PAGES = ("CHANGELOG.md", "CONTRIBUTING.md", "CODE_OF_CONDUCT.md", "SECURITY.md")
 _LINK = re.compile(r"(\[(?:[^\[\]]|\[[^\]]*\])*\])\(([^)\s#]+)(#[^)\s]*)?\)")
+# Browsers start no worker from a page on the disk; the search's runs in a hidden frame there.
+_WORKER = """<script>
+if (location.protocol === "file:") window.Worker = class extends EventTarget {
+  constructor(url) {
+    super()
+    const frame = document.createElement("iframe"), waiting = []
+    frame.hidden = true
+    document.body.appendChild(frame)
+    const inside = frame.contentWindow
+    const deliver = data => inside.dispatchEvent(new inside.MessageEvent("message", { data }))
+    let ready = false
+    inside.postMessage = data => this.dispatchEvent(new MessageEvent("message", { data }))
+    this.postMessage = data => ready ? deliver(data) : waiting.push(data)
+    this.terminate = () => frame.remove()
+    const script = inside.document.createElement("script")
+    script.src = url
+    script.onload = () => { ready = true; waiting.splice(0).forEach(deliver) }
+    inside.document.body.appendChild(script)
+  }
+}
+</script>"""
 _VALUES = ("classifiers", "selectors", "stability_metrics")
 # What authors import, besides the names of `fsframe` itself.
 _API = {
@@ -64,6 +85,9 @@ def on_files(files: Any, config: Any) -> Any:
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
     """Put right the links that leave or enter docs/; MkDocs calls it."""
     here: str = page.file.src_uri
+    if "/results/" in here:
+        # Columns of figures would crowd pages out of what the search finds.
+        page.meta["search"] = {"exclude": True}
     source = here if here in set(other_pages()) else f"docs/{here}"
 
     def put_right(match: re.Match[str]) -> str:
@@ -78,6 +102,11 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
         return f"{match[1]}({way}{match[3] or ''})"
 
     return _LINK.sub(put_right, markdown)
+
+
+def on_post_page(output: str, page: Any, config: Any) -> str:
+    """Have the search work from the disk without fetching anything; MkDocs calls it."""
+    return re.sub(r'<script src="https://[^"]*iframe-worker[^"]*"></script>', _WORKER, output)
 
 
 def _text(path: str) -> str:
