@@ -61,12 +61,12 @@ _OPTIONS = (
     click.option(
         "--delimiter",
         metavar="SIGN",
-        help="Between fields: a character, or tab, comma, semicolon, space. [default: found out]",
+        help="Field separator: a character, or tab, comma, semicolon, space. [default: detected]",
     ),
     click.option(
         "--decimal",
         type=click.Choice([".", ","]),
-        help="What stands before the decimals in text. [default: .]",
+        help="Decimal mark in text. [default: .]",
     ),
     click.option(
         "--encoding", metavar="NAME", help="Of text, such as windows-1252. [default: utf-8]"
@@ -74,7 +74,7 @@ _OPTIONS = (
     click.option(
         "--header/--no-header",
         default=None,
-        help="Whether the first line holds names. [default: found out]",
+        help="Whether the first line holds names. [default: detected]",
     ),
     click.option("--x", "x_path", metavar="PATH", help="HDF5, NPZ: features. [default: X]"),
     click.option("--y", "y_path", metavar="PATH", help="HDF5, NPZ: label. [default: y]"),

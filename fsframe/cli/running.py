@@ -112,22 +112,25 @@ _OPTIONS = (
     click.option(
         "--workers",
         type=click.IntRange(min=1),
-        help="Worker processes here. [default with --engine processes: one per processor]",
+        help="Number of worker processes on this machine. [default with --engine processes: one "
+        "per processor]",
     ),
     click.option(
-        "--scheduler", metavar="ADDRESS", help="Of a dask cluster, such as tcp://10.0.0.1:8786."
+        "--scheduler",
+        metavar="ADDRESS",
+        help="Address of a dask scheduler, such as tcp://10.0.0.1:8786.",
     ),
     click.option(
         "--patience",
         type=click.FloatRange(min=0, min_open=True, max=1e9),
         metavar="SECONDS",
-        help="How long a worker, or a scheduler, may give no sign of life before the run goes on "
-        "without it. [default: 60]",
+        help="Seconds that a worker or a scheduler may be silent before the run continues without "
+        "it. [default: 60]",
     ),
     click.option(
         "--events",
         type=click.Choice(["json"]),
-        help="Tell what happens on stderr as JSON, one object a line, in place of progress.",
+        help="Report events on stderr as JSON lines instead of progress.",
     ),
     traceback_option,
     click.option(
@@ -136,8 +139,8 @@ _OPTIONS = (
     click.option(
         "--mixed",
         is_flag=True,
-        help="Go on with what was computed on another kind of processor, or with other versions "
-        "of the numerical libraries, and take workers of other kinds; the run file says so.",
+        help="Accept results and workers of another kind of processor, or with other versions of "
+        "the numerical libraries; the run file records it.",
     ),
 )
 
@@ -340,7 +343,7 @@ def _tell_of_earlier(checkpoint: Checkpoint, talk: Talk) -> None:
 def _way_on(checkpoint: Checkpoint) -> str:
     return (
         f"{checkpoint.n_parts} finished resamples and stages are kept in {checkpoint.folder}; "
-        f"go on with: {shlex.join(['fsframe', 'resume', str(checkpoint.out)])}"
+        f"continue with: {shlex.join(['fsframe', 'resume', str(checkpoint.out)])}"
     )
 
 

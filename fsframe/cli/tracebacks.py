@@ -29,7 +29,7 @@ traceback_option = click.option(
     is_flag=True,
     expose_value=False,
     callback=_take,
-    help="After an error, also show where in the code it came about.",
+    help="After an error, also print the traceback.",
 )
 """The option ``--traceback``, of the program and of the commands that run methods."""
 

@@ -80,7 +80,7 @@ def read(
     header : bool, optional
         Whether the first line holds names; found out by default.
     decimal : {".", ","}
-        What stands before the decimals in text.
+        Decimal mark in text.
     encoding : str, optional
         Of text, such as ``"windows-1252"``; UTF-8 by default.
     na : str, number or several

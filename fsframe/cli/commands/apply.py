@@ -34,7 +34,7 @@ __all__ = ["apply"]
 @click.option(
     "--top", type=click.IntRange(min=1), help="Only the best so many of the kept features."
 )
-@click.option("--keep", metavar="NAME,…", help="Further columns to keep, such as an identifier.")
+@click.option("--keep", metavar="NAME,…", help="Additional columns to keep, such as an identifier.")
 @click.option(
     "--defuse/--no-defuse",
     default=False,

@@ -29,7 +29,7 @@ __all__ = ["chain"]
     help="Threads to use; results do not depend on it. [default: all]",
 )
 def _on(data: str, **options: Any) -> dict[str, Any]:
-    """The table to run on: delimited text (also packed), NPZ or HDF5.
+    """The table to run on: delimited text (also compressed), NPZ or HDF5.
 
     DATA is a path, or - for standard input; its content decides what it is. An ending may be left
     out where only one known file matches. The label is the last column unless `--label` says

@@ -19,7 +19,7 @@ _MARKS = {"passed": "ok", "failed": "FAILED", "excepted": "excepted", "not appli
 @click.command()
 @click.argument("name", type=MethodName())
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-@click.option("-q", "--quiet", is_flag=True, help="Only what failed, and the sum.")
+@click.option("-q", "--quiet", is_flag=True, help="Print only failures and the totals.")
 def check(name: str, as_json: bool, quiet: bool) -> None:
     """Run every conformance test that applies to a method.
 

@@ -1,4 +1,4 @@
-"""Estimate how well a chain predicts, and how stable its selection is."""
+"""Estimate how well a chain predicts, and its stability."""
 
 from __future__ import annotations
 

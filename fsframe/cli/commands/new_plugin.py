@@ -23,7 +23,7 @@ __all__ = ["new_plugin", "plugin_files"]
     "-o",
     "--out",
     metavar="FOLDER",
-    help="Folder to make. [default: fsframe-NAME here]",
+    help="Folder to create. [default: fsframe-NAME in the current folder]",
 )
 def new_plugin(name: str, out: str | None) -> None:
     """Write a plugin with one selector, ready to be installed, tested and changed.

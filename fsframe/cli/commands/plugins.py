@@ -22,7 +22,7 @@ def _number_of(entries: tuple[Entry, ...]) -> str:
 
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-@click.option("--traceback", is_flag=True, help="Show the traceback of those that failed.")
+@click.option("--traceback", is_flag=True, help="Print the traceback of plugins that failed.")
 def plugins(as_json: bool, traceback: bool) -> None:
     """List the plugins, and whether each was loaded.
 

@@ -31,7 +31,12 @@ __all__ = ["predict"]
     "--train", metavar="DATA", help="The table the run was made on. [default: where it was then]"
 )
 @reading_options
-@click.option("--classifier", metavar="STAGE", default="", help="For a run without one.")
+@click.option(
+    "--classifier",
+    metavar="STAGE",
+    default="",
+    help="The classifier to use, for a run without one.",
+)
 @click.option("-o", "--out", metavar="FILE", help="Where to write; - is stdout. [default: -]")
 @click.option(
     "--defuse/--no-defuse",

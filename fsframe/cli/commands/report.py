@@ -19,7 +19,7 @@ __all__ = ["report"]
 def report(run: str, out: str | None, overwrite: bool) -> None:
     """Write a report on a run: scores, pairs, bootstraps, convergence, provenance.
 
-    One HTML file without scripts that needs nothing from elsewhere. Drawn with matplotlib (the
+    A single HTML file, without scripts and external resources. Drawn with matplotlib (the
     extra fsframe[report]).
 
     \b

@@ -28,7 +28,7 @@ _PREFER = "FSFRAME_PREFER"
 
 @click.command()
 @click.argument("run", type=click.Path())
-@click.option("--data", metavar="PATH", help="Where the table is now. [default: where it was]")
+@click.option("--data", metavar="PATH", help="Where the table is now. [default: where it was then]")
 @reading_options
 @engine_options
 @click.option("--threads", type=click.IntRange(min=1), help="Threads to use. [default: all]")
@@ -39,7 +39,7 @@ _PREFER = "FSFRAME_PREFER"
 def resume(run: str, **options: Any) -> None:
     """Continue an interrupted run from what it has finished.
 
-    RUN is the run file that shall be there in the end. The chain, the seed and the table must be
+    RUN is the run file to be written. The chain, the seed and the table must be
     those of the interrupted run, and so must versions and processor where they could change a bit
     of the result (--mixed accepts that); the result is the same, bit by bit, as without the
     interruption. The engine may be another.
