@@ -151,7 +151,11 @@ def inspect_table(path: str | os.PathLike[str], **options: Any) -> Inspection:
         beside = [text for text in repeated_rows(data) if text.startswith("rows ")]
         findings += [Finding(columns=(), what=text) for text in beside]
     chain, forecast = _chain(data) if data is not None else ("", None)
-    roles = dict.fromkeys(dropped, "dropped") | dict.fromkeys(judged.left_out, "dropped")
+    roles = (
+        dict.fromkeys(judged.beside, "beside")
+        | dict.fromkeys(dropped, "dropped")
+        | dict.fromkeys(judged.left_out, "dropped")
+    )
     if "groups" in suggested:
         roles[find_column(names, n, suggested["groups"], "groups")] = "groups"
     roles[label] = "label"
@@ -208,6 +212,8 @@ def _label(
             f"{found.path} has no column that could be a label: all are left out, name rows, or "
             "hold one value only"
         )
+    if found.beside:
+        usable = [k for k in usable if k >= len(found.columns) - found.beside] or usable
     last, first = usable[-1], usable[0]
     lowered = {names[k].strip().lower(): k for k in reversed(usable)}
     usual = [lowered[word] for word in _USUAL if word in lowered]
@@ -248,10 +254,15 @@ class _Judged:
         self._names = tuple(column.name for column in found.columns)
         self._found = found
         self.keys = _keys(found)
-        free = {k: c for k, c in enumerate(found.columns) if k not in skip and k != label}
+        taken = skip | {label}
+        first_beside = len(found.columns) - found.beside
+        free = {k: c for k, c in enumerate(found.columns[:first_beside]) if k not in taken}
+        beside = {k: found.columns[k] for k in range(first_beside, len(found.columns))}
         self.identifiers = [k for k, c in free.items() if _identifier(c, found.n_rows)]
         rest = {k: c for k, c in free.items() if k not in self.identifiers}
-        self.people = [k for k, c in rest.items() if self._repeats(k, c, label)]
+        whose = rest | {k: c for k, c in beside.items() if k not in taken}
+        self.people = [k for k, c in whose.items() if self._repeats(k, c, label)]
+        self.beside = sorted(beside)
         rest = {k: c for k, c in rest.items() if k not in self.people}
         self.dates = [k for k, c in rest.items() if c.kind == "date"]
         self.texts = [k for k, c in rest.items() if c.kind == "text"]
@@ -284,7 +295,8 @@ class _Judged:
     @property
     def left_out(self) -> list[int]:
         """Columns that can be no features."""
-        return sorted({*self.identifiers, *self.dates, *self.prose, *self.empty, *self.people[1:]})
+        out = {*self.identifiers, *self.dates, *self.prose, *self.empty, *self.people[1:]}
+        return sorted(out - set(self.beside))
 
     def suggested(
         self, options: Mapping[str, Any], group: int | None, categorical: set[int]
@@ -295,7 +307,7 @@ class _Judged:
             found["groups"] = self.keys[self.people[0]]
         out = [self.keys[k] for k in self.left_out if k not in categorical]
         if group is not None:
-            out += [self.keys[k] for k in self.people[:1]]
+            out += [self.keys[k] for k in self.people[:1] if k not in self.beside]
         if out:
             found["drop"] = [*found.get("drop", ()), *out]
         texts = [self.keys[k] for k in self.texts if k not in categorical]

@@ -6,12 +6,12 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-import attrs
 import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.contracts.dataset import Dataset
 from fsframe.errors import DataError
+from fsframe.tables.array_table import ArrayTable
 from fsframe.tables.cells import Missing
 from fsframe.tables.features import FeatureReview, check_finite
 from fsframe.tables.locate import table_name
@@ -25,29 +25,6 @@ LARGE = 2 * 1024**3
 
 # Numbers in one block of a table on disk while it is checked: 32 MiB as float64.
 _BLOCK = 1 << 22
-
-
-@attrs.frozen(kw_only=True, eq=False)
-class ArrayTable:
-    """What an NPZ or HDF5 file holds, before it is checked as a table.
-
-    Parameters
-    ----------
-    path : Path
-    X : (n_samples, n_features) numbers, or Hdf5Columns
-    y : (n_samples,) numbers or str, optional
-        None if the file has none.
-    names : tuple of str, optional
-        None if the file has none.
-    label_name : str
-        What the label array is called.
-    """
-
-    path: Path
-    X: Any = attrs.field(repr=False)
-    y: NDArray[Any] | None = attrs.field(repr=False)
-    names: tuple[str, ...] | None = attrs.field(repr=False)
-    label_name: str
 
 
 def load_arrays(
@@ -160,19 +137,29 @@ def dataset_from_arrays(
         If the content cannot be used; the message names row and column, from 1.
     """
     path, p = table.path, table.X.shape[1]
-    names = table.names or tuple(f"f{k + 1}" for k in range(p))
+    names = table.feature_names
     dropped = set(find_columns(names, p, drop, f"{path}, column to drop"))
     place = None
-    if label is not None and label != table.label_name:
+    raw, label_name = table.y, table.label_name
+    if isinstance(label, str) and label in table.beside and label not in names:
+        raw, label_name = table.beside[label], label
+    elif label is not None and label != table.label_name:
         place = find_column(names, p, label, f"{path}, label")
     if place in dropped:
         raise DataError(f"{path}: {column_word(place or 0, names[place or 0])} is the label")
-    if place is None and table.y is None:
+    if place is None and raw is None:
+        beside = f", or one of {', '.join(list(table.beside)[:12])}" if table.beside else ""
         raise DataError(
             f"{path} has no label {table.label_name!r}; say where it is (y=…, --y), or which "
-            "column of the features it is (label=…, --label)"
+            f"column of the features it is{beside} (label=…, --label)"
         )
-    group = None if groups is None else find_column(names, p, groups, f"{path}, groups")
+    group, grouping = None, None
+    if isinstance(groups, str) and groups in table.others and groups not in names:
+        grouping = table.others[groups]
+        if groups == label_name and place is None:
+            raise DataError(f"{path}: {groups!r} is the label and cannot name groups")
+    elif groups is not None:
+        group = find_column(names, p, groups, f"{path}, groups")
     if group is not None and group == place:
         raise DataError(f"{path}: {column_word(group, names[group])} is the label")
     columns = [
@@ -180,12 +167,12 @@ def dataset_from_arrays(
     ]
     if not columns:
         raise DataError(f"{path} has no feature left beside the label")
-    label_name = table.label_name if place is None else names[place]
     if table.names:
         check_names(names, columns, path)
-    check_names([label_name], [0], path)
-    raw = table.y if place is None else _columns_of(table.X, place, place + 1)[:, 0]
+    if place is not None:
+        raw, label_name = _columns_of(table.X, place, place + 1)[:, 0], names[place]
     assert raw is not None
+    check_names([label_name], [0], path)
     labels, kind = label_values(
         _texts(raw), lambda row: f"{path}, label {label_name!r}, row {row + 1}", task
     )
@@ -204,8 +191,8 @@ def dataset_from_arrays(
         labels,
         kept,
         categorical=_mask(names, columns, categorical, path),
-        groups=None if group is None else _columns_of(table.X, group, group + 1)[:, 0],
-        group_name="group" if group is None else names[group],
+        groups=grouping if group is None else _columns_of(table.X, group, group + 1)[:, 0],
+        group_name=names[group] if group is not None else str(groups or "group"),
         name=table_name(path),
         label_name=label_name,
         task=kind,

@@ -14,10 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.contracts.data_frames import frame_column, frame_names
+from fsframe.tables.array_table import ArrayTable
 from fsframe.tables.features import likely_codes
 from fsframe.tables.fields import delimiter_name
 from fsframe.tables.locate import file_kind, find_table
-from fsframe.tables.reader import read_frame
+from fsframe.tables.reader import named_paths, read_frame
 from fsframe.tables.sheet import Sheet, load_sheet
 
 __all__ = ["ColumnFacts", "Contents", "contents"]
@@ -83,6 +84,8 @@ class Contents:
         Whether the file says what the columns are called.
     label_array : int, optional
         The column that is an array of its own in the file, which makes it the label.
+    beside : int
+        How many of the last columns are known of the rows, but are no features.
     row_names : bool
         Whether the first column is one of row names, which reading leaves out.
     repeated_rows : int
@@ -97,6 +100,7 @@ class Contents:
     columns: tuple[ColumnFacts, ...] = attrs.field(repr=False)
     named: bool = True
     label_array: int | None = None
+    beside: int = 0
     row_names: bool = False
     repeated_rows: int = 0
     repeated_columns: tuple[tuple[int, int], ...] = ()
@@ -153,20 +157,24 @@ def contents(
         )
         return _of_sheet(sheet)
     if kind not in ("npz", "hdf5"):
-        frame = read_frame(found, kind)
+        frame = read_frame(found, kind, **named_paths(x, y))
+        if isinstance(frame, ArrayTable):
+            return _of_arrays(frame, kind)
         return _gathered(found, kind, frame_names(frame), len(frame), _FrameColumns(frame))
     from fsframe.tables.arrays import load_arrays
 
     arrays = load_arrays(found, kind, x=x, y=y, names=names, in_memory=None, na=codes)
+    return _of_arrays(arrays, {"npz": "NPZ arrays", "hdf5": "HDF5 datasets"}[kind])
+
+
+def _of_arrays(arrays: ArrayTable, words: str) -> Contents:
     n_rows, p = arrays.X.shape
-    called = arrays.names or tuple(f"f{k + 1}" for k in range(p))
-    if arrays.y is not None:
-        called = (*called, arrays.label_name)
-    source = _ArrayColumns(arrays.X, arrays.y)
-    words = {"npz": "NPZ arrays", "hdf5": "HDF5 datasets"}[kind]
+    source = _ArrayColumns(arrays.X, tuple(arrays.others.values()))
+    called = (*arrays.feature_names, *arrays.others)
+    data = _gathered(arrays.path, words, called, n_rows, source)
     place = p if arrays.y is not None else None
-    data = _gathered(found, words, called, n_rows, source)
-    return attrs.evolve(data, label_array=place, named=arrays.names is not None)
+    named = arrays.names is not None or bool(arrays.beside)
+    return attrs.evolve(data, label_array=place, named=named, beside=len(arrays.beside))
 
 
 def _of_sheet(sheet: Sheet) -> Contents:
@@ -214,7 +222,7 @@ class _ArrayColumns:
     """Columns of numbers, in memory or read by blocks, and perhaps a label behind them."""
 
     X: Any
-    y: NDArray[Any] | None
+    others: tuple[NDArray[Any], ...]
 
     def blocks(self) -> Iterator[tuple[int, NDArray[np.float64], dict[int, list[str | None]]]]:
         n, p = self.X.shape
@@ -222,12 +230,12 @@ class _ArrayColumns:
         for start in range(0, p, width):
             stop = min(start + width, p)
             yield start, self._numbers(start, stop), {}
-        if self.y is not None:
-            last = self.column(p)
+        for place in range(p, p + len(self.others)):
+            last = self.column(place)
             if isinstance(last, list):
-                yield p, np.full((n, 1), np.nan), {p: last}
+                yield place, np.full((n, 1), np.nan), {place: last}
             else:
-                yield p, last[:, None], {}
+                yield place, last[:, None], {}
 
     def _numbers(self, start: int, stop: int) -> NDArray[np.float64]:
         part = self.X[:, start:stop] if isinstance(self.X, np.ndarray) else self.X.read(start, stop)
@@ -236,10 +244,10 @@ class _ArrayColumns:
     def column(self, column: int) -> NDArray[Any] | list[str | None]:
         if column < self.X.shape[1]:
             return self._numbers(column, column + 1)[:, 0]
-        assert self.y is not None
-        if self.y.dtype.kind in "UO":
-            return [str(text).strip() or None for text in self.y.tolist()]
-        return np.asarray(self.y, dtype=np.float64)
+        values = self.others[column - self.X.shape[1]]
+        if values.dtype.kind in "UO":
+            return [str(text).strip() or None for text in values.tolist()]
+        return np.asarray(values, dtype=np.float64)
 
 
 @attrs.frozen

@@ -70,6 +70,30 @@ class Hdf5Arrays:
             return f"{shown} (a run file of fsframe, not a table)"
         return shown
 
+    def members(self, name: str) -> list[str]:
+        """The members of a group, in the order of their names; none where there is no group."""
+        try:
+            node = self._node(name)
+            return sorted(node) if isinstance(node, h5py.Group) else []
+        except (OSError, RuntimeError, KeyError, ValueError, TypeError) as error:
+            raise DataError(f"{self._path}: {name!r} cannot be read: {error}") from None
+
+    def is_group(self, name: str) -> bool:
+        """Whether there is a group of that path."""
+        try:
+            return isinstance(self._node(name), h5py.Group)
+        except (OSError, RuntimeError, KeyError, ValueError, TypeError) as error:
+            raise DataError(f"{self._path}: {name!r} cannot be read: {error}") from None
+
+    def attribute(self, name: str, key: str) -> Any:
+        """An attribute of a group or dataset, text as str; None if absent."""
+        try:
+            node = self._node(name)
+            found = None if node is None else node.attrs.get(key)
+            return found.decode() if isinstance(found, bytes) else found
+        except (OSError, RuntimeError, KeyError, ValueError, TypeError, MemoryError) as error:
+            raise DataError(f"{self._path}: {key!r} of {name!r} cannot be read: {error}") from None
+
     def array(self, name: str) -> NDArray[Any] | None:
         """The dataset of that path, text as str; None if absent.
 
@@ -103,9 +127,10 @@ class Hdf5Arrays:
         except (OSError, RuntimeError, KeyError, ValueError, TypeError, MemoryError) as error:
             raise DataError(f"{self._path}: {name!r} cannot be read: {error}") from None
 
-    def _dataset(self, name: str) -> h5py.Dataset | None:
+    def _node(self, name: str) -> Any:
+        """The group or dataset of that path, reached without following links; None if absent."""
         node: Any = self._file
-        for part in name.strip("/").split("/"):
+        for part in filter(None, name.split("/")):
             if not isinstance(node, h5py.Group) or part not in node.keys():  # noqa: SIM118
                 return None
             if not isinstance(node.get(part, getlink=True), h5py.HardLink):
@@ -114,6 +139,12 @@ class Hdf5Arrays:
                     "follow; copy the data into the file"
                 )
             node = node[part]
+        return node
+
+    def _dataset(self, name: str) -> h5py.Dataset | None:
+        node = self._node(name)
+        if node is None:
+            return None
         if not isinstance(node, h5py.Dataset):
             raise DataError(f"{self._path}: {name!r} is a group, not an array")
         if node.external or node.is_virtual:

@@ -26,7 +26,10 @@ ENDINGS = (
 """Endings that a file is looked for with, and that do not belong to the name of a table."""
 
 # Those of the bundled readers belong to no name either.
-_OTHERS = (".parquet", ".feather", ".arrow", ".xlsx", ".arff")
+_OTHERS = (
+    *(".parquet", ".feather", ".arrow", ".xlsx", ".arff", ".npy", ".mat", ".h5ad", ".bed"),
+    *(".mtx", ".mtx.gz", ".gct", ".gct.gz", ".svmlight", ".libsvm"),
+)
 
 
 def find_table(path: str | os.PathLike[str]) -> Path:
@@ -76,12 +79,13 @@ def file_kind(path: Path) -> str:
         If it cannot be read.
     """
     head = _head(path)
+    # Formats of others are often HDF5 or zip archives of arrays, too.
+    if path != STANDARD_INPUT and (name := reader_of(path, head)):
+        return name
     if head.startswith(b"\x89HDF\r\n\x1a\n"):
         return "hdf5"
     if head.startswith((b"PK\x03\x04", b"PK\x05\x06")) and _holds_arrays(path):
         return "npz"
-    if path != STANDARD_INPUT and (name := reader_of(path, head)):
-        return name
     # An empty or damaged file is what its name says, for the message.
     ending = _ending(path)
     if ending in (".h5", ".hdf5"):

@@ -5,32 +5,43 @@ from __future__ import annotations
 import zipfile
 from abc import ABC, abstractmethod
 from pathlib import Path
-from typing import Any, final
+from typing import Any, ClassVar, final
 
 from fsframe.contracts.data_frames import is_frame
-from fsframe.errors import DataError, FsframeError, one_line
+from fsframe.errors import DataError, FsframeError, RequestError, one_line
+from fsframe.tables.array_table import ArrayTable
 
-__all__ = ["Reader", "read_frame", "reader_of"]
+__all__ = ["Reader", "named_paths", "read_frame", "reader_of"]
 
 
 class Reader(ABC):
     """A reader of one format; it has no parameters.
 
     Authors write `_read`; the core calls `read`, which checks what comes out.
+
+    Attributes
+    ----------
+    options : frozenset of str
+        Which of the arguments ``x`` and ``y`` of `fsframe.read`, paths inside the file, `_read`
+        takes as well.
     """
 
+    options: ClassVar[frozenset[str]] = frozenset()
+
     @final
-    def read(self, path: Path) -> Any:
+    def read(self, path: Path, **given: str) -> Any:
         """The table in a file.
 
         Parameters
         ----------
         path : Path
             A file of the format.
+        given : str
+            Those of `options` that somebody named.
 
         Returns
         -------
-        pandas.DataFrame, polars.DataFrame or pyarrow.Table
+        pandas.DataFrame, polars.DataFrame, pyarrow.Table or ArrayTable
 
         Raises
         ------
@@ -38,7 +49,8 @@ class Reader(ABC):
             If it cannot be read, with what the reader said.
         """
         try:
-            frame = self._read(path)
+            # Those who declare options take them.
+            frame = self._read(path, **given)  # type: ignore[call-arg]
         except (FsframeError, KeyboardInterrupt, SystemExit):
             raise
         except BaseException as error:
@@ -46,7 +58,7 @@ class Reader(ABC):
             raise DataError(
                 f"{path} cannot be read by {type(self).__name__}: {one_line(error)}"
             ) from error
-        if not is_frame(frame):
+        if not is_frame(frame) and not isinstance(frame, ArrayTable):
             raise DataError(
                 f"{path}: {type(self).__name__} returned {type(frame).__name__}, not a data frame"
             )
@@ -54,7 +66,7 @@ class Reader(ABC):
 
     @abstractmethod
     def _read(self, path: Path) -> Any:
-        """The table as a data frame of pandas or polars, or a table of pyarrow."""
+        """The table: a data frame of pandas or polars, a table of pyarrow, or an ArrayTable."""
 
 
 def reader_of(path: Path, head: bytes) -> str | None:
@@ -90,8 +102,23 @@ def _members(path: Path) -> set[str]:
         return set()
 
 
-def read_frame(path: Path, name: str) -> Any:
-    """The table at `path` as the reader of that name gives it."""
+def named_paths(x: str, y: str) -> dict[str, str]:
+    """Those of the arguments `x` and `y` of `fsframe.read` that are not the defaults."""
+    return {key: told for key, told in (("x", x), ("y", y)) if told not in ("/X", "/y")}
+
+
+def read_frame(path: Path, name: str, **given: str) -> Any:
+    """The table at `path` as the reader of that name gives it.
+
+    Raises
+    ------
+    RequestError
+        If `given` holds what that reader does not take.
+    """
     from fsframe.registry import readers
 
-    return readers[name]().read(path)
+    reader = readers[name]()
+    wrong = sorted(set(given) - reader.options)
+    if wrong:
+        raise RequestError(f"{path} is read as {name}, where {', '.join(wrong)} mean nothing")
+    return reader.read(path, **given)

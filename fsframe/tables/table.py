@@ -14,13 +14,14 @@ from numpy.typing import NDArray
 from fsframe.contracts.data_frames import frame_names, frame_texts, take_frame
 from fsframe.errors import DataError
 from fsframe.suggest import did_you_mean
+from fsframe.tables.array_table import ArrayTable
 from fsframe.tables.cells import Missing
 from fsframe.tables.features import check_finite
 from fsframe.tables.fields import unquote
 from fsframe.tables.locate import file_kind, find_table
 from fsframe.tables.names import column_word
 from fsframe.tables.numbers import is_number
-from fsframe.tables.reader import read_frame
+from fsframe.tables.reader import named_paths, read_frame
 from fsframe.tables.sheet import Sheet, load_sheet
 
 __all__ = ["Table", "read_table"]
@@ -188,7 +189,7 @@ class _SheetCells:
 @attrs.frozen
 class _ArrayCells:
     X: NDArray[Any]
-    y: NDArray[Any] | None
+    others: tuple[NDArray[Any], ...]
 
     def rows(self, columns: Sequence[int]) -> Iterator[list[str]]:
         p = self.X.shape[1]
@@ -196,12 +197,23 @@ class _ArrayCells:
         for row, values in enumerate(self.X[:, features]):
             # str of a NumPy number is the shortest that reads back as the same number.
             cells = {c: "" if v != v else str(v) for c, v in zip(features, values, strict=True)}
-            if self.y is not None:
-                cells[p] = quoted(str(self.y[row]), ",")
+            for place, other in enumerate(self.others, start=p):
+                text = str(other[row])
+                cells[place] = "" if other[row] != other[row] else quoted(text, ",")
             yield [cells[column] for column in columns]
 
     def numbers(self, columns: Sequence[int]) -> NDArray[np.float64]:
-        return np.asarray(self.X[:, columns], dtype=np.float64)
+        p = self.X.shape[1]
+        found = np.empty((len(self.X), len(columns)))
+        for place, column in enumerate(columns):
+            if column < p:
+                found[:, place] = self.X[:, column]
+                continue
+            try:
+                found[:, place] = self.others[column - p].astype(np.float64)
+            except ValueError:
+                raise DataError(f"column {column + 1} holds text, not numbers") from None
+        return found
 
 
 @attrs.frozen
@@ -262,7 +274,9 @@ def read_table(
     kind = file_kind(found)
     codes = tuple(str(code) for code in ([na] if isinstance(na, (str, int, float)) else na))
     if kind not in ("text", "npz", "hdf5"):
-        frame = read_frame(found, kind)
+        frame = read_frame(found, kind, **named_paths(x, y))
+        if isinstance(frame, ArrayTable):
+            return _of_arrays(frame)
         called = frame_names(frame)
         return Table(
             path=found,
@@ -275,19 +289,7 @@ def read_table(
     if kind != "text":
         from fsframe.tables.arrays import load_arrays
 
-        arrays = load_arrays(found, kind, x=x, y=y, names=names, na=codes)
-        n_rows, n_features = arrays.X.shape
-        called = arrays.names or tuple(f"f{k + 1}" for k in range(n_features))
-        if arrays.y is not None:
-            called = (*called, arrays.label_name)
-        return Table(
-            path=found,
-            names=called,
-            spelled_names=tuple(quoted(name, ",") for name in called),
-            delimiter=",",
-            n_rows=n_rows,
-            cells=_ArrayCells(arrays.X, arrays.y),
-        )
+        return _of_arrays(load_arrays(found, kind, x=x, y=y, names=names, na=codes))
     sheet = load_sheet(
         found,
         delimiter=delimiter,
@@ -307,4 +309,16 @@ def read_table(
         cells=_SheetCells(sheet),
         missing=sheet.missing,
         decimal=decimal,
+    )
+
+
+def _of_arrays(arrays: ArrayTable) -> Table:
+    called = (*arrays.feature_names, *arrays.others)
+    return Table(
+        path=arrays.path,
+        names=called,
+        spelled_names=tuple(quoted(name, ",") for name in called),
+        delimiter=",",
+        n_rows=arrays.X.shape[0],
+        cells=_ArrayCells(arrays.X, tuple(arrays.others.values())),
     )

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from fsframe.contracts.data_frames import is_frame
 from fsframe.contracts.dataset import Dataset
 from fsframe.errors import DataError, RequestError
-from fsframe.tables.arrays import ArrayTable
+from fsframe.tables.array_table import ArrayTable
+from fsframe.tables.arrays import dataset_from_arrays
 from fsframe.tables.features import (
     check_finite,
     coded_categories,
@@ -24,7 +25,7 @@ from fsframe.tables.features import (
 from fsframe.tables.locate import file_kind, find_table, table_name
 from fsframe.tables.names import as_keys, check_names, column_word, find_column, find_columns
 from fsframe.tables.numbers import is_number
-from fsframe.tables.reader import read_frame
+from fsframe.tables.reader import named_paths, read_frame
 from fsframe.tables.sheet import Sheet, load_sheet
 from fsframe.tables.target import check_classes, doubted_label, label_missing, label_values
 
@@ -157,13 +158,17 @@ def read(
         found_in = _from_sheet(sheet, label, drop, categorical, groups, task)
         return attrs.evolve(found_in, reading=reading)
     if kind not in ("npz", "hdf5"):
-        told: dict[str, Any] = {"x": x != "/X", "y": y != "/y", "names": names != "/feature_names"}
+        paths = named_paths(x, y)
+        told: dict[str, Any] = {"names": names != "/feature_names"}
         told |= {"delimiter": delimiter, "header": header is not None, "encoding": encoding}
         told |= {"decimal": decimal != ".", "in_memory": in_memory is not None, "na": codes}
         wrong = [key for key, value in told.items() if value]
         if wrong:
             raise RequestError(f"{found} is read as {kind}, where {', '.join(wrong)} mean nothing")
-        frame = read_frame(found, kind)
+        frame = read_frame(found, kind, **paths)
+        if isinstance(frame, ArrayTable):
+            data = dataset_from_arrays(frame, label, drop, categorical, task, groups)
+            return attrs.evolve(data, reading=reading)
         try:
             data = Dataset.from_frame(
                 frame,
@@ -178,7 +183,7 @@ def read(
             raise DataError(f"{found}: {error}") from None
         notes = feature_warnings(data.X, data.feature_names)
         return attrs.evolve(data, reading=reading, warnings=(*data.warnings, *notes))
-    from fsframe.tables.arrays import dataset_from_arrays, load_arrays
+    from fsframe.tables.arrays import load_arrays
 
     table: ArrayTable = load_arrays(
         found, kind, x=x, y=y, names=names, in_memory=in_memory, na=codes

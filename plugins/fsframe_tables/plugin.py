@@ -10,7 +10,7 @@ from fsframe.registry.hookspecs import hookimpl
 
 @hookimpl
 def fsframe_readers() -> Iterator[ReaderEntry]:
-    """Parquet, Arrow (Feather), Excel and ARFF."""
+    """Parquet, Arrow, Excel, ARFF, MAT, NPY, sparse matrices, svmlight, AnnData, PLINK and GCT."""
     yield ReaderEntry(
         name="parquet",
         target="fsframe_tables.columnar:ParquetReader",
@@ -35,6 +35,56 @@ def fsframe_readers() -> Iterator[ReaderEntry]:
         summary="Attribute-relation files of Weka; nominal attributes are categorical",
         endings=(".arff",),
         reference="Witten, Frank, Hall 2011",
+    )
+    yield ReaderEntry(
+        name="mat",
+        target="fsframe_tables.matlab:MatReader",
+        summary="MAT files; the matrix X or the only one, the vector y or the only one that fits",
+        starts=(b"MATLAB 5", b"MATLAB 7"),
+    )
+    yield ReaderEntry(
+        name="npy",
+        target="fsframe_tables.matrices:NpyReader",
+        summary="One array (.npy); the label is a column of it",
+        starts=(b"\x93NUMPY",),
+    )
+    yield ReaderEntry(
+        name="sparse-npz",
+        target="fsframe_tables.matrices:SparseNpzReader",
+        summary="Matrices of scipy.sparse.save_npz, by rows or columns; widened",
+        zip_member="indptr.npy",
+    )
+    yield ReaderEntry(
+        name="matrix-market",
+        target="fsframe_tables.matrices:MatrixMarketReader",
+        summary="Matrix Market files; sparse ones are widened",
+        starts=(b"%%Matrix",),
+        endings=(".mtx.gz",),
+    )
+    yield ReaderEntry(
+        name="svmlight",
+        target="fsframe_tables.matrices:SvmlightReader",
+        summary="Rows of label index:value (svmlight, libsvm); needs fsframe[sklearn]",
+        endings=(".svmlight", ".libsvm"),
+    )
+    yield ReaderEntry(
+        name="anndata",
+        target="fsframe_tables.annotated:AnnDataReader",
+        summary="AnnData files; --x names a layer, columns of obs may be label and groups",
+        endings=(".h5ad",),
+    )
+    yield ReaderEntry(
+        name="plink",
+        target="fsframe_tables.plink:PlinkReader",
+        summary="PLINK genotypes (.bed with .bim and .fam) as copies of the first allele",
+        endings=(".bed",),
+    )
+    yield ReaderEntry(
+        name="gct",
+        target="fsframe_tables.gct:GctReader",
+        summary="Gene cluster text 1.2 and 1.3, turned to samples × genes; .cls beside it",
+        starts=(b"#1.2", b"#1.3"),
+        endings=(".gct.gz",),
     )
 
 

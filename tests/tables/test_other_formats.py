@@ -1,0 +1,281 @@
+"""Formats of other programs that hold arrays: what their own libraries wrote, and damage."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import subprocess
+
+import h5py
+import numpy as np
+import pytest
+from scipy import io, sparse
+
+from fsframe.errors import DataError, RequestError
+from fsframe.tables import read, read_table, write_reduced
+from fsframe.tables.contents import contents
+
+N, P = 24, 5
+Y = np.arange(N) % 2
+X = np.random.default_rng(0).poisson(0.7, (N, P)) * 1.0
+X[:, 1] += 3 * Y
+NAMES = tuple(f"g{k}" for k in range(P))
+DONOR = np.array([f"d{k // 4}" for k in range(N)])
+GENOTYPES = np.random.default_rng(1).integers(0, 3, (N, P))
+
+
+def write_npy(folder):
+    np.save(folder / "t.npy", np.column_stack([X, Y]))
+    return folder / "t.npy"
+
+
+def write_sparse(folder, make=sparse.csr_matrix):
+    sparse.save_npz(folder / "t.npz", make(np.column_stack([X, Y])))
+    return folder / "t.npz"
+
+
+def write_csc(folder):
+    return write_sparse(folder, sparse.csc_matrix)
+
+
+def write_mtx(folder):
+    io.mmwrite(folder / "t.mtx", sparse.coo_matrix(np.column_stack([X, Y])))
+    return folder / "t.mtx"
+
+
+def write_mat(folder):
+    names = np.array(NAMES, dtype=object)
+    io.savemat(folder / "t.mat", {"X": X, "y": Y[:, None], "names": names}, do_compression=True)
+    return folder / "t.mat"
+
+
+def write_mat_sparse(folder):
+    io.savemat(folder / "t.mat", {"fea": sparse.csc_matrix(X), "gnd": Y * 1.0})
+    return folder / "t.mat"
+
+
+def write_mat_73(folder):
+    """As MATLAB does: arrays by columns, behind a block of its own."""
+    path = folder / "t.mat"
+    with h5py.File(path, "w", userblock_size=512) as file:
+        file["X"] = X.T
+        file["y"] = Y[None, :] * 1.0
+    head = b"MATLAB 7.3 MAT-file, Platform: GLNXA64".ljust(124) + b"\x00\x02IM"
+    with path.open("r+b") as file:
+        file.write(head)
+    return path
+
+
+def write_svmlight(folder):
+    rows = [
+        " ".join([str(y), *(f"{k + 1}:{v:g}" for k, v in enumerate(row) if v)])
+        for row, y in zip(X, Y, strict=True)
+    ]
+    (folder / "t.svmlight").write_text("\n".join(rows) + "\n")
+    return folder / "t.svmlight"
+
+
+def write_h5ad(folder, values=sparse.csr_matrix):
+    """The published form of the file, by hand."""
+    path = folder / "t.h5ad"
+    matrix = values(X)
+    # Texts of fixed length: on damaged ones of variable length HDF5 itself may not come to an end.
+    text = lambda values: np.array(values, dtype="S")  # noqa: E731
+    with h5py.File(path, "w") as file:
+        group = file.create_group("X")
+        kind = "csr_matrix" if values is sparse.csr_matrix else "csc_matrix"
+        group.attrs.update({"encoding-type": np.bytes_(kind), "shape": np.array(X.shape)})
+        for part in ("data", "indices", "indptr"):
+            group[part] = getattr(matrix, part)
+        file["layers/log"] = np.log1p(X)
+        file["var/_index"] = text(NAMES)
+        file["obs/_index"] = text([f"c{k}" for k in range(N)])
+        file["obs/type/codes"], file["obs/type/categories"] = Y.astype("i1"), text(["B", "T"])
+        file["obs/donor"] = text(DONOR)
+        file["obs/depth/values"], file["obs/depth/mask"] = np.arange(N) * 1.5, np.arange(N) == 3
+    return path
+
+
+def write_gct(folder):
+    lines = ["#1.2", f"{P}\t{N}", "\t".join(["Name", "Description", *map(str, range(N))])]
+    lines += ["\t".join([name, "na", *map(str, X[:, k].tolist())]) for k, name in enumerate(NAMES)]
+    (folder / "t.gct").write_text("\n".join(lines) + "\n")
+    (folder / "t.cls").write_text(f"{N} 2 1\n# ill well\n{' '.join(map(str, Y))}\n")
+    return folder / "t.gct"
+
+
+def write_plink(folder, copies=GENOTYPES):
+    codes = np.array([3, 2, 0, 1])[copies]  # 0, 1, 2 copies of A1; missing
+    padded = np.vstack([codes, np.zeros((-N % 4, P), dtype=int)])
+    packed = (padded.T.reshape(P, -1, 4) << np.array([0, 2, 4, 6])).sum(axis=2).astype(np.uint8)
+    (folder / "t.bed").write_bytes(b"\x6c\x1b\x01" + packed.tobytes())
+    (folder / "t.bim").write_text("".join(f"1 g{k} 0 {k + 1} A G\n" for k in range(P)))
+    fam = [f"F{k // 4} I{k} 0 0 1 {y + 1}\n" for k, y in enumerate(Y)]
+    (folder / "t.fam").write_text("".join(fam))
+    return folder / "t.bed"
+
+
+WRITERS = {
+    "npy": write_npy,
+    "csr": write_sparse,
+    "csc": write_csc,
+    "mtx": write_mtx,
+    "mat": write_mat,
+    "mat-sparse": write_mat_sparse,
+    "mat-7.3": write_mat_73,
+    "svmlight": write_svmlight,
+    "h5ad": write_h5ad,
+    "gct": write_gct,
+    "plink": write_plink,
+}
+LABEL = {"npy": -1, "csr": -1, "csc": -1, "mtx": -1, "h5ad": "type"}
+
+
+@pytest.mark.parametrize("form", WRITERS)
+def test_the_values_the_names_and_the_label_come_back(tmp_path, form):
+    path = WRITERS[form](tmp_path)
+    data = read(path, label=LABEL.get(form))
+    expected = GENOTYPES if form == "plink" else X
+    np.testing.assert_array_equal(data.X, expected)
+    np.testing.assert_array_equal(data.y, Y)
+    if form in ("h5ad", "gct", "plink", "mat"):
+        assert data.feature_names == NAMES
+    assert data.name == "t"
+    table = read_table(path)
+    names = data.feature_names[1::-1]
+    np.testing.assert_array_equal(table.numbers(names), expected[:, 1::-1])
+    kept = write_reduced(tmp_path / "out.csv", table, names[:1], label=data.label_name)
+    again = read(kept)
+    np.testing.assert_array_equal(again.X[:, 0], expected[:, 1])
+    assert [str(c) for c in again.classes] == [str(c) for c in data.classes]
+    facts = contents(path)
+    assert facts.n_rows == N and facts.columns[1].different == np.unique(expected[:, 1]).size
+
+
+def test_what_is_known_of_cells_may_be_the_label_or_the_groups(tmp_path):
+    path = write_h5ad(tmp_path, sparse.csc_matrix)
+    data = read(path, label="type", groups="donor")
+    assert data.classes == ("B", "T") and data.n_groups == N // 4 and data.group_name == "donor"
+    log = read(path, x="layers/log", y="obs/type")
+    np.testing.assert_array_equal(log.X, np.log1p(X))
+    assert log.label_name == "type"
+    with pytest.raises(DataError, match="depth, donor, type"):
+        read(path)
+    with pytest.raises(DataError, match="label is missing"):
+        read(path, label="depth")
+    with pytest.raises(DataError, match="layers/log"):
+        read(path, x="layers/lag", label="type")
+    assert [c.name for c in contents(path).columns[P:]] == ["depth", "donor", "type"]
+
+
+def test_plink_genotypes_are_bytes_unless_one_is_missing(tmp_path):
+    data = read(write_plink(tmp_path), groups="family")
+    assert data.matrix.dtype == np.uint8 and data.n_groups == N // 4
+    gaps = GENOTYPES.copy()
+    gaps[2, 3] = 3
+    found = read(write_plink(tmp_path, gaps)).X
+    assert np.isnan(found[2, 3]) and np.isnan(found).sum() == 1
+    np.testing.assert_array_equal(np.delete(found, 3, 1), np.delete(GENOTYPES, 3, 1))
+    (tmp_path / "t.bed").write_bytes((tmp_path / "t.bed").read_bytes()[:-1])
+    with pytest.raises(DataError, match="not of one data set, or it is cut short"):
+        read(tmp_path / "t.bed")
+    (tmp_path / "t.fam").unlink()
+    with pytest.raises(DataError, match=r"belongs to the \.bed file"):
+        read(tmp_path / "t.bed")
+
+
+@pytest.mark.skipif(shutil.which("plink1.9") is None, reason="plink1.9 is not installed")
+def test_plink_counts_the_same_alleles(tmp_path):
+    gaps = GENOTYPES.copy()
+    gaps[5, 0] = 3
+    data = read(write_plink(tmp_path, gaps))
+    command = ["plink1.9", "--bfile", "t", "--recode", "A", "--out", "raw"]
+    command += ["--allow-no-sex", "--keep-allele-order"]
+    subprocess.run(command, cwd=tmp_path, check=True, capture_output=True, timeout=60)
+    theirs = read(tmp_path / "raw.raw", label="PHENOTYPE", drop=["FID", "IID", "PAT", "MAT", "SEX"])
+    assert theirs.feature_names == tuple(f"{name}_A" for name in NAMES)
+    np.testing.assert_array_equal(data.X, theirs.X)
+    np.testing.assert_array_equal(data.y, theirs.y)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("values", [np.array, sparse.csr_matrix, sparse.csc_matrix])
+def test_what_anndata_writes_is_read(tmp_path, values):
+    anndata, pandas = pytest.importorskip("anndata"), pytest.importorskip("pandas")
+    obs = pandas.DataFrame(
+        {"type": pandas.Categorical(np.array(["B", "T"])[Y]), "donor": DONOR},
+        index=[f"c{k}" for k in range(N)],
+    )
+    made = anndata.AnnData(X=values(X), obs=obs, var=pandas.DataFrame(index=list(NAMES)))
+    made.layers["counts"] = values(X + 1)
+    made.write_h5ad(tmp_path / "t.h5ad")
+    data = read(tmp_path / "t.h5ad", label="type", groups="donor")
+    np.testing.assert_array_equal(data.X, X)
+    assert data.feature_names == NAMES and data.classes == ("B", "T") and data.n_groups == N // 4
+    counts = read(tmp_path / "t.h5ad", label="type", x="layers/counts")
+    np.testing.assert_array_equal(counts.X, X + 1)
+
+
+def test_a_mat_file_with_several_matrices_asks_which(tmp_path):
+    io.savemat(tmp_path / "t.mat", {"a": X, "b": X + 1, "s": Y, "t": 1 - Y})
+    with pytest.raises(DataError, match=r"which \(--x\)\? a, b"):
+        read(tmp_path / "t.mat")
+    with pytest.raises(DataError, match=r"which \(--y\)\? s, t"):
+        read(tmp_path / "t.mat", x="b")
+    data = read(tmp_path / "t.mat", x="b", y="t")
+    np.testing.assert_array_equal(data.X, X + 1)
+    assert data.y.tolist() == (1 - Y).tolist() and data.reading == {"x": "b", "y": "t"}
+    with pytest.raises(RequestError, match="read as npy, where x mean nothing"):
+        read(write_npy(tmp_path), x="b")
+
+
+def test_samples_of_gct_1_3_bring_what_is_known_of_them(tmp_path):
+    about = ["type", "-", *np.array(["B", "T"])[Y]]
+    head = ["id", "description", *(f"s{k}" for k in range(N))]
+    genes = [[name, "-", *map(str, X[:, k])] for k, name in enumerate(NAMES)]
+    lines = ["#1.3", f"{P}\t{N}\t1\t1", *("\t".join(row) for row in [head, about, *genes])]
+    (tmp_path / "u.gct").write_text("\n".join(lines))
+    data = read(tmp_path / "u.gct", label="type")
+    assert data.classes == ("B", "T") and data.feature_names == NAMES
+    np.testing.assert_array_equal(data.X, X)
+
+
+def test_sizes_that_a_sparse_file_declares_are_bounded(tmp_path, monkeypatch):
+    sparse.save_npz(tmp_path / "wide.npz", sparse.csr_matrix((4000, 4000)))
+    monkeypatch.setenv("FSFRAME_TABLE_MEMORY", "1MB")
+    with pytest.raises(DataError, match=r"4000 rows × 4000 columns is sparse.*128\.0 MB"):
+        read(tmp_path / "wide.npz", label=0)
+    (tmp_path / "t.mtx").write_text(
+        "%%MatrixMarket matrix coordinate real general\n4 4 99999999999\n1 1 2\n"
+    )
+    with pytest.raises(DataError, match="declares 99999999999 entries"):
+        read(tmp_path / "t.mtx", label=0)
+
+
+def test_links_to_other_files_are_not_followed(tmp_path):
+    path = write_h5ad(tmp_path)
+    with h5py.File(path, "r+") as file:
+        del file["layers/log"]
+        file["layers/log"] = h5py.ExternalLink("/etc/passwd", "/X")
+    with pytest.raises(DataError, match="link"):
+        read(path, label="type", x="layers/log")
+
+
+@pytest.mark.parametrize("form", WRITERS)
+def test_mutated_files_are_read_or_refused(tmp_path, form, monkeypatch):
+    monkeypatch.setenv("FSFRAME_TABLE_MEMORY", "20MB")
+    path = WRITERS[form](tmp_path)
+    files = [path, *(f for f in tmp_path.iterdir() if f != path)]
+    whole = {file: file.read_bytes() for file in files}
+    draw = np.random.default_rng(len(form))
+    for trial in range(60):
+        target = files[trial % len(files)]
+        content = np.frombuffer(whole[target], np.uint8).copy()
+        places = draw.integers(0, len(content), draw.integers(1, 6))
+        content[places] = draw.integers(0, 256, len(places))
+        cut = len(content) if trial % 3 else draw.integers(1, len(content))
+        target.write_bytes(content.tobytes()[:cut])
+        for call in (lambda: read(path, label=LABEL.get(form)), lambda: contents(path)):
+            with contextlib.suppress(DataError, RequestError):
+                call()
+        target.write_bytes(whole[target])
