@@ -26,7 +26,7 @@ from fsframe.analysis.stability_display import metric_rows
 from fsframe.contracts.answer import AnswerTable
 from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.showing import html_block, html_table
-from fsframe.errors import RequestError
+from fsframe.errors import PluginError, RequestError
 from fsframe.evaluation.comparison import Cell, Comparison
 from fsframe.evaluation.recorded import (
     RecordedEvaluation,
@@ -36,6 +36,8 @@ from fsframe.evaluation.recorded import (
     recorded_stability,
 )
 from fsframe.evaluation.summary import CurvePoint, Evaluation, Measure
+from fsframe.plots.canvas import figure_bytes
+from fsframe.plots.kinds import draw
 from fsframe.storage import RunRecord, write_run
 from fsframe.storage import load_run as read_run
 
@@ -88,6 +90,81 @@ class SelectionResult(RunRecord):
             yield html_table(*feature_rows(self))
         if self.n_pairs:
             yield html_block(pair_heading(self), (), html_table(*pair_rows(self)))
+
+    def plot(
+        self,
+        kind: str | None = None,
+        ax: Any = None,
+        *,
+        data: Dataset | None = None,
+        most: int | None = None,
+        pair: tuple[str, str] | None = None,
+    ) -> Any:
+        """A picture of the run, as a matplotlib figure; pyplot is not touched.
+
+        Parameters
+        ----------
+        kind : str, optional
+            One of `fsframe.plots.kinds.KINDS` (docs/results.md), such as ``"scores"``,
+            ``"matrix"``, ``"tests"``, ``"roc"``, ``"stability"``; by default what the run is about.
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure by default, which a notebook shows.
+        data : Dataset, optional
+            The table of the run, for kinds that show values.
+        most, pair
+            Of kinds that take them: how many features, and names of two.
+
+        Raises
+        ------
+        RequestError
+            If there is no such kind, or the run lacks what it needs.
+        PluginError
+            If matplotlib is not installed.
+        """
+        name = self._kind() if kind is None else kind
+        return _picture(draw(name, [self], data, ax, most=most, pair=pair), ax)
+
+    def _kind(self) -> str:
+        return "scores"
+
+    def to_sklearn(self) -> Any:
+        """The selection as a fitted transformer of scikit-learn, for tables with the same columns.
+
+        Returns
+        -------
+        fsframe.sklearn.ChainSelector
+            With the chain, the seed and what the stages found here: `transform` keeps the columns
+            that this run kept; `fit` runs the chain again.
+
+        Raises
+        ------
+        RequestError
+            If the chain ends with a classifier: a run holds no fitted classifier of another table.
+        PluginError
+            If scikit-learn is not installed.
+        """
+        try:
+            from fsframe.sklearn import ChainSelector
+            from fsframe.sklearn.stage_values import stage_keys
+        except ImportError:
+            raise PluginError("scikit-learn is not installed; install fsframe[sklearn]") from None
+        if any(stage.selection is None for stage in self.stages):
+            raise RequestError(
+                f"the chain `{self.chain}` ends with a classifier: fit "
+                "fsframe.sklearn.ChainClassifier with it on the table"
+            )
+        task: Any = self.data.task
+        made = ChainSelector(self.chain, task=task, random_state=self.seed)
+        keys = stage_keys(self.chain)
+        made.selections_ = {
+            key: stage.selection
+            for key, stage in zip(keys, self.stages, strict=True)
+            if stage.selection is not None
+        }
+        made.selection_ = list(made.selections_.values())[-1]
+        made.n_features_in_ = self.n_features
+        made.feature_names_in_ = np.array(self.feature_names, dtype=object)
+        return made
 
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
         """Leave the run file at `path`; `fsframe.load_run` and ``fsframe show`` read it.
@@ -181,6 +258,9 @@ class EvaluationResult(SelectionResult):
         }
         return _frame(tables, what, library)
 
+    def _kind(self) -> str:
+        return "sizes" if self.curve else "roc"
+
     def _measure_columns(self) -> dict[str, Any]:
         found = self.evaluation
         rows = {**found.measures, "larger class": found.baseline}
@@ -252,6 +332,10 @@ class StabilityResult(SelectionResult):
             return RunRecord.to_frame(self, pairs=pairs, data=data, library=library)
         tables = {"metrics": self._metric_columns, "sizes": self._size_columns}
         return _frame(tables, what, library)
+
+    def _kind(self) -> str:
+        sized = any(metric.by_size is not None for metric in self.recorded.tables.metrics)
+        return "stability" if sized else "bootstraps"
 
     def _metric_columns(self) -> dict[str, Any]:
         metrics = self.recorded.tables.metrics
@@ -333,6 +417,28 @@ class ComparisonResult:
         """
         return _frame({"results": self._result_columns, "pairs": self._pair_columns}, what, library)
 
+    def plot(self, kind: str | None = None, ax: Any = None) -> Any:
+        """A picture of the comparison, as a matplotlib figure.
+
+        Parameters
+        ----------
+        kind : str, optional
+            Of `fsframe.plots.kinds.KINDS` those that take several runs: ``"pareto"``, accuracy
+            against stability (the default for one table), ``"cd"``, mean ranks and what is not told
+            apart (for several), ``"roc"`` and ``"sets"``.
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure by default.
+
+        Raises
+        ------
+        RequestError
+            If there is no such kind, or it takes one run.
+        PluginError
+            If matplotlib is not installed.
+        """
+        name = ("pareto" if len(self.data) == 1 else "cd") if kind is None else kind
+        return _picture(draw(name, [each for row in self.records for each in row], ax=ax), ax)
+
     def _result_columns(self) -> dict[str, Any]:
         found = self.comparison
         where = [(d, c) for d in range(len(self.data)) for c in range(len(self.chains))]
@@ -357,6 +463,13 @@ class ComparisonResult:
             "p_corrected": [found.corrected[place].p_value for place in places],
             "corrected": [str(found.outcome["corrected"][place]) for place in places],
         }
+
+
+def _picture(figure: Any, ax: Any) -> Any:
+    """The figure; a new one shows itself in a notebook, as figures of pyplot do."""
+    if ax is None:
+        figure._repr_png_ = lambda: figure_bytes(figure, "png", dpi=90.0)
+    return figure
 
 
 def _bounds(intervals: Sequence[tuple[float, float] | None]) -> dict[str, Any]:

@@ -163,3 +163,29 @@ def test_a_run_is_a_result_too(data):
     page = found._repr_html_()
     assert "mim score" in page and "rank" in page
     assert repr(found).startswith("mim:top=2,bins=3 anova-f:top=1 on toy: 40 samples")
+
+
+def test_a_selection_is_a_fitted_transformer(data, table):
+    found = fsframe.select("mim:top=3,bins=3 anova-f:top=2", data, seed=3)
+    made = found.to_sklearn()
+    frame = pandas.read_csv(table, float_precision="round_trip").drop(columns="kind")
+    kept = made.transform(frame)
+    assert np.array_equal(kept, frame[sorted(found.selected_names)].to_numpy())
+    assert list(made.get_feature_names_out()) == sorted(found.selected_names)
+    again = made.fit(frame, data.y)
+    assert again.ranking_.tolist() == found.selected.tolist()
+    with pytest.raises(RequestError, match="ends with a classifier"):
+        fsframe.select(CHAIN, data).to_sklearn()
+
+
+def test_results_draw_themselves(evaluated, studied, compared, data):
+    pytest.importorskip("matplotlib", reason="pictures are drawn with matplotlib, an extra")
+    from matplotlib.figure import Figure
+
+    for figure in (evaluated.plot(), evaluated.plot("roc"), studied.plot(), compared.plot()):
+        assert figure._repr_png_().startswith(b"\x89PNG")
+    own = Figure().subplots()
+    assert fsframe.select("mim:top=2,bins=3", data).plot(ax=own) is own.figure
+    assert own.has_data()
+    with pytest.raises(RequestError, match="there is no picture 'score'"):
+        studied.plot("score")

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import doctest
+import importlib.util
+import json
 import re
 import shutil
+import subprocess
 import sys
 import types
 from pathlib import Path
@@ -48,7 +51,46 @@ def test_python_on_a_page_gives_what_it_says(
     assert tried and not failed, "".join(said)
 
 
-CODE = ["own-method.md"]
+CODE = ["notebook.md", "own-method.md"]
+
+
+def test_the_notebook_shows_what_its_cells_give(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("matplotlib", reason="its pictures are drawn with matplotlib, an extra")
+    monkeypatch.setattr(default_manager(), "_here", {})
+    spec = importlib.util.spec_from_file_location("runner", ROOT / "docs" / "make_notebook.py")
+    assert spec is not None and spec.loader is not None
+    runner = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(runner)
+    kept = json.loads(runner.NOTEBOOK.read_text(encoding="utf-8"))
+    again = runner.executed(kept, runner.NOTEBOOK.parent)
+    seconds = re.compile(r"\d[\d.e-]* s\b|seconds per split .*")
+
+    def _page(output: dict) -> list[str]:
+        return output.get("data", {}).get("text/html", [])
+
+    def texts(notebook: dict) -> list[str]:
+        found = [each for cell in notebook["cells"] for each in cell.get("outputs", [])]
+        # How a data frame is shown is its library's matter, and changes with it.
+        ours = [each for each in found if "dataframe" not in "".join(_page(each))]
+        shown = ["".join(each.get("text") or each["data"]["text/plain"]) for each in ours]
+        return [seconds.sub("…", text) for text in shown]
+
+    assert texts(again) == texts(kept), "run: python docs/make_notebook.py"
+    pictures = [each for cell in kept["cells"] for each in cell.get("outputs", [])]
+    assert sum("image/png" in each.get("data", {}) for each in pictures) == 3
+
+
+@pytest.mark.slow
+def test_the_example_programs_are_typed_strictly() -> None:
+    programs = [f"examples/{name}.py" for name in ("select_and_evaluate", "own_method")]
+    done = subprocess.run(
+        [sys.executable, "-m", "mypy", "--strict", "--follow-imports=silent", *programs],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stdout
 
 
 @pytest.mark.parametrize("name", CODE)
