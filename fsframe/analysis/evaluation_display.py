@@ -58,6 +58,13 @@ def evaluation_object(
             "rows": found.confusion.tolist(),
         },
         "by_group": _by_group(found),
+        "agreement": None
+        if found.agreement is None
+        else {
+            "share": found.agreement.share,
+            "n_rows": found.agreement.n_rows,
+            "n_always": found.agreement.n_always,
+        },
         "kept": [int(k) for k in found.kept],
         "stability": {
             "metric": "nogueira",
@@ -134,6 +141,12 @@ def measure_lines(found: Evaluation, seconds: float, classes: Sequence[str] = ()
     ]
     yield from list(table_lines(["", "", ""], rows, right={1}))[1:]
     yield f"seconds per split  {seconds / found.n_splits:.3g}"
+    if found.agreement is not None:
+        alike = found.agreement
+        yield (
+            f"same prediction    {alike.share:.4f} of pairs of repetitions; "
+            f"{alike.n_always} of {alike.n_rows} rows always"
+        )
     yield from _notes(found, classes)
 
 

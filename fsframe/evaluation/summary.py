@@ -14,7 +14,15 @@ from fsframe.evaluation.measuring import default_measures, measure_tables, parts
 from fsframe.registry import stability_metrics
 from fsframe.storage.known_tables import FoldTables, fold_tables
 
-__all__ = ["ByGroup", "CurvePoint", "Evaluation", "Measure", "summarise", "summarise_tables"]
+__all__ = [
+    "Agreement",
+    "ByGroup",
+    "CurvePoint",
+    "Evaluation",
+    "Measure",
+    "summarise",
+    "summarise_tables",
+]
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -80,6 +88,25 @@ class ByGroup:
 
 
 @attrs.frozen(kw_only=True)
+class Agreement:
+    """How alike the predictions of a row are over the repetitions, right or wrong.
+
+    Parameters
+    ----------
+    share : float
+        Chance that two repetitions predict the same class for a row, the mean over rows.
+    n_rows : int
+        Rows that two repetitions at least have tested.
+    n_always : int
+        Of these, how many are predicted alike by all.
+    """
+
+    share: float
+    n_rows: int
+    n_always: int
+
+
+@attrs.frozen(kw_only=True)
 class CurvePoint:
     """Accuracy and stability when the best `size` features of every fold are used."""
 
@@ -117,6 +144,8 @@ class Evaluation:
         Rows of each class (rows) predicted as each (columns), the mean over the repetitions.
     by_group : ByGroup, optional
         Where rows were kept together in groups.
+    agreement : Agreement, optional
+        Where rows were tested more than once.
     """
 
     measures: dict[str, Measure]
@@ -131,6 +160,7 @@ class Evaluation:
     all_features: Measure | None = None
     confusion: NDArray[np.float64]
     by_group: ByGroup | None = None
+    agreement: Agreement | None = None
 
 
 def summarise(selection: Selection) -> Evaluation:
@@ -183,6 +213,7 @@ def summarise_tables(tables: FoldTables, units: int | None = None) -> Evaluation
         all_features=beside[1],
         confusion=_confusion(tables),
         by_group=_by_group(tables),
+        agreement=agreement(tables.predicted, tables.class_scores.shape[2]),
     )
 
 
@@ -269,6 +300,39 @@ def _confusion(tables: FoldTables) -> NDArray[np.float64]:
         rows = fold >= 0
         found += confusion(tables.truth[rows], predicted[rows], n_classes)
     return found / len(tables.fold)
+
+
+def agreement(predicted: NDArray[np.int64], n_classes: int) -> Agreement | None:
+    """How alike predictions are over repetitions; None where no row has two.
+
+    Parameters
+    ----------
+    predicted : (n_repeats, n_samples) int
+        Class codes; −1 where a repetition does not test the row.
+    n_classes : int
+
+    Notes
+    -----
+    Σ_c m_c (m_c − 1) / m (m − 1) of a row with m predictions, m_c of class c: the observed
+    agreement of Fleiss 1971, Psychol. Bull. 76:378. O(repeats · rows).
+
+    Examples
+    --------
+    >>> agreement(np.array([[0, 1], [0, 1], [1, 1]]), 2)
+    Agreement(share=0.666..., n_rows=2, n_always=1)
+    """
+    votes = np.stack([(predicted == code).sum(axis=0) for code in range(n_classes)])
+    times = votes.sum(axis=0)
+    several = times > 1
+    if not several.any():
+        return None
+    votes, times = votes[:, several], times[several]
+    alike = (votes * (votes - 1)).sum(axis=0) / (times * (times - 1))
+    return Agreement(
+        share=float(alike.mean()),
+        n_rows=int(several.sum()),
+        n_always=int((votes.max(axis=0) == times).sum()),
+    )
 
 
 def _by_group(tables: FoldTables) -> ByGroup | None:

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from sklearn import metrics
 
 from fsframe.evaluation.measures import accuracy, auc, balanced_accuracy, log_loss
+from fsframe.evaluation.summary import agreement
 
 
 def drawn(seed, n_classes, n=40, coarse=False):
@@ -91,3 +92,20 @@ def test_areas_of_many_classes_have_the_bits_of_ranks_pair_by_pair():
 def test_a_thousand_classes_take_no_million_sorts():
     y = np.arange(3000) % 1000
     assert auc(y, np.eye(1000)[y]) == 1.0
+
+
+def test_agreement_is_the_chance_that_two_repetitions_say_the_same():
+    rng = np.random.default_rng(0)
+    predicted = rng.integers(-1, 3, size=(7, 30))
+    predicted[:, :4] = [2, 0, 1, -1]
+    found = agreement(predicted, 3)
+    chances, always = [], 0
+    for column in predicted.T:
+        said = column[column >= 0]
+        pairs = [a == b for k, a in enumerate(said) for b in said[:k]]
+        if pairs:
+            chances.append(np.mean(pairs))
+            always += all(pairs)
+    assert found.share == pytest.approx(np.mean(chances))
+    assert (found.n_rows, found.n_always) == (len(chances), always)
+    assert agreement(predicted[:1], 3) is None
