@@ -424,8 +424,9 @@ class ComparisonResult:
         ----------
         kind : str, optional
             Of `fsframe.plots.kinds.KINDS` those that take several runs: ``"pareto"``, accuracy
-            against stability (the default for one table), ``"cd"``, mean ranks and what is not told
-            apart (for several), ``"roc"`` and ``"sets"``.
+            against stability, ``"cd"``, mean ranks and what is not told apart, ``"roc"`` and
+            ``"sets"``. By default ``"cd"`` for several tables, and for one ``"pareto"`` where two
+            chains have a stability, else ``"roc"``.
         ax : matplotlib Axes, optional
             Where to draw; a new figure by default.
 
@@ -436,8 +437,15 @@ class ComparisonResult:
         PluginError
             If matplotlib is not installed.
         """
-        name = ("pareto" if len(self.data) == 1 else "cd") if kind is None else kind
+        name = self._kind() if kind is None else kind
         return _picture(draw(name, [each for row in self.records for each in row], ax=ax), ax)
+
+    def _kind(self) -> str:
+        if len(self.data) > 1:
+            return "cd"
+        # A chain that always keeps everything has none.
+        known = np.isfinite(self.comparison.stability).sum()
+        return "pareto" if known >= 2 else "roc"
 
     def _result_columns(self) -> dict[str, Any]:
         found = self.comparison

@@ -183,6 +183,7 @@ def test_results_draw_themselves(evaluated, studied, compared, data):
     from matplotlib.figure import Figure
 
     for figure in (evaluated.plot(), evaluated.plot("roc"), studied.plot(), compared.plot()):
+        # One of the compared chains keeps every feature, so that its stability is undefined.
         assert figure._repr_png_().startswith(b"\x89PNG")
     own = Figure().subplots()
     assert fsframe.select("mim:top=2,bins=3", data).plot(ax=own) is own.figure
