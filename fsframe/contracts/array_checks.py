@@ -56,6 +56,8 @@ def as_matrix(X: ArrayLike) -> NDArray[Any]:
     DataError
         If `X` holds other than real numbers or infinite ones, has another shape or nothing in it.
     """
+    if hasattr(X, "toarray") and hasattr(X, "nnz"):
+        X = X.toarray()
     try:
         if np.asarray(X).dtype.kind in "cmM":
             raise TypeError(f"values of {np.asarray(X).dtype} are no real numbers")

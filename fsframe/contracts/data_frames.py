@@ -20,7 +20,9 @@ __all__ = [
     "frame_column",
     "frame_names",
     "frame_texts",
+    "is_annotated",
     "is_frame",
+    "take_annotated",
     "take_frame",
 ]
 
@@ -64,6 +66,57 @@ def is_frame(given: Any) -> bool:
         "DataFrame",
         "Table",
         "RecordBatch",
+    )
+
+
+def is_annotated(given: Any) -> bool:
+    """Whether something is an AnnData: samples × features with what is known of both."""
+    return type(given).__module__.partition(".")[0] == "anndata" and hasattr(given, "obs")
+
+
+def take_annotated(
+    given: Any,
+    label: str | int | None,
+    *,
+    drop: Keys = (),
+    categorical: Keys | bool | None = None,
+    groups: str | int | None = None,
+) -> FrameParts:
+    """The features of an AnnData, and columns of its `obs` as label and groups.
+
+    Sparse values are widened.
+
+    Raises
+    ------
+    DataError
+        If there is no such column.
+    """
+    names = [str(name) for name in given.var_names]
+    known = {str(name): given.obs[name] for name in given.obs.columns}
+    if not isinstance(label, str):
+        raise DataError(
+            f"say which column of obs is the label (label=): {', '.join(list(known)[:12]) or '—'}"
+        )
+    place = _find(list(known), [label], "label")
+    grouping = None if groups is None else _find(list(known), [groups], "column of groups")
+    if grouping == place:
+        raise DataError(f"column {label!r} is the label and cannot name groups")
+    dropped = set(_find(names, drop, "column to drop"))
+    kept = [k for k in range(len(names)) if k not in dropped]
+    mask = np.full(len(names), categorical is True)
+    if categorical is not None and not isinstance(categorical, bool):
+        mask[_find(names, categorical, "categorical column")] = True
+    X = given.X
+    X = np.asarray(X.toarray() if hasattr(X, "toarray") else X)
+    return FrameParts(
+        X=X if len(kept) == len(names) else X[:, kept],
+        names=tuple(names[k] for k in kept),
+        categorical=mask[kept],
+        y=_label(known[label], label),
+        label_name=label,
+        warnings=(),
+        groups=None if groups is None else _group_names(known[str(groups)]),
+        group_name="" if groups is None else str(groups),
     )
 
 

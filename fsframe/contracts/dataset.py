@@ -23,7 +23,12 @@ from fsframe.contracts.array_checks import (
     as_names,
     infer_task,
 )
-from fsframe.contracts.data_frames import is_frame, take_frame
+from fsframe.contracts.data_frames import (
+    is_annotated,
+    is_frame,
+    take_annotated,
+    take_frame,
+)
 from fsframe.contracts.showing import html_block, html_table, listed
 from fsframe.errors import DataError
 from fsframe.escaping import printable
@@ -134,7 +139,8 @@ class Dataset:
         Parameters
         ----------
         X : (n_samples, n_features) numbers, a data frame, or a ColumnSource
-            A frame (pandas, polars, pyarrow) gives names and categorical columns too.
+            A frame (pandas, polars, pyarrow) gives names and categorical columns too; a sparse
+            matrix of scipy is widened.
             NaN is a missing value; infinite values are refused. uint8 and int8 (genotypes) are
             kept as they are, without a copy.
         y : (n_samples,)
@@ -208,9 +214,10 @@ class Dataset:
 
         Parameters
         ----------
-        frame : pandas.DataFrame, polars.DataFrame or pyarrow.Table
+        frame : pandas.DataFrame, polars.DataFrame, pyarrow.Table or AnnData
             Columns of numbers or truth values; missing ones become NaN. Columns of categories
             (category, Categorical, Enum, dictionary) are categorical. An index is no column.
+            Of an AnnData, ``X`` are the features; label and groups are columns of ``obs``.
         label : str or int, optional
             The label by name, or by position from 0; by default the last column.
         drop : str, int or several
@@ -242,12 +249,13 @@ class Dataset:
         >>> data.feature_names, data.classes, data.label_name
         (('a', 'b'), ('x', 'y'), 'kind')
         """
-        if not is_frame(frame):
+        if not is_frame(frame) and not is_annotated(frame):
             raise DataError(
                 f"{type(frame).__name__} is no data frame of pandas or polars and no table of "
                 "pyarrow; use Dataset.from_arrays"
             )
-        parts = take_frame(frame, label, drop=drop, categorical=categorical, groups=groups)
+        take = take_annotated if is_annotated(frame) else take_frame
+        parts = take(frame, label, drop=drop, categorical=categorical, groups=groups)
         assert parts.y is not None
         return cls.from_arrays(
             parts.X,

@@ -11,7 +11,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.contracts.data_frames import is_frame
+from fsframe.contracts.data_frames import is_annotated, is_frame
 from fsframe.contracts.dataset import Dataset
 from fsframe.errors import DataError, RequestError
 from fsframe.tables.array_table import ArrayTable
@@ -61,7 +61,8 @@ def read(
     path : path
         Delimited text (also packed by gzip, bzip2, xz or zip), NPZ or HDF5, told by its content;
         ``"-"`` is standard input. Where there is no such file, the one known file of that name
-        with an ending. Also a data frame of pandas, polars or pyarrow (`Dataset.from_frame`), which
+        with an ending. Also a data frame of pandas, polars or pyarrow, or an AnnData
+        (`Dataset.from_frame`), which
         takes `label`, `drop`, `categorical`, `groups` and `task`.
     label : str or int, optional
         The label column by name, or by position from 0 (from the end if negative). By default the
@@ -119,7 +120,7 @@ def read(
     >>> data.feature_names, data.classes, data.n_samples
     (('a', 'b'), ('ill', 'well'), 4)
     """
-    if is_frame(path):
+    if is_frame(path) or is_annotated(path):
         return Dataset.from_frame(
             path, label, drop=drop, categorical=categorical, groups=groups, task=task
         )
