@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import atexit
+import contextlib
+import os
+import sys
+import tempfile
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeVar
 
 import numba
@@ -16,8 +22,38 @@ __all__ = ["njit"]
 F = TypeVar("F", bound=Callable[..., Any])
 
 
+def _sign() -> tuple[Path, bool]:
+    """The file that says that it was said, and whether this process is nobody's worker."""
+    processes = sys.modules.get("multiprocessing")
+    parent = None if processes is None else processes.parent_process()
+    owner = os.getpid() if parent is None else parent.pid
+    return Path(tempfile.gettempdir()) / f"fsframe-{owner}.compiling", parent is None
+
+
+def _first_to_say() -> bool:
+    """Whether no process of this one's run has said it before."""
+    sign, _ = _sign()
+    try:
+        # Exclusively: what another user has put there is neither followed nor written to.
+        os.close(os.open(sign, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+    except FileExistsError:
+        return False
+    except OSError:
+        # Rather twice than never.
+        return True
+    return True
+
+
+def _forget(sign: Path) -> None:
+    with contextlib.suppress(OSError):
+        sign.unlink()
+
+
 class _Announcer(event.Listener):
-    """Says once per process that kernels are being compiled; cached kernels raise no event."""
+    """Says once that kernels are being compiled; cached kernels raise no event.
+
+    Once for a process and its workers, which compile at the same time.
+    """
 
     def __init__(self) -> None:
         self.said = False
@@ -26,13 +62,19 @@ class _Announcer(event.Listener):
         if self.said:
             return
         self.said = True
-        remark("compiling numerical kernels (first use here, kept for later runs) …")
+        if _first_to_say():
+            remark("compiling numerical kernels (once on this machine, kept for later runs) …")
 
     def on_end(self, event: Any) -> None:
         pass
 
 
 event.register("numba:compile", _Announcer())
+if _sign()[1]:
+    # Of an earlier process of this number that was killed.
+    _forget(_sign()[0])
+    # A worker may be the one that says it.
+    atexit.register(_forget, _sign()[0])
 
 
 def njit(**options: Any) -> Callable[[F], F]:

@@ -57,3 +57,17 @@ def test_nothing_but_kernels_goes_without_types() -> None:
             if isinstance(node, ast.FunctionDef) and node.returns is None:
                 decorators = [ast.unparse(each).partition("(")[0] for each in node.decorator_list]
                 assert "njit" in decorators, f"{module}.{node.name}"
+
+
+def test_that_kernels_are_compiled_is_said_once_for_a_run(tmp_path, monkeypatch):
+    import tempfile
+
+    from fsframe.contracts import compiled
+
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    assert [compiled._first_to_say(), compiled._first_to_say()] == [True, False]
+    compiled._forget(compiled._sign()[0])
+    assert compiled._first_to_say()
+    # Where nothing can be left behind, it is said all the same.
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "missing"))
+    assert compiled._first_to_say()
