@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from fsframe.errors import DataError, RequestError
+from fsframe.cli.saying import say
+from fsframe.errors import DataError, FsframeError, RequestError
 
 if TYPE_CHECKING:
     from fsframe.contracts.dataset import Dataset
@@ -20,6 +22,7 @@ __all__ = [
     "reading_arguments",
     "reading_options",
     "stored_reading",
+    "table_if_there",
     "table_of_run",
 ]
 
@@ -168,6 +171,26 @@ def table_of_run(record: RunRecord, source: str, **given: Any) -> Dataset:
     except DataError:
         # Arrays have a label without being a column; a name may read as a number.
         return read(source, **arguments)
+
+
+def table_if_there(record: RunRecord, what: str) -> Dataset | None:
+    """The run's table if it is where it was, and the same; else a remark on `what`, and None."""
+    source = record.data.source
+    why = f"{source or 'the table'} is not there"
+    if source and Path(source).is_file():
+        try:
+            data = table_of_run(record, source)
+        except FsframeError as error:
+            why = str(error)
+        else:
+            if data.sha256 == record.data.sha256:
+                return data
+            why = f"{source} is not the table the run was made on any more"
+    say(
+        f"note: without {what}: {why} (`on DATA` says where it is, --no-means is silent)",
+        err=True,
+    )
+    return None
 
 
 def _list(text: str | None) -> tuple[str, ...]:

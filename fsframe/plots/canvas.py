@@ -77,6 +77,14 @@ def _matplotlib() -> Any:
     return matplotlib
 
 
+def _style() -> dict[str, Any]:
+    """The library's own settings with ours upon them, whatever the caller has set; no backend."""
+    own = _matplotlib().rcParamsDefault
+    # Those of a backend are left as they are: setting them would choose one.
+    kept = {key: own[key] for key in own if not key.startswith(("backend", "interactive"))}
+    return {**kept, **_STYLE}
+
+
 @contextmanager
 def axes_for(ax: Any, width: float, height: float, panels: int = 1) -> Iterator[list[Any]]:
     """Axes to draw on: the given one, or those of a new figure.
@@ -91,7 +99,7 @@ def axes_for(ax: Any, width: float, height: float, panels: int = 1) -> Iterator[
         How many axes a new figure has side by side.
     """
     matplotlib = _matplotlib()
-    style = _STYLE if ax is None else {"text.parse_math": False}
+    style = _style() if ax is None else {"text.parse_math": False}
     with matplotlib.rc_context(style):
         if ax is not None:
             yield [ax]
@@ -126,7 +134,7 @@ def figure_bytes(
     """
     if form not in FORMATS:
         raise RequestError(f"pictures are written as {', '.join(FORMATS)}, not {form!r}")
-    style = {**_STYLE, "svg.fonttype": "path" if outlines else "none"}
+    style = {**_style(), "svg.fonttype": "path" if outlines else "none"}
     target = io.BytesIO()
     with _matplotlib().rc_context(style), warnings.catch_warnings():
         # Of signs that the font lacks: the text itself goes into the picture, not its outline.

@@ -1,4 +1,4 @@
-"""Write an HTML report with figures on a run."""
+"""Write an HTML report with figures on one run or several."""
 
 from __future__ import annotations
 
@@ -6,31 +6,58 @@ from pathlib import Path
 
 import click
 
+from fsframe.cli.reading_options import table_if_there, table_of_run
 from fsframe.cli.run_file import find_run
 from fsframe.cli.saying import say
+from fsframe.errors import RequestError
 
 __all__ = ["report"]
 
 
 @click.command()
-@click.argument("run", type=click.Path())
-@click.option("-o", "--out", metavar="FILE", help="[default: RUN.html beside the run file]")
+@click.argument("words", nargs=-1, required=True, metavar="RUN... [on DATA]")
+@click.option("-o", "--out", metavar="FILE", help="[default: RUN.html beside the first run file]")
+@click.option(
+    "--means/--no-means",
+    default=True,
+    help="Whether to read the run's table, for means and pictures of values. [default: where it "
+    "is still there]",
+)
 @click.option("--overwrite", is_flag=True, help="Replace the report if it exists.")
-def report(run: str, out: str | None, overwrite: bool) -> None:
-    """Write a report on a run: scores, pairs, bootstraps, convergence, provenance.
+def report(words: tuple[str, ...], out: str | None, means: bool, overwrite: bool) -> None:
+    """Write a report: a verdict, pictures, tables, a checklist of leaks, methods, how it was made.
 
-    A single HTML file, without scripts and external resources. Drawn with matplotlib (the
-    extra fsframe[report]).
+    One HTML file that needs nothing from elsewhere; its tables sort and filter, and are complete
+    without scripts. Of several runs it begins with what they have in common. Drawn with matplotlib
+    (the extra fsframe[report]).
 
     \b
     Example:
       fsframe report examples/parkinsons.immigrate-npfs.h5
     """
-    from fsframe.report.page import report_page
+    runs, source = list(words), None
+    if "on" in words:
+        place = words.index("on")
+        runs = list(words[:place])
+        if len(words) != place + 2 or len(runs) != 1:
+            raise RequestError("say one run and one table: fsframe report RUN.h5 on DATA")
+        source = words[-1]
+    if not runs:
+        raise RequestError("say of which run: fsframe report RUN.h5")
+
+    from fsframe.report.page import report_page, report_page_of_several
     from fsframe.storage import check_destination, load_run, place_file
 
-    path = find_run(run)
-    target = Path(out) if out else path.with_suffix(".html")
-    check_destination(target, overwrite=overwrite, apart_from=[path])
-    page = report_page(load_run(path), path)
-    say(f"report: {place_file(target, page.encode(), overwrite=overwrite)}")
+    paths = [find_run(run) for run in runs]
+    target = Path(out) if out else paths[0].with_suffix(".html")
+    used: list[str | Path] = [*paths, *([source] if source else [])]
+    check_destination(target, overwrite=overwrite, apart_from=used)
+    records = [load_run(path) for path in paths]
+    if len(records) > 1:
+        page = report_page_of_several(list(zip(records, paths, strict=True)))
+    else:
+        data = table_of_run(records[0], source) if source else None
+        if data is None and means:
+            data = table_if_there(records[0], "pictures of values")
+        page = report_page(records[0], paths[0], data)
+    say(f"report: {place_file(target, page.encode(), overwrite=overwrite, apart_from=used)}")

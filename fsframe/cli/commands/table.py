@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from fsframe.cli.reading_options import table_of_run
+from fsframe.cli.reading_options import table_if_there, table_of_run
 from fsframe.cli.run_file import find_run, is_stdout
 from fsframe.cli.saying import say, say_lines
-from fsframe.errors import FsframeError, RequestError
+from fsframe.errors import RequestError
 
 if TYPE_CHECKING:
-    from fsframe.contracts.dataset import Dataset
-    from fsframe.storage import RunRecord
+    pass
 
 __all__ = ["table"]
 
@@ -95,7 +94,7 @@ def table(
     else:
         data = table_of_run(record, words[1]) if words else None
         if data is None and means:
-            data = _table_if_there(record)
+            data = table_if_there(record, "direction and means")
         found = record.feature_table(data)
         if kept:
             found = found.where(found.columns["kept"])
@@ -110,24 +109,3 @@ def table(
     written = place_file(target, content, overwrite=overwrite, apart_from=used)
     say(f"{'pairs' if pairs else 'features'}: {len(found)}, columns: {', '.join(found.columns)}")
     say(f"table: {written}")
-
-
-def _table_if_there(record: RunRecord) -> Dataset | None:
-    """The run's table where it was then and is the same still; else a remark, and None."""
-    source = record.data.source
-    why = f"{source or 'the table'} is not there"
-    if source and Path(source).is_file():
-        try:
-            data = table_of_run(record, source)
-        except FsframeError as error:
-            why = str(error)
-        else:
-            if data.sha256 == record.data.sha256:
-                return data
-            why = f"{source} is not the table the run was made on any more"
-    say(
-        f"note: without direction and means: {why} (`on DATA` says where it is, --no-means is "
-        "silent)",
-        err=True,
-    )
-    return None

@@ -1,0 +1,203 @@
+"""What a paper would say of a run: methods with their sources, and what leaks were closed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import attrs
+
+from fsframe.contracts.params import format_value
+from fsframe.evaluation.recorded import protocol_name, recorded_evaluation, recorded_stability
+from fsframe.registry import Offer, classifiers, selectors, stability_metrics
+from fsframe.storage import RunRecord, printable
+
+__all__ = ["Item", "checklist", "commands", "methods_paragraph", "references"]
+
+
+def references(record: RunRecord) -> list[tuple[str, str]]:
+    """(method, where it was published) of every method of the run that is installed here."""
+    found = {}
+    for name in record.providers():
+        offer = _offer(name)
+        if offer is not None and offer.entry.reference:
+            found[name] = offer.entry.reference
+    return list(found.items())
+
+
+def _offer(name: str) -> Offer | None:
+    """What is installed under a name, where only one thing is; nothing is imported."""
+    offers = [o for r in (selectors, classifiers, stability_metrics) for o in r.matching(name)]
+    return offers[0] if len(offers) == 1 else None
+
+
+def methods_paragraph(record: RunRecord) -> str:
+    """A paragraph for the methods section: data, chain, parameters, protocol, program, seed."""
+    data = record.data
+    label = f" (label {printable(data.label)}" if data.label else " ("
+    classes = f"{len(data.class_names)} classes)" if data.class_names else "a number)"
+    text = [
+        f"The table {printable(data.name)} has {record.n_samples} samples and {record.n_features} "
+        f"features{label}, {classes}."
+        if data.label
+        else f"The table {printable(data.name)} has {record.n_samples} samples and "
+        f"{record.n_features} features.",
+    ]
+    numbers = {name: place for place, (name, _) in enumerate(references(record), start=1)}
+    text.append(
+        f"Features were selected with fsframe {record.fsframe_version or '(version not recorded)'}"
+    )
+    protocol = protocol_name(record)
+    if protocol == "cross-validation":
+        base = recorded_evaluation(record).base
+        params = record.stages[-1].params
+        text[-1] += (
+            f" by `{printable(base)}`, judged by {params.get('repeats')} × {params.get('folds')}-"
+            "fold cross-validation in which everything that looks at labels was learned from the "
+            "training rows of each fold."
+        )
+    elif protocol == "stability-study":
+        recorded = recorded_stability(record)
+        text[-1] += (
+            f" by `{printable(recorded.base)}` on {len(recorded.tables.kept)} resamples "
+            f"({printable(recorded.resample)})."
+        )
+    else:
+        text[-1] += f" by the chain `{printable(record.chain)}`."
+    for stage in record.stages:
+        offer = _offer(stage.name)
+        if protocol and stage is record.stages[-1]:
+            continue
+        mark = f" [{numbers[stage.name]}]" if stage.name in numbers else ""
+        given = ", ".join(
+            f"{k} = {format_value(v)}" for k, v in stage.params.items() if v is not None
+        )
+        what = f": {offer.entry.summary}" if offer is not None and offer.entry.summary else ""
+        text.append(
+            f"{printable(stage.name)}{mark}{printable(what.removesuffix('.'))}"
+            + (f" ({printable(given, longest=600)})." if given else ".")
+        )
+    if record.groups is not None:
+        name, number = record.groups
+        text.append(
+            f"Rows of one {printable(name)} were kept together in every resample ({number} groups)."
+        )
+    text.append(f"The random seed was {record.seed}.")
+    return " ".join(text)
+
+
+def commands(record: RunRecord, path: str | None) -> list[str]:
+    """What was typed, and what checks the result."""
+    found = [printable(record.command)] if record.command else []
+    if not protocol_name(record) and record.data.source and not record.command:
+        found.append(
+            f'fsframe chain "{printable(record.chain)}" on {printable(record.data.source)} '
+            f"--seed {record.seed}"
+        )
+    where = "RUN.h5" if path is None else printable(path)
+    return [*found, f"fsframe verify {where}", f"fsframe table {where} -o features.csv"]
+
+
+@attrs.frozen
+class Item:
+    """One item of the checklist: a question, what the run knows, in words."""
+
+    question: str
+    source: str
+    state: str
+    answer: str
+
+
+def checklist(record: RunRecord) -> Iterator[Item]:
+    """Items of REFORMS and TRIPOD+AI that a run can speak to, filled from what it knows.
+
+    State is ``yes``, ``no``, ``open`` (only the author can say) or ``n/a``.
+
+    References
+    ----------
+    Kapoor et al. 2024, REFORMS: Consensus-based recommendations for machine-learning-based science,
+    Sci. Adv. 10:eadk3452. Collins et al. 2024, TRIPOD+AI statement, BMJ 385:e078378.
+    """
+    judged = protocol_name(record) == "cross-validation"
+    evaluation = recorded_evaluation(record) if judged else None
+    leak, methods = "REFORMS, data leakage", "TRIPOD+AI, analytical methods"
+    yield Item(
+        "Were features selected without looking at test rows?",
+        f"{leak}; {methods}",
+        "yes" if judged else "n/a",
+        "Selection ran anew in every fold, on its training rows."
+        if judged
+        else "Nothing was predicted. All rows were looked at, so accuracy of these features on the "
+        "same rows would be too good; `fsframe evaluate` selects inside each fold.",
+    )
+    yield Item(
+        "Were scaling, binning and imputation learned from training rows?",
+        leak,
+        "yes" if judged else "n/a",
+        "They are part of the chain, which saw the training rows of each fold only; what was done "
+        "to the file before, the run does not know."
+        if judged
+        else "Nothing was predicted.",
+    )
+    if evaluation is not None:
+        tuned = evaluation.n_chains > 1
+        yield Item(
+            "Were parameters tuned on rows other than the test rows?",
+            f"REFORMS, modelling; {methods}",
+            "yes" if tuned else "n/a",
+            f"Among {evaluation.n_chains} chains, by inner folds of the training rows."
+            if tuned
+            else "One chain was judged; nothing was tuned here.",
+        )
+    told = " ".join(record.all_warnings())
+    repeated = "look repeated" in told or "repeated rows" in told
+    if record.groups is not None:
+        name, number = record.groups
+        state, answer = "yes", f"Rows of one {printable(name)} stayed together ({number} groups)."
+    elif repeated:
+        state, answer = "no", "Rows look repeated, and no column of groups was named (--groups)."
+    else:
+        state, answer = (
+            "open",
+            "No column of groups was named; if several rows are of one person, family or batch, "
+            "name it (--groups).",
+        )
+    yield Item(
+        "Were rows that belong together kept together?", f"{leak}; TRIPOD+AI, data", state, answer
+    )
+    yield Item(
+        "Is there a legitimate reason for every feature to be known when predicting?",
+        leak,
+        "open",
+        "Only you can say. Look first at the strongest features above: a stand-in for the label, "
+        "such as a treatment given after the diagnosis, ends up there.",
+    )
+    yield Item(
+        "Are the rows drawn from the people or things the conclusion is about?",
+        "REFORMS, data quality; TRIPOD+AI, participants",
+        "open",
+        f"Only you can say; the table has {record.n_samples} rows.",
+    )
+    table = record.feature_table() if record.stages and not judged else None
+    if table is not None and "q" in table.columns:
+        yield Item(
+            "Was the number of tests allowed for?",
+            "REFORMS, metrics and uncertainty",
+            "yes",
+            "q is adjusted for the number of features tested.",
+        )
+    if evaluation is not None:
+        found = evaluation.found
+        yield Item(
+            "Is performance told with its uncertainty and beside baselines?",
+            f"REFORMS, metrics and uncertainty; {methods}",
+            "yes" if found.measures["accuracy"].interval is not None else "no",
+            f"{found.n_splits} splits with corrected standard errors; beside the larger class"
+            + (" and all features." if found.all_features is not None else "."),
+        )
+    yield Item(
+        "Can the computation be repeated?",
+        "REFORMS, computational reproducibility; TRIPOD+AI, open science",
+        "yes",
+        f"Seed {record.seed}, versions, parameters and the fingerprint of the table are below; the "
+        "table itself is not in the run file.",
+    )
