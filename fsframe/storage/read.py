@@ -27,7 +27,7 @@ from fsframe.storage.seal import check_seal
 from fsframe.storage.spec import Limits
 from fsframe.suggest import did_you_mean
 
-__all__ = ["load_run"]
+__all__ = ["load_run", "load_run_image"]
 
 _STAGE_NAME = re.compile(r"([0-9]{2,3})-(.+)", re.DOTALL)
 
@@ -60,7 +60,25 @@ def load_run(path: str | os.PathLike[str], *, limits: Limits | None = None) -> R
     """
     bounds = limits or Limits()
     where = printable(os.fspath(path))
-    content = _content(Path(path), where, bounds)
+    return load_run_image(_content(Path(path), where, bounds), where, limits=bounds)
+
+
+def load_run_image(content: bytes, where: str, *, limits: Limits | None = None) -> RunRecord:
+    """The record in the bytes of a whole run file; as `load_run`, which reads them.
+
+    Parameters
+    ----------
+    content : bytes
+    where : str
+        For messages.
+    limits : Limits, optional
+
+    Raises
+    ------
+    StoreError
+        As `load_run`.
+    """
+    bounds = limits or Limits()
     version = check_seal(content, where)
     try:
         return _record(content, bounds, version)

@@ -1,0 +1,176 @@
+"""Citations as BibTeX: of the methods in use, from what their entries declare, and of the tests."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable
+
+from fsframe.contracts.grammar import parse_stages
+from fsframe.errors import FsframeError, RequestError
+from fsframe.registry import classifiers, find_offer, measures, selectors
+
+__all__ = ["OF_PROTOCOL", "bibtex_of", "cited_keys", "references_of"]
+
+OF_PROTOCOL = {
+    "ambroise2002": """\
+@article{ambroise2002,
+  author = {Ambroise, Christophe and McLachlan, Geoffrey J.},
+  title = {Selection bias in gene extraction on the basis of microarray gene-expression data},
+  journal = {Proceedings of the National Academy of Sciences},
+  volume = {99}, number = {10}, pages = {6562--6566}, year = {2002}
+}""",
+    "nadeau2003": """\
+@article{nadeau2003,
+  author = {Nadeau, Claude and Bengio, Yoshua},
+  title = {Inference for the generalization error},
+  journal = {Machine Learning},
+  volume = {52}, pages = {239--281}, year = {2003}
+}""",
+    "nogueira2018": """\
+@article{nogueira2018,
+  author = {Nogueira, Sarah and Sechidis, Konstantinos and Brown, Gavin},
+  title = {On the stability of feature selection algorithms},
+  journal = {Journal of Machine Learning Research},
+  volume = {18}, number = {174}, pages = {1--54}, year = {2018}
+}""",
+    "demsar2006": """\
+@article{demsar2006,
+  author = {Dem{\\v{s}}ar, Janez},
+  title = {Statistical comparisons of classifiers over multiple data sets},
+  journal = {Journal of Machine Learning Research},
+  volume = {7}, pages = {1--30}, year = {2006}
+}""",
+    "benavoli2017": """\
+@article{benavoli2017,
+  author = {Benavoli, Alessio and Corani, Giorgio and Dem{\\v{s}}ar, Janez and Zaffalon, Marco},
+  title = {Time for a change: a tutorial for comparing multiple classifiers through
+    {Bayesian} analysis},
+  journal = {Journal of Machine Learning Research},
+  volume = {18}, number = {77}, pages = {1--36}, year = {2017}
+}""",
+}
+"""BibTeX of what every study rests on, by key."""
+
+_YEAR = re.compile(r"\b(1[89]\d\d|20\d\d)\b")
+
+
+def references_of(chains: Iterable[str], metrics: Iterable[str]) -> dict[str, str]:
+    """What the entries of all methods in chains, nested ones too, and of measures declare.
+
+    Returns
+    -------
+    mapping of str to str
+        From names to references; a method that is not installed, or declares none, has none.
+    """
+    found: dict[str, str] = {}
+    for text in chains:
+        for name in _names(text):
+            try:
+                reference = find_offer(name, selectors, classifiers)[1].entry.reference
+            except FsframeError:
+                continue
+            if reference:
+                found[name] = reference
+    for text in metrics:
+        try:
+            offer = find_offer(parse_stages(text)[0].name, measures)[1]
+        except FsframeError:
+            continue
+        if offer.entry.reference:
+            found[offer.name] = offer.entry.reference
+    return found
+
+
+def _names(text: str) -> list[str]:
+    found = []
+    for stage in parse_stages(text):
+        found.append(stage.name)
+        base = stage.params.get("base")
+        if base:
+            try:
+                found += _names(base)
+            except RequestError:
+                continue
+    return list(dict.fromkeys(found))
+
+
+def cited_keys(reference: str) -> list[str]:
+    """Keys of the publications that a reference names, such as ``peng2005``.
+
+    >>> cited_keys("John, Kohavi & Pfleger 1994, ICML; Kohavi & John 1997, Artif. Intell. 97:273")
+    ['john1994', 'kohavi1997']
+    """
+    return [key for key, _ in _publications(reference)]
+
+
+def _publications(reference: str) -> list[tuple[str, str]]:
+    """(key, text) of each part; a part without a year is keyed by its first word."""
+    found = []
+    for part in reference.split(";"):
+        text = part.strip()
+        first = re.match(r"[^\W\d_]+", text)
+        if first:
+            year = _YEAR.search(text)
+            found.append((_plain(first[0]) + (year[0] if year else ""), text))
+    return found
+
+
+def _plain(word: str) -> str:
+    spelled = unicodedata.normalize("NFKD", word.lower())
+    return "".join(sign for sign in spelled if sign.isascii() and sign.isalpha()) or "reference"
+
+
+def bibtex_of(references: Iterable[str]) -> str:
+    """BibTeX records of everything that references name, one for each key, in their order.
+
+    Examples
+    --------
+    >>> print(bibtex_of(["Hand, Till 2001, Machine Learning 45:171"]))
+    @misc{hand2001,
+      author = {Hand and Till},
+      year = {2001},
+      note = {Machine Learning 45:171}
+    }
+    """
+    records: dict[str, str] = {}
+    for reference in references:
+        for key, text in _publications(reference):
+            records.setdefault(key, _record(key, text))
+    return "\n\n".join(records.values())
+
+
+def _record(key: str, text: str) -> str:
+    """One reference line as a record: authors before the year or a colon, the rest as a note."""
+    year = _YEAR.search(text)
+    before, colon, after = text.partition(":")
+    names, rest, when = "", text, year[0] if year else ""
+    if colon and _are_names(before):
+        names, rest = before, after
+    elif year and _are_names(text[: year.start()]):
+        names, rest = text[: year.start()], text[year.end() :]
+    fields = []
+    if names:
+        people = [n.strip() for n in re.split(r",|&|\band\b", names.replace("et al.", ", others"))]
+        fields.append(("author", " and ".join(person for person in people if person)))
+    if when:
+        fields.append(("year", when))
+    note = rest.strip(" ,.:")
+    if note:
+        fields.append(("note", _escaped(note)))
+    body = ",\n".join(f"  {name} = {{{value}}}" for name, value in fields)
+    return f"@misc{{{key},\n{body}\n}}"
+
+
+def _are_names(text: str) -> bool:
+    """Whether `text` is family names: capitalised words with commas and such between."""
+    words = re.split(r"[\s,&]+", text.replace("et al.", "").strip(" ,"))
+    return bool(words) and all(
+        word[:1].isupper() or word in ("and", "de", "van", "von", "der") for word in words if word
+    )
+
+
+def _escaped(text: str) -> str:
+    for sign in "&%#_$":
+        text = text.replace(sign, f"\\{sign}")
+    return text

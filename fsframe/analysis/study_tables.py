@@ -1,0 +1,179 @@
+"""A study as files: tables of results (CSV, LaTeX), a paragraph of methods, its BibTeX."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from fsframe.analysis.citations import OF_PROTOCOL, bibtex_of, cited_keys, references_of
+from fsframe.analysis.comparison_display import csv_lines
+from fsframe.evaluation.comparison import Comparison
+from fsframe.evaluation.study_results import described_tables
+from fsframe.storage.study_file import StudyCell, StudyRecord
+
+__all__ = ["latex_table", "methods_text", "study_files"]
+
+_SIGNS = {
+    "\\": r"\textbackslash{}",
+    "{": r"\{",
+    "}": r"\}",
+    "&": r"\&",
+    "%": r"\%",
+    "$": r"\$",
+    "#": r"\#",
+    "_": r"\_",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+}
+
+
+def study_files(record: StudyRecord, found: Mapping[str, Comparison]) -> dict[str, str]:
+    """Every file of results, by name."""
+    files = {"results.csv": _csv(found), "methods.md": _markdown(record)}
+    for metric, result in found.items():
+        plain = "".join(c if c.isalnum() else "-" for c in metric)
+        files[f"table-{plain}.tex"] = latex_table(result)
+    text = methods_text(record, lambda keys: f"~\\cite{{{','.join(keys)}}}", _tex)
+    files["methods.tex"] = text + "\n"
+    files["references.bib"] = _bibliography(record)
+    return files
+
+
+def _csv(found: Mapping[str, Comparison]) -> str:
+    lines: list[str] = []
+    for result in found.values():
+        lines += list(csv_lines(result))[bool(lines) :]
+    return "\n".join(lines) + "\n"
+
+
+def latex_table(result: Comparison) -> str:
+    """Chains down, tables across: mean ± corrected standard error, the best in bold (booktabs).
+
+    Parameters
+    ----------
+    result : Comparison
+    """
+    tables = " & ".join(_tex(name) for name in result.data)
+    lines = [
+        f"% {result.metric}: mean ± standard error corrected for overlapping training sets",
+        rf"\begin{{tabular}}{{l{'r' * len(result.data)}}}",
+        r"\toprule",
+        rf"{_tex(result.metric)} & {tables} \\",
+        r"\midrule",
+    ]
+    for c, chain in enumerate(result.chains):
+        cells = []
+        for d in range(len(result.data)):
+            column = result.values[d]
+            best = column.max() if result.larger_is_better else column.min()
+            error = result.standard_error[d, c]
+            shown = f"{column[c]:.3f}" + ("" if error != error else rf" \pm {error:.3f}")
+            cells.append(rf"$\mathbf{{{shown}}}$" if column[c] == best else f"${shown}$")
+        lines.append(rf"\texttt{{{_tex(chain)}}} & {' & '.join(cells)} \\")
+    lines.append(r"\midrule")
+    beside = {"larger class": result.larger_class}
+    beside |= {f"{name}, all features": of for name, of in result.all_features.items()}
+    for name, of in beside.items():
+        cells = ["---" if value != value else f"${value:.3f}$" for value in of.tolist()]
+        lines.append(rf"{_tex(name)} & {' & '.join(cells)} \\")
+    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}"]) + "\n"
+
+
+def _tex(text: str) -> str:
+    return "".join(_SIGNS.get(sign, sign) for sign in text if sign.isprintable())
+
+
+Cite = Callable[[Sequence[str]], str]
+
+
+def methods_text(record: StudyRecord, cite: Cite, plain: Callable[[str], str] = str) -> str:
+    """A paragraph for a methods section: what was done, on what, with which tests.
+
+    Parameters
+    ----------
+    record : StudyRecord
+    cite : callable
+        Makes a citation of keys, such as ``~\\cite{a,b}``.
+    plain : callable
+        Escapes names for where the text goes.
+    """
+    return " ".join(_sentences(record, cite, plain))
+
+
+def _sentences(record: StudyRecord, cite: Cite, plain: Callable[[str], str]) -> Iterator[str]:
+    run = record.runs[StudyCell(0, 0, 0)]
+    params = run.stages[-1].params
+    scheme = params.get("scheme")
+    repeats, seeds = params.get("repeats"), len(record.seeds)
+    grouped = run.groups is not None
+    tables = "; ".join(plain(text) for text in described_tables(record))
+    number = len(record.tables)
+    chains = _count(len(record.chains), "chain")
+    yield f"We compared {chains} of methods on {_count(number, 'table')}: {tables}."
+    references = references_of((*record.chains, *record.beside), ())
+    named = ", ".join(
+        f"{plain(name)}{cite(cited_keys(text))}" if cited_keys(text) else plain(name)
+        for name, text in references.items()
+    )
+    if named:
+        yield f"Methods were {named}."
+    if scheme == "leave-one-out":
+        folds = "leave-one-out cross-validation" + (" by group" if grouped else "")
+    elif scheme == "five-by-two":
+        folds = "five times two-fold cross-validation"
+    else:
+        folds = f"stratified {params.get('folds')}-fold cross-validation"
+    times = seeds * (repeats if isinstance(repeats, int) and scheme == "folds" else 1)
+    repeated = f", repeated {times} times," if times > 1 else ""
+    apart = " Rows of one group were never separated." if grouped else ""
+    yield (
+        f"Performance was estimated by {folds}{repeated} on identical folds for all chains; "
+        "scaling, discretisation, selection, tuning and classification were learned from the "
+        f"training rows of each fold alone{cite(['ambroise2002'])}.{apart}"
+    )
+    metrics = references_of((), record.measures)
+    measured = ", ".join(
+        f"{plain(m)}{cite(cited_keys(metrics[_name(m)]))}" if _name(m) in metrics else plain(m)
+        for m in record.measures
+    )
+    yield f"Measures were {measured}; chains were compared by {plain(record.measures[0])}."
+    yield (
+        "Standard errors and paired tests are corrected for overlapping training sets"
+        f"{cite(['nadeau2003'])}; stability is the measure of Nogueira et al. over the sets "
+        f"kept in the folds{cite(['nogueira2018'])}."
+    )
+    if number > 1:
+        yield (
+            "Over the tables we report mean ranks with Friedman's test and Nemenyi's critical "
+            f"difference{cite(['demsar2006'])}, Wilcoxon's signed-rank tests with Holm's "
+            "adjustment, and the Bayesian signed-rank test with a region of practical equivalence "
+            f"of ±{record.rope:g}{cite(['benavoli2017'])}."
+        )
+    else:
+        yield (
+            "We also report the correlated Bayesian t-test with a region of practical equivalence "
+            f"of ±{record.rope:g}{cite(['benavoli2017'])}."
+        )
+    listed = ", ".join(map(str, record.seeds))
+    yield (
+        f"Computations were done with fsframe {plain(run.fsframe_version)} "
+        f"({'seed' if seeds == 1 else 'seeds'} {listed})."
+    )
+
+
+def _name(metric: str) -> str:
+    return metric.partition(":")[0]
+
+
+def _count(number: int, thing: str) -> str:
+    return f"{number} {thing}{'' if number == 1 else 's'}"
+
+
+def _markdown(record: StudyRecord) -> str:
+    text = methods_text(record, lambda keys: " [" + "; ".join(f"@{key}" for key in keys) + "]")
+    return f"# Methods of {record.name}\n\n{text}\n"
+
+
+def _bibliography(record: StudyRecord) -> str:
+    references = references_of((*record.chains, *record.beside), record.measures)
+    of_methods = bibtex_of(references.values())
+    return "\n\n".join([*OF_PROTOCOL.values(), of_methods]).rstrip() + "\n"

@@ -1,0 +1,348 @@
+"""What a study is to do, from its file: checked as a whole before anything is computed."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import attrs
+
+from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.grammar import format_list
+from fsframe.contracts.run import Run
+from fsframe.errors import FsframeError, RequestError
+from fsframe.evaluation.comparison import on_all_features
+from fsframe.evaluation.cross_validation import CrossValidation, grid_of
+from fsframe.evaluation.grid import ChainGrid, combined
+from fsframe.evaluation.measuring import find_measures
+from fsframe.suggest import did_you_mean
+from fsframe.tables import read
+
+__all__ = ["StudyPlan", "StudyTable", "read_plan"]
+
+_LISTS = ("tables", "chains", "selectors", "classifiers", "measures", "seeds")
+_PROTOCOL = ("folds", "repeats", "scheme", "inner-folds")
+_KEYS = (*_LISTS, *_PROTOCOL, "name", "all-features", "rope")
+_READING: dict[str, tuple[type, ...]] = {
+    "label": (str, int),
+    "task": (str,),
+    "drop": (list,),
+    "categorical": (list, bool),
+    "groups": (str, int),
+    "na": (list,),
+    "delimiter": (str,),
+    "decimal": (str,),
+    "encoding": (str,),
+    "header": (bool,),
+}
+_WORDS: dict[type, str] = {
+    str: "a text",
+    int: "a whole number",
+    list: "a list of texts",
+    bool: "true or false",
+}
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class StudyTable:
+    """A table of a study: its name, its key in the study's file, its own file, and itself."""
+
+    name: str
+    key: str
+    path: Path
+    data: Dataset
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class StudyPlan:
+    """A study that can be run.
+
+    Parameters
+    ----------
+    name : str
+    tables : tuple of StudyTable
+    methods : tuple of CrossValidation
+        The protocol for every chain.
+    beside : mapping of str to CrossValidation
+        The protocol for every classifier on all features, by its text.
+    measures : tuple of str
+        The first is compared by.
+    seeds : tuple of int
+        Each is a run of its own, with folds of its own.
+    rope : float
+    source : str
+        The text of the file.
+    """
+
+    name: str
+    tables: tuple[StudyTable, ...]
+    methods: tuple[CrossValidation, ...]
+    beside: Mapping[str, CrossValidation]
+    measures: tuple[str, ...]
+    seeds: tuple[int, ...]
+    rope: float
+    source: str
+
+    def asked(self) -> dict[str, Any]:
+        """What the study is a study of, as plain values (`StudyRecord.asked`)."""
+        return {
+            "name": self.name,
+            "tables": [table.name for table in self.tables],
+            "chains": [str(method.base) for method in self.methods],
+            "beside": list(self.beside),
+            "measures": list(self.measures),
+            "seeds": list(self.seeds),
+            "rope": self.rope,
+            "sha256": [table.data.sha256 for table in self.tables],
+        }
+
+
+class _Faults:
+    """What is wrong with a study file, each with the key that it is about."""
+
+    def __init__(self, where: str) -> None:
+        self.where = where
+        self.found: dict[str, None] = {}
+
+    def add(self, key: str, problem: object) -> None:
+        lines = str(problem).split("\n")
+        for line in lines:
+            self.found[f"{self.where}: {key}: {line.strip()}"] = None
+
+    def end(self) -> None:
+        if self.found:
+            raise RequestError("\n".join(self.found))
+
+
+def read_plan(path: str | Path) -> StudyPlan:
+    """The study that the TOML file at `path` describes.
+
+    Raises
+    ------
+    RequestError
+        Naming everything that is wrong with it, or with its tables, key by key: an unknown key, a
+        value of the wrong kind, a chain or a measure that is not there, a table that cannot be
+        read, or cannot be split as asked.
+    """
+    file = Path(path)
+    try:
+        text = file.read_text(encoding="utf-8")
+        given = tomllib.loads(text)
+    except OSError as error:
+        raise RequestError(f"cannot read {path}: {error.strerror or error}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise RequestError(f"{file.name} is not TOML: {error}") from error
+    faults = _Faults(file.name)
+    for key in given:
+        if key not in _KEYS:
+            hint = did_you_mean(key, _KEYS) or f"; keys are {', '.join(sorted(_KEYS))}"
+            faults.add(key, f"there is no such key{hint}")
+    name = _one(given, "name", str, file.stem, faults)
+    measures = _measures(given, faults)
+    protocol = _protocol(given, measures, faults)
+    chains = _chains(given, faults)
+    methods = _methods(chains, protocol, faults)
+    seeds = _seeds(given, faults)
+    rope = _rope(given, faults)
+    everything = _one(given, "all-features", bool, True, faults)
+    tables = _tables(given, file.parent, faults)
+    beside = on_all_features(methods) if everything and methods else {}
+    known = {str(method.base) for method in methods}
+    beside = {text: method for text, method in beside.items() if text not in known}
+    _check(methods, tables, seeds, faults)
+    faults.end()
+    return StudyPlan(
+        name=name,
+        tables=tables,
+        methods=methods,
+        beside=beside,
+        measures=measures,
+        seeds=seeds,
+        rope=rope,
+        source=text,
+    )
+
+
+def _one(given: Mapping[str, Any], key: str, kind: type, default: Any, faults: _Faults) -> Any:
+    value: Any = given.get(key, default)
+    if not isinstance(value, kind) or isinstance(value, bool) != (kind is bool):
+        faults.add(key, f"must be {_WORDS[kind]}, not {value!r}")
+        return default
+    if key == "name" and not re.fullmatch(r"\w[\w.-]*", str(value)):
+        faults.add(key, f"must be letters, digits, - and _, not {value!r}")
+    return value
+
+
+def _texts(given: Mapping[str, Any], key: str, faults: _Faults) -> list[str]:
+    value = given.get(key, [])
+    if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
+        faults.add(key, "must be a list of texts")
+        return []
+    return value
+
+
+def _measures(given: Mapping[str, Any], faults: _Faults) -> tuple[str, ...]:
+    found = []
+    for place, text in enumerate(_texts(given, "measures", faults)):
+        try:
+            found.append(find_measures([text])[0][0])
+        except FsframeError as error:
+            faults.add(f"measures[{place}]", error)
+    return tuple(dict.fromkeys(found)) or ("accuracy",)
+
+
+def _protocol(
+    given: Mapping[str, Any], measures: tuple[str, ...], faults: _Faults
+) -> dict[str, str]:
+    asked = dict.fromkeys(["accuracy", *measures])
+    found = {"metric": format_list(asked)}
+    for key in _PROTOCOL:
+        if key not in given:
+            continue
+        wanted = str if key == "scheme" else int
+        value = given[key]
+        if type(value) is not wanted:
+            faults.add(key, f"must be {_WORDS[wanted]}, not {value!r}")
+            continue
+        try:
+            CrossValidation.from_texts({"scheme": "folds", key: str(value)})
+        except FsframeError as error:
+            if key != "scheme" or "scheme must" in str(error):
+                faults.add(key, error)
+                continue
+        found[key.replace("-", "_")] = str(value)
+    if found.get("scheme", "folds") == "folds":
+        found.setdefault("repeats", "1")
+    return found
+
+
+def _chains(given: Mapping[str, Any], faults: _Faults) -> dict[str, str]:
+    """The chains with the key each comes from."""
+    found = {text: f"chains[{place}]" for place, text in enumerate(_texts(given, "chains", faults))}
+    selectors = _texts(given, "selectors", faults)
+    classifiers = _texts(given, "classifiers", faults)
+    if bool(selectors) != bool(classifiers):
+        lacking = "classifiers" if selectors else "selectors"
+        faults.add(lacking, "selectors and classifiers make a grid: give both, or write chains")
+    elif selectors:
+        try:
+            for text in combined(selectors, classifiers):
+                found.setdefault(text, "selectors × classifiers")
+        except FsframeError as error:
+            faults.add("selectors", error)
+    if not found and not selectors:
+        faults.add("chains", "there is none: give chains, or selectors and classifiers")
+    return found
+
+
+def _methods(
+    chains: Mapping[str, str], protocol: Mapping[str, str], faults: _Faults
+) -> tuple[CrossValidation, ...]:
+    found: dict[str, CrossValidation] = {}
+    for text, key in chains.items():
+        try:
+            ChainGrid.parse(text)
+            method = CrossValidation.from_texts({**protocol, "base": text})
+        except FsframeError as error:
+            faults.add(key, error)
+            continue
+        same = grid_of(method).text
+        if same in found:
+            faults.add(key, f"the chain `{same}` is given twice")
+        found[same] = method
+    return tuple(found.values())
+
+
+def _seeds(given: Mapping[str, Any], faults: _Faults) -> tuple[int, ...]:
+    value = given.get("seeds", [0])
+    if isinstance(value, int) and not isinstance(value, bool):
+        value = [value]
+    if (
+        not isinstance(value, list)
+        or not value
+        or not all(type(seed) is int and seed >= 0 for seed in value)
+        or len(set(value)) < len(value)
+    ):
+        faults.add("seeds", f"must be different whole numbers from 0, as [0, 1], not {value!r}")
+        return (0,)
+    return tuple(value)
+
+
+def _rope(given: Mapping[str, Any], faults: _Faults) -> float:
+    value = given.get("rope", 0.01)
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < 1e300:
+        faults.add("rope", f"must be a number from 0, not {value!r}")
+        return 0.01
+    return float(value)
+
+
+def _tables(given: Mapping[str, Any], folder: Path, faults: _Faults) -> tuple[StudyTable, ...]:
+    asked = given.get("tables", [])
+    if not isinstance(asked, list) or not asked:
+        faults.add("tables", 'there is none: give paths, or sections [[tables]] with path = "…"')
+        return ()
+    found: list[StudyTable] = []
+    for place, entry in enumerate(asked):
+        key = f"tables[{place}]"
+        options = {"path": entry} if isinstance(entry, str) else entry
+        if not isinstance(options, dict) or not isinstance(options.get("path"), str):
+            faults.add(key, 'must be a path, or a section with path = "…"')
+            continue
+        reading = _reading(options, key, faults)
+        path = folder / options["path"]
+        try:
+            data = read(path, **reading)
+        except FsframeError as error:
+            faults.add(f"{key}.path", error)
+            continue
+        name = options.get("name", data.name)
+        if not isinstance(name, str) or not name:
+            faults.add(f"{key}.name", "must be a text")
+            continue
+        if name in [table.name for table in found]:
+            faults.add(f"{key}.name", f"two tables are called {name!r}; give them names")
+        found.append(StudyTable(name=name, key=key, path=path, data=data))
+    return tuple(found)
+
+
+def _reading(options: Mapping[str, Any], key: str, faults: _Faults) -> dict[str, Any]:
+    found = {}
+    for name, value in options.items():
+        if name in ("path", "name"):
+            continue
+        if name not in _READING:
+            known = ("path", "name", *_READING)
+            hint = did_you_mean(name, known) or f"; keys are {', '.join(known)}"
+            faults.add(f"{key}.{name}", f"there is no such key{hint}")
+        elif type(value) not in _READING[name] or (
+            isinstance(value, list) and not all(isinstance(item, str) for item in value)
+        ):
+            kinds = " or ".join(_WORDS[kind] for kind in _READING[name])
+            faults.add(f"{key}.{name}", f"must be {kinds}, not {value!r}")
+        else:
+            # Columns are numbered from 1 where people write them, from 0 in the library.
+            number = isinstance(value, int) and not isinstance(value, bool) and value > 0
+            found[name] = value - 1 if number else value
+    return found
+
+
+def _check(
+    methods: tuple[CrossValidation, ...],
+    tables: tuple[StudyTable, ...],
+    seeds: tuple[int, ...],
+    faults: _Faults,
+) -> None:
+    """Look at every chain on every table."""
+    for table in tables:
+        for method in methods:
+            try:
+                problems = list(method.check_request(table.data))
+                if problems:
+                    raise RequestError("\n".join(problems))
+                for seed in seeds:
+                    method.check(table.data, Run(entropy=seed).child(0))
+            except FsframeError as error:
+                faults.add(f"{table.key} ({table.name})", error)

@@ -1,0 +1,223 @@
+"""A study in one file: every run of it, sealed as it was made, and what was asked for."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import attrs
+
+from fsframe.errors import StoreError
+from fsframe.escaping import printable
+from fsframe.storage.atomic import place_file
+from fsframe.storage.read import load_run_image
+from fsframe.storage.records import RunRecord
+
+__all__ = ["StudyCell", "StudyRecord", "load_study", "write_study"]
+
+_FORMAT = "fsframe-study"
+_VERSION = 1
+_PLAN = "study.json"
+_SOURCE = "study.toml"
+_MOST_CELLS = 100_000
+_MOST_PLAN = 16_000_000
+_MOST_CELL = 1 << 30
+# Zip keeps the time of each member; a fixed one makes equal studies equal files.
+_EPOCH = (1980, 1, 1, 0, 0, 0)
+
+
+@attrs.frozen
+class StudyCell:
+    """Which run of a study this is: the numbers of its table, chain and seed.
+
+    Parameters
+    ----------
+    table, seed : int
+        Places in the study's lists, from 0.
+    chain : int
+        Place among the chains, and behind them the classifiers on all features.
+    """
+
+    table: int
+    chain: int
+    seed: int
+
+    @property
+    def member(self) -> str:
+        """Its name in the file."""
+        return f"cells/{self.table:04d}-{self.chain:04d}-{self.seed:04d}.h5"
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class StudyRecord:
+    """A finished study.
+
+    Parameters
+    ----------
+    name : str
+    tables, chains, beside, measures : tuple of str
+        Names of the tables, chains with their classifiers, classifiers evaluated on all features,
+        and measures, the first of which is compared by.
+    seeds : tuple of int
+    rope : float
+    sha256 : tuple of str
+        Of the tables.
+    runs : mapping of StudyCell to RunRecord
+        A classifier that does not take a table on all features has none.
+    source : str
+        The text that the study was read from.
+    """
+
+    name: str
+    tables: tuple[str, ...]
+    chains: tuple[str, ...]
+    beside: tuple[str, ...]
+    measures: tuple[str, ...]
+    seeds: tuple[int, ...]
+    rope: float
+    sha256: tuple[str, ...]
+    runs: Mapping[StudyCell, RunRecord]
+    source: str = ""
+
+    def asked(self) -> dict[str, Any]:
+        """What the study is a study of, as plain values."""
+        return {
+            "name": self.name,
+            "tables": list(self.tables),
+            "chains": list(self.chains),
+            "beside": list(self.beside),
+            "measures": list(self.measures),
+            "seeds": list(self.seeds),
+            "rope": self.rope,
+            "sha256": list(self.sha256),
+        }
+
+
+def write_study(
+    path: str | os.PathLike[str],
+    asked: Mapping[str, Any],
+    runs: Mapping[StudyCell, bytes],
+    source: str,
+    *,
+    overwrite: bool = False,
+) -> Path:
+    """The path of a file that now holds the study.
+
+    Parameters
+    ----------
+    path : path
+    asked : mapping
+        As `StudyRecord.asked` gives it.
+    runs : mapping of StudyCell to bytes
+        Whole run files.
+    source : str
+        The text that the study was read from.
+
+    Raises
+    ------
+    StoreError
+        If it cannot be written, or does not read back.
+    """
+    memory = io.BytesIO()
+    plan = {"format": _FORMAT, "version": _VERSION, **asked}
+    with zipfile.ZipFile(memory, "w", zipfile.ZIP_STORED) as archive:
+        _add(archive, _PLAN, json.dumps(plan, indent=1, allow_nan=False).encode())
+        _add(archive, _SOURCE, source.encode())
+        for cell in sorted(runs, key=attrs.astuple):
+            _add(archive, cell.member, runs[cell])
+    content = memory.getvalue()
+    _read(content, printable(os.fspath(path)))
+    return place_file(path, content, overwrite=overwrite)
+
+
+def _add(archive: zipfile.ZipFile, name: str, content: bytes) -> None:
+    info = zipfile.ZipInfo(name, _EPOCH)
+    info.external_attr = 0o644 << 16
+    archive.writestr(info, content)
+
+
+def load_study(path: str | os.PathLike[str]) -> StudyRecord:
+    """The study in a file, every run of it verified as `load_run` does.
+
+    Raises
+    ------
+    StoreError
+        If there is no such file, it is no study, or any run in it is not sound.
+    """
+    where = printable(os.fspath(path))
+    try:
+        content = Path(path).read_bytes()
+    except OSError as error:
+        raise StoreError(f"cannot read {where}: {error.strerror or error}") from error
+    return _read(content, where)
+
+
+def _read(content: bytes, where: str) -> StudyRecord:
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            return _of_archive(archive, where)
+    except (zipfile.BadZipFile, KeyError, ValueError, NotImplementedError, OSError) as error:
+        raise StoreError(f"{where} is not a sound study: {printable(str(error))}") from error
+
+
+def _of_archive(archive: zipfile.ZipFile, where: str) -> StudyRecord:
+    members = {info.filename: info for info in archive.infolist()}
+    if len(members) > _MOST_CELLS + 2 or _PLAN not in members or _SOURCE not in members:
+        raise StoreError(f"{where} is not a study: it lacks {_PLAN} or holds too much")
+    plan = json.loads(_content(archive, members[_PLAN], _MOST_PLAN, where))
+    if not isinstance(plan, dict) or plan.get("format") != _FORMAT:
+        raise StoreError(f"{where} is not a study of fsframe")
+    if plan.get("version") != _VERSION:
+        raise StoreError(f"{where} has version {plan.get('version')!r}; here is {_VERSION}")
+    lists = {name: _texts(plan, name, where) for name in ("tables", "chains", "beside", "measures")}
+    seeds, rope = plan.get("seeds"), plan.get("rope")
+    if not isinstance(seeds, list) or not all(type(s) is int and s >= 0 for s in seeds):
+        raise StoreError(f"{where}: its seeds are not whole numbers")
+    if not isinstance(rope, float) or not 0 <= rope < 1e300 or not lists["measures"]:
+        raise StoreError(f"{where}: it has no measure, or no region of equivalence")
+    n_chains = len(lists["chains"]) + len(lists["beside"])
+    n_chosen, runs = len(lists["chains"]), {}
+    for table in range(len(lists["tables"])):
+        for chain in range(n_chains):
+            for seed in range(len(seeds)):
+                cell = StudyCell(table, chain, seed)
+                info = members.pop(cell.member, None)
+                if info is None and chain < n_chosen:
+                    raise StoreError(f"{where} lacks the run {cell.member}")
+                if info is not None:
+                    image = _content(archive, info, _MOST_CELL, where)
+                    runs[cell] = load_run_image(image, f"{where}/{cell.member}")
+    strange = sorted(set(members) - {_PLAN, _SOURCE})
+    if strange:
+        raise StoreError(f"{where} holds {printable(strange[0])}, which is no part of a study")
+    return StudyRecord(
+        name=str(plan.get("name", "")),
+        tables=lists["tables"],
+        chains=lists["chains"],
+        beside=lists["beside"],
+        measures=lists["measures"],
+        seeds=tuple(seeds),
+        rope=rope,
+        sha256=_texts(plan, "sha256", where),
+        runs=runs,
+        source=_content(archive, members[_SOURCE], _MOST_PLAN, where).decode(),
+    )
+
+
+def _content(archive: zipfile.ZipFile, info: zipfile.ZipInfo, most: int, where: str) -> bytes:
+    # Stored, never packed: a small file cannot ask for much memory.
+    if info.compress_type != zipfile.ZIP_STORED or info.file_size > most:
+        raise StoreError(f"{where}: {printable(info.filename)} is packed or too large")
+    return archive.read(info)
+
+
+def _texts(plan: Mapping[str, Any], name: str, where: str) -> tuple[str, ...]:
+    found = plan.get(name)
+    if not isinstance(found, list) or not all(isinstance(text, str) for text in found):
+        raise StoreError(f"{where}: {name} is not a list of texts")
+    return tuple(found)

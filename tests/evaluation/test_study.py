@@ -1,0 +1,214 @@
+"""A study from one file: told all that is wrong with it, resumed, and written up."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import fsframe
+from fsframe.analysis.citations import bibtex_of, cited_keys
+from fsframe.cli import main
+from fsframe.errors import RequestError, StoreError
+from fsframe.evaluation.study_plan import read_plan
+from fsframe.storage.study_file import load_study
+
+STUDY = """
+name = "toy"
+measures = ["balanced-accuracy", "log-loss"]
+seeds = [0, 5]
+folds = 3
+repeats = 1
+selectors = ["{mim,anova-f}:top=1"]
+classifiers = ["knn:k=5"]
+tables = ["one.csv", "two.csv"]
+"""
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name, seed in (("one", 0), ("two", 1)):
+        generator = np.random.default_rng(seed)
+        y = np.arange(36) % 2
+        X = generator.normal(size=(36, 3)) + y[:, None] * np.array([1.5, 1, 0])
+        rows = [f"{','.join(map(repr, x))},{c}" for x, c in zip(X.tolist(), y, strict=True)]
+        (tmp_path / f"{name}.csv").write_text("\n".join(["a,b,c,class", *rows]) + "\n")
+    (tmp_path / "study.toml").write_text(STUDY)
+    return tmp_path
+
+
+def ran(capsys, *words):
+    with pytest.raises(SystemExit) as caught:
+        main(["study", *words])
+    said = capsys.readouterr()
+    return caught.value.code, said.out, said.err
+
+
+def test_a_study_is_every_chain_on_every_table_with_every_seed(folder, capsys):
+    code, out, err = ran(capsys, "study.toml", "-q", "--json")
+    found = json.loads(out)
+    assert code == 0, err
+    assert found["chains"] == ["mim:top=1 knn:k=5", "anova-f:top=1 knn:k=5"]
+    record = load_study(folder / "toy" / "study.zip")
+    # Two chains and their classifier on all features, two tables, two seeds.
+    assert len(record.runs) == 12 and not (folder / "toy" / "cells").exists()
+    one = [
+        fsframe.Chain.parse(
+            "cross-validation:base=(mim:top=1 knn:k=5),folds=3,repeats=1,"
+            "metric=[accuracy,balanced-accuracy,log-loss]"
+        ).run(fsframe.read("one.csv"), seed=seed)
+        for seed in (0, 5)
+    ]
+    means = [np.mean(run.stages[-1].tables["measured"][0, 1]) for run in one]
+    values = found["comparisons"]["balanced-accuracy"]["values"]
+    assert values[0][0] == pytest.approx(np.mean(means))
+    rows = list(csv.DictReader(io.StringIO((folder / "toy" / "results.csv").read_text())))
+    assert {row["metric"] for row in rows} == {"balanced-accuracy", "log-loss"}
+    assert float(rows[0]["value"]) == values[0][0]
+    # A file of any run in it is a run file like all others.
+    with zipfile.ZipFile(folder / "toy" / "study.zip") as archive:
+        archive.extract("cells/0000-0000-0001.h5", folder)
+    assert fsframe.load_run(folder / "cells" / "0000-0000-0001.h5").seed == 5
+
+
+def test_what_is_written_up_names_tables_methods_tests_and_cites_what_the_entries_declare(
+    folder, capsys
+):
+    ran(capsys, "study.toml", "-q")
+    out = folder / "toy"
+    tex, bib = (out / "methods.tex").read_text(), (out / "references.bib").read_text()
+    for words in (
+        "2 chains of methods on 2 tables",
+        "one (36 samples, 3 features, 2 classes)",
+        "stratified 3-fold cross-validation, repeated 2 times,",
+        "Bayesian signed-rank test",
+        "seeds 0, 5",
+    ):
+        assert words in tex
+    cited = {key for found in re.findall(r"\\cite\{(.*?)\}", tex) for key in found.split(",")}
+    declared = re.findall(r"@\w+\{(\w+),", bib)
+    assert cited and cited <= set(declared) and len(declared) == len(set(declared))
+    assert "brown2012" in cited and "nadeau2003" in cited
+    table = (out / "table-log-loss.tex").read_text()
+    assert table.count(r"\\") == 1 + 2 + 2 and r"\mathbf" in table and "toprule" in table
+
+
+def test_an_interrupted_study_goes_on_and_a_finished_one_is_shown(folder, capsys, monkeypatch):
+    whole = ran(capsys, "study.toml", "-q", "--json", "-o", "whole")[1]
+    import fsframe.cli.commands.study as command
+
+    real, computed = command.run_chain, []
+
+    def counted(*words, **options):
+        computed.append(1)
+        if len(computed) == 5:
+            raise StoreError("the disk is full")
+        return real(*words, **options)
+
+    monkeypatch.setattr(command, "run_chain", counted)
+    code, _, err = ran(capsys, "study.toml", "-q", "--json")
+    assert code == 5 and "disk" in err and not (folder / "toy" / "study.zip").exists()
+    again = ran(capsys, "study.toml", "-q", "--json", "--workers", "2")[1]
+    assert len(computed) == 5 + 8
+
+    def plain(text):
+        found = json.loads(text)
+        for each in found["comparisons"].values():
+            each.pop("seconds")
+        return {key: value for key, value in found.items() if key != "folder"}
+
+    assert plain(again) == plain(whole)
+    monkeypatch.setattr(command, "run_chain", lambda *_, **__: pytest.fail("computed again"))
+    assert json.loads(ran(capsys, "study.toml", "-q", "--json")[1]) == json.loads(again)
+    assert ran(capsys, "toy/study.zip")[0] == 0
+    (folder / "study.toml").write_text(STUDY.replace("[0, 5]", "[0]"))
+    code, _, err = ran(capsys, "study.toml", "-q")
+    assert code == 5 and "another study" in err
+
+
+def test_every_fault_is_told_at_once_with_its_key_and_what_is_allowed(folder, capsys):
+    (folder / "bad.toml").write_text(
+        """
+nam = "x"
+chains = ["mimm knn", "mim:top=0 knn", "mim:top=1 margin"]
+selectors = ["mim"]
+measures = ["acc", "brier"]
+folds = "ten"
+inner-folds = 1
+seeds = [1, 1]
+rope = -1
+[[tables]]
+path = "nowhere.csv"
+[[tables]]
+path = "one.csv"
+lable = "class"
+groups = 3.5
+"""
+    )
+    code, out, err = ran(capsys, "bad.toml")
+    assert (code, out) == (2, "")
+    for words in (
+        "nam: there is no such key. Did you mean `name`?",
+        "measures[0]: there is no measure 'acc'",
+        "folds: must be a whole number, not 'ten'",
+        "inner-folds:",
+        "classifiers: selectors and classifiers make a grid",
+        "chains[0]: there is no selector or classifier 'mimm'",
+        "chains[1]: mim: top",
+        "seeds: must be different whole numbers",
+        "rope: must be a number",
+        "tables[0].path: there is no file",
+        "tables[1].lable: there is no such key. Did you mean `label`?",
+        "tables[1].groups: must be a text or a whole number",
+        "tables[1] (one): metric=brier: it needs probabilities",
+    ):
+        assert words in err, words
+    assert not list(folder.glob("bad*/"))
+
+
+def test_what_a_table_does_not_allow_is_told_before_anything_runs(folder):
+    (folder / "study.toml").write_text(STUDY.replace("folds = 3", "folds = 30"))
+    with pytest.raises(RequestError) as caught:
+        read_plan(folder / "study.toml")
+    assert str(caught.value).count("fewer members than the 30 folds") == 2
+    (folder / "study.toml").write_text("tables = [")
+    with pytest.raises(RequestError, match="is not TOML"):
+        read_plan(folder / "study.toml")
+
+
+def test_a_damaged_study_is_refused(folder, capsys):
+    ran(capsys, "study.toml", "-q")
+    path = folder / "toy" / "study.zip"
+    content = bytearray(path.read_bytes())
+    for place in range(200, len(content), len(content) // 20):
+        damaged = bytearray(content)
+        damaged[place] ^= 0xFF
+        path.write_bytes(damaged)
+        with pytest.raises(StoreError):
+            load_study(path)
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("study.json", "{}")
+        archive.writestr("study.toml", "")
+    with pytest.raises(StoreError, match="packed"):
+        load_study(path)
+
+
+def test_references_become_bibtex():
+    assert cited_keys("Battiti 1994") == ["battiti1994"]
+    found = bibtex_of(["Peng, Long, Ding 2005", "Sun: Iterative RELIEF, IEEE TPAMI 29(6), 2007"])
+    assert "author = {Peng and Long and Ding}" in found and "year = {2005}" in found
+    assert "@misc{sun2007," in found and "author = {Sun}" in found
+
+
+def test_the_shipped_example_can_be_run(capsys, monkeypatch):
+    monkeypatch.chdir(Path(__file__).parents[2])
+    code, out, err = ran(capsys, "examples/study/study.toml", "--dry-run")
+    assert code == 0, err
+    assert "14 runs" in out
