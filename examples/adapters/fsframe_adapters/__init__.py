@@ -1,0 +1,1 @@
+"""Selectors of other packages as fsframe plugins, one module each."""

@@ -1,0 +1,35 @@
+"""pyHSICLasso as a stage."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+from typing import ClassVar
+
+import attrs
+import numpy as np
+from pyHSICLasso import HSICLasso as Theirs
+
+from fsframe import Dataset, Run, Selection, Selector
+from fsframe.contracts.selection import rank_by_score
+from fsframe_adapters.refusing import data_at_fault
+
+
+@attrs.frozen(kw_only=True)
+class HsicLasso(Selector):
+    """Columns of the HSIC lasso in the order of its path; the score is its coefficient."""
+
+    tasks: ClassVar[frozenset[str]] = frozenset({"classification", "regression"})
+
+    def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
+        count = self.keep_count(data.n_features, max(1, data.n_features // 2))
+        lasso = Theirs()
+        y = data.y + 1 if data.task == "classification" else data.y
+        # It talks on stdout, where fsframe's results go.
+        with contextlib.redirect_stdout(io.StringIO()), data_at_fault("hsic-lasso"):
+            lasso.input(data.X, y)
+            fit = lasso.classification if data.task == "classification" else lasso.regression
+            fit(count, B=0, n_jobs=1)
+        scores = np.zeros(data.n_features)
+        scores[lasso.get_index()] = np.nan_to_num(lasso.get_index_score())
+        return Selection(selected=rank_by_score(scores)[:count], scores=scores)

@@ -1,0 +1,24 @@
+"""MultiSURF of scikit-rebate as a stage."""
+
+from __future__ import annotations
+
+import attrs
+import numpy as np
+import skrebate
+
+from fsframe import Dataset, Run, Selection, Selector
+from fsframe.contracts.selection import rank_by_score
+
+
+@attrs.frozen(kw_only=True)
+class SkrebateMultisurf(Selector):
+    """Columns by scikit-rebate's MultiSURF; a tenth of them is kept by default."""
+
+    def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
+        found = skrebate.MultiSURF(n_features_to_select=1, n_jobs=1).fit(data.X, data.y)
+        scores = np.asarray(found.feature_importances_, dtype=np.float64)
+        default = max(1, data.n_features // 10)
+        return Selection(
+            selected=rank_by_score(scores)[: self.keep_count(data.n_features, default)],
+            scores=scores,
+        )
