@@ -199,19 +199,23 @@ class StageGroup(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         from fsframe.registry import classifiers, selectors
 
-        families: dict[str, list[tuple[str, str]]] = {}
+        families: dict[str, list[str]] = {}
         for offer in selectors.offers():
-            family = getattr(offer.entry, "family", "other")
-            families.setdefault(family, []).append((offer.name, offer.entry.summary))
-        for family, rows in sorted(families.items()):
-            with formatter.section(f"Stages: {family}"):
-                formatter.write_dl(rows)
-        rows = [(offer.name, offer.entry.summary) for offer in classifiers.offers()]
-        if rows:
+            families.setdefault(getattr(offer.entry, "family", "other"), []).append(offer.name)
+        rows = [(family, ", ".join(names)) for family, names in sorted(families.items())]
+        with formatter.section("Stages (`fsframe methods` says what each does)"):
+            formatter.write_dl(rows)
+        ending = [offer.name for offer in classifiers.offers()]
+        if ending:
             with formatter.section("Classifiers, to end a chain"):
-                formatter.write_dl(rows)
+                formatter.write_text(", ".join(ending))
         with formatter.section("Last"):
             formatter.write_dl([(f"{self._last_name} DATA", self._last.get_short_help_str(80))])
+        records = [param.get_help_record(ctx) for param in self._last.get_params(ctx)]
+        with formatter.section(f"Options behind `{self._last_name} DATA`"):
+            # The first sentence; the rest, and the defaults, are in the command's own help.
+            short = [(r[0], r[1].partition(". ")[0].rstrip(".")) for r in records if r and r[1]]
+            formatter.write_dl([row for row in short if "--help" not in row[0]])
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         from fsframe.registry import classifiers, selectors

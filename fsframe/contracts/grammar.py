@@ -33,6 +33,7 @@ __all__ = [
     "quote",
 ]
 
+_FILE = re.compile(r"\.[A-Za-z]\w*(\.\w+)?$")
 _NAME = re.compile(r"(?:[A-Za-z0-9][\w.-]*/)?[A-Za-z][\w-]*\Z")
 _KEY = re.compile(r"[A-Za-z][\w-]*\Z")
 _CLOSING = {"(": ")", "[": "]", "{": "}"}
@@ -94,6 +95,7 @@ def parse_stage(text: str) -> StageText:
     if not _NAME.match(name):
         raise RequestError(
             f"stage {text!r}: {name!r} is not a name; a stage is written name or name:key=value,…"
+            + (f"; if it is the table, say `on` before it: on {text}" if _FILE.search(text) else "")
         )
     params: dict[str, str] = {}
     if colon and not rest.strip():

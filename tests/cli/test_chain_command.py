@@ -116,7 +116,7 @@ def test_the_answer_is_a_table_best_first(call: Call) -> None:
     done = call("chain immigrate npfs --n 10 --alpha 0.2 on small --no-out")
     rows = [line.split() for line in done.out.splitlines()]
     (header,) = [row for row in rows if row[:2] == ["rank", "feature"]]
-    assert header == ["rank", "feature", "score", "immigrate", "score"]
+    assert header == ["rank", "feature", "score", "p", "q", "immigrate", "score"]
     assert rows[rows.index(header) + 1][:2] == ["1", "gene-b"]
 
 
@@ -230,7 +230,7 @@ def test_columns_are_dropped_by_name(call: Call) -> None:
         ("nonsense", 2, "there is no command 'nonsense'"),
         ("chian mim on small", 2, "Did you mean `chain`?"),
         ("show nothing.h5", 5, "nothing.h5"),
-        ("methods nonsense", 2, "there is no selector, classifier or stability metric"),
+        ("methods nonsense", 2, "there is no selector, classifier, stability metric or measure"),
     ],
 )
 def test_a_request_that_makes_no_sense_ends_with_its_code_and_one_message(
@@ -266,8 +266,12 @@ def test_help_of_a_stage_shows_default_range_symbol_and_source(call: Call) -> No
 
 def test_help_of_the_chain_lists_families_and_what_ends_it(call: Call) -> None:
     text = call("chain --help").out
-    for part in ("margin:", "relief", "immigrate", "Classifiers, to end a chain", "on DATA"):
+    for part in ("margin ", "relief", "immigrate", "Classifiers, to end a chain", "on DATA"):
         assert part in text
+    # What the table is read with, too; two screens.
+    for option in ("--label", "--groups", "--na", "--decimal", "--memory", "--workers"):
+        assert option in text
+    assert len(text.splitlines()) <= 100
 
 
 def test_help_works_behind_a_colon_too(call: Call) -> None:

@@ -57,6 +57,8 @@ def test_chains_are_read_stage_by_stage(
         ("", "the chain is empty"),
         ("   \n", "the chain is empty"),
         (":top=5", "is not a name"),
+        ("parkinsons.csv", "if it is the table, say `on` before it: on parkinsons.csv"),
+        ("in/genes.csv.gz", "say `on` before it: on in/genes.csv.gz"),
         ("5fold", "is not a name"),
         ("im migrate:", "nothing follows the colon"),
         ("mim:", "nothing follows the colon"),
