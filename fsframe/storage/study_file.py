@@ -150,6 +150,9 @@ def load_study(path: str | os.PathLike[str]) -> StudyRecord:
         If there is no such file, it is no study, or any run in it is not sound.
     """
     where = printable(os.fspath(path))
+    # A named pipe would be waited for.
+    if Path(path).exists() and not Path(path).is_file():
+        raise StoreError(f"{where} is not a file; name a study (NAME.zip)")
     try:
         content = Path(path).read_bytes()
     except OSError as error:
@@ -161,7 +164,14 @@ def _read(content: bytes, where: str) -> StudyRecord:
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             return _of_archive(archive, where)
-    except (zipfile.BadZipFile, KeyError, ValueError, NotImplementedError, OSError) as error:
+    except (
+        zipfile.BadZipFile,
+        KeyError,
+        ValueError,
+        NotImplementedError,
+        OSError,
+        RecursionError,
+    ) as error:
         raise StoreError(f"{where} is not a sound study: {printable(str(error))}") from error
 
 
@@ -182,6 +192,8 @@ def _of_archive(archive: zipfile.ZipFile, where: str) -> StudyRecord:
         raise StoreError(f"{where}: it has no measure, or no region of equivalence")
     n_chains = len(lists["chains"]) + len(lists["beside"])
     n_chosen, runs = len(lists["chains"]), {}
+    if len(lists["tables"]) * n_chains * len(seeds) > _MOST_CELLS:
+        raise StoreError(f"{where} declares more than {_MOST_CELLS} runs")
     for table in range(len(lists["tables"])):
         for chain in range(n_chains):
             for seed in range(len(seeds)):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
 import re
 import zipfile
 from pathlib import Path
@@ -198,6 +199,23 @@ def test_a_damaged_study_is_refused(folder, capsys):
         archive.writestr("study.toml", "")
     with pytest.raises(StoreError, match="packed"):
         load_study(path)
+
+
+def test_a_study_that_declares_runs_without_end_is_refused(tmp_path):
+    many = [f"n{k}" for k in range(3000)]
+    plan = {
+        "format": "fsframe-study", "version": 1, "tables": many, "chains": [], "beside": many,
+        "measures": ["accuracy"], "seeds": list(range(3000)), "rope": 0.01, "sha256": many,
+    }  # fmt: skip
+    path = tmp_path / "study.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("study.json", json.dumps(plan))
+        archive.writestr("study.toml", "")
+    with pytest.raises(StoreError, match="declares more than 100000 runs"):
+        load_study(path)
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(StoreError, match="is not a file"):
+        load_study(tmp_path / "pipe")
 
 
 def test_references_become_bibtex():
