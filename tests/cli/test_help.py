@@ -49,6 +49,7 @@ def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("clone")
     (folder / "examples").mkdir()
     shutil.copy(EXAMPLES / "parkinsons.csv", folder / "examples")
+    shutil.copytree(EXAMPLES / "study", folder / "examples" / "study")
     stages = "immigrate npfs:n=20,null=published"
     made = run(*f"chain {stages} on examples/parkinsons.csv -q".split(), cwd=folder)
     assert made.code == 0, made.err

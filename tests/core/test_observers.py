@@ -16,6 +16,7 @@ from fsframe.contracts.observer import Observer, Observers
 from fsframe.errors import DataError
 from fsframe.registry import observers
 from fsframe.registry.manager import HOOKS
+from fsframe.storage.units import Checkpoint
 from tests.command_line import fsframe
 
 CHAIN = "mim:top=5 npfs:n=6,permutations=5,alpha=0.2 margin"
@@ -57,7 +58,9 @@ def notes(monkeypatch) -> Notes:
     return found
 
 
-def test_a_run_is_told_from_its_beginning_to_its_end(notes, data, tmp_path):
+def test_a_run_is_told_from_its_beginning_to_its_end(notes, data, tmp_path, monkeypatch):
+    # Each unit is written at once; what finishes within 0.2 s of another else waits for it.
+    monkeypatch.setattr(Checkpoint.__init__, "__defaults__", (0.0,))
     record = Chain.parse(CHAIN).run(data, 3, tmp_path / "r.h5")
     kinds = [kind for kind, _ in notes.heard]
     assert kinds[0] == "began" and kinds[-1] == "ended"

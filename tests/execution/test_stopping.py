@@ -56,6 +56,8 @@ def started(folder: Path, *arguments: str) -> subprocess.Popen[str]:
     """A run in a process group of its own, as a shell starts one, told by events."""
     return subprocess.Popen(
         [*COMMAND, *arguments, "--events", "json"],
+        # A test run under nohup would hand on that SIGHUP is ignored, as it should be there.
+        preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL) and None,
         cwd=folder,
         env=environment(),
         stdout=subprocess.PIPE,
@@ -123,14 +125,18 @@ def test_people_are_told_how_to_go_on(folder):
         text=True,
         start_new_session=True,
     )
-    while len(list(folder.glob("*.units/units-*"))) < 3:
+    kept = 0
+    while kept < 3:
         assert process.poll() is None
+        # The folder is made while it is looked for.
+        with contextlib.suppress(FileNotFoundError):
+            kept = len(list(folder.glob("*.units/units-*")))
     os.killpg(process.pid, signal.SIGINT)
     out, err = process.communicate(timeout=600)
     assert process.returncode == 130
     assert out == ""
     [line] = err.splitlines()
-    command = line.partition("go on with: ")[2].split()
+    command = line.partition("continue with: ")[2].split()
     assert command[:2] == ["fsframe", "resume"]
     assert "Traceback" not in err
     assert fsframe(folder, *command[1:]).returncode == 0
@@ -250,4 +256,4 @@ def test_engines_give_one_result_on_the_command_line(folder):
     assert digests(folder, *chain, "--no-out", "--engine", "processes") == alone
     wrong = fsframe(folder, *chain, "--engine", "serial", "--workers", "2")
     assert wrong.returncode == 2
-    assert "engine processes" in wrong.stderr
+    assert "engines such as processes" in wrong.stderr

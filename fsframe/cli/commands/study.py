@@ -1,4 +1,4 @@
-"""Run a whole study from one file: tables, chains, measures and seeds."""
+"""Compare chains on tables as a TOML file says."""
 
 from __future__ import annotations
 
@@ -40,7 +40,9 @@ _FILE = "study.zip"
 @click.option("-q", "--quiet", is_flag=True, help="No progress and no remarks on stderr.")
 @engine_options
 def study(file: str, **options: Any) -> None:
-    """Compare chains on tables as a TOML file says, and leave tables and text for a paper.
+    """Compare chains on tables as a TOML file says.
+
+    It leaves tables and text for a paper.
 
     Everything that FILE asks for is checked before anything is computed, and every fault is told.
     A study that was interrupted goes on when the same command is given again. In the end FOLDER
