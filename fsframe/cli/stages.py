@@ -203,8 +203,9 @@ class StageGroup(click.Group):
         for offer in selectors.offers():
             families.setdefault(getattr(offer.entry, "family", "other"), []).append(offer.name)
         rows = [(family, ", ".join(names)) for family, names in sorted(families.items())]
-        with formatter.section("Stages (`fsframe methods` says what each does)"):
-            formatter.write_dl(rows)
+        if rows:
+            with formatter.section("Stages (`fsframe methods` says what each does)"):
+                formatter.write_dl(rows)
         ending = [offer.name for offer in classifiers.offers()]
         if ending:
             with formatter.section("Classifiers, to end a chain"):
