@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
-from fsframe.cli import commands as folder
-from fsframe.cli.command_group import CommandGroup
 from tests.command_line import fsframe
 
 NEW = '''"""Say hello to a table."""
@@ -25,13 +24,28 @@ def say_hello(table):
 '''
 
 
-def test_a_new_command_is_one_new_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+IN_ITS_OWN_PROCESS = """
+import sys
+from click.testing import CliRunner
+from fsframe.cli import commands as folder
+from fsframe.cli.command_group import CommandGroup
+folder.__path__ = [*folder.__path__, sys.argv[1]]
+group = CommandGroup("fsframe")
+for words in (["--help"], ["say-hello", "iris"]):
+    print(CliRunner().invoke(group, words).output)
+"""
+
+
+def test_a_new_command_is_one_new_file(tmp_path: Path) -> None:
     (tmp_path / "say_hello.py").write_text(NEW)
-    monkeypatch.setattr(folder, "__path__", [*folder.__path__, str(tmp_path)])
-    group = CommandGroup("fsframe")
-    listed = CliRunner().invoke(group, ["--help"]).output
-    assert re.search(r"^  say-hello +Say hello to a table\.$", listed, re.M)
-    assert CliRunner().invoke(group, ["say-hello", "iris"]).output == "hello iris\n"
+    done = subprocess.run(
+        [sys.executable, "-c", IN_ITS_OWN_PROCESS, str(tmp_path)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert re.search(r"^  say-hello +Say hello to a table\.$", done.stdout, re.M), done.stderr
+    assert "hello iris\n" in done.stdout
 
 
 def test_a_plugin_adds_commands() -> None:
