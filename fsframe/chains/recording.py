@@ -7,6 +7,7 @@ import hashlib
 import json
 import os
 import platform
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ from fsframe.contracts.grammar import format_stages
 from fsframe.contracts.observer import Observers
 from fsframe.contracts.run import Run
 from fsframe.contracts.selection import Selection
-from fsframe.errors import RequestError, one_line
+from fsframe.errors import FsframeWarning, RequestError, one_line
 from fsframe.registry import observers
 from fsframe.storage import DataRecord, RunRecord, StageRecord, check_destination, write_run
 from fsframe.storage.numerics import fingerprint
@@ -68,7 +69,7 @@ def record_run(
         chain.check_request(data)
         with _heard(heard, chain, data, run, None):
             record = _recorded(chain, data, run, source, command, heard)
-            heard.tell("run_ended", record)
+            _tell_the_end(heard, record)
         return record
     # Once and for all: a plugin may change the current folder.
     target = check_destination(out, overwrite=overwrite, apart_from=[source] if source else [])
@@ -89,7 +90,7 @@ def record_run(
         record = _recorded(chain, data, surroundings, source, command, heard)
         write_run(target, record, overwrite=overwrite)
         checkpoint.finish()
-        heard.tell("run_ended", record)
+        _tell_the_end(heard, record)
     return record
 
 
@@ -104,6 +105,14 @@ def _observers() -> Observers:
     heard = Observers(found)
     heard.warnings += wrong
     return heard
+
+
+def _tell_the_end(heard: Observers, record: RunRecord) -> None:
+    """Hand the finished record over; what fails now is too late for the record's warnings."""
+    known = len(heard.warnings)
+    heard.tell("run_ended", record)
+    for text in heard.warnings[known:]:
+        warnings.warn(text, FsframeWarning, stacklevel=3)
 
 
 @contextlib.contextmanager
@@ -198,7 +207,7 @@ def _recorded(
         results.append(result)
         stages.append(stage_record(result))
         if heard:
-            heard.tell("stage_ended", _told_of(len(stages) - 1, stages[-1]))
+            heard.tell("stage_ended", len(stages) - 1, stages[-1])
         if result.selection is not None:
             selected, scores = result.selection.selected, result.selection.scores
     parts = [] if run.checkpoint is None else list(run.checkpoint.mixed)
@@ -262,19 +271,6 @@ def _stage_call(
     assert run.checkpoint is not None
     text = format_stages(stage.text for stage in chain.stages[: position + 1])
     return call_name(run.checkpoint, "stage", text, data, run.child(position), upstream=upstream)
-
-
-def _told_of(number: int, stage: StageRecord) -> dict[str, Any]:
-    """What observers hear of a stage."""
-    return {
-        "number": number,
-        "name": stage.name,
-        "seconds": stage.seconds,
-        "params": dict(stage.params),
-        "n_selected": None if stage.selection is None else int(stage.selection.selected.size),
-        "warnings": stage.warnings,
-        "digest": stage.digest(),
-    }
 
 
 def stage_record(result: StageResult) -> StageRecord:

@@ -31,14 +31,16 @@ class RunLog(Observer):
         """Which resamples are safe."""
         _LOG.debug("kept %d to %d of %s", unit["start"], unit["stop"], unit["call"])
 
-    def stage_ended(self, stage: Mapping[str, Any]) -> None:
+    def stage_ended(self, number: int, stage: Any) -> None:
         """Name, time and number of columns."""
-        kept = "" if stage["n_selected"] is None else f": {stage['n_selected']} columns"
-        _LOG.info("%s%s, %.2f s", stage["name"], kept, stage["seconds"])
+        kept = "" if stage.selection is None else f": {len(stage.selection.selected)} columns"
+        _LOG.info("%s%s, %.2f s", stage.name, kept, stage.seconds)
 
     def run_ended(self, record: Any) -> None:
         """Number of columns, and the digest of the answer."""
-        _LOG.info("kept %d columns, %s", len(record.selected), record.digests()["/result"])
+        # The digest reads every array of the record, for nothing if nobody listens.
+        if _LOG.isEnabledFor(logging.INFO):
+            _LOG.info("kept %d columns, %s", len(record.selected), record.digests()["/result"])
 
     def run_failed(self, error: BaseException) -> None:
         """What ended the run."""

@@ -16,17 +16,18 @@ class Observer:
 
     One object is made for each run. Its methods are called in the process that runs the chain, one
     at a time, in the order in which things happen. What they return is not used, what they raise
-    becomes a warning of the run and ends its calls: who listens cannot spoil a result, and what an
-    observer draws or changes in the objects that it is handed is its own fault, as in any plugin.
+    becomes a warning of the run (in `run_ended`, when the record is made, an `FsframeWarning`) and
+    ends its calls: who listens cannot spoil a result. What an observer changes in the objects that
+    it is handed is its own fault, as in any plugin.
 
     Examples
     --------
     >>> class Names(Observer):
-    ...     def stage_ended(self, stage):
-    ...         print(stage["name"], stage["n_selected"])
+    ...     def run_began(self, run):
+    ...         print(run["chain"], run["seed"])
     >>> observers = Observers([Names()])
-    >>> observers.tell("stage_ended", {"name": "mim", "n_selected": 3})
-    mim 3
+    >>> observers.tell("run_began", {"chain": "mim:top=3", "seed": 0})
+    mim:top=3 0
     """
 
     def run_began(self, run: Mapping[str, Any]) -> None:
@@ -38,9 +39,12 @@ class Observer:
         Not called for runs without a run file, which keep nothing.
         """
 
-    def stage_ended(self, stage: Mapping[str, Any]) -> None:
-        """A stage is there: `number`, `name`, `seconds`, `params`, `n_selected` (None for a
-        classifier), `warnings`, `digest`."""
+    def stage_ended(self, number: int, stage: Any) -> None:
+        """Stage `number`, from 0, is there: its `StageRecord`.
+
+        `stage.selection` is None for a classifier. `stage.digest()` reads all its arrays, which
+        takes a while where they are large.
+        """
 
     def run_ended(self, record: Any) -> None:
         """The run is there: its `RunRecord`, written to its file if there is one."""

@@ -13,7 +13,7 @@ from fsframe.chains import recording
 from fsframe.chains.chain import Chain
 from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.observer import Observer, Observers
-from fsframe.errors import DataError
+from fsframe.errors import DataError, FsframeWarning
 from fsframe.registry import observers
 from fsframe.registry.manager import HOOKS
 from fsframe.storage.units import Checkpoint
@@ -41,8 +41,8 @@ class Notes(Observer):
     def unit_kept(self, unit):
         self.heard.append(("kept", unit))
 
-    def stage_ended(self, stage):
-        self.heard.append(("stage", stage))
+    def stage_ended(self, number, stage):
+        self.heard.append(("stage", (number, stage)))
 
     def run_ended(self, record):
         self.heard.append(("ended", record))
@@ -75,8 +75,7 @@ def test_a_run_is_told_from_its_beginning_to_its_end(notes, data, tmp_path, monk
     assert began["chain"] == record.chain and began["seed"] == 3
     assert began["out"] == str(tmp_path / "r.h5")
     stages = [about for kind, about in notes.heard if kind == "stage"]
-    assert [stage["n_selected"] for stage in stages] == [5, len(record.selected), None]
-    assert [s["digest"] for s in stages] == [s.digest() for s in record.stages]
+    assert stages == list(enumerate(record.stages))
     assert notes.heard[-1][1] is record
     kept = [about for kind, about in notes.heard if kind == "kept"]
     assert kept and all(unit["start"] < unit["stop"] for unit in kept)
@@ -98,7 +97,7 @@ def test_a_run_that_fails_is_told(notes, data):
 
 def test_an_observer_that_raises_costs_a_warning(monkeypatch, data):
     class Broken(Notes):
-        def stage_ended(self, stage):
+        def stage_ended(self, number, stage):
             raise ValueError("no room")
 
     broken, sound = Broken(), Notes()
@@ -116,6 +115,20 @@ def test_the_log_of_runs_is_pythons(data, caplog):
     said = [record.getMessage() for record in caplog.records]
     assert said[0].startswith("mim:top=2 margin on toy (40 × 8)")
     assert said[1].startswith("mim: 2 columns") and "kept 2 columns" in said[-1]
+
+
+def test_a_log_that_nobody_reads_computes_no_digest(data, caplog, monkeypatch):
+    from fsframe.storage import RunRecord
+
+    def never(self):
+        raise AssertionError("computed")
+
+    monkeypatch.setattr(RunRecord, "digests", never)
+    with caplog.at_level(logging.WARNING, logger="fsframe.run"):
+        assert Chain.parse("mim:top=2").run(data).warnings == ()
+    caplog.set_level(logging.INFO, logger="fsframe.run")
+    with pytest.warns(FsframeWarning, match="RunLog failed in run_ended"):
+        Chain.parse("mim:top=2").run(data)
 
 
 def test_the_tracker_on_the_page_is_the_one_that_is_tested() -> None:

@@ -19,8 +19,8 @@ class Tracker(Observer):
     def unit_kept(self, unit):
         self._write("kept", **unit)
 
-    def stage_ended(self, stage):
-        self._write("stage", **stage)
+    def stage_ended(self, number, stage):
+        self._write("stage", number=number, name=stage.name, seconds=stage.seconds)
 
     def run_ended(self, record):
         self._write("ended", selected=record.selected_names)
