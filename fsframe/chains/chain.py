@@ -22,6 +22,7 @@ from fsframe.contracts.selector import Selector, wraps_left
 from fsframe.contracts.showing import html_block, html_table
 from fsframe.contracts.stage_view import filled
 from fsframe.errors import FsframeError, PluginError, RequestError
+from fsframe.registry import classifiers, real_name, selectors
 
 if TYPE_CHECKING:
     import os
@@ -95,7 +96,8 @@ class Chain:
         errors: list[FsframeError] = []
         for text in texts:
             try:
-                stages.append(Stage(text.name, find_method(text.name).from_texts(text.params)))
+                name = real_name(text.name, selectors, classifiers)
+                stages.append(Stage(name, find_method(name).from_texts(text.params)))
             except FsframeError as error:
                 errors.append(error)
         if len(errors) == 1:

@@ -11,6 +11,8 @@ from fsframe.contracts.observer import Observer
 __all__ = ["RunLog"]
 
 _LOG = logging.getLogger("fsframe.run")
+# Without one, Python writes errors of loggers that nobody listens to on stderr.
+_LOG.addHandler(logging.NullHandler())
 
 
 class RunLog(Observer):

@@ -7,7 +7,7 @@ from click.shell_completion import CompletionItem
 
 from fsframe.registry import Registry, classifiers, measures, selectors, stability_metrics
 
-__all__ = ["METHODS", "MethodName"]
+__all__ = ["METHODS", "MethodName", "OfferedName"]
 
 METHODS: dict[str, Registry] = {
     "Selectors": selectors,
@@ -29,5 +29,27 @@ class MethodName(click.ParamType):
         return [
             CompletionItem(offer.name, help=offer.entry.summary)
             for offer in offers
+            if offer.name.startswith(incomplete)
+        ]
+
+
+class OfferedName(click.ParamType):
+    """The name of something else that plugins offer, such as a format; the shell completes it."""
+
+    def __init__(self, name: str, registry: Registry) -> None:
+        self.name = name
+        self._registry = registry
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The name as it was given, once it is known that somebody offers it."""
+        self._registry.offer(value)
+        return value
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        return [
+            CompletionItem(offer.name, help=offer.entry.summary)
+            for offer in self._registry.offers()
             if offer.name.startswith(incomplete)
         ]

@@ -100,8 +100,10 @@ class _StageCommand(click.Command):
 def _stage_command(token: str) -> click.Command:
     """The command for a stage such as ``immigrate`` or ``immigrate:sigma=0.5``."""
     from fsframe.chains.stage import find_method, registry_of_class
+    from fsframe.registry import classifiers, real_name, selectors
 
     text = parse_stage(token)
+    text = StageText(real_name(text.name, selectors, classifiers), text.params)
     method = find_method(text.name)
     offer = registry_of_class(method).offer(text.name)
     entry = offer.entry

@@ -14,7 +14,7 @@ __all__ = ["in_stage", "stage_words"]
 
 
 @contextlib.contextmanager
-def in_stage(method: type, name: str) -> Iterator[None]:
+def in_stage(method: type, name: str, part: str = "stage") -> Iterator[None]:
     """Around code of a stage that its author has written.
 
     Parameters
@@ -23,6 +23,8 @@ def in_stage(method: type, name: str) -> Iterator[None]:
         The class of the stage.
     name : str
         What to call it if no plugin offers that class.
+    part : str
+        What else it is that a plugin offers, such as ``"writer"``.
 
     Raises
     ------
@@ -47,12 +49,12 @@ def in_stage(method: type, name: str) -> Iterator[None]:
         what = one_line(error)
         if isinstance(error, SystemExit):
             what = f"it tried to end the program ({what})"
-        failure = PluginError(f"{stage_words(method, name)}: {what}")
+        failure = PluginError(f"{stage_words(method, name, part)}: {what}")
         failure.detail = "".join(traceback.format_exception(error))
         raise failure from error
 
 
-def stage_words(method: type, name: str) -> str:
+def stage_words(method: type, name: str, part: str = "stage") -> str:
     """A stage, its plugin and that plugin's version, for a message.
 
     >>> from fsframe.registry import selectors
@@ -64,6 +66,6 @@ def stage_words(method: type, name: str) -> str:
         for entry in plugin.entries:
             if getattr(entry, "target", "") == target:
                 if plugin.registered is not None:
-                    return f"stage `{entry.name}` ({target})"
-                return f"stage `{entry.name}` of plugin `{plugin.name}` {plugin.source.version}"
-    return f"stage `{name}` ({target})"
+                    return f"{part} `{entry.name}` ({target})"
+                return f"{part} `{entry.name}` of plugin `{plugin.name}` {plugin.source.version}"
+    return f"{part} `{name}` ({target})"

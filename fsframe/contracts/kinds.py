@@ -13,8 +13,8 @@ from typing import Any, Protocol, runtime_checkable
 
 import attrs
 
-from fsframe.contracts.grammar import format_stages, parse_list, parse_stages
-from fsframe.errors import RequestError
+from fsframe.contracts.grammar import StageText, format_stages, parse_list, parse_stages
+from fsframe.errors import PluginError, RequestError
 from fsframe.suggest import did_you_mean
 
 __all__ = [
@@ -28,6 +28,7 @@ __all__ = [
     "is_flag",
     "is_stages",
     "listing",
+    "offered",
     "optional",
     "real",
     "stages",
@@ -110,6 +111,17 @@ def annotation(kind: Kind) -> str:
 def choice(*words: str) -> Kind:
     """One of some words."""
     return _Choice(words)
+
+
+def offered(registry: str) -> Kind:
+    """The name of something that plugins offer: `registry` is one of `fsframe.registry`.
+
+    Nothing of it is imported; that it is there is checked.
+
+    >>> offered("nulls").parse("published")
+    'published'
+    """
+    return _Offered(registry)
 
 
 def text(what: str = "text") -> Kind:
@@ -331,6 +343,40 @@ class _Choice:
 
 
 @attrs.frozen
+class _Offered:
+    registry: str
+
+    def _offers(self) -> Any:
+        import fsframe.registry
+
+        return getattr(fsframe.registry, self.registry)
+
+    def convert(self, value: Any) -> str:
+        if not isinstance(value, str):
+            raise ValueError(f"must be {self.describe()}")
+        try:
+            self._offers().offer(value)
+        except PluginError as error:
+            raise ValueError(str(error)) from None
+        except RequestError:
+            hint = did_you_mean(value, self.choices())
+            raise ValueError(f"must be {self.describe()}{hint}") from None
+        return str(value)
+
+    def parse(self, text: str) -> str:
+        return self.convert(text)
+
+    def describe(self) -> str:
+        return " or ".join(self.choices())
+
+    def annotation(self) -> str:
+        return "str"
+
+    def choices(self) -> tuple[str, ...]:
+        return tuple(self._offers())
+
+
+@attrs.frozen
 class _Text:
     what: str = "text"
 
@@ -352,13 +398,20 @@ class _Text:
         return ()
 
 
+def _real_name(name: str) -> str:
+    from fsframe.registry import classifiers, real_name, selectors
+
+    return real_name(name, selectors, classifiers)
+
+
 @attrs.frozen
 class _Stages:
     """Text of a chain; what it names is looked up when the chain is resolved."""
 
     def convert(self, value: Any) -> str:
         try:
-            return format_stages(parse_stages(value if isinstance(value, str) else str(value)))
+            found = parse_stages(value if isinstance(value, str) else str(value))
+            return format_stages(StageText(_real_name(s.name), s.params) for s in found)
         except RequestError as error:
             raise ValueError(f"must be {self.describe()}: {error}") from None
 

@@ -1,13 +1,18 @@
-"""What the core offers through its own door: protocols as stages, measures, a log of runs."""
+"""What the core offers through its own door: protocols, measures, a log of runs, pages."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fsframe.registry.entries import MeasureEntry, ObserverEntry, SelectorEntry
+from fsframe.registry.entries import (
+    MeasureEntry,
+    ObserverEntry,
+    ReportSectionEntry,
+    SelectorEntry,
+)
 from fsframe.registry.hookspecs import hookimpl
 
-__all__ = ["fsframe_events", "fsframe_measures", "fsframe_selectors"]
+__all__ = ["fsframe_events", "fsframe_measures", "fsframe_report_sections", "fsframe_selectors"]
 
 
 @hookimpl
@@ -147,3 +152,26 @@ def fsframe_events() -> Iterator[ObserverEntry]:
         target="fsframe.chains.run_log:RunLog",
         summary="Runs told to Python's logging, as fsframe.run",
     )
+
+
+# name, class, summary, place
+_SECTIONS = (
+    ("verdict", "Verdict", "The answer in two sentences", 0),
+    ("warnings", "Warnings", "What weakens the result", 10),
+    ("measures", "Measures", "What an evaluation or a study of stability has found", 20),
+    ("pictures", "Pictures", "The pictures that suit the run", 30),
+    ("features", "Features", "The features, the kept ones first", 40),
+    ("pairs", "Pairs", "The pairs that were weighed or tested", 50),
+    ("checklist", "Checklist", "Leaks, and what a reader may ask", 70),
+    ("methods-text", "MethodsText", "Sentences for the methods section of a paper", 80),
+    ("how-made", "HowMade", "Commands, stages, digests and versions", 90),
+)
+
+
+@hookimpl
+def fsframe_report_sections() -> Iterator[ReportSectionEntry]:
+    """The page about a run."""
+    for name, target, summary, place in _SECTIONS:
+        yield ReportSectionEntry(
+            name=name, target=f"fsframe.report.sections:{target}", summary=summary, place=place
+        )

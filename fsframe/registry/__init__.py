@@ -15,11 +15,15 @@ from fsframe.registry.registry import (
     engines,
     find_offer,
     measures,
+    nulls,
     observers,
     preferring,
     readers,
+    real_name,
+    report_sections,
     selectors,
     stability_metrics,
+    writers,
 )
 
 __all__ = [
@@ -32,11 +36,15 @@ __all__ = [
     "engines",
     "find_offer",
     "measures",
+    "nulls",
     "observers",
     "preferring",
     "readers",
+    "real_name",
     "register",
+    "report_sections",
     "selectors",
     "stability_metrics",
     "unreachable_classes",
+    "writers",
 ]

@@ -13,13 +13,17 @@ __all__ = [
     "RESERVED_NAMES",
     "ClassifierEntry",
     "CommandEntry",
+    "Deprecated",
     "EngineEntry",
     "Entry",
     "MeasureEntry",
+    "NullEntry",
     "ObserverEntry",
     "ReaderEntry",
+    "ReportSectionEntry",
     "SelectorEntry",
     "StabilityMetricEntry",
+    "WriterEntry",
 ]
 
 API_VERSION = 1
@@ -65,6 +69,60 @@ def _check_api(_: Any, __: Any, value: int) -> None:
         raise ValueError(f"entry api must be a whole number from 1, not {value!r}")
 
 
+_REQUIREMENT = re.compile(r"([A-Za-z0-9][\w.-]*)(?:\[([\w.-]+)\])?")
+_RELEASE = re.compile(r"\d+(\.\d+)*")
+
+
+@attrs.frozen(kw_only=True)
+class Deprecated:
+    """That something will go: since which release, and what to use in its place.
+
+    Parameters
+    ----------
+    since : str
+        The first release of its distribution that says so, such as ``"1.2"``. It stays for two
+        minor releases at least.
+    replacement : str
+        The name of what to use instead; empty if there is nothing.
+
+    Examples
+    --------
+    >>> Deprecated(since="1.2", replacement="mim").words("old")
+    '`old` is deprecated since 1.2 and will be removed; use `mim`'
+    """
+
+    since: str = attrs.field()
+    replacement: str = ""
+
+    @since.validator
+    def _check_since(self, _: Any, value: str) -> None:
+        if not isinstance(value, str) or not _RELEASE.fullmatch(value):
+            raise ValueError(f"since must be a release such as '1.2', not {value!r}")
+
+    def words(self, name: str) -> str:
+        """What people are told."""
+        use = f"; use `{self.replacement}`" if self.replacement else ""
+        return f"`{name}` is deprecated since {self.since} and will be removed{use}"
+
+
+def _check_requires(_: Any, __: Any, value: tuple[str, ...]) -> None:
+    for each in value:
+        if not isinstance(each, str) or not _REQUIREMENT.fullmatch(each):
+            raise ValueError(
+                f"entry requires must be names of distributions such as 'boruta', or with an extra "
+                f"'fsframe[excel]', not {each!r}; bounds on versions belong in pyproject.toml"
+            )
+
+
+def _check_aliases(_: Any, __: Any, value: tuple[str, ...]) -> None:
+    for each in value:
+        _check_name(None, None, each)
+
+
+def _tuple(value: Iterable[str] | str) -> tuple[str, ...]:
+    return (value,) if isinstance(value, str) else tuple(value)
+
+
 def _words(value: Iterable[str] | str) -> frozenset[str]:
     return frozenset({value} if isinstance(value, str) else value)
 
@@ -85,6 +143,14 @@ class Entry:
         Where the method was published.
     api : int
         The smallest `API_VERSION` that the class needs.
+    requires : tuple of str
+        Distributions that its class imports and that may be absent, such as ``"boruta"``, or an
+        extra such as ``"fsframe[excel]"``. Where one is missing, people are told the pip command
+        before anything is imported.
+    aliases : tuple of str
+        Other names that it is found by; runs and messages have its own.
+    deprecated : Deprecated, optional
+        That it will go. Told once in every program that uses it.
 
     Raises
     ------
@@ -99,6 +165,11 @@ class Entry:
     summary: str = attrs.field(default="", converter=_sentence, validator=_check_line)
     reference: str = attrs.field(default="", validator=_check_line)
     api: int = attrs.field(default=API_VERSION, validator=_check_api)
+    requires: tuple[str, ...] = attrs.field(default=(), converter=_tuple, validator=_check_requires)
+    aliases: tuple[str, ...] = attrs.field(default=(), converter=_tuple, validator=_check_aliases)
+    deprecated: Deprecated | None = attrs.field(
+        default=None, validator=attrs.validators.optional(attrs.validators.instance_of(Deprecated))
+    )
 
 
 @attrs.frozen(kw_only=True)
@@ -178,8 +249,31 @@ class EngineEntry(Entry):
     kind: ClassVar[str] = "engine"
 
 
-def _endings(value: Iterable[str] | str) -> tuple[str, ...]:
-    return (value,) if isinstance(value, str) else tuple(value)
+@attrs.frozen(kw_only=True)
+class NullEntry(Entry):
+    """What npfs can compare with, as ``npfs:null=NAME``; its class is a
+    `fsframe.resampling.null.Null`."""
+
+    kind: ClassVar[str] = "null"
+
+
+def _check_place(_: Any, __: Any, value: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= 100:
+        raise ValueError(f"entry place must be a whole number from 0 to 100, not {value!r}")
+
+
+@attrs.frozen(kw_only=True)
+class ReportSectionEntry(Entry):
+    """A section of the page about a run; its class is a `fsframe.report.section.Section`.
+
+    `place`, from 0 to 100, says where it stands: the verdict is at 0, warnings at 10, measures at
+    20, pictures at 30, the features at 40, pairs at 50, the checklist at 70, the methods text at 80
+    and how it was made at 90. Sections of one place follow one another by name.
+    """
+
+    kind: ClassVar[str] = "report section"
+
+    place: int = attrs.field(default=60, validator=_check_place)
 
 
 def _check_endings(_: Any, __: Any, value: tuple[str, ...]) -> None:
@@ -219,4 +313,27 @@ class ReaderEntry(Entry):
 
     starts: tuple[bytes, ...] = attrs.field(default=(), converter=_starts, validator=_check_starts)
     zip_member: str = attrs.field(default="", validator=_check_line)
-    endings: tuple[str, ...] = attrs.field(default=(), converter=_endings, validator=_check_endings)
+    endings: tuple[str, ...] = attrs.field(default=(), converter=_tuple, validator=_check_endings)
+
+
+@attrs.frozen(kw_only=True)
+class WriterEntry(Entry):
+    """A format in which tables are written, as ``fsframe table --format NAME``.
+
+    Parameters
+    ----------
+    endings : tuple of str
+        Endings of file names that stand for it.
+    text : bool
+        Whether it can go to a screen.
+
+    Examples
+    --------
+    >>> WriterEntry(name="stata", target="my_package.stata:StataWriter", endings=".dta").endings
+    ('.dta',)
+    """
+
+    kind: ClassVar[str] = "writer"
+
+    endings: tuple[str, ...] = attrs.field(default=(), converter=_tuple, validator=_check_endings)
+    text: bool = False

@@ -15,10 +15,13 @@ if TYPE_CHECKING:
         CommandEntry,
         EngineEntry,
         MeasureEntry,
+        NullEntry,
         ObserverEntry,
         ReaderEntry,
+        ReportSectionEntry,
         SelectorEntry,
         StabilityMetricEntry,
+        WriterEntry,
     )
 
 __all__ = [
@@ -29,9 +32,12 @@ __all__ = [
     "fsframe_engines",
     "fsframe_events",
     "fsframe_measures",
+    "fsframe_nulls",
     "fsframe_readers",
+    "fsframe_report_sections",
     "fsframe_selectors",
     "fsframe_stability_metrics",
+    "fsframe_writers",
     "hookimpl",
     "hookspec",
 ]
@@ -190,4 +196,64 @@ def fsframe_events() -> Iterable[ObserverEntry]:  # type: ignore[empty-body]
 
     The class derives from `fsframe.contracts.observer.Observer`. Every installed observer hears of
     every run; FSFRAME_BLOCK leaves a plugin out.
+    """
+
+
+@hookspec
+def fsframe_writers() -> Iterable[WriterEntry]:  # type: ignore[empty-body]
+    """Formats in which this plugin writes tables.
+
+    Example::
+
+        @hookimpl
+        def fsframe_writers():
+            yield WriterEntry(
+                name="stata",
+                target="my_package.stata:StataWriter",
+                summary="Stata files",
+                endings=[".dta"],
+            )
+
+    The class derives from `fsframe.tables.writer.Writer`; its `_write(columns, defuse=...)` gives
+    the bytes of the file.
+    """
+
+
+@hookspec
+def fsframe_report_sections() -> Iterable[ReportSectionEntry]:  # type: ignore[empty-body]
+    """Sections that this plugin adds to the page about a run.
+
+    Example::
+
+        @hookimpl
+        def fsframe_report_sections():
+            yield ReportSectionEntry(
+                name="gene-sets",
+                target="my_package.gene_sets:GeneSets",
+                summary="Gene sets that the kept genes belong to",
+                place=60,
+            )
+
+    The class derives from `fsframe.report.section.Section`; its `_blocks(about)` yields texts,
+    tables and pictures, or nothing where it has nothing to say.
+    """
+
+
+@hookspec
+def fsframe_nulls() -> Iterable[NullEntry]:  # type: ignore[empty-body]
+    """What npfs can compare with: laws of counts, and ways to deal labels out anew.
+
+    Example::
+
+        @hookimpl
+        def fsframe_nulls():
+            yield NullEntry(
+                name="shifted",
+                target="my_package.shifted:Shifted",
+                summary="Labels of a time series, moved along as a whole",
+            )
+
+    The class derives from `fsframe.resampling.null.RelabellingNull`, whose `_labels(data,
+    generator)` gives labels as they could have been, or `fsframe.resampling.null.LawNull`, whose
+    `_tail(kept, cells)` gives the law of a count.
     """

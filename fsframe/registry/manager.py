@@ -40,10 +40,13 @@ from fsframe.registry.entries import (
     EngineEntry,
     Entry,
     MeasureEntry,
+    NullEntry,
     ObserverEntry,
     ReaderEntry,
+    ReportSectionEntry,
     SelectorEntry,
     StabilityMetricEntry,
+    WriterEntry,
 )
 from fsframe.registry.importing import strangers_import
 from fsframe.suggest import did_you_mean
@@ -69,6 +72,9 @@ HOOKS: Mapping[str, type[Entry]] = {
     "fsframe_engines": EngineEntry,
     "fsframe_measures": MeasureEntry,
     "fsframe_events": ObserverEntry,
+    "fsframe_nulls": NullEntry,
+    "fsframe_report_sections": ReportSectionEntry,
+    "fsframe_writers": WriterEntry,
 }
 
 
@@ -454,11 +460,15 @@ class PluginManager:
                 f"{entry.name!r} needs plugin API {entry.api}, this fsframe has "
                 f"{hookspecs.API_VERSION}; upgrade fsframe or install an older plugin"
             )
+        if entry.name in entry.aliases or len(set(entry.aliases)) < len(entry.aliases):
+            raise PluginError(f"{entry.name!r} has an alias twice, or its own name as one")
         for other in offered:
             # Selectors and classifiers stand in the same chain: a name there means one of them.
-            if other.name == entry.name and (other.kind == kind.kind or _in_chains(other, entry)):
+            if other.kind != kind.kind and not _in_chains(other, entry):
+                continue
+            for name in {other.name, *other.aliases} & {entry.name, *entry.aliases}:
                 kinds = " and ".join(sorted({other.kind, kind.kind}))
-                raise PluginError(f"it offers the {kinds} {entry.name!r} twice")
+                raise PluginError(f"it offers the {kinds} {name!r} twice")
 
     def _trace(self, message: str) -> None:
         if _set("FSFRAME_TRACE", self._environ):

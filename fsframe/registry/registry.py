@@ -21,13 +21,17 @@ from fsframe.registry.entries import (
     EngineEntry,
     Entry,
     MeasureEntry,
+    NullEntry,
     ObserverEntry,
     ReaderEntry,
+    ReportSectionEntry,
     SelectorEntry,
     StabilityMetricEntry,
+    WriterEntry,
 )
 from fsframe.registry.importing import strangers_import
 from fsframe.registry.manager import THIS_PROCESS, LoadedPlugin, PluginManager
+from fsframe.registry.required import missing, pip_command
 from fsframe.suggest import did_you_mean
 
 __all__ = [
@@ -39,11 +43,15 @@ __all__ = [
     "engines",
     "find_offer",
     "measures",
+    "nulls",
     "observers",
     "preferring",
     "readers",
+    "real_name",
+    "report_sections",
     "selectors",
     "stability_metrics",
+    "writers",
 ]
 
 
@@ -151,12 +159,13 @@ class Registry(Mapping[str, Any]):
         return tuple(sorted(offers, key=lambda offer: offer.name))
 
     def matching(self, name: str) -> tuple[Offer, ...]:
-        """The offers that `name` may mean: one, several where it is contested, or none."""
+        """The offers that `name`, or alias, may mean: one, several if contested, or none."""
         provider, slash, plain = name.rpartition("/")
         return tuple(
             offer
             for offer in self.offers()
-            if offer.entry.name == plain and (not slash or offer.provider == provider)
+            if plain in (offer.entry.name, *offer.entry.aliases)
+            and (not slash or offer.provider == provider)
         )
 
     def offer(self, name: str) -> Offer:
@@ -189,6 +198,8 @@ class Registry(Mapping[str, Any]):
 
     def __getitem__(self, name: str) -> Any:
         offer = self.offer(name)
+        if offer.entry.deprecated is not None:
+            _tell_once(offer.entry.deprecated.words(offer.name))
         if offer.plugin.registered is not None:
             return offer.plugin.registered
         key = f"{offer.plugin.name}/{offer.entry.name}"
@@ -200,6 +211,13 @@ class Registry(Mapping[str, Any]):
         where = f"{self._kind.kind} {offer.name!r} of plugin {offer.provider!r}"
         module_name, _, class_name = offer.entry.target.partition(":")
         base_module, _, base_name = self._base.partition(":")
+        absent = missing(offer.entry.requires)
+        if absent:
+            verb = "is" if len(absent) == 1 else "are"
+            raise PluginError(
+                f"the {where} needs {' and '.join(absent)}, which {verb} not installed: "
+                f"{pip_command(offer.entry.requires)}"
+            )
         base = getattr(import_module(base_module), base_name)
         try:
             # It may import large libraries.
@@ -263,6 +281,10 @@ def find_offer(name: str, *registries: Registry) -> tuple[Registry, Offer]:
     if len(found) == 1:
         return found[0]
     plain = name.rpartition("/")[2]
+    # A name goes before another's alias.
+    named = [each for each in found if each[1].entry.name == plain]
+    if len(named) == 1:
+        return named[0]
     if found:
         raise _contested(plain, [offer for _, offer in found])
     for registry in registries:
@@ -289,6 +311,30 @@ def find_offer(name: str, *registries: Registry) -> tuple[Registry, Offer]:
     raise RequestError(
         f"there is no {kinds} {name!r}{hint or '. `fsframe methods` lists what there is'}"
     )
+
+
+def real_name(name: str, *registries: Registry) -> str:
+    """`name`, or the name of what it is an alias of, with the provider where it has to be said.
+
+    A name that nobody offers, or several do, is returned as it is.
+
+    >>> real_name("mim", selectors)
+    'mim'
+    """
+    if default_manager().loading:
+        return name
+    provider, _, plain = name.rpartition("/")
+    # Aliases are rare: what is a name already needs no more looking.
+    found = [offer for registry in registries for offer in registry.matching(name)]
+    if all(offer.entry.name == plain for offer in found):
+        return name
+    try:
+        offer = find_offer(name, *registries)[1]
+    except (PluginError, RequestError):
+        return name
+    if offer.entry.name == plain:
+        return name
+    return f"{provider}/{offer.entry.name}" if provider else offer.name
 
 
 _Found = list[tuple[Registry, Offer]]
@@ -385,3 +431,6 @@ measures = Registry(
 )
 observers = Registry(ObserverEntry, "fsframe.contracts.observer:Observer", default_manager)
 engines = Registry(EngineEntry, "fsframe.execution.engine:Engine", default_manager)
+nulls = Registry(NullEntry, "fsframe.resampling.null:Null", default_manager)
+report_sections = Registry(ReportSectionEntry, "fsframe.report.section:Section", default_manager)
+writers = Registry(WriterEntry, "fsframe.tables.writer:Writer", default_manager)

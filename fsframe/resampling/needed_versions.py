@@ -10,7 +10,7 @@ import attrs
 from fsframe.chains.chain import Chain
 from fsframe.errors import FsframeError
 from fsframe.execution.versions import found_here
-from fsframe.registry import default_manager
+from fsframe.registry import default_manager, nulls
 from fsframe.storage.units.manifest import software
 
 __all__ = ["needed_by"]
@@ -57,6 +57,8 @@ def _of(part: Any) -> dict[str, str]:
             chain = field.name in ("base", "classifier") and value
             if chain or isinstance(value, Chain):
                 found |= _of(value)
+            if field.name == "null" and isinstance(value, str):
+                found |= {o.plugin.software: o.version for o in nulls.matching(value)}
     return found
 
 

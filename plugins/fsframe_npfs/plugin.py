@@ -1,10 +1,10 @@
-"""What this plugin offers: the NPFS test and ensembles of rankings, both wrapping stages."""
+"""What this plugin offers: the NPFS test, what it compares with, and ensembles of rankings."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fsframe.registry.entries import SelectorEntry
+from fsframe.registry.entries import NullEntry, SelectorEntry
 from fsframe.registry.hookspecs import hookimpl
 
 
@@ -31,3 +31,14 @@ def fsframe_selectors() -> Iterator[SelectorEntry]:
         reference="Saeys, Abeel, Van de Peer 2008, Robust feature selection using ensemble feature "
         "selection techniques, ECML PKDD; Meinshausen, Bühlmann 2010, Stability selection",
     )
+
+
+@hookimpl
+def fsframe_nulls() -> Iterator[NullEntry]:
+    for name, target, summary in (
+        ("permutation", "Permutation", "Permuted labels; holds its level"),
+        ("shards", "Shards", "Disjoint parts of a large table; holds its level"),
+        ("published", "Published", "The binomial law as printed; does not hold its level"),
+        ("matlab", "Matlab", "The authors' MATLAB code; does not hold its level"),
+    ):
+        yield NullEntry(name=name, target=f"fsframe_npfs.engine.nulls:{target}", summary=summary)

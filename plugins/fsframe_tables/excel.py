@@ -6,7 +6,7 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
-from fsframe.errors import DataError, RequestError
+from fsframe.errors import DataError
 from fsframe.tables.bounds import shown, unpacked_bound
 from fsframe.tables.reader import Reader
 
@@ -17,13 +17,8 @@ class ExcelReader(Reader):
     """The first sheet of a workbook as a polars DataFrame; its first row holds the names."""
 
     def _read(self, path: Path) -> Any:
-        try:
-            import fastexcel
-        except ImportError:
-            raise RequestError(
-                f"{path} is an Excel workbook; reading it needs fastexcel: pip install "
-                "'fsframe[excel]', or save the sheet as CSV"
-            ) from None
+        import fastexcel
+
         with zipfile.ZipFile(path) as archive:
             size = sum(info.file_size for info in archive.infolist())
         bound = unpacked_bound(path.stat().st_size)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from fsframe.errors import DataError, RequestError
+from fsframe.errors import DataError
 from fsframe.tables.array_table import ArrayTable
 from fsframe.tables.bounds import check_size
 from fsframe.tables.npz import NpzArrays
@@ -80,12 +80,7 @@ class SvmlightReader(Reader):
     """Rows of ``label index:value …``, as svmlight and libsvm write them."""
 
     def _read(self, path: Path) -> Any:
-        try:
-            from sklearn.datasets import load_svmlight_file
-        except ImportError:
-            raise RequestError(
-                f"{path} holds svmlight rows; reading them needs scikit-learn: pip install "
-                "'fsframe[sklearn]'"
-            ) from None
+        from sklearn.datasets import load_svmlight_file
+
         X, y = load_svmlight_file(str(path))
         return ArrayTable(path=path, X=widened(X, str(path)), y=y, label_name="label")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fsframe.registry.entries import ReaderEntry, SelectorEntry
+from fsframe.registry.entries import ReaderEntry, SelectorEntry, WriterEntry
 from fsframe.registry.hookspecs import hookimpl
 
 
@@ -26,7 +26,8 @@ def fsframe_readers() -> Iterator[ReaderEntry]:
     yield ReaderEntry(
         name="excel",
         target="fsframe_tables.excel:ExcelReader",
-        summary="The first sheet of Excel workbooks (.xlsx); needs fsframe[excel]",
+        summary="The first sheet of Excel workbooks (.xlsx)",
+        requires="fsframe[excel]",
         zip_member="xl/workbook.xml",
     )
     yield ReaderEntry(
@@ -64,7 +65,8 @@ def fsframe_readers() -> Iterator[ReaderEntry]:
     yield ReaderEntry(
         name="svmlight",
         target="fsframe_tables.matrices:SvmlightReader",
-        summary="Rows of label index:value (svmlight, libsvm); needs fsframe[sklearn]",
+        summary="Rows of label index:value (svmlight, libsvm)",
+        requires="fsframe[sklearn]",
         endings=(".svmlight", ".libsvm"),
     )
     yield ReaderEntry(
@@ -86,6 +88,31 @@ def fsframe_readers() -> Iterator[ReaderEntry]:
         starts=(b"#1.2", b"#1.3"),
         endings=(".gct.gz",),
     )
+
+
+# name, class, summary, endings, for a screen
+_WRITERS = (
+    ("csv", "CsvWriter", "Comma-separated text", (".csv",), True),
+    ("tsv", "TsvWriter", "Tab-separated text", (".tsv", ".tab"), True),
+    ("xlsx", "ExcelWriter", "Excel workbooks", (".xlsx",), False),
+    ("parquet", "ParquetWriter", "Parquet files", (".parquet",), False),
+    ("latex", "LatexWriter", "A tabular of LaTeX, for reading", (".tex",), True),
+    ("markdown", "MarkdownWriter", "A table in Markdown, for reading", (".md",), True),
+)
+
+
+@hookimpl
+def fsframe_writers() -> Iterator[WriterEntry]:
+    """CSV, TSV, Excel, Parquet, LaTeX and Markdown."""
+    for name, target, summary, endings, text in _WRITERS:
+        yield WriterEntry(
+            name=name,
+            target=f"fsframe_tables.writers:{target}",
+            summary=summary,
+            endings=endings,
+            text=text,
+            requires="fsframe[excel]" if name == "xlsx" else (),
+        )
 
 
 @hookimpl

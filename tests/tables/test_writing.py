@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from fsframe.errors import RequestError
-from fsframe.tables.writing import FORMATS, format_of, table_bytes
+from fsframe.registry import writers
+from fsframe.tables.writing import format_of, table_bytes
 
 HOSTILE = [
     '=cmd|" /C calc"!A0',
@@ -82,8 +83,10 @@ def test_markdown_rows_are_rows_and_hold_no_markup():
 
 
 def test_a_format_is_known_by_its_ending():
-    assert {form: format_of(Path(f"x{ends[0]}")) for form, ends in FORMATS.items()} == {
-        form: form for form in FORMATS
+    offers = writers.offers()
+    assert len(offers) == 6 and {offer.provider for offer in offers} == {"tables"}
+    assert {offer.name: format_of(Path(f"x{offer.entry.endings[0]}")) for offer in offers} == {
+        offer.name: offer.name for offer in offers
     }
     with pytest.raises(RequestError, match=r"end its name in \.csv"):
         format_of(Path("genes.ods"))

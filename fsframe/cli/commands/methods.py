@@ -50,6 +50,9 @@ def _object(offer: Offer) -> dict[str, Any]:
         "summary": entry.summary,
         "gives": sorted(getattr(entry, "gives", ())),
         "reference": entry.reference,
+        "requires": list(entry.requires),
+        "aliases": list(entry.aliases),
+        "deprecated": None if entry.deprecated is None else entry.deprecated.words(offer.name),
         "provider": offer.provider,
         "version": offer.version,
     }
@@ -94,13 +97,17 @@ def _explained(offer: Offer, registry: Registry) -> dict[str, Any]:
 
 
 def _explain(offer: Offer, registry: Registry) -> list[str]:
-    method = registry[offer.name]
     entry = offer.entry
+    method = registry[offer.name]
     lines = [f"{offer.name}: {entry.summary}", ""]
     lines.append(f"kind       {entry.kind}")
     if entry.reference:
         lines.append(f"source     {entry.reference}")
     lines.append(f"plugin     {offer.provider} {offer.version} ({entry.target})")
+    if entry.aliases:
+        lines.append(f"also       {', '.join(entry.aliases)}")
+    if entry.deprecated is not None:
+        lines.append(f"note       {entry.deprecated.words(offer.name)}")
     gives = sorted(getattr(entry, "gives", ()))
     if gives:
         lines.append(f"gives      {', '.join(gives)}")

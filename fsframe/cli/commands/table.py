@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
+from fsframe.cli.method_names import OfferedName
 from fsframe.cli.reading_options import table_if_there, table_of_run
 from fsframe.cli.run_file import find_run, is_stdout
 from fsframe.cli.saying import say, say_lines
 from fsframe.errors import RequestError
-
-if TYPE_CHECKING:
-    pass
+from fsframe.registry import writers
 
 __all__ = ["table"]
-
-_FORMATS = ("csv", "tsv", "xlsx", "parquet", "latex", "markdown")
 
 
 @click.command()
@@ -30,8 +26,9 @@ _FORMATS = ("csv", "tsv", "xlsx", "parquet", "latex", "markdown")
 @click.option(
     "--format",
     "form",
-    type=click.Choice(_FORMATS),
-    help="[default: by the ending of FILE (.csv, .tsv, .xlsx, .parquet, .tex, .md); csv]",
+    type=OfferedName("format", writers),
+    help="csv, tsv, xlsx, parquet, latex, markdown, or what a plugin writes. [default: by the "
+    "ending of FILE (.csv, .tsv, .xlsx, .parquet, .tex, .md); csv]",
 )
 @click.option("--pairs", is_flag=True, help="One row per pair of features instead.")
 @click.option("--kept", is_flag=True, help="Only the features that were kept.")
@@ -72,7 +69,7 @@ def table(
       fsframe table examples/parkinsons.immigrate-npfs.h5 --pairs --top 20
     """
     from fsframe.storage import check_destination, load_run, place_file
-    from fsframe.tables.writing import TEXT_FORMATS, format_of, table_bytes
+    from fsframe.tables.writing import format_of, is_text, table_bytes
 
     if words and (len(words) != 2 or words[0] != "on"):
         raise RequestError("say which table: fsframe table RUN.h5 on DATA -o FILE")
@@ -80,7 +77,7 @@ def table(
         raise RequestError("--pairs writes pairs; --kept and `on DATA` are about single features")
     target = None if out is None or is_stdout(out) else Path(out)
     chosen = form or ("csv" if target is None else format_of(target))
-    if target is None and chosen not in TEXT_FORMATS:
+    if target is None and not is_text(chosen):
         raise RequestError(f"{chosen} is no text for a screen; say where to write: -o FILE")
     path = find_run(run)
     used: list[str | Path] = [path, *words[1:]]

@@ -18,7 +18,7 @@ import attrs
 
 from fsframe.contracts.grammar import parse_stages
 from fsframe.errors import StoreError
-from fsframe.registry import Offer, classifiers, find_offer, selectors
+from fsframe.registry import Offer, classifiers, find_offer, nulls, selectors
 from fsframe.storage import place_file, printable
 from fsframe.storage.numerics import NUMERIC_LIBRARIES, fingerprint, numeric_differences
 
@@ -242,3 +242,6 @@ def _offers(text: str) -> Iterator[tuple[str, Offer]]:
         for key in ("base", "classifier"):
             if stage.params.get(key):
                 yield from _offers(stage.params[key])
+        # What else a stage names that plugins offer.
+        if "null" in stage.params:
+            yield from ((f"null {o.name}", o) for o in nulls.matching(stage.params["null"]))

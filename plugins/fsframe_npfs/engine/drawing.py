@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.run import Run
-from fsframe_npfs.engine.relabelled import permuted, runs_of
+from fsframe_npfs.engine.relabelled import PERMUTATION, permuted, runs_of
 from fsframe_npfs.engine.resample_counts import Urn
 
 __all__ = ["BASE", "DRAWS", "BootstrapDraws", "class_codes"]
@@ -41,6 +41,8 @@ class BootstrapDraws:
         Labelling of each resample (0 for the true label), and its number b within it.
     fraction, stratify, times
         As in `fsframe_npfs.engine.resample_counts.bootstrap_counts`.
+    null : str
+        The name of what deals the labels out.
     """
 
     streams: Run
@@ -49,6 +51,7 @@ class BootstrapDraws:
     fraction: float
     stratify: bool
     times: NDArray[np.int64] | None = None
+    null: str = PERMUTATION
 
     @classmethod
     def of(
@@ -59,6 +62,7 @@ class BootstrapDraws:
         fraction: float,
         stratify: bool,
         times: NDArray[np.int64] | None,
+        null: str = PERMUTATION,
     ) -> BootstrapDraws:
         """The same `numbers` of each of `labellings`, one labelling after the other."""
         return cls(
@@ -68,6 +72,7 @@ class BootstrapDraws:
             fraction=fraction,
             stratify=stratify,
             times=times,
+            null=null,
         )
 
     def __len__(self) -> int:
@@ -76,13 +81,14 @@ class BootstrapDraws:
     def __str__(self) -> str:
         """What a checkpoint knows the counts by."""
         times = "" if self.times is None else blake2b(self.times.tobytes()).hexdigest()[:16]
+        dealt = "" if self.null == PERMUTATION else f" by {self.null}"
         parts = [
             f"{int(self.labellings[begin])}:{int(self.numbers[begin])}x{end - begin}"
             for begin, end in runs_of(self.labellings)
         ]
         return (
             f"bootstraps {','.join(parts)} of {self.streams.entropy} {self.streams.key} "
-            f"fraction={self.fraction!r} stratify={self.stratify} {times}"
+            f"fraction={self.fraction!r} stratify={self.stratify} {times}{dealt}"
         )
 
     def rows(self, data: Dataset, start: int, stop: int) -> NDArray[np.integer[Any]]:
@@ -97,7 +103,7 @@ class BootstrapDraws:
         counts = np.empty((stop - start, data.n_samples), dtype=np.uint16 if short else np.int64)
         for begin, end in runs_of(self.labellings[start:stop]):
             labelling = int(self.labellings[start + begin])
-            codes = class_codes(permuted(data, self.streams, labelling))
+            codes = class_codes(permuted(data, self.streams, labelling, self.null))
             urn = Urn(data.n_samples, codes, self.fraction, self.stratify, self.times, data.groups)
             for place in range(begin, end):
                 number = int(self.numbers[start + place])

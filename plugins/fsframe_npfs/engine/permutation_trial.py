@@ -15,20 +15,20 @@ from fsframe.contracts.remarks import remark
 from fsframe.contracts.run import Progress, Run
 from fsframe.contracts.selection import Selection
 from fsframe.errors import RequestError
+from fsframe.resampling.null import LawNull, Null
 from fsframe.resampling.resamples import select_resamples
 from fsframe.resampling.wrapping import Base
 from fsframe_npfs.engine.counting import Marks
 from fsframe_npfs.engine.decisions import Verdict, by_centred_null, by_own_null, by_tail
-from fsframe_npfs.engine.drawing import BASE, DRAWS, BootstrapDraws, class_codes
+from fsframe_npfs.engine.drawing import BASE, DRAWS, BootstrapDraws
 from fsframe_npfs.engine.outlook import Outlook
-from fsframe_npfs.engine.relabelled import Relabelled
-from fsframe_npfs.engine.resample_counts import shard_counts
+from fsframe_npfs.engine.relabelled import PERMUTATION, Relabelled
 from fsframe_npfs.engine.seed_sensitivity import chance_of_other_answer
 from fsframe_npfs.engine.selected_items import FeatureMarks, Marker
 from fsframe_npfs.engine.sequential_looks import looks, settled
 from fsframe_npfs.engine.standing_decisions import by_standings
 from fsframe_npfs.engine.standings import Standings
-from fsframe_npfs.engine.tails import least_bootstraps, permutation_tail, selection_tail
+from fsframe_npfs.engine.tails import least_bootstraps, permutation_tail
 
 __all__ = ["SHARED_OUT", "Settings", "Trial"]
 
@@ -64,6 +64,8 @@ class Settings(Protocol):
     def fraction(self) -> float | None: ...
     @property
     def null(self) -> str: ...
+    @property
+    def compared_with(self) -> Null: ...
     @property
     def of(self) -> str: ...
     @property
@@ -109,7 +111,17 @@ class Trial:
     @property
     def line(self) -> NDArray[np.int64]:
         """Per code, the largest count that is not relevant; NaN where scores decide."""
-        return self.verdict.critical - (1 if self.test.null == "matlab" else 0)
+        return self.verdict.critical - (1 if self._at_least else 0)
+
+    @property
+    def law(self) -> LawNull | None:
+        """The law of a count, where the null is one."""
+        null = self.test.compared_with
+        return null if isinstance(null, LawNull) else None
+
+    @property
+    def _at_least(self) -> bool:
+        return self.law is not None and self.law.at_least
 
     def carry_out(self) -> None:
         """Draw and decide, at one look or at several."""
@@ -118,15 +130,8 @@ class Trial:
         if test.scoring:
             columns = self.marker.columns
             self.standings = [Standings(columns) for _ in range(self.n_permutations + 1)]
-        if test.null == "shards":
-            shards = shard_counts(
-                self.data.n_samples,
-                test.resamples,
-                self.run.generator(DRAWS),
-                y=class_codes(self.data),
-                times=self.data.counts,
-                groups=self.data.groups,
-            )
+        if self.law is not None and self.law.own_resamples:
+            shards = self.law.resamples(self.data, test.resamples, self.run.generator(DRAWS))
             self._run_base(shards, 0)
             self._decide()
             return
@@ -145,7 +150,7 @@ class Trial:
         test, drawn, labellings = self.test, self.drawn, self.n_permutations + 1
         fraction = test.fraction
         if fraction is None:
-            fraction = 0.75 if test.null == "matlab" else 1.0
+            fraction = 1.0 if self.law is None else self.law.fraction
         draws = BootstrapDraws.of(
             self.run,
             range(labellings),
@@ -153,6 +158,7 @@ class Trial:
             fraction,
             test.stratify,
             self.data.counts,
+            test.null if self.n_permutations else PERMUTATION,
         )
         if test.permuted_resamples < n:
             # Scores are compared as means, which may be of fewer bootstraps under permuted labels.
@@ -173,7 +179,7 @@ class Trial:
         else:
             owners, rows = np.zeros(len(counts), dtype=np.int64), counts
         if self.nulls:
-            base = cast(Base, Relabelled.of(base, self.run, owners, first))
+            base = cast(Base, Relabelled.of(base, self.run, owners, first, self.test.null))
         total = self.test.resamples + self.n_permutations * self.test.permuted_resamples
         outlook = Outlook(total)
 
@@ -235,16 +241,16 @@ class Trial:
                 compare=test.compare,
             )
             return
-        if test.null == "permutation" and test.compare != "pooled":
+        if self.law is None and test.compare != "pooled":
             null_counts = np.stack([null.counts_of(self.codes) for null in self.nulls])
             by_null = by_own_null if test.compare == "own" else by_centred_null
             self.verdict = by_null(self.z, null_counts, self.drawn, **rule)
         else:
-            tail = self._pooled_tail() if self.nulls else self._published_tail()
+            tail = self._pooled_tail() if self.law is None else self._tail_of(self.law)
             self.verdict = by_tail(
                 self.z,
                 tail,
-                at_least=test.null == "matlab",
+                at_least=self._at_least,
                 sampled=len(self.nulls) * self.marker.cells,
                 **rule,
             )
@@ -272,12 +278,12 @@ class Trial:
         cells = len(pool) * self.marker.cells
         return permutation_tail(counts, self.drawn, cells, observed_too=not apart)
 
-    def _published_tail(self) -> NDArray[np.float64]:
+    def _tail_of(self, law: LawNull) -> NDArray[np.float64]:
         self._check_choice()
         test, cells = self.test, self.marker.cells
         kept = self.observed.kept
         try:
-            tail = selection_tail(kept, cells, test.bias)
+            tail = law.tail(kept, cells, test.bias)
         except ValueError as error:
             raise RequestError(f"npfs: {error}; lower bias={test.bias:g}") from None
         level = test.alpha if test.correction == "none" else test.alpha / cells
@@ -285,7 +291,7 @@ class Trial:
             # Benjamini and Hochberg's first step is easier where several features share it.
             level *= max(1, int(kept.max()))
         # z = n must be able to pass; "≥" needs no more than being marked at all.
-        last = self.drawn if test.null != "matlab" else self.drawn + 1
+        last = self.drawn + 1 if law.at_least else self.drawn
         if self.drawn == test.resamples and tail[last] > level * (1 + 1e-12):
             p0 = float(np.mean(kept) / cells + test.bias)
             needed = least_bootstraps(p0, level)

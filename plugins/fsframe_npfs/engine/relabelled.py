@@ -14,28 +14,25 @@ from fsframe.chains.chain import Chain
 from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.run import Run
 from fsframe.contracts.selection import Selection
-from fsframe.resampling.groups import permuted_labels
+from fsframe.registry import nulls
 from fsframe.resampling.work import portable
 from fsframe.resampling.wrapping import Base
 
-__all__ = ["LABELS", "Relabelled", "permuted", "runs_of"]
+__all__ = ["LABELS", "PERMUTATION", "Relabelled", "permuted", "runs_of"]
 
 LABELS = 1
 """First key of the random streams that deal labels out anew."""
 
+PERMUTATION = "permutation"
+"""The null that deals labels out where nobody says otherwise."""
 
-def permuted(data: Dataset, run: Run, labelling: int) -> Dataset:
-    """The same table with its labels dealt out anew; labelling 0 is the true one.
 
-    Whole by group where the label is constant in groups, else within them.
-    """
+def permuted(data: Dataset, run: Run, labelling: int, null: str = PERMUTATION) -> Dataset:
+    """The same table with its labels as a null deals them out; labelling 0 is the true one."""
     if labelling == 0:
         return data
-    generator = run.generator(LABELS, labelling)
-    if data.groups is not None:
-        return data.with_labels(permuted_labels(data.y, data.groups, generator))
-    order = generator.permutation(data.n_samples)
-    return data.with_labels(data.y[order])
+    dealt = nulls[null]().labels(data, run.generator(LABELS, labelling))
+    return data.with_labels(dealt)
 
 
 def runs_of(labellings: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
@@ -65,21 +62,27 @@ class Relabelled:
         The labelling of each resample.
     first : int
         Number of the first of these resamples among the parts of the run.
+    null : str
+        The name of what deals the labels out.
     """
 
     base: Any
     labels: Run
     labellings: NDArray[np.int64]
     first: int
+    null: str = PERMUTATION
 
     @classmethod
-    def of(cls, base: Base, run: Run, labellings: NDArray[np.int64], first: int) -> Relabelled:
+    def of(
+        cls, base: Base, run: Run, labellings: NDArray[np.int64], first: int, null: str
+    ) -> Relabelled:
         """`base` with labels from the streams of `run`; sent on only if `run` has an executor."""
         return cls(
             base=base if run.executor is None else portable(base),
             labels=Run(entropy=run.entropy, key=run.key),
             labellings=labellings,
             first=first,
+            null=null,
         )
 
     def __str__(self) -> str:
@@ -87,7 +90,8 @@ class Relabelled:
         runs = [
             f"{self.labellings[begin]}x{end - begin}" for begin, end in runs_of(self.labellings)
         ]
-        return f"{self.base} under labellings {','.join(runs)} of {self.labels.key}"
+        dealt = "" if self.null == PERMUTATION else f" by {self.null}"
+        return f"{self.base} under labellings {','.join(runs)} of {self.labels.key}{dealt}"
 
     @property
     def kind(self) -> str:
@@ -116,6 +120,6 @@ class Relabelled:
         mine = self.labellings[start : start + len(counts)]
         found: list[Selection] = []
         for begin, end in runs_of(mine):
-            table = permuted(data, self.labels, int(mine[begin]))
+            table = permuted(data, self.labels, int(mine[begin]), self.null)
             found += self._base.select_many(table, counts[begin:end], upstream, run.batch(begin))
         return found

@@ -32,7 +32,7 @@ def weaknesses(trial: Trial) -> Iterator[str]:
         yield f"no {test.of[:-1]} is relevant at alpha={test.alpha:g}"
     if trial.standings:
         yield from _unscored(trial)
-    elif test.null == "permutation" and (verdict.critical >= trial.drawn).any():
+    elif trial.law is None and (verdict.critical >= trial.drawn).any():
         yield from _unreachable(trial)
     yield from _doubtful(trial)
     if test.of == "features" and verdict.relevant.any():
@@ -97,7 +97,7 @@ def _doubtful(trial: Trial) -> Iterator[str]:
     near = near[np.argsort(-trial.doubt[near], kind="stable")]
     text = f"borderline, may change with another seed: {_names(trial, trial.codes[near])}"
     test = trial.test
-    if test.null == "shards":
+    if trial.law is not None and trial.law.own_resamples:
         yield f"{text}; only a larger table helps"
         return
     if trial.standings:

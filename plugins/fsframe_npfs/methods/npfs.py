@@ -9,10 +9,12 @@ from typing import ClassVar
 import attrs
 
 from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.params import choice, flag, integer, optional, param, real
+from fsframe.contracts.params import choice, flag, integer, offered, optional, param, real
 from fsframe.contracts.run import Run
 from fsframe.contracts.selection import Selection
 from fsframe.errors import RequestError
+from fsframe.registry import nulls
+from fsframe.resampling.null import LawNull, Null, RelabellingNull
 from fsframe.resampling.resamples import too_many
 from fsframe.resampling.wrapping import Base, WrappingSelector
 from fsframe_npfs.engine.corrections import CORRECTIONS
@@ -26,7 +28,6 @@ from fsframe_npfs.engine.selected_items import (
 )
 from fsframe_npfs.methods.caveats import weaknesses
 from fsframe_npfs.methods.outcome import feature_selection, pair_selection
-from fsframe_npfs.methods.promises import NULLS
 
 __all__ = ["Npfs"]
 
@@ -51,8 +52,8 @@ class Npfs(WrappingSelector):
         compared.
     alpha : float in (0, 1)
         Level of the test, after `correction`.
-    null : {"permutation", "published", "matlab", "shards"}
-        What a count is compared with; `promises.PROMISES` says what each promises.
+    null : {"permutation", "published", "matlab", "shards"}, or what a plugin offers
+        What a count is compared with; `fsframe_npfs.engine.nulls` says what each promises.
     permutations : int ≥ 1, optional
         Label permutations; by default 99 (54 for counts), or as many as `alpha` needs.
     permuted_n : int ≥ 1, optional
@@ -124,7 +125,7 @@ class Npfs(WrappingSelector):
     )
     null: str = param(
         "permutation",
-        choice(*NULLS),
+        offered("nulls"),
         help="What counts are compared with: permutation (permuted labels; holds its level), "
         "shards (disjoint parts of a large table; holds its level), published (binomial; does "
         "not hold its level on one table), matlab (0.75 N rows, z ≥ ζ; does not either).",
@@ -195,18 +196,29 @@ class Npfs(WrappingSelector):
     )
 
     @property
+    def compared_with(self) -> Null:
+        """The null of that name."""
+        null: Null = nulls[self.null]()
+        return null
+
+    @property
+    def permuting(self) -> bool:
+        """Whether the base is run under other labels."""
+        return isinstance(self.compared_with, RelabellingNull)
+
+    @property
     def resamples(self) -> int:
         """`n`, or what it is by default."""
         if self.n is not None:
             return self.n
-        return _COUNTS_N if self.null == "permutation" and not self.scoring else _SCORES_N
+        return _COUNTS_N if self.permuting and not self.scoring else _SCORES_N
 
     @property
     def scoring(self) -> bool:
         """Whether scores are compared, not counts."""
         if self.statistic is not None:
             return self.statistic == "scores"
-        return self.null == "permutation" and self.of == "features" and self.settle is None
+        return self.of == "features" and self.settle is None and self.permuting
 
     @property
     def permuted_resamples(self) -> int:
@@ -219,7 +231,7 @@ class Npfs(WrappingSelector):
 
     def check_parameters(self) -> Iterator[str]:
         """Parameters that the chosen null or `of` would ignore are refused."""
-        permuting = self.null == "permutation"
+        permuting = self.permuting
         made, how = self.resamples, f"n={self.resamples}"
         if permuting and self.permutations is not None:
             made, how = (
@@ -248,7 +260,8 @@ class Npfs(WrappingSelector):
                 yield f"permuted_n={self.permuted_n} is more than n={self.resamples}"
         if permuting and self.bias:
             yield "bias is added to p0 = k/K, which null=permutation does not use"
-        if self.null == "shards":
+        law = self.compared_with
+        if isinstance(law, LawNull) and law.own_resamples:
             for name, given in (
                 ("fraction", self.fraction is not None),
                 ("stratify", not self.stratify),
@@ -323,7 +336,7 @@ class Npfs(WrappingSelector):
 
     def _permutation_number(self, cells: int) -> int:
         """How many label permutations to make; zero where the null needs none."""
-        if self.null != "permutation":
+        if not self.permuting:
             return 0
         correction = self._correction(cells)
 
@@ -357,7 +370,7 @@ class Npfs(WrappingSelector):
         if self.correction != "auto":
             return self.correction
         many = self.of == "features" and cells > _MANY_FEATURES
-        return "bh" if many and self.null == "permutation" else "none"
+        return "bh" if many and self.permuting else "none"
 
     def _caveats(self, base: Base, cells: int, upstream: Selection | None) -> Iterator[str]:
         weighing = [s.name for s in getattr(base, "stages", ()) if s.name in _METRIC]
@@ -367,7 +380,7 @@ class Npfs(WrappingSelector):
                 "effects: they measure joint relevance, may miss an exclusive or, and may pair a "
                 "relevant feature with noise; `interactions` tests the interaction alone"
             )
-        if self.null in ("published", "matlab"):
+        if not self.compared_with.holds_level:
             yield (
                 f"null={self.null} does not hold its level on one table: bootstraps share its "
                 "noise, so features without any relation to the label are named too; "

@@ -9,7 +9,6 @@ from fsframe.contracts.selection import PairWeights, Selection, rank_by_score
 from fsframe_npfs.engine.intervals import hoeffding
 from fsframe_npfs.engine.permutation_trial import Settings, Trial
 from fsframe_npfs.engine.selected_items import PairMarks
-from fsframe_npfs.methods.promises import PROMISES
 
 __all__ = ["feature_selection", "pair_selection"]
 
@@ -30,7 +29,7 @@ def _tables(test: Settings, trial: Trial) -> dict[str, NDArray]:
         "kept": trial.observed.kept,
         "p0": trial.observed.kept / trial.marker.cells + test.bias,
         "level": np.array([verdict.level]),
-        "promise": np.array([PROMISES[test.null]]),
+        "promise": np.array([test.compared_with.promise]),
     }
     if trial.standings:
         tables["mean-scores"], tables["mean-ranks"] = np.stack(

@@ -11,8 +11,8 @@ import fsframe
 from fsframe.chains.chain import Chain
 from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.run import Run
+from fsframe.registry import nulls
 from fsframe_npfs.methods.npfs import Npfs
-from fsframe_npfs.methods.promises import NULLS, PROMISES
 
 
 def test_both_stages_are_in_the_registry_and_say_what_they_wrap() -> None:
@@ -111,9 +111,11 @@ def test_progress_counts_all_resamples_of_the_test(mim: Any, slides: Any) -> Non
 
 def test_every_null_has_its_promise_and_the_help_says_which_hold_their_level() -> None:
     (parameter,) = (p for p in Npfs.parameters() if p.name == "null")
-    assert set(parameter.kind.choices()) == set(NULLS) == set(PROMISES)
+    assert set(parameter.kind.choices()) == set(nulls)
+    assert set(nulls) == {"matlab", "permutation", "published", "shards"}
+    assert all(nulls[name].promise for name in nulls)
     for null in ("published", "matlab"):
-        assert "does not hold its level" in PROMISES[null]
+        assert "does not hold its level" in nulls[null].promise
     assert "not hold" in parameter.help.replace("does not hold", "not hold")
 
 
@@ -134,7 +136,7 @@ def test_the_report_says_what_the_null_promises(slides: Any, tmp_path: Any, null
     out = tmp_path / "run.h5"
     Chain.parse(f"mim:top=3 npfs:n=10,null={null}").run(slides(0, 150, 12, 3), out=out)
     page = report_page(fsframe.load_run(out))
-    assert PROMISES[null][:60] in page
+    assert nulls[null].promise[:60] in page
 
 
 @pytest.mark.parametrize("stage", ["npfs:n=10", "npfs:n=30,settle=0.1", "npfs:n=10,null=published"])

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.run import Run
-from fsframe.errors import RequestError
+from fsframe.errors import PluginError, RequestError
+from fsframe.resampling.null import LawNull, RelabellingNull
 from fsframe_npfs.engine.decisions import by_centred_null, share_taken_off
 from fsframe_npfs.methods.npfs import Npfs
 
@@ -200,3 +201,51 @@ def test_regression_targets_are_tested_too(slides: Any) -> None:
     X = rng.normal(size=(150, 20))
     data = Dataset.from_arrays(X, X[:, 0] - X[:, 1] + rng.normal(size=150))
     assert set(named(Npfs(n=40), Correlation(), data)) >= {0, 1}
+
+
+class _Null(RelabellingNull):
+    """What a stranger's null gives, whatever it is."""
+
+    gives: Any = None
+
+    def _labels(self, data: Dataset, generator: np.random.Generator) -> Any:
+        return self.gives(data)
+
+
+@pytest.mark.parametrize(
+    ("gives", "words"),
+    [
+        (lambda data: data.y[:-1], "gave labels"),
+        (lambda data: data.y.astype(float), "float64"),
+        (lambda data: data.y + 7, "labels that the table does not have"),
+        (lambda data: 1 / 0, "ZeroDivisionError"),
+    ],
+    ids=["short", "type", "values", "raises"],
+)
+def test_labels_that_are_none_are_refused_with_the_name_of_the_null(
+    gives: Any, words: str, slides: Any
+) -> None:
+    class Wrong(_Null):
+        pass
+
+    Wrong.gives = staticmethod(gives)
+    with pytest.raises(PluginError, match=words) as caught:
+        Wrong().labels(slides(0), np.random.default_rng(0))
+    assert "Wrong" in str(caught.value)
+
+
+class _Law(LawNull):
+    numbers: Any = ()
+
+    def _tail(self, kept: Any, cells: int, bias: float) -> Any:
+        return self.numbers
+
+
+@pytest.mark.parametrize("numbers", [(1, 0), (1, 0.5, 0.6, 0), (0.9, 0.5, 0.1, 0), (1, 1, 1, 1)])
+def test_a_tail_that_is_none_is_refused(numbers: Any) -> None:
+    law = _Law()
+    law.numbers = numbers
+    with pytest.raises(PluginError, match="gave no tail"):
+        law.tail(np.array([1, 1]), 4, 0.0)
+    law.numbers = (1, 0.5, 0.25, 0)
+    assert law.tail(np.array([1, 1]), 4, 0.0).tolist() == [1, 0.5, 0.25, 0]

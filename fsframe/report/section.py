@@ -1,0 +1,235 @@
+"""Sections of the page about a run, and what they are made of.
+
+A section says what it has to say in blocks; the page writes them as HTML. Names come from files,
+and files from strangers, so that everything but a picture's SVG is escaped there.
+"""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
+from html import escape
+from pathlib import Path
+
+import attrs
+
+from fsframe.contracts.boundary import in_stage
+from fsframe.contracts.dataset import Dataset
+from fsframe.errors import PluginError
+from fsframe.escaping import printable
+from fsframe.report.figures import Figure
+from fsframe.storage import RunRecord
+
+__all__ = [
+    "About",
+    "Block",
+    "Bullets",
+    "Code",
+    "Heading",
+    "Numbered",
+    "Picture",
+    "Section",
+    "Table",
+    "Text",
+    "safe",
+]
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class About:
+    """What a section is about.
+
+    Parameters
+    ----------
+    record : RunRecord
+    path : Path or None
+        The run file.
+    data : Dataset or None
+        The run's table, where it was given.
+    level : int
+        Of the headings: 2, or 3 on a page of several runs.
+    prefix : str
+        What identifiers begin with, another for each run.
+    """
+
+    record: RunRecord
+    path: Path | None = None
+    data: Dataset | None = None
+    level: int = 2
+    prefix: str = "run"
+
+
+class Block(ABC):
+    """A piece of a section."""
+
+    @abstractmethod
+    def lines(self, about: About) -> Iterator[str]:
+        """Its lines of HTML."""
+
+
+@attrs.frozen
+class Heading(Block):
+    """The heading of a section, or of a part of it."""
+
+    text: str
+
+    def lines(self, about: About) -> Iterator[str]:
+        yield f"<h{about.level}>{safe(self.text)}</h{about.level}>"
+
+
+@attrs.frozen
+class Text(Block):
+    """A paragraph; what stands between backquotes is code.
+
+    `style` is one of the page's: ``"quiet"`` for remarks, ``"verdict"`` for the answer.
+
+    >>> list(Text("`mim` kept <b>").lines(None))
+    ['<p><code>mim</code> kept &lt;b&gt;</p>']
+    """
+
+    text: str
+    style: str = ""
+
+    def lines(self, about: About) -> Iterator[str]:
+        style = f' class="{escape(self.style)}"' if self.style else ""
+        text = re.sub("`([^`]*)`", r"<code>\1</code>", safe(self.text))
+        yield f"<p{style}>{text}</p>"
+
+
+@attrs.frozen
+class Bullets(Block):
+    """A list; `style` as in `Text`, ``"warnings"`` for what weakens a result."""
+
+    items: Sequence[str]
+    style: str = ""
+
+    def lines(self, about: About) -> Iterator[str]:
+        yield f'<ul class="{escape(self.style)}">' if self.style else "<ul>"
+        yield from (f"<li>{safe(item)}</li>" for item in self.items)
+        yield "</ul>"
+
+
+@attrs.frozen
+class Numbered(Block):
+    """A list with numbers."""
+
+    items: Sequence[str]
+
+    def lines(self, about: About) -> Iterator[str]:
+        yield "<ol>"
+        yield from (f"<li>{safe(item)}</li>" for item in self.items)
+        yield "</ol>"
+
+
+@attrs.frozen
+class Code(Block):
+    """Lines to be copied; `name` is what a screen reader calls them."""
+
+    text: Sequence[str]
+    name: str
+
+    def lines(self, about: About) -> Iterator[str]:
+        lines = "\n".join(map(escape, self.text))
+        yield (
+            f'<pre tabindex="0" role="region" aria-label="{safe(self.name)}"><code>{lines}</code>'
+            "</pre>"
+        )
+
+
+@attrs.frozen(eq=False)
+class Picture(Block):
+    """A picture with its heading and caption.
+
+    Its SVG goes into the page as it is, identifiers apart; the page runs no script but its own,
+    whatever an SVG holds.
+    """
+
+    figure: Figure
+
+    def lines(self, about: About) -> Iterator[str]:
+        figure = self.figure
+        caption = safe(figure.caption)
+        label = safe(f"{figure.heading}. {figure.caption}")
+        # Identifiers of one run's pictures are not those of another's.
+        svg = (
+            figure.svg.replace('id="', f'id="{about.prefix}-')
+            .replace('href="#', f'href="#{about.prefix}-')
+            .replace("url(#", f"url(#{about.prefix}-")
+            .replace("<svg ", f'<svg role="img" aria-label="{label}" ', 1)
+        )
+        yield from Heading(figure.heading).lines(about)
+        yield (
+            '<figure><div class="scroll" tabindex="0" role="region" '
+            f'aria-label="{safe(figure.heading)}, picture">{svg}</div>'
+            f"<figcaption>{caption}</figcaption></figure>"
+        )
+
+
+@attrs.frozen
+class Table(Block):
+    """A table that scrolls by itself where it is wider than the page, and can be sorted.
+
+    `numbers` are the columns whose cells stand on the right.
+    """
+
+    header: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    name: str
+    numbers: Iterable[int] = ()
+
+    def lines(self, about: About) -> Iterator[str]:
+        right = set(self.numbers)
+        name = safe(self.name)
+        yield f'<div class="scroll" tabindex="0" role="region" aria-label="{name}">'
+        cells = "".join(
+            f'<th scope="col"{" class=n" if k in right else ""}>{safe(cell) or "&nbsp;"}</th>'
+            for k, cell in enumerate(self.header)
+        )
+        yield f'<table data-name="{name}"><thead><tr>{cells}</tr></thead><tbody>'
+        for row in self.rows:
+            yield (
+                "<tr>"
+                + "".join(
+                    f"<td class=n>{safe(cell)}</td>" if k in right else f"<td>{safe(cell)}</td>"
+                    for k, cell in enumerate(row)
+                )
+                + "</tr>"
+            )
+        yield "</tbody></table></div>"
+
+
+class Section(ABC):
+    """A section of the page about a run; it has no parameters.
+
+    Authors write `_blocks`; the core calls `lines`, which checks what comes out.
+    """
+
+    def lines(self, about: About) -> Iterator[str]:
+        """The lines of HTML; none where it has nothing to say.
+
+        Raises
+        ------
+        PluginError
+            If the author's code fails, or yields something else than blocks.
+        """
+        found: list[str] = []
+        with in_stage(type(self), type(self).__name__, "report section"):
+            for block in self._blocks(about):
+                if not isinstance(block, Block):
+                    raise PluginError(
+                        f"{type(self).__name__} yielded {type(block).__name__}; a section yields "
+                        "Heading, Text, Bullets, Numbered, Code, Table and Picture of "
+                        "fsframe.report.section"
+                    )
+                found.extend(block.lines(about))
+        yield from found
+
+    @abstractmethod
+    def _blocks(self, about: About) -> Iterable[Block]:
+        """What there is to say of this run, a heading first."""
+
+
+def safe(text: str) -> str:
+    """Text for a page: nothing in it is obeyed, and no sign is invisible."""
+    return escape(printable(text))

@@ -1,0 +1,240 @@
+"""The sections that the page about a run has by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import attrs
+
+from fsframe.contracts.answer import AnswerTable
+from fsframe.contracts.params import format_value
+from fsframe.evaluation.recorded import protocol_name, recorded_evaluation, recorded_stability
+from fsframe.evaluation.summary import Measure
+from fsframe.report.figures import figures
+from fsframe.report.methods_text import checklist, commands, methods_paragraph, references
+from fsframe.report.pair_naming import pair_test_words, pair_weight_words
+from fsframe.report.section import (
+    About,
+    Block,
+    Bullets,
+    Code,
+    Heading,
+    Numbered,
+    Picture,
+    Section,
+    Table,
+    Text,
+    safe,
+)
+from fsframe.report.verdict import verdict
+
+__all__ = [
+    "Checklist",
+    "Features",
+    "HowMade",
+    "Measures",
+    "MethodsText",
+    "Pairs",
+    "Pictures",
+    "Verdict",
+    "Warnings",
+]
+
+_WARNINGS = 50
+_ROWS = 1000
+_STATES = {"yes": "yes", "no": "no", "open": "for you to say", "n/a": "does not apply"}
+_COLUMNS = {
+    "frequency_low": "from",
+    "frequency_high": "to",
+    "with": "and",
+}
+
+
+class Verdict(Section):
+    """The answer in two sentences."""
+
+    def _blocks(self, about: About) -> Iterator[Block]:
+        yield Text(" ".join(verdict(about.record)), "verdict")
+
+
+class Warnings(Section):
+    """What weakens the result."""
+
+    def _blocks(self, about: About) -> Iterator[Block]:
+        told = about.record.all_warnings()
+        if not told:
+            return
+        yield Heading("What weakens this result")
+        yield Bullets(told[:_WARNINGS], "warnings")
+        if len(told) > _WARNINGS:
+            yield Text(f"… and {len(told) - _WARNINGS} warnings more in the run file.", "quiet")
+
+
+class Measures(Section):
+    """What an evaluation or a study of stability at the end of the chain has found."""
+
+    def _blocks(self, about: About) -> Iterator[Block]:
+        record = about.record
+        name = protocol_name(record)
+        rows = []
+        if name == "cross-validation":
+            found = recorded_evaluation(record).found
+            for label, measure in found.measures.items():
+                rows.append(_figure(label, measure))
+                if label == "accuracy":
+                    rows.append(["of the larger class", f"{found.baseline.mean:.4f}", ""])
+                    if found.all_features is not None:
+                        rows.append(_figure("with all features", found.all_features))
+            rows.append(["features kept", f"{found.kept.mean():.1f}", ""])
+            rows.append(_stable("φ", found.stability.value, found.stability.interval))
+            title = f"How well it does on rows it has not seen ({found.n_splits} splits)"
+        elif name == "stability-study":
+            metrics = recorded_stability(record).tables.metrics
+            rows += [_stable(metric.name, metric.value, metric.interval) for metric in metrics]
+            title = "How stable the choice is"
+        else:
+            return
+        yield Heading(title)
+        yield Table(["measure", "value", "uncertainty"], rows, "measures", {1})
+
+
+class Pictures(Section):
+    """The pictures that suit the run."""
+
+    def _blocks(self, about: About) -> Iterator[Block]:
+        yield from map(Picture, figures(about.record, about.data))
+
+
+class Features(Section):
+    """The features, the kept ones first."""
+
+    def _blocks(self, about: About) -> Iterator[Block]:
+        if not any(stage.selection is not None for stage in about.record.stages):
+            return
+        yield Heading("Features")
+        table = about.record.feature_table(about.data)
+        yield from _answer("features", table, "fsframe table RUN")
+
+
+class Pairs(Section):
+    """The pairs that were weighed or tested."""
+
+    def _blocks(self, about: About) -> Iterator[Block]:
+        table = about.record.pair_table()
+        if not len(table):
+            return
+        what, how = pair_weight_words(about.record)
+        yield Heading(f"Pairs by {what}")
+        words = [f"{how}." if how else "", pair_test_words(about.record)]
+        if any(words):
+            yield Text(" ".join(filter(None, words)), "quiet")
+        yield from _answer("pairs", table, "fsframe table RUN --pairs")
+
+
+class Checklist(Section):
+    """Leaks, and what a reader may ask."""
+
+    def _blocks(self, about: About) -> Iterator[Block]:
+        yield Heading("Checklist: leaks, and what a reader may ask")
+        yield Text(
+            "Items of REFORMS (Kapoor et al. 2024, Sci. Adv. 10:eadk3452) and "
+            "TRIPOD+AI (Collins et al. 2024, BMJ 385:e078378) that a run can speak to, filled from "
+            "what it knows.",
+            "quiet",
+        )
+        items = checklist(about.record)
+        rows = [[i.question, _STATES[i.state], i.answer, i.source] for i in items]
+        yield Table(["question", "answer", "what the run knows", "from"], rows, "checklist")
+
+
+class MethodsText(Section):
+    """Sentences for the methods section of a paper."""
+
+    def _blocks(self, about: About) -> Iterator[Block]:
+        yield Heading("For the methods section")
+        yield Text(methods_paragraph(about.record))
+        sources = references(about.record)
+        if sources:
+            yield Numbered([f"{name}: {source}" for name, source in sources])
+
+
+class HowMade(Section):
+    """Commands, stages, digests and versions."""
+
+    def _blocks(self, about: About) -> Iterator[Block]:
+        record, path = about.record, about.path
+        yield Heading("How it was made")
+        yield Code(commands(record, None if path is None else str(path)), "commands")
+        yield Table(
+            ["stage", "from", "features in", "kept", "seconds", "parameters"],
+            [
+                [
+                    stage.name,
+                    f"{stage.provider} {stage.provider_version}",
+                    str(stage.features_in.size),
+                    "—" if stage.selection is None else str(stage.selection.selected.size),
+                    f"{stage.seconds:.2f}",
+                    ", ".join(
+                        f"{k}={format_value(v)}" for k, v in stage.params.items() if v is not None
+                    ),
+                ]
+                for stage in record.stages
+            ],
+            "stages",
+            {2, 3, 4},
+        )
+        yield Origin(f"{record.data.source or record.data.name}, SHA-256 {record.data.sha256}")
+        yield Text(
+            "Digests: equal data, chain and seed give equal ones on the same kind of processor.",
+            "quiet",
+        )
+        yield Table(["part", "SHA-256"], [[k, v] for k, v in record.digests().items()], "digests")
+        plain = {k: v for k, v in record.environment.items() if not isinstance(v, Mapping)}
+        versions = ", ".join(f"{k} {v}" for k, v in plain.items())
+        where = f"; run file {path}" if path is not None else ""
+        yield Text(f"{versions}{where}", "quiet")
+
+
+@attrs.frozen
+class Origin(Block):
+    """A line as long as a digest, which may be broken anywhere."""
+
+    text: str
+
+    def lines(self, about: About) -> Iterator[str]:
+        yield f'<p class="quiet">Table: <span class="long">{safe(self.text)}</span></p>'
+
+
+def _answer(name: str, table: AnswerTable, command: str) -> Iterator[Block]:
+    shown = table.head(_ROWS)
+    cells = [[_cell(value) for value in shown.cells(column)] for column in shown.columns]
+    numbers = {k for k, column in enumerate(shown.columns.values()) if column.dtype.kind in "if"}
+    header = [_COLUMNS.get(c, c.replace("_", " ")) for c in shown.columns]
+    yield Table(header, list(zip(*cells, strict=True)), name, numbers)
+    if len(table) > _ROWS:
+        yield Text(f"The first {_ROWS} of {len(table)}; `{command}` has all.", "quiet")
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return "—"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if not isinstance(value, float):
+        return str(value)
+    # No minus before a zero.
+    return "∞" if value >= 1.7e308 else f"{value + 0.0:.4g}"
+
+
+def _figure(label: str, measure: Measure) -> list[str]:
+    known, error = measure.mean == measure.mean, measure.standard_error
+    spread = f"± {error:.4f}" if error == error else measure.undefined
+    if measure.interval is not None:
+        spread += ", 95 % from {:.3f} to {:.3f}".format(*measure.interval)
+    return [label, f"{measure.mean:.4f}" if known else "—", spread]
+
+
+def _stable(name: str, value: float, interval: Any) -> list[str]:
+    bounds = "" if interval is None else "95 % from {:.3f} to {:.3f}".format(*interval)
+    return [f"stability {name}", f"{value:.3f}" if value == value else "—", bounds]

@@ -1,0 +1,52 @@
+"""What a plugin that writes tables in a format of its own derives from."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any, final
+
+from fsframe.contracts.boundary import in_stage
+from fsframe.errors import PluginError
+
+__all__ = ["Columns", "Writer"]
+
+Columns = Mapping[str, Sequence[Any]]
+"""Cells of one kind in each column: str, bool, int or float; None where there is none."""
+
+
+class Writer(ABC):
+    """A writer of one format; it has no parameters.
+
+    Authors write `_write`; the core calls `write`, which checks what comes out, and places the file
+    itself, whole or not at all. Equal tables should give equal bytes.
+    """
+
+    @final
+    def write(self, columns: Columns, *, defuse: bool = True) -> bytes:
+        """A table as the bytes of a file.
+
+        Parameters
+        ----------
+        columns : mapping of str to sequence
+            All of one length.
+        defuse : bool
+            Whether texts that a spreadsheet would take for formulas are to be written so that it
+            does not (`fsframe.tables.formulas.defused`).
+
+        Raises
+        ------
+        PluginError
+            If the author's code fails, or gives something else than bytes.
+        """
+        with in_stage(type(self), type(self).__name__, "writer"):
+            content = self._write(columns, defuse=defuse)
+        if not isinstance(content, bytes):
+            raise PluginError(
+                f"{type(self).__name__} returned {type(content).__name__}, not the bytes of a file"
+            )
+        return content
+
+    @abstractmethod
+    def _write(self, columns: Columns, *, defuse: bool) -> bytes:
+        """The table in this format."""

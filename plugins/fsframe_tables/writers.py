@@ -1,0 +1,186 @@
+"""Tables as CSV, TSV, Excel, Parquet, LaTeX and Markdown.
+
+Names come from files, and files from strangers: what a spreadsheet would compute, TeX obey or a
+browser interpret is written so that it is shown instead.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from typing import Any
+
+from fsframe.escaping import printable
+from fsframe.tables.formulas import defused
+from fsframe.tables.writer import Columns, Writer
+
+_TEX = str.maketrans(
+    {
+        "\\": r"\textbackslash{}",
+        "{": r"\{",
+        "}": r"\}",
+        "$": r"\$",
+        "&": r"\&",
+        "#": r"\#",
+        "%": r"\%",
+        "_": r"\_",
+        "^": r"\textasciicircum{}",
+        "~": r"\textasciitilde{}",
+        "<": r"\textless{}",
+        ">": r"\textgreater{}",
+        "|": r"\textbar{}",
+        '"': r"\textquotedbl{}",
+        "[": "{[}",
+        "]": "{]}",
+        "*": r"{*}",
+        "−": r"\textminus{}",
+    }
+)
+_MARKS = str.maketrans({sign: f"\\{sign}" for sign in "\\`*_{}[]<>|~&#$!@"})
+
+
+class CsvWriter(Writer):
+    """Comma-separated text, numbers in full."""
+
+    def _write(self, columns: Columns, *, defuse: bool) -> bytes:
+        return _delimited(columns, ",", defuse)
+
+
+class TsvWriter(Writer):
+    """Tab-separated text, numbers in full."""
+
+    def _write(self, columns: Columns, *, defuse: bool) -> bytes:
+        return _delimited(columns, "\t", defuse)
+
+
+class LatexWriter(Writer):
+    """A ``tabular`` with the rules of booktabs, numbers with four digits."""
+
+    def _write(self, columns: Columns, *, defuse: bool) -> bytes:
+        return _latex(columns)
+
+
+class MarkdownWriter(Writer):
+    """A table in Markdown, numbers with four digits."""
+
+    def _write(self, columns: Columns, *, defuse: bool) -> bytes:
+        return _markdown(columns)
+
+
+class ParquetWriter(Writer):
+    """A Parquet file, numbers and truth values as such."""
+
+    def _write(self, columns: Columns, *, defuse: bool) -> bytes:
+        target = io.BytesIO()
+        _frame(columns).write_parquet(target, statistics=False)
+        return target.getvalue()
+
+
+class ExcelWriter(Writer):
+    """An Excel workbook; texts that look like formulas are texts in it."""
+
+    def _write(self, columns: Columns, *, defuse: bool) -> bytes:
+        return _excel(columns)
+
+
+def _delimited(columns: Columns, sign: str, defuse: bool) -> bytes:
+    text = io.StringIO()
+    writer = csv.writer(text, delimiter=sign, lineterminator="\n")
+
+    def spelled(value: Any) -> str:
+        if value is None:
+            return ""
+        if isinstance(value, str):
+            return defused(value) if defuse else value
+        return str(value).lower() if isinstance(value, bool) else repr(value)
+
+    writer.writerow([spelled(name) for name in columns])
+    for row in zip(*columns.values(), strict=True):
+        writer.writerow([spelled(value) for value in row])
+    return text.getvalue().encode()
+
+
+def _short(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def _is_text(cells: Sequence[Any]) -> bool:
+    return any(isinstance(cell, (str, bool)) for cell in cells)
+
+
+def _latex(columns: Columns) -> bytes:
+    kinds = "".join("l" if _is_text(cells) else "r" for cells in columns.values())
+    lines = [
+        "% needs \\usepackage{booktabs}",
+        f"\\begin{{tabular}}{{{kinds}}}",
+        "\\toprule",
+        " & ".join(_tex(name) for name in columns) + r" \\",
+        "\\midrule",
+    ]
+    lines += [
+        " & ".join(_tex_cell(value) for value in row) + r" \\"
+        for row in zip(*columns.values(), strict=True)
+    ]
+    return "\n".join([*lines, "\\bottomrule", "\\end{tabular}", ""]).encode()
+
+
+def _tex(text: str) -> str:
+    return printable(text).translate(_TEX)
+
+
+def _tex_cell(value: Any) -> str:
+    if isinstance(value, bool) or not isinstance(value, float):
+        return _tex(_short(value))
+    digits, _, power = _short(value).partition("e")
+    return f"${digits} \\times 10^{{{int(power)}}}$" if power else f"${digits}$"
+
+
+def _markdown(columns: Columns) -> bytes:
+    def row(cells: Sequence[str]) -> str:
+        return "| " + " | ".join(cells) + " |"
+
+    marks = ("---" if _is_text(cells) else "--:" for cells in columns.values())
+    lines = [row([_marked(name) for name in columns]), "|" + "|".join(marks) + "|"]
+    lines += [
+        row([_marked(_short(value)) for value in cells])
+        for cells in zip(*columns.values(), strict=True)
+    ]
+    return "\n".join([*lines, ""]).encode()
+
+
+def _marked(text: str) -> str:
+    # Some readers make links of addresses by themselves.
+    return printable(text).translate(_MARKS).replace("://", "\\://").replace("www.", "www\\.")
+
+
+def _frame(columns: Columns) -> Any:
+    import polars
+
+    return polars.DataFrame({name: list(cells) for name, cells in columns.items()})
+
+
+def _excel(columns: Columns) -> bytes:
+    from datetime import datetime
+
+    from xlsxwriter import Workbook
+
+    target = io.BytesIO()
+    # What looks like a formula, a number or a link is the text that it is.
+    options = {
+        "in_memory": True,
+        "strings_to_formulas": False,
+        "strings_to_numbers": False,
+        "strings_to_urls": False,
+        "nan_inf_to_errors": True,
+    }
+    with Workbook(target, options) as book:
+        book.set_properties({"created": datetime(2000, 1, 1)})
+        _frame(columns).write_excel(
+            book, worksheet="answer", autofit=True, float_precision=6, freeze_panes=(1, 0)
+        )
+    return target.getvalue()

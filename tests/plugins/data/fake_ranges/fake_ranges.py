@@ -1,0 +1,28 @@
+"""A section of the report: between which values each kept feature lies."""
+
+from fsframe.registry.entries import ReportSectionEntry
+from fsframe.registry.hookspecs import hookimpl
+from fsframe.report.section import Heading, Section, Table, Text
+
+
+class Ranges(Section):
+    """Smallest and largest value of what was kept, where the table is at hand."""
+
+    def _blocks(self, about):
+        yield Heading("Where the kept features lie")
+        if about.data is None:
+            yield Text("The table was not given: `fsframe report RUN on DATA`.", "quiet")
+            return
+        rows = []
+        for column in about.record.selected:
+            values = about.data.X[:, column]
+            name = about.data.feature_names[column]
+            rows.append([name, f"{values.min():.4g}", f"{values.max():.4g}"])
+        yield Table(["feature", "least", "most"], rows, "ranges", numbers={1, 2})
+
+
+@hookimpl
+def fsframe_report_sections():
+    yield ReportSectionEntry(
+        name="ranges", target="fake_ranges:Ranges", summary="Ranges of what was kept", place=45
+    )

@@ -1,0 +1,1 @@
+"""Methods that were renamed, will go, or need what is absent."""

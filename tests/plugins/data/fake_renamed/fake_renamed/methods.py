@@ -1,0 +1,25 @@
+"""Two selectors by range."""
+
+import attrs
+
+from fsframe import Selection, Selector
+from fsframe.contracts.selection import rank_by_score
+
+
+@attrs.frozen(kw_only=True)
+class Widest(Selector):
+    """Columns of the largest range."""
+
+    sign = 1.0
+
+    def _select(self, data, upstream, run):
+        scores = self.sign * (data.X.max(axis=0) - data.X.min(axis=0))
+        kept = rank_by_score(scores)[: self.keep_count(data.n_features, 2)]
+        return Selection(selected=kept, scores=scores)
+
+
+@attrs.frozen(kw_only=True)
+class Narrowest(Widest):
+    """Columns of the smallest range."""
+
+    sign = -1.0

@@ -1,0 +1,88 @@
+"""The examples of docs/hooks.md are installed and do what the page says."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.command_line import FAKES, fsframe
+
+ROOT = Path(__file__).parents[2]
+EXAMPLES = ("fake_tracker", "fake_jsonl", "fake_ranges", "fake_shifted")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A table, and a run of it tested with labels that were moved along."""
+    path = tmp_path_factory.mktemp("hooks")
+    rng = np.random.default_rng(0)
+    label = np.repeat([0, 1, 0, 1], 15)
+    table = np.column_stack([label + rng.normal(size=60) * 0.3, rng.normal(size=(60, 4)), label])
+    header = "signal,n1,n2,n3,n4,class"
+    np.savetxt(path / "t.csv", table, delimiter=",", header=header, comments="")
+    done = fsframe(
+        "chain", "mim:top=2", "npfs:null=shifted,n=10,permutations=20,alpha=0.1", "on", "t.csv",
+        "-q", "-o", "run.h5", cwd=path, fakes=["fake_shifted"],
+    )  # fmt: skip
+    assert done.code == 0, done.err
+    return path
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_an_example_stands_on_the_page_and_is_short(name: str) -> None:
+    code = (FAKES / name / f"{name}.py").read_text(encoding="utf-8")
+    assert code in (ROOT / "docs/hooks.md").read_text(encoding="utf-8")
+    assert len(code.splitlines()) <= 40
+
+
+def test_a_table_is_written_by_the_ending_and_by_the_name_of_a_plugin(folder: Path) -> None:
+    done = fsframe("table", "run.h5", "-o", "a.jsonl", cwd=folder, fakes=["fake_jsonl"])
+    assert done.code == 0, done.err
+    rows = [json.loads(line) for line in (folder / "a.jsonl").read_text().splitlines()]
+    assert len(rows) == 5 and rows[0]["feature"] == "signal" and rows[0]["rank"] == 1
+    shown = fsframe("table", "run.h5", "--format", "jsonl", cwd=folder, fakes=["fake_jsonl"])
+    assert shown.out == (folder / "a.jsonl").read_text()
+    without = fsframe("table", "run.h5", "-o", "b.jsonl", cwd=folder)
+    assert without.code == 2 and "end its name in .csv" in without.err
+    unknown = fsframe("table", "run.h5", "--format", "jsonl", cwd=folder)
+    assert unknown.code == 2 and "there is no writer 'jsonl'" in unknown.err
+
+
+def test_a_section_stands_at_its_place_and_a_broken_one_spoils_nothing(
+    folder: Path, tmp_path: Path
+) -> None:
+    pytest.importorskip("matplotlib", reason="pages have pictures")
+    name = "fake_ranges"
+    code = (FAKES / name / f"{name}.py").read_text(encoding="utf-8")
+    broken = tmp_path / "broken"
+    (broken / "fake_broken-2.0.dist-info").mkdir(parents=True)
+    metadata = "Metadata-Version: 2.1\nName: fake-broken\nVersion: 2.0\n"
+    (broken / "fake_broken-2.0.dist-info" / "METADATA").write_text(metadata)
+    points = "[fsframe]\nbroken = fake_broken\n"
+    (broken / "fake_broken-2.0.dist-info" / "entry_points.txt").write_text(points)
+    wrong = code.replace("fake_ranges", "fake_broken").replace("about.data is None", "about.none")
+    (broken / "fake_broken.py").write_text(wrong.replace('name="ranges"', 'name="broken"'))
+    done = fsframe(
+        "report", "run.h5", "on", "t.csv", "-o", str(tmp_path / "p.html"), cwd=folder,
+        fakes=[name, broken],
+    )  # fmt: skip
+    assert done.code == 0, done.err
+    page = (tmp_path / "p.html").read_text(encoding="utf-8")
+    order = [page.index(f"{text}</h2>") for text in (
+        "Features", "Where the kept features lie", "For the methods section"
+    )]  # fmt: skip
+    assert order == sorted(order)
+    assert "report section `broken` of plugin `broken` 2.0: AttributeError" in page
+
+
+def test_a_null_of_a_plugin_is_recorded_and_needed(folder: Path) -> None:
+    shown = fsframe("show", "run.h5", "--json", cwd=folder).json
+    assert "null=shifted" in shown["chain"]
+    without = fsframe("chain", "mim", "npfs:null=shifted", "on", "t.csv", "-q", cwd=folder)
+    assert without.code == 2
+    assert "must be matlab or permutation or published or shards" in without.err
+    listed = fsframe("chain", "mim", "npfs", "--help", cwd=folder, fakes=["fake_shifted"])
+    assert "shifted" in listed.out
