@@ -938,7 +938,7 @@ class NPFS(_Selector):
         *,
         n: int | None = None,
         alpha: float = 0.01,
-        null: Literal['permutation', 'shards', 'published', 'matlab'] = 'permutation',
+        null: str = 'permutation',
         permutations: int | None = None,
         permuted_n: int | None = None,
         statistic: Literal['scores', 'counts'] | None = None,
