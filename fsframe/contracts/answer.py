@@ -1,14 +1,4 @@
-"""What was found, as columns of a table: one row per feature, or per pair, best first.
-
-Stages name their arrays themselves; those that mean the same here go by the names below, whichever
-of ``-`` and ``_`` stands between words. An array that does not fit is left out: any plugin may use
-a name for something else.
-
-* per feature tested (those of ``columns``, or all seen): ``p_values``; ``adjusted_p_values``,
-  ``q_values`` or ``p_adjusted``; ``frequency``, or counts ``z`` out of the resamples in ``kept``,
-  or ``kept`` as (n, m) truth values; ``lower`` and ``upper``, the bounds of the frequency;
-* per pair tested (those of ``pairs``): the same, and ``g2`` or ``f`` with ``freedom``.
-"""
+"""What was found, as columns of a table: one row per feature, or per pair, best first."""
 
 from __future__ import annotations
 
@@ -19,35 +9,23 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from fsframe.contracts.answer_statistics import (
+    Found,
+    by_common_names,
+    columns_seen,
+    feature_statistics,
+    pairs_tested,
+    statistics,
+)
+from fsframe.contracts.class_means import class_means
 from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.pair_weights import PairWeights
 from fsframe.contracts.ranking import rank_by_score
 from fsframe.errors import DataError, PluginError, RequestError
 
-__all__ = ["AnswerTable", "Found", "PairsTested", "feature_table", "pair_table"]
+__all__ = ["AnswerTable", "PairsTested", "feature_table", "pair_table"]
 
 Floats = NDArray[np.float64]
-_Q_NAMES = ("adjusted_p_values", "q_values", "p_adjusted")
-# Two-sided 95 %.
-_NORMAL = 1.959963984540054
 _MISSING = -1
-
-
-class Found(Protocol):
-    """What one stage found; a `Selection` is one."""
-
-    @property
-    def selected(self) -> NDArray[np.intp]: ...
-    @property
-    def scores(self) -> Floats: ...
-    @property
-    def tables(self) -> Mapping[str, NDArray[Any]]: ...
-    @property
-    def features_in(self) -> NDArray[np.intp] | None: ...
-    @property
-    def pair_weights(self) -> PairWeights | None: ...
-    @property
-    def carried(self) -> frozenset[str]: ...
 
 
 class PairsTested(Protocol):
@@ -199,16 +177,16 @@ def feature_table(
         ("feature", _texts(names)),
         ("kept", _marked(n, last.selected)),
         ("score", np.asarray(last.scores, dtype=np.float64)),
-        *_tested(n, last).items(),
+        *feature_statistics(n, last).items(),
     ]
     if data is not None:
-        columns += _means(data)
+        columns += class_means(data)
     for label, found in _labelled(earlier):
         columns += [
             (f"{label}_rank", _order(n, [found])[1]),
             (f"{label}_score", np.asarray(found.scores, dtype=np.float64)),
             (f"{label}_kept", _marked(n, found.selected)),
-            *((f"{label}_{key}", column) for key, column in _tested(n, found).items()),
+            *((f"{label}_{key}", column) for key, column in feature_statistics(n, found).items()),
         ]
     return AnswerTable(_distinct((name, column[order]) for name, column in columns))
 
@@ -264,15 +242,15 @@ def _pair_finder(stages: Sequence[tuple[str, Found]]) -> Found | None:
     for _, found in reversed(stages):
         own = found.pair_weights is not None and "pair_weights" not in found.carried
         seen = len(found.scores) if found.features_in is None else found.features_in.size
-        if own or _pairs(_normal(found.tables), seen) is not None:
+        if own or pairs_tested(by_common_names(found.tables), seen) is not None:
             return found
     return None
 
 
 def _weighed_or_tested(found: Found, n: int) -> tuple[NDArray[np.intp], dict[str, NDArray[Any]]]:
     """The pairs of a stage as (m, 2) columns, the lower first, and what it says of each."""
-    seen, tables = _seen(found, n), _normal(found.tables)
-    tested = _pairs(tables, seen.size)
+    seen, tables = columns_seen(found, n), by_common_names(found.tables)
+    tested = pairs_tested(tables, seen.size)
     weights = None if "pair_weights" in found.carried else found.pair_weights
     if tested is None:
         assert weights is not None
@@ -288,7 +266,7 @@ def _weighed_or_tested(found: Found, n: int) -> tuple[NDArray[np.intp], dict[str
         known = place >= 0
         columns["weight"] = np.full(len(pairs), np.nan)
         columns["weight"][known] = w[place[known]]
-    return pairs, columns | _statistics(tables, len(pairs))
+    return pairs, columns | statistics(tables, len(pairs))
 
 
 def _with_tests(
@@ -302,7 +280,7 @@ def _with_tests(
         for name, column in columns.items()
     }
     place = _places(every, tests.pairs, n)
-    said = _statistics(_normal(tests.tables), len(tests.pairs))
+    said = statistics(by_common_names(tests.tables), len(tests.pairs))
     found: dict[str, NDArray[Any]] = {
         name: said[name] for name in ("G2", "F", "df") if name in said
     }
@@ -370,112 +348,6 @@ def _labelled(stages: Sequence[tuple[str, Found]]) -> list[tuple[str, Found]]:
     ]
 
 
-def _normal(tables: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-    return {name.replace("-", "_"): np.asarray(array) for name, array in tables.items()}
-
-
-def _seen(found: Found, n: int) -> NDArray[np.intp]:
-    return np.arange(n) if found.features_in is None else found.features_in
-
-
-def _shares(tables: Mapping[str, NDArray[Any]], names: Sequence[str], m: int) -> Floats | None:
-    """The first table of these names that holds m numbers from 0 to 1 (NaN: none)."""
-    for name in names:
-        array = tables.get(name)
-        if array is None or array.shape != (m,) or array.dtype.kind not in "fiu":
-            continue
-        values = array.astype(np.float64)
-        known = values[~np.isnan(values)]
-        if not known.size or (known.min() >= 0 and known.max() <= 1):
-            return values
-    return None
-
-
-def _tested(n: int, found: Found) -> dict[str, NDArray[Any]]:
-    """p, q and frequency of every column of the table that the stage tested, NaN elsewhere."""
-    tables, seen = _normal(found.tables), _seen(found, n)
-    if "pairs" in tables:
-        # What is counted and tested are pairs.
-        return {}
-    where = seen
-    if "columns" in tables:
-        own = tables["columns"]
-        if own.ndim != 1 or own.dtype.kind not in "iu" or np.unique(own).size != own.size:
-            return {}
-        if own.size and not (own.min() >= 0 and own.max() < seen.size):
-            return {}
-        where = seen[own]
-    spread = {}
-    for name, values in _statistics(tables, where.size).items():
-        spread[name] = np.full(n, np.nan)
-        spread[name][where] = values
-    return {name: spread[name] for name in spread if name not in ("G2", "F", "df")}
-
-
-def _statistics(tables: Mapping[str, NDArray[Any]], m: int) -> dict[str, NDArray[Any]]:
-    """What a stage's tables say of each of the m things that it tested."""
-    columns: dict[str, NDArray[Any]] = {}
-    for name, title in (("g2", "G2"), ("f", "F"), ("freedom", "df")):
-        array = tables.get(name)
-        if array is not None and array.shape == (m,) and array.dtype.kind in "fiu":
-            whole = title == "df" and array.dtype.kind in "iu"
-            columns[title] = array.astype(np.int64 if whole else np.float64)
-    p = _shares(tables, ("p_values",), m)
-    if p is not None:
-        q = _shares(tables, _Q_NAMES, m)
-        columns["p"] = p
-        columns["q"] = _adjusted(p) if q is None or np.array_equal(q, p, equal_nan=True) else q
-    return columns | _frequency(tables, m)
-
-
-def _adjusted(p: Floats) -> Floats:
-    """Benjamini and Hochberg's adjusted p-values, of the numbers among p."""
-    known = np.flatnonzero(~np.isnan(p))
-    order = known[np.argsort(p[known], kind="stable")]
-    steps = p[order] * (known.size / np.arange(1, known.size + 1))
-    found = np.full(p.size, np.nan)
-    found[order] = np.minimum(np.minimum.accumulate(steps[::-1])[::-1], 1.0)
-    return found
-
-
-def _frequency(tables: Mapping[str, NDArray[Any]], m: int) -> dict[str, NDArray[Any]]:
-    """How often each was kept, with bounds where the resamples are draws."""
-    share = _shares(tables, ("frequency",), m)
-    kept = tables.get("kept")
-    n = 0 if kept is None or kept.ndim not in (1, 2) else len(kept)
-    if share is None and kept is not None and n and kept.shape == (n, m) and kept.dtype.kind == "b":
-        share = kept.mean(axis=0)
-    elif share is None and n and "z" in tables:
-        z = tables["z"]
-        if z.shape == (m,) and z.dtype.kind in "iu" and (z >= 0).all() and (z <= n).all():
-            share = z / n
-    if share is None:
-        return {}
-    low, high = _shares(tables, ("lower",), m), _shares(tables, ("upper",), m)
-    if low is None or high is None:
-        if not n or "fold" in tables:
-            return {"frequency": share}
-        low, high = _wilson(share, n)
-    return {"frequency": share, "frequency_low": low, "frequency_high": high}
-
-
-def _wilson(share: Floats, n: int) -> tuple[Floats, Floats]:
-    square = _NORMAL**2 / n
-    middle = (share + square / 2) / (1 + square)
-    half = _NORMAL * np.sqrt(share * (1 - share) / n + square / (4 * n)) / (1 + square)
-    # At 0 and 1 the ends meet the share but for rounding.
-    return np.clip(middle - half, 0.0, share), np.clip(middle + half, share, 1.0)
-
-
-def _pairs(tables: Mapping[str, NDArray[Any]], m: int) -> NDArray[np.intp] | None:
-    pairs = tables.get("pairs")
-    if pairs is None or pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.dtype.kind not in "iu":
-        return None
-    if pairs.size and not (pairs.min() >= 0 and pairs.max() < m):
-        return None
-    return pairs.astype(np.intp)
-
-
 def _places(pairs: NDArray[np.intp], wanted: NDArray[np.intp], n: int) -> NDArray[np.intp]:
     """Where each wanted pair stands among `pairs`, −1 where it does not; O(m log m)."""
     keys = pairs.min(axis=1, initial=n) * n + pairs.max(axis=1, initial=0)
@@ -495,55 +367,3 @@ def _pair_order(pairs: NDArray[np.intp], columns: Mapping[str, NDArray[Any]]) ->
     often = np.nan_to_num(columns.get("frequency", none))
     p = np.nan_to_num(columns.get("p", none), nan=np.inf)
     return np.lexsort((pairs[:, 1], pairs[:, 0], -often, -size, p))
-
-
-def _means(data: Dataset) -> list[tuple[str, NDArray[Any]]]:
-    """In which direction each feature goes with the label, and its mean in every class.
-
-    Missing values are left out; columns whose numbers name categories have no mean.
-    """
-    n, numeric = data.n_features, ~np.asarray(data.categorical, dtype=bool)
-    if data.task == "regression":
-        return _correlations(data, numeric)
-    means = np.full((data.n_classes, n), np.nan)
-    rows = [np.flatnonzero(data.y == code) for code in range(data.n_classes)]
-    for start, stop in data.column_blocks():
-        block = np.asarray(data.columns(start, stop), dtype=np.float64)
-        for code, members in enumerate(rows):
-            part = block[members]
-            known = ~np.isnan(part)
-            total = np.where(known, part, 0.0).sum(axis=0)
-            count = known.sum(axis=0)
-            means[code, start:stop] = np.divide(
-                total, count, out=np.full(stop - start, np.nan), where=count > 0
-            )
-    means[:, ~numeric] = np.nan
-    direction = np.full(n, None, dtype=object)
-    complete = np.flatnonzero(~np.isnan(means).any(axis=0))
-    word = "higher" if data.n_classes == 2 else "highest"
-    for column in complete:
-        best = int(np.argmax(means[:, column]))
-        if means[:, column].min() < means[best, column]:
-            direction[column] = f"{word} in {data.classes[best]}"
-    of_classes = [(f"mean_{label}", means[code]) for code, label in enumerate(data.classes)]
-    return [("direction", direction), *of_classes]
-
-
-def _correlations(data: Dataset, numeric: NDArray[np.bool_]) -> list[tuple[str, NDArray[Any]]]:
-    r = np.full(data.n_features, np.nan)
-    for start, stop in data.column_blocks():
-        block = np.asarray(data.columns(start, stop), dtype=np.float64)
-        known = ~np.isnan(block)
-        count = np.maximum(known.sum(axis=0), 1)
-        x = np.where(known, block - np.where(known, block, 0.0).sum(axis=0) / count, 0.0)
-        y = np.where(known, data.y[:, None], 0.0)
-        y = np.where(known, y - y.sum(axis=0) / count, 0.0)
-        size = np.sqrt((x**2).sum(axis=0) * (y**2).sum(axis=0))
-        r[start:stop] = np.divide(
-            (x * y).sum(axis=0), size, out=np.full(stop - start, np.nan), where=size > 0
-        )
-    r[~numeric] = np.nan
-    direction = np.full(data.n_features, None, dtype=object)
-    direction[r > 0] = f"rises with {data.label_name}"
-    direction[r < 0] = f"falls with {data.label_name}"
-    return [("direction", direction), ("correlation", np.clip(r, -1.0, 1.0))]

@@ -1,0 +1,64 @@
+"""In which direction features go with the label: means per class, or correlations."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fsframe.contracts.dataset import Dataset
+
+__all__ = ["class_means"]
+
+
+def class_means(data: Dataset) -> list[tuple[str, NDArray[Any]]]:
+    """In which direction each feature goes with the label, and its mean in every class.
+
+    Missing values are left out; columns whose numbers name categories have no mean.
+    """
+    n, numeric = data.n_features, ~np.asarray(data.categorical, dtype=bool)
+    if data.task == "regression":
+        return _correlations(data, numeric)
+    means = np.full((data.n_classes, n), np.nan)
+    rows = [np.flatnonzero(data.y == code) for code in range(data.n_classes)]
+    for start, stop in data.column_blocks():
+        block = np.asarray(data.columns(start, stop), dtype=np.float64)
+        for code, members in enumerate(rows):
+            part = block[members]
+            known = ~np.isnan(part)
+            total = np.where(known, part, 0.0).sum(axis=0)
+            count = known.sum(axis=0)
+            means[code, start:stop] = np.divide(
+                total, count, out=np.full(stop - start, np.nan), where=count > 0
+            )
+    means[:, ~numeric] = np.nan
+    direction = np.full(n, None, dtype=object)
+    complete = np.flatnonzero(~np.isnan(means).any(axis=0))
+    word = "higher" if data.n_classes == 2 else "highest"
+    for column in complete:
+        best = int(np.argmax(means[:, column]))
+        if means[:, column].min() < means[best, column]:
+            direction[column] = f"{word} in {data.classes[best]}"
+    of_classes = [(f"mean_{label}", means[code]) for code, label in enumerate(data.classes)]
+    return [("direction", direction), *of_classes]
+
+
+def _correlations(data: Dataset, numeric: NDArray[np.bool_]) -> list[tuple[str, NDArray[Any]]]:
+    r = np.full(data.n_features, np.nan)
+    for start, stop in data.column_blocks():
+        block = np.asarray(data.columns(start, stop), dtype=np.float64)
+        known = ~np.isnan(block)
+        count = np.maximum(known.sum(axis=0), 1)
+        x = np.where(known, block - np.where(known, block, 0.0).sum(axis=0) / count, 0.0)
+        y = np.where(known, data.y[:, None], 0.0)
+        y = np.where(known, y - y.sum(axis=0) / count, 0.0)
+        size = np.sqrt((x**2).sum(axis=0) * (y**2).sum(axis=0))
+        r[start:stop] = np.divide(
+            (x * y).sum(axis=0), size, out=np.full(stop - start, np.nan), where=size > 0
+        )
+    r[~numeric] = np.nan
+    direction = np.full(data.n_features, None, dtype=object)
+    direction[r > 0] = f"rises with {data.label_name}"
+    direction[r < 0] = f"falls with {data.label_name}"
+    return [("direction", direction), ("correlation", np.clip(r, -1.0, 1.0))]
