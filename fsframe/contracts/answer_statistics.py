@@ -112,11 +112,12 @@ def statistics(tables: Mapping[str, NDArray[Any]], m: int) -> dict[str, NDArray[
 
 def _adjusted(p: Floats) -> Floats:
     """Benjamini and Hochberg's adjusted p-values, of the numbers among p."""
-    known = np.flatnonzero(~np.isnan(p))
-    order = known[np.argsort(p[known], kind="stable")]
-    steps = p[order] * (known.size / np.arange(1, known.size + 1))
+    from scipy.stats import false_discovery_control
+
+    known = ~np.isnan(p)
     found = np.full(p.size, np.nan)
-    found[order] = np.minimum(np.minimum.accumulate(steps[::-1])[::-1], 1.0)
+    if known.any():
+        found[known] = false_discovery_control(p[known])
     return found
 
 
