@@ -214,6 +214,7 @@ def pair_table(
 
     Examples
     --------
+    >>> from fsframe.contracts.pair_weights import PairWeights
     >>> from fsframe.contracts.selection import Selection
     >>> weights = PairWeights([0, 1], [[0, 3], [3, 0]])
     >>> found = Selection(selected=[0], scores=[1.0, 1.0], pair_weights=weights)

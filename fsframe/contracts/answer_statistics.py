@@ -53,10 +53,12 @@ class Found(Protocol):
 
 
 def by_common_names(tables: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+    """`tables` with ``_`` between words, whatever their author put there."""
     return {name.replace("-", "_"): np.asarray(array) for name, array in tables.items()}
 
 
 def columns_seen(found: Found, n: int) -> NDArray[np.intp]:
+    """The columns, of n, that the stage considered."""
     return np.arange(n) if found.features_in is None else found.features_in
 
 
@@ -151,6 +153,7 @@ def _wilson(share: Floats, n: int) -> tuple[Floats, Floats]:
 
 
 def pairs_tested(tables: Mapping[str, NDArray[Any]], m: int) -> NDArray[np.intp] | None:
+    """The (q, 2) positions, among the m columns seen, of what was tested; None if no pairs were."""
     pairs = tables.get("pairs")
     if pairs is None or pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.dtype.kind not in "iu":
         return None
