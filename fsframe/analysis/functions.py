@@ -32,6 +32,7 @@ from fsframe.analysis.results import (
     as_result,
 )
 from fsframe.chains.chain import Chain
+from fsframe.chains.recording import is_answer_to
 from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.grammar import format_list
 from fsframe.errors import FsframeError, RequestError
@@ -39,7 +40,6 @@ from fsframe.evaluation.comparison import methods_of, on_all_features
 from fsframe.evaluation.measuring import find_measures
 from fsframe.execution import open_engine
 from fsframe.storage import RunRecord, check_destination, load_run
-from fsframe.storage.units.manifest import software
 
 if TYPE_CHECKING:
     from fsframe.execution import Engine
@@ -471,11 +471,5 @@ def _answer(out: Path, chain: Chain, table: Dataset, seed: int, command: str) ->
         record = load_run(out)
     except FsframeError:
         return None
-    if (record.chain, record.seed, record.command) != (str(chain), seed, command):
-        return None
-    if record.data.sha256 != table.sha256:
-        return None
-    there = dict(record.environment)
-    there["python"] = ".".join(str(there.get("python", "")).split(".")[:2])
-    same = all(there.get(name) == version for name, version in software(chain).items())
-    return record if same else None
+    same = record.command == command and record.data.sha256 == table.sha256
+    return record if same and is_answer_to(record, chain, seed) else None

@@ -31,7 +31,7 @@ from fsframe.storage.units.fingerprints import call_name
 from fsframe.storage.units.manifest import providers, release, software
 from fsframe.storage.units.selections import pack_selections, unpack_selections
 
-__all__ = ["environment", "open_checkpoint", "record_run", "stage_record"]
+__all__ = ["environment", "is_answer_to", "open_checkpoint", "record_run", "stage_record"]
 
 _LIBRARIES = ("fsframe", "numpy", "scipy", "numba", "h5py", "attrs", "click", "pluggy")
 
@@ -271,6 +271,19 @@ def _stage_call(
     assert run.checkpoint is not None
     text = format_stages(stage.text for stage in chain.stages[: position + 1])
     return call_name(run.checkpoint, "stage", text, data, run.child(position), upstream=upstream)
+
+
+def is_answer_to(record: RunRecord, chain: RunsInSteps, seed: int) -> bool:
+    """Whether `record` is what `chain` gives with this seed, computed by what is installed here.
+
+    The table is not looked at, nor what the record's command says of memory.
+    """
+    there = dict(record.environment)
+    there["python"] = ".".join(str(there.get("python", "")).split(".")[:2])
+    installed = software(chain).items()
+    return (record.chain, record.seed) == (str(chain), seed) and all(
+        there.get(name) == version for name, version in installed
+    )
 
 
 def stage_record(result: StageResult) -> StageRecord:

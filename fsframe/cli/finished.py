@@ -72,16 +72,11 @@ def answer_of_this(
 
 def _same_request(record: RunRecord, chain: Chain, options: Mapping[str, Any]) -> bool:
     """Whether chain, seed, memory bound and everything that may change a bit are the same."""
+    from fsframe.chains.recording import is_answer_to
     from fsframe.cli.running import this_command
-    from fsframe.storage.units.manifest import software
 
-    if (record.chain, record.seed) != (str(chain), options["seed"]):
-        return False
-    if _memory(record.command) != _memory(this_command()):
-        return False
-    here, there = software(chain), dict(record.environment)
-    there["python"] = ".".join(there.get("python", "").split(".")[:2])
-    return all(there.get(name) == version for name, version in here.items())
+    same_memory = _memory(record.command) == _memory(this_command())
+    return same_memory and is_answer_to(record, chain, options["seed"])
 
 
 def _memory(command: str) -> list[str]:

@@ -70,7 +70,9 @@ class Course:
     ) -> None:
         self.point = self.best = point
         self._here = self._before = self.best_cost = cost
-        self.costs, self.gaps, self.steps = [cost], [], []  # type: ignore[var-annotated]
+        self.costs = [cost]
+        self.gaps: list[float] = []
+        self.steps: list[float] = []
         self._tol, self._keep_best = tol, keep_best
         self.converged, self.stopped = False, f"the limit of {max_iter} updates was reached"
 
