@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from time import perf_counter
+from typing import Any
 
 import attrs
 import numpy as np
@@ -10,16 +12,18 @@ from numpy.typing import NDArray
 
 from fsframe.chains.chain import Chain
 from fsframe.chains.memory_shares import shares_of
+from fsframe.chains.pair_testing import answer_tests
 from fsframe.chains.recording import stage_record
+from fsframe.chains.stage import StageResult
 from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.run import Run
 from fsframe.errors import DataError, RequestError
 from fsframe.registry import preferring
 from fsframe.storage import RunRecord
 from fsframe.storage.arrays import storable
-from fsframe.storage.digest import stage_items
+from fsframe.storage.digest import pair_test_items, stage_items
 from fsframe.storage.numerics import fingerprint, numeric_differences
-from fsframe.storage.records import StageRecord
+from fsframe.storage.records import PairTestRecord, StageRecord
 
 __all__ = ["TOLERANCE", "StageAudit", "audit_run", "choose_stages"]
 
@@ -34,7 +38,7 @@ class StageAudit:
     Parameters
     ----------
     path : str
-        ``/stages/NN-name``.
+        ``/stages/NN-name``, or ``/pair_tests``.
     verdict : {"same bits", "within rounding", "differs"}
         "within rounding" is possible only where the numeric fingerprint of the run is not that of
         this process, or not known.
@@ -109,7 +113,8 @@ def audit_run(
     run : Run
         Threads and workers; its entropy is that of the record.
     stages : list of int, optional
-        Which; all by default. A stage is computed whole, with every resample that it takes.
+        Which; all by default. A stage is computed whole, with every resample that it takes. With
+        all of them, the tests of the answer's pairs are made again as well, if the file has any.
     memory : int, optional
         The bound that the run was given, in bytes: methods choose their way by it.
     told : callable, optional
@@ -153,21 +158,39 @@ def audit_run(
             run = attrs.evolve(run, memory=shares.one_fit, route_memory=shares.route)
         rounding = _may_round(record)
         found = []
-        for number in range(len(chain.stages)) if stages is None else stages:
+
+        def say(verdict: StageAudit) -> None:
+            found.append(verdict)
+            if told is not None:
+                told(verdict)
+
+        chosen = range(len(chain.stages)) if stages is None else stages
+        for number in chosen:
             upstream = next(
                 (s.selection for s in record.stages[:number][::-1] if s.selection is not None), None
             )
             steps = chain.steps(data, run, upstream, number)
-            verdict = _compared(
-                record.stage_paths()[number],
-                record.stages[number],
-                stage_record(next(steps)),
-                rounding,
+            then, now = record.stages[number], stage_record(next(steps))
+            same = then.digest() == now.digest()
+            parts = [] if same else [*_stage_differences(then, now)]
+            say(_verdict(record.stage_paths()[number], parts, rounding, now.seconds))
+        if record.pair_tests is not None and len(set(chosen)) == len(chain.stages):
+            begin = perf_counter()
+            tests, untested = answer_tests(
+                _recorded_results(chain, record), data, run.child(len(chain.stages))
             )
-            found.append(verdict)
-            if told is not None:
-                told(verdict)
+            parts = [*_test_differences(record.pair_tests, tests, untested)]
+            say(_verdict("/pair_tests", parts, rounding, perf_counter() - begin))
     return found
+
+
+def _recorded_results(chain: Chain, record: RunRecord) -> list[StageResult]:
+    """What the file says that the selecting stages found."""
+    return [
+        StageResult(stage=stage, key=said.seed, seconds=said.seconds, selection=said.selection)
+        for stage, said in zip(chain.stages, record.stages, strict=True)
+        if said.selection is not None
+    ]
 
 
 def _may_round(record: RunRecord) -> bool:
@@ -178,24 +201,43 @@ def _may_round(record: RunRecord) -> bool:
     )
 
 
-def _compared(path: str, then: StageRecord, now: StageRecord, rounding: bool) -> StageAudit:
-    seconds = now.seconds
-    if then.digest() == now.digest():
+def _verdict(
+    path: str, parts: list[tuple[str, float]], rounding: bool, seconds: float
+) -> StageAudit:
+    """What the parts that are not the same bits come to; the first of the largest is named."""
+    if not parts:
         return StageAudit(path=path, verdict="same bits", seconds=seconds)
-    worst, place = 0.0, ""
-    for where, difference in _differences(then, now):
-        if difference > worst:
-            worst, place = difference, where
+    place, worst = max(parts, key=lambda part: part[1])
     verdict = "within rounding" if rounding and worst <= TOLERANCE else "differs"
     return StageAudit(path=path, verdict=verdict, difference=worst, where=place, seconds=seconds)
 
 
-def _differences(then: StageRecord, now: StageRecord) -> Iterator[tuple[str, float]]:
+def _stage_differences(then: StageRecord, now: StageRecord) -> Iterator[tuple[str, float]]:
     """By how much each part of a stage differs; infinite where it is not a matter of rounding."""
     for name in ("name", "kind", "provider", "seed"):
         if getattr(then, name) != getattr(now, name):
             yield name, np.inf
-    recorded, computed = stage_items(then), stage_items(now)
+    yield from _array_differences(stage_items(then), stage_items(now))
+
+
+def _test_differences(
+    then: PairTestRecord, now: PairTestRecord | None, untested: str
+) -> Iterator[tuple[str, float]]:
+    if now is None:
+        yield untested or "no pair is tested now", np.inf
+    elif then.digest != now.digest:
+        for name in ("name", "provider", "seed"):
+            if getattr(then, name) != getattr(now, name):
+                yield name, np.inf
+        for name in ("n_chosen_from", "n_tested"):
+            if getattr(then.found, name) != getattr(now.found, name):
+                yield name, np.inf
+        yield from _array_differences(pair_test_items(then.found), pair_test_items(now.found))
+
+
+def _array_differences(
+    recorded: Mapping[str, Any], computed: Mapping[str, Any]
+) -> Iterator[tuple[str, float]]:
     for name in sorted(recorded.keys() | computed.keys()):
         if name not in recorded or name not in computed:
             yield name, np.inf

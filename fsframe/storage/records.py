@@ -431,12 +431,24 @@ class RunRecord:
             found["/pair_tests"] = self.pair_tests.digest
         return found
 
+    def _answers_for_last_stage(self) -> bool:
+        selecting = [s.selection for s in self.stages if s.selection is not None]
+        return not selecting or (
+            np.array_equal(self.selected, selecting[-1].selected)
+            and np.array_equal(self.scores, selecting[-1].scores, equal_nan=True)
+        )
+
     def problems(self) -> list[str]:
         """What does not fit together; nothing if the record is sound."""
         found = []
         p, n = self.n_features, self.n_samples
         result = Selection(selected=self.selected, scores=self.scores)
         found += [f"/result: {problem}" for problem in result.problems(p, n)]
+        found += (
+            []
+            if self._answers_for_last_stage()
+            else ["/result: is not what the last stage that selects has found"]
+        )
         for path, stage in zip(self.stage_paths(), self.stages, strict=True):
             seen = stage.features_in
             if seen.ndim != 1 or (

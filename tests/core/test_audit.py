@@ -15,7 +15,7 @@ from fsframe.chains.audit import TOLERANCE, audit_run, choose_stages
 from fsframe.chains.chain import Chain
 from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.run import Run
-from fsframe.errors import DataError, RequestError
+from fsframe.errors import DataError, RequestError, StoreError
 from fsframe.storage import load_run, write_run
 from fsframe.storage.numerics import fingerprint
 
@@ -46,8 +46,8 @@ def test_every_stage_of_a_sound_run_has_the_same_bits(record, data):
     told = []
     found = audit_run(record, data, Run(), told=told.append)
     assert found == told
-    assert [audit.verdict for audit in found] == ["same bits"] * 4
-    assert [audit.path for audit in found] == list(record.stage_paths())
+    assert [audit.verdict for audit in found] == ["same bits"] * 5
+    assert [audit.path for audit in found] == [*record.stage_paths(), "/pair_tests"]
 
 
 def test_an_altered_stage_is_found_by_itself(record, data):
@@ -77,6 +77,30 @@ def test_rounding_is_told_apart_where_the_processor_was_another(record, data):
     holed = scores.copy()
     holed[first] = np.nan
     assert audit_run(altered(elsewhere, 1, scores=holed), data, Run(), [1])[0].difference == np.inf
+
+
+def test_an_answer_of_no_stage_is_refused(record, tmp_path):
+    other = attrs.evolve(record, selected=record.stages[0].selection.selected)
+    with pytest.raises(StoreError, match="not what the last stage that selects has found"):
+        write_run(tmp_path / "r.h5", other)
+
+
+def test_tests_of_pairs_are_made_again():
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(60, 5))
+    data = Dataset.from_arrays(X, (X[:, 0] * X[:, 1] > 0).astype(int))
+    record = Chain.parse("lfe:top=3").run(data, 2)
+    found = audit_run(record, data, Run())
+    assert [(a.path, a.verdict) for a in found] == [
+        ("/stages/00-lfe", "same bits"), ("/pair_tests", "same bits"),
+    ]  # fmt: skip
+    tests = record.pair_tests
+    p = np.array(tests.found.p_values)
+    p[0] /= 2
+    forged = attrs.evolve(tests, found=attrs.evolve(tests.found, p_values=p))
+    verdict = audit_run(attrs.evolve(record, pair_tests=forged), data, Run())[-1]
+    assert (verdict.verdict, verdict.where) == ("differs", "p_values")
+    assert len(audit_run(attrs.evolve(record, pair_tests=forged), data, Run(), [])) == 0
 
 
 def test_another_table_or_chain_is_refused(record, data):
@@ -117,12 +141,13 @@ def test_the_command_tells_each_stage_and_ends_with_5_where_one_differs(tmp_path
     assert fsframe("chain", "lfe", "margin", "on", "t.csv", "-q", "-o", "r.h5").returncode == 0
     done = fsframe("audit", "r.h5")
     assert (done.returncode, done.stdout.split()) == (
-        0, ["00-lfe", "same", "bits", "01-margin", "same", "bits"],
+        0, ["00-lfe", "same", "bits", "01-margin", "same", "bits", "pair_tests", "same", "bits"],
     )  # fmt: skip
     record = load_run(tmp_path / "r.h5")
     forged = np.array(record.stages[0].selection.scores)
     forged[2] += 1
-    write_run(tmp_path / "forged.h5", altered(record, 0, scores=forged))
+    changed = attrs.evolve(altered(record, 0, scores=forged), scores=forged)
+    write_run(tmp_path / "forged.h5", changed)
     done = fsframe("audit", "forged.h5")
     assert done.returncode == 5 and "00-lfe                   DIFFERS" in done.stdout
     assert "did not come out as recorded" in done.stderr

@@ -271,7 +271,7 @@ CASES: dict[str, tuple[Edit, str]] = {
     "pairs in two dimensions": (
         swap("stages/02-npfs/pair_weights/i", **summed(np.zeros((2, 1), int), chunks=(2, 1))), ""),
     "another score than the digest says": (
-        swap("result/scores", **summed(np.arange(7.0), chunks=(7,))), "/result does not have"),
+        swap("result/scores", **summed(np.arange(7.0), chunks=(7,))), "/result"),
     "another parameter than the digest says": (
         text(f"{STAGE}/params", '{"sigma":1}'), "/stages/01-immigrate does not have the digest"),
     "another digest": (attribute(STAGE, "digest", "00" * 32), "does not have the digest"),

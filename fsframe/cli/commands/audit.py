@@ -72,7 +72,7 @@ def audit(
     failed: list[str] = []
 
     def told(found: StageAudit) -> None:
-        say(f"{found.path.removeprefix('/stages/'):24} {_words(found)}")
+        say(f"{found.path.removeprefix('/stages/').lstrip('/'):24} {_words(found)}")
         if not found.passed:
             failed.append(found.path)
 
