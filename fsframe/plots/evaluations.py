@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 
 from fsframe.errors import RequestError
 from fsframe.evaluation.comparing import critical_difference as cd_of
+from fsframe.evaluation.comparison import pareto_front
+from fsframe.evaluation.measures.scores import are_probabilities, brier
 from fsframe.evaluation.recorded import (
     RecordedEvaluation,
     protocol_name,
@@ -203,13 +205,13 @@ def calibration(record: RunRecord, ax: Any = None) -> Any:
         raise lacks(record, "two classes", "calibration is drawn of two")
     tested = tables.fold >= 0
     given = tables.class_scores[tested]
-    sums = given.sum(axis=1)
-    if not (drawable(given).all() and (given >= 0).all() and np.allclose(sums, 1.0, atol=1e-6)):
+    if not are_probabilities(given):
         raise lacks(
             record, "probabilities", "evaluate with a classifier that gives some, such as logistic"
         )
     p = given[:, 1]
-    true = np.broadcast_to(tables.truth, tables.fold.shape)[tested] == 1
+    truth = np.broadcast_to(tables.truth, tables.fold.shape)[tested]
+    true = truth == 1
     edges = np.unique(np.quantile(p, np.linspace(0, 1, _BINS + 1)))
     place = np.clip(np.searchsorted(edges, p, side="right") - 1, 0, max(0, edges.size - 2))
     bins = [np.flatnonzero(place == k) for k in range(max(1, edges.size - 1))]
@@ -231,10 +233,9 @@ def calibration(record: RunRecord, ax: Any = None) -> Any:
             alpha=0.5,
             label="predictions",
         )
-        brier = float(np.mean((p - true) ** 2))
         panel.set_xlabel(f"probability given to {short(record.class_names[1])}")
         panel.set_ylabel("share that came true")
-        panel.set_title(f"Brier score {brier:.3f}", fontsize="medium", loc="left")
+        panel.set_title(f"Brier score {brier(truth, given):.3f}", fontsize="medium", loc="left")
         panel.set_aspect("equal")
         panel.legend(loc="upper left")
         return panel.figure
@@ -266,15 +267,8 @@ def accuracy_against_stability(records: Sequence[RunRecord], ax: Any = None) -> 
     known = [k for k, point in enumerate(points) if drawable(np.array(point)).all()]
     if len(known) < 2:
         raise RequestError("fewer than two of the runs have both an accuracy and a stability")
-    front = [
-        k
-        for k in known
-        if not any(
-            points[o][0] >= points[k][0] and points[o][1] >= points[k][1] and points[o] != points[k]
-            for o in known
-        )
-    ]
-    front.sort(key=lambda k: points[k])
+    unbeaten = pareto_front(*np.array([points[k] for k in known]).T)
+    front = sorted(np.array(known)[unbeaten].tolist(), key=lambda k: points[k])
     with axes_for(ax, 6.6, 4.6) as (panel,):
         panel.plot(
             [points[k][0] for k in front],

@@ -18,6 +18,7 @@ __all__ = [
     "Brier",
     "Calibration",
     "LogLoss",
+    "are_probabilities",
     "auc",
     "auc_ovr",
     "brier",
@@ -139,7 +140,7 @@ def log_loss(y: Codes, scores: Floats) -> float:
     >>> round(log_loss(np.array([0, 1]), np.array([[0.5, 0.5], [0.5, 0.5]])), 4)
     0.6931
     """
-    if not _probabilities(scores):
+    if not are_probabilities(scores):
         return float("nan")
     likely = np.maximum(scores[np.arange(len(y)), y], np.finfo(np.float64).eps)
     return float(-np.mean(np.log(likely)))
@@ -171,7 +172,7 @@ def brier(y: Codes, scores: Floats) -> float:
     >>> brier(np.array([0, 1]), np.array([[0.5, 0.5], [0.5, 0.5]]))
     0.25
     """
-    if not _probabilities(scores):
+    if not are_probabilities(scores):
         return float("nan")
     missed = scores.copy()
     missed[np.arange(len(y)), y] -= 1.0
@@ -207,7 +208,7 @@ def miscalibration(y: Codes, scores: Floats) -> float:
     >>> miscalibration(np.array([0, 1, 0, 1]), np.array([[0.9, 0.1], [0.1, 0.9]] * 2)).__round__(3)
     0.01
     """
-    if not _probabilities(scores):
+    if not are_probabilities(scores):
         return float("nan")
     total = 0.0
     for code in range(scores.shape[1]):
@@ -220,7 +221,12 @@ def miscalibration(y: Codes, scores: Floats) -> float:
     return max(0.0, total / 2.0)
 
 
-def _probabilities(scores: Floats) -> bool:
+def are_probabilities(scores: Floats) -> bool:
+    """Whether every row is non-negative, with sum one.
+
+    >>> are_probabilities(np.array([[0.3, 0.7]])), are_probabilities(np.array([[-1.0, 2.0]]))
+    (True, False)
+    """
     return bool(
         not np.isnan(scores).any()
         and (scores >= 0).all()
