@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from fsframe.analysis.text_table import table_lines
@@ -17,22 +18,22 @@ __all__ = [
     "accuracy_rows",
     "comparison_lines",
     "comparison_object",
-    "csv_lines",
+    "csv_rows",
+    "csv_text",
     "hdf5_image",
 ]
 
 CSV_NAMES = (
-    "data,chain,metric,value,standard_error,low,high,accuracy,features_kept,stability,"
-    "on_front,fewest_features,seconds"
-)
-"""The first line of the table of results."""
+    "data", "chain", "metric", "value", "standard_error", "low", "high", "accuracy",
+    "features_kept", "stability", "on_front", "fewest_features", "seconds",
+)  # fmt: skip
+"""The columns of the table of results."""
 
 _MOST_PAIRWISE = 6
 
 
-def csv_lines(result: Comparison) -> Iterator[str]:
-    """The table of results, one line per table and chain, then what stands beside them."""
-    yield CSV_NAMES
+def csv_rows(result: Comparison) -> Iterator[Sequence[str]]:
+    """The table of results, a row for each table and chain, then what stands beside them."""
     for d, data in enumerate(result.data):
         for c, chain in enumerate(result.chains):
             numbers = [
@@ -44,18 +45,22 @@ def csv_lines(result: Comparison) -> Iterator[str]:
                 result.stability[d, c],
             ]
             flags = ["yes" if flag else "no" for flag in _marks(result, d, c)]
-            yield _line(
-                data, chain, result, [*map(_cell, numbers), *flags, _cell(result.seconds[d, c])]
-            )
+            cells = [*map(_cell, numbers), *flags, _cell(result.seconds[d, c])]
+            yield [defused(data), chain, result.metric, *cells]
         beside = {"(larger class)": result.larger_class[d]}
         beside |= {f"(all features) {n}": of[d] for n, of in result.all_features.items()}
         for name, value in beside.items():
-            yield _line(data, name, result, [_cell(value), *[""] * 9])
+            yield [defused(data), name, result.metric, _cell(value), *[""] * 9]
 
 
-def _line(data: str, chain: str, result: Comparison, cells: Sequence[str]) -> str:
-    quoted = '"' + chain.replace('"', '""') + '"'
-    return ",".join([_field(defused(data)), quoted, _field(result.metric), *cells])
+def csv_text(results: Iterable[Comparison]) -> str:
+    """The tables of results of comparisons below one line of names, as CSV."""
+    memory = io.StringIO()
+    writer = csv.writer(memory, lineterminator="\n")
+    writer.writerow(CSV_NAMES)
+    for result in results:
+        writer.writerows(csv_rows(result))
+    return memory.getvalue()
 
 
 def _cell(value: float) -> str:
@@ -65,11 +70,6 @@ def _cell(value: float) -> str:
 def _marks(result: Comparison, d: int, c: int) -> tuple[bool, bool]:
     """Whether a chain is on the Pareto front, and the smallest within one standard error."""
     return bool(result.front[d, c]), int(result.fewest[d]) == c
-
-
-def _field(text: str) -> str:
-    plain = not any(character in text for character in ',"\r\n')
-    return text if plain else '"' + text.replace('"', '""') + '"'
 
 
 def hdf5_image(result: Comparison, cells: Sequence[Sequence[Cell]]) -> bytes:

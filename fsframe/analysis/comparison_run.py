@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fsframe.analysis.comparison_display import CSV_NAMES, csv_lines, hdf5_image
+from fsframe.analysis.comparison_display import CSV_NAMES, csv_text, hdf5_image
 from fsframe.analysis.results import ComparisonResult
 from fsframe.chains.chain import Chain, Stage
 from fsframe.contracts.run import Run
@@ -82,7 +82,7 @@ def check_folder(folder: Path, apart_from: Sequence[Path]) -> None:
     if not results.is_file():
         return
     with open(results, "rb") as file:
-        if file.readline(200).strip() != CSV_NAMES.encode():
+        if file.readline(200).strip() != ",".join(CSV_NAMES).encode():
             raise StoreError(
                 f"{results} is there and is not of an earlier comparison; move it away, or choose "
                 "another folder with --out"
@@ -241,7 +241,7 @@ def write_comparison(
     overwrite: bool = False,
 ) -> None:
     """Leave the table of results, and in `folder` the accuracy of every split too."""
-    text = "\n".join(csv_lines(result.comparison)) + "\n"
+    text = csv_text([result.comparison])
     if csv_out is not None:
         place_file(csv_out, text.encode(), overwrite=overwrite)
     if folder is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from fsframe.analysis.citations import OF_PROTOCOL, bibtex_of, cited_keys, references_of
-from fsframe.analysis.comparison_display import csv_lines
+from fsframe.analysis.comparison_display import csv_text
 from fsframe.evaluation.comparison import Comparison
 from fsframe.evaluation.study_results import described_tables
 from fsframe.storage.study_file import StudyCell, StudyRecord
@@ -28,7 +28,7 @@ _SIGNS = {
 
 def study_files(record: StudyRecord, found: Mapping[str, Comparison]) -> dict[str, str]:
     """Every file of results, by name."""
-    files = {"results.csv": _csv(found), "methods.md": _markdown(record)}
+    files = {"results.csv": csv_text(found.values()), "methods.md": _markdown(record)}
     for metric, result in found.items():
         plain = "".join(c if c.isalnum() else "-" for c in metric)
         files[f"table-{plain}.tex"] = latex_table(result)
@@ -36,13 +36,6 @@ def study_files(record: StudyRecord, found: Mapping[str, Comparison]) -> dict[st
     files["methods.tex"] = text + "\n"
     files["references.bib"] = _bibliography(record)
     return files
-
-
-def _csv(found: Mapping[str, Comparison]) -> str:
-    lines: list[str] = []
-    for result in found.values():
-        lines += list(csv_lines(result))[bool(lines) :]
-    return "\n".join(lines) + "\n"
 
 
 def latex_table(result: Comparison) -> str:
