@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +10,7 @@ from scipy import stats
 
 from fsframe.contracts.dataset import Dataset
 
-__all__ = ["repeated_rows"]
+__all__ = ["repeated_rows", "tell_of_repeated_rows"]
 
 _MOST_ROWS, _MOST_PROBES, _MOST_COLUMNS = 5_000, 500, 100
 _FEWEST_NAMES, _FEWEST_MEMBERS = 8, 10
@@ -54,6 +54,15 @@ def repeated_rows(data: Dataset) -> Iterator[str]:
             f"rows follow each other that are alike: {share:.0%} have their nearest row of the "
             f"same class right beside them, {chance:.1%} would by chance; {_ADVICE}"
         )
+
+
+def tell_of_repeated_rows(warnings: Iterable[str]) -> bool:
+    """Whether one of a run's warnings is of `repeated_rows`.
+
+    >>> tell_of_repeated_rows([f"column 'who' looks …: {_ADVICE}"]), tell_of_repeated_rows(["else"])
+    (True, False)
+    """
+    return any(_ADVICE in warning for warning in warnings)
 
 
 def _listed(names: list[str]) -> str:

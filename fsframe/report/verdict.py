@@ -106,7 +106,7 @@ def _of_evaluation(record: RunRecord) -> tuple[str, str]:
     recorded = recorded_evaluation(record)
     found = recorded.found
     accuracy = found.measures["accuracy"]
-    balanced = found.measures.get("balanced accuracy")
+    balanced = found.measures.get("balanced-accuracy")
     beside = [f"{found.baseline.mean:.2f} for always saying the larger class"]
     if found.all_features is not None:
         beside.insert(0, f"{found.all_features.mean:.2f} with all features")

@@ -244,6 +244,27 @@ def test_the_verdict_of_every_kind_of_run_is_two_sentences_about_it():
     assert f"All 2 runs keep {len(common)} of" in verdict_of_several([plain, npfs])[0]
 
 
+def test_the_verdict_of_an_evaluation_tells_balanced_accuracy_and_chance():
+    from fsframe.evaluation.recorded import recorded_evaluation
+    from fsframe.report.verdict import verdict
+
+    record = Chain.parse("cross-validation:base=(mim:top=1 knn),folds=2,repeats=1").run(small())
+    mean = recorded_evaluation(record).found.measures["balanced-accuracy"].mean
+    assert f"; balanced accuracy is {mean:.2f}, 0.50 by chance" in verdict(record)[0]
+
+
+def test_rows_that_look_repeated_are_no_in_the_checklist():
+    from fsframe.report.methods_text import checklist
+
+    # Each row thrice in a row, nearly the same: nothing names who they belong to.
+    rng = np.random.default_rng(1)
+    X = np.repeat(rng.standard_normal((40, 4)), 3, axis=0) + rng.normal(0, 0.01, (120, 4))
+    data = Dataset.from_arrays(X, np.repeat([0, 1], 60), name="people")
+    record = Chain.parse("cross-validation:base=(mim:top=1 knn),folds=2,repeats=1").run(data)
+    items = {item.question: item for item in checklist(record)}
+    assert items["Were rows that belong together kept together?"].state == "no"
+
+
 def test_the_checklist_tells_judged_runs_from_others():
     from fsframe.report.methods_text import checklist, methods_paragraph, references
 
