@@ -16,10 +16,11 @@ _LOG.addHandler(logging.NullHandler())
 
 
 class RunLog(Observer):
-    """Beginning, stages and end of each run at level INFO, kept units at DEBUG, failures at ERROR.
+    """Beginning, stages and end of each run at level INFO, kept units at DEBUG, warnings, failures
+    at ERROR.
 
-    A program sees them with ``logging.basicConfig(level=logging.INFO)``; without a handler for that
-    level nothing is written.
+    A program sees them with ``logging.basicConfig(level=logging.INFO)``, commands write them to the
+    file of ``--log``; without a handler for that level nothing is written.
     """
 
     def run_began(self, run: Mapping[str, Any]) -> None:
@@ -37,9 +38,13 @@ class RunLog(Observer):
         """Name, time and number of columns."""
         kept = "" if stage.selection is None else f": {len(stage.selection.selected)} columns"
         _LOG.info("%s%s, %.2f s", stage.name, kept, stage.seconds)
+        for warning in stage.warnings:
+            _LOG.warning("%s: %s", stage.name, warning)
 
     def run_ended(self, record: Any) -> None:
         """Number of columns, and the digest of the answer."""
+        for warning in record.warnings:
+            _LOG.warning("%s", warning)
         # The digest reads every array of the record, for nothing if nobody listens.
         if _LOG.isEnabledFor(logging.INFO):
             _LOG.info("kept %d columns, %s", len(record.selected), record.digests()["/result"])

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from fsframe.cli.log_file import check_log
 from fsframe.cli.reading_options import read_data
 from fsframe.cli.running import Talk, engine_options, run_chain
 from fsframe.contracts.grammar import StageText
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = [
     "fold_options",
     "output_options",
+    "protocol_named",
     "protocol_request",
     "run_on",
 ]
@@ -31,7 +33,8 @@ _OPTIONS = (
         "-o",
         "--out",
         metavar="FILE",
-        help="Where to write the run file. [default: DATA.STAGES.h5 beside the data]",
+        help="Where to write the run file. [default: DATA.STAGES.h5 beside the data, with the "
+        "parameters of the stages]",
     ),
     click.option("--no-out", is_flag=True, help="Write no run file."),
     click.option(
@@ -105,9 +108,26 @@ def protocol_request(
     return texts, requests[0]
 
 
+def protocol_named(command: str, chain: Chain, texts: Sequence[StageText]) -> list[StageText]:
+    """What the run file of a protocol is called for: the command with what it changes, the stages.
+
+    Parameters
+    ----------
+    command : str
+    chain : Chain
+        The protocol as a stage; its base is told by `texts`.
+    """
+    (stage,) = chain.stages
+    changed = {name: value for name, value in stage.text.params.items() if name != "base"}
+    # The command's own default is the other one.
+    if "all_features" in stage.method.values() and changed.pop("all_features", None) is None:
+        changed["all-features"] = "no"
+    return [StageText(command, changed), *texts]
+
+
 def run_on(
     chain: Chain,
-    names: Sequence[str],
+    named: Sequence[StageText],
     data: str,
     *,
     also_written: Sequence[str | None] = (),
@@ -118,8 +138,8 @@ def run_on(
     Parameters
     ----------
     chain : Chain
-    names : sequence of str
-        What the run file is called by default: ``DATA.NAME-NAME….h5``.
+    named : sequence of StageText
+        What the run file is called for by default (`run_path`).
     also_written : paths
         Other files that will be written, checked before any work starts.
 
@@ -138,13 +158,14 @@ def run_on(
     if options["no_out"] and options["out"]:
         raise RequestError("--out and --no-out exclude each other: give one of them")
     if not options["no_out"]:
-        out = Path(options["out"]) if options["out"] else run_path(path, names)
+        out = Path(options["out"]) if options["out"] else run_path(path, named)
     found = None if out is None else likely_answer(out, chain, options, path)
     used: list[str | Path | None] = [path, out]
     for written in also_written:
         if written is not None:
             check_destination(written, overwrite=options["overwrite"], apart_from=used)
             used.append(written)
+    check_log(options["log"], used)
     talk = Talk(quiet=options["quiet"], events=options["events"] == "json")
     table = read_data(str(path), **options)
     for warning in table.warnings:

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
 from fsframe.cli.saying import say
+from fsframe.contracts.grammar import StageText
 from fsframe.errors import StoreError
 from fsframe.suggest import did_you_mean
 
 __all__ = ["find_run", "is_stdout", "run_path"]
 
 _LONGEST = 100
+_ODD = re.compile(r"[^A-Za-z0-9=.,+_-]+")
 
 
 def find_run(text: str) -> Path:
@@ -53,19 +56,46 @@ def is_stdout(path: str) -> bool:
     return path in ("-", "/dev/stdout", "/dev/fd/1")
 
 
-def run_path(data: Path, stages: Sequence[str]) -> Path:
-    """Where a run file goes by itself: beside the data, named for data and stages.
+def run_path(data: Path, stages: Sequence[StageText]) -> Path:
+    """Where a run file goes by itself: beside the data, named for data, stages and parameters.
 
-    >>> str(run_path(Path("examples/parkinsons.csv.gz"), ["immigrate", "npfs/npfs"]))
+    Parameters
+    ----------
+    data : Path
+    stages : sequence of StageText
+        With the parameters that the name shall tell: those that are not at their defaults.
+
+    Notes
+    -----
+    A name has letters, digits and ``=.,+_-`` only, and at most 100 of them for the stages. Where
+    that cannot be, it is cut and ends with a digest of the whole chain, so that names of different
+    chains differ.
+
+    Examples
+    --------
+    >>> from fsframe.contracts.grammar import parse_stages
+    >>> str(run_path(Path("examples/parkinsons.csv.gz"), parse_stages("immigrate npfs/npfs")))
     'examples/parkinsons.immigrate-npfs.h5'
+    >>> run_path(Path("t.csv"), parse_stages("mim:top=50 npfs:n=30,alpha=0.1")).name
+    't.mim_top=50-npfs_n=30_alpha=0.1.h5'
+    >>> run_path(Path("t.csv"), parse_stages("immigrate:sigma={4,2,1} margin")).name
+    't.immigrate_sigma=4,2,1-margin-98e24999.h5'
     """
     from fsframe.tables.locate import table_name
 
-    row = "-".join(stage.rpartition("/")[2] for stage in stages)
-    if len(row) > _LONGEST:
-        # A file system takes names of 255 bytes; the digest keeps long chains apart.
-        row = f"{row[: _LONGEST - 9]}-{hashlib.sha256(row.encode()).hexdigest()[:8]}"
-    return data.with_name(f"{table_name(data)}.{row}.h5")
+    row = "-".join(_stage_name(stage) for stage in stages)
+    plain = _ODD.sub("-", row)
+    # Brackets around a value are left out of the name, not replaced.
+    plain = re.sub(r"(?<==)-+|-+(?=[-_]|$)", "", plain)
+    if plain != row or len(row) > _LONGEST:
+        digest = hashlib.sha256(row.encode()).hexdigest()[:8]
+        plain = f"{plain[: _LONGEST - 9]}-{digest}"
+    return data.with_name(f"{table_name(data)}.{plain}.h5")
+
+
+def _stage_name(stage: StageText) -> str:
+    given = (f"{key}={value}" for key, value in stage.params.items())
+    return "_".join([stage.name.rpartition("/")[2], *given])
 
 
 def _escaped(name: str) -> str:

@@ -19,6 +19,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from fsframe.analysis.progress import ProgressBars
+from fsframe.cli.log_file import check_log, log_stop, logging_to
 from fsframe.cli.saying import say, say_error, say_json
 from fsframe.cli.tracebacks import traceback_option
 from fsframe.cli.written import note_written, written_words
@@ -131,6 +132,12 @@ _OPTIONS = (
         "--events",
         type=click.Choice(["json"]),
         help="Report events on stderr as JSON lines instead of progress.",
+    ),
+    click.option(
+        "--log",
+        metavar="FILE",
+        help="Add lines to FILE as the run begins, ends stages, warns, ends or fails: a new file, "
+        "or the log of an earlier command.",
     ),
     traceback_option,
     click.option(
@@ -252,13 +259,15 @@ def run_chain(
     seed, overwrite = options.get("seed", 0), bool(options.get("overwrite"))
     if out is not None:
         check_destination(out, overwrite=overwrite, apart_from=[path])
+    log = check_log(options.get("log"), [path, out, options.get("csv_out")])
     names = ("engine", "workers", "scheduler", "patience")
     asked = tuple(options.get(name) for name in names)
     mixed = bool(options.get("mixed"))
     with (
+        logging_to(log, this_command(), talk.note),
         open_engine(*asked, mixed=mixed)
         if engine is None
-        else contextlib.nullcontext(engine) as engine
+        else contextlib.nullcontext(engine) as engine,
     ):
         if engine is not None:
             engine.tell = talk.note
@@ -368,6 +377,7 @@ def _stop(
     if checkpoint is not None and checkpoint.finished:
         note_written(checkpoint.out)
     name = signal.Signals(number).name
+    log_stop(f"stopped by {name}; {kept} finished resamples and stages are kept")
     if talk.events:
         talk.event("stopped", signal=name, kept=kept, problem=problem)
     else:

@@ -77,8 +77,8 @@ def test_json_is_one_object_with_the_promised_keys(call: Call, here: Path) -> No
     found = json.loads(done.out)
     assert done.out.count("\n") == 1
     assert found["chain"] == "immigrate:top=3"
-    assert found["run_file"] == "small.immigrate.h5"
-    assert (here / "small.immigrate.h5").is_file()
+    assert found["run_file"] == "small.immigrate_top=3.h5"
+    assert (here / "small.immigrate_top=3.h5").is_file()
     assert found["selected"][0] == "gene-b" and len(found["selected"]) == 3
     assert set(found["scores"]) == {"gene-a", "gene-b", "größe", "x y", "last"}
     assert all(isinstance(score, float) for score in found["scores"].values())
@@ -144,11 +144,11 @@ def test_a_bound_on_memory_that_is_none_is_refused(call: Call, size: str) -> Non
 def test_a_run_file_in_the_way_is_left_unless_told_otherwise(call: Call, here: Path) -> None:
     assert call("chain mim on small").code == 0
     before = (here / "small.mim.h5").read_bytes()
-    done = call("chain mim --top 1 on small")
+    done = call("chain mim on small --seed 1")
     assert done.code == 5
     assert "small.mim.h5" in done.err and "--overwrite" in done.err
     assert (here / "small.mim.h5").read_bytes() == before
-    assert call("chain mim --top 1 on small --overwrite").code == 0
+    assert call("chain mim on small --seed 1 --overwrite").code == 0
     assert (here / "small.mim.h5").read_bytes() != before
     assert call("chain mim on small -o other.h5").out.splitlines()[-1] == "run file: other.h5"
 
@@ -158,14 +158,29 @@ def test_the_run_file_goes_beside_the_data(call: Call, here: Path) -> None:
     shutil.move(here / "small.csv", here / "sub" / "small.csv")
     done = call("chain margin/mim:top=1 on sub/small".replace("margin/", "infotheory/"))
     assert done.code == 0, done.err
-    assert done.out.splitlines()[-1] == "run file: sub/small.mim.h5"
+    assert done.out.splitlines()[-1] == "run file: sub/small.mim_top=1.h5"
+
+
+def test_the_name_of_the_run_file_tells_parameters(call: Call, here: Path) -> None:
+    for top in (1, 2):
+        assert call(f"chain infotheory/mim --top {top} knn:k=3 on small").code == 0
+        assert (here / f"small.mim_top={top}-knn_k=3.h5").is_file()
+    assert call("chain mim on small --json").json["run_file"] == "small.mim.h5"
+    folds = "--folds 2 --repeats 1 --no-all-features --json"
+    name = call(f"evaluate mim:top={{1,2}} knn on small {folds}").json["run_file"]
+    told, _, digest = name.removesuffix(".h5").rpartition("-")
+    assert told == "small.evaluate_folds=2_repeats=1_all-features=no-mim_top=1,2-knn"
+    assert len(digest) == 8 and (here / name).is_file()
+    assert call("stability mim:top=1 on small --n 3 --json").json["run_file"] == (
+        "small.stability_n=3-mim_top=1.h5"
+    )
 
 
 def test_a_very_long_chain_has_a_file_name_that_fits(call: Call, here: Path) -> None:
     done = call("chain mim:top=1 " + "mim " * 80 + "on small")
     assert done.code == 0, done.err
     name = done.out.splitlines()[-1].removeprefix("run file: ")
-    assert name.startswith("small.mim-mim-") and len(name) < 130
+    assert name.startswith("small.mim_top=1-mim-mim-") and len(name) < 130
     other = call("chain mim:top=1 " + "mim " * 81 + "on small").out.splitlines()[-1]
     assert other != done.out.splitlines()[-1]
 
@@ -280,13 +295,15 @@ def test_help_works_behind_a_colon_too(call: Call) -> None:
 
 def test_show_and_verify_read_what_chain_left(call: Call) -> None:
     made = call("chain immigrate npfs --n 10 --alpha 0.2 on small --json").json
-    shown = call("show small.immigrate-npfs.h5 --json").json
+    run = "small.immigrate-npfs_n=10_alpha=0.2.h5"
+    assert made["run_file"] == run
+    shown = call(f"show {run} --json").json
     for key in ("chain", "selected", "scores", "pairs", "warnings", "digests", "seed"):
         assert shown[key] == made[key]
-    people = call("show small.immigrate-npfs.h5").out
-    for part in ("immigrate npfs", "gene-b", "seed 0", "run file: small.immigrate-npfs.h5"):
+    people = call(f"show {run}").out
+    for part in ("immigrate npfs", "gene-b", "seed 0", f"run file: {run}"):
         assert part in people
-    verified = call("verify small.immigrate-npfs.h5")
+    verified = call(f"verify {run}")
     assert verified.code == 0 and "sound" in verified.out
     assert all(digest in verified.out for digest in made["digests"].values())
 

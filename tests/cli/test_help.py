@@ -51,7 +51,9 @@ def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
     shutil.copy(EXAMPLES / "parkinsons.csv", folder / "examples")
     shutil.copytree(EXAMPLES / "study", folder / "examples" / "study")
     stages = "immigrate npfs:n=20,null=published"
-    made = run(*f"chain {stages} on examples/parkinsons.csv -q".split(), cwd=folder)
+    made = f"chain {stages} on examples/parkinsons.csv -q"
+    name = "examples/parkinsons.immigrate-npfs.h5"
+    made = run(*made.split(), "-o", name, cwd=folder)
     assert made.code == 0, made.err
     shutil.copy(folder / "examples" / "parkinsons.immigrate-npfs.h5", folder)
     return folder

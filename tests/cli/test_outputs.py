@@ -17,7 +17,7 @@ from .conftest import Call
 @pytest.fixture
 def run(call: Call, here: Path) -> Path:
     assert call("chain mim:top=2 margin on small.csv -q").code == 0
-    return here / "small.mim-margin.h5"
+    return here / "small.mim_top=2-margin.h5"
 
 
 # Each writes to OUT; what it reads is small.csv, and of the second kind the run file too.
@@ -28,15 +28,15 @@ FROM_TABLE = [
     "evaluate mim on small.csv --folds 2 --repeats 1 --no-out --overwrite --csv OUT",
     "stability mim on small.csv --n 3 --overwrite -o OUT",
     "compare mim:top=1 mim on small.csv --folds 2 --repeats 1 --overwrite --csv OUT",
-    "apply small.mim-margin.h5 on small.csv --overwrite -o OUT",
-    "predict small.mim-margin.h5 on small.csv --overwrite -o OUT",
-    "predict small.mim-margin.h5 on new --train small --overwrite -o OUT",
+    "apply small.mim_top=2-margin.h5 on small.csv --overwrite -o OUT",
+    "predict small.mim_top=2-margin.h5 on small.csv --overwrite -o OUT",
+    "predict small.mim_top=2-margin.h5 on new --train small --overwrite -o OUT",
 ]
 FROM_RUN = [
-    "apply small.mim-margin.h5 on small.csv --overwrite -o OUT",
-    "predict small.mim-margin.h5 on small.csv --overwrite -o OUT",
-    "report small.mim-margin.h5 --overwrite -o OUT",
-    "show small.mim-margin.h5 --overwrite --csv OUT",
+    "apply small.mim_top=2-margin.h5 on small.csv --overwrite -o OUT",
+    "predict small.mim_top=2-margin.h5 on small.csv --overwrite -o OUT",
+    "report small.mim_top=2-margin.h5 --overwrite -o OUT",
+    "show small.mim_top=2-margin.h5 --overwrite --csv OUT",
 ]
 LINKS: dict[str, Callable[[Path, Path], object]] = {
     "same.csv": lambda original, name: None,
@@ -154,10 +154,10 @@ def test_new_plugin_writes_into_no_file_and_no_device(call: Call, here: Path) ->
 def test_text_tables_go_to_stdout_where_that_is_asked_for(
     call: Call, here: Path, run: Path, name: str
 ) -> None:
-    assert call("apply small.mim-margin.h5 on small.csv -o reduced.csv").code == 0
-    done = call(f"apply small.mim-margin.h5 on small.csv -o {name}")
+    assert call("apply small.mim_top=2-margin.h5 on small.csv -o reduced.csv").code == 0
+    done = call(f"apply small.mim_top=2-margin.h5 on small.csv -o {name}")
     assert done.code == 0 and done.out == (here / "reduced.csv").read_text(encoding="utf-8")
-    done = call(f"predict small.mim-margin.h5 on small.csv -o {name}")
+    done = call(f"predict small.mim_top=2-margin.h5 on small.csv -o {name}")
     assert done.code == 0 and done.out.startswith("row,class,score ill")
 
 
@@ -166,7 +166,7 @@ def test_a_pipe_with_a_reader_is_not_replaced_under_it(call: Call, here: Path, r
     os.mkfifo(pipe)
     reader = threading.Thread(target=pipe.read_bytes, daemon=True)
     reader.start()
-    done = call("apply small.mim-margin.h5 on small.csv -o pipe.csv --overwrite")
+    done = call("apply small.mim_top=2-margin.h5 on small.csv -o pipe.csv --overwrite")
     assert done.code == 5 and "it is a pipe" in done.err
     os.close(os.open(pipe, os.O_WRONLY))
     reader.join(10)

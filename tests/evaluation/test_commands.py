@@ -54,13 +54,13 @@ def test_evaluate_tells_what_the_library_measures(folder, capsys):
     )
     found = json.loads(out)
     method = CrossValidation(base="mim:top=2 knn", folds=4, repeats=2)
-    record = fsframe.load_run(folder / "toy.evaluate-mim-knn.h5")
+    record = fsframe.load_run(folder / "toy.evaluate_folds=4_repeats=2-mim_top=2-knn.h5")
     said = summarise(record.stages[-1].selection)
     assert code == 0 and found["n_splits"] == 8 and found["kept"] == [2] * 8
     assert found["measures"]["accuracy"]["mean"] == said.measures["accuracy"].mean
     assert found["measures"]["accuracy"]["values"] == said.measures["accuracy"].values.tolist()
     assert found["stability"]["value"] == said.stability.value
-    assert found["run_file"].endswith("toy.evaluate-mim-knn.h5")
+    assert found["run_file"].endswith("toy.evaluate_folds=4_repeats=2-mim_top=2-knn.h5")
     assert str(method.base) == found["evaluated"] and found["seed"] == 3
 
 
@@ -80,7 +80,9 @@ def test_evaluate_writes_one_line_per_split(folder, capsys):
     rows = list(csv.DictReader(io.StringIO(Path("splits.csv").read_text())))
     assert code == 0 and len(rows) == 8
     assert {"split", "features_kept", "accuracy", "auc", "log-loss"} <= rows[0].keys()
-    said = summarise(fsframe.load_run("toy.evaluate-mim-knn.h5").stages[-1].selection)
+    said = summarise(
+        fsframe.load_run("toy.evaluate_folds=4_repeats=2-mim_top=2-knn.h5").stages[-1].selection
+    )
     assert [float(row["accuracy"]) for row in rows] == said.measures["accuracy"].values.tolist()
 
 
@@ -89,7 +91,9 @@ def test_evaluate_tunes_and_marks_the_curve(folder, capsys):
     code, out, _ = ran(capsys, *words)
     assert code == 0 and "Chosen inside the folds:" in out
     assert "smallest within ± of the best" in out
-    assert all(len(line) <= 80 for line in out.splitlines() if not line.startswith("warning"))
+    assert all(
+        len(line) <= 80 for line in out.splitlines() if not line.startswith(("warning", "run file"))
+    )
 
 
 def test_evaluate_uses_weighted_knn_where_no_classifier_is_named(folder, capsys):
@@ -115,7 +119,7 @@ def test_groups_may_be_text(folder, capsys):
     words = ("evaluate", "anova-f", "knn", "on", "grouped.csv", *QUICK, "--groups", "who")
     code, _, _ = ran(capsys, *words)
     assert code == 0
-    record = fsframe.load_run("grouped.evaluate-anova-f-knn.h5")
+    record = fsframe.load_run("grouped.evaluate_folds=4_repeats=2-anova-f-knn.h5")
     fold = record.stages[-1].selection.tables["fold"]
     assert all(np.unique(fold[r][4 * g : 4 * g + 4]).size == 1 for r in range(2) for g in range(12))
     assert "who" not in record.feature_names

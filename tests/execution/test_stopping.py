@@ -16,6 +16,7 @@ import pytest
 
 TINY = Path(__file__).parents[1] / "faults" / "tiny_plugin"
 SLOW = ["tiny:top=3,seconds=0.03", "npfs:n=20,permutations=2,alpha=0.2", "on", "table.csv"]
+RUN = "table.tiny_top=3_seconds=0.03-npfs_n=20_alpha=0.2_permutations=2.h5"
 COMMAND = [sys.executable, "-m", "fsframe"]
 
 
@@ -110,9 +111,9 @@ def test_a_stopped_run_keeps_what_is_finished_and_resume_gives_the_same_bits(
     assert last["event"] == "stopped"
     assert last["signal"] == signal.Signals(number).name
     assert last["kept"] >= 8
-    assert sorted(os.listdir(folder)) == ["table.csv", "table.tiny-npfs.h5.units"]
-    assert digests(folder, "resume", "table.tiny-npfs.h5") == plain_digests(folder)
-    assert sorted(os.listdir(folder)) == ["table.csv", "table.tiny-npfs.h5"]
+    assert sorted(os.listdir(folder)) == ["table.csv", f"{RUN}.units"]
+    assert digests(folder, "resume", RUN) == plain_digests(folder)
+    assert sorted(os.listdir(folder)) == ["table.csv", RUN]
 
 
 def test_people_are_told_how_to_go_on(folder):
@@ -158,12 +159,12 @@ def test_the_same_command_goes_on_by_itself_and_says_so(folder):
     done = fsframe(folder, "chain", *SLOW)
     assert done.returncode == 0
     assert f"continuing from {kept} finished" in done.stderr
-    assert (folder / "table.tiny-npfs.h5").exists()
+    assert (folder / RUN).exists()
 
 
 def test_another_command_with_the_same_run_file_is_refused_until_told_to_restart(folder):
     stopped(folder, signal.SIGTERM, "chain", *SLOW)
-    other = [SLOW[0], "npfs:n=3,permutations=2,alpha=0.2", *SLOW[2:]]
+    other = [SLOW[0], "npfs:n=3,permutations=2,alpha=0.2", *SLOW[2:], "-o", RUN]
     refused = fsframe(folder, "chain", *other)
     assert refused.returncode == 5
     assert "its chain is" in refused.stderr
@@ -178,21 +179,21 @@ def test_a_changed_table_is_refused_and_a_moved_one_is_taken(folder):
     moved = folder / "moved.csv"
     shutil.copy(table, moved)
     table.write_text(table.read_text().replace("ill", "sick"))
-    refused = fsframe(folder, "resume", "table.tiny-npfs.h5")
+    refused = fsframe(folder, "resume", RUN)
     assert refused.returncode == 5
     assert "its data have SHA-256" in refused.stderr
     table.unlink()
-    missing = fsframe(folder, "resume", "table.tiny-npfs.h5")
+    missing = fsframe(folder, "resume", RUN)
     assert missing.returncode == 5
     assert "--data" in missing.stderr
-    assert digests(folder, "resume", "table.tiny-npfs.h5", "--data", "moved.csv") == expected
+    assert digests(folder, "resume", RUN, "--data", "moved.csv") == expected
 
 
 def test_reading_options_are_remembered(folder):
     options = ["--label", "class", "--drop", "g1,g2"]
     stopped(folder, signal.SIGTERM, "chain", *SLOW, *options)
     expected = digests(folder, "chain", *SLOW, *options, "--no-out")
-    assert digests(folder, "resume", "table.tiny-npfs.h5.units/") == expected
+    assert digests(folder, "resume", f"{RUN}.units/") == expected
 
 
 def test_a_second_process_on_one_run_file_is_told_who_holds_it(folder):
@@ -200,7 +201,7 @@ def test_a_second_process_on_one_run_file_is_told_who_holds_it(folder):
     process = started(folder, *long)
     assert process.stderr is not None
     assert json.loads(process.stderr.readline())["event"] == "begin"
-    for command in (long, ["resume", "table.tiny-npfs.h5"]):
+    for command in (long, ["resume", RUN.replace("0.03", "300")]):
         second = fsframe(folder, *command)
         assert second.returncode == 5
         assert f"in use by process {process.pid}" in second.stderr
@@ -211,17 +212,17 @@ def test_a_second_process_on_one_run_file_is_told_who_holds_it(folder):
 
 def test_a_run_killed_after_its_file_was_written_is_finished_by_resume(folder):
     stopped(folder, signal.SIGTERM, "chain", *SLOW)
-    units = folder / "table.tiny-npfs.h5.units"
+    units = folder / f"{RUN}.units"
     copy = folder / "copy"
     shutil.copytree(units, copy)
-    expected = digests(folder, "resume", "table.tiny-npfs.h5")
+    expected = digests(folder, "resume", RUN)
     copy.rename(units)
-    assert digests(folder, "resume", "table.tiny-npfs.h5") == expected
+    assert digests(folder, "resume", RUN) == expected
     assert not units.exists()
 
 
 def test_nothing_to_resume_is_told(folder):
-    assert "nothing to resume" in fsframe(folder, "resume", "table.tiny-npfs.h5").stderr
+    assert "nothing to resume" in fsframe(folder, "resume", RUN).stderr
     expected = digests(folder, "chain", "tiny", "on", "table.csv")
     again = fsframe(folder, "resume", "table.tiny.h5", "--json")
     assert "finished already" in again.stderr
@@ -233,7 +234,7 @@ def test_events_are_one_json_object_a_line_and_nothing_else(folder):
     events = [json.loads(line) for line in done.stderr.splitlines()]
     assert events[0]["event"] == "begin"
     assert events[0]["workers"] == 2
-    assert events[0]["run_file"] == "table.tiny-npfs.h5"
+    assert events[0]["run_file"] == RUN
     assert events[-1]["event"] == "end"
     progress = [event for event in events if event["event"] == "progress"]
     assert progress[-1]["done"] == progress[-1]["total"] == 40

@@ -107,7 +107,7 @@ def test_a_classifier_that_fails_when_it_predicts_is_named(folder, fsframe):
 def test_a_stage_that_changes_the_folder_does_not_move_the_run_file(folder, fsframe):
     done = fsframe("chain", "unruly:how=chdir", "on", "table.csv")
     assert done.returncode == 0, done.stderr
-    assert (folder / "table.unruly.h5").is_file()
+    assert (folder / "table.unruly_how=chdir.h5").is_file()
     words = ["unruly:how=chdir", "on", "table.csv", "--folds", "2", "--repeats", "1"]
     done = fsframe("evaluate", *words, "--csv", "folds.csv")
     assert done.returncode == 0, done.stderr
@@ -121,7 +121,7 @@ def test_a_stage_that_changes_the_folder_does_not_move_the_run_file(folder, fsfr
 def test_an_import_that_changes_the_folder_does_not_either(folder):
     done = apart(folder, "chain", "mim:top=2", "on", "table.csv", UNRULY_IMPORT="chdir")
     assert done.returncode == 0, done.stderr
-    assert (folder / "table.mim.h5").is_file()
+    assert (folder / "table.mim_top=2.h5").is_file()
 
 
 def test_an_interrupt_is_not_blamed_on_the_plugin(folder):
@@ -132,7 +132,8 @@ def test_an_interrupt_is_not_blamed_on_the_plugin(folder):
         done = apart(folder, "chain", *words, "on", "table.csv", **environ)
         assert done.returncode == 130, done.stderr
         assert "interrupted" in done.stderr
-        assert "unruly" not in done.stderr.replace("table.unruly.h5", "")
+        told = done.stderr.replace("table.unruly.h5", "")
+        assert "unruly" not in told.replace("table.unruly_how=interrupt.h5", "")
 
 
 def test_a_plugin_that_loops_at_import_is_given_up_and_named(folder):
@@ -164,7 +165,7 @@ def test_a_reader_of_stderr_that_leaves_does_not_end_the_run(folder, options):
     out, _ = process.communicate(timeout=300)
     assert process.returncode == 0
     assert json.loads(out)["chain"].startswith("unruly")
-    assert (folder / "table.unruly-npfs.h5").is_file()
+    assert (folder / "table.unruly_how=print-npfs_n=4_alpha=0.2_permutations=3.h5").is_file()
 
 
 def test_a_closed_stderr_does_not_end_the_run_or_get_into_its_files(folder):
@@ -175,7 +176,7 @@ def test_a_closed_stderr_does_not_end_the_run_or_get_into_its_files(folder):
         line, shell=True, cwd=folder, env=environ, capture_output=True, timeout=300
     )
     assert done.returncode == 0
-    load_run(folder / "table.unruly-npfs.h5")
+    load_run(folder / "table.unruly_how=print-npfs_n=4_alpha=0.2_permutations=3.h5")
 
 
 def test_the_same_command_finds_its_own_answer_and_shows_it(folder, fsframe):

@@ -88,8 +88,7 @@ def _run(results: list[StageText | dict[str, Any]], dry_run: bool) -> None:
         )
     from fsframe.analysis.display import result_lines, result_object
 
-    names = [stage.name for stage in parsed.stages]
-    record, out = run_on(parsed, names, **options)
+    record, out = run_on(parsed, [stage.text for stage in parsed.stages], **options)
     if options["as_json"]:
         say_json(result_object(record, out))
         return

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fsframe.analysis.comparison_display import comparison_lines, comparison_object
+from fsframe.cli.log_file import check_log
 from fsframe.cli.protocol_run import fold_options
 from fsframe.cli.reading_options import read_data, reading_options
 from fsframe.cli.running import Talk, engine_options, run_chain
@@ -125,6 +126,7 @@ def compare(words: tuple[str, ...], **options: Any) -> None:
         )
     if folder is not None:
         check_folder(folder, found_paths)
+    check_log(options["log"], [*found_paths, csv_out], folder)
     tables = _read_all(methods, found_paths, options)
     check_names(tables)
     if folder is not None:

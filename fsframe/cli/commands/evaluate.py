@@ -11,6 +11,7 @@ import click
 from fsframe.cli.protocol_run import (
     fold_options,
     output_options,
+    protocol_named,
     protocol_request,
     run_on,
 )
@@ -98,9 +99,8 @@ def _run(results: list[StageText | dict[str, Any]]) -> None:
     # Absolute: a plugin may change the current folder.
     csv_out = os.path.abspath(options["csv_out"]) if options["csv_out"] else None
     also = [options["csv_out"]]
-    record, out = run_on(
-        chain, ["evaluate", *(text.name for text in texts)], also_written=also, **options
-    )
+    named = protocol_named("evaluate", chain, texts)
+    record, out = run_on(chain, named, also_written=also, **options)
     found = recorded_evaluation(record)
     if csv_out:
         write_folds(Path(csv_out), found.found, overwrite=options["overwrite"])

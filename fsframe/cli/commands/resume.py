@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from fsframe.cli.log_file import check_log
 from fsframe.cli.reading_options import read_data, reading_options
 from fsframe.cli.running import READING, Talk, engine_options, run_chain
 from fsframe.cli.saying import say, say_json, say_lines
@@ -75,6 +76,7 @@ def resume(run: str, **options: Any) -> None:
         return
     manifest = _manifest(folder)
     used = [out, options["data"] or manifest.request.get("path")]
+    check_log(options["log"], [*used, options["csv_out"]])
     csv_out = _also_asked(manifest, out, options, used)
     options = {**options, "csv_out": None if csv_out is None else str(csv_out)}
     finished = _finished(out, manifest, overwrite=options["overwrite"])

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from fsframe.cli.protocol_run import output_options, protocol_request, run_on
+from fsframe.cli.protocol_run import output_options, protocol_named, protocol_request, run_on
 from fsframe.cli.reading_options import reading_options
 from fsframe.cli.saying import say, say_json, say_lines
 from fsframe.cli.stages import StageGroup, last_command
@@ -73,7 +73,7 @@ def _run(results: list[StageText | dict[str, Any]]) -> None:
     if options["dry_run"]:
         say(str(chain))
         return
-    record, out = run_on(chain, ["stability", *(text.name for text in texts)], **options)
+    record, out = run_on(chain, protocol_named("stability", chain, texts), **options)
     if options["as_json"]:
         found = stability_object(record, out)
         say_json(found)

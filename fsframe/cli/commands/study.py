@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from fsframe.cli.log_file import check_log
 from fsframe.cli.running import Talk, engine_options, run_chain
 from fsframe.cli.saying import say, say_json, say_lines
 from fsframe.errors import DataError, RequestError, StoreError
@@ -69,6 +70,7 @@ def study(file: str, **options: Any) -> None:
     if options["dry_run"]:
         say_lines(_plan_lines(plan))
         return
+    check_log(options["log"], [path, *(table.path for table in plan.tables)], folder)
     target = folder / _FILE
     if target.exists() and not options["overwrite"]:
         record = load_study(target)

@@ -1,0 +1,127 @@
+"""The log of a command as a file: what observers of runs tell Python's logging, line by line."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import time
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+from fsframe.errors import StoreError
+from fsframe.escaping import printable
+
+__all__ = ["FIRST_LINE", "check_log", "log_stop", "logging_to"]
+
+FIRST_LINE = "# fsframe log"
+"""By it a log is known, to which later commands may add."""
+
+_LOG = logging.getLogger("fsframe.run")
+
+
+def check_log(
+    path: str | None,
+    apart_from: Iterable[str | os.PathLike[str] | None] = (),
+    folder: Path | None = None,
+) -> Path | None:
+    """Where the log goes, if it may: a new file, or one that is a log already.
+
+    Parameters
+    ----------
+    path : str, optional
+        What ``--log`` says.
+    apart_from : paths
+        What the command reads and writes.
+    folder : Path, optional
+        Where the command leaves several files: no place for a log.
+
+    Raises
+    ------
+    StoreError
+        If it may not, before any work starts.
+    """
+    from fsframe.storage import check_destination
+
+    if path is None:
+        return None
+    target = check_destination(path, overwrite=True, apart_from=apart_from)
+    if folder is not None and Path(os.path.realpath(folder)) in target.parents:
+        raise StoreError(
+            f"cannot write the log {path}: {folder} is for what the command itself leaves there; "
+            "name a file elsewhere"
+        )
+    if not target.exists():
+        return target
+    try:
+        with open(target, "rb") as file:
+            known = file.readline(80).rstrip(b"\r\n") == FIRST_LINE.encode()
+    except OSError as error:
+        raise StoreError(f"cannot write the log {path}: {error.strerror or error}") from error
+    if not known:
+        raise StoreError(
+            f"cannot write the log {path}: it is there and is no log of fsframe (its first line "
+            f"is not {FIRST_LINE!r}), so it was left as it is; name another file"
+        )
+    return target
+
+
+class _LogFile(logging.FileHandler):
+    """Lines at the end of a file, on the disk one by one; a full disk is told once."""
+
+    def __init__(self, path: Path, tell: Callable[[str], None]) -> None:
+        fresh = not path.exists() or not path.stat().st_size
+        super().__init__(path, mode="a", encoding="utf-8", errors="backslashreplace")
+        self._tell: Callable[[str], None] | None = tell
+        if fresh:
+            self.stream.write(f"{FIRST_LINE}\n")
+
+    def format(self, record: logging.LogRecord) -> str:
+        when = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(record.created))
+        return f"{when} {record.levelname} {printable(record.getMessage())}"
+
+    def handleError(self, record: logging.LogRecord) -> None:
+        if self._tell is not None:
+            tell, self._tell = self._tell, None
+            tell(f"{self.baseFilename} can no longer be written; the run goes on without its log")
+
+
+@contextlib.contextmanager
+def logging_to(path: Path | None, command: str, tell: Callable[[str], None]) -> Iterator[None]:
+    """Have what is told of runs written to the file, from the command that is given first.
+
+    Parameters
+    ----------
+    path : Path, optional
+        As `check_log` gives it; None writes nothing.
+    command : str
+    tell : callable
+        Takes a remark for the user.
+
+    Raises
+    ------
+    StoreError
+        If the file cannot be opened.
+    """
+    if path is None:
+        yield
+        return
+    try:
+        handler = _LogFile(path, tell)
+    except OSError as error:
+        raise StoreError(f"cannot write the log {path}: {error.strerror or error}") from error
+    before = _LOG.level
+    _LOG.addHandler(handler)
+    _LOG.setLevel(min(_LOG.getEffectiveLevel(), logging.INFO))
+    try:
+        _LOG.info("%s", command)
+        yield
+    finally:
+        _LOG.removeHandler(handler)
+        _LOG.setLevel(before)
+        handler.close()
+
+
+def log_stop(text: str) -> None:
+    """A signal ends the process; this is its last line."""
+    _LOG.error("%s", text)

@@ -1,0 +1,76 @@
+"""``--log FILE``: what it holds, and which files it leaves alone."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from .conftest import Call
+
+LINE = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ (INFO|WARNING|ERROR) (.*)")
+
+
+def lines(path: Path) -> list[tuple[str, str]]:
+    first, *rest = path.read_text(encoding="utf-8").splitlines()
+    assert first == "# fsframe log"
+    found = [LINE.fullmatch(line) for line in rest]
+    assert all(found)
+    return [(match[1], match[2]) for match in found if match]
+
+
+def test_a_log_tells_begin_stages_warnings_and_end(call: Call, here: Path) -> None:
+    done = call("chain mim:top=2 npfs:n=20,null=published on small --log run.log -q")
+    assert done.code == 0 and done.err == ""
+    told = lines(here / "run.log")
+    texts = [text for _, text in told]
+    assert texts[1] == "mim:top=2 npfs:n=20,null=published on small (40 × 5), seed 0"
+    assert texts[2].startswith("mim: 2 columns, ") and any(t.startswith("npfs: ") for t in texts)
+    assert any(level == "WARNING" and "null=published" in text for level, text in told)
+    assert texts[-1].startswith("kept ")
+
+
+def test_later_commands_add_to_a_log_and_failures_are_in_it(call: Call, here: Path) -> None:
+    assert call("chain mim:top=2 on small --log run.log").code == 0
+    before = lines(here / "run.log")
+    failed = call("chain mim:top=2 npfs:n=4,null=published on small --no-out --log run.log")
+    assert failed.code == 2
+    added = lines(here / "run.log")[len(before) :]
+    assert lines(here / "run.log")[: len(before)] == before
+    assert added[-1][0] == "ERROR"
+    # What was told on the screen is told there once, by the command alone.
+    assert failed.err.count("fsframe: ") == 1
+    assert call("stability mim:top=1 on small --n 3 -q --log run.log").code == 0
+    assert call("compare knn margin on small --folds 2 --repeats 1 -q --log run.log").code == 0
+    assert sum(text.startswith("kept ") for _, text in lines(here / "run.log")) == 4
+
+
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [
+        ("chain mim on small --log small.csv", "same file"),
+        ("chain mim on small --overwrite -o out.h5 --log ./out.h5", "same file"),
+        ("evaluate mim on small --folds 2 --repeats 1 --csv f.csv --log f.csv", "same file"),
+        ("chain mim on small --log mine.txt", "is no log of fsframe"),
+        ("chain mim on small --log no/run.log", "there is no folder"),
+        ("compare knn margin on small --folds 2 -o cmp --log cmp/results.csv", "folder"),
+    ],
+)  # fmt: skip
+def test_no_file_of_another_kind_becomes_a_log(
+    call: Call, here: Path, command: str, words: str
+) -> None:
+    (here / "mine.txt").write_text("mine\n")
+    before = {path: path.read_bytes() for path in here.iterdir()}
+    done = call(command)
+    assert done.code == 5 and words in done.err
+    # Refused before anything was done.
+    assert {path: path.read_bytes() for path in here.iterdir()} == before
+
+
+def test_names_forge_no_line_of_the_log(call: Call, here: Path) -> None:
+    text = (here / "small.csv").read_text(encoding="utf-8")
+    name = "a\n2026-01-01T00:00:00Z INFO forged.csv"
+    (here / name).write_text(text, encoding="utf-8")
+    assert call("chain", "mim", "on", name, "--no-out", "--log", "run.log").code == 0
+    assert len(lines(here / "run.log")) == 5
