@@ -70,11 +70,10 @@ class _LogFile(logging.FileHandler):
     """Lines at the end of a file, on the disk one by one; a full disk is told once."""
 
     def __init__(self, path: Path, tell: Callable[[str], None]) -> None:
-        fresh = not path.exists() or not path.stat().st_size
+        if not path.exists() or not path.stat().st_size:
+            path.write_text(f"{FIRST_LINE}\n", encoding="utf-8")
         super().__init__(path, mode="a", encoding="utf-8", errors="backslashreplace")
         self._tell: Callable[[str], None] | None = tell
-        if fresh:
-            self.stream.write(f"{FIRST_LINE}\n")
 
     def format(self, record: logging.LogRecord) -> str:
         when = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(record.created))
