@@ -75,6 +75,14 @@ class BootstrapDraws:
             null=null,
         )
 
+    def then(self, others: BootstrapDraws) -> BootstrapDraws:
+        """These, and those of `others` behind them."""
+        return attrs.evolve(
+            self,
+            labellings=np.concatenate((self.labellings, others.labellings)),
+            numbers=np.concatenate((self.numbers, others.numbers)),
+        )
+
     def __len__(self) -> int:
         return len(self.labellings)
 

@@ -8,12 +8,15 @@ import attrs
 
 from fsframe.contracts.remarks import remark
 
-__all__ = ["LONG", "Outlook", "outlook_text"]
+__all__ = ["BRIEF", "LONG", "Outlook", "outlook_text", "span_text"]
 
 LONG = 600.0
 """Seconds from which a test is called long."""
 
-_ENOUGH, _FEWEST = 5.0, 5  # seconds of work, and fits, behind a forecast
+BRIEF = 5.0
+"""Seconds below which what `settle` may still take is not told."""
+
+_ENOUGH = 5.0  # seconds of work behind a forecast, whatever they made
 
 
 @attrs.define
@@ -39,7 +42,7 @@ class Outlook:
             # Kernels are compiled and columns encoded for the first: time runs from its end.
             self._first = (now, done)
         seconds, fits = now - self._first[0], done - self._first[1]
-        if self._said or fits < _FEWEST or seconds < _ENOUGH:
+        if self._said or fits < 1 or seconds < _ENOUGH:
             return
         self._said = True
         left = seconds / fits * (self.total - before - done)
@@ -54,6 +57,15 @@ def outlook_text(total: int, seconds: float) -> str:
     'npfs: 1090 fits of the base, about 25 min to go; screen firs'
     """
     return (
-        f"npfs: {total} fits of the base, about {seconds / 60:.0f} min to go; screen first, inside "
+        f"npfs: {total} fits of the base, about {span_text(seconds)} to go; screen first, inside "
         "the resample (`mim:top=100` before the base), or take more workers"
     )
+
+
+def span_text(seconds: float) -> str:
+    """A forecast, in seconds or minutes.
+
+    >>> span_text(12.3), span_text(300.0)
+    ('12 s', '5 min')
+    """
+    return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable
 from itertools import repeat
 from typing import Any, Protocol, TypedDict, cast
@@ -9,6 +10,7 @@ from typing import Any, Protocol, TypedDict, cast
 import attrs
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtri
 
 from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.remarks import remark
@@ -18,16 +20,17 @@ from fsframe.errors import RequestError
 from fsframe.resampling.null import LawNull, Null
 from fsframe.resampling.resamples import select_resamples
 from fsframe.resampling.wrapping import Base
+from fsframe_npfs.engine import outlook
 from fsframe_npfs.engine.counting import Marks
 from fsframe_npfs.engine.decisions import Verdict, by_centred_null, by_own_null, by_tail
 from fsframe_npfs.engine.drawing import BASE, DRAWS, BootstrapDraws
-from fsframe_npfs.engine.outlook import Outlook
+from fsframe_npfs.engine.outlook import Outlook, span_text
 from fsframe_npfs.engine.relabelled import PERMUTATION, Relabelled
 from fsframe_npfs.engine.seed_sensitivity import chance_of_other_answer
 from fsframe_npfs.engine.selected_items import FeatureMarks, Marker
-from fsframe_npfs.engine.sequential_looks import looks, settled
+from fsframe_npfs.engine.sequential_looks import larger_tests, looks, settled
 from fsframe_npfs.engine.standing_decisions import by_standings
-from fsframe_npfs.engine.standings import Standings
+from fsframe_npfs.engine.standings import Standings, variance_within
 from fsframe_npfs.engine.tails import least_bootstraps, permutation_tail
 
 __all__ = ["SHARED_OUT", "Settings", "Trial"]
@@ -80,6 +83,7 @@ class Settings(Protocol):
     def stratify(self) -> bool: ...
     @property
     def top(self) -> int | float | None: ...
+    def most_fits(self, permutations: int) -> int: ...
     def keep_count(self, n_features: int, default: int) -> int: ...
 
 
@@ -126,18 +130,22 @@ class Trial:
     def carry_out(self) -> None:
         """Draw and decide, at one look or at several."""
         test = self.test
-        self.observed, *self.nulls = (Marks(self.marker) for _ in range(self.n_permutations + 1))
+        self.observed = Marks(self.marker)
         if test.scoring:
-            columns = self.marker.columns
-            self.standings = [Standings(columns) for _ in range(self.n_permutations + 1)]
+            self._with_scores()
+            return
+        self.nulls = [Marks(self.marker) for _ in range(self.n_permutations)]
         if self.law is not None and self.law.own_resamples:
             shards = self.law.resamples(self.data, test.resamples, self.run.generator(DRAWS))
-            self._run_base(shards, 0)
+            self._run_base(shards, 0, test.resamples)
             self._decide()
             return
         plan = [test.resamples] if test.settle is None else looks(test.resamples)
+        labellings = self.n_permutations + 1
         for n in plan:
-            self._extend(n)
+            drawn = self.drawn
+            draws = self._draws(range(labellings), range(drawn, n))
+            self._run_base(draws, drawn * labellings, test.resamples * labellings)
             self._decide()
             if test.settle is not None and n < test.resamples:
                 sure = settled(self.z, n, self.verdict.critical, test.settle, len(plan))
@@ -145,31 +153,75 @@ class Trial:
                     self.all_settled = True
                     return
 
-    def _extend(self, n: int) -> None:
-        """Draw until every labelling has n bootstraps."""
-        test, drawn, labellings = self.test, self.drawn, self.n_permutations + 1
+    def _with_scores(self) -> None:
+        """Compare scores; with `settle`, again with more bootstraps and permutations."""
+        test, columns, m = self.test, self.marker.columns, self.test.permuted_resamples
+        ranked = test.correction == "none"
+        squares = np.zeros((1 + ranked, int(columns.usable.sum())))
+        self.standings = [Standings(columns)]
+        plan = [(test.resamples, self.n_permutations)]
+        most = test.most_fits(self.n_permutations)
+        if test.settle is not None:
+            plan = larger_tests(*plan[0], m, most)
+            if not plan:
+                first = test.resamples + self.n_permutations * m
+                raise RequestError(
+                    f"npfs: fits={most} is less than the {first} that a test without settle makes"
+                )
+        for place, (n, permutations) in enumerate(plan):
+            self.n_permutations = permutations
+            before, known = self.fits, len(self.nulls)
+            for _ in range(permutations - known):
+                self.nulls.append(Marks(self.marker))
+                self.standings.append(Standings(columns, ranked=ranked, squares=squares))
+            draws = self._draws(range(1), range(self.drawn, n)).then(
+                self._draws(range(known + 1, permutations + 1), range(m))
+            )
+            began = time.monotonic()
+            self._run_base(draws, before, n + permutations * m)
+            self._decide()
+            if test.settle is None:
+                return
+            open_ = self.doubt > test.settle
+            self.all_settled = not open_.any()
+            if self.all_settled or place + 1 == len(plan):
+                return
+            # All that is uncertain falls with the root of bootstraps and permutations.
+            times = (ndtri(test.settle) / np.minimum(ndtri(self.doubt[open_]), -1e-9)) ** 2
+            if not (times * self.fits <= most).any():
+                return
+            pace = (time.monotonic() - began) / (self.fits - before)
+            then = plan[place + 1][0] + plan[place + 1][1] * m
+            if pace * (most - self.fits) >= outlook.BRIEF:
+                remark(
+                    f"npfs: after {self.fits} fits {open_.sum()} of {open_.size} decisions are "
+                    f"open; on to {then} fits, about {span_text(pace * (then - self.fits))} (at "
+                    f"most {most}, {span_text(pace * (most - self.fits))})"
+                )
+
+    @property
+    def fits(self) -> int:
+        """Fits of the base so far."""
+        return self.drawn + sum(len(null.marks) for null in self.nulls)
+
+    def _draws(self, labellings: range, numbers: range) -> BootstrapDraws:
+        """Bootstraps `numbers` of each of `labellings`."""
+        test = self.test
         fraction = test.fraction
         if fraction is None:
             fraction = 1.0 if self.law is None else self.law.fraction
-        draws = BootstrapDraws.of(
+        return BootstrapDraws.of(
             self.run,
-            range(labellings),
-            range(drawn, n),
+            labellings,
+            numbers,
             fraction,
             test.stratify,
             self.data.counts,
             test.null if self.n_permutations else PERMUTATION,
         )
-        if test.permuted_resamples < n:
-            # Scores are compared as means, which may be of fewer bootstraps under permuted labels.
-            wanted = (draws.labellings == 0) | (draws.numbers < test.permuted_resamples)
-            draws = attrs.evolve(
-                draws, labellings=draws.labellings[wanted], numbers=draws.numbers[wanted]
-            )
-        self._run_base(draws, drawn * labellings)
 
-    def _run_base(self, counts: NDArray[np.int64] | BootstrapDraws, first: int) -> None:
-        """Run the base on resamples, the first of them part `first` of the run."""
+    def _run_base(self, counts: NDArray[np.int64] | BootstrapDraws, first: int, total: int) -> None:
+        """Run the base on resamples, the first of them part `first` of `total` in the run."""
         base, data, every = self.base, self.data.with_counts(None), [self.observed, *self.nulls]
         if isinstance(counts, BootstrapDraws):
             owners = counts.labellings
@@ -180,11 +232,10 @@ class Trial:
             owners, rows = np.zeros(len(counts), dtype=np.int64), counts
         if self.nulls:
             base = cast(Base, Relabelled.of(base, self.run, owners, first, self.test.null))
-        total = self.test.resamples + self.n_permutations * self.test.permuted_resamples
-        outlook = Outlook(total)
+        forecast = Outlook(total)
 
         def relay(progress: Progress) -> None:
-            outlook.look(progress.done, first)
+            forecast.look(progress.done, first)
             self.run.progress(first + progress.done, total, progress.label)
 
         found = select_resamples(
@@ -200,7 +251,7 @@ class Trial:
             every[owners[place]].add(selection, row)
             if self.standings:
                 self.standings[owners[place]].add(selection, row)
-            if place == last:
+            if place == last and not first:
                 # Known now, before the permuted labels take their time.
                 self._check_choice()
                 if self.scores_shared_out:
@@ -231,14 +282,15 @@ class Trial:
         }
         self._list_codes()
         if self.standings:
-            scores, ranks = np.stack([s.means for s in self.standings], axis=1)
             self.verdict, self.doubt = by_standings(
-                scores,
-                ranks,
+                self.means_of(0),
+                self.means_of(1),
                 self.standings[0].mean_errors,
                 alpha=test.alpha,
                 correction=test.correction,
                 compare=test.compare,
+                within=self._within(),
+                numbers=(self.standings[0].n, self.standings[1].n),
             )
             return
         if self.law is None and test.compare != "pooled":
@@ -261,6 +313,15 @@ class Trial:
             self.verdict = self.verdict.of(marked)
         error = self.verdict.line_error
         self.doubt = chance_of_other_answer(self.z, self.drawn, self.line, error)
+
+    def means_of(self, statistic: int) -> NDArray[np.float64]:
+        """Mean scores (0) or ranks (1), (P + 1, K); (1, K) where the true label's alone are had."""
+        return np.stack([s.means[statistic] for s in self.standings if statistic < len(s.means)])
+
+    def _within(self) -> NDArray[np.float64] | None:
+        """Variance of scores over bootstraps of one permuted label, (K,); None for single ones."""
+        permuted = self.standings[1:]
+        return None if permuted[0].n < 2 else variance_within(permuted)[0]
 
     def _list_codes(self) -> None:
         """The codes that have counts: all usable features, or the pairs that any label marked."""

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from fsframe_npfs.engine.intervals import clopper_pearson
 
-__all__ = ["looks", "settled"]
+__all__ = ["larger_tests", "looks", "settled"]
 
 
 def looks(n: int, first: int = 20, growth: float = 1.5) -> list[int]:
@@ -24,6 +24,23 @@ def looks(n: int, first: int = 20, growth: float = 1.5) -> list[int]:
         found.append(at)
         at = int(np.ceil(at * growth))
     return [*found, n]
+
+
+def larger_tests(n: int, permutations: int, permuted_n: int, fits: int) -> list[tuple[int, int]]:
+    """Numbers of bootstraps and permutations to look at: each twice the ones before, up to `fits`.
+
+    The last uses up `fits`, shared out as the first. Empty if that is too few for the first.
+
+    >>> larger_tests(100, 99, 10, 5000)
+    [(100, 99), (200, 198), (400, 396), (458, 454)]
+    """
+    first = n + permutations * permuted_n
+    found, factor = [], 1
+    while factor * first <= fits:
+        found.append((factor * n, factor * permutations))
+        factor *= 2
+    last = (n * fits // first, permutations * fits // first)
+    return [*found, last] if found and last != found[-1] else found
 
 
 def settled(

@@ -10,7 +10,7 @@ from fsframe_npfs.engine.corrections import adjusted, level_of_one_test
 from fsframe_npfs.engine.decisions import Verdict, share_taken_off
 from fsframe_npfs.engine.seed_sensitivity import likely_exceedances
 
-__all__ = ["by_standings", "centred", "shares_reached", "studentised"]
+__all__ = ["by_standings", "centred", "evenly_spread", "shares_reached", "studentised"]
 
 Floats = NDArray[np.float64]
 
@@ -68,6 +68,39 @@ def studentised(rows: Floats) -> Floats:
     return np.where(tiny, 0.0, away / np.where(floor > 0, floor, 1.0))
 
 
+def evenly_spread(rows: Floats, within: Floats, n: int, permuted_n: int) -> Floats:
+    """Means of each labelling, the permuted ones as spread out as means of n bootstraps would be.
+
+    Parameters
+    ----------
+    rows : (P + 1, K) float64
+        Means of n bootstraps of the true label, and of `permuted_n` of each permuted one.
+    within : (K,) float64
+        Variance of the bootstraps of one permuted label about their mean.
+    n, permuted_n : int
+
+    Returns
+    -------
+    (P + 1, K) float64
+        A feature's permuted means vary by B + within/permuted_n, B the variance from label to
+        label; each is moved towards their mean by the root of (B + within/n) over that. The first
+        row stays.
+
+    Examples
+    --------
+    >>> evenly_spread(np.array([[9.0], [4.0], [0.0], [2.0]]), np.array([4.0]), 100, 2).round(2)
+    array([[9.  ],
+           [3.43],
+           [0.57],
+           [2.  ]])
+    """
+    permuted = rows[1:]
+    mean, total = permuted.mean(axis=0), permuted.var(axis=0, ddof=1)
+    between = np.maximum(total - within / permuted_n, 0.0)
+    share = np.divide(between + within / n, total, out=np.ones_like(total), where=total > 0)
+    return np.vstack((rows[0], mean + (permuted - mean) * np.sqrt(np.minimum(share, 1.0))))
+
+
 def shares_reached(rows: Floats, *, own: bool = False, without_itself: bool = False) -> Floats:
     """For each labelling and feature, the share of values that reach its own, ties counted.
 
@@ -114,13 +147,16 @@ def by_standings(
     alpha: float,
     correction: str,
     compare: str = "centred",
+    within: Floats | None = None,
+    numbers: tuple[int, int] = (1, 1),
 ) -> tuple[Verdict, Floats]:
     """The verdict of mean scores and mean normal scores, and how likely another seed's differs.
 
     Parameters
     ----------
     scores, ranks : (P + 1, K) float64
-        Mean scores, and mean normal scores of ranks, per labelling, the true one first.
+        Mean scores, and mean normal scores of ranks, per labelling, the true one first; of ranks a
+        corrected test looks at none.
     errors : (2, K) float64
         Standard errors of the first rows over bootstraps.
     alpha : float in (0, 1)
@@ -129,6 +165,10 @@ def by_standings(
         As in `fsframe_npfs.engine.corrections.adjusted`.
     compare : {"centred", "pooled", "own"}
         As in `fsframe_npfs.methods.npfs.Npfs`.
+    within : (K,) float64, optional
+        As in `evenly_spread`, which a corrected test of unequal `numbers` begins with.
+    numbers : tuple of int
+        n and `permuted_n`.
 
     Returns
     -------
@@ -153,7 +193,10 @@ def by_standings(
     and no more. With "bonferroni" a labelling that names anything has
     fewer than α(P + 1/K) values of others above its largest, so the labelling with the l-th
     largest maximum, which has l − 1 above it, names something only if l ≤ α(P + 1/K): with
-    chance at most α any feature is named.
+    chance at most α any feature is named. That too is exact for equal numbers of bootstraps. With
+    fewer under permuted labels their means lie further out than that of the true one would, and
+    a far quantile of them names nearly nothing; `evenly_spread` takes that off, and what is then
+    exact is the variance, not the law: simulations stand for a proof.
 
     The chance of another answer is Φ(−|d|), d the larger of the two statistics' distances to
     the smallest value that passes, over √(2·s²): s² the variance of the mean over bootstraps, of
@@ -162,6 +205,9 @@ def by_standings(
     """
     own = compare == "own"
     raw = (scores,) if correction != "none" else (scores, ranks)
+    if correction != "none" and within is not None and numbers[1] < numbers[0]:
+        scores = evenly_spread(scores, within, *numbers)
+        raw = (scores,)
     scale = np.ones((len(raw), scores.shape[1]))
     if compare == "centred":
         values = [centred(scores)]

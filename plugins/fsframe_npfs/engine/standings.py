@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import attrs
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +13,7 @@ from scipy.stats import rankdata
 from fsframe.contracts.selection import Selection
 from fsframe_npfs.engine.selected_items import FragileColumns
 
-__all__ = ["Standings", "filled_scores"]
+__all__ = ["Standings", "filled_scores", "variance_within"]
 
 Floats = NDArray[np.float64]
 
@@ -27,6 +29,10 @@ class Standings:
     ----------
     columns : FragileColumns
         Columns that are constant, in the table or in a resample, have no score there.
+    ranked : bool
+        Whether ranks are looked at; a corrected test needs those of the true label only.
+    squares : (1 or 2, K) float64, optional
+        Where squares are summed up; labellings whose variances are only needed together share it.
 
     Notes
     -----
@@ -36,6 +42,8 @@ class Standings:
     """
 
     columns: FragileColumns
+    ranked: bool = True
+    squares: Floats | None = None
     n: int = 0
     unscored: int = 0
     totals: list[float] = attrs.field(factory=list)
@@ -43,16 +51,18 @@ class Standings:
     _squares: Floats = attrs.field(init=False)
 
     def __attrs_post_init__(self) -> None:
-        self._sums = np.zeros((2, int(self.columns.usable.sum())))
-        self._squares = np.zeros_like(self._sums)
+        self._sums = np.zeros((1 + self.ranked, int(self.columns.usable.sum())))
+        self._squares = np.zeros_like(self._sums) if self.squares is None else self.squares
 
     def add(self, found: Selection, counts: NDArray[np.int64] | None) -> None:
         """Take in what the base found in one resample."""
         live = self.columns.usable_in(counts)
         scores, scored = filled_scores(found, live)
         scores = scores[self.columns.usable]
-        ranks = ndtri((rankdata(scores) - 0.5) / scores.size)
-        values = np.vstack((scores, ranks))
+        values = scores[None]
+        if self.ranked:
+            ranks = ndtri((rankdata(scores) - 0.5) / scores.size)
+            values = np.vstack((scores, ranks))
         self.n += 1
         self.unscored += not scored
         own = np.asarray(found.scores, dtype=np.float64)
@@ -71,16 +81,30 @@ class Standings:
 
     @property
     def means(self) -> Floats:
-        """Mean score and mean normal score of the rank, (2, K)."""
+        """Mean score, and mean normal score of the rank where ranked, (1 or 2, K)."""
         return self._sums / self.n
 
     @property
     def mean_errors(self) -> Floats:
-        """Standard errors of `means` over bootstraps, (2, K); 0 for a single one."""
+        """Standard errors of `means` over bootstraps, as large; 0 for a single one."""
         if self.n < 2:
             return np.zeros_like(self._sums)
-        variance = (self._squares - self._sums**2 / self.n) / (self.n - 1)
-        return np.sqrt(np.maximum(variance, 0.0) / self.n)
+        return np.sqrt(variance_within([self]) / self.n)
+
+
+def variance_within(standings: Sequence[Standings]) -> Floats:
+    """Variances of one bootstrap's values about the means of its labelling, (1 or 2, K).
+
+    Parameters
+    ----------
+    standings : sequence of Standings
+        Of equal n, at least 2; if several, all that share their `squares`.
+    """
+    n = standings[0].n
+    found = standings[0]._squares.copy()
+    for each in standings:
+        found -= each._sums**2 / n
+    return np.maximum(found / (len(standings) * (n - 1)), 0.0)
 
 
 def filled_scores(found: Selection, live: NDArray[np.bool_]) -> tuple[Floats, bool]:

@@ -27,7 +27,8 @@ def weaknesses(trial: Trial) -> Iterator[str]:
         yield f"constant columns are not tested: {_columns(trial, constant)}"
     yield from trial.observed.notes.lines(trial.drawn, "resamples")
     if test.settle is not None and not trial.all_settled:
-        yield f"not every decision was settled after n={test.resamples} bootstraps"
+        made = f"{trial.fits} fits" if trial.standings else f"n={test.resamples} bootstraps"
+        yield f"not every decision was settled after {made}"
     if not verdict.relevant.any():
         yield f"no {test.of[:-1]} is relevant at alpha={test.alpha:g}"
     if trial.standings:
@@ -107,8 +108,7 @@ def _doubtful(trial: Trial) -> Iterator[str]:
         if near.size:
             more = float(times.max())
             text += (
-                f"; about n={_rounded(math.ceil(more * test.resamples))} and "
-                f"permutations={_rounded(math.ceil(more * trial.n_permutations))} would settle "
+                f"; settle={DOUBTFUL:g},fits={_rounded(math.ceil(more * trial.fits))} would settle "
                 + ("them" if near.size == number else "all but the closest")
             )
         yield text

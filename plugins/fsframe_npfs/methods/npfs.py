@@ -31,10 +31,13 @@ from fsframe_npfs.methods.outcome import feature_selection, pair_selection
 
 __all__ = ["Npfs"]
 
-# At alpha = 0.01: 99 permutations let every feature be named, and 100 + 99·10 fits, or 20·55, make
-# no more than 1,100.
-_SCORES_N, _COUNTS_N, _FEWEST_PERMUTED = 100, 20, 10
-_SCORES_PERMUTATIONS, _COUNTS_PERMUTATIONS = 99, 54
+# At alpha = 0.01: 99 permutations let every feature be named, and 100 + 99·10 fits, 200 + 450·2, or
+# 20·55, make no more than 1,100. A corrected test looks far out in the tail of the permuted labels,
+# where their number counts; two bootstraps of each tell how far bootstraps spread.
+_SCORES_N, _CORRECTED_N, _COUNTS_N = 100, 200, 20
+_FEWEST_PERMUTED, _CORRECTED_PERMUTED = 10, 2
+_MORE_FITS = 10
+_SCORES_PERMUTATIONS, _CORRECTED_PERMUTATIONS, _COUNTS_PERMUTATIONS = 99, 450, 54
 # From here on the features that chance names crowd out the others.
 _MANY_FEATURES = 200
 # Methods whose pair weight is one of a metric: joint relevance, which main effects make too.
@@ -48,19 +51,21 @@ class Npfs(WrappingSelector):
     Parameters
     ----------
     n : int ≥ 1, optional
-        Bootstraps of the true label, or shards; by default 100, and 20 where permuted counts are
-        compared.
+        Bootstraps of the true label, or shards; by default 100, 200 for a corrected test of
+        scores, and 20 where permuted counts are compared.
     alpha : float in (0, 1)
         Level of the test, after `correction`.
     null : {"permutation", "published", "matlab", "shards"}, or what a plugin offers
         What a count is compared with; `fsframe_npfs.engine.nulls` says what each promises.
     permutations : int ≥ 1, optional
-        Label permutations; by default 99 (54 for counts), or as many as `alpha` needs.
+        Label permutations; by default 99 (450 with a correction, 54 for counts), or as many as
+        `alpha` needs.
     permuted_n : int ≥ 1, optional
-        Bootstraps of each permuted label where scores are compared; by default n / 10, 10 at least.
+        Bootstraps of each permuted label where scores are compared; by default n / 10, 10 at least,
+        and 2 with a correction.
     statistic : {"scores", "counts"}, optional
-        What is compared under null="permutation": by default scores for features, counts for pairs
-        and with `settle`.
+        What is compared under null="permutation": by default scores for features, counts for
+        pairs.
     compare : {"centred", "pooled", "own"}
         Which permuted counts a count is compared with.
     correction : {"auto", "none", "bonferroni", "bh"}
@@ -73,7 +78,12 @@ class Npfs(WrappingSelector):
     bias : float in [0, 1)
         β, added to p0 = k/K.
     settle : float in (0, 0.5), optional
-        Stop before n bootstraps once every decision is settled up to this chance of error.
+        Where scores decide: go on with more bootstraps and permutations until another seed would
+        reverse no decision with a larger chance. Where counts do: stop before n bootstraps once
+        every decision is settled up to this chance of error.
+    fits : int ≥ 1, optional
+        With `settle` where scores decide: fits of the base at most; by default ten times those of a
+        test without.
     of : {"features", "pairs"}
         What is tested.
     pairs : int ≥ 1, optional
@@ -111,8 +121,8 @@ class Npfs(WrappingSelector):
     n: int | None = param(
         None,
         optional(integer(1)),
-        help="Number of bootstraps of the true label (or of shards); by default 100, and 20 where "
-        "permuted counts are compared.",
+        help="Number of bootstraps of the true label (or of shards); by default 100, 200 for a "
+        "corrected test of scores, and 20 where permuted counts are compared.",
         symbol="n",
         source="slide 24",
     )
@@ -134,20 +144,20 @@ class Npfs(WrappingSelector):
     permutations: int | None = param(
         None,
         optional(integer(1)),
-        help="Label permutations for null=permutation; by default 99 (54 where counts are "
-        "compared), or as many as alpha needs.",
+        help="Label permutations for null=permutation; by default 99 (450 with a correction, 54 "
+        "where counts are compared), or as many as alpha needs.",
     )
     permuted_n: int | None = param(
         None,
         optional(integer(1)),
         help="Bootstraps of each permuted label where scores are compared; by default a tenth of "
-        "n, and 10 at least.",
+        "n, and 10 at least; 2 with a correction.",
     )
     statistic: str | None = param(
         None,
         optional(choice("scores", "counts")),
         help="What null=permutation compares: the base's mean scores and ranks, or how often it "
-        "keeps a feature; by default scores for features, counts for pairs and with settle.",
+        "keeps a feature; by default scores for features, counts for pairs.",
     )
     compare: str = param(
         "centred",
@@ -180,8 +190,16 @@ class Npfs(WrappingSelector):
     settle: float | None = param(
         None,
         optional(real(above=0, below=0.5)),
-        help="Stop before n bootstraps once every decision is settled with at most this chance of "
-        "error each; by default all n are drawn.",
+        help="Where scores decide: more bootstraps and permutations, until another seed would "
+        "reverse no decision with a larger chance than this, or `fits` are made. Where counts do: "
+        "stop before n bootstraps once every decision is settled with at most this chance of "
+        "error.",
+    )
+    fits: int | None = param(
+        None,
+        optional(integer(1)),
+        help="With settle where scores decide: how many fits of the base at most; by default ten "
+        "times those of a test without settle. What they take is said while it runs.",
     )
     of: str = param(
         "features",
@@ -211,14 +229,27 @@ class Npfs(WrappingSelector):
         """`n`, or what it is by default."""
         if self.n is not None:
             return self.n
-        return _COUNTS_N if self.permuting and not self.scoring else _SCORES_N
+        if self.permuting and not self.scoring:
+            return _COUNTS_N
+        return _CORRECTED_N if self._corrected else _SCORES_N
 
     @property
     def scoring(self) -> bool:
         """Whether scores are compared, not counts."""
         if self.statistic is not None:
             return self.statistic == "scores"
-        return self.of == "features" and self.settle is None and self.permuting
+        return self.of == "features" and self.permuting
+
+    def most_fits(self, permutations: int) -> int:
+        """Fits that `settle` may come to, with so many permutations in a test without it."""
+        if self.fits is not None:
+            return self.fits
+        return _MORE_FITS * (self.resamples + permutations * self.permuted_resamples)
+
+    @property
+    def _corrected(self) -> bool:
+        """Whether a corrected test of scores is asked; "auto" is decided with the table."""
+        return self.scoring and self.correction in ("bonferroni", "bh")
 
     @property
     def permuted_resamples(self) -> int:
@@ -227,6 +258,8 @@ class Npfs(WrappingSelector):
             return self.resamples
         if self.permuted_n is not None:
             return self.permuted_n
+        if self._corrected:
+            return min(self.resamples, _CORRECTED_PERMUTED)
         return min(self.resamples, max(_FEWEST_PERMUTED, self.resamples // 10))
 
     def check_parameters(self) -> Iterator[str]:
@@ -249,7 +282,6 @@ class Npfs(WrappingSelector):
             for wrong, why in (
                 (not permuting, f"null=permutation, not null={self.null}"),
                 (self.of == "pairs", "of=features"),
-                (self.settle is not None, "a fixed n; settle looks at counts"),
             ):
                 if wrong:
                     yield f"statistic=scores is for {why}"
@@ -258,6 +290,10 @@ class Npfs(WrappingSelector):
                 yield "permuted_n is for statistic=scores; counts are compared at equal n"
             elif self.permuted_n > self.resamples:
                 yield f"permuted_n={self.permuted_n} is more than n={self.resamples}"
+        if self.fits is not None:
+            if self.settle is None or not self.scoring:
+                yield "fits bounds what settle adds where scores decide; without it n says how many"
+            yield from too_many(self.fits, f"fits={self.fits}")
         if permuting and self.bias:
             yield "bias is added to p0 = k/K, which null=permutation does not use"
         law = self.compared_with
@@ -277,9 +313,17 @@ class Npfs(WrappingSelector):
 
     def check_request(self, data: Dataset) -> Iterator[str]:
         yield from super().check_request(data)
-        if self.permutations is None:
+        if self.permutations is None and self.fits is None:
             return
         cells = self._marker(FragileColumns.find(data), data.n_features).cells
+        if self.fits is not None and self.base is None and cells > 1:
+            test = attrs.evolve(self, correction=self._correction(cells), permutations=None)
+            made = self.permutations or test._permutation_number(cells)
+            first = test.resamples + made * test.permuted_resamples
+            if self.fits < first:
+                yield f"fits={self.fits} is less than the {first} that a test without settle makes"
+        if self.permutations is None:
+            return
         try:
             self._permutation_number(cells)
             return
@@ -353,7 +397,9 @@ class Npfs(WrappingSelector):
         if self.permutations is None:
             # With "bh" a lone relevant feature has to reach the level of "bonferroni".
             lone = self.alpha if correction == "none" else self.alpha / cells
-            usual = _SCORES_PERMUTATIONS if self.scoring else _COUNTS_PERMUTATIONS
+            usual = _COUNTS_PERMUTATIONS
+            if self.scoring:
+                usual = _SCORES_PERMUTATIONS if correction == "none" else _CORRECTED_PERMUTATIONS
             return max(usual, needed_for(lone))
         level = self.alpha / cells if correction == "bonferroni" else self.alpha
         needed = needed_for(level)

@@ -32,9 +32,9 @@ def _tables(test: Settings, trial: Trial) -> dict[str, NDArray]:
         "promise": np.array([test.compared_with.promise]),
     }
     if trial.standings:
-        tables["mean-scores"], tables["mean-ranks"] = np.stack(
-            [s.means for s in trial.standings], axis=1
-        )
+        tables["mean-scores"], tables["mean-ranks"] = trial.means_of(0), trial.means_of(1)
+        made = (trial.drawn, trial.n_permutations, test.permuted_resamples)
+        tables["numbers"] = np.array(made)
     elif trial.nulls:
         tables["null-z"] = np.stack([null.counts_of(trial.codes) for null in trial.nulls])
     return tables

@@ -16,8 +16,13 @@ from fsframe.errors import RequestError
 from fsframe_npfs.engine.decisions import by_centred_null
 from fsframe_npfs.engine.outlook import Outlook
 from fsframe_npfs.engine.selected_items import FragileColumns
-from fsframe_npfs.engine.standing_decisions import by_standings, centred, studentised
-from fsframe_npfs.engine.standings import Standings, filled_scores
+from fsframe_npfs.engine.standing_decisions import (
+    by_standings,
+    centred,
+    evenly_spread,
+    studentised,
+)
+from fsframe_npfs.engine.standings import Standings, filled_scores, variance_within
 from fsframe_npfs.methods.npfs import Npfs
 
 P, K = 39, 12
@@ -163,12 +168,66 @@ def test_standings_are_means_over_resamples() -> None:
     assert abs(standings.means[1].sum()) < 1e-9  # normal scores are symmetric
 
 
+def test_variance_within_labellings_is_the_mean_of_their_variances() -> None:
+    rng = np.random.default_rng(0)
+    columns = FragileColumns.find(Dataset.from_arrays(rng.normal(size=(20, 4)), np.arange(20) % 2))
+    squares, rows = np.zeros((1, 4)), rng.normal(size=(3, 2, 4))
+    standings = [Standings(columns, ranked=False, squares=squares) for _ in rows]
+    for each, two in zip(standings, rows, strict=True):
+        for row in two:
+            each.add(Selection(selected=[0], scores=row), np.ones(20, np.int64))
+    np.testing.assert_allclose(
+        variance_within(standings)[0], rows.var(axis=1, ddof=1).mean(axis=0), rtol=1e-10
+    )
+    np.testing.assert_allclose([each.means[0] for each in standings], rows.mean(axis=1))
+
+
+def means_of_bootstraps(
+    rng: np.random.Generator, features: int, permutations: int, spread: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Mean scores of 200 bootstraps of one label and 2 of each permuted one, and `within`."""
+    by_label = rng.gamma(2.0, size=(permutations + 1, features))
+    two = spread * rng.normal(size=(permutations, 2, features))
+    true = by_label[:1] + spread * rng.normal(size=(1, features)) / np.sqrt(200)
+    rows = np.vstack((true, by_label[1:] + two.mean(axis=1)))
+    return rows, two.var(axis=1, ddof=1).mean(axis=0)
+
+
+def test_few_bootstraps_of_permuted_labels_are_as_spread_out_as_many() -> None:
+    rng = np.random.default_rng(0)
+    rows, within = means_of_bootstraps(rng, 40, 4000, 1.5)
+    even = evenly_spread(rows, within, 200, 2)
+    np.testing.assert_array_equal(even[0], rows[0])
+    np.testing.assert_allclose(even[1:].mean(axis=0), rows[1:].mean(axis=0))
+    # B = 2 of the gamma law, and 1.5² over 200.
+    np.testing.assert_allclose(even[1:].var(axis=0).mean(), 2 + 1.5**2 / 200, rtol=0.02)
+    np.testing.assert_allclose(evenly_spread(rows, 0 * within, 200, 2), rows, atol=1e-12)
+
+
+def test_a_corrected_test_of_few_bootstraps_holds_its_level_and_uses_it() -> None:
+    rng = np.random.default_rng(1)
+    naming = np.zeros(2)
+    for _ in range(300):
+        rows, within = means_of_bootstraps(rng, 30, 60, 1.0)
+        for place, known in enumerate((within, None)):
+            verdict, _ = by_standings(
+                rows, rows[:1], np.zeros((2, 30)),
+                alpha=0.1, correction="bh", within=known, numbers=(200, 2),
+            )  # fmt: skip
+            naming[place] += verdict.relevant.any()
+    even, uneven = naming / 300
+    assert uneven < even < 0.1 + 2 * np.sqrt(0.1 * 0.9 / 300)
+    assert even > 0.1 - 3 * np.sqrt(0.1 * 0.9 / 300)
+
+
 @pytest.mark.parametrize(
     ("options", "word"),
     [
         ({"statistic": "scores", "null": "published"}, "statistic=scores is for null=permutation"),
         ({"statistic": "scores", "of": "pairs"}, "statistic=scores is for of=features"),
-        ({"statistic": "scores", "settle": 0.1}, "settle looks at counts"),
+        ({"fits": 5000}, "fits bounds what settle adds"),
+        ({"fits": 5000, "settle": 0.1, "statistic": "counts"}, "fits bounds what settle adds"),
+        ({"fits": 10**12, "settle": 0.1}, "at most 1e.08 can be asked"),
         ({"permuted_n": 5, "statistic": "counts"}, "permuted_n is for statistic=scores"),
         ({"permuted_n": 50, "n": 20}, "permuted_n=50 is more than n=20"),
     ],
@@ -176,6 +235,50 @@ def test_standings_are_means_over_resamples() -> None:
 def test_parameters_that_do_not_fit_are_refused(options: dict[str, Any], word: str) -> None:
     with pytest.raises(RequestError, match=word):
         Npfs(**options)
+
+
+def test_settling_ends_in_the_answer_of_the_numbers_that_it_reached(
+    mim: Any, slides: Any, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("fsframe_npfs.engine.outlook.BRIEF", 0.0)
+    data = slides(1, 120, 20, 3)
+    for correction in ("none", "bh"):
+        options: dict[str, Any] = {
+            "n": 12, "permutations": 60, "permuted_n": 3, "alpha": 0.05, "correction": correction,
+        }  # fmt: skip
+        found = Npfs(settle=0.2, fits=1600, **options).select_wrapped(mim(k=4), data, None, Run())
+        n, permutations, permuted_n = found.tables["numbers"].tolist()
+        assert (n, permuted_n) != (12, 12) and n > 12, "nothing was borderline on this table"
+        assert n + permutations * permuted_n <= 1600
+        said = capsys.readouterr().err
+        assert "after 192 fits" in said and "decisions are open; on to 384 fits, about" in said
+        assert "(at most 1600," in said
+        plain = Npfs(**options | {"n": n, "permutations": permutations})
+        same = plain.select_wrapped(mim(k=4), data, None, Run())
+        for name in ("p-values", "mean-scores", "doubt", "relevant"):
+            np.testing.assert_array_equal(found.tables[name], same.tables[name])
+
+
+def test_settling_stops_where_all_is_clear_or_more_would_not_do(mim: Any, slides: Any) -> None:
+    clear = Npfs(settle=0.1, n=20, permutations=60, permuted_n=2, alpha=0.1)
+    found = clear.select_wrapped(mim(k=4), slides(0, 3000, 12, 4), None, Run())
+    assert (found.tables["doubt"] <= 0.1).all()
+    assert not any("not every decision" in w for w in found.warnings)
+    short = Npfs(settle=0.001, fits=400, n=20, permutations=60, permuted_n=3)
+    found = short.select_wrapped(mim(k=4), slides(1, 120, 20, 3), None, Run())
+    [said] = [w for w in found.warnings if "not every decision" in w]
+    assert int(said.split()[-2]) == found.tables["numbers"] @ [1, 0, 0] + 3 * int(
+        found.tables["numbers"][1]
+    )
+
+
+def test_too_few_fits_are_refused_before_work_starts(mim: Any, slides: Any) -> None:
+    data = slides(1, 120, 20, 3)
+    with pytest.raises(RequestError, match="fits=500 is less than the 1090"):
+        Chain.parse("mim:top=4 npfs:settle=0.1,fits=500").select(data)
+    wide = slides(1, 60, 250, 3)
+    with pytest.raises(RequestError, match="fits=1099 is less than the 1100"):
+        Chain.parse("mim:top=4 npfs:settle=0.1,fits=1099").select(wide)
 
 
 def test_a_long_test_says_so_once(
