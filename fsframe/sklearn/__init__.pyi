@@ -948,6 +948,7 @@ class NPFS(_Selector):
         stratify: bool = True,
         bias: float = 0.0,
         settle: float | None = None,
+        fits: int | None = None,
         of: Literal['features', 'pairs'] = 'features',
         pairs: int | None = None,
         top: int | float | None = None,
