@@ -31,9 +31,13 @@ def kirkwood(table, of_ij, of_ik, of_jk, expected):
                 total += count
     norm = 0.0
     for i in range(levels_a):
-        of_i = of_ij[i].sum()
+        of_i = 0.0
         for j in range(levels_b):
-            of_j = of_jk[j].sum()
+            of_i += of_ij[i, j]
+        for j in range(levels_b):
+            of_j = 0.0
+            for k in range(classes):
+                of_j += of_jk[j, k]
             for k in range(classes):
                 value = 0.0
                 if of_ij[i, j] > 0.0 and of_ik[i, k] > 0.0 and of_jk[j, k] > 0.0:
@@ -110,6 +114,15 @@ def deviance(table, expected):
 
 
 @njit()
+def _positive(margin):
+    for i in range(margin.shape[0]):
+        for j in range(margin.shape[1]):
+            if not margin[i, j] > 0.0:
+                return False
+    return True
+
+
+@njit()
 def freedom(of_ij, of_ik, of_jk):
     """Degrees of freedom of the deviance: cells the model can fill less its parameters there.
 
@@ -119,7 +132,7 @@ def freedom(of_ij, of_ik, of_jk):
     """
     levels_a, levels_b = of_ij.shape
     classes = of_ik.shape[1]
-    if of_ij.min() > 0.0 and of_ik.min() > 0.0 and of_jk.min() > 0.0:
+    if _positive(of_ij) and _positive(of_ik) and _positive(of_jk):
         return (levels_a - 1) * (levels_b - 1) * (classes - 1)
     unknown = (levels_a + levels_b) * classes
     pivots = np.zeros((unknown, unknown))

@@ -316,7 +316,7 @@ def screen_tile(
                 free = freedom(of_ij, of_ik, of_jk)
                 if free == 0 or bound < least[free]:
                     continue
-                fit(of_ij, of_ik, of_jk, expected, FIT_TOLERANCE, FIT_ROUNDS)
+                fit(of_ij, of_ik, of_jk, expected, FIT_TOLERANCE, np.int64(FIT_ROUNDS))
                 g2 = deviance(table, expected)
                 if g2 < least[free]:
                     continue

@@ -27,6 +27,22 @@ def _mixed(x):
 
 
 @njit()
+def _order(keys):
+    """Places of a few keys in ascending order, equal ones as they come.
+
+    By insertion: the compiled `numpy.argsort` takes longer to compile than to serve.
+    """
+    order = np.empty(len(keys), np.int64)
+    for place in range(len(keys)):
+        at = place
+        while at > 0 and keys[order[at - 1]] > keys[place]:
+            order[at] = order[at - 1]
+            at -= 1
+        order[at] = place
+    return order
+
+
+@njit()
 def canonical(table, of_ij, of_ik, of_jk, ordered):
     """Write the table with levels, classes and the two columns in an order of its own.
 
@@ -52,9 +68,7 @@ def canonical(table, of_ij, of_ik, of_jk, ordered):
                 keys_b[j] += cell
                 keys_k[k] += cell
                 whole += cell
-    order_a = np.argsort(keys_a, kind="mergesort")
-    order_b = np.argsort(keys_b, kind="mergesort")
-    order_k = np.argsort(keys_k, kind="mergesort")
+    order_a, order_b, order_k = _order(keys_a), _order(keys_b), _order(keys_k)
     swap = levels_b < levels_a
     if levels_a == levels_b:
         for i in range(levels_a):
@@ -75,8 +89,8 @@ def canonical(table, of_ij, of_ik, of_jk, ordered):
 def binomial(n, p):
     """One binomial draw, in time that does not grow with n.
 
-    Below n p = 10 by inversion (`numpy.random.binomial`, compiled, whose time does grow), else by
-    transformed rejection with squeeze: Hörmann 1993, J. Stat. Comput. Simul. 46:101, BTRS.
+    Below n p = 10 by inversion, whose time grows with n p, else by transformed rejection with
+    squeeze: Hörmann 1993, J. Stat. Comput. Simul. 46:101, BTRS.
     """
     if p > 0.5:
         return n - binomial_of_half(n, 1.0 - p)
@@ -84,10 +98,32 @@ def binomial(n, p):
 
 
 @njit()
+def _by_inversion(n, p):
+    """`binomial` for small n p: the draw at which the summed chances pass a uniform number.
+
+    As `numpy.random.binomial` draws, which compiles a second method for large n p as well. Sums
+    that rounding lets end below the number, ten standard deviations off, are drawn again.
+    """
+    if p == 0.0:
+        return 0
+    q = 1.0 - p
+    of_none = q**n
+    most = min(n, n * p + 10.0 * math.sqrt(n * p * q + 1.0))
+    while True:
+        left, chance, drawn = np.random.random(), of_none, 0
+        while drawn <= most:
+            if left <= chance:
+                return drawn
+            left -= chance
+            drawn += 1
+            chance = (n - drawn + 1) * p * chance / (drawn * q)
+
+
+@njit()
 def binomial_of_half(n, p):
     """`binomial` for p ≤ ½."""
     if n * p < 10.0:
-        return np.int64(np.random.binomial(n, p))
+        return _by_inversion(n, p)
     q = 1.0 - p
     spread = math.sqrt(n * p * q)
     b = 1.15 + 2.53 * spread
@@ -146,7 +182,7 @@ def simulate_pairs(lanes, offsets, words, stored, levels, margins, pairs, n_simu
         of_ij, of_ik = np.empty((first, second)), np.empty((first, classes))
         of_jk = np.empty((second, classes))
         kirkwood(table, of_ij, of_ik, of_jk, expected)
-        fit(of_ij, of_ik, of_jk, expected, FIT_TOLERANCE, FIT_ROUNDS)
+        fit(of_ij, of_ik, of_jk, expected, FIT_TOLERANCE, np.int64(FIT_ROUNDS))
         drawn = space[3][:size].reshape((first, second, classes))
         sizes = of_ij.copy()
         chances = expected.copy()
@@ -170,6 +206,6 @@ def simulate_pairs(lanes, offsets, words, stored, levels, margins, pairs, n_simu
                         left -= some
                         rest -= chances[i, j, k]
             kirkwood(drawn, of_ij, of_ik, of_jk, expected)
-            fit(of_ij, of_ik, of_jk, expected, _TOLERANCE, _ROUNDS)
+            fit(of_ij, of_ik, of_jk, expected, _TOLERANCE, np.int64(_ROUNDS))
             mean += deviance(drawn, expected)
         means[pair] = mean / n_simulated
