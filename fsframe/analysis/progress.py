@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Protocol, TextIO
 
-from fsframe.contracts.remarks import making_room
+from fsframe.contracts.remarks import making_room, wait_shown
 
 if TYPE_CHECKING:
     from fsframe.contracts.run import Progress
@@ -75,7 +75,11 @@ class ProgressBars:
             # Also while it is not shown: its rate is that of all its work.
             self._bars[which] = self._make(progress.label, progress.total)
         bar, last = self._bars[which], progress.done >= progress.total
-        if now - self._begun < self._after or (now - self._drawn < _EVERY and not last):
+        if (
+            wait_shown()
+            or now - self._begun < self._after
+            or (now - self._drawn < _EVERY and not last)
+        ):
             return
         self._drawn = now
         if self._shown is not bar:

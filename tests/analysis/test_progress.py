@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import io
 import sys
+import threading
 import types
 
 from fsframe.analysis.progress import ProgressBars, in_notebook, progress_shown
-from fsframe.contracts.remarks import remark
+from fsframe.contracts import remarks
+from fsframe.contracts.remarks import remark, ticking
 from fsframe.contracts.run import Progress
 
 
@@ -86,3 +88,27 @@ def test_a_notebook_has_a_bar_of_its_own(monkeypatch):
     (bar,) = made
     assert (bar.n, bar.closed) == (4, True) and bar.given["desc"] == "npfs"
     assert not in_notebook()
+
+
+def test_a_wait_is_counted_on_a_line_of_its_own_where_no_bar_is_drawn(monkeypatch):
+    stream, told = Terminal(), threading.Event()
+    monkeypatch.setattr(sys, "stderr", stream)
+    monkeypatch.setattr(remarks, "_TICK", 0.001)
+    bars = ProgressBars(stream, after=0.0)
+    with progress_shown(bars=bars):
+        bars(step(1))
+        with ticking("compiling"):
+            bars(step(2))
+            while "compiling" not in stream.getvalue():
+                told.wait(0.001)
+        assert stream.getvalue().endswith("\r\033[K")
+        bars(step(4))
+    shown = stream.getvalue()
+    before, after = shown.index("fsframe: compiling, 0 s"), shown.rindex("fsframe: compiling")
+    assert "1/4" in shown[:before] and "2/4" not in shown and "4/4" in shown[after:]
+    # What is not a terminal is spared.
+    file = io.StringIO()
+    monkeypatch.setattr(sys, "stderr", file)
+    with ticking("compiling"):
+        told.wait(0.02)
+    assert not file.getvalue()

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import ast
+import gc
 import subprocess
 import sys
 import tomllib
 from pathlib import Path
+
+import numba
+import pytest
 
 INNER = """
 from fsframe.contracts.compiled import njit
@@ -71,3 +75,25 @@ def test_that_kernels_are_compiled_is_said_once_for_a_run(tmp_path, monkeypatch)
     # Where nothing can be left behind, it is said all the same.
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "missing"))
     assert compiled._first_to_say()
+
+
+def test_the_search_for_garbage_rests_only_while_kernels_are_compiled():
+    from fsframe.contracts.compiled import njit
+
+    @njit(cache=False)
+    def half(x):
+        return x / 2
+
+    @njit(cache=False)
+    def wrong(x):
+        return x.no_such_thing
+
+    assert half(3.0) == 1.5 and gc.isenabled()
+    with pytest.raises(numba.errors.TypingError):
+        wrong(1.0)
+    assert gc.isenabled()
+    gc.disable()
+    try:
+        assert half(3) == 1.5 and not gc.isenabled()
+    finally:
+        gc.enable()
