@@ -24,6 +24,7 @@ import shutil
 import stat
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import cache, lru_cache
 from pathlib import Path
@@ -37,7 +38,7 @@ from numba.core.serialize import dumps
 
 from fsframe.contracts.remarks import remark
 
-__all__ = ["KernelCache"]
+__all__ = ["KEPT", "KernelCache"]
 
 _HEAD = re.compile(rb"fsframe-kernel 1\nsha256 ([0-9a-f]{64})\n")
 _SUFFIX = ".kernel"
@@ -131,7 +132,9 @@ class KernelCache(FunctionCache):  # type: ignore[misc]
                 refused = refused or f"{folder}: {error.strerror or error}"
                 _REFUSED.add(folder)
                 continue
-            if refused and str(folder) == os.environ.get(_SHARED):
+            lasting = str(folder) != os.environ.get(_SHARED)
+            KEPT[str(folder) if lasting else ""] += 1
+            if refused and not lasting:
                 _note(
                     f"compiled kernels are kept in a temporary folder only ({refused}); "
                     "NUMBA_CACHE_DIR can name a folder for them"
@@ -140,6 +143,7 @@ class KernelCache(FunctionCache):  # type: ignore[misc]
                 _note_other_folder(folder)
             _remove(folder, self._stem(), except_for=_stamp(self._file))
             return
+        KEPT[""] += 1
         _note(
             f"compiled kernels cannot be kept and are compiled in every process ({refused}); "
             "NUMBA_CACHE_DIR can name a folder for them"
@@ -157,6 +161,9 @@ class KernelCache(FunctionCache):  # type: ignore[misc]
         digest = hashlib.sha256(key.encode()).hexdigest()[:24]
         return key, f"{self._stem()}{_stamp(self._file)}-{digest}{_SUFFIX}"
 
+
+KEPT: Counter[str] = Counter()
+"""How many kernels this process has put where; under ``""`` those that do not outlast it."""
 
 _REFUSED: set[Path] = set()
 """Folders that have refused a file in this process; they are not asked again."""

@@ -46,6 +46,8 @@ def module(package: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleTyp
     spec = importlib.util.spec_from_file_location("small_kernels", package / "small.py")
     assert spec is not None and spec.loader is not None
     found = importlib.util.module_from_spec(spec)
+    # As modules are that hold kernels: numba imports them by name when it takes one from disk.
+    monkeypatch.setitem(sys.modules, "small_kernels", found)
     spec.loader.exec_module(found)
     yield found
 

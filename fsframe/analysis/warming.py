@@ -1,0 +1,179 @@
+"""Kernels compiled before they are needed: every method of a family run on tables of each kind."""
+
+from __future__ import annotations
+
+import sys
+import time
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import as_completed
+from importlib.util import find_spec
+from pathlib import Path
+
+import attrs
+import numpy as np
+
+from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.selector import wraps_left
+from fsframe.errors import FsframeError, RequestError
+from fsframe.execution.engine import Engine
+from fsframe.registry import Offer, selectors
+from fsframe.suggest import did_you_mean
+
+__all__ = ["Warmed", "compiled_families", "warm", "warm_family"]
+
+_KERNELS = "fsframe.contracts.compiled"
+
+
+@attrs.frozen(kw_only=True)
+class Warmed:
+    """What warming one family did.
+
+    Parameters
+    ----------
+    family : str
+    seconds : float
+        Elapsed, the runs on small tables included.
+    kernels : dict
+        Folder → how many kernels were compiled into it; under ``""`` those that could not be kept.
+    failed : tuple of str
+        What methods said that could not run at all.
+    """
+
+    family: str
+    seconds: float
+    kernels: dict[str, int]
+    failed: tuple[str, ...] = ()
+
+
+def compiled_families() -> dict[str, list[Offer]]:
+    """Family → those of its selectors whose packages have compiled kernels, by name.
+
+    Told by the text of the packages: nothing is compiled, and little imported.
+    """
+    found: dict[str, list[Offer]] = {}
+    for offer in selectors.offers():
+        if _has_kernels(offer.entry.target.partition(":")[0]):
+            found.setdefault(getattr(offer.entry, "family", "") or "other", []).append(offer)
+    return dict(sorted(found.items()))
+
+
+def warm(
+    families: Sequence[str] = (),
+    engine: Engine | None = None,
+    tell: Callable[[Warmed], None] = lambda _: None,
+) -> list[Warmed]:
+    """Compile the kernels of some families, all by default, and keep them.
+
+    Parameters
+    ----------
+    families : sequence of str
+        Names as ``fsframe methods`` has them, or beginnings of one.
+    engine : Engine, optional
+        Whose workers compile, one family each; this process by default.
+    tell : callable
+        Is handed each family when it is done.
+
+    Returns
+    -------
+    list of Warmed
+        In the order of the names.
+
+    Raises
+    ------
+    RequestError
+        If there is no such family.
+    """
+    names = _asked(families)
+    done = []
+    if engine is None:
+        for name in names:
+            done.append(warm_family(name))
+            tell(done[-1])
+        return done
+    # The family with the most methods first: no worker is left alone with it at the end.
+    size = {name: len(offers) for name, offers in compiled_families().items()}
+    futures = [
+        engine.submit(warm_family, name) for name in sorted(names, key=lambda name: -size[name])
+    ]
+    for future in as_completed(futures):
+        done.append(future.result())
+        tell(done[-1])
+    return sorted(done, key=lambda each: each.family)
+
+
+def warm_family(family: str) -> Warmed:
+    """Run every method of a family on every kind of table that it takes."""
+    from fsframe.contracts.kernel_cache import KEPT
+
+    begun, before, failed = time.perf_counter(), KEPT.copy(), []
+    for offer in compiled_families()[family]:
+        ran, said = False, ""
+        try:
+            method = selectors[offer.name]()
+        except FsframeError as error:
+            failed.append(f"{offer.name}: {error}")
+            continue
+        if wraps_left(method):
+            continue
+        for table in _tables():
+            try:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    method.select(table, seed=0)
+                ran = True
+            except FsframeError as error:
+                # Such as a table of gaps before a method that takes none.
+                said = str(error)
+        if not ran:
+            failed.append(f"{offer.name}: {said}")
+    return Warmed(
+        family=family,
+        seconds=time.perf_counter() - begun,
+        kernels=dict(KEPT - before),
+        failed=tuple(failed),
+    )
+
+
+def _tables() -> Iterator[Dataset]:
+    """Numbers, levels, gaps, more columns than rows, a numeric target."""
+    rng = np.random.default_rng(0)
+    numbers = rng.normal(size=(60, 8))
+    two, three = np.arange(60) % 2, np.arange(60) % 3
+    yield Dataset.from_arrays(numbers, two)
+    yield Dataset.from_arrays(rng.integers(0, 3, (60, 8)).astype(float), three)
+    yield Dataset.from_arrays(np.where(rng.random((60, 8)) < 0.1, np.nan, numbers), two)
+    yield Dataset.from_arrays(rng.normal(size=(40, 300)), np.arange(40) % 2)
+    yield Dataset.from_arrays(numbers, numbers[:, 0] + rng.normal(size=60))
+
+
+def _asked(families: Sequence[str]) -> list[str]:
+    there = list(compiled_families())
+    asked = []
+    for name in families or there:
+        of_name = [each for each in there if each == name] or [
+            each for each in there if each.startswith(name)
+        ]
+        if len(of_name) != 1:
+            raise RequestError(
+                f"no family {name!r} has kernels to compile; there are {', '.join(there)}"
+                + did_you_mean(name, there)
+            )
+        asked.append(of_name[0])
+    return list(dict.fromkeys(asked))
+
+
+def _has_kernels(module: str) -> bool:
+    """Whether the package of a module, or the module by itself, compiles anything."""
+    top = module.partition(".")[0]
+    if top == "fsframe":
+        return False
+    loaded = sys.modules.get(top)
+    spec = loaded.__spec__ if loaded is not None else find_spec(top)
+    if spec is None:
+        return False
+    folders = spec.submodule_search_locations
+    files = (
+        [spec.origin] if folders is None else [p for f in folders for p in Path(f).rglob("*.py")]
+    )
+    return any(_KERNELS in Path(file).read_text("utf-8", "replace") for file in files if file)

@@ -1,0 +1,79 @@
+"""Compile the numerical kernels now, so that no run waits for them."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+import click
+
+from fsframe.cli.saying import say, say_json
+from fsframe.errors import StoreError
+
+if TYPE_CHECKING:
+    from fsframe.analysis.warming import Warmed
+
+__all__ = ["warm"]
+
+
+@click.command()
+@click.argument("families", nargs=-1, metavar="[FAMILY]...")
+@click.option(
+    "--workers",
+    type=click.IntRange(1),
+    help="Processes that compile, one family each at a time; by default as many as processors.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def warm(families: tuple[str, ...], workers: int | None, as_json: bool) -> None:
+    """Compile the numerical kernels of all families, or of those named, and keep them.
+
+    Every method runs with its defaults on small tables of each kind: numbers, levels, gaps, more
+    columns than rows, a numeric target. What other settings or large tables need besides is
+    compiled when it is first met. Kernels that are there already are not compiled again. Exit code
+    5 if kernels cannot be kept.
+
+    \b
+    Example:
+      fsframe warm
+      fsframe warm margin interactions
+    """
+    from fsframe.analysis.warming import compiled_families, warm
+    from fsframe.contracts.run import available_threads
+    from fsframe.execution import open_engine
+
+    begun = time.perf_counter()
+    count = min(workers or available_threads(), len(families) or len(compiled_families()))
+
+    def tell(done: Warmed) -> None:
+        if not as_json:
+            say(f"{done.family}: {_compiled(sum(done.kernels.values()))}, {done.seconds:.1f} s")
+            for reason in done.failed:
+                say(f"  not run: {reason}")
+
+    with open_engine(workers=count if count > 1 else None) as engine:
+        done = warm(families, engine, tell)
+    kept: dict[str, int] = {}
+    for each in done:
+        for folder, number in each.kernels.items():
+            kept[folder] = kept.get(folder, 0) + number
+    lost = kept.pop("", 0)
+    seconds = time.perf_counter() - begun
+    if as_json:
+        found = [
+            {"family": each.family, "seconds": each.seconds, "kernels": sum(each.kernels.values())}
+            for each in done
+        ]
+        say_json({"families": found, "folders": kept, "not_kept": lost, "seconds": seconds})
+    else:
+        for folder, number in sorted(kept.items()):
+            say(f"{number:>4} in {folder}")
+        say(f"{_compiled(sum(kept.values()) + lost)}, {seconds:.1f} s")
+    if lost:
+        raise StoreError(
+            f"{lost} compiled kernels could not be kept: no folder for them can be written to; "
+            "NUMBA_CACHE_DIR can name one"
+        )
+
+
+def _compiled(number: int) -> str:
+    return f"{number} kernels compiled" if number else "nothing to compile"
