@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe_margin.engine import linear_kernels
+from fsframe_margin.engine.indicators import SQUARES, Indicators
 from fsframe_margin.engine.margins import PairSpace, Point
 
 __all__ = ["DiagonalRestSpace"]
@@ -25,6 +26,8 @@ class DiagonalRestSpace(PairSpace):
         Columns with pairs, and columns with a main effect only.
     y, outer, count, threads, memory
         As for `PairSpace`.
+    steps : (m,) and (r,) float64, optional
+        As for `PairSpace`, of both.
 
     Notes
     -----
@@ -43,9 +46,14 @@ class DiagonalRestSpace(PairSpace):
         *,
         threads: int = 1,
         memory: int = 1 << 31,
+        steps: tuple[Floats, Floats] | None = None,
     ) -> None:
-        super().__init__(kept, y, outer, count, threads=threads, memory=memory)
+        inner = None if steps is None else steps[0]
+        super().__init__(kept, y, outer, count, threads=threads, memory=memory, steps=inner)
         self.stored = True
+        self.rest = None if steps is None else Indicators.of(rest, steps[1], SQUARES)
+        if self.rest is not None:
+            rest = self.rest.lay_out(rest)
         self.restT = np.empty((rest.shape[1], rest.shape[0]))
         for a in range(0, rest.shape[1], _COPIED):
             self.restT[a : a + _COPIED] = rest[self.order, a : a + _COPIED].T
@@ -58,6 +66,7 @@ class DiagonalRestSpace(PairSpace):
     def measure(self, weights: Floats) -> Floats:
         W, v = self.split(weights)
         q = super().measure(W)
+        v = v if self.rest is None else self.rest.spread(v)
         squares = np.zeros_like(q)
         self.each_chunk(lambda a, b: linear_kernels.pair_squares(self.restT, v, squares, a, b))
         q += squares
@@ -73,4 +82,5 @@ class DiagonalRestSpace(PairSpace):
             linear_kernels.pair_square_means(self.restT, measured, by, u, start, stop)
 
         u = self.summed((self.restT.shape[0],), squares)
+        u = u if self.rest is None else self.rest.gather(u, (0,))
         return np.concatenate([pairs.ravel(), u])

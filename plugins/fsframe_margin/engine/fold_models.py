@@ -45,8 +45,12 @@ def fold_jobs(
         training.count[train],
         training.outer[train] / training.count[train],
         standardize,
+        None if training.steps is None else training.steps > 0,
     )
-    space = PairSpace(inner.X, inner.y, inner.outer, inner.count, memory=run.route, linear=linear)
+    space = PairSpace(
+        inner.X, inner.y, inner.outer, inner.count,
+        memory=run.route, linear=linear, steps=inner.steps,
+    )  # fmt: skip
     rows = inner.rows(training.X[held])
     first = start[np.ix_(*[inner.varying] * start.ndim)]
     norm = np.linalg.norm(first) if not linear else first.sum()

@@ -108,13 +108,24 @@ class ImplicitPairs:
     1536 columns, about 150 MB.
     """
 
-    def __init__(self, space: PairSpace, memory: int = 0) -> None:
+    def __init__(
+        self,
+        space: PairSpace,
+        memory: int = 0,
+        *,
+        rows: Floats | None = None,
+        steps: Floats | None = None,
+    ) -> None:
         self.space = space
+        self.steps = steps
         features = space.features
         self.holds = tile_bytes(features) <= memory
         self._held: tuple[ImplicitWeights | None, dict[tuple[int, int], Floats]] = (None, {})
         self._target: dict[tuple[int, int], Floats] = {}
-        self.X = np.ascontiguousarray(space.XT[: space.features].T)
+        if rows is None:
+            self.X = np.ascontiguousarray(space.XT[: space.features].T)
+        else:
+            self.X = np.ascontiguousarray(rows[space.order])
         n = space.n_rows
         first, second = np.triu_indices(n, 1)
         self.first, self.second = first, second
@@ -124,7 +135,15 @@ class ImplicitPairs:
         """|x_i − x_j| of some pairs in a range of columns."""
         D = self.X[self.first[pairs], a:b]
         D -= self.X[self.second[pairs], a:b]
-        return np.abs(D, out=D)
+        return self._stepped(np.abs(D, out=D), slice(a, b))
+
+    def _stepped(self, D: Floats, columns: slice | NDArray[np.intp]) -> Floats:
+        """Absolute differences (m, k) of some columns, those of levels replaced by their step."""
+        if self.steps is not None:
+            steps = self.steps[columns]
+            for a in np.flatnonzero(steps):
+                D[:, a] = np.where(D[:, a] > 0.0, steps[a], 0.0)
+        return D
 
     def _chunks(self) -> list[tuple[int, int]]:
         return column_tiles(self.pairs, _PAIRS)
@@ -296,7 +315,7 @@ class ImplicitPairs:
         scatters = [np.zeros((m, m)) for _ in weights.coefficients]
         for start, stop in self._chunks():
             D = self.X[self.first[start:stop]][:, columns]
-            D = np.abs(D - self.X[self.second[start:stop]][:, columns])
+            D = self._stepped(np.abs(D - self.X[self.second[start:stop]][:, columns]), columns)
             for scatter, c in zip(scatters, weights.coefficients, strict=True):
                 scatter += (D * c[start:stop, None]).T @ D
         W = np.diag(weights.main[columns])
@@ -313,8 +332,8 @@ class ImplicitPairs:
             for c, d, often in self._blocks(a, b):
                 tile = self._weight_tile(weights, penalty, a, b, c, d)
                 for k, row in enumerate(rows):
-                    left = np.abs(row[a:b] - self.X[:, a:b])
-                    right = np.abs(row[c:d] - self.X[:, c:d])
+                    left = self._stepped(np.abs(row[a:b] - self.X[:, a:b]), slice(a, b))
+                    right = self._stepped(np.abs(row[c:d] - self.X[:, c:d]), slice(c, d))
                     q[k] += often * pair_lists.row_products(left @ tile, right)
             return q
 

@@ -16,7 +16,9 @@ _VALUES = 1 << 17
 """Profile values that temporaries hold at a time."""
 
 
-def margin_profiles(XT: Floats, y: NDArray[np.integer], w: Floats) -> Floats:
+def margin_profiles(
+    XT: Floats, y: NDArray[np.integer], w: Floats, steps: Floats | None = None
+) -> Floats:
     """x′ of eq. 2's text: |x − miss| − |x − hit| per feature, nearest under ‖·‖_w.
 
     Parameters
@@ -27,6 +29,8 @@ def margin_profiles(XT: Floats, y: NDArray[np.integer], w: Floats) -> Floats:
         Class codes.
     w : (A,) float64
         Feature weights, ‖z‖_w² = Σ w² z².
+    steps : (A,) float64, optional
+        As `Training.steps`.
 
     Returns
     -------
@@ -36,7 +40,8 @@ def margin_profiles(XT: Floats, y: NDArray[np.integer], w: Floats) -> Floats:
     n = XT.shape[1]
     out = np.empty((n, XT.shape[0]))
     who = np.empty((2, n), dtype=np.intp)
-    nearest_kernels.margin_vectors(XT, y, w, out, who[0], who[1], 0, n)
+    steps = np.zeros(len(XT)) if steps is None else steps
+    nearest_kernels.margin_vectors(XT, steps, y, w, out, who[0], who[1], 0, n)
     return out
 
 

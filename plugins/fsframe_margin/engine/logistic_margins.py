@@ -21,15 +21,15 @@ def expected_margins(space: PairSpace, w: Floats, sigma: float) -> Floats:
     Zero for a row without a hit. N² A operations; rows in chunks.
     """
     point = space.point(w, sigma)
-    z = np.zeros((space.n_rows, space.features))
+    z = np.zeros((space.n_rows, space.width))
     hits = np.where(space.alone, np.inf, point.log_hits)
     for start, stop in space.chunks:
         margin_vector_kernels.expected_margin_vectors(
-            space.XT, np.ascontiguousarray(w), space.count, hits, point.log_misses,
+            space.XT, np.ascontiguousarray(space.laid_out(w)), space.count, hits, point.log_misses,
             space.begin, space.end, 1.0 / sigma, z, start, stop,
         )  # fmt: skip
     z[space.alone] = 0.0
-    return z
+    return z if space.indicators is None else space.indicators.gather(z, (1,))
 
 
 def solve_logistic(z: Floats, outer: Floats, penalty: float, start: Floats) -> tuple[Floats, float]:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from fsframe.contracts.run import Run
 from fsframe.errors import DataError
 from fsframe_margin.engine import linear_kernels, neighbour_shares, pair_blocks, streamed_kernels
+from fsframe_margin.engine.indicators import Indicators
 from fsframe_margin.engine.neighbour_shares import SMALLEST_SUM, Shares
 from fsframe_margin.engine.pair_blocks import Quadratic
 from fsframe_margin.engine.quadratic_form import (
@@ -97,6 +98,8 @@ class PairSpace(RowChunks):
         Bound in bytes on what is held; decides whether q over all pairs is kept.
     linear : bool
         Weights are a vector w and q = wᵀ|x_i − x_j| (IM4E), not a matrix.
+    steps : (A,) float64, optional
+        What a difference of levels counts in nominal columns, which hold codes; 0 elsewhere.
 
     Raises
     ------
@@ -120,8 +123,12 @@ class PairSpace(RowChunks):
         threads: int = 1,
         memory: int = 1 << 31,
         linear: bool = False,
+        steps: Floats | None = None,
     ) -> None:
         n, features = X.shape
+        self.indicators = None if steps is None else Indicators.of(X, steps)
+        if self.indicators is not None:
+            X = self.indicators.lay_out(X)
         self.order = np.argsort(y, kind="stable")
         labels = np.asarray(y)[self.order]
         self.begin = np.searchsorted(labels, labels, side="left")
@@ -144,13 +151,14 @@ class PairSpace(RowChunks):
             )
         self.total = float(self.outer.sum())
         self.features = features
-        padded = features if linear else features + features % 2
+        self.width = X.shape[1]
+        padded = self.width if linear else self.width + self.width % 2
         self.XT = np.zeros((padded, n))
-        for a in range(0, features, _COPIED):
-            self.XT[a : min(a + _COPIED, features)] = X[self.order, a : a + _COPIED].T
+        for a in range(0, self.width, _COPIED):
+            self.XT[a : min(a + _COPIED, self.width)] = X[self.order, a : a + _COPIED].T
         self.linear = linear
         self.stored = _keeps_pairs(n, memory)
-        per_pair = 1 if linear else features**2
+        per_pair = 1 if linear else self.width**2
         pairs = min(_CHUNK, max(_LEAST_CHUNK, _CHUNK_WORK // per_pair))
         super().__init__(n, pairs, None if self.stored else _STREAMED_CHUNKS, threads)
 
@@ -160,7 +168,20 @@ class PairSpace(RowChunks):
         return cls(
             training.X, training.y, training.outer, training.count,
             threads=run.threads, memory=pair_memory(run, len(training.y)), linear=linear,
+            steps=training.steps,
         )  # fmt: skip
+
+    def laid_out(self, weights: Floats) -> Floats:
+        """Weights of features as those of the columns of `XT`."""
+        return weights if self.indicators is None else self.indicators.spread(weights)
+
+    def new_rows(self, rows: Floats) -> Floats:
+        """Rows (m, features) in the columns of `XT`, as (m, len(XT))."""
+        if self.indicators is not None:
+            rows = self.indicators.lay_out(rows)
+        padded = np.zeros((len(rows), len(self.XT)))
+        padded[:, : self.width] = rows
+        return padded
 
     @property
     def n_rows(self) -> int:
@@ -171,7 +192,8 @@ class PairSpace(RowChunks):
         """q over all pairs i < j as (n, n), rows sorted by class; zero elsewhere."""
         q = np.zeros((self.n_rows, self.n_rows))
         if self.linear:
-            self.each_chunk(lambda a, b: linear_kernels.pair_manhattan(self.XT, weights, q, a, b))
+            w = self.laid_out(weights)
+            self.each_chunk(lambda a, b: linear_kernels.pair_manhattan(self.XT, w, q, a, b))
             return q
         XT, form = self.measured_by(weights)
         self.each_chunk(lambda a, b: pair_blocks.pair_quadratics(XT, form, q, a, b))
@@ -179,6 +201,7 @@ class PairSpace(RowChunks):
 
     def measured_by(self, weights: Floats) -> tuple[Floats, Quadratic]:
         """What measurements at `weights` are formed from: columns that have a weight, and these."""
+        weights = self.laid_out(weights)
         if self.linear:
             return self.XT, linear_form(weights)
         if not has_few_entries(weights):
@@ -262,19 +285,30 @@ class PairSpace(RowChunks):
         """
         by = self.shares(point, sigma, outer)
         if self.linear:
-            return self.summed((1, self.features), partial(self._means, point, by))[0]
+            means = self.summed((1, self.width), partial(self._means, point, by))[0]
+            return self._gathered(means)
         scatter = (
-            partial(self._streamed_scatter, quadratic_form(point.weights, self.XT.shape[0]), by)
+            partial(self._streamed_scatter, self._form(point.weights), by)
             if point.measured is None
             else partial(self._stored_scatter, point.measured, by)
         )
         total = self.summed((self.XT.shape[0],) * 2, scatter)
-        upper = np.triu(total)[: self.features, : self.features]
-        return upper + np.triu(upper, 1).T
+        upper = np.triu(total)[: self.width, : self.width]
+        return self._gathered(upper + np.triu(upper, 1).T)
+
+    def _form(self, weights: Floats) -> Quadratic:
+        return quadratic_form(self.laid_out(weights), self.XT.shape[0])
+
+    def _gathered(self, values: Floats) -> Floats:
+        """Values of the columns of `XT` as those of features, along every axis."""
+        if self.indicators is None:
+            return values
+        return self.indicators.gather(values, tuple(range(values.ndim)))
 
     def _means(self, point: Point, by: Shares, u: Floats, start: int, stop: int) -> None:
         if point.measured is None:
-            streamed_kernels.streamed_means(self.XT, point.weights, by, u[0], start, stop)
+            w = self.laid_out(point.weights)
+            streamed_kernels.streamed_means(self.XT, w, by, u[0], start, stop)
         else:
             linear_kernels.pair_means(self.XT, point.measured, by, u[0], start, stop)
 
@@ -288,6 +322,7 @@ class PairSpace(RowChunks):
 
     def tiles(self, weights: Floats) -> Floats:
         """The weights as loops over new rows take them: W's upper triangle, or w in one row."""
+        weights = self.laid_out(weights)
         if self.linear:
             return np.ascontiguousarray(weights)[None, :]
         return upper_tiles(weights, self.XT.shape[0])

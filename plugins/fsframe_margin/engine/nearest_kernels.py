@@ -1,4 +1,8 @@
-"""Loops over nearest hits and misses under a weighted Euclidean norm: Simba, MBIW, G-flip, LFE."""
+"""Loops over nearest hits and misses under a weighted Euclidean norm: Simba, MBIW, G-flip, LFE.
+
+`steps` (A,) is what a difference of levels counts in nominal columns, which hold codes; 0 says that
+a column holds numbers.
+"""
 
 from __future__ import annotations
 
@@ -29,9 +33,25 @@ def _add_square(own: float, row: Floats, weight: float, out: Floats) -> None:
         out[p] += weight * z * z
 
 
+@njit(fastmath=ELEMENTWISE)
+def _add_step(own: float, row: Floats, weight: float, step: float, out: Floats) -> None:
+    square = weight * step * step
+    for p in range(out.size):
+        if own != row[p]:
+            out[p] += square
+
+
+@njit()
+def _difference(own: float, other: float, step: float) -> float:
+    """own − other, or the step where levels differ."""
+    if step > 0.0:
+        return step if own != other else 0.0
+    return own - other
+
+
 @njit()
 def nearest_pair(
-    XT: Floats, squares: Floats, label: Labels, i: int, distance: Floats
+    XT: Floats, steps: Floats, squares: Floats, label: Labels, i: int, distance: Floats
 ) -> tuple[int, int]:
     """Nearest hit and nearest miss of row i (−1: none) under Σ_a squares_a z_a².
 
@@ -42,7 +62,10 @@ def nearest_pair(
     distance[:] = 0.0
     for a in range(XT.shape[0]):
         if squares[a] != 0.0:
-            _add_square(XT[a, i], XT[a], squares[a], distance)
+            if steps[a] > 0.0:
+                _add_step(XT[a, i], XT[a], squares[a], steps[a], distance)
+            else:
+                _add_square(XT[a, i], XT[a], squares[a], distance)
     to_hit, to_miss = np.inf, np.inf
     for j in range(distance.size):
         if label[j] != label[i]:
@@ -63,7 +86,13 @@ def nearest_pair(
 
 @njit()
 def simba_visits(
-    XT: Floats, label: Labels, importance: Floats, order: Labels, slope: float, w: Floats
+    XT: Floats,
+    steps: Floats,
+    label: Labels,
+    importance: Floats,
+    order: Labels,
+    slope: float,
+    w: Floats,
 ) -> None:
     """Visit rows in `order` and move w by importance · u′(θ) · Δ each time (Simba, Algorithm 1).
 
@@ -73,7 +102,7 @@ def simba_visits(
     A, N = XT.shape
     distance = np.empty(N)
     for i in order:
-        hit, miss = nearest_pair(XT, w * w, label, i, distance)
+        hit, miss = nearest_pair(XT, steps, w * w, label, i, distance)
         if hit < 0 or miss < 0:
             continue
         to_hit, to_miss = np.sqrt(distance[hit]), np.sqrt(distance[miss])
@@ -84,15 +113,16 @@ def simba_visits(
         for a in range(A):
             change = 0.0
             if to_miss > 0.0:
-                change += (XT[a, i] - XT[a, miss]) ** 2 / to_miss
+                change += _difference(XT[a, i], XT[a, miss], steps[a]) ** 2 / to_miss
             if to_hit > 0.0:
-                change -= (XT[a, i] - XT[a, hit]) ** 2 / to_hit
+                change -= _difference(XT[a, i], XT[a, hit], steps[a]) ** 2 / to_hit
             w[a] += factor * change * w[a]
 
 
 @njit()
 def margin_vectors(
     XT: Floats,
+    steps: Floats,
     label: Labels,
     w: Floats,
     out: Floats,
@@ -108,17 +138,20 @@ def margin_vectors(
     A, N = XT.shape
     distance = np.empty(N)
     for i in range(start, stop):
-        hit, miss = nearest_pair(XT, w * w, label, i, distance)
+        hit, miss = nearest_pair(XT, steps, w * w, label, i, distance)
         hits[i], misses[i] = hit, miss
         for a in range(A):
             if hit < 0 or miss < 0:
                 out[i, a] = 0.0
             else:
-                out[i, a] = abs(XT[a, i] - XT[a, miss]) - abs(XT[a, i] - XT[a, hit])
+                to_miss = abs(_difference(XT[a, i], XT[a, miss], steps[a]))
+                out[i, a] = to_miss - abs(_difference(XT[a, i], XT[a, hit], steps[a]))
 
 
 @njit()
-def flip_margins(squared: Floats, row: Floats, sign: float, label: Labels, margins: Floats) -> None:
+def flip_margins(
+    squared: Floats, row: Floats, step: float, sign: float, label: Labels, margins: Floats
+) -> None:
     """Write the hypothesis-margins under squared + sign·(x_i − x_j)², row being one feature.
 
     ½(‖x − miss‖ − ‖x − hit‖); NaN where a row has no hit or no miss.
@@ -129,7 +162,7 @@ def flip_margins(squared: Floats, row: Floats, sign: float, label: Labels, margi
         for j in range(N):
             if j == i:
                 continue
-            z = row[i] - row[j]
+            z = _difference(row[i], row[j], step)
             # taking a feature away may leave a rounding error below zero
             d = max(squared[i, j] + sign * z * z, 0.0)
             if label[j] == label[i]:
@@ -143,7 +176,9 @@ def flip_margins(squared: Floats, row: Floats, sign: float, label: Labels, margi
 
 
 @njit()
-def k_nearest(XT: Floats, rows: Floats, squares: Floats, skip_self: bool, chosen: Labels) -> None:
+def k_nearest(
+    XT: Floats, steps: Floats, rows: Floats, squares: Floats, skip_self: bool, chosen: Labels
+) -> None:
     """Write the nearest columns of XT to every row into chosen (m, k), nearest first.
 
     Ties go to the lower index: a group begins with the nearest that is left and takes in all within
@@ -158,7 +193,10 @@ def k_nearest(XT: Floats, rows: Floats, squares: Floats, skip_self: bool, chosen
         distance[:] = 0.0
         for a in range(XT.shape[0]):
             if squares[a] != 0.0:
-                _add_square(rows[i, a], XT[a], squares[a], distance)
+                if steps[a] > 0.0:
+                    _add_step(rows[i, a], XT[a], squares[a], steps[a], distance)
+                else:
+                    _add_square(rows[i, a], XT[a], squares[a], distance)
         held = 0
         for j in range(N):
             if (skip_self and j == i) or (held == k and not distance[j] < nearest[held - 1]):

@@ -42,8 +42,7 @@ def class_distances(
     -----
     m · n pairs, in blocks of 256 rows: memory 256 · n doubles.
     """
-    padded = np.zeros((rows.shape[0], space.XT.shape[0]))
-    padded[:, : space.features] = rows
+    padded = space.new_rows(rows)
     out = np.empty((rows.shape[0], n_classes))
     tiles, bounds = space.tiles(weights), _bounds(space, n_classes)
     for start in range(0, len(rows), _ROWS):

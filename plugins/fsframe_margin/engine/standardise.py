@@ -34,6 +34,11 @@ class Scaling:
         """Columns that are not constant."""
         return np.flatnonzero(self.scale > 0)
 
+    def leaving(self, columns: NDArray[np.bool_]) -> Scaling:
+        """The same scaling, except that these columns stay as they are."""
+        kept = columns & (self.scale > 0)
+        return Scaling(np.where(columns, 0.0, self.centre), np.where(kept, 1.0, self.scale))
+
     def apply(self, X: Floats) -> Floats:
         """X in the learned scale; one new array, and no other of its size."""
         constant = ~(self.scale > 0)

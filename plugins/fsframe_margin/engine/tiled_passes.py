@@ -103,7 +103,10 @@ class TiledSpace(PairSpace):
 
 
 def pair_space(training: Training, run: Run) -> PairSpace:
-    """The `PairSpace` that is fastest for the number of columns of `training`."""
+    """The `PairSpace` that is fastest for the number of columns of `training`.
+
+    Products of tiles know no nominal columns; these go by the fused loops.
+    """
     n, features = training.X.shape
-    tiled = features >= TILED_FEATURES and n <= STORED_ROWS
+    tiled = features >= TILED_FEATURES and n <= STORED_ROWS and training.steps is None
     return (TiledSpace if tiled else PairSpace).of(training, run)

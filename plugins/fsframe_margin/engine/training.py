@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.selection import Selection
 from fsframe.errors import DataError
+from fsframe_margin.engine.indicators import nominal_steps
 from fsframe_margin.engine.standardise import Scaling, learn_scaling
 
 __all__ = ["Training", "require_margins", "row_notes", "take_training", "training_of"]
@@ -26,7 +27,7 @@ class Training:
     Parameters
     ----------
     X : (n, A) float64
-        Columns that vary, in the learned scale.
+        Columns that vary, in the learned scale; nominal ones hold codes of their levels.
     y : (n,) int
         Class codes.
     outer : (n,) float64
@@ -44,6 +45,9 @@ class Training:
         Rows of equal code stay together in inner folds.
     drawn_from : int
         How many rows these stand for, where they are prototypes; else zero.
+    steps : (A,) float64, optional
+        What a difference of levels counts in each nominal column, 0 in columns of numbers; None
+        where no column is nominal.
     """
 
     X: Floats
@@ -56,6 +60,12 @@ class Training:
     n_classes: int
     groups: NDArray[np.int64] | None = None
     drawn_from: int = 0
+    steps: Floats | None = None
+
+    @property
+    def every_step(self) -> Floats:
+        """`steps`, zeros where no column is nominal."""
+        return np.zeros(self.X.shape[1]) if self.steps is None else self.steps
 
     def spread(self, values: Floats) -> Floats:
         """Values of the varying columns among zeros for the constant ones; matrices likewise."""
@@ -82,8 +92,9 @@ def take_training(
     counts: NDArray[Any] | None = None,
     importance: Floats | None = None,
     standardize: bool = True,
+    nominal: NDArray[np.bool_] | None = None,
 ) -> Training:
-    """The training rows of a table.
+    """The training rows of a table; `nominal` says which of its columns hold codes of levels.
 
     Raises
     ------
@@ -92,6 +103,8 @@ def take_training(
     """
     count = np.ones(len(y)) if counts is None else np.asarray(counts, dtype=np.float64)
     scaling = learn_scaling(X, count, standardize)
+    if nominal is not None and nominal.any():
+        scaling = scaling.leaving(nominal)
     varying = scaling.varying
     if not varying.size:
         raise DataError(
@@ -105,7 +118,10 @@ def take_training(
             raise DataError(f"{name}: the instance weights that arrived are all zero")
         outer = count * (importance / mean)
     kept = scaling.apply_to_varying(X)
-    return Training(kept, y, outer, count, scaling, varying, X.shape[1], n_classes)
+    found = Training(kept, y, outer, count, scaling, varying, X.shape[1], n_classes)
+    if nominal is None or not nominal[varying].any():
+        return found
+    return attrs.evolve(found, steps=nominal_steps(kept, nominal[varying], count, standardize))
 
 
 def training_of(
@@ -114,8 +130,9 @@ def training_of(
     """The training rows of a Dataset, weighted by what arrives from the left."""
     importance = None if upstream is None else upstream.instance_weights
     taken = take_training(
-        name, data.X, data.y, data.n_classes, data.counts, importance, standardize
-    )
+        name, data.X, data.y, data.n_classes, data.counts, importance, standardize,
+        data.categorical,
+    )  # fmt: skip
     return taken if data.groups is None else attrs.evolve(taken, groups=data.groups)
 
 

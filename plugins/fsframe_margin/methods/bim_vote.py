@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import attrs
 import numpy as np
@@ -76,6 +76,8 @@ class BimVote(BoostedSettings, Classifier):
     >>> float((fitted.predict(X) == data.y).mean()) > 0.95
     True
     """
+
+    takes_nominal: ClassVar[bool] = True
 
     def score_kind(self) -> str:
         return "probabilities"

@@ -86,12 +86,12 @@ class Gflip(MarginSelector):
                 f"than the {size_text(run.memory)} allowed; raise the memory bound, or use "
                 "simba"
             )
-        XT = np.ascontiguousarray(training.X.T)
+        XT, steps = np.ascontiguousarray(training.X.T), training.every_step
         squared = np.zeros((n, n))
         margins = np.empty(n)
 
         def evaluation(feature: int, sign: float) -> float:
-            flip_margins(squared, XT[feature], sign, training.y, margins)
+            flip_margins(squared, XT[feature], steps[feature], sign, training.y, margins)
             return self._utility(margins, training.outer)
 
         generator = run.generator(0)
@@ -106,20 +106,20 @@ class Gflip(MarginSelector):
                     continue
                 inside[feature] = not inside[feature]
                 if sign > 0:
-                    squared += np.subtract.outer(XT[feature], XT[feature]) ** 2
+                    squared += _squares(XT[feature], steps[feature])
                 else:
                     # What is left of sums that a column was taken out of is rounding: formed anew.
-                    _form(squared, XT, inside)
+                    _form(squared, XT, steps, inside)
                     other = evaluation(feature, 0.0)
                     if not _above(other, value):
                         inside[feature] = True
-                        _form(squared, XT, inside)
+                        _form(squared, XT, steps, inside)
                         continue
                 value, changed = other, True
             passes += 1
             run.progress(passes, self.max_passes, "passes")
         # As the set stands, whatever the order in which it was reached.
-        _form(squared, XT, inside)
+        _form(squared, XT, steps, inside)
         value = evaluation(0, 0.0)
         total = float(training.outer.sum())
         gain = np.array([evaluation(f, -1.0 if inside[f] else 1.0) for f in range(size)])
@@ -168,8 +168,16 @@ def _above(other: float, value: float) -> bool:
     return other > value + 1e-12 * (abs(value) + abs(other))
 
 
-def _form(squared: Floats, XT: Floats, inside: NDArray[np.bool_]) -> None:
+def _form(squared: Floats, XT: Floats, steps: Floats, inside: NDArray[np.bool_]) -> None:
     """Write the squared distances in the columns `inside` into `squared` (N, N). O(N² A)."""
     squared[...] = 0.0
     for feature in np.flatnonzero(inside):
-        squared += np.subtract.outer(XT[feature], XT[feature]) ** 2
+        squared += _squares(XT[feature], steps[feature])
+
+
+def _squares(row: Floats, step: float) -> Floats:
+    """(x_i − x_j)² of one feature, (N, N)."""
+    if step > 0:
+        return np.where(np.not_equal.outer(row, row), step * step, 0.0)
+    squares: Floats = np.subtract.outer(row, row) ** 2
+    return squares

@@ -142,9 +142,10 @@ def fit_implicit(
     threads = max(1, min(run.threads, (run.memory - held_bytes) // THREAD_BYTES + 1))
     space = PairSpace(
         training.X, training.y, training.outer, training.count,
-        threads=int(threads), memory=run.route,
+        threads=int(threads), memory=run.route, steps=training.steps,
     )  # fmt: skip
-    pairs = ImplicitPairs(space, room)
+    rows = None if training.steps is None else training.X
+    pairs = ImplicitPairs(space, room, rows=rows, steps=training.steps)
     main = np.full(size, 1 / np.sqrt(size))
     if how == "upstream" and upstream is not None and upstream.weights is not None:
         arrived = upstream.weights[training.varying]
@@ -195,6 +196,7 @@ def fit_with_diagonal_rest(
         training.count,
         threads=run.threads,
         memory=run.route,
+        steps=None if training.steps is None else (training.steps[kept], training.steps[rest]),
     )
     start = np.concatenate([np.diag(weights[kept]).ravel(), weights[rest]])
     found = descend(space, start / np.linalg.norm(start))

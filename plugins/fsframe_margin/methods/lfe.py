@@ -11,6 +11,8 @@ from fsframe.contracts.run import Run, size_text
 from fsframe.contracts.selection import PairWeights, Selection
 from fsframe.errors import DataError
 from fsframe_margin.engine.blas import one_blas_thread
+from fsframe_margin.engine.indicators import differ
+from fsframe_margin.engine.training import Training
 from fsframe_margin.methods.margin_selector import MarginSelector
 
 __all__ = ["Lfe"]
@@ -59,7 +61,7 @@ class Lfe(MarginSelector):
                 f"{size_text(32 * size * size)}, more than the {size_text(run.memory)} "
                 "allowed; screen first (such as `im4e lfe`) or raise the memory bound"
             )
-        scatter = _scatter(training.X, training.y, training.outer)
+        scatter = _scatter(training)
         W = positive_semidefinite(-scatter)
         notes = []
         if W is None:
@@ -79,16 +81,18 @@ class Lfe(MarginSelector):
         )
 
 
-def _scatter(
-    X: NDArray[np.float64], y: NDArray[np.int64], outer: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def _scatter(training: Training) -> NDArray[np.float64]:
     """Σ_n o_n (m_n m_nᵀ − h_n h_nᵀ)."""
     from fsframe_margin.engine.nearest_kernels import margin_vectors
 
+    X, y = training.X, training.y
     n, A = X.shape
     XT = np.ascontiguousarray(X.T)
     hits, misses = np.empty(n, dtype=np.intp), np.empty(n, dtype=np.intp)
-    margin_vectors(XT, y, np.ones(A), np.empty((n, A)), hits, misses, 0, n)
+    out, steps = np.empty((n, A)), training.every_step
+    margin_vectors(XT, steps, y, np.ones(A), out, hits, misses, 0, n)
     rows = np.flatnonzero((hits >= 0) & (misses >= 0))
-    h, m, o = X[rows] - X[hits[rows]], X[rows] - X[misses[rows]], outer[rows, None]
+    h = differ(X[rows], X[hits[rows]], training.steps)
+    m = differ(X[rows], X[misses[rows]], training.steps)
+    o = training.outer[rows, None]
     return (m * o).T @ m - (h * o).T @ h

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import attrs
 import numpy as np
@@ -96,6 +96,8 @@ class Margin(Classifier):
     True
     """
 
+    takes_nominal: ClassVar[bool] = True
+
     sigma: float | None = param(
         None,
         optional(real(above=0)),
@@ -121,6 +123,7 @@ class Margin(Classifier):
         space = PairSpace(
             training.X, training.y, count=training.count,
             threads=run.threads, memory=pair_memory(run, len(training.y)), linear=weights.ndim == 1,
+            steps=training.steps,
         )  # fmt: skip
         return FittedMargin(
             training=training, space=space, weights=weights, sigma=self._sigma(upstream)

@@ -38,6 +38,7 @@ class MarginSelector(Selector):
 
     table_copies: ClassVar[float] = 2.0
     takes_counts: ClassVar[bool] = True
+    takes_nominal: ClassVar[bool] = True
     uses_upstream_weights: ClassVar[bool] = True
 
     standardize: bool = param(

@@ -62,7 +62,7 @@ class Mbiw(MarginSelector):
             w = arrived if arrived.any() else w
         XT = np.ascontiguousarray(training.X.T)
         training = training.released()
-        profiles = margin_profiles(XT, training.y, w)
+        profiles = margin_profiles(XT, training.y, w, training.steps)
         del XT
         omega = instance_weights(profiles, training.count)
         scores = training.spread((omega * training.count) @ profiles)

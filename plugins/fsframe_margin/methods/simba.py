@@ -94,10 +94,11 @@ class Simba(MarginSelector):
         ]
         step = 1.0 / training.count.sum() if isinstance(self.step, str) else self.step
         w = np.ones(training.varying.size)
-        XT = np.ascontiguousarray(training.X.T)
+        XT, steps = np.ascontiguousarray(training.X.T), training.every_step
         training = training.released()
         simba_visits(
             XT,
+            steps,
             training.y,
             training.outer * step,
             np.concatenate(orders),

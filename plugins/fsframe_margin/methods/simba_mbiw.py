@@ -91,6 +91,7 @@ class SimbaMbiw(MarginSelector):
 
         training = self._training(data, upstream, margins=True)
         XT, n = np.ascontiguousarray(training.X.T), len(training.y)
+        steps = training.every_step
         training = training.released()
         generator = run.generator(0)
         w = np.ones(training.varying.size)
@@ -99,7 +100,7 @@ class SimbaMbiw(MarginSelector):
         remaining = np.ones(n, dtype=bool)
         visited = 0
         while visited < n:
-            omega = instance_weights(margin_profiles(XT, training.y, w), training.count)
+            omega = instance_weights(margin_profiles(XT, training.y, w, steps), training.count)
             batch = min(self.refresh or n, n - visited)
             if self.strategy == "order":
                 # ties by row; rows visited before a refresh do not come again
@@ -114,7 +115,7 @@ class SimbaMbiw(MarginSelector):
             if self.strategy == "sample":
                 # drawn as often as its count says already
                 importance = importance / training.count
-            simba_visits(XT, training.y, importance, order, 0.0, w)
+            simba_visits(XT, steps, training.y, importance, order, 0.0, w)
             remaining[order] = False
             visited += batch
         return simba_selection(self, training, w, {"instance_weights": omega})

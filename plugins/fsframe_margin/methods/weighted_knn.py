@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import attrs
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +30,7 @@ def neighbour_votes(
     k: int,
     n_classes: int,
     skip_self: bool = False,
+    steps: Floats | None = None,
 ) -> Floats:
     """Sum of the ballots of the k nearest members, per row and class.
 
@@ -43,6 +46,8 @@ def neighbour_votes(
         Neighbours; ties in distance go to the earlier member.
     skip_self : bool
         `rows` are the members, each left out of its own neighbours.
+    steps : (A,) float64, optional
+        As `Training.steps`.
 
     Returns
     -------
@@ -61,7 +66,8 @@ def neighbour_votes(
     from fsframe_margin.engine.nearest_kernels import k_nearest
 
     chosen = np.empty((len(rows), min(k, len(members) - skip_self)), dtype=np.intp)
-    k_nearest(np.ascontiguousarray(members.T), rows, squares, skip_self, chosen)
+    steps = np.zeros(len(squares)) if steps is None else steps
+    k_nearest(np.ascontiguousarray(members.T), steps, rows, squares, skip_self, chosen)
     votes = np.zeros((len(rows), n_classes))
     for column in chosen.T:
         votes[np.arange(len(rows)), labels[column]] += ballots[column]
@@ -82,7 +88,7 @@ class FittedKnn:
         """Share of the votes of the k nearest rows, (m, n_classes)."""
         t = self.training
         votes = neighbour_votes(
-            t.rows(X), t.X, t.y, self.squares, self.ballots, self.k, t.n_classes
+            t.rows(X), t.X, t.y, self.squares, self.ballots, self.k, t.n_classes, steps=t.steps
         )
         total = votes.sum(axis=1, keepdims=True)
         # Neighbours without weight say nothing: all classes are equally likely then.
@@ -126,6 +132,8 @@ class WeightedKnn(Classifier):
     True
     """
 
+    takes_nominal: ClassVar[bool] = True
+
     k: int = param(3, integer(1), help="Neighbours.", symbol="k", source="Algorithm 2")
     standardize: bool = param(
         True, flag(), help="Columns to mean 0 and standard deviation 1, learned from these rows."
@@ -137,8 +145,9 @@ class WeightedKnn(Classifier):
     @one_blas_thread
     def _fit(self, data: Dataset, upstream: Selection | None, run: Run) -> FittedKnn:
         training = take_training(
-            "weighted-knn", data.X, data.y, data.n_classes, data.counts, None, self.standardize
-        )
+            "weighted-knn", data.X, data.y, data.n_classes, data.counts, None, self.standardize,
+            data.categorical,
+        )  # fmt: skip
         w = np.ones(training.varying.size)
         ballots = training.count
         if upstream is not None and upstream.weights is not None:

@@ -1,0 +1,133 @@
+"""Nominal columns in margins: rows differ in one by a step where levels differ, else not at all."""
+
+import numpy as np
+import pytest
+
+from fsframe.contracts.dataset import Dataset
+from fsframe.errors import DataError
+from fsframe_margin.engine.implicit_weights import ImplicitPairs, ImplicitWeights
+from fsframe_margin.engine.indicators import SQUARES, Indicators, nominal_steps
+from fsframe_margin.engine.logistic_margins import expected_margins
+from fsframe_margin.engine.margins import PairSpace
+from fsframe_margin.engine.prediction import class_distances
+from fsframe_margin.methods.immigrate import Immigrate, descend
+from fsframe_margin.methods.simba import Simba
+from fsframe_margin.methods.weighted_knn import WeightedKnn
+from fsframe_margin.plain import coefficients
+
+STEPS = np.array([0.0, 1.7, 0.0, 0.0, 0.6])
+
+
+def _table(n=24, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, 5))
+    X[:, 1] = rng.integers(0, 5, n)
+    X[:, 4] = rng.choice([3.0, 11.0], n)
+    return X, rng.permutation(np.arange(n) % 3)
+
+
+def _differences(X, Y):
+    D = np.abs(X[:, None] - Y[None])
+    for a in np.flatnonzero(STEPS):
+        D[:, :, a] = (D[:, :, a] > 0) * STEPS[a]
+    return D
+
+
+@pytest.mark.parametrize("memory", [1 << 31, 1])
+def test_cost_and_scatter_are_those_of_indicator_differences(memory):
+    X, y = _table()
+    D = _differences(X, X)
+    W = np.abs(np.random.default_rng(1).standard_normal((5, 5)))
+    W = (W + W.T) / np.linalg.norm(W + W.T)
+    space = PairSpace(X, y, steps=STEPS, memory=memory)
+    point = space.point(W, 0.8)
+    cost, c = coefficients(np.einsum("ija,ab,ijb->ij", D, W, D), y, 0.8)
+    assert point.cost == pytest.approx(cost, rel=1e-12)
+    expected = np.einsum("ij,ija,ijb->ab", c, D, D)
+    assert space.gradient(point, 0.8) == pytest.approx(expected, rel=1e-9, abs=1e-12)
+    w = W.sum(axis=0) / W.sum()
+    linear = PairSpace(X, y, steps=STEPS, memory=memory, linear=True)
+    point = linear.point(w, 0.8)
+    cost, c = coefficients(D @ w, y, 0.8)
+    assert point.cost == pytest.approx(cost, rel=1e-12)
+    expected = np.einsum("ij,ija->a", c, D)
+    assert linear.gradient(point, 0.8) == pytest.approx(expected, rel=1e-9, abs=1e-12)
+
+
+def test_expected_margins_of_logo_are_those_of_indicator_differences():
+    X, y = _table()
+    space, w = PairSpace(X, y, steps=STEPS, linear=True), np.full(5, 0.4)
+    D, z = _differences(X, X), expected_margins(space, w, 1.3)
+    f = np.exp(-(D @ w) / 1.3)
+    np.fill_diagonal(f, 0.0)
+    same = np.equal.outer(y, y)
+    expected = np.zeros((len(y), 5))
+    for members, sign in ((same, -1.0), (~same, 1.0)):
+        share = f * members
+        share /= share.sum(axis=1, keepdims=True)
+        expected += sign * np.einsum("ij,ija->ia", share, D)
+    assert z == pytest.approx(expected[space.order], rel=1e-9, abs=1e-12)
+
+
+def test_new_rows_with_levels_that_training_rows_lack_are_one_step_from_all():
+    X, y = _table()
+    for levels in (2, 3, 4, 5):
+        X[:, 1] = np.arange(len(X)) % levels
+        rows = X[:4].copy()
+        rows[0, 1], rows[1, 4] = 77.0, -5.0
+        space, w = PairSpace(X, y, steps=STEPS, linear=True), np.full(5, 0.2)
+        q = _differences(rows, X) @ w
+        f = np.exp(-q / 0.9)
+        expected = [(f * q)[:, y == c].sum(axis=1) / f[:, y == c].sum(axis=1) for c in range(3)]
+        found = class_distances(space, w, 0.9, rows, 3)
+        assert found == pytest.approx(np.array(expected).T, rel=1e-9)
+
+
+def test_weights_by_tiles_and_a_diagonal_rest_descend_as_the_whole_matrix_does():
+    X, y = _table(30)
+    whole = PairSpace(X, y, steps=STEPS)
+    dense = descend(whole, np.eye(5) / np.sqrt(5), 1.0, max_iter=6)
+    pairs = ImplicitPairs(PairSpace(X, y, steps=STEPS), rows=X, steps=STEPS)
+    start = ImplicitWeights(np.full(5, 1 / np.sqrt(5)))
+    tiled = descend(pairs, start, 1.0, max_iter=6)
+    assert tiled.cost == pytest.approx(dense.cost, rel=1e-9)
+    assert pairs.among(tiled.weights, 0.0, np.arange(5)) == pytest.approx(dense.weights, rel=1e-7)
+
+
+def test_squares_of_laid_out_columns_are_squares_of_steps():
+    X, _ = _table()
+    laid = Indicators.of(X, STEPS, SQUARES).lay_out(X)
+    squares = ((laid[:, None] - laid[None]) ** 2).sum(axis=2)
+    assert squares == pytest.approx((_differences(X, X) ** 2).sum(axis=2), rel=1e-12)
+
+
+def test_two_levels_mean_what_their_numbers_mean():
+    X, y = _table(40)
+    X[:, 1] = X[:, 1] > 2
+    numbers, levels = (Dataset.from_arrays(X, y, categorical=c) for c in (None, [1, 4]))
+    for method in (Immigrate(), Immigrate(screen=1, screened="diagonal"), Simba()):
+        found, expected = method.select(levels, seed=1), method.select(numbers, seed=1)
+        assert found.scores == pytest.approx(expected.scores, rel=1e-6, abs=1e-9)
+    steps = nominal_steps(X, np.array([False, True, False, False, True]), np.ones(40), True)
+    assert steps[4] == pytest.approx(8.0 / X[:, 4].std(ddof=1))
+
+
+def test_a_column_of_levels_that_only_its_codes_order_wrongly_is_found():
+    # The class is told by which of six levels; as numbers their order says nothing.
+    rng = np.random.default_rng(5)
+    y = rng.integers(0, 2, 150)
+    level = rng.choice(np.arange(0, 6, 2), 150) + y
+    X = np.column_stack([rng.standard_normal((150, 3)), level])
+    named = Dataset.from_arrays(X, y, categorical=[3])
+    assert Immigrate().select(named).selected[0] == 3
+    fitted = WeightedKnn(k=5).fit(named.take_columns(np.array([3])))
+    assert (fitted.predict(X[:, 3:]) == y).all()
+
+
+def test_a_method_for_numbers_refuses_by_name_and_says_what_to_do():
+    import fsframe
+
+    X, y = _table()
+    data = Dataset.from_arrays(X, y, ["a", "colour", "c", "d", "sex"], categorical=[1, 4])
+    with pytest.raises(DataError, match=r"rfe.*'colour', 'sex'.*--encode onehot"):
+        fsframe.Chain.parse("mim rfe").run(data)
