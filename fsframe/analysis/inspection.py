@@ -12,6 +12,7 @@ from typing import Any
 import attrs
 import numpy as np
 
+from fsframe.contracts.column_kinds import as_ordinal
 from fsframe.contracts.dataset import Dataset
 from fsframe.errors import DataError
 from fsframe.evaluation.repeated_rows import repeated_rows
@@ -130,6 +131,9 @@ def inspect_table(path: str | os.PathLike[str], **options: Any) -> Inspection:
     categorical = set(range(n)) if told is True else set()
     if not isinstance(told, bool):
         categorical |= set(find_columns(names, n, told, f"{path}, categorical column"))
+    ordinal = as_ordinal(options.get("ordinal"))
+    # What is declared is not asked about again.
+    categorical |= set(find_columns(names, n, list(ordinal), f"{path}, ordinal column"))
     if found.row_names:
         dropped.add(0)
     groups = options.get("groups")
@@ -137,6 +141,8 @@ def inspect_table(path: str | os.PathLike[str], **options: Any) -> Inspection:
     skip = {column for column in range(n) if column in dropped or column == group}
     label, doubts = _label(found, names, options.get("label"), skip)
     judged = _Judged(found, label, skip)
+    if options.get("dates"):
+        judged.dates = []
     findings = [*judged.findings(categorical, group)]
     suggested = judged.suggested(options, group, categorical)
     suggested["label"] = judged.keys[label]
@@ -323,7 +329,7 @@ class _Judged:
             ("names whom repeated rows belong to: one label for each value, {different} values",
              people, "--groups {names}"),
             ("names the rows; as a feature it would be a leak", self.identifiers, "--drop {names}"),
-            ("dates, which no method takes", self.dates, "--drop {names}"),
+            ("dates, which methods take as days only", self.dates, "--drop {names}"),
             ("text that hardly repeats", [k for k in self.prose if k not in categorical],
              "--drop {names}"),
             ("text that stands for categories" + self._examples(categorical),
@@ -391,6 +397,10 @@ def _command(path: str | os.PathLike[str], chain: str, options: Mapping[str, Any
             words += [word for code in _several(value) for word in ("--na", str(code))]
         elif key == "categorical" and value is True:
             continue
+        elif key == "ordinal":
+            orders = as_ordinal(value).items()
+            parts = (f"{name}={'<'.join(order)}" if order else str(name) for name, order in orders)
+            words += ["--ordinal", ",".join(parts)]
         elif key in ("label", "groups"):
             words += [f"--{key}", str(value) if isinstance(value, str) else str(value + 1)]
         elif isinstance(value, (list, tuple)):

@@ -21,7 +21,7 @@ from fsframe.contracts.selection import Selection
 from fsframe.contracts.selector import Selector, wraps_left
 from fsframe.contracts.showing import html_block, html_table
 from fsframe.contracts.stage_view import filled
-from fsframe.errors import FsframeError, PluginError, RequestError
+from fsframe.errors import DataError, FsframeError, PluginError, RequestError
 from fsframe.registry import classifiers, real_name, selectors
 
 if TYPE_CHECKING:
@@ -138,11 +138,12 @@ class Chain:
         RequestError
             Naming every stage that could not do what it is asked for.
         DataError
-            If the table has groups of rows and a stage would take them apart.
+            If columns or rows of the table play a part that a stage cannot honour: groups of rows,
+            nominal columns.
         """
-        for stage in self.stages:
-            if isinstance(stage.method, Selector):
-                stage.method.check_groups(data)
+        refused = list(dict.fromkeys(self.role_problems(data)))
+        if refused:
+            raise DataError("\n".join(refused))
         problems = list(self.request_problems(data))
         if problems:
             raise RequestError("\n".join(problems))
@@ -153,6 +154,11 @@ class Chain:
             if isinstance(stage.method, Selector):
                 for problem in stage.method.check_request(data):
                     yield f"{stage.name}: {problem}"
+
+    def role_problems(self, data: Dataset) -> Iterator[str]:
+        """What stages say of the parts that columns and rows play (`Selector.role_problems`)."""
+        for stage in self.stages:
+            yield from stage.method.role_problems(data)
 
     def tables_seen(self, data: Dataset) -> Iterator[tuple[Selector | Classifier, Dataset]]:
         """Each method and the table as far as it can be told that it will see it, all columns.

@@ -17,6 +17,7 @@ import numpy as np
 
 from fsframe.chains.pair_testing import answer_tests
 from fsframe.chains.stage import RunsInSteps, StageResult, registry_of_class
+from fsframe.contracts.column_kinds import ColumnKind, kinds_as_json
 from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.grammar import format_stages
 from fsframe.contracts.observer import Observers
@@ -233,6 +234,7 @@ def _recorded(
             "providers": providers(str(chain)),
             **({"reading": dict(data.reading)} if data.reading else {}),
             **_groups(data),
+            **_kinds(data),
             **({"mixed": mixed} if mixed else {}),
         },
     )
@@ -317,6 +319,17 @@ def _plugins(chain: RunsInSteps) -> dict[str, str]:
     used = software(chain)
     kinds = ("plugin ", "class ")
     return {name: version for name, version in used.items() if name.startswith(kinds)}
+
+
+def _kinds(data: Dataset) -> dict[str, Any]:
+    """Kinds of columns as the run file keeps them; nothing where all are numbers."""
+    kinds = {
+        name: ColumnKind("nominal")
+        for name, nominal in zip(data.feature_names, data.categorical, strict=True)
+        if nominal
+    }
+    kinds |= data.kinds
+    return {"kinds": kinds_as_json(kinds)} if kinds else {}
 
 
 def _groups(data: Dataset) -> dict[str, Any]:

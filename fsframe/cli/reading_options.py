@@ -47,7 +47,24 @@ _OPTIONS = (
     click.option(
         "--categorical",
         metavar="NAME,…",
-        help="Columns whose numbers are names of categories.",
+        help="Nominal columns: what they hold are names of categories.",
+    ),
+    click.option(
+        "--ordinal",
+        metavar="NAME[=LOW<…<HIGH],…",
+        help="Columns of which only the order of their levels counts, such as size=S<M<L; without "
+        "levels, that of their numbers.",
+    ),
+    click.option(
+        "--dates",
+        type=click.Choice(["days"]),
+        help="Dates become days since 1970-01-01. [default: they are refused]",
+    ),
+    click.option(
+        "--encode",
+        type=click.Choice(["onehot"]),
+        help="A column of 0 and 1 for each level of a nominal column, for methods that read "
+        "columns as numbers.",
     ),
     click.option(
         "--groups",
@@ -120,15 +137,16 @@ def reading_arguments(**options: Any) -> dict[str, Any]:
         "groups": _label(options.get("groups"), "--groups"),
         "drop": _list(options.get("drop")),
         "categorical": _list(options.get("categorical")),
+        "ordinal": _orders(options.get("ordinal")),
         "na": tuple(options.get("na") or ()),
         "delimiter": (options.get("delimiter") or "").replace("\\t", "\t"),
         "header": options.get("header"),
     }
-    for key in ("task", "decimal", "encoding"):
+    for key in ("task", "decimal", "encoding", "dates", "encode"):
         arguments[key] = options.get(key)
     for key, name in (("x", "x_path"), ("y", "y_path"), ("names", "names_path")):
         arguments[key] = options.get(name)
-    return {key: value for key, value in arguments.items() if value not in (None, (), "")}
+    return {key: value for key, value in arguments.items() if value not in (None, (), "", {})}
 
 
 def stored_reading(record: RunRecord) -> dict[str, Any]:
@@ -144,8 +162,14 @@ def stored_reading(record: RunRecord) -> dict[str, Any]:
         "na": (list,),
         "header": (bool,),
     }
-    kinds |= dict.fromkeys(("task", "delimiter", "decimal", "encoding", "x", "y", "names"), (str,))
-    return {
+    texts = ("task", "delimiter", "decimal", "encoding", "x", "y", "names", "dates", "encode")
+    kinds |= dict.fromkeys(texts, (str,))
+    orders = found.get("ordinal")
+    sound = isinstance(orders, dict) and all(
+        isinstance(order, list) and all(isinstance(level, str) for level in order)
+        for order in orders.values()
+    )
+    return ({"ordinal": orders} if sound else {}) | {
         key: found[key]
         for key, types in kinds.items()
         if isinstance(found.get(key), types)
@@ -195,6 +219,21 @@ def table_if_there(record: RunRecord, what: str) -> Dataset | None:
 
 def _list(text: str | None) -> tuple[str, ...]:
     return tuple(part.strip() for part in text.split(",") if part.strip()) if text else ()
+
+
+def _orders(text: str | None) -> dict[str, tuple[str, ...]]:
+    """`size=S<M<L,grade` as the order of levels by column."""
+    found = {}
+    for part in _list(text):
+        name, sign, order = part.partition("=")
+        levels = tuple(level.strip() for level in order.split("<")) if sign else ()
+        if sign and (len(levels) < 2 or not all(levels)):
+            raise RequestError(
+                f"--ordinal {part}: write the levels from the lowest to the highest, with < "
+                "between them, such as size=S<M<L"
+            )
+        found[name.strip()] = levels
+    return found
 
 
 def _label(text: str | None, option: str) -> str | int | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Iterator
 from typing import Any, ClassVar, Protocol
 
 import attrs
@@ -12,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from fsframe.contracts.boundary import in_stage
 from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.params import Parameterised
+from fsframe.contracts.roles import nominal_problems
 from fsframe.contracts.run import Run, make_run
 from fsframe.contracts.selection import Selection
 from fsframe.contracts.stage_view import filled, local_upstream
@@ -125,9 +127,22 @@ class Classifier(Parameterised):
     ----------
     takes_missing : bool
         Whether NaN in the features is allowed.
+    takes_nominal : bool
+        As `Selector.takes_nominal`, of training rows and new ones.
     """
 
     takes_missing: ClassVar[bool] = False
+    takes_nominal: ClassVar[bool] = False
+
+    def role_problems(self, data: Dataset) -> Iterator[str]:
+        """As `Selector.role_problems`."""
+        yield from nominal_problems(self.method_name(), self.takes_nominal, data)
+
+    def check_roles(self, data: Dataset) -> None:
+        """Raise DataError with everything that `role_problems` says."""
+        problems = list(self.role_problems(data))
+        if problems:
+            raise DataError("\n".join(problems))
 
     def _fit(self, data: Dataset, upstream: Selection | None, run: Run) -> FittedClassifier:
         """The author's part: learn from the columns of `data`, numbered 0 … n_features-1."""
@@ -185,6 +200,8 @@ class Classifier(Parameterised):
         columns = np.arange(data.n_features) if upstream is None else np.sort(upstream.selected)
         if not columns.size:
             raise RequestError(f"{name}: the chain kept no column to classify with")
+        if data.categorical.any():
+            self.check_roles(data.take_columns(columns))
         rows = np.arange(data.n_samples) if data.counts is None else np.flatnonzero(data.counts)
         fill = None if upstream is None else upstream.fill
         local = filled(data.take_columns(columns), None if fill is None else fill[columns])

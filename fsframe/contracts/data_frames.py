@@ -5,18 +5,30 @@ None of these libraries is imported: a frame is asked through its own methods.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from fsframe.contracts.column_kinds import (
+    ColumnKind,
+    Ordinal,
+    as_ordinal,
+    days_of,
+    level_text,
+    looks_boolean,
+    numbers_of,
+    ranks,
+)
 from fsframe.errors import DataError
 from fsframe.suggest import did_you_mean
 
 __all__ = [
+    "ColumnRefusals",
     "FrameParts",
+    "check_dates",
     "frame_column",
     "frame_names",
     "frame_texts",
@@ -43,6 +55,8 @@ class FrameParts:
     warnings : tuple of str
     groups : (n_samples,) object, or None
     group_name : str
+    kinds : mapping of str to ColumnKind
+        Of columns that do not simply hold numbers.
     """
 
     X: NDArray[Any]
@@ -53,6 +67,7 @@ class FrameParts:
     warnings: tuple[str, ...]
     groups: NDArray[Any] | None = None
     group_name: str = ""
+    kinds: Mapping[str, ColumnKind] = attrs.field(factory=dict)
 
 
 def is_frame(given: Any) -> bool:
@@ -81,6 +96,8 @@ def take_annotated(
     drop: Keys = (),
     categorical: Keys | bool | None = None,
     groups: str | int | None = None,
+    ordinal: Ordinal | None = None,
+    dates: str | None = None,
 ) -> FrameParts:
     """The features of an AnnData, and columns of its `obs` as label and groups.
 
@@ -106,6 +123,8 @@ def take_annotated(
     mask = np.full(len(names), categorical is True)
     if categorical is not None and not isinstance(categorical, bool):
         mask[_find(names, categorical, "categorical column")] = True
+    if as_ordinal(ordinal) or dates:
+        raise DataError("features of an AnnData are numbers: ordinal and dates mean nothing there")
     X = given.X
     X = np.asarray(X.toarray() if hasattr(X, "toarray") else X)
     return FrameParts(
@@ -128,6 +147,8 @@ def take_frame(
     categorical: Keys | bool | None = None,
     groups: str | int | None = None,
     with_label: bool = True,
+    ordinal: Ordinal | None = None,
+    dates: str | None = None,
 ) -> FrameParts:
     """The features and the label of a frame.
 
@@ -144,6 +165,8 @@ def take_frame(
         The column that names rows which belong together; no feature.
     with_label : bool
         Whether there is one.
+    ordinal, dates
+        As in `Dataset.from_frame`.
 
     Raises
     ------
@@ -157,6 +180,11 @@ def take_frame(
     marked = set(everything) if categorical is True else set()
     if categorical is not None and not isinstance(categorical, bool):
         marked |= set(_find(names, categorical, "categorical column"))
+    orders = {
+        _find(names, [key], "ordinal column")[0]: order
+        for key, order in as_ordinal(ordinal).items()
+    }
+    check_dates(dates)
     grouping = None if groups is None else _find(names, [groups], "column of groups")[0]
     left = [place for place in everything if place not in dropped and place != grouping]
     if len(left) < 1 + with_label:
@@ -171,28 +199,33 @@ def take_frame(
     features = [column for column in left if column != place]
     mask = np.zeros(len(features), dtype=bool)
     kept: list[NDArray[Any]] = []
-    notes, wrong = [], []
+    notes, refused = [], ColumnRefusals()
+    kinds: dict[str, ColumnKind] = {}
     for position, column in enumerate(features):
-        values, is_category = _values(columns[column][1])
-        mask[position] = is_category or column in marked
-        if isinstance(values, list):
-            if not mask[position]:
-                wrong.append(names[column])
-                continue
-            values, note = _coded(values, names[column])
+        name, series = columns[column]
+        values, is_category = _values(series)
+        order = orders.get(column, _own_order(series))
+        mask[position] = order is None and (is_category or column in marked)
+        found: NDArray[Any] | None
+        if order is not None:
+            found, kind = _ordered(values, order, name, refused)
+        elif isinstance(values, list) and mask[position]:
+            found, kind, note = _coded(values, name)
             notes += note
+        elif isinstance(values, list):
+            found, kind = _worded(values, name, dates, refused)
         elif values is None:
-            wrong.append(names[column])
-            continue
-        kept.append(values)
-    if wrong:
-        shown = ", ".join(map(repr, wrong[:10])) + (" and more" if len(wrong) > 10 else "")
-        raise DataError(
-            f"{len(wrong)} columns hold neither numbers nor categories: {shown}; drop them "
-            "(drop=), or declare text categorical (categorical=)"
-        )
-    kinds = {values.dtype for values in kept}
-    small = len(kinds) == 1 and kinds <= {np.dtype(np.uint8), np.dtype(np.int8)}
+            found, kind = _dated(series, name, dates, refused)
+        else:
+            found = values
+            kind = ColumnKind("boolean") if str(series.dtype).lower().startswith("bool") else None
+        if kind is not None:
+            kinds[name] = kind
+        if found is not None:
+            kept.append(found)
+    refused.check("the frame")
+    forms = {values.dtype for values in kept}
+    small = len(forms) == 1 and forms <= {np.dtype(np.uint8), np.dtype(np.int8)}
     X = np.empty((len(kept[0]), len(kept)), dtype=kept[0].dtype if small else np.float64)
     for position, values in enumerate(kept):
         X[:, position] = values
@@ -209,7 +242,119 @@ def take_frame(
         groups=None if grouping is None else _group_names(columns[grouping][1]),
         group_name="" if grouping is None else names[grouping],
         warnings=tuple(notes),
+        kinds=kinds,
     )
+
+
+class ColumnRefusals:
+    """Columns that cannot be used, by what is wrong with them; told all at once."""
+
+    def __init__(self) -> None:
+        self.text: list[str] = []
+        self.dates: list[str] = []
+        self.order: list[str] = []
+
+    def check(self, table: str) -> None:
+        """Raise DataError if a column was refused."""
+        said = []
+        if self.text:
+            said.append(
+                f"{_listed(self.text)} hold{'s' * (len(self.text) == 1)} neither numbers nor "
+                "declared categories: drop them (--drop, drop=), declare them categorical "
+                "(--categorical, categorical=), or ordinal (--ordinal, ordinal=)"
+            )
+        if self.dates:
+            said.append(
+                f"{_listed(self.dates)} hold{'s' * (len(self.dates) == 1)} dates: drop them "
+                "(--drop, drop=), or have them counted as days (--dates days, dates='days')"
+            )
+        said += self.order
+        if said:
+            raise DataError(f"{table}: " + "; ".join(said))
+
+
+def check_dates(dates: str | None) -> None:
+    """Refuse what dates cannot be read as."""
+    if dates not in (None, "days"):
+        raise DataError(f"dates can be read as 'days', not as {dates!r}")
+
+
+def _listed(names: Sequence[str]) -> str:
+    shown = ", ".join(map(repr, names[:10]))
+    more = f" and {len(names) - 10} more" if len(names) > 10 else ""
+    return f"column{'s' * (len(names) > 1)} {shown}{more}"
+
+
+def _own_order(series: Any) -> tuple[str, ...] | None:
+    """The order of levels that a column of pandas has itself."""
+    kind = series.dtype
+    if not getattr(kind, "ordered", False) or not hasattr(kind, "categories"):
+        return None
+    return tuple(level_text(level) for level in kind.categories)
+
+
+def _ordered(
+    values: NDArray[Any] | list[Any] | None,
+    order: tuple[str, ...],
+    name: str,
+    refused: ColumnRefusals,
+) -> tuple[NDArray[np.float64] | None, ColumnKind | None]:
+    """Ranks of an ordinal column."""
+    if values is None:
+        refused.order.append(f"column {name!r} is of a kind that has no levels")
+        return None, None
+    if isinstance(values, list) or order:
+        texts = [
+            "" if value is None or value != value else level_text(value)
+            for value in (values if isinstance(values, list) else values.tolist())
+        ]
+        unknown = sorted({text for text in texts if text} - set(order))
+        if unknown:
+            refused.order.append(
+                f"say where levels of column {name!r} stand in its order: "
+                f"{', '.join(unknown[:10])} (--ordinal '{name}=low<high', "
+                f"ordinal={{{name!r}: ['low', 'high']}})"
+            )
+            return None, None
+        kind = ColumnKind("ordinal", order)
+        return numbers_of(texts, kind, lambda text: not text, str), kind
+    found, levels = ranks(np.asarray(values, dtype=np.float64))
+    return found, ColumnKind("ordinal", levels)
+
+
+def _worded(
+    values: list[Any], name: str, dates: str | None, refused: ColumnRefusals
+) -> tuple[NDArray[np.float64] | None, ColumnKind | None]:
+    """A column of text that nothing is said of: truth values, dates, or refused."""
+    texts = ["" if value is None else str(value) for value in values]
+    there = {text for text in texts if text}
+    words = looks_boolean(there)
+    if words is not None:
+        kind = ColumnKind("boolean", words)
+    elif there and all(days_of(text) is not None for text in there):
+        if dates is None:
+            refused.dates.append(name)
+            return None, None
+        kind = ColumnKind("date")
+    else:
+        refused.text.append(name)
+        return None, None
+    return numbers_of(texts, kind, lambda text: not text, str), kind
+
+
+def _dated(
+    series: Any, name: str, dates: str | None, refused: ColumnRefusals
+) -> tuple[NDArray[np.float64] | None, ColumnKind | None]:
+    """Days of a column of dates; anything else is refused."""
+    if not str(series.dtype).lower().startswith(("date", "timestamp")):
+        refused.text.append(name)
+        return None, None
+    if dates is None:
+        refused.dates.append(name)
+        return None, None
+    texts = ["" if value is None else str(value) for value in _as_list(series)]
+    kind = ColumnKind("date")
+    return numbers_of(texts, kind, lambda text: not text, str), kind
 
 
 def frame_names(frame: Any) -> tuple[str, ...]:
@@ -316,13 +461,14 @@ def _plain(values: list[Any]) -> NDArray[np.float64] | list[Any]:
     return [None if value is None else str(value) for value in values]
 
 
-def _coded(values: list[Any], name: str) -> tuple[NDArray[np.float64], list[str]]:
+def _coded(values: list[Any], name: str) -> tuple[NDArray[np.float64], ColumnKind, list[str]]:
     categories = sorted({value for value in values if value is not None})
     code = {text: float(place) for place, text in enumerate(categories)}
     spelled = ", ".join(f"{text}={place}" for place, text in enumerate(categories[:10]))
     more = f" and {len(categories) - 10} more" if len(categories) > 10 else ""
     note = f"text in column {name!r} was coded: {spelled}{more}"
-    return np.array([np.nan if v is None else code[v] for v in values]), [note]
+    coded = np.array([np.nan if v is None else code[v] for v in values])
+    return coded, ColumnKind("nominal", tuple(categories)), [note]
 
 
 def _group_names(series: Any) -> NDArray[Any]:

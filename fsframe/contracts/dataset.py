@@ -23,6 +23,7 @@ from fsframe.contracts.array_checks import (
     as_names,
     infer_task,
 )
+from fsframe.contracts.column_kinds import ColumnKind, Ordinal, level_text
 from fsframe.contracts.data_frames import (
     is_annotated,
     is_frame,
@@ -88,7 +89,10 @@ class Dataset:
     feature_names : tuple of str
         Unique, one per column.
     categorical : (n_features,) bool
-        Columns whose numbers are names of categories.
+        Nominal columns: their numbers are names of categories.
+    kinds : mapping of str to ColumnKind
+        Of columns that do not simply hold numbers: which kind, and what their codes stand for. It
+        may name columns that are not here.
     counts : (n_samples,) int64, optional
         How often a bootstrap drew each row; zero leaves it out. None is once each.
     name, label_name, task : str
@@ -118,6 +122,7 @@ class Dataset:
     group_name: str = ""
     warnings: tuple[str, ...] = attrs.field(default=(), repr=False)
     reading: Mapping[str, Any] = attrs.field(factory=dict, repr=False)
+    kinds: Mapping[str, ColumnKind] = attrs.field(factory=dict, repr=False)
 
     @classmethod
     def from_arrays(
@@ -133,6 +138,7 @@ class Dataset:
         label_name: str = "class",
         task: str | None = None,
         warnings: Sequence[str] = (),
+        kinds: Mapping[str, ColumnKind] | None = None,
     ) -> Dataset:
         """A Dataset from arrays, checked.
 
@@ -155,6 +161,8 @@ class Dataset:
             What the groups are, for messages.
         task : {"classification", "regression"}, optional
             By default regression if `y` holds numbers that are not whole, else classification.
+        kinds : mapping of str to ColumnKind, optional
+            What columns are that do not simply hold numbers, as the field says.
 
         Returns
         -------
@@ -175,6 +183,7 @@ class Dataset:
         if is_frame(X):
             parts = take_frame(X, None, with_label=False)
             X, warnings = parts.X, (*parts.warnings, *warnings)
+            kinds = parts.kinds if kinds is None else kinds
             feature_names = parts.names if feature_names is None else feature_names
             if categorical is None:
                 categorical = parts.categorical
@@ -196,6 +205,7 @@ class Dataset:
             groups=together,
             group_name="" if together is None else group_name,
             warnings=tuple(warnings),
+            kinds=dict(kinds or {}),
         )
 
     @classmethod
@@ -209,6 +219,9 @@ class Dataset:
         groups: str | int | None = None,
         name: str = "data",
         task: str | None = None,
+        ordinal: Ordinal | None = None,
+        dates: str | None = None,
+        encode: str | None = None,
     ) -> Dataset:
         """A Dataset from a data frame: names and kinds of its columns, and the label among them.
 
@@ -216,7 +229,8 @@ class Dataset:
         ----------
         frame : pandas.DataFrame, polars.DataFrame, pyarrow.Table or AnnData
             Columns of numbers or truth values; missing ones become NaN. Columns of categories
-            (category, Categorical, Enum, dictionary) are categorical. An index is no column.
+            (category, Categorical, Enum, dictionary) are nominal, those of pandas that are ordered
+            ordinal. An index is no column.
             Of an AnnData, ``X`` are the features; label and groups are columns of ``obs``.
         label : str or int, optional
             The label by name, or by position from 0; by default the last column.
@@ -230,6 +244,13 @@ class Dataset:
             is no feature.
         task : {"classification", "regression"}, optional
             As in `from_arrays`.
+        ordinal : str, int, several, or mapping of these to sequences, optional
+            Columns of which only the order of their levels counts: ``{"size": ["S", "M", "L"]}``,
+            or, where levels are numbers, the name alone. They become ranks 0, 1, ….
+        dates : {"days"}, optional
+            Dates become days since 1970-01-01; without this they are refused.
+        encode : {"onehot"}, optional
+            A column of 0 and 1, called ``column=level``, for each level of a nominal column.
 
         Returns
         -------
@@ -255,9 +276,12 @@ class Dataset:
                 "pyarrow; use Dataset.from_arrays"
             )
         take = take_annotated if is_annotated(frame) else take_frame
-        parts = take(frame, label, drop=drop, categorical=categorical, groups=groups)
+        parts = take(
+            frame, label, drop=drop, categorical=categorical, groups=groups,
+            ordinal=ordinal, dates=dates,
+        )  # fmt: skip
         assert parts.y is not None
-        return cls.from_arrays(
+        found = cls.from_arrays(
             parts.X,
             parts.y,
             parts.names,
@@ -268,6 +292,66 @@ class Dataset:
             label_name=parts.label_name,
             task=task,
             warnings=parts.warnings,
+            kinds=parts.kinds,
+        )
+        return found.encoded(encode)
+
+    def encoded(self, how: str | None) -> Dataset:
+        """With ``"onehot"``, columns of 0 and 1 in place of nominal ones; as it is with None.
+
+        For each level a column ``NAME=LEVEL`` stands where the nominal column was; for two levels
+        one column, of the second. A missing value is missing in all.
+
+        Raises
+        ------
+        DataError
+            If `how` is neither, a name would occur twice, or the table stays in its file.
+
+        Examples
+        --------
+        >>> data = Dataset.from_arrays([[1.0, 3], [2, 4], [3, 5]], [0, 1, 0], categorical=[1])
+        >>> data.encoded("onehot").feature_names
+        ('f1', 'f2=3', 'f2=4', 'f2=5')
+        """
+        if how is None:
+            return self
+        if how != "onehot":
+            raise DataError(f"columns can be encoded as 'onehot', not as {how!r}")
+        places = np.flatnonzero(self.categorical).tolist()
+        if not places:
+            return self
+        if not self.in_memory:
+            raise DataError(
+                f"{self.name}: a table that stays in its file cannot be encoded; read it into "
+                "memory (in_memory=True), or declare its columns as numbers"
+            )
+        blocks: list[NDArray[Any]] = []
+        names: list[str] = []
+        kinds = dict(self.kinds)
+        start = 0
+        for place in [*places, self.n_features]:
+            blocks.append(np.asarray(self.matrix[:, start:place], dtype=np.float64))
+            names += self.feature_names[start:place]
+            start = place + 1
+            if place == self.n_features:
+                break
+            name, values = self.feature_names[place], self.X[:, place]
+            codes = np.unique(values[~np.isnan(values)])
+            spelled = kinds.pop(name).levels if name in kinds else ()
+            for code in codes[1:] if len(codes) == 2 else codes:
+                level = spelled[int(code)] if spelled else level_text(code)
+                column = np.where(np.isnan(values), np.nan, values == code)
+                blocks.append(column[:, None])
+                names.append(f"{name}={level}")
+                kinds[names[-1]] = ColumnKind("indicator", (level,), name)
+        matrix = np.ascontiguousarray(np.concatenate(blocks, axis=1))
+        matrix.setflags(write=False)
+        return attrs.evolve(
+            self,
+            matrix=matrix,
+            feature_names=as_names(names, len(names)),
+            categorical=np.zeros(len(names), dtype=bool),
+            kinds=kinds,
         )
 
     def __repr__(self) -> str:
@@ -278,12 +362,7 @@ class Dataset:
         facts = self._facts()
         if shown < self.n_features:
             facts.append(f"the first {shown} features:")
-        rows = [
-            [name, "categorical" if is_category else "numeric"]
-            for name, is_category in zip(
-                self.feature_names[:shown], self.categorical[:shown], strict=True
-            )
-        ]
+        rows = [[name, self.kind_of(k)] for k, name in enumerate(self.feature_names[:shown])]
         return html_block(f"Dataset {self.name}", facts, html_table(["feature", "kind"], rows))
 
     def _facts(self) -> list[str]:
@@ -292,9 +371,9 @@ class Dataset:
         facts = [
             f"{self.n_samples} samples × {self.n_features} features ({self.matrix.dtype}{where})"
         ]
-        categories = int(np.count_nonzero(self.categorical))
-        if categories:
-            facts[0] += f", {categories} categorical"
+        told = self.kinds_told()
+        if told:
+            facts[0] += f", {told}"
         if self.task == "classification":
             sizes = self.class_sizes()
             shown = [f"{c} {n}" for c, n in zip(self.classes, sizes, strict=True)]
@@ -307,6 +386,31 @@ class Dataset:
         if self.counts is not None:
             facts.append(f"a resample of {int(self.counts.sum())} rows")
         return facts
+
+    def kind_of(self, column: int) -> str:
+        """The kind of a column: numeric, nominal, ordinal, boolean, date or indicator."""
+        if self.categorical[column]:
+            return "nominal"
+        kind = self.kinds.get(self.feature_names[column])
+        return "numeric" if kind is None else kind.kind
+
+    @cached_property
+    def ordinal(self) -> NDArray[np.bool_]:
+        """Columns of ranks, of which only the order counts, (n_features,)."""
+        named = {name for name, kind in self.kinds.items() if kind.kind == "ordinal"}
+        if not named:
+            return np.zeros(self.n_features, dtype=bool)
+        return np.array([name in named for name in self.feature_names], dtype=bool)
+
+    def kinds_told(self) -> str:
+        """How many columns there are of each kind but numbers: ``2 nominal, 1 ordinal``."""
+        many = {"nominal": int(np.count_nonzero(self.categorical))}
+        if self.kinds:
+            for name, nominal in zip(self.feature_names, self.categorical, strict=True):
+                kind = None if nominal else self.kinds.get(name)
+                if kind is not None:
+                    many[kind.kind] = many.get(kind.kind, 0) + 1
+        return ", ".join(f"{number} {kind}" for kind, number in many.items() if number)
 
     @property
     def n_samples(self) -> int:
@@ -371,6 +475,8 @@ class Dataset:
             "task": self.task,
             "categorical": np.flatnonzero(self.categorical).tolist(),
         }
+        if self.ordinal.any():
+            header["ordinal"] = np.flatnonzero(self.ordinal).tolist()
         digest.update(json.dumps(header, sort_keys=True).encode())
         digest.update(np.ascontiguousarray(self.y).astype(self.y.dtype.newbyteorder("<")).tobytes())
         for start, stop in self.column_blocks():

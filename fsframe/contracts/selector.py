@@ -13,6 +13,7 @@ from fsframe.contracts.array_checks import as_counts
 from fsframe.contracts.boundary import in_stage
 from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.params import Parameterised, count_or_fraction, optional, param
+from fsframe.contracts.roles import nominal_problems
 from fsframe.contracts.run import Run, make_run
 from fsframe.contracts.selection import Selection
 from fsframe.contracts.stage_view import (
@@ -51,6 +52,10 @@ class Selector(Parameterised):
     takes_groups : bool
         Whether a method that resamples rows or permutes labels keeps the rows of a group together.
         A method that does neither has nothing to honour, and leaves it as it is.
+    takes_nominal : bool
+        Whether values of nominal columns (`data.categorical`) are only ever compared for being
+        equal, so that other codes of their levels give the same result. A table with nominal
+        columns is refused otherwise.
     univariate : bool
         Whether a column's score depends on that column and the label alone. Choosing by such scores
         says nothing of pairs beforehand, so that tests of pairs need no allowance for it.
@@ -82,6 +87,7 @@ class Selector(Parameterised):
     takes_counts: ClassVar[bool] = False
     takes_short_counts: ClassVar[bool] = False
     takes_groups: ClassVar[bool] = True
+    takes_nominal: ClassVar[bool] = False
     univariate: ClassVar[bool] = False
     uses_upstream_weights: ClassVar[bool] = False
     wrapping: ClassVar[bool] = False
@@ -221,19 +227,33 @@ class Selector(Parameterised):
         """
         return "" if self.takes_groups else "it resamples rows or permutes labels one by one"
 
-    def check_groups(self, data: Dataset) -> None:
-        """Raise DataError if `data` has groups of rows and this method would take them apart."""
+    def role_problems(self, data: Dataset) -> Iterator[str]:
+        """Parts that columns and rows of `data` play and that this method cannot honour.
+
+        Yields
+        ------
+        str
+            A sentence each: which part, why not, what to do.
+        """
+        name = self.method_name()
         ignored = "" if data.groups is None else self.ignores_groups()
         if ignored:
-            raise DataError(
-                f"{self.method_name()} cannot keep rows of one {data.group_name!r} together: "
+            yield (
+                f"{name} cannot keep rows of one {data.group_name!r} together: "
                 f"{ignored}; leave the groups out (--groups), or use a method that honours them"
             )
+        yield from nominal_problems(name, self.takes_nominal, data)
+
+    def check_roles(self, data: Dataset) -> None:
+        """Raise DataError with everything that `role_problems` says."""
+        problems = list(self.role_problems(data))
+        if problems:
+            raise DataError("\n".join(problems))
 
     def check_data(self, data: Dataset) -> None:
         """Raise DataError if `data` holds what this method does not take."""
         name = self.method_name()
-        self.check_groups(data)
+        self.check_roles(data)
         if data.task not in self.tasks:
             kind = "a numeric target" if data.task == "regression" else "classes"
             raise DataError(

@@ -192,6 +192,18 @@ class CrossValidation(WrappingSelector):
             return
         yield from _classifier_problems(self.classifier)
 
+    def role_problems(self, data: Dataset) -> Iterator[str]:
+        """What stages of any chain under study refuse of the parts that columns and rows play."""
+        yield from super().role_problems(data)
+        if self.base is None:
+            return
+        try:
+            table, _ = self._task(data).without_groups(data)
+        except FsframeError:
+            return
+        problems = (each for chain in grid_of(self).chains for each in chain.role_problems(table))
+        yield from dict.fromkeys(problems)
+
     def check_request(self, data: Dataset) -> Iterator[str]:
         """What stages of any chain under study refuse of the table without its groups, told once.
 

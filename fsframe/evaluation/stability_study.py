@@ -124,6 +124,12 @@ class StabilityStudy(WrappingSelector):
                 if not chain.selecting:
                     yield f"the chain `{self.base}` selects nothing"
 
+    def role_problems(self, data: Dataset) -> Iterator[str]:
+        """What stages of the chain under study refuse of the parts columns and rows play."""
+        yield from super().role_problems(data)
+        if self.base is not None:
+            yield from Chain.parse(self.base).role_problems(data)
+
     def check_request(self, data: Dataset) -> Iterator[str]:
         """What stages of the chain under study refuse of the table."""
         if self.base is not None:

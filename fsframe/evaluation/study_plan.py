@@ -36,6 +36,8 @@ _READING: dict[str, tuple[type, ...]] = {
     "delimiter": (str,),
     "decimal": (str,),
     "encoding": (str,),
+    "dates": (str,),
+    "encode": (str,),
     "header": (bool,),
 }
 _WORDS: dict[type, str] = {

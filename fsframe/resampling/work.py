@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.chains.chain import Chain
+from fsframe.contracts.column_kinds import ColumnKind
 from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.run import Run
 from fsframe.contracts.selection import Selection
@@ -58,6 +59,7 @@ class Table:
     matrix: Any
     feature_names: tuple[str, ...]
     categorical: NDArray[np.bool_]
+    kinds: Mapping[str, ColumnKind]
 
 
 @attrs.frozen(kw_only=True, eq=False, slots=False)
@@ -144,7 +146,12 @@ def split(data: Dataset) -> Table:
             pickle.dumps(matrix)
         except (TypeError, AttributeError, pickle.PicklingError):
             matrix = data.X
-    return Table(matrix=matrix, feature_names=data.feature_names, categorical=data.categorical)
+    return Table(
+        matrix=matrix,
+        feature_names=data.feature_names,
+        categorical=data.categorical,
+        kinds=data.kinds,
+    )
 
 
 class Prepared:
@@ -171,6 +178,7 @@ class Prepared:
             classes=call.classes,
             feature_names=table.feature_names,
             categorical=table.categorical,
+            kinds=table.kinds,
             name=call.name,
             label_name=call.label_name,
             task=call.task,

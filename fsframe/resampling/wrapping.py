@@ -34,6 +34,8 @@ class WrappingSelector(Selector):
         Whether `base` may be more than a chain that selects (one with a classifier, or with sets of
         values) and is checked by the class itself; otherwise the chain that holds the stage parses
         it when it is built.
+    takes_nominal : bool
+        What is resampled decides.
     takes_groups : bool
         False unless the author says that resamples keep groups of rows together
         (`fsframe.resampling.groups`): a table with groups is refused otherwise.
@@ -43,6 +45,7 @@ class WrappingSelector(Selector):
     reads_own_base: ClassVar[bool] = False
     takes_counts: ClassVar[bool] = True
     takes_groups: ClassVar[bool] = False
+    takes_nominal: ClassVar[bool] = True
 
     base: str | None = param(
         None,
@@ -57,6 +60,12 @@ class WrappingSelector(Selector):
         """
         if self.base is not None and not self.reads_own_base:
             yield from Chain.parse(self.base).request_problems(data)
+
+    def role_problems(self, data: Dataset) -> Iterator[str]:
+        """What this stage refuses, and what stages of `base` do."""
+        yield from super().role_problems(data)
+        if self.base is not None and not self.reads_own_base:
+            yield from Chain.parse(self.base).role_problems(data)
 
     def tables_held(self) -> float:
         """As `table_copies` says, of the first stage that is resampled."""
@@ -90,7 +99,7 @@ class WrappingSelector(Selector):
         self, base: Base, data: Dataset, upstream: Selection | None, run: Run
     ) -> Selection:
         """Which columns of the whole table `data` this stage keeps when it resamples `base`."""
-        self.check_groups(data)
+        self.check_roles(data)
         every = np.arange(data.n_features)
         local, rows, notes = self._localise(data)
         arrived = local_upstream(upstream, every, rows)

@@ -110,8 +110,8 @@ def training_table(
 ) -> Training:
     """The table that an estimator is fitted on; its number and names of features are noted there.
 
-    Columns of categories of a data frame are categorical; names of features are those of the
-    frame, else x0, x1, ….
+    Columns of categories of a data frame are nominal, ordered ones ordinal; names of features are
+    those of the frame, else x0, x1, ….
 
     Raises
     ------
@@ -123,11 +123,13 @@ def training_table(
     finite = "allow-nan" if allow_nan else True
     codes: Codes = {}
     warnings: tuple[str, ...] = ()
+    nominal, kinds = np.empty(0, dtype=np.intp), {}
     if _has_categories(X):
         # Names and their number first, as they are before the frame becomes an array.
         validate_data(estimator, X, y, skip_check_array=True)
         parts = take_frame(X, None, with_label=False)
         codes, warnings = _category_codes(X, parts), parts.warnings
+        nominal, kinds = np.flatnonzero(parts.categorical), dict(parts.kinds)
         X, y = check_X_y(
             parts.X, y, ensure_all_finite=finite, ensure_min_samples=2, estimator=estimator
         )
@@ -144,7 +146,8 @@ def training_table(
         X,
         labels,
         [f"x{j}" for j in range(X.shape[1])] if names is None else list(names),
-        categorical=np.array(sorted(codes), dtype=np.intp),
+        categorical=nominal,
+        kinds=kinds,
         groups=groups,
         name="X",
         label_name="y",
@@ -252,10 +255,16 @@ def _has_categories(X: Any) -> bool:
 def _category_codes(X: Any, parts: FrameParts) -> Codes:
     """The numbers that the categories of a frame have become, by column."""
     codes: dict[int, dict[str, float]] = {}
-    for column in np.flatnonzero(parts.categorical).tolist():
+    ordinal = [j for j, name in enumerate(parts.names) if _is_ordinal(parts, name)]
+    for column in sorted({*np.flatnonzero(parts.categorical).tolist(), *ordinal}):
         pairs = zip(frame_texts(X, column), parts.X[:, column].tolist(), strict=True)
         codes[column] = {text: code for text, code in pairs if text}
     return codes
+
+
+def _is_ordinal(parts: FrameParts, name: str) -> bool:
+    kind = parts.kinds.get(name)
+    return kind is not None and kind.kind == "ordinal"
 
 
 def _columns(X: Any, places: list[int]) -> Any:

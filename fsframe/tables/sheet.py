@@ -145,8 +145,42 @@ class Sheet:
         """The line of the file in which a row begins, from 1."""
         return self.first_line + self.cells.line_of(row)
 
-    def not_numbers(self, bad: dict[int, BadColumn], infinite: Sequence[int] = ()) -> DataError:
-        """What is wrong with columns that hold no numbers: the first cell, and all columns."""
+    def not_numbers(
+        self,
+        bad: dict[int, BadColumn],
+        infinite: Sequence[int] = (),
+        dates: Sequence[int] = (),
+        further: Sequence[str] = (),
+    ) -> DataError:
+        """What is wrong with columns that hold no numbers: the first cell, and all columns.
+
+        `dates` are columns of dates, besides; `further` is what else is wrong with columns.
+        """
+        said = list(further)
+        if dates:
+            listing = ", ".join(
+                column_word(column, self.names[column] if self.names else "")
+                for column in dates[:8]
+            )
+            more = f" and {len(dates) - 8} more" if len(dates) > 8 else ""
+            keys = ",".join(self._key(column) for column in dates[:20])
+            said.insert(
+                0,
+                f"{listing}{more} hold{'s' * (len(dates) == 1)} dates: leave them out (--drop "
+                f"{keys}), or have them counted as days (--dates days)",
+            )
+        if not bad and not infinite:
+            return DataError(f"{self.path}: " + "; ".join(said))
+        message = str(self._no_numbers(bad, infinite))
+        return DataError("; ".join([message, *said]))
+
+    def _no_numbers(self, bad: dict[int, BadColumn], infinite: Sequence[int]) -> str:
+        if not bad:
+            words = ", ".join(
+                column_word(column, self.names[column] if self.names else "")
+                for column in infinite[:8]
+            )
+            return f"{self.path}: infinite, or too large, are cells of {words}"
         first = min(bad.values(), key=lambda found: (found.row, found.column))
         text = first.text
         shown = text if len(text) <= 40 else text[:39] + "…"
@@ -159,7 +193,8 @@ class Sheet:
         elif 2 * first.count > self.n_rows:
             advice = (
                 f"{first.count} of {self.n_rows} cells of this column are text: drop the column "
-                "(--drop), make it the label (--label), or declare it categorical (--categorical)"
+                "(--drop), make it the label (--label), or declare it categorical (--categorical) "
+                "or ordinal (--ordinal)"
             )
         elif first.count > 1:
             advice = f"so are {first.count - 1} more cells of this column; {advice}"
@@ -179,7 +214,7 @@ class Sheet:
             )
             more = f" and {len(infinite) - 8} more" if len(infinite) > 8 else ""
             message += f". Infinite, or too large, are cells of {listing}{more}"
-        return DataError(message)
+        return message
 
     def _brief(self, bad: BadColumn) -> str:
         word = column_word(bad.column, self.names[bad.column] if self.names else "")

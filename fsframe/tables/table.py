@@ -11,6 +11,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from fsframe.contracts.column_kinds import ColumnKind, numbers_of
 from fsframe.contracts.data_frames import frame_names, frame_texts, take_frame
 from fsframe.errors import DataError
 from fsframe.suggest import did_you_mean
@@ -134,6 +135,47 @@ class Table:
             ),
         )
         return np.ascontiguousarray(X[:, np.searchsorted(ascending, places)])
+
+    def features(
+        self, features: Sequence[str], kinds: Mapping[str, ColumnKind]
+    ) -> NDArray[np.float64]:
+        """As `numbers`, for features of a Dataset with columns of other kinds than numbers.
+
+        Levels have the codes that they have there. A level of a nominal column that is not among
+        them has a code beyond all others.
+
+        Raises
+        ------
+        DataError
+            As `numbers` and `fsframe.contracts.column_kinds.numbers_of` say.
+        """
+        spelled = {
+            name: kinds[name]
+            for name in features
+            if name in kinds and (kinds[name].levels or kinds[name].kind == "date")
+        }
+        plain = [name for name in features if name not in spelled]
+        sources = {name: kind.column or name for name, kind in spelled.items()}
+        # All that lack are told together.
+        wanted = list(dict.fromkeys(sources.get(name, name) for name in features))
+        places = dict(zip(wanted, self.places(wanted), strict=True))
+        if not spelled:
+            return self.numbers(features)
+        X = np.empty((self.n_rows, len(features)))
+        at = {name: place for place, name in enumerate(features)}
+        if plain:
+            X[:, [at[name] for name in plain]] = self.numbers(plain)
+        columns = sorted({places[source] for source in sources.values()})
+        cells = [[unquote(cell) for cell in row] for row in self.rows(columns)]
+        for name, kind in spelled.items():
+            place = columns.index(places[sources[name]])
+
+            def where(row: int, name: str = sources[name]) -> str:
+                return f"{self.path}, row {row + 1}, column {name!r}"
+
+            texts = [row[place] for row in cells]
+            X[:, at[name]] = numbers_of(texts, kind, self._missing, where)
+        return X
 
     def _lacking(self, missing: list[str], needed: int) -> str:
         shown = []

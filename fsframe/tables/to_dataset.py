@@ -4,13 +4,24 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Any
 
 import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from fsframe.contracts.column_kinds import (
+    ColumnKind,
+    Ordinal,
+    as_ordinal,
+    days_of,
+    level_text,
+    looks_boolean,
+    numbers_of,
+    ranks,
+)
 from fsframe.contracts.data_frames import is_annotated, is_frame
 from fsframe.contracts.dataset import Dataset
 from fsframe.errors import DataError, RequestError
@@ -53,6 +64,9 @@ def read(
     y: str = "/y",
     names: str = "/feature_names",
     in_memory: bool | None = None,
+    ordinal: Ordinal | None = None,
+    dates: str | None = None,
+    encode: str | None = None,
 ) -> Dataset:
     """The table in a file.
 
@@ -63,7 +77,7 @@ def read(
         ``"-"`` is standard input. Where there is no such file, the one known file of that name
         with an ending. Also a data frame of pandas, polars or pyarrow, or an AnnData
         (`Dataset.from_frame`), which
-        takes `label`, `drop`, `categorical`, `groups` and `task`.
+        takes `label`, `drop`, `categorical`, `groups`, `task`, `ordinal`, `dates` and `encode`.
     label : str or int, optional
         The label column by name, or by position from 0 (from the end if negative). By default the
         last column; in NPZ and HDF5 the array `y`.
@@ -92,6 +106,14 @@ def read(
     in_memory : bool, optional
         Whether the features of an HDF5 file are loaded, or stay there and are read by columns. By
         default they are loaded up to 2 GiB as float64.
+    ordinal : str, int, several, or mapping of these to sequences, optional
+        Columns of which only the order of their levels counts, as ranks 0, 1, …:
+        ``{"size": ["S", "M", "L"]}``, or the name alone where levels are numbers.
+    dates : {"days"}, optional
+        Columns of dates (ISO 8601) become days since 1970-01-01; they are refused otherwise.
+    encode : {"onehot"}, optional
+        Columns of 0 and 1, ``NAME=LEVEL``, in place of nominal ones (`Dataset.encoded`), for
+        methods that read columns as numbers.
 
     Returns
     -------
@@ -122,8 +144,14 @@ def read(
     """
     if is_frame(path) or is_annotated(path):
         return Dataset.from_frame(
-            path, label, drop=drop, categorical=categorical, groups=groups, task=task
-        )
+            path, label, drop=drop, categorical=categorical, groups=groups, task=task,
+            ordinal=ordinal, dates=dates, encode=encode,
+        )  # fmt: skip
+    if encode not in (None, "onehot"):
+        raise RequestError(f"encode must be onehot, not {encode!r}")
+    if dates not in (None, "days"):
+        raise RequestError(f"dates must be days, not {dates!r}")
+    orders = as_ordinal(ordinal)
     codes = tuple(str(code) for code in ([na] if isinstance(na, (str, int, float)) else na))
     drop = as_keys(drop)
     if categorical is not None and not isinstance(categorical, bool):
@@ -142,6 +170,9 @@ def read(
         "x": None if x == "/X" else x,
         "y": None if y == "/y" else y,
         "names": None if names == "/feature_names" else names,
+        "ordinal": {str(key): list(order) for key, order in orders.items()} or None,
+        "dates": dates,
+        "encode": encode,
     }
     reading = {key: value for key, value in given.items() if value not in (None, [])}
     found = find_table(path)
@@ -156,8 +187,8 @@ def read(
             encoding=encoding,
             na=codes,
         )
-        found_in = _from_sheet(sheet, label, drop, categorical, groups, task)
-        return attrs.evolve(found_in, reading=reading)
+        found_in = _from_sheet(sheet, label, drop, categorical, groups, task, orders, dates)
+        return attrs.evolve(found_in.encoded(encode), reading=reading)
     if kind not in ("npz", "hdf5"):
         paths = named_paths(x, y)
         told: dict[str, Any] = {"names": names != "/feature_names"}
@@ -169,7 +200,7 @@ def read(
         frame = read_frame(found, kind, **paths)
         if isinstance(frame, ArrayTable):
             data = dataset_from_arrays(frame, label, drop, categorical, task, groups)
-            return attrs.evolve(data, reading=reading)
+            return attrs.evolve(_ranked(data, orders).encoded(encode), reading=reading)
         try:
             data = Dataset.from_frame(
                 frame,
@@ -179,6 +210,9 @@ def read(
                 groups=groups,
                 task=task,
                 name=table_name(found),
+                ordinal=ordinal,
+                dates=dates,
+                encode=encode,
             )
         except DataError as error:
             raise DataError(f"{found}: {error}") from None
@@ -190,7 +224,37 @@ def read(
         found, kind, x=x, y=y, names=names, in_memory=in_memory, na=codes
     )
     data = dataset_from_arrays(table, label, drop, categorical, task, groups)
-    return attrs.evolve(data, reading=reading)
+    return attrs.evolve(_ranked(data, orders).encoded(encode), reading=reading)
+
+
+def _ranked(data: Dataset, orders: Mapping[str | int, tuple[str, ...]]) -> Dataset:
+    """Arrays with ranks in place of the numbers of ordinal columns."""
+    if not orders:
+        return data
+    if not data.in_memory:
+        raise DataError(
+            f"{data.name}: columns of a table that stays in its file cannot be ranked; read it "
+            "into memory (in_memory=True)"
+        )
+    X, kinds, mask = data.X.copy(), dict(data.kinds), data.categorical.copy()
+    names = data.feature_names
+    for key, order in orders.items():
+        place = find_column(names, len(names), key, f"{data.name}, ordinal column")
+        if order:
+            kind = ColumnKind("ordinal", order)
+            texts = ["" if value != value else level_text(value) for value in X[:, place]]
+            where = partial(_row_of, data.name, names[place])
+            X[:, place] = numbers_of(texts, kind, lambda text: not text, where)
+        else:
+            X[:, place], levels = ranks(X[:, place])
+            kind = ColumnKind("ordinal", levels)
+        kinds[names[place]], mask[place] = kind, False
+    X.setflags(write=False)
+    return attrs.evolve(data, matrix=X, kinds=kinds, categorical=mask)
+
+
+def _row_of(table: str, name: str, row: int) -> str:
+    return f"{table}, column {name!r}, row {row + 1}"
 
 
 def _from_sheet(
@@ -200,6 +264,8 @@ def _from_sheet(
     categorical: Keys | bool | None,
     groups: str | int | None,
     task: str | None,
+    orders: Mapping[str | int, tuple[str, ...]],
+    dates: str | None,
 ) -> Dataset:
     path, n = sheet.path, sheet.n_fields
     warnings: list[str] = []
@@ -229,12 +295,8 @@ def _from_sheet(
     labels, kind = label_values(
         texts, lambda row: sheet.where(row, place), task, missing=sheet.missing
     )
-    coded = [column for column in taken.bad if mask[columns.index(column)]]
-    notes = _code_categories(sheet, coded, columns, X, names)
-    bad = {column: found for column, found in taken.bad.items() if column not in coded}
-    if bad:
-        infinite = [columns[place] for place in np.flatnonzero(np.isinf(X).any(axis=0)).tolist()]
-        raise sheet.not_numbers(bad, infinite)
+    ordered = _ordinal_columns(sheet, columns, orders)
+    kinds, notes = _kinds_of_columns(sheet, taken.bad, columns, mask, ordered, X, names, dates)
     check_finite(X, lambda row, column: sheet.where(row, columns[column]))
     if label is None:
         warnings += _other_label(names, label_name)
@@ -257,6 +319,7 @@ def _from_sheet(
         label_name=label_name,
         task=kind,
         warnings=(*warnings, *notes, *feature_warnings(X, names), *_number_names(sheet, names)),
+        kinds=kinds,
     )
 
 
@@ -332,21 +395,78 @@ def _category_mask(
     return mask
 
 
-def _code_categories(
+def _ordinal_columns(
+    sheet: Sheet, columns: list[int], orders: Mapping[str | int, tuple[str, ...]]
+) -> dict[int, tuple[str, ...]]:
+    what = f"{sheet.path}, ordinal column"
+    found = {find_column(sheet.names, sheet.n_fields, key, what): o for key, o in orders.items()}
+    wrong = [column for column in found if column not in columns]
+    if wrong:
+        listing = ", ".join(_word(sheet, column) for column in wrong)
+        raise DataError(f"{what}: {listing} is the label or is left out")
+    return found
+
+
+def _kinds_of_columns(
     sheet: Sheet,
-    coded: list[int],
+    bad: dict[int, Any],
     columns: list[int],
+    mask: NDArray[np.bool_],
+    ordered: dict[int, tuple[str, ...]],
     X: NDArray[np.float64],
     names: tuple[str, ...],
-) -> list[str]:
-    """Put codes into `X` for the categories that are text; notes that spell them out."""
-    if not coded:
-        return []
-    notes = []
-    texts = sheet.take([], sorted(coded)).texts
-    for column in sorted(coded):
-        position = columns.index(column)
-        X[:, position], categories = coded_categories(texts[column], sheet.missing)
-        spelled = listed([f"{text}={code}" for code, text in enumerate(categories)], 10)
-        notes.append(f"text in column {names[position]!r} was coded: {spelled}")
-    return notes
+    dates: str | None,
+) -> tuple[dict[str, ColumnKind], list[str]]:
+    """Put numbers into `X` for columns that hold none, and say what kinds they are.
+
+    Raises
+    ------
+    DataError
+        Listing every column that cannot be used as it is declared.
+    """
+    kinds: dict[str, ColumnKind] = {}
+    notes: list[str] = []
+    dated, further, refused = [], [], {}
+    texts = sheet.take([], sorted({*bad, *ordered})).texts if bad or ordered else {}
+    for column in sorted(texts):
+        place, cells = columns.index(column), texts[column]
+        name, where = names[place], partial(sheet.where, column=column)
+        there = {text for text in set(cells) if not sheet.missing(text)}
+        order, words = ordered.get(column), None
+        if order is not None:
+            mask[place] = False
+            unknown = sorted({level_text(text) for text in there} - set(order))
+            if not order and column not in bad:
+                X[:, place], levels = ranks(X[:, place])
+                kinds[name] = ColumnKind("ordinal", levels)
+                continue
+            if unknown:
+                further.append(
+                    f"say where levels of {_word(sheet, column)} stand in its order: "
+                    f"{listed(unknown, 10)} (--ordinal '{name}=low<high')"
+                )
+                continue
+            kind = ColumnKind("ordinal", order)
+        elif mask[place]:
+            X[:, place], categories = coded_categories(cells, sheet.missing)
+            spelled = listed([f"{text}={code}" for code, text in enumerate(categories)], 10)
+            notes.append(f"text in column {name!r} was coded: {spelled}")
+            kinds[name] = ColumnKind("nominal", categories)
+            continue
+        elif (words := looks_boolean(there)) is not None:
+            kind = ColumnKind("boolean", words)
+            notes.append(f"column {name!r} was read as {words[0]}=0, {words[1]}=1")
+        elif all(days_of(text) is not None for text in there):
+            if dates is None:
+                dated.append(column)
+                continue
+            kind = ColumnKind("date")
+        else:
+            refused[column] = bad[column]
+            continue
+        X[:, place] = numbers_of(cells, kind, sheet.missing, where)
+        kinds[name] = kind
+    if refused or dated or further:
+        infinite = [columns[place] for place in np.flatnonzero(np.isinf(X).any(axis=0)).tolist()]
+        raise sheet.not_numbers(refused, infinite, dated, further)
+    return kinds, notes

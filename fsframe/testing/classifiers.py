@@ -18,7 +18,7 @@ from fsframe.contracts.selection import Selection
 from fsframe.errors import DataError, FsframeError
 from fsframe.testing import tables
 from fsframe.testing.comparing import frozen_bytes
-from fsframe.testing.conformance import Conformance, check_declarations, law
+from fsframe.testing.conformance import Conformance, check_declarations, law, not_applicable
 from fsframe.testing.selector_laws.base import some_upstream
 
 __all__ = ["ClassifierConformance"]
@@ -176,6 +176,38 @@ class ClassifierConformance(Conformance):
             except DataError:
                 continue
             raise AssertionError("missing values are neither taken nor refused")
+
+    @law
+    def test_names_of_levels_do_not_matter(self) -> None:
+        data = tables.categories()
+        if list(self.make().role_problems(data)):
+            try:
+                self.make().fit(data)
+            except DataError:
+                return
+            raise AssertionError("nominal columns are neither taken nor refused")
+        other = tables.recoded(data)
+        learned, left = np.arange(40), np.arange(40, data.n_samples)
+        expected = self.make().fit(data.take_rows(learned)).predict_scores(data.X[left])
+        found = self.make().fit(other.take_rows(learned)).predict_scores(other.X[left])
+        assert np.allclose(found, expected, rtol=self.rtol, atol=1e-12), (
+            "other codes of levels give other predictions"
+        )
+
+    @law
+    def test_a_level_that_training_rows_lack_is_borne(self) -> None:
+        data = tables.categories()
+        if list(self.make().role_problems(data)):
+            raise not_applicable("it takes no nominal columns")
+        known = np.flatnonzero(data.X[:, 0] != 3)
+        fitted = self.make().fit(data.take_rows(known))
+        other = data.X.copy()
+        other[data.X[:, 0] == 3, 0] = 99.0
+        scores = fitted.predict_scores(data.X)
+        assert not np.isnan(scores).any()
+        assert np.allclose(fitted.predict_scores(other), scores, rtol=self.rtol, atol=1e-12), (
+            "what a level is called that training rows lack changes predictions"
+        )
 
     @law
     def test_a_class_without_rows_in_a_resample_is_borne(self) -> None:

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from fsframe.contracts.dataset import Dataset
 
-__all__ = ["categories", "classes", "planted", "target", "ties"]
+__all__ = ["categories", "classes", "planted", "recoded", "target", "ties"]
 
 
 def _normal(n_samples: int, n_features: int, seed: int) -> NDArray[np.float64]:
@@ -48,11 +48,24 @@ def ties(n_samples: int = 40, n_features: int = 6) -> Dataset:
     return Dataset.from_arrays(X, y, name="ties")
 
 
-def categories(n_samples: int = 60) -> Dataset:
+def categories(n_samples: int = 60, task: str = "classification") -> Dataset:
     """Two columns of category codes beside four of numbers."""
     data = classes(n_samples)
     X = data.X.copy()
     generator = np.random.Generator(np.random.PCG64(9))
     X[:, 0] = generator.integers(0, 4, n_samples)
     X[:, 5] = (data.y + generator.integers(0, 2, n_samples)) % 3
-    return Dataset.from_arrays(X, data.y, categorical=[0, 5], name="categories")
+    y = data.y if task == "classification" else data.y + X[:, 3] + 0.3 * X[:, 2]
+    return Dataset.from_arrays(X, y, categorical=[0, 5], name="categories", task=task)
+
+
+def recoded(data: Dataset) -> Dataset:
+    """`data` with other codes for the levels of its nominal columns."""
+    codes = np.array([7.0, -2.5, 3.0, 0.0])
+    X = data.X.copy()
+    for column in np.flatnonzero(data.categorical):
+        X[:, column] = codes[X[:, column].astype(int)]
+    y = np.array([str(c) for c in data.classes])[data.y] if data.classes else data.y
+    return Dataset.from_arrays(
+        X, y, data.feature_names, categorical=data.categorical, name=data.name, task=data.task
+    )

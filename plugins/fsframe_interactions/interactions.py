@@ -99,6 +99,7 @@ class Interactions(Selector):
 
     tasks: ClassVar[frozenset[str]] = frozenset({"classification", "regression"})
     takes_missing: ClassVar[bool] = True
+    takes_nominal: ClassVar[bool] = True
     takes_counts: ClassVar[bool] = True
 
     top: int | float | None = param(

@@ -56,6 +56,7 @@ class Impute(Selector):
 
     tasks: ClassVar[frozenset[str]] = frozenset({"classification", "regression"})
     takes_missing: ClassVar[bool] = True
+    takes_nominal: ClassVar[bool] = True
     fills_missing: ClassVar[bool] = True
     takes_counts: ClassVar[bool] = True
 

@@ -67,6 +67,7 @@ def apply(
       fsframe apply examples/parkinsons.immigrate-npfs.h5 on examples/parkinsons.csv -o reduced.csv
     """
     from fsframe.analysis.text_table import counted
+    from fsframe.contracts.column_kinds import stored_kinds
     from fsframe.storage import load_run
     from fsframe.tables import read_table, reduced_text, write_reduced
 
@@ -74,14 +75,17 @@ def apply(
         raise RequestError("say which table: fsframe apply RUN.h5 on DATA -o OUT.csv")
     path = find_run(run)
     record = load_run(path)
-    names = record.selected_names[:top]
+    kinds = stored_kinds(record.environment.get("kinds"))
+    kept = [kinds[n].column or n if n in kinds else n for n in record.selected_names[:top]]
+    # Several columns of 0 and 1 are made of one column of the table.
+    names = tuple(dict.fromkeys(kept))
     if not names:
         raise RequestError(f"{run} kept no feature; there is nothing to reduce a table to")
     form = {**stored_reading(record), **reading_arguments(**reading)}
     table = read_table(words[1], **{key: form[key] for key in TABLE_FORM if key in form})
     fill = record.fill
     if fill is not None:
-        table, n_filled, texts = _filled(table, record.selected_names[:top], fill, record)
+        table, n_filled, texts = _filled(table, names, fill, record)
         told = (
             [f"{counted(n_filled, 'missing value')} filled in as the run does"] if n_filled else []
         )
@@ -120,6 +124,8 @@ def _filled(
     """The table without gaps as the run fills them, how many were, and columns left as they are."""
     value = dict(zip(record.feature_names, fill.tolist(), strict=True))
     places = dict(zip(table.places(names), names, strict=True))
+    # What stands for gaps of a column of 0 and 1 is no level of the column it was made from.
+    value = {name: value.get(name, float("nan")) for name in names}
     known = {place: value[name] for place, name in places.items() if value[name] == value[name]}
     found, n_filled, texts = table.filled(known)
     return found, n_filled, [places[column] for column in texts]

@@ -86,10 +86,11 @@ def predict(
     if out is not None:
         check_destination(out, overwrite=overwrite, apart_from=used)
     given = reading_arguments(**reading)
-    fitted = refit(record, table_of_run(record, source, **given), classifier)
+    trained_on = table_of_run(record, source, **given)
+    fitted = refit(record, trained_on, classifier)
     form = {**stored_reading(record), **given}
     table = read_table(words[1], **{key: form[key] for key in TABLE_FORM if key in form})
-    X = table.numbers(record.feature_names)
+    X = table.features(record.feature_names, trained_on.kinds)
     scores, codes = fitted.predict_scores(X), fitted.predict(X)
     names = [defused(name) if defuse else name for name in fitted.classes]
     text = io.StringIO()

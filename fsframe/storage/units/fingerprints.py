@@ -59,6 +59,8 @@ def call_name(
         "table": _table_digest(checkpoint, data),
         "categorical": np.flatnonzero(data.categorical).tolist(),
     }
+    if data.ordinal.any():
+        header["ordinal"] = np.flatnonzero(data.ordinal).tolist()
     _add(digest, json.dumps(header, sort_keys=True).encode())
     _add(digest, _bytes(data.y))
     _add(digest, _bytes(data.counts))

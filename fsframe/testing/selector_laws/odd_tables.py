@@ -15,7 +15,7 @@ from fsframe.contracts.selection import Selection
 from fsframe.errors import DataError
 from fsframe.testing import tables
 from fsframe.testing.comparing import assert_close
-from fsframe.testing.conformance import law
+from fsframe.testing.conformance import law, not_applicable
 from fsframe.testing.selector_laws.base import (
     SelectorLaws,
     assert_refused,
@@ -111,10 +111,35 @@ class OddTableLaws(SelectorLaws):
         assert_sound(found, data)
 
     @law
-    def test_categorical_columns_are_borne(self) -> None:
-        self._of_classes()
-        data = tables.categories()
+    def test_nominal_columns_are_taken_or_refused_as_declared(self) -> None:
+        task = "classification" if "classification" in self.make().tasks else "regression"
+        data = tables.categories(task=task)
+        refused = list(self.make().role_problems(data))
+        if refused:
+            assert_refused(lambda: self.make().select(data), "nominal columns")
+            return
         assert_sound(self._quietly(lambda: self.make().select(data)), data)
+
+    @law
+    def test_names_of_levels_do_not_matter(self) -> None:
+        task = "classification" if "classification" in self.make().tasks else "regression"
+        data = tables.categories(task=task)
+        if list(self.make().role_problems(data)):
+            raise not_applicable("it takes no nominal columns")
+        found, expected = self.make().select(tables.recoded(data)), self.make().select(data)
+        assert_close(found, expected, "with other codes of levels", self.rtol)
+
+    @law
+    def test_nominal_values_are_no_order_of_rows(self) -> None:
+        task = "classification" if "classification" in self.make().tasks else "regression"
+        data = tables.categories(task=task)
+        if list(self.make().role_problems(data)):
+            raise not_applicable("it takes no nominal columns")
+        if "order_of_rows_does_not_matter" in self.exceptions:
+            raise not_applicable("the order of rows matters to it")
+        order = np.random.Generator(np.random.PCG64(2)).permutation(data.n_samples)
+        found = self.make().select(tables.recoded(data).take_rows(order))
+        assert_close(found, self.make().select(data), "with shuffled rows", self.rtol)
 
     @law
     def test_extreme_magnitudes_are_borne(self) -> None:

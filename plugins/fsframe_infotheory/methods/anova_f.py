@@ -11,6 +11,7 @@ from scipy import stats
 
 from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.params import choice, count_or_fraction, optional, param
+from fsframe.contracts.roles import level_places
 from fsframe.contracts.run import Run
 from fsframe.contracts.selection import Selection, rank_by_score
 from fsframe.contracts.selector import Selector
@@ -35,9 +36,16 @@ class AnovaF(Selector):
     weights too, and n is their sum scaled to the number of samples. A feature without spread
     scores 0; one that separates perfectly has no finite F and scores the largest double. O(n p).
 
+    Nominal columns: for classes Light and Margolin's analysis of variance, in which Σ over pairs of
+    rows of [levels differ] / 2n stands for a sum of squares; F is the ratio as above, equal to that
+    of 0 and 1 for two levels, and p for more levels that of (n − 1)(K − 1) SS_between / SS_total as
+    χ² with (K − 1)(C − 1) degrees of freedom. For a numeric target F of the target's means over
+    the K levels, with K − 1 and n − K degrees of freedom.
+
     References
     ----------
-    R. Fisher 1925, Statistical methods for research workers, chapter 7.
+    R. Fisher 1925, Statistical methods for research workers, chapter 7. R. Light, B. Margolin 1971,
+    An analysis of variance for categorical data, JASA 66:534–544.
 
     Examples
     --------
@@ -49,6 +57,7 @@ class AnovaF(Selector):
     univariate: ClassVar[bool] = True
     tasks: ClassVar[frozenset[str]] = frozenset({"classification", "regression"})
     takes_missing: ClassVar[bool] = True
+    takes_nominal: ClassVar[bool] = True
     takes_counts: ClassVar[bool] = True
     uses_upstream_weights: ClassVar[bool] = True
 
@@ -86,6 +95,8 @@ class AnovaF(Selector):
                     )
             found = _f_statistics(block, present, data, weights)
             scores[start:stop], log_p[start:stop] = found
+            for k in np.flatnonzero(data.categorical[start:stop]):
+                scores[start + k], log_p[start + k] = _of_levels(block[:, k], data, weights)
         notes: tuple[str, ...] = (
             (f"missing values in {holes} columns were left out",) if holes else ()
         )
@@ -147,3 +158,42 @@ def _f_statistics(
     scores[plain] = (between[plain] / freedom[plain]) / (within[plain] / rest[plain])
     log_p[plain] = stats.f.logsf(scores[plain], freedom[plain], rest[plain])
     return scores, log_p
+
+
+def _of_levels(
+    values: NDArray[np.float64], data: Dataset, weights: NDArray[np.float64]
+) -> tuple[float, float]:
+    """F and log p of one nominal column."""
+    place, many = level_places(values)
+    known = place >= 0
+    place, w, y = place[known], weights[known], data.y[known]
+    n = float(w.sum())
+    if data.task == "regression":
+        mean = float(w @ y) / n if n > 0 else 0.0
+        size, total = (
+            np.bincount(place, weights=part, minlength=many) for part in (w, w * (y - mean))
+        )
+        spread = float(w @ (y - mean) ** 2)
+        between = float(np.divide(total**2, size, out=np.zeros(many), where=size > 0).sum())
+        freedom, rest = int((size > 0).sum()) - 1, n - float((size > 0).sum())
+    else:
+        cells = np.bincount(place * data.n_classes + y, weights=w, minlength=many * data.n_classes)
+        table = cells.reshape(many, data.n_classes)
+        of_level, of_class = table.sum(axis=1), table.sum(axis=0)
+        live = of_class > 0
+        squares = (table[:, live] ** 2).sum(axis=0) / of_class[live]
+        overall = float((of_level**2).sum()) / n if n > 0 else 0.0
+        spread = (n - overall) / 2
+        between = (float(squares.sum()) - overall) / 2
+        freedom, rest = int(live.sum()) - 1, n - float(live.sum())
+        many = int((of_level > 0).sum())
+    if many < 2 or freedom < 1 or rest <= 0 or spread <= 1e-14 * n:
+        return 0.0, 0.0
+    within = max(spread - between, 0.0)
+    if within <= 1e-14 * spread:
+        return float(np.finfo(float).max), -np.inf
+    score = (max(between, 0.0) / freedom) / (within / rest)
+    if data.task == "regression" or many == 2:
+        return score, float(stats.f.logsf(score, freedom, rest))
+    statistic = (n - 1) * (many - 1) * max(between, 0.0) / spread
+    return score, float(stats.chi2.logsf(statistic, (many - 1) * freedom))

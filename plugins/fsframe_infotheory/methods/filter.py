@@ -42,6 +42,7 @@ class InformationFilter(Selector):
     """Base of filters that count levels; see `greedy` for the greedy ones."""
 
     takes_missing: ClassVar[bool] = True
+    takes_nominal: ClassVar[bool] = True
     takes_counts: ClassVar[bool] = True
     uses_upstream_weights: ClassVar[bool] = True
     tasks: ClassVar[frozenset[str]] = frozenset({"classification", "regression"})

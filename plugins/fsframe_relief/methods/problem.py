@@ -217,7 +217,7 @@ def discrete_columns(
     if wish == "none":
         return np.zeros(p, dtype=bool), ()
     if wish == "auto":
-        if data.categorical.any():
+        if data.categorical.any() or data.ordinal.any():
             return np.asarray(data.categorical), ()
         mask = few_levels(data.X, summary or summarise(data.X), FEW_LEVELS)
         if not mask.any():

@@ -46,9 +46,11 @@ class Sklearn(Classifier):
     Notes
     -----
     A parameter ``random_state`` is set from the run's stream unless `options` gives it. Rows that a
-    bootstrap drew twice are copied. Scores are probabilities where the estimator gives some, else
-    its decision function, else −1 and 1; a class without training rows gets 0, or less than any
-    other decision. The weights that arrive are not used, only the columns.
+    bootstrap drew twice are copied. A nominal column becomes a column of 0 and 1 for each level of
+    the training rows, in the order in which rows have them; a level that is new in a row is none.
+    Scores are probabilities where the estimator gives some, else its decision function, else −1 and
+    1; a class without training rows gets 0, or less than any other decision. The weights that
+    arrive are not used, only the columns.
 
     References
     ----------
@@ -56,6 +58,7 @@ class Sklearn(Classifier):
     """
 
     takes_missing: ClassVar[bool] = True
+    takes_nominal: ClassVar[bool] = True
 
     estimator: str = param(
         kind=text("a classifier of scikit-learn"),
@@ -84,10 +87,13 @@ class Sklearn(Classifier):
         options = parse_options(self.options)
         seed = int(run.generator().integers(2**31 - 1))
         made = seed_estimator(make_estimator(self.estimator, options), seed, options)
-        X, y = data.X, data.y
+        levels = {
+            int(column): _in_order(data.X[:, column]) for column in np.flatnonzero(data.categorical)
+        }
+        X, y = _encoded(data.X, levels), data.y
         if data.counts is not None:
             X, y = np.repeat(X, data.counts, axis=0), np.repeat(y, data.counts)
-        centre, scale = np.zeros(data.n_features), np.ones(data.n_features)
+        centre, scale = np.zeros(X.shape[1]), np.ones(X.shape[1])
         if self.standardize:
             centre, scale = learn_scale(X)
         try:
@@ -96,8 +102,26 @@ class Sklearn(Classifier):
             # Scikit-learn says so of missing values, single classes and the like.
             raise DataError(f"{self.estimator} cannot be fitted: {one_line(error)}") from error
         return _Fitted(
-            made=made, name=self.estimator, n_classes=data.n_classes, centre=centre, scale=scale
-        )
+            made=made, name=self.estimator, n_classes=data.n_classes, centre=centre, scale=scale,
+            levels=levels,
+        )  # fmt: skip
+
+
+def _in_order(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The levels in the order in which rows have them."""
+    found, first = np.unique(values[~np.isnan(values)], return_index=True)
+    return np.asarray(found[np.argsort(first)])
+
+
+def _encoded(X: NDArray[np.float64], levels: dict[int, NDArray[np.float64]]) -> NDArray[np.float64]:
+    """Rows with a column of 0 and 1 for each level in place of each nominal column."""
+    if not levels:
+        return X
+    parts = [
+        (X[:, column, None] == levels[column]) * 1.0 if column in levels else X[:, column, None]
+        for column in range(X.shape[1])
+    ]
+    return np.concatenate(parts, axis=1)
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -107,10 +131,12 @@ class _Fitted:
     n_classes: int
     centre: NDArray[np.float64]
     scale: NDArray[np.float64]
+    levels: dict[int, NDArray[np.float64]]
 
     def _answer(self, ask: str, X: NDArray[np.float64]) -> NDArray[Any]:
+        rows = (_encoded(X, self.levels) - self.centre) / self.scale
         try:
-            return np.asarray(getattr(self.made, ask)((X - self.centre) / self.scale))
+            return np.asarray(getattr(self.made, ask)(rows))
         except ValueError as error:
             # Rows with missing values, where there were none to learn from.
             raise DataError(f"{self.name} cannot predict: {one_line(error)}") from error

@@ -14,6 +14,7 @@ from threadpoolctl import threadpool_limits
 
 from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.params import choice, count_or_fraction, optional, param, real
+from fsframe.contracts.roles import level_places
 from fsframe.contracts.run import Run
 from fsframe.contracts.selection import Selection, rank_by_score
 from fsframe.contracts.selector import Selector
@@ -36,6 +37,9 @@ class Correlation(Selector):
 
     Notes
     -----
+    A nominal column of more than two levels stands for itself: its codes are no numbers, and it has
+    r = 0 with all. Its relation to the label is η with a numeric target; with classes it is
+    √(SS_between / SS_total) of Light and Margolin's analysis of variance, for two levels η.
     A constant column has r = 0 with all. `top` takes the best of the kept columns; beyond those,
     redundant ones by their scores. Counts of a bootstrap weigh rows; with method=spearman ranks are
     those among the drawn rows. O(n p² + p²) time, 24 p² bytes: thousands of columns, not a hundred
@@ -45,7 +49,8 @@ class Correlation(Selector):
     ----------
     R. R. Sokal, C. D. Michener 1958, A statistical method for evaluating systematic relationships,
     Univ. Kansas Sci. Bull. 38:1409–1438 (average linkage). D. Müllner 2011, Modern hierarchical,
-    agglomerative clustering algorithms, arXiv:1109.2378.
+    agglomerative clustering algorithms, arXiv:1109.2378. R. Light, B. Margolin 1971, An analysis of
+    variance for categorical data, JASA 66:534–544.
 
     Examples
     --------
@@ -57,6 +62,7 @@ class Correlation(Selector):
 
     tasks: ClassVar[frozenset[str]] = frozenset({"classification", "regression"})
     takes_counts: ClassVar[bool] = True
+    takes_nominal: ClassVar[bool] = True
     table_copies: ClassVar[float] = 2.0
 
     top: int | float | None = param(
@@ -95,6 +101,8 @@ class Correlation(Selector):
         cluster = _cut(strength, self.clusters, 1.0 - self.threshold)
         if self.keep == "label":
             scores = _related(shared, y, data)
+            for column in _several(data):
+                scores[column] = _relation_of_levels(data, column)
         elif self.keep == "centre":
             scores = np.array([strength[j, cluster == cluster[j]].mean() for j in range(p)])
         elif upstream is None:
@@ -126,9 +134,36 @@ class Correlation(Selector):
         centre, scale = learn_scale(X)
         shared = (X - centre) / scale / np.sqrt(len(rows))
         # Codes of several categories are no numbers: such a column stands for itself.
-        several = [c for c in np.flatnonzero(data.categorical) if np.unique(X[:, c]).size > 2]
-        shared[:, several] = 0.0
+        shared[:, _several(data)] = 0.0
         return np.asarray(shared), y
+
+
+def _several(data: Dataset) -> list[int]:
+    """Nominal columns of more than two levels."""
+    rows = slice(None) if data.counts is None else data.counts > 0
+    places = np.flatnonzero(data.categorical).tolist()
+    return [place for place in places if np.unique(data.X[rows, place]).size > 2]
+
+
+def _relation_of_levels(data: Dataset, column: int) -> float:
+    """η of the target over the levels, or what stands for it between levels and classes."""
+    place, many = level_places(data.X[:, column])
+    w = np.ones(data.n_samples) if data.counts is None else data.counts.astype(np.float64)
+    if data.task == "regression":
+        y = data.y - (w @ data.y) / w.sum()
+        size, total = (np.bincount(place, weights=part, minlength=many) for part in (w, w * y))
+        between = float(np.divide(total**2, size, out=np.zeros(many), where=size > 0).sum())
+        spread = float(w @ y**2)
+    else:
+        codes = place * data.n_classes + data.y
+        table = np.bincount(codes, weights=w, minlength=many * data.n_classes)
+        table = table.reshape(many, data.n_classes)
+        of_class = table.sum(axis=0)
+        overall = float((table.sum(axis=1) ** 2).sum()) / w.sum()
+        live = of_class > 0
+        between = float(((table[:, live] ** 2).sum(axis=0) / of_class[live]).sum()) - overall
+        spread = w.sum() - overall
+    return float(np.sqrt(max(between, 0.0) / spread)) if spread > 0 else 0.0
 
 
 def _cut(strength: NDArray[np.float64], method: str, distance: float) -> NDArray[np.int64]:

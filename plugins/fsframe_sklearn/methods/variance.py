@@ -9,6 +9,7 @@ import numpy as np
 
 from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.params import count_or_fraction, optional, param, real
+from fsframe.contracts.roles import level_places, unequal_share
 from fsframe.contracts.run import Run
 from fsframe.contracts.selection import Selection, rank_by_score
 from fsframe.contracts.selector import Selector
@@ -27,7 +28,8 @@ class Variance(Selector):
     ``VarianceThreshold`` computes. A column whose deviation is within rounding of its size (1e-14)
     has variance 0. The variance has the square of the column's unit, so that a threshold above 0
     means something only where all columns have one unit, such as genes of one array. The label is
-    not looked at. O(n p), by blocks of columns.
+    not looked at. Of a nominal column it is half the chance that two rows differ in level,
+    (1 − Σ p²) / 2, which for two levels is the variance of 0 and 1. O(n p), by blocks of columns.
 
     References
     ----------
@@ -43,6 +45,7 @@ class Variance(Selector):
 
     tasks: ClassVar[frozenset[str]] = frozenset({"classification", "regression"})
     takes_missing: ClassVar[bool] = True
+    takes_nominal: ClassVar[bool] = True
     takes_counts: ClassVar[bool] = True
 
     top: int | float | None = param(
@@ -62,6 +65,12 @@ class Variance(Selector):
             deviation[np.isinf(deviation)] = 0.0
             with np.errstate(over="ignore", under="ignore"):
                 scores[start:stop] = np.minimum(deviation**2, np.finfo(np.float64).max)
+            for k in np.flatnonzero(data.categorical[start:stop]):
+                place, many = level_places(block[:, k])
+                known = place >= 0
+                drawn = None if counts is None else counts[known]
+                sizes = np.bincount(place[known], weights=drawn, minlength=many).astype(np.float64)
+                scores[start + k] = unequal_share(sizes) / 2 if many > 1 else 0.0
         enough = int(np.count_nonzero(scores > self.threshold))
         kept = rank_by_score(scores)[: self.keep_count(data.n_features, enough)]
         notes = () if kept.size else (f"no column varies by more than {self.threshold:g}",)
