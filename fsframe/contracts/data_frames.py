@@ -260,7 +260,7 @@ class ColumnRefusals:
         if self.text:
             said.append(
                 f"{_listed(self.text)} hold{'s' * (len(self.text) == 1)} neither numbers nor "
-                "declared categories: drop them (--drop, drop=), declare them categorical "
+                "categories: drop them (--drop, drop=), declare them categorical "
                 "(--categorical, categorical=), or ordinal (--ordinal, ordinal=)"
             )
         if self.dates:

@@ -30,7 +30,7 @@ def test_a_dataset_shows_its_shape_label_and_groups():
         "10 groups (person)>"
     )
     measured = fsframe.Dataset.from_arrays([[1], [2]], [0.5, 1.25], categorical=[0])
-    assert "1 categorical; target class: 0.5 to 1.25" in repr(measured)
+    assert "1 nominal; target class: 0.5 to 1.25" in repr(measured)
     drawn = table().with_counts(np.arange(20) % 3)
     assert "a resample of 19 rows" in repr(drawn)
 

@@ -40,8 +40,8 @@ class ReliefParameters(Selector):
         "auto",
         either(choice("auto", "all", "none"), listing(either(integer(0), text("a feature name")))),
         help="Columns with diff 0 or 1: all, none, or a list of names or numbers from 0. "
-        "auto: those the data mark as nominal or, if none is marked so or as ordinal, those with at "
-        "most 10 distinct values, which is then said.",
+        "auto: those the data mark as nominal or, if none is marked so or as ordinal, those with "
+        "at most 10 distinct values, which is then said.",
     )
     task: str = param(
         "data",
