@@ -161,7 +161,7 @@ def _share(measure: Measure) -> str:
 
 
 def _alike(phi: float) -> str:
-    """Fleiss' words, as Nogueira et al. 2018 (§4.3) take them over."""
+    """Fleiss' words for agreement beyond chance, as Nogueira et al. 2018 take them over."""
     if phi > 0.75:
         return "excellent agreement"
     return "intermediate to good agreement" if phi >= 0.4 else "poor agreement"
