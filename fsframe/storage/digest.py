@@ -12,16 +12,16 @@ from numpy.typing import NDArray
 
 from fsframe.errors import StoreError
 from fsframe.storage.arrays import storable
+from fsframe.storage.selection_arrays import selection_arrays
 
 if TYPE_CHECKING:
     from fsframe.contracts.pair_tests import PairTests
-    from fsframe.contracts.selection import PairWeights, Selection
+    from fsframe.contracts.selection import Selection
 
 __all__ = [
     "axes_text",
     "content_digest",
     "json_text",
-    "pair_items",
     "pair_test_digest",
     "pair_test_items",
     "result_digest",
@@ -96,20 +96,6 @@ def _payload(array: NDArray[Any]) -> tuple[str, Any]:
     return kind, array.reshape(-1).view(np.uint8)
 
 
-def pair_items(pairs: PairWeights) -> dict[str, NDArray[Any]]:
-    """The arrays of pair weights under the names of the format."""
-    found: dict[str, NDArray[Any]] = {"columns": np.asarray(pairs.columns, dtype=np.int64)}
-    if pairs.matrix is not None:
-        return found | {"matrix": pairs.matrix}
-    i, j, weight = pairs.triplets()
-    found |= {
-        "i": np.asarray(i, dtype=np.int64),
-        "j": np.asarray(j, dtype=np.int64),
-        "weight": weight,
-    }
-    return found if pairs.diagonal is None else found | {"diagonal": pairs.diagonal}
-
-
 class StageContent(Protocol):
     """What a digest covers of a stage; a `fsframe.storage.records.StageRecord` has it."""
 
@@ -143,7 +129,8 @@ def stage_items(stage: StageContent) -> dict[str, Any]:
         "warnings": stage.warnings,
     }
     if stage.selection is not None:
-        items |= _selection_items(stage.selection)
+        found = selection_arrays(stage.selection)
+        items |= {path: array for path, array in found.items() if path not in items}
     items |= {f"model/{name}": array for name, array in stage.model.items()}
     items |= {f"tables/{name}": array for name, array in stage.tables.items()}
     return items
@@ -157,23 +144,6 @@ def axes_text(stage: StageContent) -> str:
     """
     declared = {} if stage.selection is None else dict(stage.selection.model_columns)
     return json_text(declared, f"model_columns of stage {stage.name}") if declared else ""
-
-
-def _selection_items(selection: Selection) -> dict[str, Any]:
-    items: dict[str, Any] = {
-        "selected": np.asarray(selection.selected, dtype=np.int64),
-        "scores": selection.scores,
-    }
-    if selection.weights is not None:
-        items["weights"] = selection.weights
-    if selection.instance_weights is not None:
-        items["instance_weights"] = selection.instance_weights
-    if selection.fill is not None:
-        items["fill"] = selection.fill
-    if selection.pair_weights is not None:
-        pairs = pair_items(selection.pair_weights)
-        items |= {f"pair_weights/{name}": array for name, array in pairs.items()}
-    return items
 
 
 def stage_texts(stage: StageContent) -> dict[str, str]:

@@ -7,16 +7,14 @@ import math
 import os
 import re
 import stat
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.contracts.frozen_arrays import are_axes
 from fsframe.contracts.pair_tests import PairTests
-from fsframe.contracts.selection import PairWeights, Selection
+from fsframe.contracts.selection import Selection
 from fsframe.errors import StoreError
 from fsframe.escaping import printable
 from fsframe.storage import spec
@@ -24,6 +22,7 @@ from fsframe.storage.guard import GuardedGroup, open_image
 from fsframe.storage.records import DataRecord, PairTestRecord, RunRecord, StageRecord
 from fsframe.storage.repeated_arrays import TRIANGLE, is_packable, square_of
 from fsframe.storage.seal import check_seal
+from fsframe.storage.selection_arrays import selection_of
 from fsframe.storage.spec import Limits
 from fsframe.suggest import did_you_mean
 
@@ -248,22 +247,16 @@ def _stage(group: GuardedGroup, version: int) -> tuple[StageRecord, str]:
     paired = _pair_arrays(group.group("pair_weights")) if "pair_weights" in names else {}
     if "packing" in names:
         _unpack(group, free | {"pair_weights": paired})
-    pairs = _pairs(paired, f"{group.path}/pair_weights") if "pair_weights" in names else None
-    features_in, warnings = arrays.pop("features_in"), group.texts("warnings")
+    features_in, warnings = arrays["features_in"], group.texts("warnings")
     selection = None
     if "selected" in arrays:
         if "scores" not in arrays:
             raise StoreError(f"{group.path} has selected columns but no scores")
-        selection = Selection(
-            **arrays,
-            **free,
-            model_columns=_model_axes(group, free["model"]) if "model_columns" in names else {},
-            pair_weights=pairs,
-            warnings=warnings,
-            features_in=features_in,
-            carried=frozenset(top["carried"].split()),
-        )
-    elif arrays or pairs is not None or top["carried"] or "model_columns" in names:
+        axes = _json(group, "model_columns", dict) if "model_columns" in names else None
+        inner = free | {"pair_weights": paired}
+        arrays |= {f"{folder}/{name}": a for folder in inner for name, a in inner[folder].items()}
+        selection = _selection(group.path, arrays, warnings, top["carried"].split(), axes)
+    elif len(arrays) > 1 or paired or top["carried"] or "model_columns" in names:
         raise StoreError(f"{group.path} has scores, weights or axes but no selected columns")
     stage = StageRecord(
         name=top["name"],
@@ -281,19 +274,20 @@ def _stage(group: GuardedGroup, version: int) -> tuple[StageRecord, str]:
     return stage, top["digest"]
 
 
+def _selection(where: str, arrays: dict[str, NDArray[Any]], *parts: Any) -> Selection:
+    warnings, carried, axes = parts
+    try:
+        return selection_of(arrays, warnings=warnings, carried=carried, model_columns=axes)
+    except StoreError as error:
+        raise StoreError(f"{where}: {error}") from None
+
+
 def _free_arrays(group: GuardedGroup, name: str, there: bool) -> dict[str, NDArray[Any]]:
     if not there:
         return {}
     inner = group.group(name)
     inner.attributes({})
     return {member: inner.decoded(member) for member in inner.members()}
-
-
-def _model_axes(group: GuardedGroup, model: Collection[str]) -> dict[str, list[int]]:
-    declared = _json(group, "model_columns", dict)
-    if not are_axes(declared, model):
-        raise StoreError(f"{group.path}/model_columns does not give axes of arrays in model")
-    return declared  # type: ignore[no-any-return]
 
 
 def _pair_arrays(group: GuardedGroup) -> dict[str, NDArray[Any]]:
@@ -331,23 +325,6 @@ def _unpack(group: GuardedGroup, folders: dict[str, dict[str, NDArray[Any]]]) ->
         group.count_memory(array.nbytes, where)
         folder, _, name = path.partition("/")
         folders[folder][name] = array
-
-
-def _pairs(arrays: dict[str, NDArray[Any]], where: str) -> PairWeights:
-    names = set(arrays)
-    listed = {"i", "j", "weight"}
-    if names - {"columns"} != {"matrix"} and names - {"columns", "diagonal"} != listed:
-        raise StoreError(f"{where} holds neither a matrix alone nor i, j and weight")
-    m = arrays["columns"].size
-    for name in ("i", "j"):
-        place = arrays.get(name, np.zeros(0))
-        if place.size and not 0 <= place.min() <= place.max() < m:
-            raise StoreError(f"{where}/{name} points outside its {m} columns")
-    expected = {"columns": (m,), "matrix": (m, m), "diagonal": (m,)}
-    for name, shape in expected.items():
-        if name in arrays and arrays[name].shape != shape:
-            raise StoreError(f"{where}/{name} has shape {arrays[name].shape}, not {shape}")
-    return PairWeights(**arrays)
 
 
 def _pair_tests(group: GuardedGroup) -> tuple[PairTestRecord, str]:

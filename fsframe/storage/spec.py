@@ -71,13 +71,14 @@ STAGE_ATTRIBUTES: dict[str, type] = {
 }
 STAGE_DIGEST_ATTRIBUTES = ("carried", "kind", "name", "provider", "seed")
 STAGE_ARRAYS: dict[str, str] = {
-    "features_in": "int64",
     "selected": "int64",
     "scores": "float64",
     "weights": "float64",
     "instance_weights": "float64",
     "fill": "float64",
+    "features_in": "int64",
 }
+"""In the order in which units hold them: bytes of units depend on it, run files do not."""
 STAGE_TEXTS = ("model_columns", "packing", "params", "warnings")
 MEMBERS_SINCE: dict[str, int] = {"fill": 2, "packing": 2}
 """The version that brought a dataset; a file of an earlier one may not hold it."""

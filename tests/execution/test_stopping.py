@@ -16,7 +16,7 @@ import pytest
 
 TINY = Path(__file__).parents[1] / "faults" / "tiny_plugin"
 SLOW = ["tiny:top=3,seconds=0.03", "npfs:n=20,permutations=2,alpha=0.2", "on", "table.csv"]
-RUN = "table.tiny_top=3_seconds=0.03-npfs_n=20_alpha=0.2_permutations=2.h5"
+RUN = "table.tiny_seconds=0.03_top=3-npfs_n=20_alpha=0.2_permutations=2.h5"
 COMMAND = [sys.executable, "-m", "fsframe"]
 
 
@@ -201,7 +201,7 @@ def test_a_second_process_on_one_run_file_is_told_who_holds_it(folder):
     process = started(folder, *long)
     assert process.stderr is not None
     assert json.loads(process.stderr.readline())["event"] == "begin"
-    for command in (long, ["resume", RUN.replace("0.03", "300")]):
+    for command in (long, ["resume", RUN.replace("0.03", "300.0")]):
         second = fsframe(folder, *command)
         assert second.returncode == 5
         assert f"in use by process {process.pid}" in second.stderr

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -10,9 +10,9 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.contracts.frozen_arrays import are_axes
-from fsframe.contracts.selection import PairWeights, Selection
+from fsframe.contracts.selection import Selection
 from fsframe.errors import StoreError
+from fsframe.storage.selection_arrays import selection_arrays, selection_of
 from fsframe.storage.units.packing import pack, unpack
 from fsframe.storage.units.stacking import apart, cut, together
 
@@ -23,8 +23,6 @@ PARTS = frozenset(
 )
 """What a Selection holds besides the kept columns and the warnings, which always travel."""
 
-_ARRAYS = ("selected", "scores", "weights", "instance_weights", "fill", "features_in")
-_PAIRS = ("columns", "matrix", "i", "j", "weight", "diagonal")
 _FREE = ("model", "tables")
 # What the arrays of the kept columns are called when those of many selections are stored together.
 _SELECTED = ("joined/selected", "sizes/selected")
@@ -82,11 +80,13 @@ def pack_selections(selections: Sequence[Selection], meta: Any = None) -> bytes:
     several = 1 < len(selections) <= _MOST_ALIKE
     if several and _alike_but_for_selected(selections):
         first = selections[0]
-        rest = {f"every/{n}": array for n, array in _arrays(first).items() if n != "selected"}
+        rest = {
+            f"every/{n}": array for n, array in selection_arrays(first).items() if n != "selected"
+        }
         arrays = together([{"selected": found.selected} for found in selections]) | rest
         heads, one_head = [_head(first)], True
     else:
-        arrays = together([_arrays(selection) for selection in selections])
+        arrays = together([selection_arrays(selection) for selection in selections])
         heads = [_head(selection) for selection in selections]
         one_head = several and all(head == heads[0] for head in heads)
     if one_head:
@@ -183,57 +183,11 @@ def _alike_unpacked(
         raise StoreError(f"it holds an unsound selection: {error}") from None
 
 
-def _arrays(selection: Selection) -> dict[str, NDArray[Any]]:
-    found = {name: getattr(selection, name) for name in _ARRAYS}
-    if selection.pair_weights is not None:
-        pairs = selection.pair_weights
-        found |= {f"pair_weights/{name}": getattr(pairs, name) for name in _PAIRS}
-    for group in _FREE:
-        members: Mapping[str, NDArray[Any]] = getattr(selection, group)
-        found |= {f"{group}/{name}": array for name, array in members.items()}
-    return {name: array for name, array in found.items() if array is not None}
-
-
 def _selection(head: Any, arrays: dict[str, NDArray[Any]]) -> Selection:
     if not (isinstance(head, list) and len(head) in (2, 3) and all(map(_is_texts, head[:2]))):
         raise StoreError("its warnings are not lists of texts")
-    declared = head[2] if len(head) == 3 else {}
-    groups: dict[str, dict[str, NDArray[Any]]] = {"pair_weights": {}, "model": {}, "tables": {}}
-    plain: dict[str, NDArray[Any]] = {}
-    for name, array in arrays.items():
-        group, slash, inner = name.partition("/")
-        if slash and group in groups:
-            groups[group][inner] = array
-        elif name in _ARRAYS:
-            plain[name] = array
-        else:
-            raise StoreError(f"it holds a part that no selection has: {name[:40]!r}")
-    if not are_axes(declared, groups["model"]):
-        raise StoreError("it does not give axes of arrays in its model")
-    pairs = groups.pop("pair_weights")
-    if pairs:
-        _check_pairs(pairs)
-    try:
-        return Selection(
-            **plain,
-            **groups,
-            pair_weights=PairWeights(**pairs) if pairs else None,
-            warnings=tuple(head[0]),
-            carried=frozenset(head[1]),
-            model_columns=declared,
-        )
-    except (TypeError, ValueError, IndexError) as error:
-        raise StoreError(f"it holds an unsound selection: {error}") from None
-
-
-def _check_pairs(pairs: Mapping[str, NDArray[Any]]) -> None:
-    if not set(pairs) <= set(_PAIRS):
-        raise StoreError("it holds pair weights of another form")
-    m = pairs["columns"].size if "columns" in pairs else 0
-    for name in ("i", "j"):
-        place = pairs.get(name)
-        if place is not None and place.size and not 0 <= place.min() <= place.max() < m:
-            raise StoreError(f"it holds pair weights whose {name} points outside {m} columns")
+    axes = head[2] if len(head) == 3 else None
+    return selection_of(arrays, warnings=head[0], carried=head[1], model_columns=axes)
 
 
 def _is_texts(value: Any) -> bool:

@@ -305,7 +305,7 @@ def test_reduced_keeps_what_is_asked_for_and_says_no_more_is_carried():
         ({"7/scores": np.zeros(3)}, "no selection"),
         ({"0/pair_weights/matrix": np.array([[0.0, 1.0], [2.0, 0.0]])}, "symmetric"),
         ({"0/pair_weights/columns": np.array([0, 9])}, "outside"),
-        ({"0/pair_weights/other": np.zeros(1)}, "another form"),
+        ({"0/pair_weights/other": np.zeros(1)}, "neither a matrix alone"),
     ],
 )
 def test_packets_that_hold_unsound_selections_are_refused(change, reason):
@@ -317,5 +317,5 @@ def test_packets_that_hold_unsound_selections_are_refused(change, reason):
 def test_listed_pairs_that_point_outside_their_columns_are_refused():
     arrays, meta = unpack(pack_selections([LISTED]))
     arrays["0/pair_weights/j"] = np.array([1, 400])
-    with pytest.raises(StoreError, match="points outside"):
+    with pytest.raises(StoreError, match="positions outside"):
         unpack_selections(pack(arrays, meta))

@@ -1,0 +1,109 @@
+"""A `Selection` as arrays by path, and back: the one place that says which parts it has.
+
+Run files, kept units and what workers send hold the same arrays under the same paths, such as
+``scores``, ``pair_weights/matrix`` or ``model/W``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fsframe.contracts.frozen_arrays import are_axes
+from fsframe.contracts.selection import PairWeights, Selection
+from fsframe.errors import StoreError
+from fsframe.storage import spec
+
+__all__ = ["selection_arrays", "selection_of"]
+
+_FREE = ("model", "tables")
+_MATRIX = frozenset({"columns", "matrix"})
+_LISTED = frozenset({"columns", "i", "j", "weight"})
+
+
+def selection_arrays(selection: Selection) -> dict[str, NDArray[Any]]:
+    """The arrays of a selection by path; those that it lacks are not there.
+
+    Column numbers are int64 on any machine.
+
+    >>> found = Selection(selected=[1], scores=[0.1, 0.9], tables={"cost": [3.0]})
+    >>> sorted(selection_arrays(found))
+    ['scores', 'selected', 'tables/cost']
+    """
+    found = {name: getattr(selection, name) for name in spec.STAGE_ARRAYS}
+    pairs = selection.pair_weights
+    if pairs is not None:
+        found |= {f"pair_weights/{name}": getattr(pairs, name) for name in spec.PAIR_ARRAYS}
+    for folder in _FREE:
+        members: Mapping[str, NDArray[Any]] = getattr(selection, folder)
+        found |= {f"{folder}/{name}": array for name, array in members.items()}
+    return {
+        path: array.astype(np.int64, copy=False) if _names_columns(path) else array
+        for path, array in found.items()
+        if array is not None
+    }
+
+
+def selection_of(
+    arrays: Mapping[str, NDArray[Any]],
+    *,
+    warnings: Iterable[str] = (),
+    carried: Iterable[str] = (),
+    model_columns: Any = None,
+) -> Selection:
+    """The selection that has these arrays, and the parts of it that are no arrays.
+
+    The inverse of `selection_arrays`. What is given may come from anywhere.
+
+    Parameters
+    ----------
+    arrays : mapping of path to array
+    warnings, carried : iterables of str
+    model_columns : mapping of str to sequence of int, optional
+        Which axes of the arrays of the model run over columns.
+
+    Raises
+    ------
+    StoreError
+        If no selection has these parts.
+    """
+    folders: dict[str, dict[str, NDArray[Any]]] = {"pair_weights": {}, "model": {}, "tables": {}}
+    plain: dict[str, Any] = {}
+    for path, array in arrays.items():
+        folder, slash, name = path.partition("/")
+        if slash and folder in folders:
+            folders[folder][name] = array
+        elif path in spec.STAGE_ARRAYS:
+            plain[path] = array
+        else:
+            raise StoreError(f"no selection has a part {path[:40]!r}")
+    axes = {} if model_columns is None else model_columns
+    if not are_axes(axes, folders["model"]):
+        raise StoreError("what is said of the model does not give axes of arrays in model")
+    pairs = folders.pop("pair_weights")
+    try:
+        return Selection(
+            **plain,
+            **folders,
+            pair_weights=_pair_weights(pairs) if pairs else None,
+            warnings=tuple(warnings),
+            carried=frozenset(carried),
+            model_columns=axes,
+        )
+    except (TypeError, ValueError, IndexError) as error:
+        raise StoreError(f"it holds an unsound selection: {error}") from None
+
+
+def _pair_weights(arrays: dict[str, NDArray[Any]]) -> PairWeights:
+    names = set(arrays)
+    if names != _MATRIX and names - {"diagonal"} != _LISTED:
+        raise ValueError("pair_weights holds neither a matrix alone nor i, j and weight")
+    return PairWeights(**arrays)
+
+
+def _names_columns(path: str) -> bool:
+    kinds = spec.PAIR_ARRAYS if path.startswith("pair_weights/") else spec.STAGE_ARRAYS
+    return kinds.get(path.rpartition("/")[2] if kinds is spec.PAIR_ARRAYS else path) == "int64"
