@@ -235,6 +235,7 @@ def _recorded(
             **({"reading": dict(data.reading)} if data.reading else {}),
             **_groups(data),
             **_kinds(data),
+            **_kept(data),
             **({"mixed": mixed} if mixed else {}),
         },
     )
@@ -330,6 +331,13 @@ def _kinds(data: Dataset) -> dict[str, Any]:
     }
     kinds |= data.kinds
     return {"kinds": kinds_as_json(kinds)} if kinds else {}
+
+
+def _kept(data: Dataset) -> dict[str, Any]:
+    """Columns that every stage kept, by name; nothing without."""
+    if data.keep is None:
+        return {}
+    return {"keep": [data.feature_names[place] for place in np.flatnonzero(data.keep)]}
 
 
 def _groups(data: Dataset) -> dict[str, Any]:

@@ -67,6 +67,11 @@ _OPTIONS = (
         "columns as numbers.",
     ),
     click.option(
+        "--keep",
+        metavar="NAME,…",
+        help="Columns that every stage keeps, whatever it finds; greedy filters start from them.",
+    ),
+    click.option(
         "--groups",
         metavar="NAME|NUMBER",
         help="Column that names rows which belong together, such as recordings of one person: no "
@@ -136,6 +141,7 @@ def reading_arguments(**options: Any) -> dict[str, Any]:
         "label": _label(options.get("label"), "--label"),
         "groups": _label(options.get("groups"), "--groups"),
         "drop": _list(options.get("drop")),
+        "keep": _list(options.get("keep")),
         "categorical": _list(options.get("categorical")),
         "ordinal": _orders(options.get("ordinal")),
         "na": tuple(options.get("na") or ()),
@@ -158,6 +164,7 @@ def stored_reading(record: RunRecord) -> dict[str, Any]:
         "label": (str, int),
         "groups": (str, int),
         "drop": (list,),
+        "keep": (list,),
         "categorical": (list, bool),
         "na": (list,),
         "header": (bool,),

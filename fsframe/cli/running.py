@@ -42,6 +42,7 @@ READING = (
     "label",
     "task",
     "drop",
+    "keep",
     "categorical",
     "ordinal",
     "dates",

@@ -22,6 +22,7 @@ __all__ = [
     "as_names",
     "check_text",
     "infer_task",
+    "kept_columns",
 ]
 
 _LONG = 200
@@ -339,3 +340,24 @@ def as_groups(groups: ArrayLike, n_samples: int, group_name: str) -> NDArray[np.
     codes = codes.astype(np.int64)
     codes.setflags(write=False)
     return codes
+
+
+def kept_columns(given: Any, n_features: int) -> NDArray[np.bool_] | None:
+    """The mask of columns that every stage keeps, or None where there are none.
+
+    Raises
+    ------
+    DataError
+        If they are not columns of the table, or all of them.
+    """
+    if given is None or not np.size(given):
+        return None
+    try:
+        mask = as_mask(given, n_features)
+    except DataError as error:
+        raise DataError(str(error).replace("categorical columns", "columns to keep")) from None
+    if not mask.any():
+        return None
+    if mask.all():
+        raise DataError("every column is to be kept: there is nothing to select among")
+    return mask

@@ -57,6 +57,8 @@ class FrameParts:
     group_name : str
     kinds : mapping of str to ColumnKind
         Of columns that do not simply hold numbers.
+    keep : (n_features,) bool, optional
+        Columns that every stage keeps.
     """
 
     X: NDArray[Any]
@@ -68,6 +70,7 @@ class FrameParts:
     groups: NDArray[Any] | None = None
     group_name: str = ""
     kinds: Mapping[str, ColumnKind] = attrs.field(factory=dict)
+    keep: NDArray[np.bool_] | None = None
 
 
 def is_frame(given: Any) -> bool:
@@ -98,6 +101,7 @@ def take_annotated(
     groups: str | int | None = None,
     ordinal: Ordinal | None = None,
     dates: str | None = None,
+    keep: Keys = (),
 ) -> FrameParts:
     """The features of an AnnData, and columns of its `obs` as label and groups.
 
@@ -123,6 +127,8 @@ def take_annotated(
     mask = np.full(len(names), categorical is True)
     if categorical is not None and not isinstance(categorical, bool):
         mask[_find(names, categorical, "categorical column")] = True
+    stays = np.zeros(len(names), dtype=bool)
+    stays[_find(names, keep, "column to keep")] = True
     if as_ordinal(ordinal) or dates:
         raise DataError("features of an AnnData are numbers: ordinal and dates mean nothing there")
     X = given.X
@@ -131,6 +137,7 @@ def take_annotated(
         X=X if len(kept) == len(names) else X[:, kept],
         names=tuple(names[k] for k in kept),
         categorical=mask[kept],
+        keep=stays[kept],
         y=_label(known[label], label),
         label_name=label,
         warnings=(),
@@ -149,6 +156,7 @@ def take_frame(
     with_label: bool = True,
     ordinal: Ordinal | None = None,
     dates: str | None = None,
+    keep: Keys = (),
 ) -> FrameParts:
     """The features and the label of a frame.
 
@@ -165,7 +173,7 @@ def take_frame(
         The column that names rows which belong together; no feature.
     with_label : bool
         Whether there is one.
-    ordinal, dates
+    ordinal, dates, keep
         As in `Dataset.from_frame`.
 
     Raises
@@ -197,6 +205,10 @@ def take_frame(
         if place == grouping:
             raise DataError(f"column {names[place]!r} is the label and cannot name groups")
     features = [column for column in left if column != place]
+    stays = _find(names, keep, "column to keep")
+    gone = [names[column] for column in stays if column not in features]
+    if gone:
+        raise DataError(f"column {gone[0]!r} is to be kept, and is the label or left out")
     mask = np.zeros(len(features), dtype=bool)
     kept: list[NDArray[Any]] = []
     notes, refused = [], ColumnRefusals()
@@ -243,6 +255,7 @@ def take_frame(
         group_name="" if grouping is None else names[grouping],
         warnings=tuple(notes),
         kinds=kinds,
+        keep=np.isin(features, stays),
     )
 
 

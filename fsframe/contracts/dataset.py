@@ -22,6 +22,7 @@ from fsframe.contracts.array_checks import (
     as_matrix,
     as_names,
     infer_task,
+    kept_columns,
 )
 from fsframe.contracts.column_kinds import ColumnKind, Ordinal, level_text
 from fsframe.contracts.data_frames import (
@@ -90,6 +91,8 @@ class Dataset:
         Unique, one per column.
     categorical : (n_features,) bool
         Nominal columns: their numbers are names of categories.
+    keep : (n_features,) bool, optional
+        Columns that every stage keeps, whatever it finds; None: none.
     kinds : mapping of str to ColumnKind
         Of columns that do not simply hold numbers: which kind, and what their codes stand for. It
         may name columns that are not here.
@@ -123,6 +126,7 @@ class Dataset:
     warnings: tuple[str, ...] = attrs.field(default=(), repr=False)
     reading: Mapping[str, Any] = attrs.field(factory=dict, repr=False)
     kinds: Mapping[str, ColumnKind] = attrs.field(factory=dict, repr=False)
+    keep: NDArray[np.bool_] | None = attrs.field(default=None, repr=False)
 
     @classmethod
     def from_arrays(
@@ -139,6 +143,7 @@ class Dataset:
         task: str | None = None,
         warnings: Sequence[str] = (),
         kinds: Mapping[str, ColumnKind] | None = None,
+        keep: Sequence[int] | Sequence[bool] | NDArray[Any] | None = None,
     ) -> Dataset:
         """A Dataset from arrays, checked.
 
@@ -163,6 +168,8 @@ class Dataset:
             By default regression if `y` holds numbers that are not whole, else classification.
         kinds : mapping of str to ColumnKind, optional
             What columns are that do not simply hold numbers, as the field says.
+        keep : (n_features,) bool or column indices, optional
+            Columns that every stage keeps; a table where that is all of them is refused.
 
         Returns
         -------
@@ -206,6 +213,7 @@ class Dataset:
             group_name="" if together is None else group_name,
             warnings=tuple(warnings),
             kinds=dict(kinds or {}),
+            keep=kept_columns(keep, n_features),
         )
 
     @classmethod
@@ -222,6 +230,7 @@ class Dataset:
         ordinal: Ordinal | None = None,
         dates: str | None = None,
         encode: str | None = None,
+        keep: Keys = (),
     ) -> Dataset:
         """A Dataset from a data frame: names and kinds of its columns, and the label among them.
 
@@ -251,6 +260,8 @@ class Dataset:
             Dates become days since 1970-01-01; without this they are refused.
         encode : {"onehot"}, optional
             A column of 0 and 1, called ``column=level``, for each level of a nominal column.
+        keep : str, int or several
+            Columns that every stage keeps, whatever it finds.
 
         Returns
         -------
@@ -278,7 +289,7 @@ class Dataset:
         take = take_annotated if is_annotated(frame) else take_frame
         parts = take(
             frame, label, drop=drop, categorical=categorical, groups=groups,
-            ordinal=ordinal, dates=dates,
+            ordinal=ordinal, dates=dates, keep=keep,
         )  # fmt: skip
         assert parts.y is not None
         found = cls.from_arrays(
@@ -293,6 +304,7 @@ class Dataset:
             task=task,
             warnings=parts.warnings,
             kinds=parts.kinds,
+            keep=parts.keep,
         )
         return found.encoded(encode)
 
@@ -327,11 +339,14 @@ class Dataset:
             )
         blocks: list[NDArray[Any]] = []
         names: list[str] = []
-        kinds = dict(self.kinds)
+        kinds, keep = dict(self.kinds), np.zeros(self.n_features, bool)
+        keep = keep if self.keep is None else self.keep
+        kept: list[bool] = []
         start = 0
         for place in [*places, self.n_features]:
             blocks.append(np.asarray(self.matrix[:, start:place], dtype=np.float64))
             names += self.feature_names[start:place]
+            kept += keep[start:place].tolist()
             start = place + 1
             if place == self.n_features:
                 break
@@ -343,6 +358,7 @@ class Dataset:
                 column = np.where(np.isnan(values), np.nan, values == code)
                 blocks.append(column[:, None])
                 names.append(f"{name}={level}")
+                kept.append(bool(keep[place]))
                 kinds[names[-1]] = ColumnKind("indicator", (level,), name)
         matrix = np.ascontiguousarray(np.concatenate(blocks, axis=1))
         matrix.setflags(write=False)
@@ -352,6 +368,7 @@ class Dataset:
             feature_names=as_names(names, len(names)),
             categorical=np.zeros(len(names), dtype=bool),
             kinds=kinds,
+            keep=kept_columns(np.array(kept), len(names)),
         )
 
     def __repr__(self) -> str:
@@ -383,6 +400,8 @@ class Dataset:
             facts.append(f"target {printable(self.label_name)}: {low:.6g} to {high:.6g}")
         if self.groups is not None:
             facts.append(f"{self.n_groups} groups ({printable(self.group_name)})")
+        if self.keep is not None:
+            facts.append(f"{int(self.keep.sum())} columns always kept")
         if self.counts is not None:
             facts.append(f"a resample of {int(self.counts.sum())} rows")
         return facts
@@ -477,6 +496,8 @@ class Dataset:
         }
         if self.ordinal.any():
             header["ordinal"] = np.flatnonzero(self.ordinal).tolist()
+        if self.keep is not None:
+            header["keep"] = np.flatnonzero(self.keep).tolist()
         digest.update(json.dumps(header, sort_keys=True).encode())
         digest.update(np.ascontiguousarray(self.y).astype(self.y.dtype.newbyteorder("<")).tobytes())
         for start, stop in self.column_blocks():
@@ -502,6 +523,7 @@ class Dataset:
             matrix=matrix,
             feature_names=tuple(self.feature_names[c] for c in columns),
             categorical=self.categorical[columns],
+            keep=None if self.keep is None else self.keep[columns],
         )
 
     def take_rows(self, rows: NDArray[np.intp]) -> Dataset:

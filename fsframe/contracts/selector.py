@@ -23,6 +23,7 @@ from fsframe.contracts.stage_view import (
     in_whole_table,
     local_upstream,
     nothing_left,
+    with_kept,
 )
 from fsframe.errors import DataError, PluginError
 from fsframe.registry import selectors
@@ -56,6 +57,9 @@ class Selector(Parameterised):
         Whether values of nominal columns (`data.categorical`) are only ever compared for being
         equal, so that other codes of their levels give the same result. A table with nominal
         columns is refused otherwise.
+    takes_kept : bool
+        Whether a table with columns that are always kept (`data.keep`) makes sense for it. The core
+        adds those that the author's part does not return; a greedy method starts from them.
     univariate : bool
         Whether a column's score depends on that column and the label alone. Choosing by such scores
         says nothing of pairs beforehand, so that tests of pairs need no allowance for it.
@@ -88,6 +92,7 @@ class Selector(Parameterised):
     takes_short_counts: ClassVar[bool] = False
     takes_groups: ClassVar[bool] = True
     takes_nominal: ClassVar[bool] = False
+    takes_kept: ClassVar[bool] = True
     univariate: ClassVar[bool] = False
     uses_upstream_weights: ClassVar[bool] = False
     wrapping: ClassVar[bool] = False
@@ -160,7 +165,7 @@ class Selector(Parameterised):
         with in_stage(type(self), self.method_name()):
             found = self._select(local, arrived, surroundings)
         self._check(found, local)
-        return in_whole_table(found, data, columns, rows, upstream, notes)
+        return in_whole_table(with_kept(found, local), data, columns, rows, upstream, notes)
 
     def select_many(
         self,
@@ -198,7 +203,10 @@ class Selector(Parameterised):
             )
         for selection in found:
             self._check(selection, local)
-        return [in_whole_table(one, data, columns, every, upstream, ()) for one in found]
+        return [
+            in_whole_table(with_kept(one, local), data, columns, every, upstream, ())
+            for one in found
+        ]
 
     def check_request(self, data: Dataset) -> Iterator[str]:
         """Parameters that cannot be met on the table `data`, told before any stage runs.
@@ -241,6 +249,12 @@ class Selector(Parameterised):
             yield (
                 f"{name} cannot keep rows of one {data.group_name!r} together: "
                 f"{ignored}; leave the groups out (--groups), or use a method that honours them"
+            )
+        if data.keep is not None and not self.takes_kept:
+            yield (
+                f"{name} compares what is selected in many resamples or rounds, where columns that "
+                "are always kept say nothing: leave them out of the table (--drop), or say --keep "
+                "where the chain is run without it"
             )
         yield from nominal_problems(name, self.takes_nominal, data)
 

@@ -19,6 +19,7 @@ __all__ = [
     "in_whole_table",
     "local_upstream",
     "nothing_left",
+    "with_kept",
 ]
 
 
@@ -90,6 +91,16 @@ class _FilledColumns:
     def read(self, start: int, stop: int) -> NDArray[Any]:
         block = self.source.read(start, stop)
         return np.where(np.isnan(block), self.fill[start:stop], block)
+
+
+def with_kept(found: Selection, local: Dataset) -> Selection:
+    """`found` with the columns of `local` that are always kept, those it lacks at the end."""
+    if local.keep is None:
+        return found
+    lacking = np.setdiff1d(np.flatnonzero(local.keep), found.selected)
+    if not lacking.size:
+        return found
+    return attrs.evolve(found, selected=np.concatenate([found.selected, lacking]))
 
 
 def local_upstream(

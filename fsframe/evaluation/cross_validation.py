@@ -116,6 +116,7 @@ class CrossValidation(WrappingSelector):
 
     tasks: ClassVar[frozenset[str]] = frozenset({"classification"})
     takes_missing: ClassVar[bool] = True
+    takes_kept: ClassVar[bool] = True
     takes_groups: ClassVar[bool] = True
     reads_own_base: ClassVar[bool] = True
 

@@ -30,6 +30,7 @@ _READING: dict[str, tuple[type, ...]] = {
     "label": (str, int),
     "task": (str,),
     "drop": (list,),
+    "keep": (list,),
     "categorical": (list, bool),
     "groups": (str, int),
     "na": (list,),

@@ -60,6 +60,7 @@ class Table:
     feature_names: tuple[str, ...]
     categorical: NDArray[np.bool_]
     kinds: Mapping[str, ColumnKind]
+    keep: NDArray[np.bool_] | None = None
 
 
 @attrs.frozen(kw_only=True, eq=False, slots=False)
@@ -151,6 +152,7 @@ def split(data: Dataset) -> Table:
         feature_names=data.feature_names,
         categorical=data.categorical,
         kinds=data.kinds,
+        keep=data.keep,
     )
 
 
@@ -179,6 +181,7 @@ class Prepared:
             feature_names=table.feature_names,
             categorical=table.categorical,
             kinds=table.kinds,
+            keep=table.keep,
             name=call.name,
             label_name=call.label_name,
             task=call.task,

@@ -34,6 +34,9 @@ class WrappingSelector(Selector):
         Whether `base` may be more than a chain that selects (one with a classifier, or with sets of
         values) and is checked by the class itself; otherwise the chain that holds the stage parses
         it when it is built.
+    takes_kept : bool
+        False: a method that counts how often columns are selected cannot tell those that always
+        are. One that does no such thing says True.
     takes_nominal : bool
         What is resampled decides.
     takes_groups : bool
@@ -46,6 +49,7 @@ class WrappingSelector(Selector):
     takes_counts: ClassVar[bool] = True
     takes_groups: ClassVar[bool] = False
     takes_nominal: ClassVar[bool] = True
+    takes_kept: ClassVar[bool] = False
 
     base: str | None = param(
         None,

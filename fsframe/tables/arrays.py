@@ -126,6 +126,7 @@ def dataset_from_arrays(
     categorical: Any,
     task: str | None,
     groups: str | int | None = None,
+    keep: tuple[str | int, ...] = (),
 ) -> Dataset:
     """The Dataset of arrays; `label` may name a feature in place of the label array.
 
@@ -190,7 +191,8 @@ def dataset_from_arrays(
         X,
         labels,
         kept,
-        categorical=_mask(names, columns, categorical, path),
+        categorical=_mask(names, columns, categorical, path, "categorical column"),
+        keep=_mask(names, columns, keep, path, "column to keep"),
         groups=grouping if group is None else _columns_of(table.X, group, group + 1)[:, 0],
         group_name=names[group] if group is not None else str(groups or "group"),
         name=table_name(path),
@@ -236,15 +238,15 @@ def _texts(labels: NDArray[Any]) -> list[str]:
 
 
 def _mask(
-    names: tuple[str, ...], columns: list[int], categorical: Any, path: Path
+    names: tuple[str, ...], columns: list[int], keys: Any, path: Path, word: str
 ) -> NDArray[np.bool_]:
     mask = np.zeros(len(columns), dtype=bool)
-    if isinstance(categorical, bool) or categorical is None:
-        mask[:] = bool(categorical)
+    if isinstance(keys, bool) or keys is None:
+        mask[:] = bool(keys)
         return mask
-    what = f"{path}, categorical column"
+    what = f"{path}, {word}"
     position = {column: place for place, column in enumerate(columns)}
-    found = find_columns(names, len(names), as_keys(categorical), what)
+    found = find_columns(names, len(names), as_keys(keys), what)
     wrong = [column for column in found if column not in position]
     if wrong:
         listing = ", ".join(column_word(column, names[column]) for column in wrong)

@@ -67,6 +67,7 @@ def read(
     ordinal: Ordinal | None = None,
     dates: str | None = None,
     encode: str | None = None,
+    keep: Keys = (),
 ) -> Dataset:
     """The table in a file.
 
@@ -114,6 +115,8 @@ def read(
     encode : {"onehot"}, optional
         Columns of 0 and 1, ``NAME=LEVEL``, in place of nominal ones (`Dataset.encoded`), for
         methods that read columns as numbers.
+    keep : str, int or several
+        Columns that every stage keeps, whatever it finds.
 
     Returns
     -------
@@ -145,7 +148,7 @@ def read(
     if is_frame(path) or is_annotated(path):
         return Dataset.from_frame(
             path, label, drop=drop, categorical=categorical, groups=groups, task=task,
-            ordinal=ordinal, dates=dates, encode=encode,
+            ordinal=ordinal, dates=dates, encode=encode, keep=keep,
         )  # fmt: skip
     if encode not in (None, "onehot"):
         raise RequestError(f"encode must be onehot, not {encode!r}")
@@ -153,7 +156,7 @@ def read(
         raise RequestError(f"dates must be days, not {dates!r}")
     orders = as_ordinal(ordinal)
     codes = tuple(str(code) for code in ([na] if isinstance(na, (str, int, float)) else na))
-    drop = as_keys(drop)
+    drop, keep = as_keys(drop), as_keys(keep)
     if categorical is not None and not isinstance(categorical, bool):
         categorical = as_keys(categorical)
     given = {
@@ -173,6 +176,7 @@ def read(
         "ordinal": {str(key): list(order) for key, order in orders.items()} or None,
         "dates": dates,
         "encode": encode,
+        "keep": list(keep),
     }
     reading = {key: value for key, value in given.items() if value not in (None, [])}
     found = find_table(path)
@@ -187,7 +191,7 @@ def read(
             encoding=encoding,
             na=codes,
         )
-        found_in = _from_sheet(sheet, label, drop, categorical, groups, task, orders, dates)
+        found_in = _from_sheet(sheet, label, drop, categorical, groups, task, orders, dates, keep)
         return attrs.evolve(found_in.encoded(encode), reading=reading)
     if kind not in ("npz", "hdf5"):
         paths = named_paths(x, y)
@@ -199,7 +203,7 @@ def read(
             raise RequestError(f"{found} is read as {kind}, where {', '.join(wrong)} mean nothing")
         frame = read_frame(found, kind, **paths)
         if isinstance(frame, ArrayTable):
-            data = dataset_from_arrays(frame, label, drop, categorical, task, groups)
+            data = dataset_from_arrays(frame, label, drop, categorical, task, groups, keep)
             return attrs.evolve(_ranked(data, orders).encoded(encode), reading=reading)
         try:
             data = Dataset.from_frame(
@@ -213,6 +217,7 @@ def read(
                 ordinal=ordinal,
                 dates=dates,
                 encode=encode,
+                keep=keep,
             )
         except DataError as error:
             raise DataError(f"{found}: {error}") from None
@@ -223,7 +228,7 @@ def read(
     table: ArrayTable = load_arrays(
         found, kind, x=x, y=y, names=names, in_memory=in_memory, na=codes
     )
-    data = dataset_from_arrays(table, label, drop, categorical, task, groups)
+    data = dataset_from_arrays(table, label, drop, categorical, task, groups, keep)
     return attrs.evolve(_ranked(data, orders).encoded(encode), reading=reading)
 
 
@@ -266,6 +271,7 @@ def _from_sheet(
     task: str | None,
     orders: Mapping[str | int, tuple[str, ...]],
     dates: str | None,
+    keep: tuple[str | int, ...],
 ) -> Dataset:
     path, n = sheet.path, sheet.n_fields
     warnings: list[str] = []
@@ -286,7 +292,8 @@ def _from_sheet(
         raise DataError(f"{path}: {_word(sheet, place)} is the label and cannot name groups")
     columns = [column for column in left if column != place]
     names, label_name = _names(sheet, columns, place)
-    mask = _category_mask(sheet, columns, categorical)
+    mask = _mask_of(sheet, columns, categorical, "categorical column")
+    stays = _mask_of(sheet, columns, keep, "column to keep")
     beside = [place] if group is None else sorted((place, group))
     taken = sheet.take(columns, beside, _watch(sheet, place))
     texts, X = taken.texts[place], taken.X
@@ -320,6 +327,7 @@ def _from_sheet(
         task=kind,
         warnings=(*warnings, *notes, *feature_warnings(X, names), *_number_names(sheet, names)),
         kinds=kinds,
+        keep=stays,
     )
 
 
@@ -377,15 +385,15 @@ def _number_names(sheet: Sheet, names: tuple[str, ...]) -> list[str]:
     ]
 
 
-def _category_mask(
-    sheet: Sheet, columns: list[int], categorical: Keys | bool | None
+def _mask_of(
+    sheet: Sheet, columns: list[int], keys: Keys | bool | None, word: str
 ) -> NDArray[np.bool_]:
     mask = np.zeros(len(columns), dtype=bool)
-    if isinstance(categorical, bool) or categorical is None:
-        mask[:] = bool(categorical)
+    if isinstance(keys, bool) or keys is None:
+        mask[:] = bool(keys)
         return mask
-    what = f"{sheet.path}, categorical column"
-    found = find_columns(sheet.names, sheet.n_fields, as_keys(categorical), what)
+    what = f"{sheet.path}, {word}"
+    found = find_columns(sheet.names, sheet.n_fields, as_keys(keys), what)
     position = {column: place for place, column in enumerate(columns)}
     wrong = [column for column in found if column not in position]
     if wrong:

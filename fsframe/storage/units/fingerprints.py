@@ -61,6 +61,8 @@ def call_name(
     }
     if data.ordinal.any():
         header["ordinal"] = np.flatnonzero(data.ordinal).tolist()
+    if data.keep is not None:
+        header["keep"] = np.flatnonzero(data.keep).tolist()
     _add(digest, json.dumps(header, sort_keys=True).encode())
     _add(digest, _bytes(data.y))
     _add(digest, _bytes(data.counts))

@@ -20,6 +20,7 @@ from fsframe.testing.selector_laws.base import (
     SelectorLaws,
     assert_refused,
     assert_sound,
+    resamples,
     some_upstream,
 )
 
@@ -140,6 +141,23 @@ class OddTableLaws(SelectorLaws):
         order = np.random.Generator(np.random.PCG64(2)).permutation(data.n_samples)
         found = self.make().select(tables.recoded(data).take_rows(order))
         assert_close(found, self.make().select(data), "with shuffled rows", self.rtol)
+
+    @law
+    def test_columns_always_kept_are_kept_or_refused(self) -> None:
+        plain, method = self.table(), self.make()
+        keep = np.zeros(plain.n_features, dtype=bool)
+        keep[[4, 0]] = True
+        data = attrs.evolve(plain, keep=keep)
+        if list(method.role_problems(data)):
+            assert_refused(lambda: method.select(data), "columns that are always kept")
+            return
+        counts = resamples(data, 2)
+        for found in (method.select(data), *method.select_many(data, counts)):
+            problems = found.problems(data.n_features, data.n_samples)
+            assert not problems, "; ".join(problems)
+            assert {0, 4} <= set(found.selected.tolist()), "a column to be kept was dropped"
+        few = data.take_columns(np.array([4, 5, 1]))
+        assert 0 in method.select(few).selected, "a column to be kept was dropped behind a stage"
 
     @law
     def test_extreme_magnitudes_are_borne(self) -> None:

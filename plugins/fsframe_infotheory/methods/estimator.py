@@ -98,7 +98,7 @@ class EstimatingGreedyFilter(EstimatorParameters, GreedyFilter):
         weights = sample_weights(data, upstream)
         estimator = Estimator(data, self.discretiser(), weights, self.neighbours, run.threads)
         relevance = estimator.relevance()
-        given = self.columns_named(self.given, data)
+        given = self.columns_given(data)
         open_ = np.ones(data.n_features, dtype=bool)
         open_[given] = open_[self.columns_named(self.exclude, data)] = False
         count = self.keep_count(

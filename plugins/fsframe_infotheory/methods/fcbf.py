@@ -51,7 +51,7 @@ class Fcbf(InformationFilter):
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
         encoded, bins = self.encode(data, upstream, run)
         scores = class_uncertainty(encoded)
-        given = self.columns_named(self.given, data)
+        given = self.columns_given(data)
         scores[self.columns_named(self.exclude, data)] = np.nan
         left = np.where(scores > self.delta + TIE, scores, np.nan)
         left[given] = np.nan

@@ -166,6 +166,17 @@ class InformationFilter(Selector):
             )
         return np.array(list(dict.fromkeys(place[name] for name in names)), dtype=np.intp)
 
+    def columns_given(self, data: Dataset) -> NDArray[np.intp]:
+        """Columns that come first: those `given`, then those that the table always keeps."""
+        named = self.columns_named(self.given, data)
+        if data.keep is None:
+            return named
+        kept = np.flatnonzero(data.keep)
+        out = sorted({data.feature_names[place] for place in kept} & set(self.exclude))
+        if out:
+            raise RequestError(f"{self.method_name()}: {out[0]!r} is excluded, and always kept")
+        return np.concatenate([named, kept[~np.isin(kept, named)]])
+
     def in_unit(self, bits: NDArray[np.float64]) -> NDArray[np.float64]:
         """Bits as the unit asked for."""
         return bits if self.unit == "bits" else bits * np.log(2)

@@ -129,7 +129,7 @@ class GreedyFilter(InformationFilter):
 
     def _ranked(self, data: Dataset, encoded: Encoded, bins: Bins, run: Run) -> Selection:
         """The Selection from a table that is encoded."""
-        given = self.columns_named(self.given, data)
+        given = self.columns_given(data)
         count = self.keep_count(
             data.n_features, DEFAULT_COUNT if self.stop == "k" else data.n_features
         )

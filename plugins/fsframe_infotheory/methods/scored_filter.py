@@ -30,7 +30,7 @@ class ScoredFilter(InformationFilter):
         notes: tuple[str, ...],
     ) -> Selection:
         """The Selection of the best scores: `top` of them, or 10."""
-        first = self.columns_named(self.given, data)
+        first = self.columns_given(data)
         scores = scores.copy()
         scores[self.columns_named(self.exclude, data)] = np.nan
         candidates = scores.copy()

@@ -1,0 +1,86 @@
+"""Columns that every stage keeps: greedy filters start from them, others add them."""
+
+import attrs
+import numpy as np
+import pytest
+
+import fsframe
+from fsframe.contracts.dataset import Dataset
+from fsframe.errors import DataError, RequestError
+from fsframe.testing import tables
+from tests.command_line import fsframe as run
+
+
+@pytest.fixture(scope="module")
+def data():
+    return tables.classes(60, 8)
+
+
+def _keeping(data, *columns):
+    mask = np.zeros(data.n_features, dtype=bool)
+    mask[list(columns)] = True
+    return attrs.evolve(data, keep=mask)
+
+
+@pytest.mark.parametrize("chain", ["mrmr:top=3", "jmi:top=3", "cmim:top=3", "jmi3:top=2", "fcbf",
+                                   "mrmr:top=2,estimator=knn", "mim:top=2"])  # fmt: skip
+def test_filters_start_from_them_as_from_given_ones(data, chain):
+    method = fsframe.Chain.parse(chain).stages[0].method
+    given = attrs.evolve(method, given=("f7", "f1"))
+    expected = given.select(data)
+    found = method.select(_keeping(data, 0, 6))
+    assert sorted(found.selected[:2]) == [0, 6] == sorted(expected.selected[:2])
+    assert found.selected[2:].tolist() == expected.selected[2:].tolist()
+
+
+def test_other_methods_add_them_and_later_stages_see_them(data):
+    kept = _keeping(data, 0, 6)
+    record = fsframe.Chain.parse("relieff:top=2 immigrate:top=1").run(kept)
+    assert {0, 6} <= set(record.selected.tolist()) and len(record.selected) == 3
+    assert set(record.stages[1].features_in.tolist()) == {0, 1, 3, 6}
+    assert record.environment["keep"] == ["f1", "f7"]
+    alone = fsframe.selectors["relieff"](top=2).select(data)
+    assert record.stages[0].selection.scores.tobytes() == alone.scores.tobytes()
+
+
+def test_they_are_part_of_what_a_run_is_known_by(data):
+    assert _keeping(data, 0).sha256 != data.sha256 != _keeping(data, 1).sha256
+
+
+@pytest.mark.parametrize("chain", ["mim:top=3 npfs", "relieff ensemble", "relieff turf",
+                                   "npfs:base=(mim:top=2)"])  # fmt: skip
+def test_what_counts_selections_refuses_before_any_work(data, chain):
+    with pytest.raises(DataError, match=r"(npfs|ensemble|turf) compares what is selected.*--keep"):
+        fsframe.Chain.parse(chain).run(_keeping(data, 0))
+    with pytest.raises(DataError, match="stability"):
+        fsframe.stability("mim:top=2", _keeping(data, 0), n=5)
+
+
+def test_every_fold_keeps_them(data):
+    kept = _keeping(data, 5)
+    chain = "cross-validation:base=(mim:top=1 knn),folds=3,repeats=1"
+    assert fsframe.Chain.parse(chain).run(kept).scores[5] == 1.0
+    assert fsframe.Chain.parse(chain).run(data).scores[5] < 1.0
+
+
+def test_frames_and_the_command_line_name_them(tmp_path):
+    rng = np.random.default_rng(0)
+    y = np.arange(40) % 2
+    X = rng.standard_normal((40, 4)) + np.outer(y, [3, 0, 0, 0])
+    lines = ["a,b,c,d,class", *(",".join(map(str, (*x, k))) for x, k in zip(X, y, strict=True))]
+    path = tmp_path / "t.csv"
+    path.write_text("\n".join(lines))
+    done = run("chain", "mim:top=1", "on", str(path), "--keep", "c", "--no-out", "--json")
+    assert done.code == 0 and sorted(done.json["selected"]) == ["a", "c"]
+    assert fsframe.read(path, keep="c").keep.tolist() == [False, False, True, False]
+    done = run("chain", "mim:top=1", "on", str(path), "--keep", "class", "--no-out")
+    assert done.code == 4 and "column to keep" in done.err
+    with pytest.raises(DataError, match="nothing to select among"):
+        Dataset.from_arrays(X, y, keep=[0, 1, 2, 3])
+    with pytest.raises(RequestError, match="excluded, and always kept"):
+        excluding = fsframe.selectors["mrmr"](exclude=("f1",))
+        excluding.select(Dataset.from_arrays(X, y, keep=[0]))
+    two = Dataset.from_arrays(
+        np.c_[X, y * 3 + rng.integers(0, 2, 40)], y, categorical=[4], keep=[4]
+    )
+    assert two.encoded("onehot").keep.tolist() == [False] * 4 + [True] * 4
