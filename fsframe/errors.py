@@ -5,6 +5,7 @@ from __future__ import annotations
 __all__ = [
     "DataError",
     "EngineError",
+    "Forewarning",
     "FsframeError",
     "FsframeWarning",
     "PluginError",
@@ -55,6 +56,10 @@ class PluginError(FsframeError):
 
 class FsframeWarning(UserWarning):
     """What makes a result weak, or is done otherwise than one may think."""
+
+
+class Forewarning(FsframeWarning):
+    """Told before a run starts: what it is asked for will come out weak."""
 
 
 class PluginWarning(FsframeWarning):

@@ -160,6 +160,23 @@ class Chain:
         for stage in self.stages:
             yield from stage.method.role_problems(data)
 
+    def forewarnings(self, data: Dataset) -> Iterator[str]:
+        """What the user should know before the chain runs, a sentence each, the stage named.
+
+        A stage behind one that does not say how many columns it keeps is asked without a number.
+        """
+        left: int | None = data.n_features
+        for stage in self.stages:
+            if not isinstance(stage.method, Selector):
+                continue
+            seen = data.n_features if stage.method.wrapping else left
+            for warning in stage.method.forewarnings(data, seen):
+                yield f"{stage.name}: {warning}"
+            if stage.method.top is None or seen is None:
+                left = None
+            else:
+                left = stage.method.keep_count(seen, seen)
+
     def tables_seen(self, data: Dataset) -> Iterator[tuple[Selector | Classifier, Dataset]]:
         """Each method and the table as far as it can be told that it will see it, all columns.
 

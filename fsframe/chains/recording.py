@@ -23,7 +23,7 @@ from fsframe.contracts.grammar import format_stages
 from fsframe.contracts.observer import Observers
 from fsframe.contracts.run import Run
 from fsframe.contracts.selection import Selection
-from fsframe.errors import FsframeWarning, RequestError, one_line
+from fsframe.errors import Forewarning, FsframeWarning, RequestError, one_line
 from fsframe.registry import observers
 from fsframe.storage import DataRecord, RunRecord, StageRecord, check_destination, write_run
 from fsframe.storage.numerics import fingerprint
@@ -68,6 +68,7 @@ def record_run(
     heard = _observers()
     if out is None:
         chain.check_request(data)
+        _forewarn(chain, data)
         with _heard(heard, chain, data, run, None):
             record = _recorded(chain, data, run, source, command, heard)
             _tell_the_end(heard, record)
@@ -84,6 +85,7 @@ def record_run(
         mixed=mixed,
         command=command,
     )
+    _forewarn(chain, data)
     with checkpoint, _heard(heard, chain, data, run, target):
         if heard:
             checkpoint.kept = lambda unit: heard.tell("unit_kept", attrs.asdict(unit))
@@ -93,6 +95,12 @@ def record_run(
         checkpoint.finish()
         _tell_the_end(heard, record)
     return record
+
+
+def _forewarn(chain: RunsInSteps, data: Dataset) -> None:
+    """Say before any work starts what is known to come out weak."""
+    for text in chain.forewarnings(data):
+        warnings.warn(text, Forewarning, stacklevel=4)
 
 
 def _observers() -> Observers:
@@ -227,7 +235,13 @@ def _recorded(
         seed=run.entropy,
         command=command,
         fsframe_version=release("fsframe"),
-        warnings=(*data.warnings, *said, *([untested] if untested else []), *heard.warnings),
+        warnings=(
+            *data.warnings,
+            *chain.forewarnings(data),
+            *said,
+            *([untested] if untested else []),
+            *heard.warnings,
+        ),
         environment={
             **environment(),
             **_plugins(chain),

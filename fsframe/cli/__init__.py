@@ -14,7 +14,7 @@ from fsframe.cli.encoding import speak_any_encoding
 from fsframe.cli.saying import say, say_error, say_usage
 from fsframe.cli.tracebacks import begin, told_traceback, traceback_option
 from fsframe.cli.written import written_words
-from fsframe.errors import FsframeError, PluginWarning, StoreError, one_line
+from fsframe.errors import FsframeError, FsframeWarning, StoreError, one_line
 from fsframe.execution.lasting_stream import LastingStream, occupy_standard_streams
 
 __all__ = ["cli", "main"]
@@ -60,7 +60,7 @@ def _remark(
     line: str | None = None,
 ) -> str:
     """A warning of fsframe's own as a note, without the line of code that it came from."""
-    if issubclass(category, PluginWarning):
+    if issubclass(category, FsframeWarning):
         return f"note: {message}\n"
     return _formatted(message, category, filename, lineno, line)
 

@@ -10,6 +10,7 @@ import shlex
 import signal
 import sys
 import threading
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from types import FrameType
@@ -24,7 +25,7 @@ from fsframe.cli.saying import say, say_error, say_json
 from fsframe.cli.tracebacks import traceback_option
 from fsframe.cli.written import note_written, written_words
 from fsframe.contracts.remarks import REMARKS_VARIABLE, making_room
-from fsframe.errors import FsframeError
+from fsframe.errors import Forewarning, FsframeError
 
 if TYPE_CHECKING:
     from fsframe.chains.chain import Chain
@@ -295,6 +296,8 @@ def run_chain(
                 csv=os.path.abspath(options["csv_out"]) if options.get("csv_out") else "",
             )
             _tell_of_earlier(checkpoint, talk)
+        for text in chain.forewarnings(table):
+            talk.note(text)
 
         def work() -> RunRecord:
             # Not before: who waits for this may send a signal, and it has to be taken by then.
@@ -307,7 +310,13 @@ def run_chain(
                 kept=0 if checkpoint is None else checkpoint.n_parts,
             )
             # Results go to stdout; what a plugin prints while it works must not mix with them.
-            with contextlib.redirect_stdout(sys.stderr), making_room(talk.close):
+            with (
+                contextlib.redirect_stdout(sys.stderr),
+                making_room(talk.close),
+                warnings.catch_warnings(),
+            ):
+                # They are told above, in the form that is asked for.
+                warnings.simplefilter("ignore", Forewarning)
                 return chain.run(
                     table,
                     seed,

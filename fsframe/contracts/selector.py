@@ -14,6 +14,7 @@ from fsframe.contracts.boundary import in_stage
 from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.params import Parameterised, count_or_fraction, optional, param
 from fsframe.contracts.roles import nominal_problems
+from fsframe.contracts.permutation_test import PermutationTest
 from fsframe.contracts.run import Run, make_run
 from fsframe.contracts.selection import Selection
 from fsframe.contracts.stage_view import (
@@ -207,6 +208,34 @@ class Selector(Parameterised):
             in_whole_table(with_kept(one, local), data, columns, every, upstream, ())
             for one in found
         ]
+
+    def permutation_test(self) -> PermutationTest | None:
+        """The test that decides, or is reported, where its p-values are counted over permutations.
+
+        Authors who compute such p-values override this: before any work starts, a run says of a
+        test that cannot reach its level how far it is from that.
+        """
+        return None
+
+    def forewarnings(self, data: Dataset, n_tests: int | None) -> Iterator[str]:
+        """What the user should know before this runs, though it can.
+
+        Parameters
+        ----------
+        data : Dataset
+            The whole table.
+        n_tests : int, optional
+            How many features it will see, where that is known.
+
+        Yields
+        ------
+        str
+            A sentence each, without the method's name.
+        """
+        test = self.permutation_test()
+        weakness = "" if test is None or n_tests is None else test.weakness(n_tests)
+        if weakness:
+            yield weakness
 
     def check_request(self, data: Dataset) -> Iterator[str]:
         """Parameters that cannot be met on the table `data`, told before any stage runs.

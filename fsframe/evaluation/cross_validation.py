@@ -223,6 +223,17 @@ class CrossValidation(WrappingSelector):
         if data.task in self.tasks:
             yield from self._measure_problems(data)
 
+    def forewarnings(self, data: Dataset, n_tests: int | None) -> Iterator[str]:
+        """Those of the chains under study, told once."""
+        if self.base is None:
+            return
+        try:
+            table, _ = self._task(data).without_groups(data)
+        except FsframeError:
+            return
+        each = (one for chain in grid_of(self).chains for one in chain.forewarnings(table))
+        yield from dict.fromkeys(each)
+
     def _measure_problems(self, data: Dataset) -> Iterator[str]:
         """Which measures have no value for this table, or these classifiers."""
         if self.base is None:

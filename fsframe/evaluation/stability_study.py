@@ -135,6 +135,11 @@ class StabilityStudy(WrappingSelector):
         if self.base is not None:
             yield from Chain.parse(self.base).request_problems(data)
 
+    def forewarnings(self, data: Dataset, n_tests: int | None) -> Iterator[str]:
+        """Those of the chain under study."""
+        if self.base is not None:
+            yield from Chain.parse(self.base).forewarnings(data)
+
     def check(self, data: Dataset, run: Run, base: Base | None = None) -> None:
         """Look at everything that can be known to fail before a resample is drawn.
 

@@ -71,6 +71,12 @@ class WrappingSelector(Selector):
         if self.base is not None and not self.reads_own_base:
             yield from Chain.parse(self.base).role_problems(data)
 
+    def forewarnings(self, data: Dataset, n_tests: int | None) -> Iterator[str]:
+        """Its own, and those of the stages of `base`."""
+        yield from super().forewarnings(data, n_tests)
+        if self.base is not None and not self.reads_own_base:
+            yield from Chain.parse(self.base).forewarnings(data)
+
     def tables_held(self) -> float:
         """As `table_copies` says, of the first stage that is resampled."""
         if self.base is None:

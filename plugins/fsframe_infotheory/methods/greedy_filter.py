@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.params import choice, integer, param, real
+from fsframe.contracts.permutation_test import PermutationTest
 from fsframe.contracts.run import Run
 from fsframe.contracts.selection import PairWeights, Selection
 from fsframe_infotheory.engine.bins import Bins
@@ -80,6 +81,12 @@ class GreedyFilter(InformationFilter):
                 "selected, and rows of one group need not have equal levels"
             )
         return super().ignores_groups()
+
+    def permutation_test(self) -> PermutationTest | None:
+        if self.stop != "significant" or self.test != "permutation":
+            return None
+        # Against the largest gain of all candidates: no correction for their number.
+        return PermutationTest(permutations=self.permutations, level=self.alpha)
 
     def stopping(self) -> Stopping | None:
         """The stopping rule by this filter's parameters."""

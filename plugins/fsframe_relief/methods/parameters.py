@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.contracts.params import choice, either, integer, listing, optional, param, real, text
+from fsframe.contracts.permutation_test import PermutationTest
 from fsframe.contracts.run import Run
 from fsframe.contracts.selection import Selection
 from fsframe.contracts.selector import Selector
@@ -88,6 +89,15 @@ class ReliefParameters(Selector):
     def rule(self, regression: bool) -> Rule:
         """Neighbours and their weights."""
         raise NotImplementedError
+
+    def permutation_test(self) -> PermutationTest | None:
+        if not self.permutations:
+            return None
+        # Without a level adjusted p-values are reported, for a reader who looks for 5 %.
+        level = 0.05 if self.level is None else self.level
+        return PermutationTest(
+            permutations=self.permutations, level=level, correction=self.correction
+        )
 
     def check_parameters(self) -> Iterator[str]:
         if self.ramp is not None and (len(self.ramp) != 2 or not self.ramp[0] < self.ramp[1]):
