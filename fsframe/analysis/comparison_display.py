@@ -47,7 +47,7 @@ def csv_rows(result: Comparison) -> Iterator[Sequence[str]]:
             flags = ["yes" if flag else "no" for flag in _marks(result, d, c)]
             cells = [*map(_cell, numbers), *flags, _cell(result.seconds[d, c])]
             yield [defused(data), chain, result.metric, *cells]
-        beside = {"(larger class)": result.larger_class[d]}
+        beside = {f"({result.rule})": result.larger_class[d]}
         beside |= {f"(all features) {n}": of[d] for n, of in result.all_features.items()}
         for name, value in beside.items():
             yield [defused(data), name, result.metric, _cell(value), *[""] * 9]
@@ -121,6 +121,7 @@ def comparison_object(result: Comparison) -> dict[str, Any]:
         "intervals": [_numbers(row) for row in result.intervals],
         "larger_class": _numbers(result.larger_class[None])[0],
         "all_features": {n: _numbers(of[None])[0] for n, of in result.all_features.items()},
+        "rule": result.rule,
         "accuracy": _numbers(result.accuracy),
         "features_kept": result.kept.tolist(),
         "stability": _numbers(result.stability),
@@ -212,7 +213,7 @@ def _table_of(result: Comparison, d: int, letters: Sequence[str]) -> Iterator[st
                 marks.strip(),
             ]
         )
-    rows.append(["larger class", _four(result.larger_class[d]), *[""] * 5])
+    rows.append([result.rule, _four(result.larger_class[d]), *[""] * 5])
     for name, of in result.all_features.items():
         shown = name if len(name) <= 30 else f"{name[:29]}…"
         rows.append([f"all: {shown}", _four(of[d]), *[""] * 5])

@@ -53,6 +53,7 @@ def evaluation_object(
         },
         "baseline": _plain(found.baseline),
         "all_features": None if found.all_features is None else _plain(found.all_features),
+        "task": found.task,
         "confusion": {
             "classes": list(record.class_names),
             "rows": found.confusion.tolist(),
@@ -119,7 +120,7 @@ def evaluation_lines(
     yield ""
     yield from measure_lines(found, record.stages[-1].seconds, record.class_names)
     lacking = [name for name in _OF_PROBABILITIES if name not in found.measures]
-    if lacking and not record.stages[-1].params.get("metric"):
+    if found.task == "classification" and lacking and not record.stages[-1].params.get("metric"):
         yield f"Not measured: {', '.join(lacking)}: the classifier gives no probabilities."
     yield from _group_lines(found)
     yield from _confusion_lines(found, record.class_names)
@@ -152,7 +153,7 @@ def measure_lines(found: Evaluation, seconds: float, classes: Sequence[str] = ()
 
 def measure_rows(found: Evaluation) -> tuple[list[str], list[list[str]], set[int]]:
     """The measures as a table: names of columns, rows, and which columns hold numbers."""
-    header = ["measure", "value", "±", "95 %", "larger class"]
+    header = ["measure", "value", "±", "95 %", found.baseline.name]
     wide = any(measure.all_features is not None for measure in found.measures.values())
     header += ["all features"] * wide
     rows = []
@@ -182,7 +183,8 @@ def _notes(found: Evaluation, classes: Sequence[str]) -> Iterator[str]:
     yield "± is corrected for training sets that overlap (Nadeau, Bengio 2003); 95 % is"
     yield "Student's t on the logit scale (log for losses), so within the measure's range."
     if any(measure.pooled for measure in found.measures.values()):
-        yield "° over all predictions of a repetition: some fold has not every class."
+        lacking = "not every class" if found.task == "classification" else "equal targets only"
+        yield f"° over all predictions of a repetition: some fold has {lacking}."
     of_one = [name for name in ("sensitivity", "specificity", "f1") if name in found.measures]
     if of_one and len(classes) == 2:
         yield f"{', '.join(of_one)}: of the class {classes[1]}"
@@ -264,10 +266,10 @@ def _curve_lines(found: Evaluation) -> Iterator[str]:
         mark = "← smallest within ± of the best" if (point.size == found.one_standard_error) else ""
         stable = "—" if point.stability != point.stability else f"{point.stability:.3f}"
         rows.append(
-            [str(point.size), f"{point.accuracy:.4f}", f"{point.standard_error:.4f}", stable, mark]
+            [str(point.size), _short(point.accuracy), _short(point.standard_error), stable, mark]
         )
     yield from table_lines(
-        ["features", "accuracy", "±", "stability φ", ""], rows, right={0, 1, 2, 3}
+        ["features", found.leading.name, "±", "stability φ", ""], rows, right={0, 1, 2, 3}
     )
 
 

@@ -36,8 +36,9 @@ from fsframe.chains.recording import is_answer_to
 from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.grammar import format_list
 from fsframe.errors import FsframeError, RequestError
-from fsframe.evaluation.comparison import methods_of, on_all_features
+from fsframe.evaluation.comparison import leading_measure, methods_of, on_all_features
 from fsframe.evaluation.measuring import find_measures
+from fsframe.evaluation.summary import LEADING
 from fsframe.execution import open_engine
 from fsframe.storage import RunRecord, check_destination, load_run
 
@@ -304,7 +305,7 @@ def compare(
     scheme: str | None = None,
     classifier: str | None = None,
     inner_folds: int | None = None,
-    metric: str = "accuracy",
+    metric: str | None = None,
     rope: float = 0.01,
     all_features: bool = True,
     seed: int = 0,
@@ -321,8 +322,8 @@ def compare(
         As in `select`, of every frame and file.
     folds, repeats, scheme, classifier, inner_folds, seed
         As in `evaluate`.
-    metric : str
-        The measure to compare by, such as ``"auc"``.
+    metric : str, optional
+        The measure to compare by, such as ``"auc"``; accuracy by default, R² of numeric targets.
     rope : float
         Differences of it up to this are practically none.
     all_features : bool
@@ -364,12 +365,13 @@ def compare(
     texts = texts_of(given)
     texts["classifier"] = classifier_text(texts["classifier"])
     protocol = {name: text for name, text in texts.items() if text is not None}
-    metric = find_measures([metric])[0][0]
-    if metric != "accuracy":
-        protocol["metric"] = format_list(["accuracy", metric])
+    if metric is not None:
+        metric, measure = find_measures([metric])[0]
+        protocol["metric"] = format_list(dict.fromkeys([LEADING[measure.task], metric]))
     methods = methods_of([str(chain) for chain in chains], **protocol)
     tables = _tables_of(data, label, groups)
     check_names([table for table, _ in tables])
+    leading = leading_measure(table for table, _ in tables)
     folder = None if out is None else Path(os.path.abspath(out))
     if folder is not None:
         check_folder(folder, [Path(source) for _, source in tables if source])
@@ -392,7 +394,7 @@ def compare(
         folder,
         seed=seed,
         mixed=bool(surroundings.get("mixed")),
-        metric=metric,
+        metric=metric or leading,
         rope=rope,
         on_all=on_all_features(methods) if all_features else {},
     )

@@ -203,8 +203,9 @@ class EvaluationResult(SelectionResult):
 
     @property
     def accuracy(self) -> float:
-        """Mean accuracy over the splits."""
-        return self.measures["accuracy"].mean
+        """Mean accuracy over the splits; NaN where it was not measured, as of a numeric target."""
+        found = self.measures.get("accuracy")
+        return float("nan") if found is None else found.mean
 
     @property
     def stability(self) -> float:
@@ -263,7 +264,7 @@ class EvaluationResult(SelectionResult):
 
     def _measure_columns(self) -> dict[str, Any]:
         found = self.evaluation
-        rows = {**found.measures, "larger class": found.baseline}
+        rows = {**found.measures, found.baseline.name: found.baseline}
         if found.all_features is not None:
             rows["all features"] = found.all_features
         return {

@@ -1,4 +1,4 @@
-"""The classifier contract: a chain may end with one, which uses the weights that arrive."""
+"""What a chain may end with: a classifier or a regressor, which uses the weights that arrive."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from fsframe.contracts.selection import Selection
 from fsframe.contracts.stage_view import filled, local_upstream
 from fsframe.errors import DataError, PluginError, RequestError
 
-__all__ = ["Classifier", "FittedClassifier", "FittedOnColumns"]
+__all__ = ["Classifier", "FittedClassifier", "FittedOnColumns", "FittedRegressor", "Regressor"]
 
 
 class FittedClassifier(Protocol):
@@ -34,9 +34,18 @@ class FittedClassifier(Protocol):
     def predict_scores(self, X: NDArray[np.float64]) -> NDArray[np.float64]: ...
 
 
+class FittedRegressor(Protocol):
+    """What an author's `_fit` returns on a numeric target.
+
+    `predict` takes (n, n_features) and returns (n,) float64.
+    """
+
+    def predict(self, X: NDArray[np.float64]) -> NDArray[np.float64]: ...
+
+
 @attrs.frozen(kw_only=True, eq=False)
 class FittedOnColumns:
-    """A fitted classifier together with the columns of the original table that it was fitted on.
+    """A fitted classifier or regressor together with the columns that it was fitted on.
 
     Parameters
     ----------
@@ -45,8 +54,8 @@ class FittedOnColumns:
     n_features : int
         Number of columns of that table.
     classes : tuple
-        The labels behind the class codes.
-    inner : FittedClassifier
+        The labels behind the class codes; empty for a numeric target.
+    inner : FittedClassifier or FittedRegressor
         The author's part, which sees `columns` only.
     takes_missing : bool
         Whether NaN among those columns is allowed.
@@ -66,6 +75,11 @@ class FittedOnColumns:
     fill: NDArray[np.float64] | None = None
     name: str = "the classifier"
     method: type | None = None
+
+    @property
+    def task(self) -> str:
+        """``"classification"``, or ``"regression"`` where numbers are predicted."""
+        return "classification" if self.classes else "regression"
 
     def _in_stage(self) -> contextlib.AbstractContextManager[None]:
         return in_stage(self.method or type(self.inner), self.name)
@@ -88,9 +102,17 @@ class FittedOnColumns:
             )
         return taken
 
-    def predict(self, X: ArrayLike) -> NDArray[np.int64]:
-        """Class codes (n,) for rows (n, n_features) of a table like the training table."""
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """What is predicted of rows (n, n_features) of a table like the training table.
+
+        Returns
+        -------
+        (n,) int64 or float64
+            Class codes, or the numbers themselves.
+        """
         taken = self._taken(X)
+        if self.task == "regression":
+            return self._numbers(taken)
         with self._in_stage():
             codes = np.asarray(self.inner.predict(taken), dtype=np.int64)
         if codes.shape != (len(taken),) or (
@@ -102,8 +124,26 @@ class FittedOnColumns:
             )
         return codes
 
+    def _numbers(self, taken: NDArray[np.float64]) -> NDArray[np.float64]:
+        with self._in_stage():
+            found = np.asarray(self.inner.predict(taken), dtype=np.float64)
+        if found.shape != (len(taken),) or not np.isfinite(found).all():
+            raise PluginError(
+                f"{self.name} predicted an array of shape {found.shape} for {len(taken)} rows, or "
+                "numbers that are not finite; it must be one finite number for each row"
+            )
+        return found
+
     def predict_scores(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Scores (n, n_classes), larger is more likely, for rows like the training table's."""
+        """Scores (n, n_classes), larger is more likely, for rows like the training table's.
+
+        Raises
+        ------
+        RequestError
+            If the target is a number: there are no classes to score.
+        """
+        if self.task == "regression":
+            raise RequestError(f"{self.name} predicts numbers, which have no scores of classes")
         taken = self._taken(X)
         with self._in_stage():
             scores = np.asarray(self.inner.predict_scores(taken), dtype=np.float64)
@@ -115,13 +155,18 @@ class FittedOnColumns:
         return scores
 
     def predict_labels(self, X: ArrayLike) -> list[Any]:
-        """Labels (n,) for rows like those of the training table."""
+        """Labels (n,) for rows like those of the training table; numbers for a numeric target."""
+        if self.task == "regression":
+            return [float(value) for value in self.predict(X)]
         return [self.classes[code] for code in self.predict(X)]
 
 
 @attrs.frozen(kw_only=True)
 class Classifier(Parameterised):
     """Base of all classifiers; authors declare parameters and write `_fit`.
+
+    A method that takes classes and numeric targets alike, as nearest neighbours do, says so with
+    `predicts`, and looks at ``data.task`` in `_fit`; one for numbers only derives from `Regressor`.
 
     Attributes
     ----------
@@ -144,9 +189,26 @@ class Classifier(Parameterised):
         if problems:
             raise DataError("\n".join(problems))
 
-    def _fit(self, data: Dataset, upstream: Selection | None, run: Run) -> FittedClassifier:
+    def _fit(
+        self, data: Dataset, upstream: Selection | None, run: Run
+    ) -> FittedClassifier | FittedRegressor:
         """The author's part: learn from the columns of `data`, numbered 0 … n_features-1."""
         raise NotImplementedError
+
+    def predicts(self) -> frozenset[str]:
+        """The tasks it is for: ``"classification"``, ``"regression"``, or both."""
+        return frozenset({"classification"})
+
+    def task_problems(self, data: Dataset) -> Iterator[str]:
+        """Why it cannot be fitted to such a label, if it cannot; asked before any work starts."""
+        if data.task not in self.predicts():
+            has = {"classification": "classes", "regression": "a numeric target"}
+            wants = has[min(self.predicts())]
+            kind = "regressor" if data.task == "regression" else "classifier"
+            yield (
+                f"{self.method_name()} needs {wants}, not {has[data.task]} ({data.label_name!r}); "
+                f"end the chain with a {kind}, or say what the label is (--task)"
+            )
 
     def score_kind(self) -> str:
         """What the scores of `predict_scores` are, for measures that need as much.
@@ -195,11 +257,11 @@ class Classifier(Parameterised):
             If the author's part does not return a fitted classifier.
         """
         name = self.method_name()
-        if data.task != "classification":
-            raise DataError(f"{name} needs classes, not a numeric target ({data.label_name!r})")
+        for problem in self.task_problems(data):
+            raise DataError(problem)
         columns = np.arange(data.n_features) if upstream is None else np.sort(upstream.selected)
         if not columns.size:
-            raise RequestError(f"{name}: the chain kept no column to classify with")
+            raise RequestError(f"{name}: the chain kept no column to predict with")
         if data.categorical.any():
             self.check_roles(data.take_columns(columns))
         rows = np.arange(data.n_samples) if data.counts is None else np.flatnonzero(data.counts)
@@ -211,8 +273,10 @@ class Classifier(Parameterised):
         arrived = local_upstream(upstream, columns, rows)
         with in_stage(type(self), name):
             fitted = self._fit(local, arrived, make_run(run, seed))
-        if not (hasattr(fitted, "predict") and hasattr(fitted, "predict_scores")):
-            raise PluginError(f"{name} returned {type(fitted).__name__}, not a fitted classifier")
+        scoring = data.task == "regression" or hasattr(fitted, "predict_scores")
+        if not (hasattr(fitted, "predict") and scoring):
+            kind = "regressor" if data.task == "regression" else "classifier"
+            raise PluginError(f"{name} returned {type(fitted).__name__}, not a fitted {kind}")
         return FittedOnColumns(
             columns=columns,
             n_features=data.n_features,
@@ -223,3 +287,34 @@ class Classifier(Parameterised):
             name=name,
             method=type(self),
         )
+
+
+@attrs.frozen(kw_only=True)
+class Regressor(Classifier):
+    """Base of methods that predict numbers only; otherwise as `Classifier`.
+
+    `_fit` gets a numeric target in ``data.y`` and returns a `FittedRegressor`. It is offered by the
+    same hook, stands in the same place of a chain, and is refused, before any work, on a table with
+    classes.
+
+    Examples
+    --------
+    >>> import attrs
+    >>> @attrs.frozen(eq=False)
+    ... class Line:
+    ...     beta: NDArray[np.float64]
+    ...     def predict(self, X):
+    ...         return np.column_stack([np.ones(len(X)), X]) @ self.beta
+    >>> @attrs.frozen(kw_only=True)
+    ... class LeastSquares(Regressor):
+    ...     def _fit(self, data, upstream, run):
+    ...         root = np.sqrt(np.ones(data.n_samples) if data.counts is None else data.counts)
+    ...         design = np.column_stack([np.ones(data.n_samples), data.X]) * root[:, None]
+    ...         return Line(np.linalg.lstsq(design, data.y * root)[0])
+    >>> data = Dataset.from_arrays([[0.0], [1.0], [2.0]], [0.5, 2.5, 4.5])
+    >>> LeastSquares().fit(data).predict([[10.0]]).round(6).tolist()
+    [20.5]
+    """
+
+    def predicts(self) -> frozenset[str]:
+        return frozenset({"regression"})

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 
 import attrs
-import numpy as np
 
 __all__ = ["PermutationTest"]
 
@@ -54,7 +54,7 @@ class PermutationTest:
         # As fractions: 1 / 20 is not more than 0.05.
         level = Fraction(str(self.level))
         if self.correction == "benjamini-hochberg":
-            return int(np.ceil(Fraction(n_tests, self.permutations + 1) / level))
+            return math.ceil(Fraction(n_tests, self.permutations + 1) / level)
         tests = n_tests if self.correction == "bonferroni" else 1
         return 1 if Fraction(tests, self.permutations + 1) <= level else n_tests + 1
 
@@ -70,7 +70,7 @@ class PermutationTest:
         if needed <= 1:
             return ""
         tests = 1 if self.correction == "none" else n_tests
-        enough = int(np.ceil(tests / Fraction(str(self.level)))) - 1
+        enough = math.ceil(tests / Fraction(str(self.level))) - 1
         how = {"none": "", "bonferroni": "Bonferroni's correction", "benjamini-hochberg": "BH"}
         over = f" with {how[self.correction]} over {n_tests:,} features" if tests > 1 else ""
         least = (

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.grammar import format_stages, parse_stages
-from fsframe.errors import FsframeError, RequestError
+from fsframe.errors import DataError, FsframeError, RequestError
 from fsframe.evaluation.bayesian import correlated_posterior, signed_rank_posterior
 from fsframe.evaluation.comparing import (
     CriticalDifference,
@@ -23,13 +24,14 @@ from fsframe.evaluation.comparing import (
 )
 from fsframe.evaluation.cross_validation import CrossValidation, grid_of
 from fsframe.evaluation.grid import ChainGrid
-from fsframe.evaluation.summary import Evaluation
+from fsframe.evaluation.summary import LEADING, Evaluation
 
 __all__ = [
     "RULES",
     "Cell",
     "Comparison",
     "compared",
+    "leading_measure",
     "methods_of",
     "on_all_features",
     "one_standard_error",
@@ -84,11 +86,11 @@ class Comparison:
     intervals : (n_data, n_chains, 2) float
         95 %, within the range of the metric; NaN where there is none.
     larger_class : (n_data,) float
-        The metric of the rule that ignores the features.
+        The metric of the rule that ignores the features; `rule` is what that is called.
     all_features : mapping of str to (n_data,) float
         The metric of each classifier on all columns, NaN where it does not take a table.
     accuracy, kept, stability, seconds : (n_data, n_chains) float
-        Means over the splits; φ of the kept sets.
+        Means over the splits; φ of the kept sets. Without classes there is no accuracy: NaN.
     papers, corrected : mapping of (data, i, j) to PairedTest
         Student's paired test as the papers use it, and the corrected resampled test, for i < j; the
         difference is positive where i is better.
@@ -134,6 +136,7 @@ class Comparison:
     ranks: CriticalDifference | None
     overall: NDArray[np.float64] | None
     rope: float
+    rule: str = "larger class"
 
     def tally(self, rule: str, i: int, j: int) -> tuple[int, int, int]:
         """Tables on which chain i wins against, ties with, loses to chain j."""
@@ -262,7 +265,7 @@ def compared(
             )
             for name, of in (on_all or {}).items()
         },
-        accuracy=_table(cells, lambda cell: cell.evaluation.measures["accuracy"].mean),
+        accuracy=_table(cells, _accuracy),
         kept=kept,
         stability=stability,
         seconds=_table(cells, lambda cell: cell.seconds),
@@ -278,7 +281,25 @@ def compared(
         ranks=critical_difference(better) if several else None,
         overall=_overall(better, rope, seed) if several else None,
         rope=rope,
+        rule=cells[0][0].evaluation.baseline.name,
     )
+
+
+def leading_measure(tables: Iterable[Dataset]) -> str:
+    """What chains on these tables are compared by unless something else is asked for.
+
+    Raises
+    ------
+    DataError
+        If some tables have classes and others numeric targets: no measure is for both.
+    """
+    tasks = {table.task for table in tables}
+    if len(tasks) > 1:
+        raise DataError(
+            "some of the tables have classes and some numeric targets, which no measure is for "
+            "alike; compare on those of one kind, or say what a label is (--task)"
+        )
+    return LEADING[tasks.pop()]
 
 
 def pareto_front(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[np.bool_]:
@@ -341,6 +362,11 @@ def _overall(better: NDArray[np.float64], rope: float, seed: int) -> NDArray[np.
 
 def _interval(cell: Cell, metric: str) -> tuple[float, float]:
     return cell.evaluation.measures[metric].interval or (float("nan"), float("nan"))
+
+
+def _accuracy(cell: Cell) -> float:
+    measures = cell.evaluation.measures
+    return measures["accuracy"].mean if "accuracy" in measures else float("nan")
 
 
 def _known(value: float | None) -> float:

@@ -24,6 +24,7 @@ from fsframe.evaluation.fold_task import (
     FoldTask,
     full_ranking,
     inner_places,
+    strata,
 )
 from fsframe.evaluation.folds import (
     Split,
@@ -101,9 +102,14 @@ class CrossValidation(WrappingSelector):
     repetition, ``measure-facts`` (m, 4) range, direction and whether every class is needed. Where
     rows are grouped: ``group-sizes`` (g,), ``group-right`` and ``group-vote`` (repeats, g).
 
-    A fold in which the chain keeps no feature predicts the most frequent class, with a warning. A
-    row that an outer resample has drawn several times counts so often where something is learned,
-    and is tested once.
+    Of a numeric target the chain ends with a regressor, folds are not stratified, ``truth``,
+    ``predicted``, ``curve`` and ``all-features`` hold numbers (NaN in place of −1), there are no
+    tables of scores, tuning goes by R², and the rule without features predicts the mean of the
+    training rows.
+
+    A fold in which the chain keeps no feature predicts the most frequent class (the mean), with a
+    warning. A row that an outer resample has drawn several times counts so often where something is
+    learned, and is tested once.
 
     Cost: repeats × folds fits of the chain, times inner folds × combinations where it is tuned.
 
@@ -114,7 +120,7 @@ class CrossValidation(WrappingSelector):
     cross-validation for model selection, BMC Bioinformatics 7:91.
     """
 
-    tasks: ClassVar[frozenset[str]] = frozenset({"classification"})
+    tasks: ClassVar[frozenset[str]] = frozenset({"classification", "regression"})
     takes_missing: ClassVar[bool] = True
     takes_kept: ClassVar[bool] = True
     takes_groups: ClassVar[bool] = True
@@ -220,8 +226,13 @@ class CrossValidation(WrappingSelector):
             each for chain in grid_of(self).chains for each in chain.request_problems(table)
         )
         yield from dict.fromkeys(problems)
-        if data.task in self.tasks:
-            yield from self._measure_problems(data)
+        yield from self._classifier_problems_of(data)
+        yield from self._measure_problems(data)
+
+    def _classifier_problems_of(self, data: Dataset) -> Iterator[str]:
+        """Which classifiers and regressors of the chains are not for such a label."""
+        found = _classifiers_of(grid_of(self))
+        yield from dict.fromkeys(p for each in found for p in each.task_problems(data))
 
     def forewarnings(self, data: Dataset, n_tests: int | None) -> Iterator[str]:
         """Those of the chains under study, told once."""
@@ -262,6 +273,9 @@ class CrossValidation(WrappingSelector):
         """
         self.check_data(data)
         problems = list(self._measure_problems(data))
+        if self.base is not None:
+            for problem in self._classifier_problems_of(data):
+                raise DataError(problem)
         if problems:
             raise RequestError("\n".join(problems))
         task = self._task(data)
@@ -280,7 +294,10 @@ class CrossValidation(WrappingSelector):
             for number, split in enumerate(splits):
                 inner = None if groups is None else groups[split.train]
                 inner_places(
-                    data.y[split.train], inner, self.inner_folds, run.child(1).child(number, 0)
+                    strata(data)[split.train],
+                    inner,
+                    self.inner_folds,
+                    run.child(1).child(number, 0),
                 )
         return splits
 
@@ -300,7 +317,9 @@ class CrossValidation(WrappingSelector):
             label="folds",
             parts=("scores", "tables"),
         )
-        suspicion = () if data.groups is not None else repeated_rows(data)
+        classes = data.task == "classification"
+        # Among sorted numbers neighbours are alike, whoever they are of.
+        suspicion = repeated_rows(data) if classes and data.groups is None else ()
         named = find_measures(self.metric)
         if not named:
             scores = least_scores(_classifiers_of(task.grid()))
@@ -356,29 +375,35 @@ class CrossValidation(WrappingSelector):
         return column
 
     def _splits(self, data: Dataset, groups: NDArray[np.int64] | None, run: Run) -> list[Split]:
-        if self.scheme == "leave-one-out":
+        y, classes = strata(data), data.classes
+        if self.scheme == "folds" and groups is None and not classes and self.folds > len(y):
+            raise DataError(f"{len(y)} rows make {len(y)} folds at most, not {self.folds}")
+        if self.scheme == "leave-one-out" and groups is None and not classes:
+            return leave_one_out(data.n_samples)
+        if self.scheme == "leave-one-out" and classes:
             alone = [str(data.classes[c]) for c in np.flatnonzero(np.bincount(data.y) == 1)]
             if alone:
                 raise DataError(
                     f"classes with a single member: {', '.join(alone)}; left out, they cannot be "
                     "learned"
                 )
+        if self.scheme == "leave-one-out":
             if groups is not None:
-                return leave_one_group_out(data.y, groups, data.classes)
+                return leave_one_group_out(y, groups, classes)
             return leave_one_out(data.n_samples)
         if self.scheme == "five-by-two" and groups is not None:
-            return grouped_folds(data.y, groups, 2, 5, run, data.classes)
+            return grouped_folds(y, groups, 2, 5, run, classes)
         if self.scheme == "five-by-two":
-            return five_by_two(data.y, run, data.classes)
+            return five_by_two(y, run, classes)
         if groups is not None and not self.stratify:
             raise RequestError(
                 "rows have groups, which are dealt out whole as evenly as they allow: folds cannot "
                 "be unstratified"
             )
         if groups is not None:
-            return grouped_folds(data.y, groups, self.folds, self.repeats, run, data.classes)
+            return grouped_folds(y, groups, self.folds, self.repeats, run, classes)
         deal_out = repeated_folds if self.stratify else unstratified_folds
-        return deal_out(data.y, self.folds, self.repeats, run, data.classes)
+        return deal_out(y, self.folds, self.repeats, run, classes)
 
     def _sizes(self, n_features: int) -> tuple[int, ...]:
         if self.curve is None:
@@ -419,24 +444,28 @@ def _gathered(
     """One Selection with the tables of all folds."""
     repeats, n = 1 + max(split.repeat for split in splits), data.n_samples
     fold = np.full((repeats, n), -1, dtype=np.int64)
-    predicted = np.full((repeats, n), -1, dtype=np.int64)
+    classes = data.task == "classification"
+    nothing, kind = (-1, np.int64) if classes else (np.nan, np.float64)
+    predicted = np.full((repeats, n), nothing, dtype=kind)
     scores = np.full((repeats, n, data.n_classes), np.nan)
-    every = np.full((repeats, n), -1, dtype=np.int64)
+    every = np.full((repeats, n), nothing, dtype=kind)
     of_every = np.full((repeats, n, data.n_classes), np.nan)
     kept = np.zeros((len(splits), data.n_features), dtype=bool)
-    curve = np.full((len(task.sizes), repeats, n), -1, dtype=np.int64)
+    curve = np.full((len(task.sizes), repeats, n), nothing, dtype=kind)
     place = np.full((len(splits) if task.sizes else 0, data.n_features), -1, dtype=np.int64)
     notes = Recurring()
     for number, (split, selection) in enumerate(zip(splits, found, strict=True)):
         where = (split.repeat, split.test)
         fold[where] = split.fold
         predicted[where] = selection.tables["predicted"]
-        scores[where] = selection.tables["class-scores"]
+        if classes:
+            scores[where] = selection.tables["class-scores"]
         kept[number, selection.selected] = True
         notes.add(selection.warnings)
         if task.all_features:
             every[where] = selection.tables["all-features"]
-            of_every[where] = selection.tables["all-features-scores"]
+            if classes:
+                of_every[where] = selection.tables["all-features-scores"]
         if task.sizes:
             curve[:, split.repeat, split.test] = selection.tables["curve"]
             ranking = full_ranking(selection)
@@ -446,15 +475,17 @@ def _gathered(
         "fold": fold,
         "truth": data.y,
         "predicted": predicted,
-        "class-scores": scores,
+        **({"class-scores": scores} if classes else {}),
         "kept": kept,
         "chosen": np.concatenate([selection.tables["chosen"] for selection in found]),
         "tuning": np.vstack([selection.tables["tuning"] for selection in found]),
     }
     if task.sizes:
         tables |= {"sizes": np.array(task.sizes), "curve": curve, "place": place}
-    if task.all_features and (every >= 0).any():
-        tables |= {"all-features": every, "all-features-scores": of_every}
+    if task.all_features and (every >= 0 if classes else ~np.isnan(every)).any():
+        tables["all-features"] = every
+        if classes:
+            tables["all-features-scores"] = of_every
     tables |= _measured(tables, data, named)
     ranked = rank_by_score(share)
     return Selection(

@@ -18,7 +18,7 @@ from fsframe.errors import DataError, RequestError
 from fsframe.evaluation.folds import deal, deal_groups
 from fsframe.evaluation.grid import ChainGrid
 
-__all__ = ["DEFAULT_CLASSIFIER", "FoldTask", "full_ranking", "inner_places"]
+__all__ = ["DEFAULT_CLASSIFIER", "FoldTask", "full_ranking", "inner_places", "strata"]
 
 DEFAULT_CLASSIFIER = "weighted-knn"
 """For a chain that does not end with a classifier, where none is named: it uses what arrives."""
@@ -75,7 +75,8 @@ class FoldTask:
         ``chosen`` (1,) which chain of the grid, ``tuning`` (n_chains,) inner accuracies, ``curve``
         (n_sizes, n_test) predictions by number of features, ``all-features`` (n_test,) predictions
         on all columns, -1 where the classifier cannot be fitted on them, and
-        ``all-features-scores`` (n_test, n_classes), NaN there.
+        ``all-features-scores`` (n_test, n_classes), NaN there. Of a numeric target the predictions
+        are numbers, NaN in place of -1, ``tuning`` holds the inner R², and there are no scores.
         """
         surroundings = Run() if run is None else run
         assert data.counts is not None
@@ -92,26 +93,25 @@ class FoldTask:
         X = table.X[test_rows]
         tables: dict[str, Any] = {
             "predicted": fitted.predict(X),
-            "class-scores": fitted.predict_scores(X),
+            **_scored("class-scores", fitted, X, data.task),
             "chosen": np.array([chosen]),
             "tuning": tuning,
         }
         if self.all_features:
-            alone = not chain.selecting and upstream is None
-            names = ("all-features", "all-features-scores")
-            of_all = (
-                (tables["predicted"], tables["class-scores"])
-                if alone
-                else _on_all(chain, train, X, selection.fill, surroundings.child(3))
-            )
-            tables |= dict(zip(names, of_all, strict=True))
+            if not chain.selecting and upstream is None:
+                of_all = {"all-features": tables["predicted"]}
+                if "class-scores" in tables:
+                    of_all["all-features-scores"] = tables["class-scores"]
+            else:
+                of_all = _on_all(chain, train, X, selection.fill, surroundings.child(3))
+            tables |= of_all
         if self.sizes:
             tables["curve"] = self._curve(chain, train, selection, X, surroundings.child(2))
         warnings = selection.warnings
         if not selection.selected.size:
             warnings = (
                 *warnings,
-                "the chain kept no feature; the most frequent class of the training rows was "
+                f"the chain kept no feature; the {_RULE[data.task]} of the training rows was "
                 "predicted",
             )
         found = Selection(
@@ -136,12 +136,16 @@ class FoldTask:
         upstream: Selection | None,
         run: Run,
     ) -> tuple[int, NDArray[np.float64]]:
-        """Which chain of the grid predicts best inside the training rows; ties to the first."""
+        """Which chain of the grid predicts best inside the training rows; ties to the first.
+
+        By the share of rows predicted right, or R² of a numeric target.
+        """
         if len(grid) == 1:
             return 0, np.full(1, np.nan)
-        place = inner_places(train.y, train.groups, self.inner_folds, run)
+        place = inner_places(strata(train), train.groups, self.inner_folds, run)
         times = np.ones(train.n_samples) if train.counts is None else train.counts
         right = np.zeros(len(grid))
+        classes = train.task == "classification"
         for fold in range(int(place.max()) + 1):
             held = place == fold
             rows = np.flatnonzero(~held)
@@ -150,21 +154,43 @@ class FoldTask:
             for position, chain in enumerate(grid.chains):
                 part = run.child(fold, position)
                 fitted = _fitted(chain, inner, _selected(chain, inner, arrived, part), part)
-                hit = fitted.predict(train.X[held]) == train.y[held]
-                right[position] += np.sum(hit * times[held])
+                told, y = fitted.predict(train.X[held]), train.y[held]
+                good = told == y if classes else -((told - y) ** 2)
+                right[position] += np.sum(good * times[held])
         share = right / times.sum()
+        if not classes:
+            mean = np.average(train.y, weights=times)
+            variance = np.average((train.y - mean) ** 2, weights=times)
+            share = 1.0 + share / variance if variance > 0 else share
         return int(np.argmax(share)), share
 
     def _curve(
         self, chain: Chain, train: Dataset, selection: Selection, X: NDArray[np.float64], run: Run
-    ) -> NDArray[np.int64]:
+    ) -> NDArray[Any]:
         """Predictions of the classifier on the best 1, 2, … features of this fold's ranking."""
         ranking = full_ranking(selection)
-        found = np.empty((len(self.sizes), len(X)), dtype=np.int64)
+        found = np.empty((len(self.sizes), len(X)), dtype=train.y.dtype)
         for row, size in enumerate(self.sizes):
             kept = attrs.evolve(selection, selected=ranking[:size])
             found[row] = _fitted(chain, train, kept, run.child(row)).predict(X)
         return found
+
+
+_RULE = {"classification": "most frequent class", "regression": "mean target"}
+
+
+def strata(data: Dataset) -> NDArray[np.int64]:
+    """What rows are dealt out by: the classes; all alike where the target is a number."""
+    if data.task == "classification":
+        return np.asarray(data.y, dtype=np.int64)
+    return np.zeros(data.n_samples, dtype=np.int64)
+
+
+def _scored(
+    name: str, fitted: Any, X: NDArray[np.float64], task: str
+) -> dict[str, NDArray[np.float64]]:
+    """The table of class scores, where there are classes."""
+    return {name: fitted.predict_scores(X)} if task == "classification" else {}
 
 
 def inner_places(
@@ -227,6 +253,8 @@ def _fitted(chain: Chain, train: Dataset, selection: Selection, run: Run) -> Any
     assert isinstance(classifier, Classifier)
     if not selection.selected.size:
         times = None if train.counts is None else train.counts.astype(np.float64)
+        if train.task == "regression":
+            return _Mean(float(np.average(train.y, weights=times)))
         shares = np.bincount(train.y, times, minlength=train.n_classes)
         return _MostFrequent(shares.astype(np.float64))
     return classifier.fit(train, selection, run.child(len(chain.selecting)))
@@ -238,16 +266,32 @@ def _on_all(
     X: NDArray[np.float64],
     fill: NDArray[np.float64] | None,
     run: Run,
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Predictions and scores of the chain's classifier on all columns; -1, NaN if it refuses."""
+) -> dict[str, NDArray[Any]]:
+    """Tables of what the chain's classifier predicts on all columns; -1 or NaN if it refuses."""
     every = np.arange(train.n_features)
     plain = Selection(selected=every, scores=np.full(train.n_features, np.nan), fill=fill)
     try:
         fitted = _fitted(chain, train, plain, run)
-        return fitted.predict(X), fitted.predict_scores(X)
+        scores = _scored("all-features-scores", fitted, X, train.task)
+        return {"all-features": fitted.predict(X), **scores}
     except (DataError, RequestError):
         # Missing values in a column that the chain left out, or more memory than is allowed.
-        return np.full(len(X), -1, dtype=np.int64), np.full((len(X), train.n_classes), np.nan)
+        if train.task == "regression":
+            return {"all-features": np.full(len(X), np.nan)}
+        return {
+            "all-features": np.full(len(X), -1, dtype=np.int64),
+            "all-features-scores": np.full((len(X), train.n_classes), np.nan),
+        }
+
+
+@attrs.frozen(eq=False)
+class _Mean:
+    """Predicts the mean target: what is left to do without a single feature."""
+
+    mean: float
+
+    def predict(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.full(len(X), self.mean)
 
 
 @attrs.frozen(eq=False)

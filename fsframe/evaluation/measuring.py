@@ -129,8 +129,9 @@ def measure_tables(tables: FoldTables, classes: tuple[Any, ...], named: Named) -
     Notes
     -----
     Beside the chain stand the rule that ignores the features (the most frequent class of the
-    training rows, with their shares as probabilities; over a repetition those of all rows) and the
-    classifier on all columns, where it was asked for. O(measures × splits) calls.
+    training rows, with their shares as probabilities; over a repetition those of all rows; the mean
+    of a numeric target) and the classifier on all columns, where it was asked for. O(measures ×
+    splits) calls.
     """
     parts = parts_of(tables.fold)
     whole = [(r, np.flatnonzero(row >= 0)) for r, row in enumerate(tables.fold)]
@@ -166,13 +167,14 @@ def _sides(tables: FoldTables, classes: tuple[Any, ...]) -> list[Side | None]:
     truth, n_classes = tables.truth, tables.class_scores.shape[2]
     every, of_every = tables.all_features, tables.all_features_scores
     labels = classes or tuple(range(n_classes))
+    numbers = tables.task == "regression"
 
-    def of(predicted: NDArray[np.int64], scores: NDArray[np.float64] | None) -> Side:
+    def of(predicted: NDArray[Any], scores: NDArray[np.float64] | None) -> Side:
         def chosen(repeat: int, rows: NDArray[np.intp]) -> Predictions:
             return Predictions(
                 truth=truth[rows],
                 predicted=predicted[repeat, rows],
-                scores=None if scores is None else scores[repeat, rows],
+                scores=None if numbers or scores is None else scores[repeat, rows],
                 classes=labels,
             )
 
@@ -181,6 +183,9 @@ def _sides(tables: FoldTables, classes: tuple[Any, ...]) -> list[Side | None]:
     def larger(_: int, rows: NDArray[np.intp]) -> Predictions:
         trained = np.ones(truth.size, dtype=bool)
         trained[rows if rows.size < truth.size else []] = False
+        if numbers:
+            told = np.full(rows.size, truth[trained].mean())
+            return Predictions(truth=truth[rows], predicted=told)
         shares = np.bincount(truth[trained], minlength=n_classes) / trained.sum()
         return Predictions(
             truth=truth[rows],
@@ -189,7 +194,7 @@ def _sides(tables: FoldTables, classes: tuple[Any, ...]) -> list[Side | None]:
             classes=labels,
         )
 
-    refused = every is None or bool((every[tables.fold >= 0] < 0).any())
+    refused = every is None or bool(tables.lacking(every)[tables.fold >= 0].any())
     return [
         of(tables.predicted, tables.class_scores),
         larger,
@@ -219,8 +224,11 @@ def join_repetitions(parts: Sequence[Selection]) -> Selection:
 
 
 def group_tables(tables: FoldTables, data: Dataset) -> FoldTables:
-    """`tables` with how well the rows of every group are predicted, if the table has groups."""
-    if data.groups is None:
+    """`tables` with how well the rows of every group are predicted, if the table has groups.
+
+    Right and wrong, and votes, are of classes: of a numeric target there is nothing to add.
+    """
+    if data.groups is None or tables.task == "regression":
         return tables
     names, code = np.unique(data.groups, return_inverse=True)
     sizes = np.bincount(code)

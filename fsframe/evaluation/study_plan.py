@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +13,12 @@ import attrs
 from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.grammar import format_list
 from fsframe.contracts.run import Run
-from fsframe.errors import FsframeError, RequestError
-from fsframe.evaluation.comparison import on_all_features
+from fsframe.errors import DataError, FsframeError, RequestError
+from fsframe.evaluation.comparison import leading_measure, on_all_features
 from fsframe.evaluation.cross_validation import CrossValidation, grid_of
 from fsframe.evaluation.grid import ChainGrid, combined
 from fsframe.evaluation.measuring import find_measures
+from fsframe.evaluation.summary import LEADING
 from fsframe.suggest import did_you_mean
 from fsframe.tables import read
 
@@ -144,14 +145,14 @@ def read_plan(path: str | Path) -> StudyPlan:
             hint = did_you_mean(key, _KEYS) or f"; keys are {', '.join(sorted(_KEYS))}"
             faults.add(key, f"there is no such key{hint}")
     name = _one(given, "name", str, file.stem, faults)
-    measures = _measures(given, faults)
+    tables = _tables(given, file.parent, faults)
+    measures = _measures(given, faults) or _leading(tables, faults)
     protocol = _protocol(given, measures, faults)
     chains = _chains(given, faults)
     methods = _methods(chains, protocol, faults)
     seeds = _seeds(given, faults)
     rope = _rope(given, faults)
     everything = _one(given, "all-features", bool, True, faults)
-    tables = _tables(given, file.parent, faults)
     beside = on_all_features(methods) if everything and methods else {}
     known = {str(method.base) for method in methods}
     beside = {text: method for text, method in beside.items() if text not in known}
@@ -194,13 +195,23 @@ def _measures(given: Mapping[str, Any], faults: _Faults) -> tuple[str, ...]:
             found.append(find_measures([text])[0][0])
         except FsframeError as error:
             faults.add(f"measures[{place}]", error)
-    return tuple(dict.fromkeys(found)) or ("accuracy",)
+    return tuple(dict.fromkeys(found))
+
+
+def _leading(tables: Sequence[StudyTable], faults: _Faults) -> tuple[str, ...]:
+    """The measure of a study that names none."""
+    try:
+        return (leading_measure(table.data for table in tables),) if tables else ("accuracy",)
+    except DataError as error:
+        faults.add("tables", error)
+        return ("accuracy",)
 
 
 def _protocol(
     given: Mapping[str, Any], measures: tuple[str, ...], faults: _Faults
 ) -> dict[str, str]:
-    asked = dict.fromkeys(["accuracy", *measures])
+    leading = [LEADING[measure.task] for _, measure in find_measures(measures)]
+    asked = dict.fromkeys([*leading, *measures])
     found = {"metric": format_list(asked)}
     for key in _PROTOCOL:
         if key not in given:

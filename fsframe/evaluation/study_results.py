@@ -64,7 +64,7 @@ def _cell(record: StudyRecord, table: int, chain: int, name: str) -> Cell:
     joined = join_repetitions(selections)
     first = record.runs[cells[0]]
     tables = fold_tables(joined.tables, first.n_features, cells[0].member)
-    missing = [m for m in ("accuracy", *record.measures) if m not in tables.measures]
+    missing = [m for m in record.measures if m not in tables.measures]
     if missing:
         raise StoreError(f"{cells[0].member} does not hold the measure {missing[0]}")
     return Cell(
@@ -82,5 +82,5 @@ def described_tables(record: StudyRecord) -> Iterator[str]:
         groups = "" if run.groups is None else f" in {run.groups[1]} groups"
         yield (
             f"{name} ({run.n_samples} samples{groups}, {run.n_features} features, "
-            f"{len(run.class_names)} classes)"
+            + (f"{len(run.class_names)} classes)" if run.class_names else "a numeric target)")
         )

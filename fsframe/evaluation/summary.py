@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from fsframe.contracts.prediction_measure import Predictions
 from fsframe.contracts.selection import Selection
 from fsframe.contracts.stability_metric import StabilityValue
 from fsframe.evaluation.comparing import corrected_standard_error, interval_within
 from fsframe.evaluation.measures import accuracy, confusion
+from fsframe.evaluation.measures.numbers import R2
 from fsframe.evaluation.measuring import default_measures, measure_tables, parts_of
 from fsframe.registry import stability_metrics
 from fsframe.storage.known_tables import FoldTables, fold_tables
 
+LEADING = {"classification": "accuracy", "regression": "r2"}
+"""The measure that an evaluation is told by first, of each task."""
+
 __all__ = [
+    "LEADING",
     "Agreement",
     "ByGroup",
     "CurvePoint",
@@ -48,7 +56,7 @@ class Measure:
         Whether the values are of repetitions, since some fold leaves it undefined.
     baseline : float, optional
         The same measure of the rule that ignores the features: the most frequent class of the
-        training rows, and their shares as probabilities.
+        training rows, and their shares as probabilities; the mean of a numeric target.
     all_features : float, optional
         The same measure of the same classifier on all columns, where it was asked for.
     """
@@ -108,7 +116,10 @@ class Agreement:
 
 @attrs.frozen(kw_only=True)
 class CurvePoint:
-    """Accuracy and stability when the best `size` features of every fold are used."""
+    """Accuracy and stability when the best `size` features of every fold are used.
+
+    Of a numeric target `accuracy` is R².
+    """
 
     size: int
     accuracy: float
@@ -137,11 +148,14 @@ class Evaluation:
     test_to_train : float
         Rows tested over rows trained on, the mean over the splits.
     baseline : Measure
-        Accuracy of predicting the most frequent class of the training rows.
+        Accuracy of predicting the most frequent class of the training rows; R² of their mean.
     all_features : Measure, optional
-        Accuracy of the same classifier on all columns, where it was asked for and takes them.
+        Accuracy (R²) of the same classifier on all columns, where it was asked for and takes them.
     confusion : (n_classes, n_classes) float64
-        Rows of each class (rows) predicted as each (columns), the mean over the repetitions.
+        Rows of each class (rows) predicted as each (columns), the mean over the repetitions; empty
+        without classes.
+    task : str
+        ``"classification"`` or ``"regression"``.
     by_group : ByGroup, optional
         Where rows were kept together in groups.
     agreement : Agreement, optional
@@ -161,6 +175,13 @@ class Evaluation:
     confusion: NDArray[np.float64]
     by_group: ByGroup | None = None
     agreement: Agreement | None = None
+    task: str = "classification"
+
+    @property
+    def leading(self) -> Measure:
+        """Accuracy, or R² of a numeric target, where it was measured; else the first measure."""
+        name = LEADING[self.task]
+        return self.measures[name if name in self.measures else next(iter(self.measures))]
 
 
 def summarise(selection: Selection) -> Evaluation:
@@ -187,19 +208,20 @@ def summarise_tables(tables: FoldTables, units: int | None = None) -> Evaluation
     """
     if tables.measured is None:
         labels = tuple(range(tables.class_scores.shape[2]))
-        named = default_measures("classification", labels, "probabilities")
+        named = default_measures(tables.task, labels, "probabilities")
         tables = measure_tables(tables, labels, named)
     parts = parts_of(tables.fold)
     ratio = _test_to_train(parts, tables.truth.size)
     units = tables.truth.size if units is None else units
-    smallest = np.unique(tables.truth, return_counts=True)[1].min() / tables.truth.size
+    members = np.bincount(tables.truth) if tables.task == "classification" else np.ones(1)
+    smallest = members[members > 0].min() / tables.truth.size
     measures = {
         name: _measure(tables, place, ratio, units, float(smallest))
         for place, name in enumerate(tables.measures)
     }
     kept = tables.kept
     curve = _curve(tables, parts, ratio)
-    beside = _accuracies(tables, parts, ratio, units)
+    beside = _beside(tables, parts, ratio, units)
     return Evaluation(
         measures=measures,
         n_splits=len(parts),
@@ -213,40 +235,76 @@ def summarise_tables(tables: FoldTables, units: int | None = None) -> Evaluation
         all_features=beside[1],
         confusion=_confusion(tables),
         by_group=_by_group(tables),
-        agreement=agreement(tables.predicted, tables.class_scores.shape[2]),
+        agreement=agreement(tables.predicted, tables.class_scores.shape[2])
+        if tables.task == "classification"
+        else None,
+        task=tables.task,
     )
 
 
-def _accuracies(
-    tables: FoldTables, parts: list[tuple[int, NDArray[np.intp]]], ratio: float, units: int
+Parts = list[tuple[int, NDArray[np.intp]]]
+
+
+def _beside(
+    tables: FoldTables, parts: Parts, ratio: float, units: int
 ) -> tuple[Measure, Measure | None]:
-    """Accuracy of the most frequent class of the training rows, and of all columns."""
-    truth, every = tables.truth, tables.all_features
-    of_larger = _of_fold(
-        "larger class", [_baseline(truth, rows) for _, rows in parts], ratio, units
-    )
-    if every is None or (every[tables.fold >= 0] < 0).any():
-        return of_larger, None
-    right = [accuracy(truth[rows], every[repeat, rows]) for repeat, rows in parts]
-    return of_larger, _of_fold("all features", right, ratio, units)
+    """Accuracy (R²) of the rule without features, and of all columns."""
+    plain = np.full(tables.predicted.shape, -1 if tables.task == "classification" else np.nan)
+    for repeat, rows in parts:
+        trained = np.ones(tables.truth.size, dtype=bool)
+        trained[rows] = False
+        seen = tables.truth[trained]
+        plain[repeat, rows] = np.bincount(seen).argmax() if _classes(tables) else seen.mean()
+    word = "larger class" if _classes(tables) else "mean"
+    of_rule = _told(word, tables, plain, parts, ratio, units)
+    every = tables.all_features
+    if every is None or tables.lacking(every)[tables.fold >= 0].any():
+        return of_rule, None
+    return of_rule, _told("all features", tables, every, parts, ratio, units)
 
 
-def _baseline(truth: NDArray[np.int64], tested: NDArray[np.intp]) -> float:
-    """Share of the tested rows that are of the most frequent class of the others."""
-    trained = np.ones(truth.size, dtype=bool)
-    trained[tested] = False
-    return float(np.mean(truth[tested] == np.bincount(truth[trained]).argmax()))
+def _classes(tables: FoldTables) -> bool:
+    return tables.task == "classification"
 
 
-def _of_fold(name: str, found: list[float], ratio: float, units: int) -> Measure:
-    values = np.array(found)
-    mean, error = float(values.mean()), corrected_standard_error(values, ratio)
+def _quality(
+    tables: FoldTables, predicted: NDArray[Any], parts: Parts
+) -> tuple[NDArray[np.float64], bool]:
+    """Accuracy in every fold; R² likewise, or in every repetition where a fold does not define it.
+
+    The second value is whether it is of repetitions.
+    """
+    truth = tables.truth
+    if _classes(tables):
+        found = [accuracy(truth[rows], predicted[repeat, rows]) for repeat, rows in parts]
+        return np.array(found), False
+    whole = [(repeat, np.flatnonzero(row >= 0)) for repeat, row in enumerate(tables.fold)]
+    r2 = R2()
+
+    def of(some: Parts) -> NDArray[np.float64]:
+        pairs = [(truth[rows], predicted[repeat, rows]) for repeat, rows in some]
+        return np.array([r2(Predictions(truth=y, predicted=told)) for y, told in pairs])
+
+    values = of(parts)
+    return (of(whole), True) if np.isnan(values).any() else (values, False)
+
+
+def _told(
+    name: str, tables: FoldTables, predicted: NDArray[Any], parts: Parts, ratio: float, units: int
+) -> Measure:
+    """Accuracy, or R², of some predictions."""
+    values, pooled = _quality(tables, predicted, parts)
+    mean = float(values.mean())
+    error = float("nan") if pooled else corrected_standard_error(values, ratio)
     return Measure(
         name=name,
         values=values,
         mean=mean,
         standard_error=error,
-        interval=interval_within(mean, error, values.size, units=units),
+        interval=interval_within(mean, error, values.size, units=units)
+        if _classes(tables)
+        else interval_within(mean, error, values.size, R2.lowest, R2.highest),
+        pooled=pooled,
     )
 
 
@@ -296,6 +354,8 @@ def _confusion(tables: FoldTables) -> NDArray[np.float64]:
     """How many rows of each class were predicted as each, in the mean over the repetitions."""
     n_classes = tables.class_scores.shape[2]
     found = np.zeros((n_classes, n_classes), dtype=np.int64)
+    if not n_classes:
+        return found.astype(np.float64)
     for fold, predicted in zip(tables.fold, tables.predicted, strict=True):
         rows = fold >= 0
         found += confusion(tables.truth[rows], predicted[rows], n_classes)
@@ -365,19 +425,18 @@ def _stability(kept: NDArray[np.bool_]) -> StabilityValue:
 def _curve(
     tables: FoldTables, parts: list[tuple[int, NDArray[np.intp]]], ratio: float
 ) -> tuple[CurvePoint, ...]:
-    truth, place = tables.truth, tables.place
+    place = tables.place
     if tables.sizes is None or tables.curve is None or place is None:
         return ()
     points = []
     for row, size in enumerate(tables.sizes):
-        predicted = tables.curve[row]
-        values = np.array([accuracy(truth[rows], predicted[r, rows]) for r, rows in parts])
+        values, pooled = _quality(tables, tables.curve[row], parts)
         kept = (place >= 0) & (place < size)
         points.append(
             CurvePoint(
                 size=int(size),
                 accuracy=float(values.mean()),
-                standard_error=corrected_standard_error(values, ratio),
+                standard_error=float("nan") if pooled else corrected_standard_error(values, ratio),
                 stability=_stability(kept).value,
             )
         )
@@ -388,6 +447,9 @@ def _one_standard_error(curve: tuple[CurvePoint, ...]) -> int | None:
     """The smallest size that is within one standard error of the most accurate (Breiman's rule)."""
     if not curve:
         return None
-    best = max(curve, key=lambda point: (point.accuracy, -point.size))
+    known = [point for point in curve if not np.isnan(point.accuracy)]
+    if not known:
+        return None
+    best = max(known, key=lambda point: (point.accuracy, -point.size))
     floor = best.accuracy - (0.0 if np.isnan(best.standard_error) else best.standard_error)
     return min(point.size for point in curve if point.accuracy >= floor)

@@ -51,9 +51,24 @@ def _evaluation(record: RunRecord) -> RecordedEvaluation:
     return recorded_evaluation(record)
 
 
+def _leading(found: Sequence[RecordedEvaluation]) -> str:
+    """What the runs are told by first, if that is the same of all."""
+    names = {each.found.leading.name for each in found}
+    if len(names) > 1:
+        raise RequestError(
+            f"the runs are measured differently ({', '.join(sorted(names))}); draw those of one "
+            "measure together"
+        )
+    name = names.pop()
+    return "R²" if name == "r2" else name
+
+
 def _folds(record: RunRecord) -> FoldTables:
     _evaluation(record)
-    return fold_tables(record.stages[-1].tables, record.n_features, record.stage_paths()[-1])
+    found = fold_tables(record.stages[-1].tables, record.n_features, record.stage_paths()[-1])
+    if found.task == "regression":
+        raise lacks(record, "classes, but a numeric target", "`sizes` and `pareto` are drawn of it")
+    return found
 
 
 def accuracy_by_size(record: RunRecord, ax: Any = None) -> Any:
@@ -72,7 +87,8 @@ def accuracy_by_size(record: RunRecord, ax: Any = None) -> Any:
     RequestError
         If the run is none, or has no curve.
     """
-    found = _evaluation(record).found
+    recorded = _evaluation(record)
+    found, quality = recorded.found, _leading([recorded])
     if not found.curve:
         raise lacks(record, "accuracy by number of features", "evaluate with --curve")
     sizes = [point.size for point in found.curve]
@@ -81,7 +97,7 @@ def accuracy_by_size(record: RunRecord, ax: Any = None) -> Any:
         means = np.array([point.accuracy for point in found.curve])
         errors = np.nan_to_num([point.standard_error for point in found.curve])
         panel.fill_between(sizes, means - errors, means + errors, color=BLUE, alpha=0.15, lw=0)
-        panel.plot(sizes, means, color=BLUE, marker="o", ms=4, label="accuracy ± standard error")
+        panel.plot(sizes, means, color=BLUE, marker="o", ms=4, label=f"{quality} ± standard error")
         stability = [point.stability for point in found.curve]
         panel.plot(
             sizes,
@@ -92,7 +108,7 @@ def accuracy_by_size(record: RunRecord, ax: Any = None) -> Any:
             ls="--",
             label="stability φ (chance 0)",
         )
-        panel.axhline(found.baseline.mean, color=GREY, ls="-.", lw=1.0, label="larger class")
+        panel.axhline(found.baseline.mean, color=GREY, ls="-.", lw=1.0, label=found.baseline.name)
         if found.all_features is not None:
             panel.axhline(found.all_features.mean, color="black", lw=0.8, label="all features")
         if found.one_standard_error is not None:
@@ -263,7 +279,8 @@ def accuracy_against_stability(records: Sequence[RunRecord], ax: Any = None) -> 
     if len({record.data.sha256 for record in records}) > 1:
         raise RequestError("the runs are of different tables; draw those of one table")
     found = [_evaluation(record) for record in records]
-    points = [(e.found.stability.value, e.found.measures["accuracy"].mean) for e in found]
+    quality = _leading(found)
+    points = [(e.found.stability.value, e.found.leading.mean) for e in found]
     known = [k for k, point in enumerate(points) if drawable(np.array(point)).all()]
     if len(known) < 2:
         raise RequestError("fewer than two of the runs have both an accuracy and a stability")
@@ -279,7 +296,7 @@ def accuracy_against_stability(records: Sequence[RunRecord], ax: Any = None) -> 
         )
         for number, k in enumerate(known):
             x, y = points[k]
-            measure, stability = found[k].found.measures["accuracy"], found[k].found.stability
+            measure, stability = found[k].found.leading, found[k].found.stability
             look = number % len(COLOURS)
             error = measure.standard_error if drawable(measure.standard_error) else 0.0
             sides = [[0.0], [0.0]]
@@ -302,7 +319,7 @@ def accuracy_against_stability(records: Sequence[RunRecord], ax: Any = None) -> 
                 label=short(found[k].base, 44),
             )
         panel.set_xlabel("stability φ of the kept features")
-        panel.set_ylabel("accuracy on rows not trained on")
+        panel.set_ylabel(f"{quality} on rows not trained on")
         panel.legend(
             loc="lower center",
             bbox_to_anchor=(0.5, 1.0),
@@ -333,7 +350,7 @@ def critical_difference(records: Sequence[RunRecord], ax: Any = None) -> Any:
     Demšar 2006, Statistical comparisons of classifiers over multiple data sets, J. Mach. Learn.
     Res. 7:1.
     """
-    results, chains, tables = _accuracies(records)
+    results, chains, tables, quality = _accuracies(records)
     summary = cd_of(results)
     order = np.argsort(summary.mean_ranks, kind="stable")
     m = len(chains)
@@ -372,7 +389,7 @@ def critical_difference(records: Sequence[RunRecord], ax: Any = None) -> Any:
             panel.text(edge, y, text, ha="right" if left else "left", va="center")
         p = summary.friedman_p
         panel.set_title(
-            f"mean rank of accuracy over {len(tables)} tables (1 is best); all alike: p = {p:.2g}",
+            f"mean rank of {quality} over {len(tables)} tables (1 is best); all alike: p = {p:.2g}",
             fontsize="medium",
         )
         return panel.figure
@@ -380,9 +397,10 @@ def critical_difference(records: Sequence[RunRecord], ax: Any = None) -> Any:
 
 def _accuracies(
     records: Sequence[RunRecord],
-) -> tuple[NDArray[np.float64], list[str], list[str]]:
-    """Accuracy as (n_tables, n_chains), with the names of both."""
+) -> tuple[NDArray[np.float64], list[str], list[str], str]:
+    """Accuracy (R²) as (n_tables, n_chains), with the names of both, and its own."""
     cells: dict[tuple[str, str], float] = {}
+    every: list[RecordedEvaluation] = []
     for record in records:
         found = _evaluation(record)
         key = (record.data.name, found.base)
@@ -391,7 +409,8 @@ def _accuracies(
                 f"`{printable(found.base, longest=60)}` on {printable(record.data.name)} is given "
                 "twice"
             )
-        cells[key] = found.found.measures["accuracy"].mean
+        cells[key] = found.found.leading.mean
+        every.append(found)
     tables, chains = (list(dict.fromkeys(key[side] for key in cells)) for side in (0, 1))
     if len(tables) < 2 or len(chains) < 2:
         raise RequestError(
@@ -401,4 +420,5 @@ def _accuracies(
     missing = [f"`{c}` on {t}" for t in tables for c in chains if (t, c) not in cells]
     if missing:
         raise RequestError(f"every chain on every table, please; missing: {'; '.join(missing[:5])}")
-    return np.array([[cells[t, c] for c in chains] for t in tables]), chains, tables
+    values = np.array([[cells[t, c] for c in chains] for t in tables])
+    return values, chains, tables, _leading(every)

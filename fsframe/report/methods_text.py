@@ -186,11 +186,12 @@ def checklist(record: RunRecord) -> Iterator[Item]:
         )
     if evaluation is not None:
         found = evaluation.found
+        rule = "larger class" if found.task == "classification" else "mean"
         yield Item(
             "Is performance told with its uncertainty and beside baselines?",
             f"REFORMS, metrics and uncertainty; {methods}",
-            "yes" if found.measures["accuracy"].interval is not None else "no",
-            f"{found.n_splits} splits with corrected standard errors; beside the larger class"
+            "yes" if found.leading.interval is not None else "no",
+            f"{found.n_splits} splits with corrected standard errors; beside the {rule}"
             + (" and all features." if found.all_features is not None else "."),
         )
     yield Item(

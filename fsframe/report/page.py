@@ -16,7 +16,7 @@ from fsframe.registry import report_sections
 from fsframe.report.figures import figures_of_several
 from fsframe.report.section import About, Bullets, Picture, Table, Text, safe
 from fsframe.report.style import SCRIPT, STYLE
-from fsframe.report.verdict import heading, verdict_of_several
+from fsframe.report.verdict import heading, measure_words, verdict_of_several
 from fsframe.storage import RunRecord
 
 __all__ = ["report_page", "report_page_of_several"]
@@ -142,16 +142,17 @@ def _overview(records: Sequence[RunRecord]) -> Iterator[str]:
     """One line for each run."""
     rows = []
     for number, record in enumerate(records, start=1):
-        protocol, accuracy, phi = protocol_name(record), "—", "—"
+        protocol, leading, phi = protocol_name(record), "—", "—"
         chain = record.chain
         if protocol == "cross-validation":
             recorded = recorded_evaluation(record)
             chain = recorded.base
-            accuracy = f"{recorded.found.measures['accuracy'].mean:.3f}"
+            first = recorded.found.leading
+            leading = f"{measure_words(first)} {first.mean:.3f}"
             phi = f"{recorded.found.stability.value:.3f}"
         elif protocol == "stability-study":
             chain = recorded_stability(record).base
         kept = str(record.selected.size)
-        rows.append([str(number), chain, record.data.name, kept, accuracy, phi, str(record.seed)])
-    header = ["run", "chain", "table", "kept", "accuracy", "stability φ", "seed"]
+        rows.append([str(number), chain, record.data.name, kept, leading, phi, str(record.seed)])
+    header = ["run", "chain", "table", "kept", "quality", "stability φ", "seed"]
     yield from Table(header, rows, "runs", {0, 3, 4, 5, 6}).lines(About(record=records[0]))

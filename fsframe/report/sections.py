@@ -10,7 +10,7 @@ import attrs
 from fsframe.contracts.answer import AnswerTable
 from fsframe.contracts.params import format_value
 from fsframe.evaluation.recorded import protocol_name, recorded_evaluation, recorded_stability
-from fsframe.evaluation.summary import Measure
+from fsframe.evaluation.summary import LEADING, Measure
 from fsframe.report.figures import figures
 from fsframe.report.methods_text import checklist, commands, methods_paragraph, references
 from fsframe.report.pair_naming import pair_test_words, pair_weight_words
@@ -82,8 +82,9 @@ class Measures(Section):
             found = recorded_evaluation(record).found
             for label, measure in found.measures.items():
                 rows.append(_figure(label, measure))
-                if label == "accuracy":
-                    rows.append(["of the larger class", f"{found.baseline.mean:.4f}", ""])
+                if measure.name == LEADING[found.task]:
+                    rule = "larger class" if found.task == "classification" else "mean of the rows"
+                    rows.append([f"of the {rule}", f"{found.baseline.mean:.4f}", ""])
                     if found.all_features is not None:
                         rows.append(_figure("with all features", found.all_features))
             rows.append(["features kept", f"{found.kept.mean():.1f}", ""])

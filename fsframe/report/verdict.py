@@ -11,7 +11,7 @@ from fsframe.evaluation.summary import Measure
 from fsframe.storage import RunRecord, printable
 from fsframe.storage.known_tables import bootstrap_tables
 
-__all__ = ["heading", "verdict", "verdict_of_several"]
+__all__ = ["heading", "measure_words", "verdict", "verdict_of_several"]
 
 _NAMED = 5
 _DOUBTFUL = 0.05
@@ -23,8 +23,8 @@ def heading(record: RunRecord) -> str:
     """What the run is about, and its main figure."""
     name, protocol = printable(record.data.name), protocol_name(record)
     if protocol == "cross-validation":
-        accuracy = recorded_evaluation(record).found.measures["accuracy"]
-        return f"{name}: accuracy {accuracy.mean:.2f} on rows not trained on"
+        leading = recorded_evaluation(record).found.leading
+        return f"{name}: {measure_words(leading)} {leading.mean:.2f} on rows not trained on"
     if protocol == "stability-study":
         metric = recorded_stability(record).tables.metrics[0]
         return f"{name}: stability {metric.value:.2f} ({printable(metric.name)})"
@@ -105,14 +105,20 @@ def _sureness(record: RunRecord) -> str:
 def _of_evaluation(record: RunRecord) -> tuple[str, str]:
     recorded = recorded_evaluation(record)
     found = recorded.found
-    accuracy = found.measures["accuracy"]
     balanced = found.measures.get("balanced-accuracy")
-    beside = [f"{found.baseline.mean:.2f} for always saying the larger class"]
+    rule = "the larger class" if found.task == "classification" else "the mean"
+    beside = [f"{found.baseline.mean:.2f} for always saying {rule}"]
     if found.all_features is not None:
         beside.insert(0, f"{found.all_features.mean:.2f} with all features")
+    if found.leading.name == "accuracy":
+        told = f"predicts {_share(found.leading)} of the labels right"
+    else:
+        told = f"has {measure_words(found.leading)} {_share(found.leading)}"
+        if found.leading.name != "r2":
+            beside = [_short_of(found.leading, rule)]
     first = (
-        f"On rows it was not trained on, {_quoted(recorded.base)} predicts {_share(accuracy)} of "
-        f"the labels right, against {' and '.join(beside)}"
+        f"On rows it was not trained on, {_quoted(recorded.base)} {told}, against "
+        f"{' and '.join(beside)}"
     )
     if balanced is not None and np.isfinite(balanced.mean) and record.class_names:
         chance = 1 / len(record.class_names)
@@ -145,6 +151,16 @@ def _of_stability(record: RunRecord) -> tuple[str, str]:
     )
     word = f": {_alike(metric.value)}" if metric.name.rpartition("/")[2] == "nogueira" else ""
     return first, f"Stability by {printable(metric.name)} is {metric.value:.2f}{bounds}{word}."
+
+
+def measure_words(measure: Measure) -> str:
+    """The measure in a sentence."""
+    return "R²" if measure.name == "r2" else printable(measure.name.replace("-", " "))
+
+
+def _short_of(measure: Measure, rule: str) -> str:
+    plain = "—" if measure.baseline is None else f"{measure.baseline:.2f}"
+    return f"{plain} for always saying {rule}"
 
 
 def _quoted(chain: str) -> str:

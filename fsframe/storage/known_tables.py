@@ -49,11 +49,12 @@ class FoldTables:
     ----------
     fold : (n_repeats, n_samples) int
         Which fold tests a row, from 0; −1 where none does.
-    truth : (n_samples,) int
-        Class codes.
-    predicted : (n_repeats, n_samples) int
-        Class codes; −1 in rows that no fold tests.
+    truth : (n_samples,) int, or float64
+        Class codes, or a numeric target.
+    predicted : (n_repeats, n_samples) int, or float64
+        Class codes, −1 in rows that no fold tests; of a numeric target numbers, NaN there.
     class_scores : (n_repeats, n_samples, n_classes) float64
+        Without classes, n_classes is 0.
     kept : (n_splits, n_features) bool
     chosen : (n_splits,) int
         Which chain of the grid each split chose.
@@ -86,16 +87,16 @@ class FoldTables:
     """
 
     fold: NDArray[np.int64]
-    truth: NDArray[np.int64]
-    predicted: NDArray[np.int64]
+    truth: NDArray[Any]
+    predicted: NDArray[Any]
     class_scores: NDArray[np.float64]
     kept: NDArray[np.bool_]
     chosen: NDArray[np.int64]
     tuning: NDArray[np.float64]
     sizes: NDArray[np.int64] | None = None
-    curve: NDArray[np.int64] | None = None
+    curve: NDArray[Any] | None = None
     place: NDArray[np.int64] | None = None
-    all_features: NDArray[np.int64] | None = None
+    all_features: NDArray[Any] | None = None
     all_features_scores: NDArray[np.float64] | None = None
     measures: tuple[str, ...] = ()
     measure_facts: NDArray[np.float64] | None = None
@@ -104,6 +105,15 @@ class FoldTables:
     group_sizes: NDArray[np.int64] | None = None
     group_right: NDArray[np.float64] | None = None
     group_vote: NDArray[np.float64] | None = None
+
+    @property
+    def task(self) -> str:
+        """``"classification"``, or ``"regression"`` where the target is a number."""
+        return "classification" if self.class_scores.shape[2] else "regression"
+
+    def lacking(self, predicted: NDArray[Any]) -> NDArray[np.bool_]:
+        """Where `predicted` holds no prediction."""
+        return predicted < 0 if self.task == "classification" else np.isnan(predicted)
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -207,6 +217,38 @@ class _Checked:
         """Numbers; NaN and infinite ones are left to those who use them."""
         return self._of(name, "fiub", shape).astype(np.float64, copy=False)
 
+    def holds_whole(self, name: str) -> bool:
+        return np.asarray(self._tables[name]).dtype.kind in "iu"
+
+    def length(self, name: str) -> int:
+        return len(self._of(name, "iu", (None, None)))
+
+    def finite(self, name: str, shape: tuple[int | None, ...]) -> NDArray[np.float64]:
+        found = self.reals(name, shape)
+        if not np.isfinite(found).all():
+            raise self.refuse(name, "holds numbers that are not finite")
+        return found
+
+    def predictions(
+        self,
+        name: str,
+        shape: tuple[int, ...],
+        n_classes: int,
+        tested: NDArray[np.bool_] | None = None,
+    ) -> NDArray[Any]:
+        """Class codes, −1 for none; without classes numbers, NaN for none; of all tested rows."""
+        if n_classes:
+            found: NDArray[Any] = self.whole(name, shape, -1, n_classes)
+            known = found >= 0
+        else:
+            found = self.reals(name, shape)
+            known = np.isfinite(found)
+            if np.isinf(found).any():
+                raise self.refuse(name, "holds infinite numbers")
+        if tested is not None and not known[..., tested].all():
+            raise self.refuse(name, "lacks rows that a fold tests")
+        return found
+
     def texts(self, name: str) -> tuple[str, ...]:
         return tuple(str(text) for text in self._of(name, "U", (None,)))
 
@@ -227,11 +269,18 @@ def fold_tables(tables: Arrays, n_features: int, where: str = "cross-validation"
         Naming the first table that is missing or does not fit.
     """
     given = _Checked(tables, where)
-    scores = given.reals("class-scores", (None, None, None))
-    repeats, n, n_classes = scores.shape
-    if not repeats or not n or not n_classes:
-        raise given.refuse("class-scores", "is empty")
-    truth = given.whole("truth", (n,), 0, n_classes)
+    if "class-scores" in given or "truth" not in given or given.holds_whole("truth"):
+        scores = given.reals("class-scores", (None, None, None))
+        repeats, n, n_classes = scores.shape
+        if not repeats or not n or not n_classes:
+            raise given.refuse("class-scores", "is empty")
+        truth: NDArray[Any] = given.whole("truth", (n,), 0, n_classes)
+    else:
+        truth = given.finite("truth", (None,))
+        repeats, n, n_classes = given.length("fold"), len(truth), 0
+        if not repeats or not n:
+            raise given.refuse("truth", "is empty, or fold is")
+        scores = np.empty((repeats, n, 0))
     fold = given.whole("fold", (repeats, n), -1, n)
     tested = fold >= 0
     n_splits = 0
@@ -242,9 +291,7 @@ def fold_tables(tables: Arrays, n_features: int, where: str = "cross-validation"
         n_splits += sizes.size
     if n_splits > _MOST_SPLITS:
         raise given.refuse("fold", f"has {n_splits} folds, more than {_MOST_SPLITS}")
-    predicted = given.whole("predicted", (repeats, n), -1, n_classes)
-    if (predicted[tested] < 0).any():
-        raise given.refuse("predicted", "lacks rows that a fold tests")
+    predicted = given.predictions("predicted", (repeats, n), n_classes, tested)
     tuning = given.reals("tuning", (n_splits, None))
     if not 1 <= tuning.shape[1] <= _MOST_CHAINS:
         raise given.refuse("tuning", f"is about {tuning.shape[1]} chains, not 1 to {_MOST_CHAINS}")
@@ -258,7 +305,7 @@ def fold_tables(tables: Arrays, n_features: int, where: str = "cross-validation"
         tuning=tuning,
     )
     if "all-features" in given:
-        every = given.whole("all-features", (repeats, n), -1, n_classes)
+        every = given.predictions("all-features", (repeats, n), n_classes)
         found = attrs.evolve(found, all_features=every)
         if "all-features-scores" in given:
             shape = (repeats, n, n_classes)
@@ -279,9 +326,7 @@ def fold_tables(tables: Arrays, n_features: int, where: str = "cross-validation"
     sizes = given.whole("sizes", (None,), 1, n_features + 1)
     if not sizes.size or (np.diff(sizes) <= 0).any():
         raise given.refuse("sizes", "is not ascending")
-    curve = given.whole("curve", (sizes.size, repeats, n), -1, n_classes)
-    if (curve[:, tested] < 0).any():
-        raise given.refuse("curve", "lacks rows that a fold tests")
+    curve = given.predictions("curve", (sizes.size, repeats, n), n_classes, tested)
     place = given.whole("place", (n_splits, n_features), -1, n_features)
     return attrs.evolve(found, sizes=sizes, curve=curve, place=place)
 

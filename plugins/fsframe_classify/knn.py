@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Iterator
+from typing import Any, ClassVar
 
 import attrs
 import numpy as np
@@ -24,7 +25,7 @@ _BLOCK_BYTES = 1 << 25
 
 @attrs.frozen(kw_only=True)
 class Knn(Classifier):
-    """The class that most of the k nearest training rows have.
+    """The class that most of the k nearest training rows have; of a numeric target their mean.
 
     Parameters
     ----------
@@ -38,10 +39,10 @@ class Knn(Classifier):
     -----
     Equally near rows (within a fraction 1e-10 of the distance) are taken in the order of the table,
     and a vote that is level goes to the class that comes first. A row that a bootstrap drew twice
-    votes twice. Rows differ in a nominal column by one step where their levels do: 1, or with
-    `standardize` √(2 / (1 − Σ p²)), p the shares of the levels, so that the mean squared difference
-    of two rows is 2 as in a column of deviation 1. Time n·m·p for m new rows; memory 32 MiB for
-    distances, whatever m.
+    votes twice. A numeric target is predicted as the mean of the neighbours'. Rows differ in a
+    nominal column by one step where their levels do: 1, or with `standardize` √(2 / (1 − Σ p²)), p
+    the shares of the levels, so that the mean squared difference of two rows is 2 as in a column of
+    deviation 1. Time n·m·p for m new rows; memory 32 MiB for distances, whatever m.
 
     References
     ----------
@@ -52,6 +53,9 @@ class Knn(Classifier):
     >>> data = Dataset.from_arrays([[0.0], [1.0], [9.0], [10.0]], ["a", "a", "b", "b"])
     >>> Knn(k=1).fit(data).predict_labels([[2.0], [8.0]])
     ['a', 'b']
+    >>> numbers = Dataset.from_arrays([[0.0], [1.0], [9.0]], [0.5, 1.5, 7.0])
+    >>> Knn(k=2).fit(numbers).predict([[0.4]])
+    array([1.])
     """
 
     takes_nominal: ClassVar[bool] = True
@@ -64,10 +68,13 @@ class Knn(Classifier):
         True, flag(), help="Columns to mean 0 and standard deviation 1, learned from these rows."
     )
 
+    def predicts(self) -> frozenset[str]:
+        return frozenset({"classification", "regression"})
+
     def score_kind(self) -> str:
         return "probabilities"
 
-    def _fit(self, data: Dataset, upstream: Selection | None, run: Run) -> _Neighbours:
+    def _fit(self, data: Dataset, upstream: Selection | None, run: Run) -> _Neighbours | _Mean:
         counts = np.ones(data.n_samples) if data.counts is None else data.counts.astype(float)
         centre, scale = np.zeros(data.n_features), np.ones(data.n_features)
         if self.standardize:
@@ -80,7 +87,8 @@ class Knn(Classifier):
             _, place = np.unique(data.X[:, column], return_inverse=True)
             unequal = unequal_share(np.sort(np.bincount(place.ravel(), weights=counts)))
             steps[k] = np.sqrt(2.0 / unequal) if unequal > 1e-14 else 0.0
-        return _Neighbours(
+        kind = _Neighbours if data.task == "classification" else _Mean
+        return kind(
             nominal=nominal,
             steps=steps,
             X=(data.X - centre) / scale,
@@ -95,9 +103,11 @@ class Knn(Classifier):
 
 
 @attrs.frozen(kw_only=True, eq=False)
-class _Neighbours:
+class _Nearest:
+    """Training rows, and which of them are nearest to a new one."""
+
     X: NDArray[np.float64]
-    y: NDArray[np.int64]
+    y: NDArray[Any]
     votes: NDArray[np.float64]
     n_classes: int
     centre: NDArray[np.float64]
@@ -107,18 +117,18 @@ class _Neighbours:
     nominal: NDArray[np.intp]
     steps: NDArray[np.float64]
 
-    def predict(self, X: NDArray[np.float64]) -> NDArray[np.int64]:
-        return np.argmax(self.predict_scores(X), axis=1).astype(np.int64)
-
-    def predict_scores(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Shares of the votes, (n, n_classes); rows sum to one."""
-        shares = np.empty((len(X), self.n_classes))
+    def nearest(
+        self, X: NDArray[np.float64]
+    ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.float64]]]:
+        """Of each row of X the k nearest training rows, and how many copies of each are among k."""
         step = max(1, _BLOCK_BYTES // (8 * len(self.X)))
         for start in range(0, len(X), step):
             block = (X[start : start + step] - self.centre) / self.scale
-            for row, distance in enumerate(self._distances(block)):
-                shares[start + row] = self._vote(rank_by_score(-distance, self.k))
-        return shares
+            for distance in self._distances(block):
+                # As many rows as hold k copies at most: each has one or more.
+                first = rank_by_score(-distance, self.k)
+                earlier = np.concatenate([[0.0], np.cumsum(self.votes[first])[:-1]])
+                yield first, np.clip(self.k - earlier, 0.0, self.votes[first])
 
     def _distances(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
         """From scaled rows to the training rows, (m, n)."""
@@ -133,15 +143,6 @@ class _Neighbours:
             total += np.not_equal.outer(rows[:, column], self.X[:, column]) * step**power
         return np.asarray(np.sqrt(total) if power == 2 else total)
 
-    def _vote(self, nearest: NDArray[np.intp]) -> NDArray[np.float64]:
-        """Votes of the nearest rows, k at most, copies counted, as shares."""
-        # As many rows as hold k copies at most: each has one or more.
-        first = nearest
-        earlier = np.concatenate([[0.0], np.cumsum(self.votes[first])[:-1]])
-        taken = np.clip(self.k - earlier, 0.0, self.votes[first])
-        votes = np.bincount(self.y[first], weights=taken, minlength=self.n_classes)
-        return votes / votes.sum()
-
     def arrays(self) -> dict[str, NDArray[np.float64] | NDArray[np.int64]]:
         """What is needed to predict again."""
         return {
@@ -153,3 +154,30 @@ class _Neighbours:
             "nominal": self.nominal,
             "steps": self.steps,
         }
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class _Neighbours(_Nearest):
+    """The vote of the nearest rows."""
+
+    def predict(self, X: NDArray[np.float64]) -> NDArray[np.int64]:
+        return np.argmax(self.predict_scores(X), axis=1).astype(np.int64)
+
+    def predict_scores(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Shares of the votes, (n, n_classes); rows sum to one."""
+        shares = np.empty((len(X), self.n_classes))
+        for row, (first, taken) in enumerate(self.nearest(X)):
+            votes = np.bincount(self.y[first], weights=taken, minlength=self.n_classes)
+            shares[row] = votes / votes.sum()
+        return shares
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class _Mean(_Nearest):
+    """The mean target of the nearest rows."""
+
+    def predict(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
+        found = np.empty(len(X))
+        for row, (first, taken) in enumerate(self.nearest(X)):
+            found[row] = self.y[first] @ taken / taken.sum()
+        return found

@@ -16,6 +16,6 @@ def fsframe_classifiers() -> Iterator[ClassifierEntry]:
     yield ClassifierEntry(
         name="knn",
         target="fsframe_classify.knn:Knn",
-        summary="Majority vote of the k nearest rows, on standardised columns",
+        summary="Vote of the k nearest rows, or mean of a numeric target, on standardised columns",
         reference="Fix, Hodges 1951; Aha, Kibler, Albert 1991",
     )

@@ -333,9 +333,9 @@ def _missing():
         (table(6, n_classes=3), "knn:k={1,3}", {"folds": 2}, "cannot be tuned"),
         (
             Dataset.from_arrays(np.arange(12.0).reshape(6, 2), [0.5, 1.5, 2, 3, 4, 5]),
-            "knn",
+            "margin",
             {},
-            "does not take a numeric target",
+            "needs classes, not a numeric target",
         ),
         (
             Dataset.from_arrays(np.arange(12.0).reshape(6, 2), [0, 0, 0, 1, 1, 2]),

@@ -275,19 +275,19 @@ def test_a_plugin_adds_a_measure_and_a_file_is_shown_without_it(monkeypatch, tmp
     (tmp_path / "t.csv").write_text("\n".join(["a,b,c,d,class", *rows]) + "\n")
     with monkeypatch.context() as inside:
         inside.setattr(registry, "_manager", manager)
-        words = "evaluate mim:top=2 knn on t.csv --folds 4 --repeats 1 -q --metric missed"
+        words = "evaluate mim:top=2 knn on t.csv --folds 4 --repeats 1 -q -o r.h5 --metric missed"
         with pytest.raises(SystemExit) as caught:
             main([*words.split(), "--metric", "sensitivity:positive=ill"])
         told = capsys.readouterr().out
         assert caught.value.code == 0
-    said = summarise(fsframe.load_run(tmp_path / "t.evaluate-mim-knn.h5").stages[-1].selection)
+    said = summarise(fsframe.load_run(tmp_path / "r.h5").stages[-1].selection)
     assert list(said.measures) == ["missed", "sensitivity:positive=ill"]
     assert said.measures["missed"].mean == pytest.approx(
         1 - said.measures["sensitivity:positive=ill"].mean
     )
     # The plugin is gone; what it has measured is not.
     with pytest.raises(SystemExit) as caught:
-        main(["show", "t.evaluate-mim-knn.h5"])
+        main(["show", "r.h5"])
     assert caught.value.code == 0
     shown = capsys.readouterr().out
     line = next(line for line in told.splitlines() if line.startswith("missed"))

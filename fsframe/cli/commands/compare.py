@@ -33,7 +33,8 @@ __all__ = ["compare"]
 @click.option(
     "--metric",
     metavar="NAME",
-    help="The measure to compare by, such as auc or balanced-accuracy. [default: accuracy]",
+    help="The measure to compare by, such as auc or balanced-accuracy. [default: accuracy, or r2 "
+    "of numeric targets]",
 )
 @click.option(
     "--rope",
@@ -99,8 +100,9 @@ def compare(words: tuple[str, ...], **options: Any) -> None:
     )
     from fsframe.chains.memory_shares import shares_of
     from fsframe.contracts.grammar import format_list
-    from fsframe.evaluation.comparison import methods_of, on_all_features
+    from fsframe.evaluation.comparison import leading_measure, methods_of, on_all_features
     from fsframe.evaluation.measuring import find_measures
+    from fsframe.evaluation.summary import LEADING
     from fsframe.execution import open_engine
     from fsframe.storage import check_destination
     from fsframe.tables import find_table
@@ -109,10 +111,10 @@ def compare(words: tuple[str, ...], **options: Any) -> None:
     names = ("folds", "repeats", "scheme", "classifier", "inner_folds", "stratify")
     protocol = {name: options.pop(name) for name in names}
     protocol["classifier"] = classifier_text(protocol["classifier"])
-    metric = "accuracy"
+    metric = None
     if options["metric"]:
-        metric = find_measures([options["metric"]])[0][0]
-        protocol["metric"] = format_list(dict.fromkeys(["accuracy", metric]))
+        metric, measure = find_measures([options["metric"]])[0]
+        protocol["metric"] = format_list(dict.fromkeys([LEADING[measure.task], metric]))
     methods = methods_of(chains, **{k: v for k, v in protocol.items() if v is not None})
     alone = on_all_features(methods) if options["all_features"] else {}
     found_paths = [find_table(path) for path in paths]
@@ -129,6 +131,7 @@ def compare(words: tuple[str, ...], **options: Any) -> None:
     check_log(options["log"], [*found_paths, csv_out], folder)
     tables = _read_all(methods, found_paths, options)
     check_names(tables)
+    leading = leading_measure(tables)
     if folder is not None:
         make_folder(folder)
     talk = Talk(quiet=options["quiet"], events=options["events"] == "json")
@@ -161,7 +164,7 @@ def compare(words: tuple[str, ...], **options: Any) -> None:
             folder,
             seed=options["seed"],
             mixed=options["mixed"],
-            metric=metric,
+            metric=metric or leading,
             rope=options["rope"],
             on_all=alone,
             tell=talk.note,

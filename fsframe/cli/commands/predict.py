@@ -55,11 +55,12 @@ def predict(
     overwrite: bool,
     **reading: Any,
 ) -> None:
-    """Predict the class of every row of a table with a finished run.
+    """Predict the class, or the number, of every row of a table with a finished run.
 
     Written is a CSV with the row's number, the class, and a score for every class (larger is more
-    likely). The classifier is fitted again on the table the run was made on, which must be at hand.
-    Both tables are read as the run's was (--drop, --na, --decimal, …) unless said otherwise here.
+    likely); with a numeric target the row's number and the prediction. The classifier is fitted
+    again on the table the run was made on, which must be at hand. Both tables are read as the run's
+    was (--drop, --na, --decimal, …) unless said otherwise here.
 
     \b
     Example:
@@ -91,13 +92,17 @@ def predict(
     form = {**stored_reading(record), **given}
     table = read_table(words[1], **{key: form[key] for key in TABLE_FORM if key in form})
     X = table.features(record.feature_names, trained_on.kinds)
-    scores, codes = fitted.predict_scores(X), fitted.predict(X)
     names = [defused(name) if defuse else name for name in fitted.classes]
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["row", "class", *(f"score {name}" for name in fitted.classes)])
-    for row, (code, values) in enumerate(zip(codes, scores, strict=True), start=1):
-        writer.writerow([row, names[code], *(repr(float(value)) for value in values)])
+    if fitted.task == "regression":
+        writer.writerow(["row", "prediction"])
+        writer.writerows([row, repr(float(v))] for row, v in enumerate(fitted.predict(X), start=1))
+    else:
+        scores, codes = fitted.predict_scores(X), fitted.predict(X)
+        writer.writerow(["row", "class", *(f"score {name}" for name in fitted.classes)])
+        for row, (code, values) in enumerate(zip(codes, scores, strict=True), start=1):
+            writer.writerow([row, names[code], *(repr(float(value)) for value in values)])
     if out is None:
         if sys.stdout.isatty():
             say_lines(text.getvalue().splitlines())

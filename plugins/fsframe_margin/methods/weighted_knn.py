@@ -63,15 +63,50 @@ def neighbour_votes(
     ...                 np.ones(1), np.array([1.0, 1.0, 0.25]), 2, 2)
     array([[1.  , 0.25]])
     """
+    chosen = _nearest(rows, members, squares, k, skip_self, steps)
+    votes = np.zeros((len(rows), n_classes))
+    for column in chosen.T:
+        votes[np.arange(len(rows)), labels[column]] += ballots[column]
+    return votes
+
+
+def _nearest(
+    rows: Floats,
+    members: Floats,
+    squares: Floats,
+    k: int,
+    skip_self: bool = False,
+    steps: Floats | None = None,
+) -> NDArray[np.intp]:
+    """The k nearest members of each row, (m, k)."""
     from fsframe_margin.engine.nearest_kernels import k_nearest
 
     chosen = np.empty((len(rows), min(k, len(members) - skip_self)), dtype=np.intp)
     steps = np.zeros(len(squares)) if steps is None else steps
     k_nearest(np.ascontiguousarray(members.T), steps, rows, squares, skip_self, chosen)
-    votes = np.zeros((len(rows), n_classes))
-    for column in chosen.T:
-        votes[np.arange(len(rows)), labels[column]] += ballots[column]
-    return votes
+    return chosen
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class FittedMean:
+    """Training rows with the weights of features and rows, for a numeric target."""
+
+    training: Training
+    target: Floats
+    squares: Floats
+    ballots: Floats
+    k: int
+
+    @one_blas_thread
+    def predict(self, X: Floats) -> Floats:
+        """Mean target of the k nearest rows, each with its ballots, (m,)."""
+        t = self.training
+        chosen = _nearest(t.rows(X), t.X, self.squares, self.k, steps=t.steps)
+        total = self.ballots[chosen].sum(axis=1)
+        # Neighbours without weight say nothing: the mean of all rows is left.
+        found = np.full(len(X), self.target @ t.count / t.count.sum())
+        weighed = (self.ballots[chosen] * self.target[chosen]).sum(axis=1)
+        return np.divide(weighed, total, out=found, where=total > 0)
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -116,7 +151,8 @@ class WeightedKnn(Classifier):
     Algorithm 2: distance ‖z‖_w = √(Σ w² z²) with the feature weights that arrive (ones where none
     do), vote c ← c + ω_n with the instance weights that arrive (ones where none do). The paper's
     line 5 sorts in descending order and then takes the nearest; the nearest are taken. A row drawn
-    c times in a bootstrap is one neighbour with c votes. Predicting m rows costs m n A.
+    c times in a bootstrap is one neighbour with c votes. A numeric target is predicted as the mean
+    of the neighbours' with those votes as weights. Predicting m rows costs m n A.
 
     References
     ----------
@@ -139,13 +175,18 @@ class WeightedKnn(Classifier):
         True, flag(), help="Columns to mean 0 and standard deviation 1, learned from these rows."
     )
 
+    def predicts(self) -> frozenset[str]:
+        return frozenset({"classification", "regression"})
+
     def score_kind(self) -> str:
         return "probabilities"
 
     @one_blas_thread
-    def _fit(self, data: Dataset, upstream: Selection | None, run: Run) -> FittedKnn:
+    def _fit(self, data: Dataset, upstream: Selection | None, run: Run) -> FittedKnn | FittedMean:
+        numbers = data.task == "regression"
+        y = np.zeros(data.n_samples, dtype=np.int64) if numbers else data.y
         training = take_training(
-            "weighted-knn", data.X, data.y, data.n_classes, data.counts, None, self.standardize,
+            "weighted-knn", data.X, y, data.n_classes, data.counts, None, self.standardize,
             data.categorical,
         )  # fmt: skip
         w = np.ones(training.varying.size)
@@ -156,4 +197,8 @@ class WeightedKnn(Classifier):
         if upstream is not None and upstream.instance_weights is not None:
             weighted = ballots * upstream.instance_weights
             ballots = weighted if weighted.any() else ballots
+        if numbers:
+            return FittedMean(
+                training=training, target=data.y, squares=w * w, ballots=ballots, k=self.k
+            )
         return FittedKnn(training=training, squares=w * w, ballots=ballots, k=self.k)

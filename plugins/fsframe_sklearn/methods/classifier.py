@@ -1,4 +1,4 @@
-"""A scikit-learn classifier at the end of a chain, by its public name."""
+"""A scikit-learn classifier or regressor at the end of a chain, by its public name."""
 
 from __future__ import annotations
 
@@ -20,16 +20,18 @@ from fsframe_sklearn.engine.making import make_estimator, parse_options, seed_es
 
 __all__ = ["Sklearn"]
 
+_KINDS = ("classifier", "regressor")
+
 
 @attrs.frozen(kw_only=True)
 class Sklearn(Classifier):
-    """What a scikit-learn classifier predicts from the columns that were kept.
+    """What a scikit-learn classifier or regressor predicts from the columns that were kept.
 
     Parameters
     ----------
     estimator : str
         Public name of the class, such as ``sklearn.naive_bayes.GaussianNB`` or ``GaussianNB``.
-        Scikit-learn's own classifiers, and the classes that the environment variable
+        Scikit-learn's own classifiers and regressors, and the classes that the environment variable
         ``FSFRAME_SKLEARN_ALLOW`` lists.
     options : str
         Its parameters as a JSON object, such as ``{"max_depth": 3}``.
@@ -61,8 +63,8 @@ class Sklearn(Classifier):
     takes_nominal: ClassVar[bool] = True
 
     estimator: str = param(
-        kind=text("a classifier of scikit-learn"),
-        help="Public name of the class, such as sklearn.naive_bayes.GaussianNB.",
+        kind=text("a classifier or regressor of scikit-learn"),
+        help="Public name of the class, such as sklearn.naive_bayes.GaussianNB or Ridge.",
     )
     options: str = param(
         "{}", text("a JSON object"), help='Its parameters as JSON, such as {"max_depth": 3}.'
@@ -73,20 +75,28 @@ class Sklearn(Classifier):
 
     def check_parameters(self) -> Iterator[str]:
         try:
-            make_estimator(self.estimator, parse_options(self.options))
+            self._made()
         except RequestError as error:
             yield str(error)
 
+    def _made(self) -> Any:
+        return make_estimator(self.estimator, parse_options(self.options), _KINDS)
+
+    def predicts(self) -> frozenset[str]:
+        from sklearn.base import is_regressor
+
+        return frozenset({"regression" if is_regressor(self._made()) else "classification"})
+
     def score_kind(self) -> str:
-        made = make_estimator(self.estimator, parse_options(self.options))
+        made = self._made()
         if hasattr(made, "predict_proba"):
             return "probabilities"
         return "scores" if hasattr(made, "decision_function") else "labels"
 
-    def _fit(self, data: Dataset, upstream: Selection | None, run: Run) -> _Fitted:
+    def _fit(self, data: Dataset, upstream: Selection | None, run: Run) -> _Fitted | _FittedNumbers:
         options = parse_options(self.options)
         seed = int(run.generator().integers(2**31 - 1))
-        made = seed_estimator(make_estimator(self.estimator, options), seed, options)
+        made = seed_estimator(self._made(), seed, options)
         levels = {
             int(column): _in_order(data.X[:, column]) for column in np.flatnonzero(data.categorical)
         }
@@ -101,7 +111,8 @@ class Sklearn(Classifier):
         except ValueError as error:
             # Scikit-learn says so of missing values, single classes and the like.
             raise DataError(f"{self.estimator} cannot be fitted: {one_line(error)}") from error
-        return _Fitted(
+        kind = _Fitted if data.task == "classification" else _FittedNumbers
+        return kind(
             made=made, name=self.estimator, n_classes=data.n_classes, centre=centre, scale=scale,
             levels=levels,
         )  # fmt: skip
@@ -125,7 +136,7 @@ def _encoded(X: NDArray[np.float64], levels: dict[int, NDArray[np.float64]]) -> 
 
 
 @attrs.frozen(kw_only=True, eq=False)
-class _Fitted:
+class _Answering:
     made: Any
     name: str
     n_classes: int
@@ -141,6 +152,16 @@ class _Fitted:
             # Rows with missing values, where there were none to learn from.
             raise DataError(f"{self.name} cannot predict: {one_line(error)}") from error
 
+
+@attrs.frozen(kw_only=True, eq=False)
+class _FittedNumbers(_Answering):
+    def predict(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
+        # Some (PLSRegression) answer with a column.
+        return self._answer("predict", X).astype(np.float64).reshape(len(X))
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class _Fitted(_Answering):
     def predict(self, X: NDArray[np.float64]) -> NDArray[np.int64]:
         return self._answer("predict", X).astype(np.int64)
 

@@ -130,7 +130,7 @@ def test_missing_values_go_where_the_estimator_takes_them():
         ("sklearn.nowhere.Thing", "{}", "not one of scikit-learn's own"),
         ("sklearn.svm.Nothing", "{}", "not one of scikit-learn's own"),
         ("sklearn.preprocessing.StandardScaler", "{}", "not one of scikit-learn's own"),
-        ("SVX", "{}", "Did you mean `SVC`"),
+        ("SVX", "{}", "Did you mean `SVR`"),
         ("sklearn.svm.SVC", '{"depth": 3}', "refuses its options"),
         ("sklearn.svm.SVC", '{"C": -1}', "refuses its options"),
         ("sklearn.svm.SVC", "[1]", "must be a JSON object"),
@@ -176,7 +176,7 @@ def test_every_classifier_that_scikit_learn_lists_can_be_named():
         "sklearn.utils.os",
         "sklearn.show_versions.x",
         "os.system",
-        "sklearn.linear_model.LinearRegression",
+        "sklearn.cluster.KMeans",
     ],
 )
 def test_a_name_that_is_not_scikit_learns_own_imports_nothing(name, monkeypatch):
