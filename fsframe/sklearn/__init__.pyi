@@ -701,7 +701,7 @@ mutual information maximisation)."""
     ) -> None: ...
 
 class KNN(_Classifier):
-    """The class that most of the k nearest training rows have."""
+    """The class that most of the k nearest training rows have; of a numeric target their mean."""
     def __init__(
         self,
         *,
@@ -1197,7 +1197,7 @@ class SimbaMBIW(_Selector):
     ) -> None: ...
 
 class Sklearn(_Classifier):
-    """What a scikit-learn classifier predicts from the columns that were kept."""
+    """What a scikit-learn classifier or regressor predicts from the columns that were kept."""
     def __init__(
         self,
         *,
