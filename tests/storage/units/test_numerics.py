@@ -75,6 +75,8 @@ def test_a_fingerprint_names_its_parts_and_is_that_of_this_process():
 def test_what_makes_libraries_compute_otherwise_changes_the_fingerprint(variable, value, part):
     if part == "blas" and "openblas" not in fingerprint()["blas"]:
         pytest.skip("another BLAS")
+    if part == "kernels" and fingerprint()["kernels"].startswith("generic"):
+        pytest.skip("this LLVM does not know the processor: kernels are generic already")
     if value is None:
         extensions = np.show_config(mode="dicts").get("SIMD Extensions", {})
         value = " ".join(extensions.get("found", ()))
@@ -150,15 +152,15 @@ def test_a_run_that_was_accepted_but_left_no_units_is_not_mixed(begun_elsewhere,
 
 
 def test_other_versions_of_the_libraries_count_as_well(tmp_path, monkeypatch):
-    older = {**fingerprint(), "numpy": "2.0.0"}
+    older = {**fingerprint(), "numpy": "1.9.0"}
     with pytest.MonkeyPatch.context() as patched:
         runs_on(patched, older)
         with pytest.raises(Stop):
             CHAIN.run(table(), out=tmp_path / "run.h5", listener=stop_late)
-    with pytest.raises(StoreError, match=r"begun with numpy '2\.0\.0', not"):
+    with pytest.raises(StoreError, match=r"begun with numpy '1\.9\.0', not"):
         CHAIN.run(table(), out=tmp_path / "run.h5")
     record = CHAIN.run(table(), out=tmp_path / "run.h5", mixed=True)
-    assert "numpy '2.0.0'" in record.environment["mixed"]
+    assert "numpy '1.9.0'" in record.environment["mixed"]
 
 
 def test_a_run_file_says_where_it_was_computed(tmp_path):
