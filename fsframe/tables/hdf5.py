@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from fsframe.errors import DataError
 from fsframe.tables.bounds import check_size, shown
+from fsframe.tables.hdf5_heaps import check_heaps, check_lengths
 
 __all__ = ["Hdf5Arrays"]
 
@@ -40,6 +41,7 @@ class Hdf5Arrays:
 
     def __init__(self, path: Path) -> None:
         self._path = path
+        self._heaps_checked = False
         try:
             self._file = h5py.File(path, "r")
         except OSError as error:
@@ -89,6 +91,8 @@ class Hdf5Arrays:
         """An attribute of a group or dataset, text as str; None if absent."""
         try:
             node = self._node(name)
+            if node is not None and key in node.attrs:
+                self._check_heaps(node.attrs.get_id(key).get_type())
             found = None if node is None else node.attrs.get(key)
             return found.decode() if isinstance(found, bytes) else found
         except (OSError, RuntimeError, KeyError, ValueError, TypeError, MemoryError) as error:
@@ -176,7 +180,21 @@ class Hdf5Arrays:
                 f"stores {shown(stored)}; it is damaged, or was never filled"
             )
 
+    def _check_heaps(self, kind: h5py.h5t.TypeID) -> None:
+        """Refuse a file whose heaps HDF5 would walk for ever, before it is asked for such text."""
+        variable = isinstance(kind, h5py.h5t.TypeVlenID) or (
+            isinstance(kind, h5py.h5t.TypeStringID) and kind.is_variable_str()
+        )
+        if variable and not self._heaps_checked:
+            check_heaps(self._path)
+            self._heaps_checked = True
+
     def _values(self, dataset: h5py.Dataset, name: str) -> NDArray[Any]:
+        kind = dataset.id.get_type()
+        self._check_heaps(kind)
+        if isinstance(kind, h5py.h5t.TypeStringID) and kind.is_variable_str():
+            many = math.prod(dataset.shape)
+            check_lengths(self._path, name, dataset.id.get_offset(), many)
         if h5py.check_string_dtype(dataset.dtype) is not None:
             # As objects: in an array of text each takes the room of the longest.
             return np.asarray(dataset.asstr()[()], dtype=object)
