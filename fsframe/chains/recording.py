@@ -250,6 +250,7 @@ def _recorded(
             **_groups(data),
             **_kinds(data),
             **_kept(data),
+            **_weights(data),
             **({"mixed": mixed} if mixed else {}),
         },
     )
@@ -352,6 +353,13 @@ def _kept(data: Dataset) -> dict[str, Any]:
     if data.keep is None:
         return {}
     return {"keep": [data.feature_names[place] for place in np.flatnonzero(data.keep)]}
+
+
+def _weights(data: Dataset) -> dict[str, Any]:
+    """What is kept of weights of rows: their name and their sum; nothing without."""
+    if not data.weight_name or data.counts is None:
+        return {}
+    return {"weights": {"name": data.weight_name, "sum": int(data.counts.sum())}}
 
 
 def _groups(data: Dataset) -> dict[str, Any]:

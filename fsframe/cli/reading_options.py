@@ -72,6 +72,12 @@ _OPTIONS = (
         help="Columns that every stage keeps, whatever it finds; greedy filters start from them.",
     ),
     click.option(
+        "--weight",
+        metavar="NAME|NUMBER",
+        help="Column of whole numbers that say how many equal rows each row stands for: no "
+        "feature.",
+    ),
+    click.option(
         "--groups",
         metavar="NAME|NUMBER",
         help="Column that names rows which belong together, such as recordings of one person: no "
@@ -140,6 +146,7 @@ def reading_arguments(**options: Any) -> dict[str, Any]:
     arguments: dict[str, Any] = {
         "label": _label(options.get("label"), "--label"),
         "groups": _label(options.get("groups"), "--groups"),
+        "weight": _label(options.get("weight"), "--weight"),
         "drop": _list(options.get("drop")),
         "keep": _list(options.get("keep")),
         "categorical": _list(options.get("categorical")),
@@ -163,6 +170,7 @@ def stored_reading(record: RunRecord) -> dict[str, Any]:
     kinds: dict[str, tuple[type, ...]] = {
         "label": (str, int),
         "groups": (str, int),
+        "weight": (str, int),
         "drop": (list,),
         "keep": (list,),
         "categorical": (list, bool),

@@ -49,6 +49,7 @@ READING = (
     "dates",
     "encode",
     "groups",
+    "weight",
     "na",
     "delimiter",
     "decimal",

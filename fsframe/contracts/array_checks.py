@@ -23,6 +23,7 @@ __all__ = [
     "check_text",
     "infer_task",
     "kept_columns",
+    "whole_weights",
 ]
 
 _LONG = 200
@@ -361,3 +362,30 @@ def kept_columns(given: Any, n_features: int) -> NDArray[np.bool_] | None:
     if mask.all():
         raise DataError("every column is to be kept: there is nothing to select among")
     return mask
+
+
+def whole_weights(given: Any, n_samples: int, name: str) -> NDArray[np.int64]:
+    """Weights of rows as counts.
+
+    Raises
+    ------
+    DataError
+        If they are not one whole number ≥ 0 for each row, or all zero, or add up to 2³¹ or more.
+    """
+    try:
+        found = np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise DataError(f"weights {name!r} are no numbers") from None
+    if found.shape != (n_samples,):
+        raise DataError(f"weights {name!r} have shape {found.shape}, not ({n_samples},)")
+    wrong = np.flatnonzero(~(np.isfinite(found) & (found >= 0) & (found == np.floor(found))))
+    if len(wrong):
+        raise DataError(
+            f"weights {name!r} must be whole numbers ≥ 0, how many rows each row stands for; row "
+            f"{wrong[0] + 1} has {found[wrong[0]]:g}. Methods count rows: scale shares to counts"
+        )
+    if not 0 < found.sum() < 2**31:
+        raise DataError(f"weights {name!r} add up to {found.sum():g}; they must be from 1 to 2³¹")
+    counts = found.astype(np.int64)
+    counts.setflags(write=False)
+    return counts

@@ -15,9 +15,10 @@ __all__ = ["class_means"]
 def class_means(data: Dataset) -> list[tuple[str, NDArray[Any]]]:
     """In which direction each feature goes with the label, and its mean in every class.
 
-    Missing values are left out; columns whose numbers name categories have no mean.
+    Rows count by their weights. Missing values are left out; nominal columns have no mean.
     """
     n, numeric = data.n_features, ~np.asarray(data.categorical, dtype=bool)
+    weight = _row_weights(data)
     if data.task == "regression":
         return _correlations(data, numeric)
     means = np.full((data.n_classes, n), np.nan)
@@ -26,8 +27,8 @@ def class_means(data: Dataset) -> list[tuple[str, NDArray[Any]]]:
         block = np.asarray(data.columns(start, stop), dtype=np.float64)
         for code, members in enumerate(rows):
             part = block[members]
-            known = ~np.isnan(part)
-            total = np.where(known, part, 0.0).sum(axis=0)
+            known = ~np.isnan(part) * weight[members]
+            total = (np.where(known > 0, part, 0.0) * known).sum(axis=0)
             count = known.sum(axis=0)
             means[code, start:stop] = np.divide(
                 total, count, out=np.full(stop - start, np.nan), where=count > 0
@@ -44,18 +45,26 @@ def class_means(data: Dataset) -> list[tuple[str, NDArray[Any]]]:
     return [("direction", direction), *of_classes]
 
 
+def _row_weights(data: Dataset) -> NDArray[np.float64]:
+    """What each row counts, (n, 1)."""
+    counts = np.ones(data.n_samples) if data.counts is None else data.counts.astype(np.float64)
+    return counts[:, None]
+
+
 def _correlations(data: Dataset, numeric: NDArray[np.bool_]) -> list[tuple[str, NDArray[Any]]]:
     r = np.full(data.n_features, np.nan)
     for start, stop in data.column_blocks():
         block = np.asarray(data.columns(start, stop), dtype=np.float64)
-        known = ~np.isnan(block)
-        count = np.maximum(known.sum(axis=0), 1)
-        x = np.where(known, block - np.where(known, block, 0.0).sum(axis=0) / count, 0.0)
+        weight = ~np.isnan(block) * _row_weights(data)
+        known = weight > 0
+        count = np.maximum(weight.sum(axis=0), 1)
+        mean = (np.where(known, block, 0.0) * weight).sum(axis=0) / count
+        x = np.where(known, block - mean, 0.0)
         y = np.where(known, data.y[:, None], 0.0)
-        y = np.where(known, y - y.sum(axis=0) / count, 0.0)
-        size = np.sqrt((x**2).sum(axis=0) * (y**2).sum(axis=0))
+        y = np.where(known, y - (y * weight).sum(axis=0) / count, 0.0)
+        size = np.sqrt((weight * x**2).sum(axis=0) * (weight * y**2).sum(axis=0))
         r[start:stop] = np.divide(
-            (x * y).sum(axis=0), size, out=np.full(stop - start, np.nan), where=size > 0
+            (weight * x * y).sum(axis=0), size, out=np.full(stop - start, np.nan), where=size > 0
         )
     r[~numeric] = np.nan
     direction = np.full(data.n_features, None, dtype=object)

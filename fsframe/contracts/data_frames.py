@@ -59,6 +59,8 @@ class FrameParts:
         Of columns that do not simply hold numbers.
     keep : (n_features,) bool, optional
         Columns that every stage keeps.
+    weights : (n_samples,) object, or None
+    weight_name : str
     """
 
     X: NDArray[Any]
@@ -71,6 +73,8 @@ class FrameParts:
     group_name: str = ""
     kinds: Mapping[str, ColumnKind] = attrs.field(factory=dict)
     keep: NDArray[np.bool_] | None = None
+    weights: NDArray[Any] | None = None
+    weight_name: str = "weight"
 
 
 def is_frame(given: Any) -> bool:
@@ -102,6 +106,7 @@ def take_annotated(
     ordinal: Ordinal | None = None,
     dates: str | None = None,
     keep: Keys = (),
+    weight: str | int | None = None,
 ) -> FrameParts:
     """The features of an AnnData, and columns of its `obs` as label and groups.
 
@@ -118,6 +123,7 @@ def take_annotated(
         raise DataError(
             f"say which column of obs is the label (label=): {', '.join(list(known)[:12]) or '—'}"
         )
+    weighing = None if weight is None else _find(list(known), [weight], "column of weights")
     place = _find(list(known), [label], "label")
     grouping = None if groups is None else _find(list(known), [groups], "column of groups")
     if grouping == place:
@@ -138,6 +144,8 @@ def take_annotated(
         names=tuple(names[k] for k in kept),
         categorical=mask[kept],
         keep=stays[kept],
+        weights=None if weighing is None else _group_names(known[list(known)[weighing[0]]]),
+        weight_name=str(weight),
         y=_label(known[label], label),
         label_name=label,
         warnings=(),
@@ -157,6 +165,7 @@ def take_frame(
     ordinal: Ordinal | None = None,
     dates: str | None = None,
     keep: Keys = (),
+    weight: str | int | None = None,
 ) -> FrameParts:
     """The features and the label of a frame.
 
@@ -173,7 +182,7 @@ def take_frame(
         The column that names rows which belong together; no feature.
     with_label : bool
         Whether there is one.
-    ordinal, dates, keep
+    ordinal, dates, keep, weight
         As in `Dataset.from_frame`.
 
     Raises
@@ -194,7 +203,9 @@ def take_frame(
     }
     check_dates(dates)
     grouping = None if groups is None else _find(names, [groups], "column of groups")[0]
-    left = [place for place in everything if place not in dropped and place != grouping]
+    weighing = None if weight is None else _find(names, [weight], "column of weights")[0]
+    beside = {grouping, weighing}
+    left = [place for place in everything if place not in dropped and place not in beside]
     if len(left) < 1 + with_label:
         raise DataError(f"the frame has {len(left)} columns to use; a table needs features")
     place = None
@@ -204,6 +215,8 @@ def take_frame(
             raise DataError(f"column {names[place]!r} is the label and cannot be dropped")
         if place == grouping:
             raise DataError(f"column {names[place]!r} is the label and cannot name groups")
+        if place == weighing:
+            raise DataError(f"column {names[place]!r} is the label and cannot be weights")
     features = [column for column in left if column != place]
     stays = _find(names, keep, "column to keep")
     gone = [names[column] for column in stays if column not in features]
@@ -256,6 +269,8 @@ def take_frame(
         warnings=tuple(notes),
         kinds=kinds,
         keep=np.isin(features, stays),
+        weights=None if weighing is None else _group_names(columns[weighing][1]),
+        weight_name="weight" if weighing is None else names[weighing],
     )
 
 

@@ -23,6 +23,7 @@ from fsframe.contracts.array_checks import (
     as_names,
     infer_task,
     kept_columns,
+    whole_weights,
 )
 from fsframe.contracts.column_kinds import ColumnKind, Ordinal, level_text
 from fsframe.contracts.data_frames import (
@@ -97,7 +98,7 @@ class Dataset:
         Of columns that do not simply hold numbers: which kind, and what their codes stand for. It
         may name columns that are not here.
     counts : (n_samples,) int64, optional
-        How often a bootstrap drew each row; zero leaves it out. None is once each.
+        How often a bootstrap drew each row, or its weight; zero leaves it out. None is once each.
     name, label_name, task : str
         What to call the table and its label; ``"classification"`` or ``"regression"``.
     groups : (n_samples,) int64, optional
@@ -106,6 +107,8 @@ class Dataset:
         itself. What the groups are called is not kept: it may be names of people.
     group_name : str
         What the groups are; empty without.
+    weight_name : str
+        What the weights are where `counts` are weights of rows; empty without.
     warnings : tuple of str
         What reading had to say about the data.
     reading : mapping of str to JSON values
@@ -123,6 +126,7 @@ class Dataset:
     counts: NDArray[np.int64] | None = attrs.field(default=None, repr=False)
     groups: NDArray[np.int64] | None = attrs.field(default=None, repr=False)
     group_name: str = ""
+    weight_name: str = ""
     warnings: tuple[str, ...] = attrs.field(default=(), repr=False)
     reading: Mapping[str, Any] = attrs.field(factory=dict, repr=False)
     kinds: Mapping[str, ColumnKind] = attrs.field(factory=dict, repr=False)
@@ -144,6 +148,8 @@ class Dataset:
         warnings: Sequence[str] = (),
         kinds: Mapping[str, ColumnKind] | None = None,
         keep: Sequence[int] | Sequence[bool] | NDArray[Any] | None = None,
+        weights: ArrayLike | None = None,
+        weight_name: str = "weight",
     ) -> Dataset:
         """A Dataset from arrays, checked.
 
@@ -170,6 +176,10 @@ class Dataset:
             What columns are that do not simply hold numbers, as the field says.
         keep : (n_features,) bool or column indices, optional
             Columns that every stage keeps; a table where that is all of them is refused.
+        weights : (n_samples,) whole numbers ≥ 0, optional
+            A row of weight 2 is two equal rows.
+        weight_name : str
+            What the weights are, for messages.
 
         Returns
         -------
@@ -214,6 +224,8 @@ class Dataset:
             warnings=tuple(warnings),
             kinds=dict(kinds or {}),
             keep=kept_columns(keep, n_features),
+            counts=None if weights is None else whole_weights(weights, n_samples, weight_name),
+            weight_name="" if weights is None else weight_name,
         )
 
     @classmethod
@@ -231,6 +243,7 @@ class Dataset:
         dates: str | None = None,
         encode: str | None = None,
         keep: Keys = (),
+        weight: str | int | None = None,
     ) -> Dataset:
         """A Dataset from a data frame: names and kinds of its columns, and the label among them.
 
@@ -262,6 +275,8 @@ class Dataset:
             A column of 0 and 1, called ``column=level``, for each level of a nominal column.
         keep : str, int or several
             Columns that every stage keeps, whatever it finds.
+        weight : str or int, optional
+            The column of whole numbers that say how many rows each row stands for; no feature.
 
         Returns
         -------
@@ -289,7 +304,7 @@ class Dataset:
         take = take_annotated if is_annotated(frame) else take_frame
         parts = take(
             frame, label, drop=drop, categorical=categorical, groups=groups,
-            ordinal=ordinal, dates=dates, keep=keep,
+            ordinal=ordinal, dates=dates, keep=keep, weight=weight,
         )  # fmt: skip
         assert parts.y is not None
         found = cls.from_arrays(
@@ -305,6 +320,8 @@ class Dataset:
             warnings=parts.warnings,
             kinds=parts.kinds,
             keep=parts.keep,
+            weights=parts.weights,
+            weight_name=parts.weight_name,
         )
         return found.encoded(encode)
 
@@ -402,7 +419,10 @@ class Dataset:
             facts.append(f"{self.n_groups} groups ({printable(self.group_name)})")
         if self.keep is not None:
             facts.append(f"{int(self.keep.sum())} columns always kept")
-        if self.counts is not None:
+        if self.weight_name and self.counts is not None:
+            total = int(self.counts.sum())
+            facts.append(f"weights {printable(self.weight_name)}: {total} rows in all")
+        elif self.counts is not None:
             facts.append(f"a resample of {int(self.counts.sum())} rows")
         return facts
 
@@ -484,7 +504,8 @@ class Dataset:
         """Hex digest of values, labels and names: equal data in any file format, equal digest.
 
         Columns are hashed in order as little-endian float64, so that a table on disk need not be
-        held in memory. Counts and `name` do not enter; groups do where there are some.
+        held in memory. Counts of a bootstrap and `name` do not enter; groups and weights do where
+        there are some.
         """
         digest = hashlib.sha256()
         header = {
@@ -504,6 +525,8 @@ class Dataset:
             digest.update(np.ascontiguousarray(self.columns(start, stop).T, dtype="<f8").tobytes())
         if self.groups is not None:
             digest.update(b"groups" + self.groups.astype("<i8").tobytes())
+        if self.weight_name and self.counts is not None:
+            digest.update(b"weights" + self.counts.astype("<i8").tobytes())
         return digest.hexdigest()
 
     def take_columns(self, columns: NDArray[np.intp]) -> Dataset:

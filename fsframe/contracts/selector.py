@@ -61,6 +61,9 @@ class Selector(Parameterised):
     takes_kept : bool
         Whether a table with columns that are always kept (`data.keep`) makes sense for it. The core
         adds those that the author's part does not return; a greedy method starts from them.
+    takes_weights : bool
+        Whether weights of rows, which come as `data.counts`, mean in it what copies would; a table
+        with weights is refused otherwise.
     univariate : bool
         Whether a column's score depends on that column and the label alone. Choosing by such scores
         says nothing of pairs beforehand, so that tests of pairs need no allowance for it.
@@ -94,6 +97,7 @@ class Selector(Parameterised):
     takes_groups: ClassVar[bool] = True
     takes_nominal: ClassVar[bool] = False
     takes_kept: ClassVar[bool] = True
+    takes_weights: ClassVar[bool] = True
     univariate: ClassVar[bool] = False
     uses_upstream_weights: ClassVar[bool] = False
     wrapping: ClassVar[bool] = False
@@ -285,6 +289,17 @@ class Selector(Parameterised):
                 "are always kept say nothing: leave them out of the table (--drop), or say --keep "
                 "where the chain is run without it"
             )
+        if data.weight_name and not self.takes_weights:
+            yield (
+                f"{name} draws or deals out rows, each as one, and rows have weights "
+                f"({data.weight_name!r}): leave them out (--drop {data.weight_name}), or give it a "
+                "table that holds every row as often as it counts"
+            )
+        elif data.weight_name and self.permutation_test() is not None:
+            yield (
+                f"{name}: permutations deal labels out row by row, and rows have weights "
+                f"({data.weight_name!r}): leave permutations or the weights out"
+            )
         yield from nominal_problems(name, self.takes_nominal, data)
 
     def check_roles(self, data: Dataset) -> None:
@@ -356,6 +371,8 @@ class Selector(Parameterised):
         if (local.counts <= 1).all():
             return copied, copies, ()
         note = f"{self.method_name()} does not take bootstrap counts: rows drawn twice were copied"
+        if local.weight_name:
+            note = f"{self.method_name()} does not take weights of rows: heavier ones were copied"
         return copied, copies, (note,)
 
     def _check(self, found: Selection, local: Dataset) -> None:

@@ -34,6 +34,7 @@ _READING: dict[str, tuple[type, ...]] = {
     "keep": (list,),
     "categorical": (list, bool),
     "groups": (str, int),
+    "weight": (str, int),
     "na": (list,),
     "delimiter": (str,),
     "decimal": (str,),

@@ -37,6 +37,8 @@ class WrappingSelector(Selector):
     takes_kept : bool
         False: a method that counts how often columns are selected cannot tell those that always
         are. One that does no such thing says True.
+    takes_weights : bool
+        False: a resample draws rows, of whatever weight, as one.
     takes_nominal : bool
         What is resampled decides.
     takes_groups : bool
@@ -50,6 +52,7 @@ class WrappingSelector(Selector):
     takes_groups: ClassVar[bool] = False
     takes_nominal: ClassVar[bool] = True
     takes_kept: ClassVar[bool] = False
+    takes_weights: ClassVar[bool] = False
 
     base: str | None = param(
         None,

@@ -127,6 +127,7 @@ def dataset_from_arrays(
     task: str | None,
     groups: str | int | None = None,
     keep: tuple[str | int, ...] = (),
+    weight: str | int | None = None,
 ) -> Dataset:
     """The Dataset of arrays; `label` may name a feature in place of the label array.
 
@@ -163,9 +164,16 @@ def dataset_from_arrays(
         group = find_column(names, p, groups, f"{path}, groups")
     if group is not None and group == place:
         raise DataError(f"{path}: {column_word(group, names[group])} is the label")
-    columns = [
-        column for column in range(p) if column not in dropped and column not in (place, group)
-    ]
+    weighing, weights = None, None
+    if isinstance(weight, str) and weight in table.others and weight not in names:
+        weights = table.others[weight]
+    elif weight is not None:
+        weighing = find_column(names, p, weight, f"{path}, weight")
+        weights = _columns_of(table.X, weighing, weighing + 1)[:, 0]
+    if weights is not None and (weighing == place is not None or weight == label_name):
+        raise DataError(f"{path}: {weight!r} is the label and cannot be weights")
+    aside = {place, group, weighing}
+    columns = [column for column in range(p) if column not in dropped and column not in aside]
     if not columns:
         raise DataError(f"{path} has no feature left beside the label")
     if table.names:
@@ -192,6 +200,8 @@ def dataset_from_arrays(
         labels,
         kept,
         categorical=_mask(names, columns, categorical, path, "categorical column"),
+        weights=weights,
+        weight_name=names[weighing] if weighing is not None else str(weight or "weight"),
         keep=_mask(names, columns, keep, path, "column to keep"),
         groups=grouping if group is None else _columns_of(table.X, group, group + 1)[:, 0],
         group_name=names[group] if group is not None else str(groups or "group"),

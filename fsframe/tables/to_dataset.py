@@ -68,6 +68,7 @@ def read(
     dates: str | None = None,
     encode: str | None = None,
     keep: Keys = (),
+    weight: str | int | None = None,
 ) -> Dataset:
     """The table in a file.
 
@@ -117,6 +118,8 @@ def read(
         methods that read columns as numbers.
     keep : str, int or several
         Columns that every stage keeps, whatever it finds.
+    weight : str or int, optional
+        The column of whole numbers that say how many equal rows each row stands for; no feature.
 
     Returns
     -------
@@ -149,6 +152,7 @@ def read(
         return Dataset.from_frame(
             path, label, drop=drop, categorical=categorical, groups=groups, task=task,
             ordinal=ordinal, dates=dates, encode=encode, keep=keep,
+            weight=weight,
         )  # fmt: skip
     if encode not in (None, "onehot"):
         raise RequestError(f"encode must be onehot, not {encode!r}")
@@ -177,6 +181,7 @@ def read(
         "dates": dates,
         "encode": encode,
         "keep": list(keep),
+        "weight": weight,
     }
     reading = {key: value for key, value in given.items() if value not in (None, [])}
     found = find_table(path)
@@ -191,7 +196,9 @@ def read(
             encoding=encoding,
             na=codes,
         )
-        found_in = _from_sheet(sheet, label, drop, categorical, groups, task, orders, dates, keep)
+        found_in = _from_sheet(
+            sheet, label, drop, categorical, groups, task, orders, dates, keep, weight
+        )
         return attrs.evolve(found_in.encoded(encode), reading=reading)
     if kind not in ("npz", "hdf5"):
         paths = named_paths(x, y)
@@ -203,7 +210,7 @@ def read(
             raise RequestError(f"{found} is read as {kind}, where {', '.join(wrong)} mean nothing")
         frame = read_frame(found, kind, **paths)
         if isinstance(frame, ArrayTable):
-            data = dataset_from_arrays(frame, label, drop, categorical, task, groups, keep)
+            data = dataset_from_arrays(frame, label, drop, categorical, task, groups, keep, weight)
             return attrs.evolve(_ranked(data, orders).encoded(encode), reading=reading)
         try:
             data = Dataset.from_frame(
@@ -218,6 +225,7 @@ def read(
                 dates=dates,
                 encode=encode,
                 keep=keep,
+                weight=weight,
             )
         except DataError as error:
             raise DataError(f"{found}: {error}") from None
@@ -228,7 +236,7 @@ def read(
     table: ArrayTable = load_arrays(
         found, kind, x=x, y=y, names=names, in_memory=in_memory, na=codes
     )
-    data = dataset_from_arrays(table, label, drop, categorical, task, groups, keep)
+    data = dataset_from_arrays(table, label, drop, categorical, task, groups, keep, weight)
     return attrs.evolve(_ranked(data, orders).encoded(encode), reading=reading)
 
 
@@ -272,15 +280,18 @@ def _from_sheet(
     orders: Mapping[str | int, tuple[str, ...]],
     dates: str | None,
     keep: tuple[str | int, ...],
+    weight: str | int | None,
 ) -> Dataset:
     path, n = sheet.path, sheet.n_fields
     warnings: list[str] = []
     dropped = set(find_columns(sheet.names, n, drop, f"{path}, column to drop"))
     group = None if groups is None else find_column(sheet.names, n, groups, f"{path}, groups")
-    if sheet.has_row_names and 0 not in dropped and label != 0 and group != 0:
+    weighing = None if weight is None else find_column(sheet.names, n, weight, f"{path}, weight")
+    if sheet.has_row_names and 0 not in dropped and label != 0 and 0 not in (group, weighing):
         dropped.add(0)
         warnings.append("the first column has no name and holds row names or numbers: left out")
-    left = [column for column in range(n) if column not in dropped and column != group]
+    aside = {group, weighing}
+    left = [column for column in range(n) if column not in dropped and column not in aside]
     if len(left) < 2:
         raise DataError(
             f"{path} has {len(left)} columns to use; a table needs features and a label"
@@ -290,12 +301,14 @@ def _from_sheet(
         raise DataError(f"{path}: {_word(sheet, place)} is the label and cannot be dropped")
     if place == group:
         raise DataError(f"{path}: {_word(sheet, place)} is the label and cannot name groups")
+    if place == weighing:
+        raise DataError(f"{path}: {_word(sheet, place)} is the label and cannot be weights")
     columns = [column for column in left if column != place]
     names, label_name = _names(sheet, columns, place)
     mask = _mask_of(sheet, columns, categorical, "categorical column")
     stays = _mask_of(sheet, columns, keep, "column to keep")
-    beside = [place] if group is None else sorted((place, group))
-    taken = sheet.take(columns, beside, _watch(sheet, place))
+    beside = sorted({place, *(column for column in aside if column is not None)})
+    taken = sheet.take(columns, beside, _watch(sheet, place, weighing))
     texts, X = taken.texts[place], taken.X
     if sheet.cells.decimal == ",":
         texts = [text.replace(",", ".") if _COMMA.fullmatch(text) else text for text in texts]
@@ -328,16 +341,31 @@ def _from_sheet(
         warnings=(*warnings, *notes, *feature_warnings(X, names), *_number_names(sheet, names)),
         kinds=kinds,
         keep=stays,
+        weights=None if weighing is None else _weights(sheet, weighing, taken.texts[weighing]),
+        weight_name="weight" if weighing is None else _column_name(sheet, weighing),
     )
 
 
-def _watch(sheet: Sheet, label: int) -> Callable[[int, list[str], int], None]:
-    """A watch that stops the reading at the first missing label or group."""
+def _weights(sheet: Sheet, column: int, texts: list[str]) -> list[float]:
+    point = sheet.cells.decimal
+    plain = [text.replace(",", ".") if point == "," else text for text in texts]
+    for row, text in enumerate(plain):
+        if not is_number(text):
+            raise DataError(f"{sheet.where(row, column)}: the weight {texts[row]!r} is no number")
+    return [float(text) for text in plain]
+
+
+def _watch(sheet: Sheet, label: int, weighing: int | None) -> Callable[[int, list[str], int], None]:
+    """A watch that stops the reading at the first missing label, group or weight."""
 
     def watch(column: int, texts: list[str], row: int) -> None:
         different = {text for text in set(texts) if sheet.missing(text)}
         if different:
             place = next(place for place, text in enumerate(texts) if text in different)
+            if column == weighing:
+                raise DataError(
+                    f"{sheet.where(row + place, column)}: the weight is missing; 0 leaves a row out"
+                )
             if column != label:
                 raise DataError(
                     f"{sheet.where(row + place, column)}: the group is missing; name one for every "

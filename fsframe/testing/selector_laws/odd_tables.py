@@ -160,6 +160,20 @@ class OddTableLaws(SelectorLaws):
         assert 0 in method.select(few).selected, "a column to be kept was dropped behind a stage"
 
     @law
+    def test_weights_of_rows_are_counts_or_refused(self) -> None:
+        plain, method = self.table(), self.make()
+        counts = np.arange(plain.n_samples) % 3
+        drawn = plain.with_counts(counts)
+        data = attrs.evolve(drawn, weight_name="times")
+        if list(method.role_problems(data)):
+            assert_refused(lambda: method.select(data), "weights of rows")
+            return
+        found, expected = method.select(data), method.select(drawn)
+        assert found.scores.tobytes() == expected.scores.tobytes(), (
+            "rows of weight 2 are not what rows drawn twice are"
+        )
+
+    @law
     def test_extreme_magnitudes_are_borne(self) -> None:
         data = self.table()
         factors = np.array([1e150, 1.0, 1e-150, 1e100, 1e-100, 1.0])[: data.n_features]
