@@ -9,7 +9,6 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.params import choice, either, integer, listing, optional, param, real, text
 from fsframe.contracts.permutation_test import PermutationTest
 from fsframe.contracts.run import Run
