@@ -6,11 +6,14 @@ import contextlib
 import traceback
 from collections.abc import Iterator
 
-from fsframe.errors import FsframeError, PluginError, one_line
+from fsframe.errors import DataError, FsframeError, PluginError, one_line
 from fsframe.registry import default_manager
 from fsframe.registry.importing import interrupted
 
 __all__ = ["in_stage", "stage_words"]
+
+# A package may put a whole table into its message.
+_LONGEST = 300
 
 
 @contextlib.contextmanager
@@ -31,6 +34,8 @@ def in_stage(method: type, name: str, part: str = "stage") -> Iterator[None]:
     PluginError
         For whatever else than our own errors is raised, even SystemExit; with the traceback as its
         `detail`.
+    DataError
+        For what the class declares as its `data_errors`.
     KeyboardInterrupt
         If it was interrupted, whatever the stage has made of that.
     MemoryError
@@ -47,6 +52,9 @@ def in_stage(method: type, name: str, part: str = "stage") -> Iterator[None]:
         if interrupted(error):
             raise KeyboardInterrupt from error
         what = one_line(error)
+        if isinstance(error, getattr(method, "data_errors", ())):
+            text = " ".join(str(error).split()) or type(error).__name__
+            raise DataError(f"{name}: {text[:_LONGEST]}") from error
         if isinstance(error, SystemExit):
             what = f"it tried to end the program ({what})"
         failure = PluginError(f"{stage_words(method, name, part)}: {what}")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import attrs
 
@@ -154,11 +154,20 @@ def format_value(value: Any) -> str:
 class Parameterised:
     """Base of everything that has declared parameters.
 
+    Attributes
+    ----------
+    data_errors : tuple of exception types
+        What the author's code raises where the data are to blame, such as the ValueErrors of a
+        package about a class of one row: told as a DataError (exit code 4), not as a fault of the
+        plugin.
+
     Raises
     ------
     RequestError
         From the constructor, naming every value that is out of its range.
     """
+
+    data_errors: ClassVar[tuple[type[Exception], ...]] = ()
 
     def __attrs_post_init__(self) -> None:
         problems = []

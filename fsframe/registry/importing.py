@@ -12,7 +12,7 @@ from types import FrameType
 
 from fsframe.errors import PluginError
 
-__all__ = ["TIMEOUT_VARIABLE", "interrupted", "strangers_import"]
+__all__ = ["TIMEOUT_VARIABLE", "interrupted", "strangers_import", "time_limit"]
 
 TIMEOUT_VARIABLE = "FSFRAME_IMPORT_TIMEOUT"
 """Seconds that importing a plugin may take; 0 means no bound."""
@@ -22,6 +22,9 @@ _DEFAULT_SECONDS = 30.0
 
 class _TooLong(BaseException):
     """The time is over; no `except Exception` of a stranger shall stop this."""
+
+    # Nor is it the stranger's own error (`fsframe.contracts.boundary.in_stage`).
+    from_outside = True
 
 
 def interrupted(error: BaseException) -> bool:
@@ -98,6 +101,22 @@ def strangers_import(
             with contextlib.suppress(OSError):
                 if os.getcwd() != folder:
                     os.chdir(folder)
+
+
+@contextlib.contextmanager
+def time_limit(seconds: float) -> Iterator[None]:
+    """Around a stranger's code that may never end, as far as a signal can end it.
+
+    Raises
+    ------
+    AssertionError
+        If it takes longer.
+    """
+    try:
+        with _alarm(seconds):
+            yield
+    except _TooLong:
+        raise AssertionError(f"it did not end within {seconds:g} s") from None
 
 
 def _seconds(environ: Mapping[str, str]) -> float:

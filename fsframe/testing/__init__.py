@@ -23,7 +23,7 @@ module ``conformance`` beside the method's module declares (`fsframe.testing.dec
 from __future__ import annotations
 
 from fsframe.testing.classifiers import ClassifierConformance
-from fsframe.testing.conformance import Conformance, Outcome, run_checks
+from fsframe.testing.conformance import Conformance, Outcome, by_cause, run_checks
 from fsframe.testing.declared import suite_for
 from fsframe.testing.metrics import StabilityMetricConformance
 from fsframe.testing.selectors import SelectorConformance
@@ -34,6 +34,7 @@ __all__ = [
     "Outcome",
     "SelectorConformance",
     "StabilityMetricConformance",
+    "by_cause",
     "run_checks",
     "suite_for",
 ]

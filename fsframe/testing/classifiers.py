@@ -5,21 +5,24 @@ from __future__ import annotations
 import contextlib
 import pickle
 import warnings
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from fsframe.contracts.classifier import Classifier
 from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.grammar import parse_stages
 from fsframe.contracts.params import format_value
 from fsframe.contracts.prediction_measure import SCORE_KINDS
 from fsframe.contracts.run import Run
 from fsframe.contracts.selection import Selection
-from fsframe.errors import DataError, FsframeError
+from fsframe.errors import DataError, FsframeError, one_line
+from fsframe.registry import selectors
 from fsframe.testing import tables
 from fsframe.testing.comparing import frozen_bytes
 from fsframe.testing.conformance import Conformance, check_declarations, law, not_applicable
 from fsframe.testing.selector_laws.base import some_upstream
+from fsframe.testing.watching import changed_globals, written_files
 
 __all__ = ["ClassifierConformance"]
 
@@ -31,9 +34,13 @@ class ClassifierConformance(Conformance):
     ----------
     name : str, optional
         The name it is registered under, if it is.
+    after : str, optional
+        The stage that it needs on its left, such as ``"immigrate"``: every law is then tried behind
+        it, and that it is refused without, in words.
     """
 
     name: ClassVar[str | None] = None
+    after: ClassVar[str] = ""
 
     @staticmethod
     def make() -> Classifier:
@@ -43,9 +50,21 @@ class ClassifierConformance(Conformance):
         """The table that most laws are tried on."""
         return tables.classes()
 
+    def _fit(self, data: Dataset, upstream: Selection | None = None, **options: Any) -> Any:
+        """The method fitted on `data`, behind the stage that it needs."""
+        if self.after and upstream is None:
+            upstream = self._stage_before(data)
+        return self.make().fit(data, upstream, **options)
+
+    def _stage_before(self, data: Dataset) -> Selection:
+        (text,) = parse_stages(self.after)
+        stage: Selection = selectors[text.name].from_texts(text.params).select(data)
+        return stage
+
     def _scores(self, data: Dataset, X: object = None, **options: object) -> np.ndarray:
-        fitted = self.make().fit(data, **options)  # type: ignore[arg-type]
-        return fitted.predict_scores(data.X if X is None else X)  # type: ignore[arg-type]
+        fitted = self._fit(data, **options)  # type: ignore[arg-type]
+        scores: np.ndarray = fitted.predict_scores(data.X if X is None else X)
+        return scores
 
     @law
     def test_declarations_are_complete(self) -> None:
@@ -63,14 +82,14 @@ class ClassifierConformance(Conformance):
     def test_pickles(self) -> None:
         method, data = self.make(), self.table()
         assert pickle.loads(pickle.dumps(method)) == method
-        fitted = method.fit(data)
+        fitted = self._fit(data)
         again = pickle.loads(pickle.dumps(fitted))
         assert again.predict_scores(data.X).tobytes() == fitted.predict_scores(data.X).tobytes()
 
     @law
     def test_predictions_have_the_promised_shape(self) -> None:
         data = tables.classes(45, n_classes=3)
-        fitted = self.make().fit(data)
+        fitted = self._fit(data)
         codes, scores = fitted.predict(data.X[:7]), fitted.predict_scores(data.X[:7])
         assert codes.shape == (7,) and codes.dtype == np.int64
         assert set(codes.tolist()) <= {0, 1, 2}
@@ -79,7 +98,7 @@ class ClassifierConformance(Conformance):
     @law
     def test_the_predicted_class_has_the_largest_score(self) -> None:
         data = tables.classes(45, n_classes=3)
-        fitted = self.make().fit(data)
+        fitted = self._fit(data)
         codes, scores = fitted.predict(data.X), fitted.predict_scores(data.X)
         assert (scores[np.arange(45), codes] == scores.max(axis=1)).all()
 
@@ -89,14 +108,45 @@ class ClassifierConformance(Conformance):
         kind = self.make().score_kind()
         assert kind in SCORE_KINDS, f"score_kind() gives {kind!r}, not one of {SCORE_KINDS}"
         if kind == "probabilities":
-            scores = self.make().fit(data).predict_scores(data.X)
+            scores = self._fit(data).predict_scores(data.X)
             assert (scores >= 0).all(), "a probability is negative"
             assert np.allclose(scores.sum(axis=1), 1.0, atol=1e-6), "they do not add up to one"
 
     @law
+    def test_a_stage_that_it_needs_is_declared(self) -> None:
+        try:
+            self.make().fit(self.table())
+        except FsframeError as error:
+            told = error.exit_code == 2 and str(error).strip()
+            assert told, f"without a stage on its left: {one_line(error)}"
+            assert self.after, (
+                f"it needs a stage on its left ({error}): name one, TRIED_AFTER in conformance.py"
+            )
+            return
+        assert not self.after, f"after={self.after} is declared, but it fits without"
+
+    @law
+    def test_nothing_global_is_changed(self) -> None:
+        data = self.table()
+        changed = changed_globals(lambda: self._scores(data, seed=1))
+        assert not changed, f"changed for the whole process: {'; '.join(changed)}"
+
+    @law
+    def test_no_file_is_written(self) -> None:
+        data = self.table()
+        found = written_files(lambda: self._scores(data, seed=1))
+        assert not found, f"files are the core's affair: {', '.join(found[:3])}"
+
+    @law
+    def test_number_of_threads_changes_no_bit_on_many_rows(self) -> None:
+        data = tables.classes(1200, 4)
+        one = self._scores(data, run=Run(threads=1))
+        assert self._scores(data, run=Run(threads=3)).tobytes() == one.tobytes()
+
+    @law
     def test_a_separable_table_is_learned(self) -> None:
         data = tables.planted(4)
-        fitted = self.make().fit(data.take_rows(np.arange(40)))
+        fitted = self._fit(data.take_rows(np.arange(40)))
         right = np.mean(fitted.predict(data.X[40:]) == data.y[40:])
         assert right >= 0.8, f"{right:.0%} of new rows of a separable table are right"
 
@@ -104,13 +154,13 @@ class ClassifierConformance(Conformance):
     def test_labels_come_back_as_they_were_given(self) -> None:
         data = self.table()
         named = Dataset.from_arrays(data.X, np.array(["well", "ill"])[data.y])
-        labels = self.make().fit(named).predict_labels(data.X)
+        labels = self._fit(named).predict_labels(data.X)
         assert set(labels) <= {"well", "ill"}
 
     @law
     def test_each_row_is_predicted_by_itself(self) -> None:
         data = self.table()
-        fitted = self.make().fit(data)
+        fitted = self._fit(data)
         together = fitted.predict_scores(data.X[:5])
         alone = np.vstack([fitted.predict_scores(data.X[i : i + 1]) for i in range(5)])
         assert np.allclose(together, alone, rtol=1e-9, atol=1e-12)
@@ -144,18 +194,21 @@ class ClassifierConformance(Conformance):
     def test_inputs_are_not_modified(self) -> None:
         data = self.table()
         X, y = data.X.copy(), data.y.copy()
-        mine, upstream = Dataset.from_arrays(X, y), some_upstream(data)
+        mine = Dataset.from_arrays(X, y)
+        upstream = self._stage_before(data) if self.after else some_upstream(data)
         before = frozen_bytes(X, y, upstream)
-        self.make().fit(mine, upstream).predict_scores(X)
+        self._fit(mine, upstream).predict_scores(X)
         assert frozen_bytes(X, y, upstream) == before
 
     @law
     def test_only_columns_left_upstream_are_used(self) -> None:
         data = self.table()
         upstream = Selection(selected=[3, 1], scores=np.ones(data.n_features))
-        fitted = self.make().fit(data, upstream)
+        if self.after:
+            upstream = self._stage_before(data)
+        fitted = self._fit(data, upstream)
         other = data.X.copy()
-        other[:, [0, 2, 4, 5]] = 1e6
+        other[:, np.setdiff1d(np.arange(data.n_features), upstream.selected)] = 1e6
         found = fitted.predict_scores(other)
         assert found.tobytes() == fitted.predict_scores(data.X).tobytes()
 
@@ -215,7 +268,7 @@ class ClassifierConformance(Conformance):
         with warnings.catch_warnings():
             warnings.simplefilter("error", RuntimeWarning)
             try:
-                fitted = self.make().fit(data.with_counts((data.y != 1) * 1))
+                fitted = self._fit(data.with_counts((data.y != 1) * 1))
             except FsframeError as error:
                 assert isinstance(error, DataError), f"the data are at fault: {error}"
                 return

@@ -4,15 +4,24 @@ from __future__ import annotations
 
 import functools
 import unittest
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, ClassVar
 
 import attrs
 
 from fsframe.contracts.params import Parameterised
 from fsframe.errors import one_line
+from fsframe.registry.importing import time_limit
 
-__all__ = ["TALLY", "Conformance", "Outcome", "law", "not_applicable", "run_checks"]
+__all__ = [
+    "TALLY",
+    "Conformance",
+    "Outcome",
+    "by_cause",
+    "law",
+    "not_applicable",
+    "run_checks",
+]
 
 
 @attrs.frozen(kw_only=True)
@@ -48,7 +57,8 @@ def law(function: Callable[[Any], None]) -> Callable[[Any], None]:
         outcomes = TALLY.setdefault(type(self).__qualname__, [])
         reason = self.exceptions.get(name)
         try:
-            function(self)
+            with time_limit(self.seconds):
+                function(self)
         except unittest.SkipTest as skipped:
             outcomes.append(Outcome(law=name, status="not applicable", detail=str(skipped)))
             raise
@@ -82,10 +92,14 @@ class Conformance:
         Laws that the method breaks for a good reason, with the reason.
     rtol : float
         Relative tolerance of laws that hold up to rounding.
+    seconds : float
+        What one law may take: a loop that never ends breaks it. Compiled code that does not return
+        to Python cannot be stopped.
     """
 
     exceptions: ClassVar[Mapping[str, str]] = {}
     rtol: ClassVar[float] = 1e-7
+    seconds: ClassVar[float] = 300.0
 
     @staticmethod
     def make() -> Any:
@@ -119,6 +133,20 @@ def run_checks(suite: type[Conformance]) -> Iterator[Outcome]:
             if len(outcomes) == before:
                 outcomes.append(Outcome(law=name, status="failed", detail=one_line(error)))
         yield outcomes[-1]
+
+
+def by_cause(outcomes: Iterable[Outcome]) -> dict[str, list[str]]:
+    """The laws that failed, by what was said: one fault may break many.
+
+    >>> broken = [Outcome(law=name, status="failed", detail="IndexError") for name in ("a", "b")]
+    >>> by_cause([*broken, Outcome(law="c", status="passed")])
+    {'IndexError': ['a', 'b']}
+    """
+    found: dict[str, list[str]] = {}
+    for outcome in outcomes:
+        if outcome.status == "failed":
+            found.setdefault(outcome.detail, []).append(outcome.law)
+    return dict(sorted(found.items(), key=lambda each: -len(each[1])))
 
 
 def check_declarations(method: Parameterised, name: str | None) -> None:

@@ -4,8 +4,10 @@ A plugin may have a module ``conformance`` in the package of its methods, or in 
 
     EXCEPTIONS = {"variance": {"scale_changes_nothing": "the variance depends on the unit"}}
     TRIED_AS = {"my-ensemble": "my-ensemble:base=mim,n=10"}
+    TRIED_AFTER = {"my-classifier": "immigrate"}
 
 `TRIED_AS` is the stage to try where the defaults will not do: a wrapping stage needs a base.
+`TRIED_AFTER` is the stage that a classifier needs on its left.
 """
 
 from __future__ import annotations
@@ -56,9 +58,12 @@ def suite_for(text: str) -> type[Conformance]:
     body: dict[str, Any] = {
         "make": staticmethod(lambda: cls.from_texts(params)),
         "name": name,
+        "offer": offer,
         "exceptions": dict(declared(offer, "EXCEPTIONS").get(name, {})),
         "__doc__": f"The laws for {name}.",
     }
+    if offer.entry.kind == "classifier":
+        body["after"] = declared(offer, "TRIED_AFTER").get(name, "")
     if offer.entry.kind == "selector":
         body["gives"] = offer.entry.gives  # type: ignore[attr-defined]
     base = _SUITES[offer.entry.kind]

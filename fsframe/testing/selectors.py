@@ -5,6 +5,7 @@ from __future__ import annotations
 from fsframe.testing.selector_laws.counts import CountLaws
 from fsframe.testing.selector_laws.grouped_rows import GroupLaws
 from fsframe.testing.selector_laws.invariance import InvarianceLaws
+from fsframe.testing.selector_laws.manners import MannerLaws
 from fsframe.testing.selector_laws.odd_tables import OddTableLaws
 from fsframe.testing.selector_laws.repetition import RepetitionLaws
 from fsframe.testing.selector_laws.results import ResultLaws
@@ -13,7 +14,13 @@ __all__ = ["SelectorConformance"]
 
 
 class SelectorConformance(
-    ResultLaws, RepetitionLaws, InvarianceLaws, CountLaws, OddTableLaws, GroupLaws
+    ResultLaws,
+    RepetitionLaws,
+    InvarianceLaws,
+    CountLaws,
+    OddTableLaws,
+    GroupLaws,
+    MannerLaws,
 ):
     """Everything the core promises of a selector; inherit it and write `make`.
 

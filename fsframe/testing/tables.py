@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from fsframe.contracts.dataset import Dataset
 
-__all__ = ["categories", "classes", "planted", "recoded", "target", "ties"]
+__all__ = ["categories", "classes", "followed", "planted", "recoded", "target", "ties"]
 
 
 def _normal(n_samples: int, n_features: int, seed: int) -> NDArray[np.float64]:
@@ -29,6 +29,13 @@ def planted(column: int = 4, n_samples: int = 60, n_features: int = 7) -> Datase
     y = np.arange(n_samples) % 2
     X[:, column] = 4.0 * y + 0.5 * X[:, column]
     return Dataset.from_arrays(X, y, name="planted")
+
+
+def followed(column: int = 4, n_samples: int = 96, n_features: int = 7) -> Dataset:
+    """A numeric target that is one column with a little noise; the rest is noise."""
+    X = _normal(n_samples, n_features, 12)
+    y = 3.0 * X[:, column] + 0.1 * _normal(n_samples, 1, 13)[:, 0]
+    return Dataset.from_arrays(X, y, name="followed", task="regression")
 
 
 def target(n_samples: int = 96, n_features: int = 6) -> Dataset:

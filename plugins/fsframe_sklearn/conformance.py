@@ -13,6 +13,7 @@ EXCEPTIONS: dict[str, dict[str, str]] = {
     "sklearn-selector": {
         "tasks_are_taken_or_refused_as_declared": "the score f_classif is for classes; another "
         "option is for a numeric target",
+        "a_target_that_follows_a_column_puts_it_first": "the score f_classif is for classes",
     },
     "importance": {
         "a_duplicated_column_scores_as_its_original": _SHARED,
@@ -51,7 +52,10 @@ EXCEPTIONS: dict[str, dict[str, str]] = {
         "order_of_columns_does_not_matter": _FOREST,
         "order_of_rows_does_not_matter": _FOREST,
     },
-    "variance": {"scale_changes_nothing": "the variance has the square of the column's unit"},
+    "variance": {
+        "scale_changes_nothing": "the variance has the square of the column's unit",
+        "a_target_that_follows_a_column_puts_it_first": "it does not look at the target",
+    },
 }
 TRIED_AS = {
     "sklearn": "sklearn:estimator=sklearn.naive_bayes.GaussianNB",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from tests.command_line import fsframe
 
 
@@ -48,3 +50,23 @@ def test_parameters_are_checked_too_and_a_base_is_asked_for() -> None:
     assert "power must be a number > 0" in refused.err
     assert fsframe("check", "nonsense").code == 2
     assert fsframe("check", "mim npfs").code == 2
+
+
+def test_failures_are_told_by_cause_and_a_badge_says_all(tmp_path: Path) -> None:
+    done = fsframe("check", "fake-spread", "--badge", "-q", fakes=["fake_sound"], cwd=tmp_path)
+    assert done.code == 3
+    text = (tmp_path / "fake-spread.check.md").read_text(encoding="utf-8")
+    assert text.startswith("# `fake-spread` fails the laws of fsframe\n")
+    for part in (
+        "## Failed",
+        "## Where the label means nothing",
+        "## Time and memory",
+        "fake-sound",
+    ):
+        assert part in text
+    again = fsframe("check", "fake-spread", "--badge", fakes=["fake_sound"], cwd=tmp_path)
+    assert again.code == 5 and "there already" in again.err and not again.out
+    metric = fsframe("check", "kuncheva", "--badge", "-o", "k.md", "-q", cwd=tmp_path)
+    assert metric.code == 0
+    assert "passes" in (tmp_path / "k.md").read_text(encoding="utf-8")
+    assert fsframe("check", "kuncheva", "-o", "k.md").code == 2

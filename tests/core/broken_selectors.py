@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import random
+import time
 import warnings
 from collections.abc import Callable, Iterator
 from typing import Any, ClassVar
@@ -100,6 +103,52 @@ def _count_down(inner: Any, self: Selector, data: Dataset, upstream: Any, run: R
     run.progress(5, 10, "x")
     run.progress(3, 10, "x")
     return inner()
+
+
+def _before(change: Callable[[Dataset, Run], Any]) -> Callable[..., Selection]:
+    """A fault that happens beside a sound answer."""
+
+    def broken(inner: Any, self: Selector, data: Dataset, up: Any, run: Run) -> Selection:
+        change(data, run)
+        return inner()
+
+    return broken
+
+
+def _endless(data: Dataset, run: Run) -> None:
+    # A step that is shortened until something changes.
+    while (np.ptp(data.X, axis=0) == 0).any():
+        time.sleep(0.01)
+
+
+def _backend(data: Dataset, run: Run) -> None:
+    import matplotlib
+
+    matplotlib.use("svg")
+
+
+def _write(data: Dataset, run: Run) -> None:
+    with open("scores.txt", "w") as file:
+        file.write("1")
+
+
+def _by_chunks(inner: Any, self: Selector, data: Dataset, up: Any, run: Run) -> Selection:
+    # Threads are used for large tables only, and sums are rounded by the number of their parts.
+    parts = run.threads if data.n_samples > 1000 else 1
+    sums = sum(part.sum(axis=0) for part in np.array_split(data.X, parts))
+    return scored(inner().scores + 1e-3 * np.abs(sums), self)
+
+
+def _all_distances(data: Dataset, run: Run) -> Any:
+    return np.abs(data.X[:, None, :] - data.X[None, :, :]).sum()
+
+
+_kept_between: list[Any] = []
+
+
+def _remember(inner: Any, self: Selector, *_: Any) -> Selection:
+    _kept_between.append(inner().scores)
+    return scored(_kept_between[-1] * len(_kept_between), self)
 
 
 BROKEN: dict[str, tuple[Callable[..., Any], str]] = {
@@ -258,5 +307,60 @@ BROKEN: dict[str, tuple[Callable[..., Any], str]] = {
     "progress that goes back": (_count_down, "nothing_is_printed_and_progress_only_grows"),
     "warnings of numpy": (_warn, "ties_and_contradicting_rows_are_borne"),
     "the user's own array": (_overwrite, "inputs_are_not_modified"),
+    "numpy's error handling": (
+        _before(lambda data, run: np.seterr(all="ignore")),
+        "nothing_global_is_changed",
+    ),
+    "numpy's seed": (_before(lambda data, run: np.random.seed(0)), "nothing_global_is_changed"),
+    "Python's seed": (_before(lambda data, run: random.seed(0)), "nothing_global_is_changed"),
+    "matplotlib's backend": (_before(_backend), "nothing_global_is_changed"),
+    "the filters of warnings": (
+        _before(lambda data, run: warnings.simplefilter("ignore")),
+        "nothing_global_is_changed",
+    ),
+    "a variable of the environment": (
+        _before(lambda data, run: os.environ.update(OMP_NUM_THREADS="1")),
+        "nothing_global_is_changed",
+    ),
+    "the working folder": (
+        _before(lambda data, run: os.chdir(os.path.dirname(os.getcwd()))),
+        "nothing_global_is_changed",
+    ),
+    "the way numpy prints": (
+        _before(lambda data, run: np.set_printoptions(precision=3)),
+        "nothing_global_is_changed",
+    ),
+    "a file of its own": (_before(_write), "no_file_is_written"),
+    "a folder of its own": (
+        _before(lambda data, run: os.makedirs("results", exist_ok=True)),
+        "no_file_is_written",
+    ),
+    "threads above a thousand rows": (_by_chunks, "number_of_threads_changes_no_bit_on_many_rows"),
+    "all distances at once": (
+        _before(_all_distances),
+        "the_bound_on_memory_is_kept_on_many_rows",
+    ),
+    "an endless loop on a constant column": (_before(_endless), "a_constant_column_comes_last"),
+    "what an earlier call found": (_remember, "equal_seeds_give_equal_bits"),
+    "the clock": (
+        lambda inner, self, *a: scored(inner().scores * (1 + time.time() % 1), self),
+        "equal_seeds_give_equal_bits",
+    ),
+    "a score that is not finite": (
+        lambda inner, self, *a: scored(np.where(inner().scores > 0, np.inf, 0.0), self),
+        "result_is_sound",
+    ),
+    "a column beyond the last": (
+        lambda inner, self, data, *a: attrs.evolve(inner(), selected=[data.n_features]),
+        "result_is_sound",
+    ),
+    "a column twice": (
+        lambda inner, self, *a: attrs.evolve(inner(), selected=[1, 1]),
+        "result_is_sound",
+    ),
+    "a ValueError on flat tables": (
+        lambda inner, self, data, *a: inner() if np.ptp(data.X) else int("flat"),
+        "small_and_flat_tables_are_borne",
+    ),
 }
 """What is wrong, to how it is done and the law that has to find it."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import unittest
 from typing import Any, ClassVar
 
@@ -11,16 +12,18 @@ import pytest
 
 from fsframe.contracts.classifier import Classifier
 from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.params import optional, param, text
+from fsframe.contracts.params import optional, param, real, text
 from fsframe.contracts.run import Run
 from fsframe.contracts.selection import PairWeights, Selection
 from fsframe.contracts.selector import Selector
 from fsframe.contracts.stability_metric import StabilityMetric, StabilityValue
+from fsframe.errors import DataError, PluginError, RequestError
 from fsframe.testing import (
     ClassifierConformance,
     Outcome,
     SelectorConformance,
     StabilityMetricConformance,
+    by_cause,
     conformance,
     run_checks,
 )
@@ -49,13 +52,131 @@ def test_a_sound_selector_keeps_every_law() -> None:
     assert len(found) >= 35
 
 
-@pytest.mark.filterwarnings("ignore:overflow")
+def outcome_of(law: str, method: Any, base: type = SelectorConformance, **body: Any) -> Outcome:
+    """What becomes of one law: the others are not tried."""
+    suite = type("TestOnPurpose", (base,), {"make": staticmethod(lambda: method()), **body})
+    with contextlib.suppress(BaseException):
+        getattr(suite(), f"test_{law}")()
+    return conformance.TALLY["TestOnPurpose"][-1]
+
+
+@pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("case", BROKEN)
 def test_a_broken_law_is_found(case: str) -> None:
     change, law = BROKEN[case]
-    found = outcomes(breaking(change), gives=frozenset({"scores"}))
-    assert law in failed(found)
-    assert found[law].detail
+    seconds = 0.5 if "endless" in case else 300
+    found = outcome_of(law, breaking(change), gives=frozenset({"scores"}), seconds=seconds)
+    assert found.status == "failed" and found.detail
+    if "endless" in case:
+        assert "did not end within 0.5 s" in found.detail
+
+
+def test_there_are_forty_faults_at_least_and_a_sound_method_has_none_of_them() -> None:
+    assert len(BROKEN) >= 40
+    laws = {law for _, law in BROKEN.values()}
+    sound = [outcome_of(law, Gap, gives=frozenset({"scores"})) for law in sorted(laws)]
+    assert not [outcome for outcome in sound if outcome.status != "passed"]
+
+
+@attrs.frozen(kw_only=True)
+class Unread(Gap):
+    """A selector with a parameter that nothing looks at, but the rule about it."""
+
+    shape: float = param(1.0, real(above=0), help="Shape of the gap.")
+
+    def check_parameters(self) -> Any:
+        if self.shape > 99:
+            yield "shape is too large"
+
+
+def test_a_parameter_without_effect_is_found() -> None:
+    found = outcome_of("every_parameter_has_an_effect", Unread)
+    assert found.status == "failed" and found.detail.endswith("shape")
+
+
+@attrs.frozen(kw_only=True)
+class Deaf(Gap):
+    """A selector that says it takes numbers as target, and looks at the columns alone."""
+
+    tasks: ClassVar[frozenset[str]] = frozenset({"classification", "regression"})
+
+    def scores(self, data: Dataset, weights: np.ndarray, run: Run) -> np.ndarray:
+        if data.task == "regression":
+            return np.ptp(data.X, axis=0)
+        return super().scores(data, weights, run)
+
+
+def test_regression_declared_without_signal_is_found() -> None:
+    found = outcome_of("a_target_that_follows_a_column_puts_it_first", Deaf)
+    assert found.status == "failed" and "the target is column 4" in found.detail
+
+
+@attrs.frozen(kw_only=True)
+class Refusing(Gap):
+    """A selector over a package that refuses flat tables with a ValueError."""
+
+    data_errors: ClassVar[tuple[type[Exception], ...]] = (ValueError,)
+
+    def scores(self, data: Dataset, weights: np.ndarray, run: Run) -> np.ndarray:
+        if not np.ptp(data.X):
+            raise ValueError("all values\n are equal")
+        return super().scores(data, weights, run)
+
+
+def test_a_declared_refusal_is_about_the_data_and_no_fault() -> None:
+    flat = Dataset.from_arrays(np.ones((4, 2)), [0, 1, 0, 1])
+    with pytest.raises(DataError, match=r"^refusing: all values are equal$"):
+        Refusing().select(flat)
+    assert outcome_of("small_and_flat_tables_are_borne", Refusing).status == "passed"
+    with pytest.raises(PluginError, match="all values"):
+        attrs.make_class("Undeclared", {}, bases=(Refusing,), frozen=True, class_body={
+            "data_errors": (), "__doc__": "Undeclared.",
+        })().select(flat)  # fmt: skip
+
+
+@attrs.frozen(kw_only=True)
+class AfterImmigrate(Classifier):
+    """A nearest mean in the columns that the stage before weighs."""
+
+    def _fit(self, data: Dataset, upstream: Selection | None, run: Run) -> Any:
+        weights = None if upstream is None else upstream.weights
+        if weights is None:
+            raise RequestError("after-immigrate needs a stage that weighs columns on its left")
+        means = np.stack([data.X[data.y == c].mean(axis=0) for c in range(data.n_classes)])
+        return _FittedMeans(means, weights)
+
+
+@attrs.frozen
+class _FittedMeans:
+    means: np.ndarray
+    weights: np.ndarray
+
+    def predict_scores(self, X: np.ndarray) -> np.ndarray:
+        return -(((X[:, None] - self.means) ** 2) * self.weights).sum(axis=2)
+
+    def predict(self, X: np.ndarray) -> np.ndarray:
+        return self.predict_scores(X).argmax(axis=1)
+
+
+def test_a_classifier_that_needs_a_stage_is_found_and_tried_behind_it() -> None:
+    law = "a_stage_that_it_needs_is_declared"
+    alone = outcome_of(law, AfterImmigrate, ClassifierConformance)
+    assert alone.status == "failed" and "TRIED_AFTER" in alone.detail
+    behind = {"after": "relieff"}
+    assert outcome_of(law, AfterImmigrate, ClassifierConformance, **behind).status == "passed"
+    for other in ("a_separable_table_is_learned", "only_columns_left_upstream_are_used"):
+        found = outcome_of(other, AfterImmigrate, ClassifierConformance, **behind)
+        assert found.status == "passed", found.detail
+    assert outcome_of(law, Constant, ClassifierConformance, **behind).status == "failed"
+
+
+def test_failures_are_grouped_by_what_was_said() -> None:
+    def crash(*_: Any) -> Selection:
+        raise IndexError("list index out of range")
+
+    causes = by_cause(outcomes(breaking(crash)).values())
+    cause, laws = next(iter(causes.items()))
+    assert "IndexError" in cause and len(laws) > 20
 
 
 @attrs.frozen(kw_only=True)

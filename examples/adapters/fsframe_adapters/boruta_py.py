@@ -12,13 +12,14 @@ from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from fsframe import Dataset, Run, Selection, Selector
 from fsframe.contracts.params import integer, param, real
 from fsframe.contracts.selection import rank_by_score
-from fsframe_adapters.refusing import data_at_fault
+from fsframe_adapters.refusing import DATA_ERRORS, quiet
 
 
 @attrs.frozen(kw_only=True)
 class BorutaPy(Selector):
     """Columns that BorutaPy confirms; the score is 1/rank, a half for tentative columns."""
 
+    data_errors: ClassVar[tuple[type[Exception], ...]] = DATA_ERRORS
     takes_groups: ClassVar[bool] = False
     tasks: ClassVar[frozenset[str]] = frozenset({"classification", "regression"})
 
@@ -35,7 +36,7 @@ class BorutaPy(Selector):
             alpha=self.alpha,
             random_state=int(run.generator().integers(2**31 - 1)),
         )
-        with data_at_fault("boruta-py"):
+        with quiet():
             found = theirs.fit(data.X, data.y)
         scores = 1.0 / np.asarray(found.ranking_, dtype=np.float64)
         confirmed = int(np.count_nonzero(found.support_))

@@ -9,13 +9,14 @@ import numpy as np
 from fastcan import FastCan as Theirs
 
 from fsframe import Dataset, Run, Selection, Selector
-from fsframe_adapters.refusing import data_at_fault
+from fsframe_adapters.refusing import DATA_ERRORS, quiet
 
 
 @attrs.frozen(kw_only=True)
 class FastCan(Selector):
     """Columns by the gain in squared canonical correlation, in the order of a forward search."""
 
+    data_errors: ClassVar[tuple[type[Exception], ...]] = DATA_ERRORS
     tasks: ClassVar[frozenset[str]] = frozenset({"classification", "regression"})
 
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
@@ -24,7 +25,7 @@ class FastCan(Selector):
         if data.task == "classification":
             # Indicators: codes of classes are no numbers.
             y = (data.y[:, None] == np.unique(data.y)[1:]).astype(np.float64)
-        with data_at_fault("fast-can"):
+        with quiet():
             found = Theirs(count, verbose=0).fit(data.X, y)
         order = np.asarray(found.indices_, dtype=np.intp)
         scores = np.zeros(data.n_features)

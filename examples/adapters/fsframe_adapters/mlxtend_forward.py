@@ -11,13 +11,14 @@ from sklearn.linear_model import Ridge, RidgeClassifier
 
 from fsframe import Dataset, Run, Selection, Selector
 from fsframe.contracts.params import integer, param
-from fsframe_adapters.refusing import data_at_fault
+from fsframe_adapters.refusing import DATA_ERRORS, quiet
 
 
 @attrs.frozen(kw_only=True)
 class MlxtendForward(Selector):
     """Columns in the order in which mlxtend adds them to a ridge model; half by default."""
 
+    data_errors: ClassVar[tuple[type[Exception], ...]] = DATA_ERRORS
     takes_groups: ClassVar[bool] = False
     tasks: ClassVar[frozenset[str]] = frozenset({"classification", "regression"})
 
@@ -28,7 +29,7 @@ class MlxtendForward(Selector):
         count = self.keep_count(p, max(1, p // 2))
         model = RidgeClassifier() if data.task == "classification" else Ridge()
         found = SequentialFeatureSelector(model, k_features=count, cv=self.folds, n_jobs=1)
-        with data_at_fault("mlxtend-forward"):
+        with quiet():
             found.fit(data.X, data.y)
         order: list[int] = []
         for size in range(1, count + 1):

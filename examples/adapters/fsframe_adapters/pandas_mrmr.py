@@ -10,20 +10,21 @@ import numpy as np
 import pandas as pd
 
 from fsframe import Dataset, Run, Selection, Selector
-from fsframe_adapters.refusing import data_at_fault
+from fsframe_adapters.refusing import DATA_ERRORS, quiet
 
 
 @attrs.frozen(kw_only=True)
 class PandasMrmr(Selector):
     """Columns in the order of mrmr_selection: F over the mean correlation with those kept."""
 
+    data_errors: ClassVar[tuple[type[Exception], ...]] = DATA_ERRORS
     tasks: ClassVar[frozenset[str]] = frozenset({"classification", "regression"})
 
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
         count = self.keep_count(data.n_features, max(1, data.n_features // 2))
         select = mrmr.mrmr_classif if data.task == "classification" else mrmr.mrmr_regression
         X, y = pd.DataFrame(data.X), pd.Series(data.y)
-        with data_at_fault("pandas-mrmr"):
+        with quiet():
             found = select(X, y, K=count, show_progress=False, n_jobs=1)
         order = np.array(found, dtype=np.intp)
         # Columns that the package drops, such as constant ones, come last.

@@ -1,4 +1,4 @@
-"""A ValueError of a package about the data, told as fsframe tells what is wrong with data."""
+"""What these packages raise where the data are to blame, and what of them is kept from others."""
 
 from __future__ import annotations
 
@@ -8,15 +8,23 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from fsframe import DataError
+DATA_ERRORS = (ValueError, RuntimeError, np.linalg.LinAlgError)
+"""Declared as `data_errors`, so that fsframe tells them as what is wrong with the data."""
 
 
 @contextlib.contextmanager
-def data_at_fault(stage: str) -> Iterator[None]:
-    """Around a fit: its ValueErrors become DataErrors, its warnings of divisions are left out."""
+def quiet() -> Iterator[None]:
+    """Around a fit: warnings of divisions and the like are left out."""
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
-        try:
-            yield
-        except (ValueError, RuntimeError, np.linalg.LinAlgError) as error:
-            raise DataError(f"{stage}: {' '.join(str(error).split())[:200]}") from error
+        yield
+
+
+@contextlib.contextmanager
+def same_random_state() -> Iterator[None]:
+    """Around what seeds or draws from numpy's global stream: it is put back."""
+    state = np.random.get_state()
+    try:
+        yield
+    finally:
+        np.random.set_state(state)

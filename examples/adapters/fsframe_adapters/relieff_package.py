@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import attrs
 import numpy as np
 from ReliefF import ReliefF as Theirs
@@ -9,7 +11,7 @@ from ReliefF import ReliefF as Theirs
 from fsframe import Dataset, Run, Selection, Selector
 from fsframe.contracts.params import integer, param
 from fsframe.contracts.selection import rank_by_score
-from fsframe_adapters.refusing import data_at_fault
+from fsframe_adapters.refusing import DATA_ERRORS, quiet
 
 
 @attrs.frozen(kw_only=True)
@@ -19,11 +21,13 @@ class RelieffPackage(Selector):
     It counts equal values, so that only columns of few values can be told apart.
     """
 
+    data_errors: ClassVar[tuple[type[Exception], ...]] = DATA_ERRORS
+
     k: int = param(10, integer(1), help="Neighbours of a row, of any class.")
 
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
         found = Theirs(n_neighbors=min(self.k, data.n_samples - 1), n_features_to_keep=1)
-        with data_at_fault("relieff-package"):
+        with quiet():
             found.fit(data.X, data.y)
         scores = np.asarray(found.feature_scores, dtype=np.float64)
         default = max(1, data.n_features // 10)

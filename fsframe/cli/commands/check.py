@@ -3,39 +3,61 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import click
 
 from fsframe.cli.method_names import MethodName
 from fsframe.cli.saying import say, say_block, say_json
-from fsframe.errors import PluginError
+from fsframe.errors import PluginError, RequestError
 
 __all__ = ["check"]
 
-_MARKS = {"passed": "ok", "failed": "FAILED", "excepted": "excepted", "not applicable": "—"}
+_MARKS = {"passed": "ok", "excepted": "excepted", "not applicable": "—"}
 
 
 @click.command()
 @click.argument("name", type=MethodName())
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.option("-q", "--quiet", is_flag=True, help="Print only failures and the totals.")
-def check(name: str, as_json: bool, quiet: bool) -> None:
+@click.option(
+    "--badge",
+    is_flag=True,
+    help="Also write a report: versions, laws, exceptions with reasons; for a selector what it "
+    "does on noise, and how its time and memory grow.",
+)
+@click.option("-o", "--out", metavar="FILE", help="Where the report goes. [default: NAME.check.md]")
+@click.option("--overwrite", is_flag=True, help="Replace the report if it exists.")
+def check(
+    name: str, as_json: bool, quiet: bool, badge: bool, out: str | None, overwrite: bool
+) -> None:
     """Run every conformance test that applies to a method.
 
     NAME may carry parameters as in a chain, such as relieff:k=5. Exceptions that the plugin
-    declares are shown with their reason. Exit code 3 if a test fails.
+    declares are shown with their reason; failures are told by cause at the end. Exit code 3 if a
+    test fails.
 
     \b
-    Example:
+    Examples:
       fsframe check kuncheva
+      fsframe check mim --badge -q
     """
-    from fsframe.testing import run_checks, suite_for
+    from fsframe.storage import check_destination
+    from fsframe.testing import by_cause, run_checks, suite_for
 
+    if (out or overwrite) and not badge:
+        raise RequestError("-o and --overwrite are about the report; say --badge")
+    suite = suite_for(name)
+    target = Path(out or f"{name.partition(':')[0].replace('/', '-')}.check.md")
+    if badge:
+        check_destination(target, overwrite=overwrite)
     outcomes = []
-    for outcome in run_checks(suite_for(name)):
+    for outcome in run_checks(suite):
         outcomes.append(outcome)
-        if as_json or (quiet and outcome.status != "failed"):
+        # What failed is told at the end, once for each cause.
+        if as_json or quiet or outcome.status == "failed":
             continue
         detail = f": {outcome.detail}" if outcome.detail else ""
         line = f"{_MARKS[outcome.status]:>8}  {outcome.law.replace('_', ' ')}{detail}"
@@ -48,9 +70,31 @@ def check(name: str, as_json: bool, quiet: bool) -> None:
             "sums": dict(sums),
             "laws": [{"law": o.law, "status": o.status, "detail": o.detail} for o in outcomes],
         }
+        found["causes"] = by_cause(outcomes)
         say_json(found)
     else:
+        for cause, laws in by_cause(outcomes).items():
+            words = ", ".join(law.replace("_", " ") for law in laws)
+            number = f" ({len(laws)} laws)" if len(laws) > 1 else ""
+            say_block(f"  FAILED  {words}{number}: {cause}", indent=" " * 10)
         parts = ", ".join(f"{number} {status}" for status, number in sorted(sums.items()))
         say(f"{name}: {len(outcomes)} checks: {parts}")
+    if badge:
+        written = _write_badge(name, suite, outcomes, target, overwrite)
+        if not as_json:
+            say(f"report: {written}")
     if sums["failed"]:
         raise PluginError(f"{name} breaks {sums['failed']} of {len(outcomes)} laws")
+
+
+def _write_badge(
+    name: str, suite: Any, outcomes: Sequence[Any], target: Path, overwrite: bool
+) -> Path:
+    from fsframe.storage import place_file
+    from fsframe.testing import SelectorConformance
+    from fsframe.testing.badge import badge_lines, facts_of, measure
+
+    kept, cost = measure(suite.make) if issubclass(suite, SelectorConformance) else ([], [])
+    lines = badge_lines(name, list(facts_of(suite.offer)), outcomes, kept, cost)
+    content = "".join(f"{line}\n" for line in lines).encode()
+    return place_file(target, content, overwrite=overwrite)

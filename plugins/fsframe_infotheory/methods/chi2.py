@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import attrs
 import numpy as np
 from scipy import stats
@@ -34,6 +36,8 @@ class Chi2(ScoredFilter):
     ----------
     K. Pearson 1900, On the criterion …, Philos. Mag. 50:157–175.
     """
+
+    unitless: ClassVar[bool] = True
 
     rank_by: str = param(
         "statistic",

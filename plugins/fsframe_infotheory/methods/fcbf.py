@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import attrs
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +39,8 @@ class Fcbf(InformationFilter):
     L. Yu, H. Liu 2003, Feature selection for high-dimensional data: a fast correlation-based
     filter solution, ICML, Figure 2; L. Yu, H. Liu 2004, J. Mach. Learn. Res. 5:1205–1224.
     """
+
+    unitless: ClassVar[bool] = True
 
     top: int | float | None = param(
         None,

@@ -46,6 +46,7 @@ class InformationFilter(Selector):
     takes_counts: ClassVar[bool] = True
     uses_upstream_weights: ClassVar[bool] = True
     tasks: ClassVar[frozenset[str]] = frozenset({"classification", "regression"})
+    unitless: ClassVar[bool] = False
 
     top: int | float | None = param(
         None,
@@ -91,6 +92,8 @@ class InformationFilter(Selector):
     )
 
     def check_parameters(self) -> Iterator[str]:
+        if self.unitless and self.unit != "bits":
+            yield f"the scores of {self.method_name()} have no unit; leave unit={self.unit} out"
         if self.discretise == "edges" and not self.edges:
             yield "discretise=edges needs edges, such as edges=[0.5,1.5]"
         if self.edges and self.discretise != "edges":

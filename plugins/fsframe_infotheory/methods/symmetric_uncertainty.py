@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import attrs
 import numpy as np
 from numpy.typing import NDArray
@@ -45,6 +47,8 @@ class SymmetricUncertainty(ScoredFilter):
     >>> SymmetricUncertainty(top=1).select(data).scores
     array([1., 0.])
     """
+
+    unitless: ClassVar[bool] = True
 
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
         encoded, bins = self.encode(data, upstream, run, keep="sums")

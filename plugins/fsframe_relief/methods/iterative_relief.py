@@ -74,6 +74,8 @@ class IterativeRelief(ReliefSelector):
         yield from super().check_parameters()
         if self.permutations:
             yield "permutations are not offered here: every labelling would iterate anew"
+        if self.correction != "benjamini-hochberg":
+            yield "correction is for p-values, which this method has none of"
         if self.missing == "probability":
             yield "missing=probability is not offered here; gaps are left out"
 

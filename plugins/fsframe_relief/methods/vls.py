@@ -71,6 +71,8 @@ class Vls(ReliefSelector):
         yield from super().check_parameters()
         if self.permutations:
             yield "permutations are not offered here: every labelling would draw and fit anew"
+        if self.correction != "benjamini-hochberg":
+            yield "correction is for p-values, which this method has none of"
 
     def rule(self, regression: bool) -> Rule:
         if self.scoring == "relieff":

@@ -1,0 +1,213 @@
+"""What code does beside its result: files it writes, memory it takes, global state it changes."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import locale
+import logging
+import os
+import random
+import sys
+import tempfile
+import tracemalloc
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+__all__ = ["changed_globals", "peak_bytes", "read_attributes", "written_files"]
+
+_heard: list[str] | None = None
+_hearing = False
+_WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
+# Made anew whenever they are missing, and no file of anybody's.
+_NOT_TOLD = (f"{os.sep}__pycache__{os.sep}", f"{os.sep}dev{os.sep}")
+
+
+def _hear(event: str, arguments: tuple[Any, ...]) -> None:
+    if _heard is None:
+        return
+    if event == "open":
+        path, mode, flags = arguments
+        writes = set(mode or "") & set("wax+") or (flags or 0) & _WRITING
+        if writes and isinstance(path, (str, bytes, os.PathLike)):
+            _heard.append(os.path.abspath(os.fsdecode(path)))
+    elif event in ("os.mkdir", "os.rename"):
+        path = arguments[1 if event == "os.rename" else 0]
+        _heard.append(os.path.abspath(os.fsdecode(path)))
+
+
+def written_files(call: Callable[[], Any]) -> list[str]:
+    """The files and folders that `call` makes or changes and leaves behind, in no special order.
+
+    It is called twice and watched the second time: compiled kernels and caches of libraries are
+    written when they are first needed.
+    """
+    global _heard, _hearing
+    if not _hearing:
+        sys.addaudithook(_hear)
+        _hearing = True
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+        call()
+        _heard = []
+        try:
+            call()
+        finally:
+            heard, _heard = _heard, None
+        found = {path for path in heard if os.path.lexists(path)}
+    return sorted(path for path in found if not any(part in path for part in _NOT_TOLD))
+
+
+def peak_bytes(call: Callable[[], Any]) -> int:
+    """The most that Python and numpy hold at one time during `call`, beside what is held before.
+
+    Memory of compiled code that it asks the system for by itself is not seen.
+    """
+    running = tracemalloc.is_tracing()
+    if not running:
+        tracemalloc.start()
+    try:
+        before = tracemalloc.get_traced_memory()[0]
+        tracemalloc.reset_peak()
+        call()
+        return tracemalloc.get_traced_memory()[1] - before
+    finally:
+        if not running:
+            tracemalloc.stop()
+
+
+def changed_globals(call: Callable[[], Any]) -> list[str]:
+    """What `call` has changed that belongs to the whole process, in words.
+
+    The state is first made one that nobody sets on purpose, so that what an earlier call changed is
+    seen as well; afterwards it is what it was.
+    """
+    with _kept(), tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+        _scramble()
+        before = _state()
+        call()
+        after = _state()
+        return [name for name in before if before[name] != after[name]]
+
+
+_THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS")
+
+
+@contextlib.contextmanager
+def _kept() -> Iterator[None]:
+    """Put everything back that `_scramble` and the call change."""
+    numpy_state, python_state = np.random.get_state(), random.getstate()
+    errors, options = np.geterr(), np.get_printoptions()
+    environ, path, limit = dict(os.environ), list(sys.path), sys.getrecursionlimit()
+    level = logging.getLogger().level
+    settings = _settings()
+    kept = dict(settings) if settings is not None else {}
+    try:
+        with warnings.catch_warnings():
+            yield
+    finally:
+        np.random.set_state(numpy_state)
+        random.setstate(python_state)
+        np.seterr(**errors)
+        np.set_printoptions(**options)
+        os.environ.clear()
+        os.environ.update(environ)
+        sys.path[:] = path
+        sys.setrecursionlimit(limit)
+        logging.getLogger().setLevel(level)
+        if settings is not None:
+            settings.update(kept)
+
+
+def _scramble() -> None:
+    np.random.seed(20011)
+    np.random.random(3)
+    random.seed(20011)
+    random.random()
+    np.seterr(divide="warn", over="warn", under="warn", invalid="warn")
+    np.set_printoptions(precision=7)
+    for name in _THREADS:
+        os.environ.pop(name, None)
+    warnings.resetwarnings()
+    logging.getLogger().setLevel(logging.WARNING + 1)
+    settings = _settings()
+    if settings is not None:
+        settings["backend"] = "pdf"
+
+
+def _settings() -> Any:
+    """matplotlib's settings, without choosing a backend; None where it is not installed."""
+    if importlib.util.find_spec("matplotlib") is None:
+        return None
+    from matplotlib import rcParams
+
+    return _Plain(rcParams)
+
+
+class _Plain:
+    """A mapping read and written as a plain dict, past what its class makes of that."""
+
+    def __init__(self, mapping: dict[str, Any]) -> None:
+        self._mapping = mapping
+
+    def keys(self) -> list[str]:
+        return list(dict.keys(self._mapping))
+
+    def __getitem__(self, key: str) -> Any:
+        return dict.__getitem__(self._mapping, key)
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        dict.__setitem__(self._mapping, key, value)
+
+    def update(self, values: dict[str, Any]) -> None:
+        dict.update(self._mapping, values)
+
+
+def _state() -> dict[str, Any]:
+    settings = _settings()
+    return {
+        "numpy's error handling (use `with np.errstate(...)`)": np.geterr(),
+        "numpy's random state (use run.generator())": repr(np.random.get_state()),
+        "Python's random state (use run.generator())": random.getstate(),
+        "numpy's print options": repr(np.get_printoptions()),
+        "the filters of warnings (use `with warnings.catch_warnings()`)": list(warnings.filters),
+        "the working folder": os.getcwd(),
+        "environment variables": dict(os.environ),
+        "sys.path": list(sys.path),
+        "the recursion limit": sys.getrecursionlimit(),
+        "the locale": locale.setlocale(locale.LC_ALL),
+        "the level of the root logger": logging.getLogger().level,
+        "standard streams": (id(sys.stdout), id(sys.stderr)),
+        "matplotlib's settings or backend": {} if settings is None else dict(settings),
+    }
+
+
+# Where reading an attribute is no use of it: generic code, and rules about what is allowed.
+_GENERIC = ("check_parameters", "check_request")
+
+
+def read_attributes(thing: Any, call: Callable[[], Any]) -> set[str]:
+    """Names of the attributes of `thing` that are read during `call`.
+
+    Comparing, copying and showing it, and checking what it was given, count for nothing. Nothing
+    else may use objects of its class meanwhile.
+    """
+    kind, found = type(thing), set()
+
+    def spy(self: Any, name: str) -> Any:
+        if self is thing:
+            code = sys._getframe(1).f_code
+            place = code.co_filename
+            generic = place.endswith(("contracts/params.py",)) or place.startswith("<attrs")
+            if not generic and code.co_name not in _GENERIC:
+                found.add(name)
+        return object.__getattribute__(self, name)
+
+    kind.__getattribute__ = spy
+    try:
+        call()
+    finally:
+        del kind.__getattribute__
+    return found
