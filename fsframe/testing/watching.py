@@ -13,7 +13,7 @@ import tempfile
 import tracemalloc
 import warnings
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -143,7 +143,7 @@ def _settings() -> Any:
         return None
     from matplotlib import rcParams
 
-    return _Plain(rcParams)
+    return _Plain(cast(dict[str, Any], rcParams))
 
 
 class _Plain:
@@ -205,7 +205,7 @@ def read_attributes(thing: Any, call: Callable[[], Any]) -> set[str]:
                 found.add(name)
         return object.__getattribute__(self, name)
 
-    kind.__getattribute__ = spy
+    kind.__getattribute__ = spy  # type: ignore[assignment]
     try:
         call()
     finally:

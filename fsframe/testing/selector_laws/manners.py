@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import attrs
@@ -96,7 +97,7 @@ class MannerLaws(SelectorLaws):
                 return
             for each in (data, holed) if method.takes_missing else (data,):
                 with contextlib.suppress(FsframeError):
-                    read = read_attributes(variant, lambda v=variant, d=each: v.select(d, seed=2))
+                    read = read_attributes(variant, partial(variant.select, each, seed=2))
                     wanted -= read
         idle = [p for p in method.parameters() if p.name in wanted]
         unread = [p.name for p in idle if not _refuses(method, p, data)]
@@ -106,7 +107,8 @@ class MannerLaws(SelectorLaws):
 def _others(parameter: Parameter, value: Any) -> Iterator[Any]:
     """Some other values that a parameter takes."""
     number = value if isinstance(value, (int, float)) and not isinstance(value, bool) else None
-    wanted = [not value if isinstance(value, bool) else None, *parameter.kind.choices()]
+    wanted: list[Any] = [not value if isinstance(value, bool) else None]
+    wanted += parameter.kind.choices()
     if number is not None:
         wanted += [number * 2, number / 2, number + 1, number - 1]
     wanted += [1, 2, 3, 0.1, 0.5, 0.9, 10]
