@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import pytest
 
+from fsframe.cli.commands.new_plugin import KINDS, plugin_files
+from fsframe.registry.manager import HOOKS
 from tests.command_line import fsframe
 
 ROOT = Path(__file__).parents[2]
@@ -119,3 +123,45 @@ def test_a_name_that_is_taken_is_told(tmp_path: Path) -> None:
     done = fsframe("new-plugin", "relieff", cwd=tmp_path)
     assert done.code == 0
     assert "relief offers 'relieff' already" in done.err
+
+
+def test_a_plugin_of_every_kind_is_written_loaded_and_passes_its_own_tests(tmp_path: Path) -> None:
+    """All in one process: as if they were installed, without pip."""
+    folders = []
+    for kind in KINDS:
+        name = f"my-{kind}"
+        done = fsframe("new-plugin", name, "--kind", kind, cwd=tmp_path)
+        assert done.code == 0, done.err
+        folder = tmp_path / f"fsframe-{name}"
+        described = tomllib.loads((folder / "pyproject.toml").read_text())
+        (point,) = described["project"]["entry-points"]["fsframe"].items()
+        info = folder / f"fsframe_my_{kind.replace('-', '_')}-0.1.0.dist-info"
+        info.mkdir()
+        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: fsframe-{name}\nVersion: 1\n")
+        (info / "entry_points.txt").write_text(f"[fsframe]\n{point[0]} = {point[1]}\n")
+        folders.append(str(folder))
+    listed = fsframe("plugins", "--json", fakes=folders).json["plugins"]
+    status = {row["distribution"]: row for row in listed}
+    for kind in KINDS:
+        row = status[f"fsframe-my-{kind}"]
+        assert row["status"] == "loaded", row["reason"]
+        assert not row["notes"]
+    paths = os.pathsep.join([*folders, os.environ.get("PYTHONPATH", "")])
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--import-mode=importlib"]
+        + [f"{folder}/tests" for folder in folders],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": paths, "PYTHONDONTWRITEBYTECODE": "1"},
+        capture_output=True,
+        text=True,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-2000:]
+
+
+def test_no_kind_is_without_a_template() -> None:
+    assert set(KINDS.values()) == {
+        hook.removeprefix("fsframe_") if hook != "fsframe_events" else "observers" for hook in HOOKS
+    }
+    for kind in KINDS:
+        for path, text in plugin_files("my-thing", kind).items():
+            assert "@" not in path and not re.search(r"@[A-Za-z]+@", text), (kind, path)

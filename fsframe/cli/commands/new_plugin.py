@@ -1,11 +1,12 @@
-"""Write a plugin with one selector, to start from.
+"""Write a plugin to start from: a selector, a classifier, a reader …
 
 Its files are those of the folder ``fsframe/cli/plugin_template``, with the words between
-``@`` filled in.
+``@`` filled in; for another kind than a selector, those of its folder in ``kinds`` in their place.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from importlib.resources import files
 from pathlib import Path
 
@@ -14,27 +15,52 @@ import click
 from fsframe.cli.saying import say
 from fsframe.errors import RequestError, StoreError
 
-__all__ = ["new_plugin", "plugin_files"]
+__all__ = ["KINDS", "new_plugin", "plugin_files"]
+
+KINDS = {
+    "selector": "selectors",
+    "classifier": "classifiers",
+    "stability-metric": "stability_metrics",
+    "measure": "measures",
+    "reader": "readers",
+    "writer": "writers",
+    "engine": "engines",
+    "command": "commands",
+    "observer": "observers",
+    "report-section": "report_sections",
+    "null": "nulls",
+}
+"""What a plugin can be written of, and the registry where such things are looked up."""
+
+_FOR_ALL = ("pyproject.toml.txt", "tests/conftest.py.txt", "@package@/__init__.py.txt")
 
 
 @click.command()
 @click.argument("name")
+@click.option(
+    "--kind",
+    type=click.Choice(list(KINDS)),
+    default="selector",
+    show_default=True,
+    help="What the plugin offers.",
+)
 @click.option(
     "-o",
     "--out",
     metavar="FOLDER",
     help="Folder to create. [default: fsframe-NAME in the current folder]",
 )
-def new_plugin(name: str, out: str | None) -> None:
-    """Write a plugin with one selector, ready to be installed, tested and changed.
+def new_plugin(name: str, kind: str, out: str | None) -> None:
+    """Write a plugin, ready to be installed, tested and changed.
 
     NAME is what people will type: lower-case words joined by hyphens.
 
     \b
-    Example:
+    Examples:
       fsframe new-plugin my-selector
+      fsframe new-plugin my-format --kind reader
     """
-    from fsframe.registry import classifiers, selectors
+    import fsframe.registry
     from fsframe.registry.entries import SelectorEntry
 
     try:
@@ -44,14 +70,17 @@ def new_plugin(name: str, out: str | None) -> None:
     folder = Path(out) if out is not None else Path(f"fsframe-{name}")
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise StoreError(f"{folder} already exists; choose another folder with --out")
-    taken = [*selectors.matching(name), *classifiers.matching(name)]
+    # Selectors and classifiers stand in the same chain.
+    beside = {"selector": ("selectors", "classifiers"), "classifier": ("selectors", "classifiers")}
+    registries = [getattr(fsframe.registry, each) for each in beside.get(kind, (KINDS[kind],))]
+    taken = [offer for registry in registries for offer in registry.matching(name)]
     if taken:
         say(
             f"note: {taken[0].provider} offers {name!r} already; with both installed, yours is "
             f"`fsframe-{name}/{name}`",
             err=True,
         )
-    for path, text in plugin_files(name).items():
+    for path, text in plugin_files(name, kind).items():
         place = folder / path
         try:
             place.parent.mkdir(parents=True, exist_ok=True)
@@ -64,8 +93,8 @@ def new_plugin(name: str, out: str | None) -> None:
     say(f"plugin: {folder}")
 
 
-def plugin_files(name: str) -> dict[str, str]:
-    """The text of every file of a plugin with one selector `name`, by path.
+def plugin_files(name: str, kind: str = "selector") -> dict[str, str]:
+    """The text of every file of a plugin with one thing of a kind, by path.
 
     >>> sorted(plugin_files("my-gap"))[:3]
     ['README.md', 'fsframe_my_gap/__init__.py', 'fsframe_my_gap/conformance.py']
@@ -75,14 +104,30 @@ def plugin_files(name: str) -> dict[str, str]:
         "@name@": name,
         "@module@": module,
         "@package@": f"fsframe_{module}",
+        "@ending@": module.replace("_", ""),
+        "@kind@": kind.replace("-", " "),
         "@Class@": "".join(part.capitalize() for part in name.split("-")),
     }
     folder = Path(str(files("fsframe.cli") / "plugin_template"))
     found = {}
-    for path in sorted(folder.rglob("*.txt")):
-        target = path.relative_to(folder).with_suffix("").as_posix()
+    for path, place in _templates(folder, kind):
+        target = place.with_suffix("").as_posix()
         text = path.read_text(encoding="utf-8")
         for word, meant in words.items():
             target, text = target.replace(word, meant), text.replace(word, meant)
         found[target] = text
     return found
+
+
+def _templates(folder: Path, kind: str) -> Iterator[tuple[Path, Path]]:
+    """Each file to be filled in, and its place in the plugin."""
+    kinds = folder / "kinds"
+    for path in sorted(folder.rglob("*.txt")):
+        place = path.relative_to(folder)
+        if kinds in path.parents:
+            if path.parent != kinds and kinds / kind in path.parents:
+                yield path, path.relative_to(kinds / kind)
+        elif kind == "selector" or place.as_posix() in _FOR_ALL:
+            yield path, place
+    if kind != "selector":
+        yield kinds / "README.md.txt", Path("README.md.txt")
