@@ -185,7 +185,7 @@ def _state() -> dict[str, Any]:
 
 
 # Where reading an attribute is no use of it: generic code, and rules about what is allowed.
-_GENERIC = ("check_parameters", "check_request")
+_GENERIC = ("check_parameters",)
 
 
 def read_attributes(thing: Any, call: Callable[[], Any]) -> set[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import re
 import shlex
@@ -183,3 +184,24 @@ def _understood(words: list[str], line: str) -> None:
             pass
         except click.UsageError as error:
             raise AssertionError(f"{line}: {error.format_message()}") from None
+
+
+def test_the_readme_counts_what_there_is() -> None:
+    offers = [o for o in fsframe.selectors.offers() if o.plugin.source.bundled]
+    greedy = "fsframe_infotheory.methods.greedy_filter:GreedyFilter"
+    module, _, name = greedy.partition(":")
+    base = getattr(importlib.import_module(module), name)
+    counts = {
+        "variants of Relief": sum(o.provider == "relief" for o in offers),
+        "greedy criteria of information": sum(
+            issubclass(fsframe.selectors[o.name], base) for o in offers
+        ),
+        "margin methods that weigh pairs of features": sum(
+            o.provider == "margin" and "pair-weights" in o.entry.gives  # type: ignore[attr-defined]
+            for o in offers
+        ),
+        "stability of what is kept": len(bundled(fsframe.stability_metrics)),
+    }
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    said = {row: int(n) for row, n in re.findall(r"^\| ([a-zA-Z ]+?) \| (\d+)", text, re.MULTILINE)}
+    assert said == counts

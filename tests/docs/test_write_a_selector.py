@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import re
+import sys
 from pathlib import Path
+from types import ModuleType
 from typing import Any
+
+import pytest
 
 import fsframe
 from fsframe.cli import cli
 from fsframe.cli.commands.new_plugin import plugin_files
 from fsframe.contracts import params
+from fsframe.testing import SelectorConformance, conformance, run_checks
 
 PAGE = Path(__file__).parents[2] / "docs" / "write-a-selector.md"
 TEXT = PAGE.read_text(encoding="utf-8")
@@ -26,14 +31,33 @@ def test_code_of_the_template_is_quoted_as_it_is() -> None:
     assert sum(in_template(code) for code in quoted) >= 7
 
 
-def test_all_other_code_runs_from_top_to_bottom() -> None:
-    space: dict[str, Any] = {"__name__": "page"}
+def test_all_other_code_runs_and_its_classes_keep_the_laws(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    page = ModuleType("page")
+    # Classes are pickled by the name of their module.
+    monkeypatch.setitem(sys.modules, "page", page)
+    space = vars(page)
     ran = 0
     for language, code in BLOCKS:
         if language == "python" and not in_template(code):
             exec(compile(code, str(PAGE), "exec"), space)
             ran += 1
     assert ran >= 3
+    methods = [m for m in list(space.values()) if isinstance(m, type) and m.__module__ == "page"]
+    assert len(methods) >= 8
+    monkeypatch.setattr(conformance, "TALLY", {})
+    for method in methods:
+        assert issubclass(method, fsframe.Selector)
+        given: dict[str, Any] = {"base": "mim:top=2", "n": 10} if method.wrapping else {}
+        name = method(**given).method_name()
+        body = {
+            "make": staticmethod(lambda made=method, values=given: made(**values)),
+            "exceptions": space["EXCEPTIONS"].get(name, {}),
+        }
+        suite = type(f"Test{name}", (SelectorConformance,), body)
+        broken = [o for o in run_checks(suite) if o.status == "failed"]
+        assert not broken, (name, broken)
 
 
 def test_commands_on_the_page_exist() -> None:

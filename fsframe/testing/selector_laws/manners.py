@@ -97,7 +97,7 @@ class MannerLaws(SelectorLaws):
                 return
             for each in (data, holed) if method.takes_missing else (data,):
                 with contextlib.suppress(FsframeError):
-                    read = read_attributes(variant, partial(variant.select, each, seed=2))
+                    read = read_attributes(variant, partial(_asked, variant, each))
                     wanted -= read
         idle = [p for p in method.parameters() if p.name in wanted]
         unread = [p.name for p in idle if not _refuses(method, p, data)]
@@ -136,6 +136,12 @@ def _variants(method: Selector) -> Iterator[Selector]:
         for value in _others(parameter, getattr(method, parameter.name)):
             with contextlib.suppress(FsframeError):
                 yield attrs.evolve(method, **{parameter.name: value})
+
+
+def _asked(method: Selector, data: Dataset) -> None:
+    """What a chain does: ask what the method refuses, then select."""
+    list(method.check_request(data))
+    method.select(data, seed=2)
 
 
 def _refuses(method: Selector, parameter: Parameter, data: Dataset) -> bool:

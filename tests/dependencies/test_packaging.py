@@ -1,0 +1,115 @@
+"""The archives that are published: complete, equal to the byte when built again, usable."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+import tomllib
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+BUILD = "import sys; from setuptools import build_meta as b; print(getattr(b, sys.argv[1])('.'))"
+
+
+def _build(source: Path, what: str) -> Path:
+    done = subprocess.run(
+        [sys.executable, "-c", BUILD, what],
+        cwd=source,
+        env={**os.environ, "SOURCE_DATE_EPOCH": "1700000000"},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    return source / done.stdout.splitlines()[-1]
+
+
+def _copy(folder: Path) -> Path:
+    ignored = shutil.ignore_patterns(
+        ".git", ".venv*", "__pycache__", "*.egg-info", "build", "dist", "site", ".*_cache"
+    )
+    shutil.copytree(ROOT, folder, ignore=ignored)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return _build(_copy(tmp_path_factory.mktemp("source") / "fsframe"), "build_sdist")
+
+
+@pytest.fixture(scope="module")
+def unpacked(archive: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("unpacked")
+    with tarfile.open(archive) as file:
+        file.extractall(folder, filter="data")
+    return folder / archive.name.removesuffix(".tar.gz")
+
+
+@pytest.mark.slow
+def test_the_source_archive_holds_everything_that_is_kept(unpacked: Path) -> None:
+    done = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True)
+    if done.returncode:
+        pytest.skip("no repository here: this is an unpacked archive itself")
+    kept = {line for line in done.stdout.splitlines() if not line.startswith(".git")}
+    missing = {path for path in kept if not (unpacked / path).exists()}
+    assert missing <= {".pre-commit-config.yaml"}
+
+
+@pytest.mark.slow
+def test_two_wheels_are_equal_to_the_byte(unpacked: Path, tmp_path: Path) -> None:
+    digests = []
+    for name in ("one", "two"):
+        shutil.copytree(unpacked, tmp_path / name)
+        wheel = _build(tmp_path / name, "build_wheel")
+        digests.append(hashlib.sha256(wheel.read_bytes()).hexdigest())
+    assert digests[0] == digests[1]
+    with zipfile.ZipFile(wheel) as file:
+        names = file.namelist()
+    assert "fsframe/cli/plugin_template/kinds/reader/@package@/plugin.py.txt" in names
+    assert "fsframe/py.typed" in names and "fsframe_npfs/engine/nulls.py" in names
+    assert not [name for name in names if name.startswith(("tests", "docs", "benchmarks"))]
+
+
+@pytest.mark.slow
+def test_what_is_installed_from_the_archive_works_and_passes_tests(
+    archive: Path, unpacked: Path, tmp_path: Path
+) -> None:
+    pip = [sys.executable, "-m", "pip", "-q", "--disable-pip-version-check", "install"]
+    options = ["--no-deps", "--no-build-isolation", "--target", str(tmp_path / "site")]
+    subprocess.run([*pip, *options, str(archive)], check=True)
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path / "site")}
+    where = "import fsframe, fsframe_npfs; print(fsframe.__file__, fsframe_npfs.__file__)"
+    found = subprocess.run(
+        [sys.executable, "-c", where], cwd=tmp_path, env=environment, capture_output=True, text=True
+    )
+    assert found.stdout.count(str(tmp_path / "site")) == 2
+    table = str(unpacked / "examples" / "parkinsons.csv")
+    words = ["chain", "mim:top=3", "on", table, "--no-out", "-q"]
+    done = subprocess.run(
+        [sys.executable, "-m", "fsframe", *words],
+        cwd=tmp_path, env=environment, capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == 0 and "spread1" in done.stdout, done.stderr
+    tests = ["tests/core/test_grammar.py", "tests/tables/test_writing.py"]
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *tests],
+        cwd=unpacked, env=environment, capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_what_is_said_of_versions_is_the_same_everywhere() -> None:
+    conda = (ROOT / "packaging" / "conda" / "meta.yaml").read_text(encoding="utf-8")
+    for requirement in PROJECT["dependencies"]:
+        name, bound = requirement.split(">=")
+        assert f"- {name} >={bound}" in conda, requirement
+    assert f'version = "{PROJECT["version"]}"' in conda
+    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"version: {PROJECT['version']}" in citation
