@@ -203,42 +203,44 @@ def calibration(record: RunRecord, ax: Any = None) -> Any:
     """How often the second class came true, by the probability it was given.
 
     Ten bins of equally many predictions over all repetitions; a perfect classifier lies on the
-    diagonal. Below, how many predictions there are by probability.
+    diagonal. Below, how many predictions there are by probability. Of more than two classes there
+    is a line for each, at most eight.
 
     Parameters
     ----------
     record : RunRecord
-        Of an evaluation with two classes.
+        Of an evaluation.
     ax : matplotlib Axes, optional
 
     Raises
     ------
     RequestError
-        If the run is none, has more classes, or its scores are no probabilities.
+        If the run is none, its target is a number, or its scores are no probabilities.
     """
     tables = _folds(record)
-    if tables.class_scores.shape[2] != 2:
-        raise lacks(record, "two classes", "calibration is drawn of two")
     tested = tables.fold >= 0
     given = tables.class_scores[tested]
     if not are_probabilities(given):
         raise lacks(
             record, "probabilities", "evaluate with a classifier that gives some, such as logistic"
         )
-    p = given[:, 1]
     truth = np.broadcast_to(tables.truth, tables.fold.shape)[tested]
-    true = truth == 1
-    edges = np.unique(np.quantile(p, np.linspace(0, 1, _BINS + 1)))
-    place = np.clip(np.searchsorted(edges, p, side="right") - 1, 0, max(0, edges.size - 2))
-    bins = [np.flatnonzero(place == k) for k in range(max(1, edges.size - 1))]
-    bins = [rows for rows in bins if rows.size]
+    classes = given.shape[1]
+    codes = [1] if classes == 2 else list(range(min(classes, _CURVES)))
     with axes_for(ax, 4.8, 4.4) as (panel,):
         panel.plot([0, 1], [0, 1], color=GREY, lw=0.8, ls=":", label="perfect")
-        x = [float(p[rows].mean()) for rows in bins]
-        panel.plot(
-            x, [float(true[rows].mean()) for rows in bins], "o-", color=BLUE, ms=5, label="bins"
-        )
-        count, borders = np.histogram(p, bins=20, range=(0, 1))
+        for number, code in enumerate(codes):
+            told, share = _reliability(given[:, code], truth == code)
+            panel.plot(
+                told,
+                share,
+                marker=MARKERS[number],
+                color=COLOURS[number],
+                ls=DASHES[number],
+                ms=5,
+                label="bins" if classes == 2 else short(record.class_names[code]),
+            )
+        count, borders = np.histogram(given[:, codes], bins=20, range=(0, 1))
         height = 0.12 * count / count.max()
         panel.bar(
             borders[:-1],
@@ -249,12 +251,24 @@ def calibration(record: RunRecord, ax: Any = None) -> Any:
             alpha=0.5,
             label="predictions",
         )
-        panel.set_xlabel(f"probability given to {short(record.class_names[1])}")
+        whose = short(record.class_names[1]) if classes == 2 else "the class"
+        panel.set_xlabel(f"probability given to {whose}")
         panel.set_ylabel("share that came true")
         panel.set_title(f"Brier score {brier(truth, given):.3f}", fontsize="medium", loc="left")
         panel.set_aspect("equal")
         panel.legend(loc="upper left")
         return panel.figure
+
+
+def _reliability(
+    p: NDArray[np.float64], true: NDArray[np.bool_]
+) -> tuple[list[float], list[float]]:
+    """Mean probability and share that came true, in bins of equally many predictions."""
+    edges = np.unique(np.quantile(p, np.linspace(0, 1, _BINS + 1)))
+    place = np.clip(np.searchsorted(edges, p, side="right") - 1, 0, max(0, edges.size - 2))
+    bins = [np.flatnonzero(place == k) for k in range(max(1, edges.size - 1))]
+    bins = [rows for rows in bins if rows.size]
+    return [float(p[rows].mean()) for rows in bins], [float(true[rows].mean()) for rows in bins]
 
 
 def accuracy_against_stability(records: Sequence[RunRecord], ax: Any = None) -> Any:

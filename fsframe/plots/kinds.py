@@ -108,7 +108,7 @@ KINDS: Mapping[str, Kind] = {
     "calibration": Kind(
         target="evaluations:calibration",
         shows="given probabilities against what came true",
-        needs="a run of `fsframe evaluate`, two classes, a classifier with probabilities",
+        needs="a run of `fsframe evaluate` with classes, a classifier with probabilities",
     ),
     "pareto": Kind(
         target="evaluations:accuracy_against_stability",

@@ -94,6 +94,22 @@ def test_equal_runs_give_equal_bytes_with_text_as_text(runs, kind):
         assert "sig$na$l" in text
 
 
+def test_calibration_of_three_classes_is_scikit_learns_line_by_line():
+    calibration = pytest.importorskip("sklearn.calibration")
+    data = table()
+    data = Dataset.from_arrays(data.X, np.repeat(["p", "q", "r"], 20), name="three")
+    record = evaluation("mim:top=2 sklearn:estimator=sklearn.naive_bayes.GaussianNB", data)
+    panel = draw("calibration", [record]).axes[0]
+    told = {line.get_label(): line for line in panel.lines}
+    assert set(told) == {"perfect", "p", "q", "r"}
+    tables = record.stages[-1].tables
+    for code, name in enumerate("pqr"):
+        given, truth = tables["class-scores"][0][:, code], tables["truth"] == code
+        share, mean = calibration.calibration_curve(truth, given, n_bins=10, strategy="quantile")
+        assert told[name].get_xdata() == pytest.approx(mean)
+        assert told[name].get_ydata() == pytest.approx(share)
+
+
 def test_a_pdf_holds_its_fonts_and_no_date(runs):
     pdf = plots.figure_bytes(plots.ranked_scores(runs["npfs"]), "pdf")
     assert b"/FontFile2" in pdf and b"/CreationDate" not in pdf
