@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from fsframe.analysis.citations import OF_PROTOCOL, bibtex_of, cited_keys, references_of
 from fsframe.analysis.comparison_display import csv_text
@@ -10,7 +10,7 @@ from fsframe.evaluation.comparison import Comparison
 from fsframe.evaluation.study_results import described_tables
 from fsframe.storage.study_file import StudyCell, StudyRecord
 
-__all__ = ["latex_table", "methods_text", "study_files"]
+__all__ = ["latex_table", "methods_text", "study_file_names", "study_files"]
 
 _SIGNS = {
     "\\": r"\textbackslash{}",
@@ -30,12 +30,26 @@ def study_files(record: StudyRecord, found: Mapping[str, Comparison]) -> dict[st
     """Every file of results, by name."""
     files = {"results.csv": csv_text(found.values()), "methods.md": _markdown(record)}
     for metric, result in found.items():
-        plain = "".join(c if c.isalnum() else "-" for c in metric)
-        files[f"table-{plain}.tex"] = latex_table(result)
+        files[_table_name(metric)] = latex_table(result)
     text = methods_text(record, lambda keys: f"~\\cite{{{','.join(keys)}}}", _tex)
     files["methods.tex"] = text + "\n"
     files["references.bib"] = _bibliography(record)
     return files
+
+
+def _table_name(metric: str) -> str:
+    plain = "".join(c if c.isalnum() else "-" for c in metric)
+    return f"table-{plain}.tex"
+
+
+def study_file_names(measures: Iterable[str]) -> list[str]:
+    """The names of the files of `study_files`, known before anything is computed.
+
+    >>> study_file_names(["auc"])
+    ['results.csv', 'methods.md', 'table-auc.tex', 'methods.tex', 'references.bib']
+    """
+    tables = [_table_name(measure) for measure in measures]
+    return ["results.csv", "methods.md", *tables, "methods.tex", "references.bib"]
 
 
 def latex_table(result: Comparison) -> str:

@@ -134,6 +134,32 @@ def test_an_interrupted_study_goes_on_and_a_finished_one_is_shown(folder, capsys
     assert code == 5 and "another study" in err
 
 
+def test_files_that_the_study_has_not_written_are_left_alone(folder, capsys):
+    Path("mine").mkdir()
+    Path("mine/methods.md").write_text("my own words\n")
+    words = ("study.toml", "-q", "-o", "mine")
+    before = {path: path.read_bytes() for path in Path("mine").iterdir()}
+    code, _, err = ran(capsys, *words)
+    assert code == 5 and "holds methods.md" in err and "--overwrite" in err
+    # Before anything was computed.
+    assert {path: path.read_bytes() for path in Path("mine").iterdir()} == before
+    Path("mine/methods.md").unlink()
+    assert ran(capsys, *words)[0] == 0
+    # Its own are written again, also where one is missing; one that was edited is not.
+    Path("mine/references.bib").unlink()
+    assert ran(capsys, *words)[0] == 0 and Path("mine/references.bib").is_file()
+    Path("mine/results.csv").write_text("edited\n")
+    Path("mine/references.bib").unlink()
+    code, _, err = ran(capsys, *words)
+    assert code == 5 and "holds results.csv" in err
+    assert Path("mine/results.csv").read_text() == "edited\n"
+    assert not Path("mine/references.bib").exists()
+    code, _, err = ran(capsys, "mine/study.zip", "-o", "mine")
+    assert code == 5 and Path("mine/results.csv").read_text() == "edited\n"
+    assert ran(capsys, *words, "--overwrite")[0] == 0
+    assert Path("mine/results.csv").read_text() != "edited\n"
+
+
 def test_every_fault_is_told_at_once_with_its_key_and_what_is_allowed(folder, capsys):
     (folder / "bad.toml").write_text(
         """

@@ -36,7 +36,11 @@ _FILE = "study.zip"
     help="Where to leave the study and its tables. [default: named like the study, beside FILE]",
 )
 @click.option("--dry-run", is_flag=True, help="Only check FILE and say what would be computed.")
-@click.option("--overwrite", is_flag=True, help="Replace a study that is there and is another.")
+@click.option(
+    "--overwrite",
+    is_flag=True,
+    help="Replace a study that is there and is another, and files that it has not written.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.option("-q", "--quiet", is_flag=True, help="No progress and no remarks on stderr.")
 @engine_options
@@ -55,7 +59,9 @@ def study(file: str, **options: Any) -> None:
     Example:
       fsframe study examples/study/study.toml --dry-run
     """
+    from fsframe.analysis.study_tables import study_file_names
     from fsframe.evaluation.study_plan import read_plan
+    from fsframe.storage.own_files import check_own_files
     from fsframe.storage.study_file import load_study
 
     path = Path(os.path.abspath(file))
@@ -70,6 +76,8 @@ def study(file: str, **options: Any) -> None:
     if options["dry_run"]:
         say_lines(_plan_lines(plan))
         return
+    names = dict.fromkeys(study_file_names(plan.measures))
+    check_own_files(folder, names, overwrite=options["overwrite"])
     check_log(options["log"], [path, *(table.path for table in plan.tables)], folder)
     target = folder / _FILE
     if target.exists() and not options["overwrite"]:
@@ -194,7 +202,7 @@ def _finish(record: StudyRecord, folder: Path | None, options: Mapping[str, Any]
     from fsframe.analysis.comparison_display import comparison_lines, comparison_object
     from fsframe.analysis.study_tables import study_files
     from fsframe.evaluation.study_results import study_comparisons
-    from fsframe.storage import place_file
+    from fsframe.storage.own_files import place_own_files
 
     try:
         found = study_comparisons(record)
@@ -203,8 +211,8 @@ def _finish(record: StudyRecord, folder: Path | None, options: Mapping[str, Any]
     if folder is not None:
         folder.mkdir(parents=True, exist_ok=True)
         # Made from the runs beside them, anew at every call.
-        for name, text in study_files(record, found).items():
-            place_file(folder / name, text.encode(), overwrite=True)
+        files = {name: text.encode() for name, text in study_files(record, found).items()}
+        place_own_files(folder, files, overwrite=options["overwrite"])
     if options["as_json"]:
         objects = {metric: comparison_object(result) for metric, result in found.items()}
         say_json({**record.asked(), "comparisons": objects, "folder": folder and str(folder)})

@@ -1,0 +1,85 @@
+"""Files that a command leaves in a folder, and may replace there: its own, unchanged, no others."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+from fsframe.errors import StoreError
+from fsframe.storage.atomic import place_file
+
+__all__ = ["RECORD", "check_own_files", "place_own_files"]
+
+RECORD = ".fsframe-files.json"
+"""What the folder's files were when they were written: names and SHA-256."""
+
+
+def check_own_files(
+    folder: Path, contents: Mapping[str, bytes | None], *, overwrite: bool = False
+) -> None:
+    """Refuse to replace in `folder` what `place_own_files` has not written, or was changed since.
+
+    Parameters
+    ----------
+    folder : Path
+    contents : mapping of str to bytes or None
+        By name; None where the content is not known yet.
+    overwrite : bool
+        Whether whatever is there may be replaced.
+
+    Raises
+    ------
+    StoreError
+        Naming every such file.
+    """
+    if overwrite or not folder.is_dir():
+        return
+    known, foreign = _known(folder), []
+    for name, content in contents.items():
+        path = folder / name
+        if not path.exists() and not path.is_symlink():
+            continue
+        try:
+            there = path.read_bytes()
+        except OSError:
+            foreign.append(name)
+            continue
+        if there != content and hashlib.sha256(there).hexdigest() != known.get(name):
+            foreign.append(name)
+    if foreign:
+        raise StoreError(
+            f"{folder} holds {', '.join(foreign)}, which this study has not written, or which was "
+            "changed since; nothing was replaced. Move them away, choose another folder (--out), "
+            "or have them replaced (--overwrite)"
+        )
+
+
+def place_own_files(
+    folder: Path, contents: Mapping[str, bytes], *, overwrite: bool = False
+) -> None:
+    """Write the files, and down what they are; nothing is written if one would be refused.
+
+    Raises
+    ------
+    StoreError
+        As `check_own_files`, or if a file cannot be written.
+    """
+    check_own_files(folder, contents, overwrite=overwrite)
+    digests = {name: hashlib.sha256(content).hexdigest() for name, content in contents.items()}
+    # Before the files: one that is written and not yet in it would be taken for somebody else's.
+    record = json.dumps({**_known(folder), **digests}, indent=1)
+    place_file(folder / RECORD, record.encode(), overwrite=True)
+    for name, content in contents.items():
+        path = folder / name
+        if not (path.is_file() and path.read_bytes() == content):
+            place_file(path, content, overwrite=True)
+
+
+def _known(folder: Path) -> dict[str, str]:
+    try:
+        found = json.loads((folder / RECORD).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
