@@ -52,6 +52,12 @@ OF_PROTOCOL = {
 }
 """BibTeX of what every study rests on, by key."""
 
+# "Title, Journal 29(6):1035-1051", the title and what stands beside the volume left out or not.
+_ARTICLE = re.compile(
+    r"(?:(?P<title>.+), )?(?P<journal>[^,:;()]+?) (?P<volume>(?:[A-Z]-)?\d+)"
+    r"(?:\((?P<number>\d+)\))?(?::(?P<pages>[A-Za-z]?\d+(?:[-–]+\d+)?))?"
+)
+_DOI = re.compile(r"\bdoi:\s*(10\.\S+[^\s.,;)])")
 _YEAR = re.compile(r"\b(1[89]\d\d|20\d\d)\b")
 
 
@@ -127,10 +133,12 @@ def bibtex_of(references: Iterable[str]) -> str:
     Examples
     --------
     >>> print(bibtex_of(["Hand, Till 2001, Machine Learning 45:171"]))
-    @misc{hand2001,
+    @article{hand2001,
       author = {Hand and Till},
       year = {2001},
-      note = {Machine Learning 45:171}
+      journal = {Machine Learning},
+      volume = {45},
+      pages = {171}
     }
     """
     records: dict[str, str] = {}
@@ -141,7 +149,10 @@ def bibtex_of(references: Iterable[str]) -> str:
 
 
 def _record(key: str, text: str) -> str:
-    """One reference line as a record: authors before the year or a colon, the rest as a note."""
+    """One reference line as a record: authors before the year or a colon, then where it appeared.
+
+    An article where journal, volume and number or pages are told; else a note holds the rest.
+    """
     year = _YEAR.search(text)
     before, colon, after = text.partition(":")
     names, rest, when = "", text, year[0] if year else ""
@@ -155,11 +166,21 @@ def _record(key: str, text: str) -> str:
         fields.append(("author", " and ".join(person for person in people if person)))
     if when:
         fields.append(("year", when))
-    note = rest.strip(" ,.:")
-    if note:
+    doi = _DOI.search(rest)
+    note = _DOI.sub("", rest).strip(" ,.:")
+    kind, told = "misc", re.sub(rf",? {when}$", "", note) if when else note
+    article = _ARTICLE.fullmatch(told)
+    if article is not None and (article["number"] or article["pages"]):
+        kind = "article"
+        pages = article["pages"] and re.sub("[-–]+", "--", article["pages"])
+        found = {**article.groupdict(), "pages": pages}
+        fields += [(name, _escaped(value)) for name, value in found.items() if value]
+    elif note:
         fields.append(("note", _escaped(note)))
+    if doi is not None:
+        fields.append(("doi", doi[1]))
     body = ",\n".join(f"  {name} = {{{value}}}" for name, value in fields)
-    return f"@misc{{{key},\n{body}\n}}"
+    return f"@{kind}{{{key},\n{body}\n}}"
 
 
 def _are_names(text: str) -> bool:

@@ -248,7 +248,19 @@ def test_references_become_bibtex():
     assert cited_keys("Battiti 1994") == ["battiti1994"]
     found = bibtex_of(["Peng, Long, Ding 2005", "Sun: Iterative RELIEF, IEEE TPAMI 29(6), 2007"])
     assert "author = {Peng and Long and Ding}" in found and "year = {2005}" in found
-    assert "@misc{sun2007," in found and "author = {Sun}" in found
+    assert "@article{sun2007," in found and "author = {Sun}" in found
+    assert "title = {Iterative RELIEF}" in found and "number = {6}" in found
+    for text, fields in (
+        ("Hong 1997, Inf. Sci. 29:1–12, doi:10.1/x_y", ["29", "1--12", "10.1/x_y", "Inf. Sci."]),
+        ("Whitney 1971, IEEE Trans. Comput. C-20:1100", ["IEEE Trans. Comput.", "C-20", "1100"]),
+        ("Kursa, Rudnicki 2010, J. Stat. Softw. 36(11)", ["J. Stat. Softw.", "36", "11"]),
+    ):
+        record = bibtex_of([text])
+        assert record.startswith("@article{")
+        assert all(f" = {{{value}}}" in record for value in fields), record
+    # No journal: a book, a proceedings, a volume alone.
+    for text in ("Little, Rubin 2019, Missing Data, 3rd ed., ch. 4", "Pedregosa 2011, JMLR 12"):
+        assert bibtex_of([text]).startswith("@misc{")
 
 
 def test_the_shipped_example_can_be_run(capsys, monkeypatch):
