@@ -29,7 +29,8 @@ class Figure:
 _OF_ONE = {
     "sizes": (
         "How many features to keep",
-        "Accuracy with corrected standard errors, and stability, by the number of features used. "
+        "Accuracy (R² of a numeric target) with corrected standard errors, and stability, by the "
+        "number of features used. "
         "The dotted line is the smallest number within one standard error of the most accurate.",
     ),
     "roc": (
@@ -81,7 +82,7 @@ _OF_ONE = {
 
 _OF_SEVERAL = {
     "pareto": (
-        "Accuracy against stability",
+        "How well they predict, against stability",
         "Filled: no other chain is better in both. Bars: corrected standard error, 95 % interval.",
     ),
     "cd": (

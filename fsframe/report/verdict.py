@@ -52,7 +52,10 @@ def verdict_of_several(records: Sequence[RunRecord]) -> tuple[str, str]:
     every = set.union(*sets)
     alone = sum(1 for name in every if sum(name in own for own in sets) == 1)
     n = len(records)
-    shared = f"All {n} runs keep {len(common)} of {len(every)} features that any of them keeps"
+    who = "Both runs keep" if n == 2 else f"All {n} runs keep"
+    if len({record.data.sha256 for record in records}) > 1:
+        who = f"By name, for their tables differ, {who[0].lower()}{who[1:]}"
+    shared = f"{who} {len(common)} of {len(every)} features that any of them keeps"
     tail = f": {_named(common)}." if common else "."
     return shared + tail, f"{alone} {'is' if alone == 1 else 'are'} kept by one run alone."
 

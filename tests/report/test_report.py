@@ -241,7 +241,11 @@ def test_the_verdict_of_every_kind_of_run_is_two_sentences_about_it():
     studied = Chain.parse("stability-study:base=mim:top=2,n=4").run(small())
     assert verdict(studied)[0].startswith("On 4 resamples `mim:top=2` keeps 2 of 3 features")
     common = set(plain.selected_names) & set(npfs.selected_names)
-    assert f"All 2 runs keep {len(common)} of" in verdict_of_several([plain, npfs])[0]
+    assert f"Both runs keep {len(common)} of" in verdict_of_several([plain, npfs])[0]
+    other = Dataset.from_arrays(small().X + 1.0, small().y, small().feature_names)
+    elsewhere = Chain.parse("mim:top=2").run(other)
+    told = verdict_of_several([plain, npfs, elsewhere])[0]
+    assert told.startswith("By name, for their tables differ, all 3 runs keep")
 
 
 def test_the_verdict_of_an_evaluation_tells_balanced_accuracy_and_chance():
