@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import argparse
 import csv
+import itertools
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -28,7 +29,7 @@ from fsframe.contracts.dataset import Dataset
 ROOT = Path(__file__).parents[2]
 GAMETES = ROOT / "tests" / "plugins" / "relief" / "data" / "gametes2way.csv"
 Rng = np.random.Generator
-Maker = Callable[[Rng], tuple[np.ndarray, np.ndarray]]
+Maker = Callable[[Rng], tuple[np.ndarray, ...]]
 
 
 def labelled(rng: Rng, log_odds: np.ndarray) -> np.ndarray:
@@ -106,11 +107,22 @@ def genotypes(main: float, n: int = 400) -> Maker:
     return make
 
 
+def people(told: bool) -> Maker:
+    """60 people of four rows each, who differ from one another and bear one label each."""
+
+    def make(rng: Rng) -> tuple[np.ndarray, ...]:
+        who = np.repeat(np.arange(60), 4)
+        X = normal(rng, 60)[who] + 0.3 * normal(rng, len(who))
+        y = rng.permutation(np.arange(60) % 2)[who]
+        return (X, y, who) if told else (X, y)
+
+    return make
+
+
 def found(make: Maker, seed: int, bins: int, **options: int) -> fsframe.Selection:
-    X, y = make(np.random.default_rng(seed))
-    return fsframe.selectors["interactions"](bins=bins, **options).select(
-        Dataset.from_arrays(X, y), seed=seed
-    )
+    X, y, *groups = make(np.random.default_rng(seed))
+    data = Dataset.from_arrays(X, y, groups=groups[0] if groups else None)
+    return fsframe.selectors["interactions"](bins=bins, **options).select(data, seed=seed)
 
 
 def place(selection: fsframe.Selection, pair: tuple[int, int]) -> tuple[int, float]:
@@ -145,6 +157,8 @@ LEVEL: dict[str, Maker] = {
     "genotypes, null": genotypes(0.0),
     "genotypes, main effects": genotypes(1.0),
     "three classes, 200 rows": three_classes,
+    "60 people × 4 rows, with groups": people(True),
+    "60 people × 4 rows, without": people(False),
 }
 
 ADDING: dict[str, Maker] = {
@@ -207,8 +221,13 @@ def main() -> None:
     parser.add_argument("--tables", type=int, default=200)
     parser.add_argument("--bins", type=int, nargs="+", default=[2, 3])
     parser.add_argument("--out")
+    parser.add_argument("--levels", nargs="+", help="measure these levels only, and print them")
     parser.add_argument("--figure", help="draw the levels of the last of --bins")
     options = parser.parse_args()
+    if options.levels:
+        for bins, name in itertools.product(options.bins, options.levels):
+            print(bins, name, levels_of(LEVEL[name], bins, options.tables), flush=True)
+        return
     report: dict[str, object] = {}
     for bins in options.bins:
         places: dict[str, object] = {}

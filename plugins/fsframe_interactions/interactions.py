@@ -20,6 +20,7 @@ from fsframe_interactions.engine.best import Found, best_pairs
 from fsframe_interactions.engine.planes import Planes
 from fsframe_interactions.levels import planes_of
 from fsframe_interactions.multiple import false_discovery_rates
+from fsframe_interactions.people import one_row_each, require_one_label
 from fsframe_interactions.product import product_pairs
 
 __all__ = ["Interactions"]
@@ -76,6 +77,7 @@ class Interactions(Selector):
 
     Notes
     -----
+    Where rows are in groups, the means of groups are tested (`one_row_each`).
     All pairs are counted from bit rows and screened by the Kirkwood superposition, an upper bound
     of G²; see `fsframe_interactions.engine`. With more pairs than `keep`, those with p above
     keep/pairs are screened out; q is computed against all tested. O(p² n L² K/64) time, n L/8 bytes
@@ -143,8 +145,9 @@ class Interactions(Selector):
         help="Tables simulated per pair; five times as many where p is below 0.01.",
     )
 
-    def ignores_groups(self) -> str:
-        return "its p-values, and the tables it simulates for them, take rows for independent"
+    def check_groups(self, data: Dataset) -> None:
+        super().check_groups(data)
+        require_one_label(data)
 
     def test_pairs(
         self,
@@ -207,7 +210,8 @@ class Interactions(Selector):
         )
 
     def _tested(self, data: Dataset, run: Run) -> _Tested:
-        """Every pair of columns tested, by what suits the target."""
+        """Every pair of columns tested, by what suits the target; groups by their means."""
+        data = one_row_each(data)
         if data.task == "regression":
             found = product_pairs(data, self.keep, run)
             return _Tested(
@@ -292,6 +296,11 @@ class Interactions(Selector):
             notes.append(
                 f"all {self.keep} pairs kept are significant, and there may be more: keep=… "
                 "says how many are kept"
+            )
+        if data.groups is not None:
+            notes.append(
+                f"tested are the means of {data.n_groups} groups ({data.group_name}), each with "
+                "its label: rows of one group are no independent witnesses"
             )
         if upstream is not None and upstream.instance_weights is not None:
             notes.append("instance weights are not used: the test counts rows")

@@ -107,9 +107,8 @@ def test_groups_drawn_twice_count_twice_and_outer_counts_are_kept():
 
 @pytest.mark.parametrize(
     "chain",
-    ["mrmr:stop=significant,test=permutation", "interactions",
-     "immigrate:sigma=cv,prototypes=4"],
-)  # fmt: skip
+    ["mrmr:stop=significant,test=permutation", "boruta"],
+)
 def test_what_cannot_keep_groups_says_so_before_work(chain):
     with pytest.raises(DataError, match="cannot keep rows of one 'person' together"):
         fsframe.Chain.parse(f"mim {chain}").run(people())

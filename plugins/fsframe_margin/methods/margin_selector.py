@@ -109,11 +109,6 @@ class TunedSelector(MarginSelector):
     folds: int = param(5, integer(2), help="Inner folds for sigma=cv.")
     prototypes: int | None = prototypes_parameter()
 
-    def ignores_groups(self) -> str:
-        if self.values()["sigma"] == "cv" and self.prototypes is not None:
-            return "prototypes stand for rows of several groups in the inner folds of sigma=cv"
-        return super().ignores_groups()
-
     def _tune(
         self,
         training: Training,

@@ -84,6 +84,6 @@ def with_prototypes(training: Training, n: int | None, generator: np.random.Gene
         y=training.y[rows],
         outer=outer,
         count=count,
-        groups=None,
+        groups=None if training.groups is None else training.groups[rows],
         drawn_from=len(training.y),
     )

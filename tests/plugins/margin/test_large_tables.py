@@ -16,13 +16,15 @@ from fsframe_margin.engine.margins import PairSpace
 from fsframe_margin.engine.prediction import class_distances
 from fsframe_margin.engine.streamed_kernels import expectations
 from fsframe_margin.engine.tiled_passes import TiledSpace
+from fsframe_margin.engine.training import training_of
+from fsframe_margin.engine.tuning import stratified_folds
 from fsframe_margin.methods import immigrate_fit
 from fsframe_margin.methods.bim import Bim
 from fsframe_margin.methods.bim_vote import BimVote
 from fsframe_margin.methods.im4e import Im4e
 from fsframe_margin.methods.immigrate import Immigrate, descend
 from fsframe_margin.methods.margin_classifier import Margin
-from fsframe_margin.methods.prototypes import drawn_prototypes
+from fsframe_margin.methods.prototypes import drawn_prototypes, with_prototypes
 
 ENOUGH_FOR_TILES = 400 << 20
 
@@ -244,6 +246,18 @@ def test_other_methods_learn_from_prototypes_too(method, many_rows):
     all_of_them = attrs.evolve(method, prototypes=1000).select(many_rows)
     np.testing.assert_array_equal(all_of_them.scores, full.scores)
     assert all_of_them.warnings == full.warnings
+
+
+def test_prototypes_keep_their_groups_in_inner_folds(many_rows):
+    groups = np.arange(many_rows.n_samples) // 5 * 2 + many_rows.y  # a label in common
+    data = attrs.evolve(many_rows, groups=groups, group_name="person")
+    training = with_prototypes(training_of("im4e", data, None), 300, np.random.default_rng(0))
+    assert training.groups is not None and len(training.groups) == len(training.y)
+    folds = stratified_folds(training.y, 5, np.random.default_rng(0), training.groups)
+    for person in np.unique(training.groups):
+        assert np.unique(folds[training.groups == person]).size == 1
+    tuned = Im4e(sigma="cv", prototypes=300)
+    assert tuned.select(data, seed=3).tables["tuning-accuracy"].size > 1
 
 
 def test_rounds_learned_from_prototypes_vote_against_all_rows(many_rows):

@@ -1,0 +1,65 @@
+"""Rows of one person are no independent witnesses: what is tested are the means of groups."""
+
+from __future__ import annotations
+
+import attrs
+import numpy as np
+import pytest
+
+import fsframe
+from fsframe.contracts.dataset import Dataset
+from fsframe.errors import DataError
+from fsframe_interactions.people import one_row_each
+
+
+def people(seed: int, persons: int = 60, rows: int = 4, columns: int = 6) -> Dataset:
+    """Columns that differ from person to person; the label belongs to the person, and is noise."""
+    rng = np.random.default_rng(seed)
+    who = np.repeat(np.arange(persons), rows)
+    X = rng.normal(size=(persons, columns))[who] + 0.3 * rng.normal(size=(len(who), columns))
+    y = rng.permutation(np.arange(persons) % 2)[who]
+    return Dataset.from_arrays(X, y, groups=who, group_name="person")
+
+
+def test_the_result_is_that_of_the_table_of_means() -> None:
+    data = people(0)
+    means = data.X.reshape(60, 4, 6).mean(axis=1)
+    plain = Dataset.from_arrays(means, data.y[::4])
+    found = fsframe.selectors["interactions"](top=3).select(data, seed=1)
+    same = fsframe.selectors["interactions"](top=3).select(plain, seed=1)
+    np.testing.assert_array_equal(found.selected, same.selected)
+    np.testing.assert_allclose(found.tables["g2"], same.tables["g2"])
+    assert any("means of 60 groups (person)" in text for text in found.warnings)
+
+
+def test_without_groups_a_table_of_people_names_far_too_much() -> None:
+    # 60 tables of noise: shares of pairs with p <= 0.05.
+    shares = np.zeros(2)
+    for seed in range(60):
+        data = people(seed)
+        for place, table in enumerate((data, attrs.evolve(data, groups=None))):
+            found = fsframe.selectors["interactions"](top=2, draws=40).select(table, seed=seed)
+            shares[place] += (found.tables["p_values"] <= 0.05).sum() / 15 / 60
+    assert shares[0] < 0.08 and shares[1] > 0.3
+
+
+def test_categories_gaps_and_counts_of_groups() -> None:
+    X = np.array([[1.0, 2.0], [1.0, 4.0], [2.0, np.nan], [0.0, np.nan], [3.0, 7.0], [3.0, 7.0]])
+    data = Dataset.from_arrays(
+        X, [0, 0, 1, 1, 1, 1], categorical=[0], groups=[4, 4, 9, 9, 2, 2], group_name="who"
+    )
+    found = one_row_each(data)  # in the order of the groups' names
+    np.testing.assert_array_equal(found.X, [[3.0, 7.0], [1.0, 3.0], [0.0, np.nan]])
+    assert found.y.tolist() == [1, 0, 1] and found.groups is None
+    drawn = one_row_each(data.with_counts(np.array([2, 2, 1, 1, 0, 0])))
+    assert drawn.counts is not None and drawn.counts.tolist() == [0, 2, 1]
+    with pytest.raises(DataError, match="takes rows of one 'who' apart"):
+        one_row_each(data.with_counts(np.array([2, 1, 1, 1, 0, 0])))
+
+
+def test_a_label_that_varies_within_a_group_is_refused_before_work() -> None:
+    data = people(0)
+    y = data.y.copy()
+    y[5] = 1 - y[5]
+    with pytest.raises(DataError, match=r"varies within 'person' \(rows 5 and 6\)"):
+        fsframe.Chain.parse("mim interactions").run(data.with_labels(y))
