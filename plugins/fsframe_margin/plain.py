@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import logsumexp
+from scipy.optimize import brentq
+from scipy.special import entr, logsumexp
 
 __all__ = [
     "coefficients",
@@ -24,6 +25,7 @@ __all__ = [
     "irelief",
     "lfe",
     "logo",
+    "margins_of_rows",
     "mbiw",
     "simba",
 ]
@@ -70,14 +72,30 @@ def immigrate(X: Floats, y: Labels, sigma: float, updates: int) -> Floats:
     return W
 
 
-def im4e(X: Floats, y: Labels, sigma: float, updates: int) -> Floats:
-    """w after some updates w = v⁺/‖v⁺‖₁ (IM4E, Algorithm 1, eq. 5, 6, 9) from equal weights."""
+def im4e(X: Floats, y: Labels, sigma: float, updates: int, penalty: float | None = None) -> Floats:
+    """w after some updates w = v⁺/‖v⁺‖₁ (IM4E, Algorithm 1, eq. 5, 6, 9) from equal weights.
+
+    With a penalty λ the minimiser of eq. 3 on the simplex instead: (v/2λ − τ)⁺ of sum one.
+    """
     D = np.abs(X[:, None] - X[None])
     w = np.full(X.shape[1], 1.0 / X.shape[1])
     for _ in range(updates):
-        gain = np.maximum(-np.einsum("ij,ija->a", coefficients(D @ w, y, sigma)[1], D), 0.0)
-        w = gain / gain.sum()
+        v = -np.einsum("ij,ija->a", coefficients(D @ w, y, sigma)[1], D)
+        if penalty is None:
+            w = np.maximum(v, 0.0) / np.maximum(v, 0.0).sum()
+        else:
+            v = v / (2.0 * penalty)
+            tau = brentq(lambda t: np.maximum(v - t, 0.0).sum() - 1.0, v.min() - 1.0, v.max())  # noqa: B023
+            w = np.maximum(v - tau, 0.0)
     return w
+
+
+def margins_of_rows(X: Floats, y: Labels, w: Floats, sigma: float) -> tuple[Floats, Floats, Floats]:
+    """Of each row the expected margin and the entropies of its hits and its misses (IM4E, §2)."""
+    q = (np.abs(X[:, None] - X[None]) * w).sum(axis=2)
+    c = coefficients(q, y, sigma)[1]
+    hit, miss = np.maximum(c, 0.0), np.maximum(-c, 0.0)
+    return -(c * q).sum(axis=1), entr(hit).sum(axis=1), entr(miss).sum(axis=1)
 
 
 def irelief(X: Floats, y: Labels, sigma: float, updates: int) -> Floats:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -9,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.params import choice, either, flag, integer, param, real
+from fsframe.contracts.params import choice, either, flag, integer, optional, param, real
 from fsframe.contracts.run import Run
 from fsframe.contracts.selection import Selection
 from fsframe_margin.engine.blas import one_blas_thread
@@ -19,9 +20,9 @@ from fsframe_margin.methods.prototypes import with_prototypes
 
 if TYPE_CHECKING:
     from fsframe_margin.engine.descent import Descent
-    from fsframe_margin.engine.margins import PairSpace
+    from fsframe_margin.engine.margins import PairSpace, Point
 
-__all__ = ["Im4e", "descend_im4e"]
+__all__ = ["Im4e", "descend_im4e", "on_the_simplex"]
 
 Floats = NDArray[np.float64]
 
@@ -36,22 +37,28 @@ class Im4e(TunedSelector):
     ----------
     sigma : float > 0 or "cv"
         Width σ of the neighbourhood; ``"cv"`` chooses among 1, ½, ¼ … ≥ 1e-4.
+    penalty : float > 0, optional
+        λ of eq. 3: step 2 then finds the minimiser of eq. 3 on the simplex.
     line_search : bool
-        Go towards v⁺/‖v⁺‖₁ only as far as the cost falls.
+        Go towards the w of step 2 only as far as the cost falls.
     max_iter, tol : int, float
         Most updates; relative change of the cost at which it stops.
     start : {"uniform", "random", "upstream"}
         Where w starts.
     threshold : float > 0
         Kept are columns with a weight above threshold/A.
+    margins : bool
+        Also tell each row's margin and entropies.
     standardize, folds, prototypes
         As in `immigrate`.
 
     Notes
     -----
-    Alternates eq. 5–6 (α, β at fixed w) and eq. 9 (w = v⁺/‖v⁺‖₁). λ of eq. 3 drops out of eq. 9
-    and is no parameter. The iterate of the lowest cost is returned, because the alternation need
-    not lower the cost in every step.
+    Alternates eq. 5–6 (α, β at fixed w) and eq. 9 (w = v⁺/‖v⁺‖₁), from which λ of eq. 3 drops out.
+    With `penalty`, step 2 is exact instead: eq. 3 at fixed α, β is quadratic, and its minimiser
+    over w ≥ 0, ‖w‖₁ = 1 is the projection of v/2λ on the simplex (§3.2 says that it can be found
+    and prefers eq. 9). The iterate of the lowest cost is returned, because the alternation need
+    not lower the cost in every step: β is a maximum of eq. 3, not a minimum (eq. 8).
 
     Time per iteration 2 N² A multiply-adds and 2 N² exponentials; memory 8 N² bytes up to 4096
     rows, a few rows of length N above.
@@ -77,6 +84,14 @@ class Im4e(TunedSelector):
         symbol="σ",
         source=f"{_PAPER}, eq. 5; path in §5.2",
     )
+    penalty: float | None = param(
+        None,
+        optional(real(above=0)),
+        help="λ‖w‖² in the cost, and step 2 by its minimiser on the simplex; by default the "
+        "closed form as printed, which λ drops out of.",
+        symbol="λ",
+        source=f"{_PAPER}, eq. 3; §3.2",
+    )
     line_search: bool = param(
         False, flag(), help="Go towards the update only as far as the cost falls."
     )
@@ -97,18 +112,42 @@ class Im4e(TunedSelector):
         source="IMMIGRATE, §4.2 (1/A in its earlier version)",
     )
 
+    margins: bool = param(
+        False,
+        flag(),
+        help="Also tell each row's expected margin and the entropies of its hits and misses.",
+        source=f"{_PAPER}, §2.1–2.2",
+    )
+
+    def check_parameters(self) -> Iterator[str]:
+        """Margins are those of all rows."""
+        yield from super().check_parameters()
+        if self.margins and self.prototypes is not None:
+            yield "margins tells of every row, prototypes learns from some; leave one of them out"
+
     @one_blas_thread
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
         from fsframe_margin.engine.margins import PairSpace
+        from fsframe_margin.engine.row_margins import row_margins
 
         training = self._training(data, upstream)
         training = with_prototypes(training, self.prototypes, run.generator(2))
         start = self._start(training, upstream, run)
         sigma, tables = self._sigma(training, start, run)
         space = PairSpace.of(training, run, linear=True)
+        rows = training
         training = training.released()
+        if not self.margins:
+            del rows
         found = self._descend(space, start, sigma)
         w = training.spread(found.weights)
+        if self.margins:
+            of_rows = row_margins(rows, found.weights, sigma)
+            tables |= {
+                "margins": of_rows.margin,
+                "hit-entropy": of_rows.hit_entropy,
+                "miss-entropy": of_rows.miss_entropy,
+            }
         notes = []
         if found.iterations == 0 and found.converged:
             notes.append("no feature has a positive expected margin: w was left where it started")
@@ -155,6 +194,7 @@ class Im4e(TunedSelector):
             space,
             start,
             sigma,
+            penalty=self.penalty,
             line_search=self.line_search,
             max_iter=self.max_iter,
             tol=self.tol,
@@ -166,6 +206,7 @@ def descend_im4e(
     start: Floats,
     sigma: float,
     *,
+    penalty: float | None = None,
     line_search: bool = False,
     max_iter: int = 50,
     tol: float = 1e-5,
@@ -179,7 +220,7 @@ def descend_im4e(
         With ``linear=True``.
     start : (A,) float64
         Non-negative, sum one.
-    sigma, line_search, max_iter, tol
+    sigma, penalty, line_search, max_iter, tol
         As for `Im4e`.
     keep_best : bool
         Return the iterate of the lowest cost, not the last.
@@ -187,26 +228,35 @@ def descend_im4e(
     Notes
     -----
     The cost is the G of `engine.margins` with q = wᵀ|x_i − x_j|, which is eq. 3 after step
-    (a) without the λ‖w‖² term: eq. 9 does not depend on λ. v⁺/‖v⁺‖₁ is no minimiser of the linear
-    form over the simplex, so the plain iteration need not lower the cost; the line search stops
-    where its direction does not.
+    (a), with λ‖w‖² added where there is a `penalty`: eq. 9 does not depend on λ. v⁺/‖v⁺‖₁ is no
+    minimiser of the linear form over the simplex, so the plain iteration need not lower the cost;
+    the line search stops where its direction does not.
     """
     from fsframe_margin.engine.descent import SMALLEST_STEP, Course
 
+    ridge = 0.0 if penalty is None else penalty
     point = space.point(start, sigma)
-    course = Course(point, point.cost, max_iter=max_iter, tol=tol, keep_best=keep_best)
+
+    def cost_at(point: Point) -> float:
+        return point.cost + ridge * float(point.weights @ point.weights)
+
+    course = Course(point, cost_at(point), max_iter=max_iter, tol=tol, keep_best=keep_best)
     while course.updates < max_iter:
         point = course.point
+        here = cost_at(point)
         u = space.gradient(point, sigma)
-        gain = np.maximum(-u, 0.0)
-        if not gain.any():
-            course.stop("no weights lower the cost: v⁺ is zero")
-            break
-        target, step = gain / gain.sum(), 1.0
-        found = space.point(target, sigma)
+        if penalty is not None:
+            target = on_the_simplex(-u / (2.0 * penalty))
+        else:
+            gain = np.maximum(-u, 0.0)
+            if not gain.any():
+                course.stop("no weights lower the cost: v⁺ is zero")
+                break
+            target = gain / gain.sum()
+        step, found = 1.0, space.point(target, sigma)
         if line_search:
-            slope = float(u @ (target - point.weights))
-            while not (found.cost <= point.cost + 1e-4 * step * slope and slope < 0):
+            slope = float((u + 2.0 * ridge * point.weights) @ (target - point.weights))
+            while not (cost_at(found) <= here + 1e-4 * step * slope and slope < 0):
                 step /= 2
                 if step < SMALLEST_STEP or not slope < 0:
                     break
@@ -214,8 +264,37 @@ def descend_im4e(
             if step < SMALLEST_STEP or not slope < 0:
                 course.stop("no step lowers the cost")
                 break
-        course.move(found, found.cost, step)
+        course.move(found, cost_at(found), step)
         if course.rests():
             course.stop()
             break
     return course.ended()
+
+
+def on_the_simplex(v: Floats) -> Floats:
+    """The point of {w ≥ 0, Σ w = 1} nearest to v.
+
+    Parameters
+    ----------
+    v : (A,) float64
+
+    Returns
+    -------
+    (A,) float64
+        max(0, v − τ), τ such that the sum is one. O(A log A).
+
+    References
+    ----------
+    Held, Wolfe, Crowder 1974, Validation of subgradient optimization, Math. Programming 6:62.
+
+    Examples
+    --------
+    >>> on_the_simplex(np.array([0.9, 0.5, -3.0])).round(9).tolist()
+    [0.7, 0.3, 0.0]
+    """
+    # Less the largest: beside large values the one that the sum has to be would be rounded away.
+    v = v - v.max()
+    ordered = np.sort(v)[::-1]
+    excess = (np.cumsum(ordered) - 1.0) / np.arange(1, v.size + 1)
+    held = np.maximum(v - excess[np.flatnonzero(ordered > excess)[-1]], 0.0)
+    return held / held.sum()  # type: ignore[no-any-return]

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from fsframe.contracts.dataset import Dataset
+from fsframe.errors import RequestError
 from fsframe_margin import plain
-from fsframe_margin.methods.im4e import Im4e
+from fsframe_margin.methods.im4e import Im4e, on_the_simplex
 from fsframe_margin.methods.immigrate import Immigrate
 from fsframe_margin.methods.irelief import Irelief
 from fsframe_margin.methods.lfe import Lfe
@@ -41,6 +42,56 @@ def test_weights_of_the_linear_measure(table, sigma):
     }
     for program, method in linear.items():
         np.testing.assert_allclose(method.select(data).scores, program(X, y, sigma, 1), atol=1e-12)
+
+
+@pytest.mark.parametrize("penalty", [0.5, 20.0, 400.0])
+def test_exact_steps_of_im4e_on_the_simplex(table, penalty):
+    X, y, data = table
+    for updates in (1, 3):
+        # tol=0: every update is made; the last one is asked for where it has the lowest cost.
+        found = Im4e(sigma=1.5, penalty=penalty, max_iter=updates, tol=0, standardize=False).select(
+            data
+        )
+        steps = [plain.im4e(X, y, 1.5, k, penalty) for k in range(updates + 1)]
+        D = np.abs(X[:, None] - X[None])
+        costs = [plain.coefficients(D @ w, y, 1.5)[0] + penalty * w @ w for w in steps]
+        np.testing.assert_allclose(found.tables["cost"], costs[: len(found.tables["cost"])])
+        np.testing.assert_allclose(found.scores, steps[int(np.argmin(costs))], atol=1e-9)
+
+
+def test_the_exact_step_has_the_lowest_cost_on_the_simplex(table):
+    X, y, _ = table
+    D, rng = np.abs(X[:, None] - X[None]), np.random.default_rng(5)
+    w = np.full(5, 0.2)
+    v = -np.einsum("ij,ija->a", plain.coefficients(D @ w, y, 1.0)[1], D)
+    found = on_the_simplex(v / 60.0)
+    others = rng.dirichlet(np.full(5, 0.5), size=2000)
+    assert (30.0 * found @ found - v @ found) <= (30.0 * (others**2).sum(1) - others @ v).min()
+
+
+def test_margins_and_entropies_of_rows(table):
+    X, y, data = table
+    found = Im4e(sigma=0.7, margins=True, standardize=False).select(data)
+    wanted = plain.margins_of_rows(X, y, found.scores, 0.7)
+    for name, values in zip(("margins", "hit-entropy", "miss-entropy"), wanted, strict=True):
+        np.testing.assert_allclose(found.tables[name], values, atol=1e-12)
+    counts = np.random.default_rng(0).integers(1, 4, size=len(y))
+    method = Im4e(sigma=0.7, margins=True, max_iter=0, standardize=False)
+    drawn = method.select(data.with_counts(counts)).tables
+    copied = method.select(data.take_rows(np.repeat(np.arange(len(y)), counts))).tables
+    # Copies of other rows are neighbours of their own; those of the row itself are none to it.
+    alone = counts == 1
+    at = np.cumsum(counts) - 1
+    for name in ("margins", "hit-entropy", "miss-entropy"):
+        np.testing.assert_allclose(drawn[name][alone], copied[name][at[alone]], atol=1e-12)
+
+
+def test_a_row_without_a_hit_has_no_margin():
+    X = np.arange(8.0).reshape(4, 2) ** 1.5
+    found = Im4e(margins=True).select(Dataset.from_arrays(X, [0, 0, 0, 1]))
+    assert np.isnan(found.tables["margins"]).tolist() == [False, False, False, True]
+    with pytest.raises(RequestError, match="margins tells of every row"):
+        Im4e(margins=True, prototypes=10)
 
 
 def test_steps_of_simba(table):
