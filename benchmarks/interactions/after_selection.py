@@ -1,15 +1,14 @@
 """Does choosing features first change the level of the test of their pairs?
 
     python benchmarks/interactions/after_selection.py [--tables 200] [--rows 200] [--columns 30]
-        [--out FILE]
+        [--split-only] [--out FILE]
 
 Tables without any interaction: columns of noise, or two of them with main effects. A chain keeps
 features on all rows; the pairs of what it kept are tested by `interactions` on the same rows, as
-`Chain.run` does, and on rows that the chain has not seen (it chose on a random half, stratified by
-class). Share of pairs with p ≤ 0.05 and 0.01, its standard error over tables (pairs of one table
-are not independent), and the share of tables with any pair of q ≤ 0.05: q over the pairs of the
-features kept, and as `Chain.run` reports it, for a method that looks at features together over the
-pairs of all columns.
+`Chain.run` does, and, by `interactions-split`, on rows that the chain has not seen. Share of pairs
+with p ≤ 0.05 and 0.01, its standard error over tables (pairs of one table are not independent), and
+the share of tables with any pair of q ≤ 0.05: q over the pairs of the features kept, and as
+`Chain.run` reports it, for a method that looks at features together over the pairs of all columns.
 """
 
 from __future__ import annotations
@@ -45,15 +44,6 @@ def table(rng: np.random.Generator, rows: int, columns: int, main: float) -> Dat
     return Dataset.from_arrays(X, (rng.random(rows) < odds).astype(int))
 
 
-def halves(rng: np.random.Generator, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Two random halves of the rows, each class shared out evenly."""
-    first = np.zeros(len(y), bool)
-    for label in np.unique(y):
-        rows = rng.permutation(np.flatnonzero(y == label))
-        first[rows[: len(rows) // 2]] = True
-    return np.flatnonzero(first), np.flatnonzero(~first)
-
-
 def shares(data: Dataset, kept: np.ndarray, seed: int, together: bool) -> list[float]:
     """Of the pairs of `kept`: with p ≤ 0.05, with p ≤ 0.01; whether any has q ≤ 0.05, both ways."""
     none = np.empty((0, 2), dtype=np.intp)
@@ -61,10 +51,13 @@ def shares(data: Dataset, kept: np.ndarray, seed: int, together: bool) -> list[f
     tested = selectors["interactions"]().test_pairs(
         data, np.sort(kept), none, of_all, Run(entropy=seed)
     )
-    p, n = tested.p_values, tested.n_tested
+    return shares_of(tested.p_values, tested.n_tested, tested.q_values)
+
+
+def shares_of(p: np.ndarray, n: int, reported: np.ndarray) -> list[float]:
+    """Of n tested pairs, those not told of having larger p: see `shares`."""
     full = np.concatenate([p, np.ones(n - len(p))])
     q = stats.false_discovery_control(full)
-    reported = tested.q_values
     return [
         (p <= 0.05).sum() / n,
         (p <= 0.01).sum() / n,
@@ -79,6 +72,7 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=200)
     parser.add_argument("--columns", type=int, default=30)
     parser.add_argument("--chains", nargs="+", default=list(CHAINS))
+    parser.add_argument("--split-only", action="store_true", help="not on the rows that chose")
     parser.add_argument("--out", type=Path)
     options = parser.parse_args()
     lines = []
@@ -90,14 +84,17 @@ def main() -> None:
             for seed in range(options.tables):
                 rng = np.random.default_rng([seed, 15])
                 data = table(rng, options.rows, options.columns, effect)
-                kept = chain.select(data, seed=seed).selected
+                kept = np.empty(0) if options.split_only else chain.select(data, seed=seed).selected
                 if len(kept) > 1:
                     seen["same rows"].append(shares(data, kept, seed, together))
-                chosen, others = halves(rng, data.y)
-                kept = chain.select(data.take_rows(chosen), seed=seed).selected
-                if len(kept) > 1:
-                    seen["other rows"].append(shares(data.take_rows(others), kept, seed, False))
+                split = Chain.parse(f"{text} interactions-split")
+                tables = split.select(data, seed=seed).tables
+                n = int(tables["n_tested"][0])
+                if n:
+                    seen["other rows"].append(shares_of(tables["p_values"], n, tables["q_values"]))
             for rows, values in seen.items():
+                if not values:
+                    continue
                 mean = np.mean(values, axis=0)
                 error = np.std(values, axis=0, ddof=1) / np.sqrt(len(values))
                 line = {"table": truth, "chain": text, "tested on": rows, "tables": len(values)}

@@ -180,7 +180,8 @@ def write_lines(path: Path, found: dict[tuple[str, ...], dict[str, object]]) -> 
     path.parent.mkdir(exist_ok=True)
     rows = [found[key] for key in sorted(found)]
     with path.open("w", newline="") as lines:
-        writer = csv.DictWriter(lines, rows[0].keys(), lineterminator="\n")
+        names = max(rows, key=len).keys()
+        writer = csv.DictWriter(lines, names, restval="", lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows)
 

@@ -90,7 +90,10 @@ def main() -> None:
         for rows in (100, 400):
             name = f"gametes, {2 * rows} rows"
             jobs.append((name, part_of(data, rows), chain, pair, permuted))
-        jobs.append(("xor", xor_table, "immigrate npfs:of=pairs", (0, 1), permuted))
+    jobs += [
+        ("xor", xor_table, "immigrate npfs:of=pairs", (0, 1), permuted)
+        for permuted in (False, True)
+    ]
     found = []
     arguments.out.parent.mkdir(exist_ok=True)
     for name, table, chain, pair, permuted in jobs:

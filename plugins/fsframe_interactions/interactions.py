@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import attrs
@@ -20,7 +21,7 @@ from fsframe_interactions.engine.best import Found, best_pairs
 from fsframe_interactions.engine.planes import Planes
 from fsframe_interactions.levels import planes_of
 from fsframe_interactions.multiple import false_discovery_rates
-from fsframe_interactions.people import one_row_each, require_one_label
+from fsframe_interactions.people import label_problem, one_row_each
 from fsframe_interactions.product import product_pairs
 
 __all__ = ["Interactions"]
@@ -145,9 +146,12 @@ class Interactions(Selector):
         help="Tables simulated per pair; five times as many where p is below 0.01.",
     )
 
-    def check_groups(self, data: Dataset) -> None:
-        super().check_groups(data)
-        require_one_label(data)
+    def role_problems(self, data: Dataset) -> Iterator[str]:
+        """Groups whose means would have no label are refused."""
+        yield from super().role_problems(data)
+        problem = label_problem(data)
+        if problem:
+            yield problem
 
     def test_pairs(
         self,

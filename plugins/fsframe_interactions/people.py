@@ -10,28 +10,24 @@ from fsframe.contracts.dataset import Dataset
 from fsframe.errors import DataError
 from fsframe.resampling.groups import Grouping
 
-__all__ = ["one_row_each", "require_one_label"]
+__all__ = ["label_problem", "one_row_each"]
 
 
-def require_one_label(data: Dataset) -> None:
-    """Refuse groups in which the label varies: their means have no label.
-
-    Raises
-    ------
-    DataError
-    """
+def label_problem(data: Dataset) -> str:
+    """Why groups have no label of their own, as a sentence; empty where they have, or are none."""
     if data.groups is None:
-        return
+        return ""
     _, first, code = np.unique(data.groups, return_index=True, return_inverse=True)
     mixed = data.y != data.y[first][code]
-    if mixed.any():
-        row = int(np.argmax(mixed))
-        raise DataError(
-            f"interactions: the label varies within {data.group_name!r} (rows "
-            f"{first[code[row]] + 1} and {row + 1}); with groups their means are tested, which "
-            "need a label that is the same in all rows of a group. Leave the groups out "
-            "(--groups) only if rows are independent"
-        )
+    if not mixed.any():
+        return ""
+    row = int(np.argmax(mixed))
+    return (
+        f"interactions: the label varies within {data.group_name!r} (rows "
+        f"{first[code[row]] + 1} and {row + 1}); with groups their means are tested, which "
+        "need a label that is the same in all rows of a group. Leave the groups out "
+        "(--groups) only if rows are independent"
+    )
 
 
 def one_row_each(data: Dataset) -> Dataset:
@@ -52,7 +48,7 @@ def one_row_each(data: Dataset) -> Dataset:
     Raises
     ------
     DataError
-        As `require_one_label`, or if a resample takes a group apart.
+        If the label varies within a group, or a resample takes a group apart.
 
     Examples
     --------
@@ -63,7 +59,9 @@ def one_row_each(data: Dataset) -> Dataset:
     """
     if data.groups is None:
         return data
-    require_one_label(data)
+    problem = label_problem(data)
+    if problem:
+        raise DataError(problem)
     codes = data.y if data.task == "classification" else None
     together = Grouping.of(data.groups, codes, data.counts)
     first = np.zeros(len(together), dtype=np.intp)

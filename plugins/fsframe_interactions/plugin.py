@@ -19,3 +19,12 @@ def fsframe_selectors() -> Iterator[SelectorEntry]:
         pair_weight="−log₁₀ p of interaction",
         reference="Wan et al. 2010, Am. J. Hum. Genet. 87:325 (BOOST)",
     )
+    yield SelectorEntry(
+        name="interactions-split",
+        target="fsframe_interactions.split:InteractionsSplit",
+        summary="pairs of what a chain keeps on half of the rows, tested on the other half",
+        family="interactions",
+        gives={"scores", "pair-weights"},
+        pair_weight="−log₁₀ p of interaction, on rows that did not choose",
+        reference="Cox 1975, Biometrika 62:441 (data splitting)",
+    )

@@ -29,6 +29,7 @@ SETTINGS = {
     "mbiw": f"{SCREEN} mbiw",
     "fcbf": "fcbf",
     "interactions": "anova-f:top=6 interactions:keep=3,calibrate=0",
+    "interactions-split": "anova-f:top=6 interactions-split:top=4,draws=20",
     "cmim": "cmim:top=4",
     "boruta": f"{SCREEN} boruta:trees=10,max_runs=3,top=5",
     "sklearn-selector": "sklearn-selector:estimator=SelectKBest",

@@ -1,0 +1,220 @@
+"""Pairs of what a chain keeps, tested on rows that it has not seen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import ClassVar
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.pair_tests import PairTests
+from fsframe.contracts.params import choice, count_or_fraction, integer, optional, param, real
+from fsframe.contracts.run import Run
+from fsframe.contracts.selection import PairWeights, Selection, rank_by_score
+from fsframe.errors import DataError
+from fsframe.resampling.groups import deal_groups, require_two
+from fsframe.resampling.resamples import select_resamples
+from fsframe.resampling.wrapping import Base, WrappingSelector
+from fsframe_interactions.interactions import Interactions
+
+__all__ = ["InteractionsSplit", "choosing_half"]
+
+_HALVES, _CHOICE, _TEST = 0, 1, 2  # first keys of the random streams
+
+
+def choosing_half(data: Dataset, generator: np.random.Generator) -> NDArray[np.bool_]:
+    """Which rows choose, (n_samples,): half of every class, groups of rows whole.
+
+    Raises
+    ------
+    DataError
+        If a class has fewer than four rows, or lies within one group.
+
+    Examples
+    --------
+    >>> data = Dataset.from_arrays(np.eye(10), np.arange(10) % 2)
+    >>> half = choosing_half(data, np.random.default_rng(0))
+    >>> int(half.sum()), int(half[data.y == 1].sum())
+    (5, 2)
+    """
+    if data.groups is not None:
+        codes = data.y if data.task == "classification" else np.zeros_like(data.y, np.int64)
+        if data.task == "classification":
+            require_two(data.groups, data.y, "interactions-split")
+        return deal_groups(codes, data.groups, 2, generator) == 0
+    chosen = np.zeros(data.n_samples, dtype=bool)
+    labels = data.y if data.task == "classification" else np.zeros(data.n_samples, np.int64)
+    dealt = 0
+    for label in np.unique(labels):
+        rows = generator.permutation(np.flatnonzero(labels == label))
+        if rows.size < 4:
+            what = (
+                f"class {data.classes[label]!r}" if data.task == "classification" else "the table"
+            )
+            raise DataError(
+                f"interactions-split: {what} has {rows.size} rows; halves need four at least"
+            )
+        # The odd row goes to either half in turn.
+        half = (rows.size + dealt % 2) // 2
+        chosen[rows[:half]] = True
+        dealt += rows.size % 2
+    return chosen
+
+
+@attrs.frozen(kw_only=True)
+class InteractionsSplit(WrappingSelector):
+    """Features of pairs that interact on rows that were not used to choose them.
+
+    Half of the rows, of every class, choose: the base runs on them. The pairs of the features that
+    it keeps are tested by `interactions` on the other half, where p holds its level however the
+    choice was made. Without `top`, the features of pairs with q ≤ `alpha` are kept, best pair
+    first. Tables: ``pairs`` (m, 2), columns among those at hand, ``g2`` (or ``f``), ``freedom``,
+    ``p_values``, ``q_values`` over the pairs of the chosen features, ``mean_ratio``, ``n_tested``;
+    ``chosen``, the features that the base kept, best first; ``choosing_rows`` (n_samples,) bool.
+
+    Notes
+    -----
+    Data splitting: Cox 1975, Biometrika 62:441. Given the features, rows of the other half are
+    independent of the choice. One fit of the base on half the rows, and one test.
+
+    References
+    ----------
+    D. R. Cox 1975, A note on data-splitting for the evaluation of significance levels, Biometrika
+    62:441. L. Wasserman, K. Roeder 2009, High-dimensional variable selection, Ann. Stat. 37:2178.
+    """
+
+    tasks: ClassVar[frozenset[str]] = frozenset({"classification", "regression"})
+    takes_missing: ClassVar[bool] = True
+    takes_counts: ClassVar[bool] = True
+    takes_groups: ClassVar[bool] = True
+    uses_upstream_weights: ClassVar[bool] = True
+
+    top: int | float | None = param(
+        None,
+        optional(count_or_fraction()),
+        help="How many of the chosen features to keep, by their best pair: a count, or a fraction. "
+        "By default those of all significant pairs, which may be none.",
+    )
+    alpha: float = param(
+        0.05, real(above=0, below=1), help="Largest q of a significant pair.", symbol="α"
+    )
+    correction: str = param(
+        "bh", choice("bh", "by"), help="How q is computed, as in `interactions`."
+    )
+    bins: int = param(3, integer(2, 16), help="Quantile bins of a column of numbers.")
+    draws: int = param(200, integer(20), help="Tables simulated per pair, as in `interactions`.")
+
+    def _tester(self) -> Interactions:
+        return Interactions(
+            alpha=self.alpha, correction=self.correction, bins=self.bins, draws=self.draws
+        )
+
+    def role_problems(self, data: Dataset) -> Iterator[str]:
+        """Groups whose means would have no label are refused."""
+        yield from super().role_problems(data)
+        yield from self._tester().role_problems(data)
+
+    def _select_wrapped(
+        self, base: Base, data: Dataset, upstream: Selection | None, run: Run
+    ) -> Selection:
+        choosing = choosing_half(data, run.generator(_HALVES))
+        counts = np.ones(data.n_samples, np.int64) if data.counts is None else data.counts
+        [first] = select_resamples(
+            base,
+            data.with_counts(None),
+            np.where(choosing, counts, 0)[None],
+            run.child(_CHOICE),
+            # What the wrapped chain found on the whole table must not reach the half.
+            upstream=upstream if self.base is not None else None,
+        )
+        chosen = np.sort(first.selected)
+        notes = [*first.warnings, *self._notes(data, upstream, choosing, chosen)]
+        none = np.empty((0, 2), dtype=np.intp)
+        found = self._tester().test_pairs(
+            data.take_rows(np.flatnonzero(~choosing)), chosen, none, 0, run.child(_TEST)
+        )
+        with np.errstate(divide="ignore"):
+            weights = -np.log10(np.maximum(found.p_values, 1e-300))
+        scores = np.full(data.n_features, np.nan)
+        scores[chosen] = 0.0
+        for column in (0, 1):
+            np.maximum.at(scores, found.pairs[:, column], weights)
+        ranked = rank_by_score(scores)
+        ranked = ranked[np.isin(ranked, chosen)]
+        significant = found.q_values <= self.alpha
+        if self.top is None:
+            kept = ranked[np.isin(ranked, np.unique(found.pairs[significant]))]
+        else:
+            kept = ranked[: self.keep_count(chosen.size, 1)] if chosen.size else ranked
+        if not significant.any() and chosen.size > 1:
+            notes.append(
+                f"none of the {found.n_tested} pairs of the {chosen.size} features chosen "
+                f"interacts significantly (q ≤ {self.alpha:g}) on the other rows"
+            )
+        return Selection(
+            selected=kept,
+            scores=scores,
+            pair_weights=PairWeights.from_triplets(
+                np.arange(data.n_features), found.pairs[:, 0], found.pairs[:, 1], weights
+            ),
+            tables={
+                "pairs": found.pairs,
+                "p_values": found.p_values,
+                "q_values": found.q_values,
+                "n_tested": np.array([found.n_tested]),
+                "chosen": first.selected,
+                "choosing_rows": choosing,
+                **found.tables,
+            },
+            warnings=tuple(notes),
+        )
+
+    def _notes(
+        self,
+        data: Dataset,
+        upstream: Selection | None,
+        choosing: NDArray[np.bool_],
+        chosen: NDArray[np.intp],
+    ) -> Iterator[str]:
+        yield (
+            f"chosen on {int(choosing.sum())} rows, tested on the other {int((~choosing).sum())}; "
+            "another seed halves the table otherwise"
+        )
+        if chosen.size < 2:
+            yield f"{chosen.size} features were chosen, which make no pair"
+        if self.base is not None and upstream is not None:
+            yield (
+                "the stages on the left have seen all rows: p holds its level only for what `base` "
+                "chooses; leave `base` out to have everything on the left choose on half of them"
+            )
+
+    def test_pairs(
+        self,
+        data: Dataset,
+        columns: NDArray[np.intp],
+        pairs: NDArray[np.intp],
+        chosen_from: int,
+        run: Run,
+    ) -> PairTests:
+        """As `Interactions.test_pairs`: pairs that are given are chosen already."""
+        return self._tester().test_pairs(data, columns, pairs, chosen_from, run)
+
+    def tests_found(self, selection: Selection) -> PairTests:
+        """The tests in a result of this method, in the numbering of the whole table."""
+        seen = selection.features_in
+        columns = np.arange(selection.n_features) if seen is None else seen
+        tables = selection.tables
+        tested = int(tables["n_tested"][0])
+        more = ("g2", "f", "freedom", "mean_ratio")
+        return PairTests(
+            columns=np.sort(columns[tables["chosen"]]),
+            pairs=columns[tables["pairs"]],
+            p_values=tables["p_values"],
+            q_values=tables["q_values"],
+            n_tested=tested,
+            n_chosen_from=tested,
+            tables={name: tables[name] for name in more if name in tables},
+        )
