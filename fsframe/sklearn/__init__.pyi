@@ -486,11 +486,13 @@ class IM4E(_Selector):
         self,
         *,
         sigma: float | Literal['cv'] = 1.0,
+        penalty: float | None = None,
         line_search: bool = False,
         max_iter: int = 50,
         tol: float = 1e-05,
         start: Literal['uniform', 'random', 'upstream'] = 'uniform',
         threshold: float = 2.0,
+        margins: bool = False,
         top: int | float | None = None,
         standardize: bool = True,
         folds: int = 5,
@@ -588,6 +590,23 @@ class Interactions(_WeightedSelector):
         keep: int = 20000,
         calibrate: int = 1000,
         draws: int = 200,
+        task: Literal["auto", "classification", "regression"] = 'auto',
+        random_state: _Seed = 0,
+        n_jobs: int | None = None,
+        memory_limit: int | None = None,
+    ) -> None: ...
+
+class InteractionsSplit(_Selector):
+    """Features of pairs that interact on rows that were not used to choose them."""
+    def __init__(
+        self,
+        *,
+        top: int | float | None = None,
+        alpha: float = 0.05,
+        correction: Literal['bh', 'by'] = 'bh',
+        bins: int = 3,
+        draws: int = 200,
+        base: _Stages | None = None,
         task: Literal["auto", "classification", "regression"] = 'auto',
         random_state: _Seed = 0,
         n_jobs: int | None = None,
