@@ -14,15 +14,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from fsframe.analysis.comparison_result import ComparisonResult as ComparisonResult
     from fsframe.analysis.functions import compare as compare
     from fsframe.analysis.functions import evaluate as evaluate
     from fsframe.analysis.functions import select as select
     from fsframe.analysis.functions import stability as stability
-    from fsframe.analysis.results import ComparisonResult as ComparisonResult
-    from fsframe.analysis.results import EvaluationResult as EvaluationResult
-    from fsframe.analysis.results import SelectionResult as SelectionResult
-    from fsframe.analysis.results import StabilityResult as StabilityResult
+    from fsframe.analysis.protocol_results import EvaluationResult as EvaluationResult
+    from fsframe.analysis.protocol_results import StabilityResult as StabilityResult
     from fsframe.analysis.results import load_run as load_run
+    from fsframe.analysis.selection_result import SelectionResult as SelectionResult
     from fsframe.chains.chain import Chain as Chain
     from fsframe.contracts.classifier import Classifier as Classifier
     from fsframe.contracts.classifier import FittedClassifier as FittedClassifier
@@ -68,10 +68,10 @@ _HOME = {
     "StoreError": "fsframe.errors",
     "WrappingSelector": "fsframe.resampling.wrapping",
     "classifiers": "fsframe.registry",
-    "ComparisonResult": "fsframe.analysis.results",
-    "EvaluationResult": "fsframe.analysis.results",
-    "SelectionResult": "fsframe.analysis.results",
-    "StabilityResult": "fsframe.analysis.results",
+    "ComparisonResult": "fsframe.analysis.comparison_result",
+    "EvaluationResult": "fsframe.analysis.protocol_results",
+    "SelectionResult": "fsframe.analysis.selection_result",
+    "StabilityResult": "fsframe.analysis.protocol_results",
     "compare": "fsframe.analysis.functions",
     "evaluate": "fsframe.analysis.functions",
     "load_run": "fsframe.analysis.results",

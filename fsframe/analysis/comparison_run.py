@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fsframe.analysis.comparison_display import CSV_NAMES, csv_text, hdf5_image
-from fsframe.analysis.results import ComparisonResult
+from fsframe.analysis.comparison_result import ComparisonResult
 from fsframe.chains.chain import Chain, Stage
 from fsframe.contracts.run import Run
 from fsframe.errors import DataError, FsframeError, RequestError, StoreError

@@ -15,6 +15,7 @@ from fsframe.analysis.asking import (
     table_of,
     texts_of,
 )
+from fsframe.analysis.comparison_result import ComparisonResult
 from fsframe.analysis.comparison_run import (
     carried_out,
     check_folder,
@@ -24,13 +25,9 @@ from fsframe.analysis.comparison_run import (
     write_comparison,
 )
 from fsframe.analysis.progress import progress_shown
-from fsframe.analysis.results import (
-    ComparisonResult,
-    EvaluationResult,
-    SelectionResult,
-    StabilityResult,
-    as_result,
-)
+from fsframe.analysis.protocol_results import EvaluationResult, StabilityResult
+from fsframe.analysis.results import as_result
+from fsframe.analysis.selection_result import SelectionResult
 from fsframe.chains.chain import Chain
 from fsframe.chains.recording import is_answer_to
 from fsframe.contracts.dataset import Dataset

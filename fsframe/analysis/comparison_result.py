@@ -1,0 +1,145 @@
+"""Comparisons as programs and notebooks hold them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from fsframe.analysis.comparison_display import accuracy_rows, comparison_lines
+from fsframe.analysis.protocol_results import EvaluationResult
+from fsframe.analysis.result_frames import frame_of
+from fsframe.analysis.results import as_result
+from fsframe.analysis.selection_result import shown_picture
+from fsframe.contracts.showing import html_block, html_table
+from fsframe.evaluation.comparison import Cell, Comparison
+from fsframe.plots.kinds import draw
+from fsframe.storage import RunRecord
+
+__all__ = ["ComparisonResult"]
+
+
+@attrs.frozen(kw_only=True, eq=False, repr=False)
+class ComparisonResult:
+    """Several chains on identical folds of one table or several; `fsframe.compare` makes one.
+
+    Parameters
+    ----------
+    comparison : Comparison
+        Means, tests and ranks.
+    cells : n_data rows of n_chains Cells
+    records : n_data rows of n_chains RunRecords
+        The runs behind it.
+    """
+
+    comparison: Comparison
+    cells: Sequence[Sequence[Cell]]
+    records: Sequence[Sequence[RunRecord]]
+
+    @property
+    def chains(self) -> tuple[str, ...]:
+        """The chains, as they were given."""
+        return self.comparison.chains
+
+    @property
+    def data(self) -> tuple[str, ...]:
+        """Names of the tables."""
+        return self.comparison.data
+
+    @property
+    def accuracy(self) -> NDArray[np.float64]:
+        """(n_data, n_chains) mean accuracy over the splits."""
+        return self.comparison.accuracy
+
+    def result(self, chain: int, data: int = 0) -> EvaluationResult:
+        """The evaluation of one chain on one table, by their positions."""
+        found = as_result(self.records[data][chain])
+        assert isinstance(found, EvaluationResult)
+        return found
+
+    def __repr__(self) -> str:
+        return "\n".join(comparison_lines(self.comparison))
+
+    def _repr_html_(self) -> str:
+        header, rows, right = accuracy_rows(self.comparison)
+        chains = [[letter, chain] for letter, chain in zip(header[1:], self.chains, strict=True)]
+        facts = ["± is the corrected standard error; * the best mean."]
+        tables = (html_table(["", "chain"], chains), html_table(header, rows, right))
+        return html_block("Chains on identical folds", facts, *tables)
+
+    def to_frame(self, what: str = "results", *, library: str = "polars") -> Any:
+        """The results of every chain on every table, or the tests of every two, as a data frame.
+
+        Parameters
+        ----------
+        what : {"results", "pairs"}
+            Pairs: mean difference of accuracy, p-values of Student's paired test and of the
+            corrected resampled test, and who wins by the latter.
+        library : {"polars", "pandas"}
+
+        Raises
+        ------
+        RequestError
+            If there is no such table.
+        """
+        return frame_of(
+            {"results": self._result_columns, "pairs": self._pair_columns}, what, library
+        )
+
+    def plot(self, kind: str | None = None, ax: Any = None) -> Any:
+        """A picture of the comparison, as a matplotlib figure.
+
+        Parameters
+        ----------
+        kind : str, optional
+            Of `fsframe.plots.kinds.KINDS` those that take several runs: ``"pareto"``, accuracy
+            against stability, ``"cd"``, mean ranks and what is not told apart, ``"roc"`` and
+            ``"sets"``. By default ``"cd"`` for several tables, and for one ``"pareto"`` where two
+            chains have a stability, else ``"roc"``.
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure by default.
+
+        Raises
+        ------
+        RequestError
+            If there is no such kind, or it takes one run.
+        PluginError
+            If matplotlib is not installed.
+        """
+        name = self._kind() if kind is None else kind
+        return shown_picture(draw(name, [each for row in self.records for each in row], ax=ax), ax)
+
+    def _kind(self) -> str:
+        if len(self.data) > 1:
+            return "cd"
+        # A chain that always keeps everything has none.
+        known = np.isfinite(self.comparison.stability).sum()
+        return "pareto" if known >= 2 else "roc"
+
+    def _result_columns(self) -> dict[str, Any]:
+        found = self.comparison
+        where = [(d, c) for d in range(len(self.data)) for c in range(len(self.chains))]
+        fields = (found.accuracy, found.standard_error, found.kept, found.stability, found.seconds)
+        values = [[float(table[d, c]) for d, c in where] for table in fields]
+        texts = [[self.data[d] for d, _ in where], [self.chains[c] for _, c in where]]
+        names = "data,chain,accuracy,standard_error,features_kept,stability,seconds"
+        columns: dict[str, Any] = dict(zip(names.split(","), [*texts, *values], strict=True))
+        if found.metric != "accuracy":
+            columns[found.metric] = [float(found.values[d, c]) for d, c in where]
+        return columns
+
+    def _pair_columns(self) -> dict[str, Any]:
+        found = self.comparison
+        places = list(found.papers)
+        return {
+            "data": [self.data[d] for d, _, _ in places],
+            "a": [self.chains[i] for _, i, _ in places],
+            "b": [self.chains[j] for _, _, j in places],
+            "difference": [found.papers[place].difference for place in places],
+            "p_paired": [found.papers[place].p_value for place in places],
+            "p_corrected": [found.corrected[place].p_value for place in places],
+            "corrected": [str(found.outcome["corrected"][place]) for place in places],
+        }

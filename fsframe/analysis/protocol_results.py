@@ -1,0 +1,203 @@
+"""Evaluations and studies of stability as programs and notebooks hold them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from typing import Any
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from fsframe.analysis.evaluation_display import fold_columns, measure_rows
+from fsframe.analysis.record_display import frequency_rows
+from fsframe.analysis.result_frames import bound_columns, frame_of
+from fsframe.analysis.selection_result import SelectionResult
+from fsframe.analysis.stability_display import metric_rows
+from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.showing import html_table
+from fsframe.evaluation.recorded import (
+    RecordedEvaluation,
+    RecordedStability,
+    recorded_evaluation,
+    recorded_stability,
+)
+from fsframe.evaluation.summary import CurvePoint, Evaluation, Measure
+from fsframe.storage import RunRecord
+
+__all__ = ["EvaluationResult", "StabilityResult"]
+
+
+@attrs.frozen(kw_only=True, eq=False, repr=False)
+class EvaluationResult(SelectionResult):
+    """How well a chain predicts rows that it has not seen, and how stable its choice is.
+
+    `fsframe.evaluate` makes one. As a run, it keeps what more than half of the folds keep.
+    """
+
+    @cached_property
+    def recorded(self) -> RecordedEvaluation:
+        """The evaluation with its chain, as the run file has it."""
+        return recorded_evaluation(self)
+
+    @property
+    def evaluation(self) -> Evaluation:
+        """All measures, with their values on every split."""
+        return self.recorded.found
+
+    @property
+    def measures(self) -> Mapping[str, Measure]:
+        """The measures by name, such as ``measures["accuracy"].mean``."""
+        return self.evaluation.measures
+
+    @property
+    def accuracy(self) -> float:
+        """Mean accuracy over the splits; NaN where it was not measured, as of a numeric target."""
+        found = self.measures.get("accuracy")
+        return float("nan") if found is None else found.mean
+
+    @property
+    def stability(self) -> float:
+        """Nogueira's φ of the sets that the splits keep; NaN where it is undefined."""
+        return self.evaluation.stability.value
+
+    @property
+    def curve(self) -> tuple[CurvePoint, ...]:
+        """Accuracy and stability by number of features, where that was asked for."""
+        return self.evaluation.curve
+
+    @property
+    def chosen(self) -> tuple[str, ...]:
+        """The chain that each split chose, where parameters were tuned."""
+        return self.recorded.chosen
+
+    def _tables(self) -> Iterator[str]:
+        yield html_table(*measure_rows(self.evaluation))
+        yield html_table(*frequency_rows(self))
+
+    def to_frame(
+        self,
+        what: str = "measures",
+        *,
+        pairs: bool = False,
+        data: Dataset | None = None,
+        library: str = "polars",
+    ) -> Any:
+        """The measures, the folds, the curve or the features as a data frame.
+
+        Parameters
+        ----------
+        what : {"measures", "folds", "curve", "features"}
+            Measures: mean, corrected standard error and 95 % interval of each. Folds: one row per
+            split. Features: as of any run; the score is the share of splits that keep one.
+        pairs, data
+            Of features, as in `RunRecord.to_frame`.
+        library : {"polars", "pandas"}
+
+        Raises
+        ------
+        RequestError
+            If there is no such table.
+        """
+        if what == "features":
+            return RunRecord.to_frame(self, pairs=pairs, data=data, library=library)
+        tables = {
+            "measures": self._measure_columns,
+            "folds": lambda: fold_columns(self.evaluation),
+            "curve": self._curve_columns,
+        }
+        return frame_of(tables, what, library)
+
+    def _kind(self) -> str:
+        return "sizes" if self.curve else "roc"
+
+    def _measure_columns(self) -> dict[str, Any]:
+        found = self.evaluation
+        rows = {**found.measures, found.baseline.name: found.baseline}
+        if found.all_features is not None:
+            rows["all features"] = found.all_features
+        return {
+            "measure": list(rows),
+            "mean": [measure.mean for measure in rows.values()],
+            "standard_error": [measure.standard_error for measure in rows.values()],
+            **bound_columns([measure.interval for measure in rows.values()]),
+        }
+
+    def _curve_columns(self) -> dict[str, Any]:
+        names = ("size", "accuracy", "standard_error", "stability")
+        return {name: [getattr(point, name) for point in self.curve] for name in names}
+
+
+@attrs.frozen(kw_only=True, eq=False, repr=False)
+class StabilityResult(SelectionResult):
+    """How alike the features are that a chain keeps when the rows are drawn again.
+
+    `fsframe.stability` makes one. As a run, it keeps what more than half of the resamples keep.
+    """
+
+    @cached_property
+    def recorded(self) -> RecordedStability:
+        """The study with its chain, as the run file has it."""
+        return recorded_stability(self)
+
+    @property
+    def values(self) -> dict[str, float]:
+        """The stability by each metric, of the sets as the chain keeps them."""
+        return {metric.name: float(metric.value) for metric in self.recorded.tables.metrics}
+
+    @property
+    def kept(self) -> NDArray[np.bool_]:
+        """(n, n_features), which features each resample keeps."""
+        return self.recorded.tables.kept
+
+    def _tables(self) -> Iterator[str]:
+        yield html_table(*metric_rows(self.recorded.tables.metrics))
+        yield html_table(*frequency_rows(self))
+
+    def to_frame(
+        self,
+        what: str = "metrics",
+        *,
+        pairs: bool = False,
+        data: Dataset | None = None,
+        library: str = "polars",
+    ) -> Any:
+        """The metrics, their values by set size, or the features as a data frame.
+
+        Parameters
+        ----------
+        what : {"metrics", "sizes", "features"}
+            Sizes: the stability of the best 1, 2, … features of every resample. Features: as of
+            any run; the score is the share of resamples that keep one.
+        pairs, data
+            Of features, as in `RunRecord.to_frame`.
+        library : {"polars", "pandas"}
+
+        Raises
+        ------
+        RequestError
+            If there is no such table.
+        """
+        if what == "features":
+            return RunRecord.to_frame(self, pairs=pairs, data=data, library=library)
+        tables = {"metrics": self._metric_columns, "sizes": self._size_columns}
+        return frame_of(tables, what, library)
+
+    def _kind(self) -> str:
+        sized = any(metric.by_size is not None for metric in self.recorded.tables.metrics)
+        return "stability" if sized else "bootstraps"
+
+    def _metric_columns(self) -> dict[str, Any]:
+        metrics = self.recorded.tables.metrics
+        return {
+            "metric": [metric.name for metric in metrics],
+            "stability": [metric.value for metric in metrics],
+            **bound_columns([metric.interval for metric in metrics]),
+        }
+
+    def _size_columns(self) -> dict[str, Any]:
+        sized = {m.name: m.by_size for m in self.recorded.tables.metrics if m.by_size is not None}
+        length = min((len(values) for values in sized.values()), default=0)
+        sizes: dict[str, Any] = {"size": list(range(1, length + 1))}
+        return sizes | {name: values[:length].tolist() for name, values in sized.items()}

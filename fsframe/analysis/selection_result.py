@@ -1,0 +1,157 @@
+"""A run as programs and notebooks hold it: it shows, draws and saves itself."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import attrs
+import numpy as np
+
+from fsframe.analysis.display import result_lines
+from fsframe.analysis.record_display import feature_rows, pair_heading, pair_rows, table_facts
+from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.showing import html_block, html_table
+from fsframe.errors import PluginError, RequestError
+from fsframe.plots.canvas import figure_bytes
+from fsframe.plots.kinds import draw
+from fsframe.storage import RunRecord, write_run
+
+__all__ = ["SelectionResult", "shown_picture"]
+
+_WARNINGS_SHOWN = 10
+
+
+@attrs.frozen(kw_only=True, eq=False, repr=False)
+class SelectionResult(RunRecord):
+    """What a chain kept of a table: a run, with ways to look at it.
+
+    Everything of `RunRecord` is there: `selected`, `selected_names`, `scores`, `pairs`, `stages`,
+    `to_frame`. `fsframe.select` makes one; `fsframe.load_run` reads one.
+
+    Examples
+    --------
+    >>> import fsframe
+    >>> X = [[1, 5], [2, 5], [9, 4], [8, 6]]
+    >>> data = fsframe.Dataset.from_arrays(X, ["a", "a", "b", "b"], name="toy")
+    >>> found = fsframe.select("mim:top=1,bins=2", data)
+    >>> found.selected_names
+    ('f1',)
+    >>> found.to_frame().columns
+    ['rank', 'feature', 'kept', 'score']
+    """
+
+    def __repr__(self) -> str:
+        return "\n".join(result_lines(self, None))
+
+    def _repr_html_(self) -> str:
+        facts = [table_facts(self), *self._warnings()]
+        return html_block(f"{self.chain} on {self.data.name}", facts, *self._tables())
+
+    def _warnings(self) -> Iterator[str]:
+        told = self.all_warnings()
+        yield from (f"warning: {warning}" for warning in told[:_WARNINGS_SHOWN])
+        if len(told) > _WARNINGS_SHOWN:
+            yield f"… and {len(told) - _WARNINGS_SHOWN} warnings more (all_warnings() has all)"
+
+    def _tables(self) -> Iterator[str]:
+        if self.selected.size:
+            yield html_table(*feature_rows(self))
+        if self.n_pairs:
+            yield html_block(pair_heading(self), (), html_table(*pair_rows(self)))
+
+    def plot(
+        self,
+        kind: str | None = None,
+        ax: Any = None,
+        *,
+        data: Dataset | None = None,
+        most: int | None = None,
+        pair: tuple[str, str] | None = None,
+    ) -> Any:
+        """A picture of the run, as a matplotlib figure; pyplot is not touched.
+
+        Parameters
+        ----------
+        kind : str, optional
+            One of `fsframe.plots.kinds.KINDS` (docs/results.md), such as ``"scores"``,
+            ``"matrix"``, ``"tests"``, ``"roc"``, ``"stability"``; by default what the run is about.
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure by default, which a notebook shows.
+        data : Dataset, optional
+            The table of the run, for kinds that show values.
+        most, pair
+            Of kinds that take them: how many features, and names of two.
+
+        Raises
+        ------
+        RequestError
+            If there is no such kind, or the run lacks what it needs.
+        PluginError
+            If matplotlib is not installed.
+        """
+        name = self._kind() if kind is None else kind
+        return shown_picture(draw(name, [self], data, ax, most=most, pair=pair), ax)
+
+    def _kind(self) -> str:
+        return "scores"
+
+    def to_sklearn(self) -> Any:
+        """The selection as a fitted transformer of scikit-learn, for tables with the same columns.
+
+        Returns
+        -------
+        fsframe.sklearn.ChainSelector
+            With the chain, the seed and what the stages found here: `transform` keeps the columns
+            that this run kept; `fit` runs the chain again.
+
+        Raises
+        ------
+        RequestError
+            If the chain ends with a classifier: a run holds no fitted classifier of another table.
+        PluginError
+            If scikit-learn is not installed.
+        """
+        try:
+            from fsframe.sklearn import ChainSelector
+            from fsframe.sklearn.stage_values import stage_keys
+        except ImportError:
+            raise PluginError("scikit-learn is not installed; install fsframe[sklearn]") from None
+        if any(stage.selection is None for stage in self.stages):
+            raise RequestError(
+                f"the chain `{self.chain}` ends with a classifier: fit "
+                "fsframe.sklearn.ChainClassifier with it on the table"
+            )
+        task: Any = self.data.task
+        made = ChainSelector(self.chain, task=task, random_state=self.seed)
+        keys = stage_keys(self.chain)
+        made.selections_ = {
+            key: stage.selection
+            for key, stage in zip(keys, self.stages, strict=True)
+            if stage.selection is not None
+        }
+        made.selection_ = list(made.selections_.values())[-1]
+        made.n_features_in_ = self.n_features
+        made.feature_names_in_ = np.array(self.feature_names, dtype=object)
+        return made
+
+    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
+        """Leave the run file at `path`; `fsframe.load_run` and ``fsframe show`` read it.
+
+        Raises
+        ------
+        StoreError
+            If something is there and `overwrite` does not allow it, or it cannot be written.
+        """
+        target = Path(path)
+        write_run(target, self, overwrite=overwrite)
+        return target
+
+
+def shown_picture(figure: Any, ax: Any) -> Any:
+    """The figure; a new one shows itself in a notebook, as figures of pyplot do."""
+    if ax is None:
+        figure._repr_png_ = lambda: figure_bytes(figure, "png", dpi=90.0)
+    return figure
