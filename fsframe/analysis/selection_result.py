@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import attrs
-import numpy as np
 
 from fsframe.analysis.display import result_lines
 from fsframe.analysis.record_display import feature_rows, pair_heading, pair_rows, table_facts
@@ -105,7 +104,8 @@ class SelectionResult(RunRecord):
         -------
         fsframe.sklearn.ChainSelector
             With the chain, the seed and what the stages found here: `transform` keeps the columns
-            that this run kept; `fit` runs the chain again.
+            that this run kept; `fit` runs the chain again. Names of categories are not part of a
+            run: where a stage fills gaps, one in a column of categories is refused until `fit`.
 
         Raises
         ------
@@ -115,27 +115,18 @@ class SelectionResult(RunRecord):
             If scikit-learn is not installed.
         """
         try:
-            from fsframe.sklearn import ChainSelector
-            from fsframe.sklearn.stage_values import stage_keys
+            from fsframe.sklearn.chain_estimators import fitted_selector
         except ImportError:
             raise PluginError("scikit-learn is not installed; install fsframe[sklearn]") from None
-        if any(stage.selection is None for stage in self.stages):
+        found = [stage.selection for stage in self.stages if stage.selection is not None]
+        if len(found) < len(self.stages):
             raise RequestError(
                 f"the chain `{self.chain}` ends with a classifier: fit "
                 "fsframe.sklearn.ChainClassifier with it on the table"
             )
-        task: Any = self.data.task
-        made = ChainSelector(self.chain, task=task, random_state=self.seed)
-        keys = stage_keys(self.chain)
-        made.selections_ = {
-            key: stage.selection
-            for key, stage in zip(keys, self.stages, strict=True)
-            if stage.selection is not None
-        }
-        made.selection_ = list(made.selections_.values())[-1]
-        made.n_features_in_ = self.n_features
-        made.feature_names_in_ = np.array(self.feature_names, dtype=object)
-        return made
+        return fitted_selector(
+            self.chain, found, self.feature_names, task=self.data.task, random_state=self.seed
+        )
 
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
         """Leave the run file at `path`; `fsframe.load_run` and ``fsframe show`` read it.

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, Self
 
+import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
@@ -17,7 +18,7 @@ from fsframe.sklearn.messages import InvalidRequest, as_value_errors, tell
 from fsframe.sklearn.stage_values import chain_of, stage_keys, stage_values, with_stage_values
 from fsframe.sklearn.tables import Codes, Training, training_table
 
-__all__ = ["ChainClassifier", "ChainSelector"]
+__all__ = ["ChainClassifier", "ChainSelector", "fitted_selector"]
 
 
 class _ChainEstimator(BaseEstimator):  # type: ignore[misc]
@@ -84,21 +85,26 @@ class _ChainEstimator(BaseEstimator):  # type: ignore[misc]
             )
             chain.check_request(training.data)
             results = list(chain.steps(training.data, run))
-        self.selections_ = {
-            key: result.selection
-            for key, result in zip(stage_keys(str(chain)), results, strict=True)
-            if result.selection is not None
-        }
-        if self.selections_:
-            self.selection_ = list(self.selections_.values())[-1]
-        elif hasattr(self, "selection_"):
-            del self.selection_
-        self._codes = training.codes
+        self._note([result.selection for result in results], training.codes)
         if isinstance(self, Predicting):
             fitted = results[-1].fitted
             assert fitted is not None
             self._learned(training, fitted)
         return training
+
+    def _note(self, found: Sequence[Selection | None], codes: Codes) -> None:
+        """Keep what the stages found, a classifier nothing."""
+        keys = stage_keys(str(self._chain()))
+        self.selections_ = {
+            key: selection
+            for key, selection in zip(keys, found, strict=True)
+            if selection is not None
+        }
+        if self.selections_:
+            self.selection_ = list(self.selections_.values())[-1]
+        elif hasattr(self, "selection_"):
+            del self.selection_
+        self._codes = codes
 
     def _warnings(self, training: Training) -> Iterator[str]:
         yield from training.data.warnings
@@ -213,6 +219,38 @@ class ChainSelector(Selecting, _ChainEstimator):
         training = self._run_chain(X, y, groups, self.task)
         tell(self._warnings(training), "ChainSelector")
         return self
+
+
+def fitted_selector(
+    chain: str,
+    found: Sequence[Selection],
+    feature_names: Sequence[str],
+    *,
+    task: str,
+    random_state: int,
+) -> ChainSelector:
+    """A `ChainSelector` as `fit` would have left it, of a run that there is already.
+
+    Parameters
+    ----------
+    chain : str
+        Without a classifier.
+    found : sequence of Selection
+        Of every stage, left to right.
+    feature_names : (n_features,) texts
+    task, random_state
+        As for `ChainSelector`.
+
+    Returns
+    -------
+    ChainSelector
+        It knows no names of categories: a run does not keep them.
+    """
+    made = ChainSelector(chain, task=task, random_state=random_state)
+    made._note(found, {})
+    made.n_features_in_ = len(feature_names)
+    made.feature_names_in_ = np.array(feature_names, dtype=object)
+    return made
 
 
 class ChainClassifier(Findings, Predicting, _ChainEstimator):

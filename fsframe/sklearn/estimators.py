@@ -18,18 +18,19 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from fsframe.chains.chain import Chain
 from fsframe.chains.stage import Stage
 from fsframe.contracts.classifier import Classifier, FittedOnColumns
-from fsframe.contracts.data_frames import is_frame
+from fsframe.contracts.data_frames import frame_names, frame_texts, is_frame
 from fsframe.contracts.kinds import is_stages
 from fsframe.contracts.run import DEFAULT_MEMORY, Run
 from fsframe.contracts.selector import Selector, wraps_left
 from fsframe.registry import classifiers, find_offer, selectors
 from fsframe.sklearn.findings import Findings, iterations
-from fsframe.sklearn.messages import InvalidRequest, as_value_errors, tell
+from fsframe.sklearn.messages import InvalidData, InvalidRequest, as_value_errors, tell
 from fsframe.sklearn.settings import SETTINGS, settings_of
 from fsframe.sklearn.stage_values import chain_text, stage_values, with_stage_values
 from fsframe.sklearn.tables import (
     Codes,
     Training,
+    category_places,
     new_rows,
     sample_weights,
     training_table,
@@ -98,6 +99,7 @@ class Selecting(Findings, SelectorMixin):  # type: ignore[misc]
             stage fills missing values (`impute`), they are filled as it has learned.
         """
         check_is_fitted(self)
+        self._check_filling(X)
         # A frame stays one, so that its columns keep their kinds.
         as_frame = is_frame(X) and _get_output_config("transform", self)["dense"] != "default"
         X = validate_data(
@@ -111,6 +113,19 @@ class Selecting(Findings, SelectorMixin):  # type: ignore[misc]
         kept = self._transform(X)
         fill = self.selection_.fill
         return kept if fill is None else with_gaps_filled(kept, self._filling(fill))
+
+    def _check_filling(self, X: Any) -> None:
+        """Refuse to put something in place of a category where its name is not known."""
+        fill = self.selection_.fill
+        if fill is None:
+            return
+        unnamed = category_places(X) - set(self._codes)
+        for column in unnamed & set(self.get_support(indices=True).tolist()):
+            if not np.isnan(fill[column]) and not all(frame_texts(X, column)):
+                raise InvalidData(
+                    f"column {frame_names(X)[column]!r} lacks values, and the run that this "
+                    "estimator was made of does not tell the categories' names: call fit"
+                )
 
     def _filling(self, fill: NDArray[np.float64]) -> list[Any]:
         """What stands for a missing value of each kept column, categories as the frame has them."""

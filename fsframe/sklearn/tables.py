@@ -27,6 +27,7 @@ __all__ = [
     "Codes",
     "Training",
     "Weights",
+    "category_places",
     "new_rows",
     "sample_weights",
     "task_of",
@@ -124,7 +125,7 @@ def training_table(
     codes: Codes = {}
     warnings: tuple[str, ...] = ()
     nominal, kinds = np.empty(0, dtype=np.intp), {}
-    if _has_categories(X):
+    if category_places(X):
         # Names and their number first, as they are before the frame becomes an array.
         validate_data(estimator, X, y, skip_check_array=True)
         parts = take_frame(X, None, with_label=False)
@@ -246,10 +247,14 @@ def sample_weights(given: ArrayLike | None, X: NDArray[Any], fractions: bool) ->
     return Weights(counts=(weights > 0).astype(np.int64), importance=weights)
 
 
-def _has_categories(X: Any) -> bool:
-    """Whether X is a frame of pandas or polars with a column of categories."""
+def category_places(X: Any) -> set[int]:
+    """Which columns hold categories, where X is a frame of pandas or polars."""
     kinds = [str(kind) for kind in getattr(X, "dtypes", ())] if is_frame(X) else []
-    return any(kind == "category" or kind.startswith(("Categorical", "Enum")) for kind in kinds)
+    return {
+        place
+        for place, kind in enumerate(kinds)
+        if kind == "category" or kind.startswith(("Categorical", "Enum"))
+    }
 
 
 def _category_codes(X: Any, parts: FrameParts) -> Codes:

@@ -6,6 +6,7 @@ import numpy as np
 import pandas
 import polars
 import pytest
+from sklearn.base import clone
 
 import fsframe
 from fsframe.errors import DataError, RequestError, StoreError
@@ -176,6 +177,29 @@ def test_a_selection_is_a_fitted_transformer(data, table):
     assert again.ranking_.tolist() == found.selected.tolist()
     with pytest.raises(RequestError, match="ends with a classifier"):
         fsframe.select(CHAIN, data).to_sklearn()
+
+
+def test_a_transformer_of_a_run_fills_gaps_as_the_run_learned():
+    rng = np.random.default_rng(0)
+    frame = pandas.DataFrame(rng.standard_normal((40, 3)), columns=list("abc"))
+    frame["kind"] = pandas.Categorical(np.where(rng.random(40) < 0.5, "plain", "dotted"))
+    y = np.where(frame["a"] + 3 * (frame["kind"] == "plain") > 1.5, "ill", "well")
+    frame.iloc[3, 0] = np.nan
+    found = fsframe.select("impute mim:top=4", frame.assign(y=y), label="y")
+    made = found.to_sklearn()
+    fitted = clone(made).fit(frame, y)
+    assert (
+        fitted.selections_["impute"].selected.tolist()
+        == made.selections_["impute"].selected.tolist()
+    )
+    for output in ("default", "pandas"):
+        kept = [each.set_output(transform=output).transform(frame) for each in (made, fitted)]
+        np.testing.assert_array_equal(*map(np.asarray, kept))
+    assert not pandas.isna(kept[0]["a"]).any()
+    # What stood for a category in the run, the run does not tell.
+    frame.iloc[5, 3] = None
+    with pytest.raises(ValueError, match=r"'kind'.*fit"):
+        made.transform(frame)
 
 
 def test_results_draw_themselves(evaluated, studied, compared, data):
