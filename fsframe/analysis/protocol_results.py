@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from typing import Any
 
@@ -30,7 +30,48 @@ __all__ = ["EvaluationResult", "StabilityResult"]
 
 
 @attrs.frozen(kw_only=True, eq=False, repr=False)
-class EvaluationResult(SelectionResult):
+class _ProtocolResult(SelectionResult):
+    """What results of protocols have in common: tables of their own beside that of features."""
+
+    def _frames(self) -> dict[str, Callable[[], dict[str, Any]]]:
+        """The columns of each table, the one that is meant by default first."""
+        raise NotImplementedError
+
+    def to_frame(
+        self,
+        what: str | None = None,
+        *,
+        pairs: bool = False,
+        data: Dataset | None = None,
+        library: str = "polars",
+    ) -> Any:
+        """One of the result's tables, or its features, as a data frame.
+
+        Parameters
+        ----------
+        what : str, optional
+            ``"features"``: as of any run; the score is the share of resamples that keep one. Of an
+            evaluation, by default ``"measures"``: mean, corrected standard error and 95 % interval
+            of each; ``"folds"``: one row per split; ``"curve"``: by number of features. Of a study
+            of stability, by default ``"metrics"``; ``"sizes"``: the stability of the best 1, 2, …
+            features of every resample.
+        pairs, data
+            Of features, as in `RunRecord.to_frame`.
+        library : {"polars", "pandas"}
+
+        Raises
+        ------
+        RequestError
+            If there is no such table.
+        """
+        if what == "features":
+            return RunRecord.to_frame(self, pairs=pairs, data=data, library=library)
+        tables = self._frames()
+        return frame_of(tables, next(iter(tables)) if what is None else what, library)
+
+
+@attrs.frozen(kw_only=True, eq=False, repr=False)
+class EvaluationResult(_ProtocolResult):
     """How well a chain predicts rows that it has not seen, and how stable its choice is.
 
     `fsframe.evaluate` makes one. As a run, it keeps what more than half of the folds keep.
@@ -76,38 +117,12 @@ class EvaluationResult(SelectionResult):
         yield html_table(*measure_rows(self.evaluation))
         yield html_table(*frequency_rows(self))
 
-    def to_frame(
-        self,
-        what: str = "measures",
-        *,
-        pairs: bool = False,
-        data: Dataset | None = None,
-        library: str = "polars",
-    ) -> Any:
-        """The measures, the folds, the curve or the features as a data frame.
-
-        Parameters
-        ----------
-        what : {"measures", "folds", "curve", "features"}
-            Measures: mean, corrected standard error and 95 % interval of each. Folds: one row per
-            split. Features: as of any run; the score is the share of splits that keep one.
-        pairs, data
-            Of features, as in `RunRecord.to_frame`.
-        library : {"polars", "pandas"}
-
-        Raises
-        ------
-        RequestError
-            If there is no such table.
-        """
-        if what == "features":
-            return RunRecord.to_frame(self, pairs=pairs, data=data, library=library)
-        tables = {
+    def _frames(self) -> dict[str, Callable[[], dict[str, Any]]]:
+        return {
             "measures": self._measure_columns,
-            "folds": lambda: fold_columns(self.evaluation),
+            "folds": lambda: dict(fold_columns(self.evaluation)),
             "curve": self._curve_columns,
         }
-        return frame_of(tables, what, library)
 
     def _kind(self) -> str:
         return "sizes" if self.curve else "roc"
@@ -130,7 +145,7 @@ class EvaluationResult(SelectionResult):
 
 
 @attrs.frozen(kw_only=True, eq=False, repr=False)
-class StabilityResult(SelectionResult):
+class StabilityResult(_ProtocolResult):
     """How alike the features are that a chain keeps when the rows are drawn again.
 
     `fsframe.stability` makes one. As a run, it keeps what more than half of the resamples keep.
@@ -155,34 +170,8 @@ class StabilityResult(SelectionResult):
         yield html_table(*metric_rows(self.recorded.tables.metrics))
         yield html_table(*frequency_rows(self))
 
-    def to_frame(
-        self,
-        what: str = "metrics",
-        *,
-        pairs: bool = False,
-        data: Dataset | None = None,
-        library: str = "polars",
-    ) -> Any:
-        """The metrics, their values by set size, or the features as a data frame.
-
-        Parameters
-        ----------
-        what : {"metrics", "sizes", "features"}
-            Sizes: the stability of the best 1, 2, … features of every resample. Features: as of
-            any run; the score is the share of resamples that keep one.
-        pairs, data
-            Of features, as in `RunRecord.to_frame`.
-        library : {"polars", "pandas"}
-
-        Raises
-        ------
-        RequestError
-            If there is no such table.
-        """
-        if what == "features":
-            return RunRecord.to_frame(self, pairs=pairs, data=data, library=library)
-        tables = {"metrics": self._metric_columns, "sizes": self._size_columns}
-        return frame_of(tables, what, library)
+    def _frames(self) -> dict[str, Callable[[], dict[str, Any]]]:
+        return {"metrics": self._metric_columns, "sizes": self._size_columns}
 
     def _kind(self) -> str:
         sized = any(metric.by_size is not None for metric in self.recorded.tables.metrics)

@@ -227,7 +227,7 @@ def fitted_selector(
     feature_names: Sequence[str],
     *,
     task: str,
-    random_state: int,
+    random_state: int | None,
 ) -> ChainSelector:
     """A `ChainSelector` as `fit` would have left it, of a run that there is already.
 
