@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from concurrent.futures import Executor
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 from fsframe.analysis.asking import (
     classifier_text,
@@ -15,6 +14,7 @@ from fsframe.analysis.asking import (
     table_of,
     texts_of,
 )
+from fsframe.analysis.carrying_out import Surroundings, Target, run_chain
 from fsframe.analysis.comparison_result import ComparisonResult
 from fsframe.analysis.comparison_run import (
     carried_out,
@@ -24,62 +24,22 @@ from fsframe.analysis.comparison_run import (
     request_problems,
     write_comparison,
 )
-from fsframe.analysis.progress import progress_shown
 from fsframe.analysis.protocol_results import EvaluationResult, StabilityResult
 from fsframe.analysis.results import as_result
 from fsframe.analysis.selection_result import SelectionResult
 from fsframe.chains.chain import Chain
-from fsframe.chains.recording import is_answer_to
 from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.grammar import format_list
-from fsframe.errors import FsframeError, RequestError
+from fsframe.errors import RequestError
 from fsframe.evaluation.comparison import leading_measure, methods_of, on_all_features
 from fsframe.evaluation.measuring import find_measures
 from fsframe.evaluation.summary import LEADING
-from fsframe.execution import open_engine
-from fsframe.storage import RunRecord, check_destination, load_run
+from fsframe.storage import RunRecord
 
 if TYPE_CHECKING:
-    from fsframe.execution import Engine
+    pass
 
 __all__ = ["Surroundings", "compare", "evaluate", "select", "stability"]
-
-Target = str | os.PathLike[str] | None
-
-
-class Surroundings(TypedDict, total=False):
-    """How a run is carried out; none of it changes a result, `memory` apart (docs/memory.md).
-
-    Parameters
-    ----------
-    workers : int
-        Worker processes; resamples are computed in them. In a script, what calls this then stands
-        below ``if __name__ == "__main__":``, since each of them imports the script.
-    executor : Engine or concurrent.futures.Executor
-        In place of `workers`: an open pool, or ``client.get_executor()`` of a dask client.
-    threads : int
-        Bound on the threads of a fit.
-    memory : int
-        Bound in bytes on what the whole run holds.
-    progress : bool
-        Whether to show a bar, in a terminal or a notebook, once a run takes more than two seconds;
-        True by default.
-    overwrite : bool
-        Whether a file at `out` may be replaced.
-    restart : bool
-        Whether to throw away what an interrupted run to `out` has left.
-    mixed : bool
-        Whether to go on with it on another kind of processor.
-    """
-
-    workers: int
-    executor: Engine | Executor
-    threads: int
-    memory: int
-    progress: bool
-    overwrite: bool
-    restart: bool
-    mixed: bool
 
 
 def select(
@@ -138,7 +98,7 @@ def select(
     """
     table, source = table_of(data, label, groups)
     chain = chain if isinstance(chain, Chain) else Chain.parse(chain)
-    return as_result(_run("select", chain, table, source, seed, out, surroundings))
+    return as_result(run_chain("select", chain, table, source, seed, out, surroundings))
 
 
 def evaluate(
@@ -218,7 +178,7 @@ def evaluate(
         }
     )
     protocol = evaluation_chain(str(chain), given)
-    found = as_result(_run("evaluate", protocol, table, source, seed, out, surroundings))
+    found = as_result(run_chain("evaluate", protocol, table, source, seed, out, surroundings))
     assert isinstance(found, EvaluationResult)
     return found
 
@@ -286,7 +246,7 @@ def stability(
         }
     )
     study = stability_chain(str(chain), given)
-    found = as_result(_run("stability", study, table, source, seed, out, surroundings))
+    found = as_result(run_chain("stability", study, table, source, seed, out, surroundings))
     assert isinstance(found, StabilityResult)
     return found
 
@@ -382,7 +342,7 @@ def compare(
         table, source = tables[place]
         # The folder's run files are never replaced; one that is of something else is refused.
         own: Surroundings = {**surroundings, "overwrite": False}
-        return _run("compare", chain, table, source, seed, path, own, beside)
+        return run_chain("compare", chain, table, source, seed, path, own, beside)
 
     result = carried_out(
         methods,
@@ -414,61 +374,3 @@ def _tables_of(data: Any, label: Any, groups: str | int | None) -> list[tuple[Da
             for place, each in enumerate(data, start=1)
         ]
     return [table_of(data, label, groups)]
-
-
-def _run(
-    function: str,
-    chain: Chain,
-    table: Dataset,
-    source: str,
-    seed: int,
-    out: Target,
-    surroundings: Surroundings,
-    beside: int = 0,
-) -> RunRecord:
-    unknown = sorted(set(surroundings) - set(Surroundings.__annotations__))
-    if unknown:
-        known = ", ".join(Surroundings.__annotations__)
-        raise TypeError(f"{function}() got {', '.join(unknown)}; beside its own it takes {known}")
-    workers, executor = surroundings.get("workers"), surroundings.get("executor")
-    if workers is not None and executor is not None:
-        raise RequestError("say workers= or executor=, not both")
-    memory = surroundings.get("memory")
-    said = "" if memory is None else f", memory={memory}"
-    command = f"fsframe.{function}({str(chain)!r}, …, seed={seed}{said})"
-    overwrite = surroundings.get("overwrite", False)
-    restart = surroundings.get("restart", False)
-    if out is not None and not overwrite and not restart and os.path.lexists(out):
-        answered = _answer(Path(out), chain, table, seed, command)
-        if answered is not None:
-            return answered
-        check_destination(Path(out), apart_from=[source] if source else [])
-    with (
-        open_engine(workers=workers) as engine,
-        progress_shown(surroundings.get("progress", True)) as listener,
-    ):
-        return chain.run(
-            table,
-            seed,
-            out,
-            overwrite=overwrite,
-            listener=listener,
-            memory=memory,
-            beside=beside,
-            threads=surroundings.get("threads"),
-            executor=engine if executor is None else executor,
-            restart=restart,
-            mixed=surroundings.get("mixed", False),
-            source=source,
-            command=command,
-        )
-
-
-def _answer(out: Path, chain: Chain, table: Dataset, seed: int, command: str) -> RunRecord | None:
-    """The run at `out`, if it is the answer to this very request: a cell that was run again."""
-    try:
-        record = load_run(out)
-    except FsframeError:
-        return None
-    same = record.command == command and record.data.sha256 == table.sha256
-    return record if same and is_answer_to(record, chain, seed) else None

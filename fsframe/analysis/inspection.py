@@ -12,24 +12,20 @@ from typing import Any
 import attrs
 import numpy as np
 
+from fsframe.analysis.forecast import Forecast, first_chain
 from fsframe.contracts.column_kinds import as_ordinal
 from fsframe.contracts.dataset import Dataset
 from fsframe.errors import DataError
 from fsframe.evaluation.repeated_rows import repeated_rows
-from fsframe.registry import selectors
 from fsframe.tables import read
 from fsframe.tables.contents import ColumnFacts, Contents, contents
 from fsframe.tables.names import as_keys, find_column, find_columns
 
-__all__ = ["Finding", "Forecast", "Inspection", "inspect_table"]
+__all__ = ["Finding", "Inspection", "inspect_table"]
 
 _USUAL = ("class", "label", "target", "y", "outcome")
 _IDENTIFIER = re.compile(r"(^|.*[\W_])(id|ids|index|idx|nr|no|uuid|guid|barcode)$|.*[a-z]I[Dd]$")
 _MANY, _FEWEST_ROWS, _FEWEST_NAMES = 20, 8, 8
-# Above this many features NPFS answers with a corrected test, to which IMMIGRATE's scores are blind
-# (docs/methods/npfs.md).
-_MANY_FEATURES = 200
-_HOUR = 3600.0
 _FIRST = {"label": 0, "task": 1, "groups": 2, "drop": 3, "categorical": 4, "na": 5}
 _FORM = ("delimiter", "header", "decimal", "encoding", "na", "x", "y", "names")
 
@@ -41,14 +37,6 @@ class Finding:
     columns: tuple[str, ...]
     what: str
     option: str = ""
-
-
-@attrs.frozen(kw_only=True)
-class Forecast:
-    """Processor seconds that a chain would take, and the formula they come from."""
-
-    seconds: float
-    formula: str
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -156,7 +144,7 @@ def inspect_table(path: str | os.PathLike[str], **options: Any) -> Inspection:
     if data is not None and "groups" not in suggested and data.task == "classification":
         beside = [text for text in repeated_rows(data) if text.startswith("rows ")]
         findings += [Finding(columns=(), what=text) for text in beside]
-    chain, forecast = _chain(data) if data is not None else ("", None)
+    chain, forecast = first_chain(data) if data is not None else ("", None)
     roles = (
         dict.fromkeys(judged.beside, "beside")
         | dict.fromkeys(dropped, "dropped")
@@ -412,37 +400,3 @@ def _command(path: str | os.PathLike[str], chain: str, options: Mapping[str, Any
 
 def _several(value: Any) -> list[Any]:
     return list(value) if isinstance(value, (list, tuple)) else [value]
-
-
-def _chain(data: Dataset) -> tuple[str, Forecast]:
-    """The chain to begin with, and what it would take."""
-    n, p = data.n_samples, data.n_features
-    gaps = any(np.isnan(data.columns(a, b)).any() for a, b in data.column_blocks())
-    parts = ["top=100"] * (p > _MANY_FEATURES) + ["missing=pairwise"] * gaps
-    bases = [f"mim:{','.join(parts)}" if parts else "mim"]
-    first = "impute " if gaps and "impute" in selectors else ""
-    if p <= _MANY_FEATURES:
-        bases.insert(0, "relieff")
-        if data.task == "classification" and (first or not gaps):
-            bases.insert(0, "immigrate")
-    forecasts = [_forecast(base, n, p) for base in bases]
-    best = next((k for k, found in enumerate(forecasts) if found.seconds < _HOUR), len(bases) - 1)
-    begin = first if bases[best] == "immigrate" else ""
-    return f"{begin}{bases[best]} npfs", forecasts[best]
-
-
-# Processor seconds of one fit among many on n rows and p columns: fitted to measurements on one
-# core of about 3 GHz, n from 70 to 3000, p from 22 to 20,000, all within a factor of two.
-_FITS = {
-    "immigrate": ("0.008 + 5e-10 n²p²", lambda n, p: 8e-3 + 5e-10 * n * n * p * p),
-    "relieff": ("0.001 + 5e-11 n²p", lambda n, p: 1e-3 + 5e-11 * n * n * p),
-    "mim": ("3e-6 p + 2.5e-9 np", lambda n, p: 3e-6 * p + 2.5e-9 * n * p),
-}
-_NPFS_FITS = 1100
-
-
-def _forecast(base: str, n: int, p: int) -> Forecast:
-    words, seconds = _FITS[base.partition(":")[0]]
-    return Forecast(
-        seconds=_NPFS_FITS * seconds(n, p), formula=f"{_NPFS_FITS} fits of {words} seconds each"
-    )

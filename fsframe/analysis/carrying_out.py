@@ -1,0 +1,125 @@
+"""How programs have a chain run: workers, memory, progress, and an answer that is there already."""
+
+from __future__ import annotations
+
+import os
+from concurrent.futures import Executor
+from pathlib import Path
+from typing import TYPE_CHECKING, TypedDict
+
+from fsframe.analysis.progress import progress_shown
+from fsframe.chains.chain import Chain
+from fsframe.chains.recording import is_answer_to
+from fsframe.contracts.dataset import Dataset
+from fsframe.errors import FsframeError, RequestError
+from fsframe.execution import open_engine
+from fsframe.storage import RunRecord, check_destination, load_run
+
+if TYPE_CHECKING:
+    from fsframe.execution import Engine
+
+__all__ = ["Surroundings", "Target", "run_chain"]
+
+Target = str | os.PathLike[str] | None
+
+
+class Surroundings(TypedDict, total=False):
+    """How a run is carried out; none of it changes a result, `memory` apart (docs/memory.md).
+
+    Parameters
+    ----------
+    workers : int
+        Worker processes; resamples are computed in them. In a script, what calls this then stands
+        below ``if __name__ == "__main__":``, since each of them imports the script.
+    executor : Engine or concurrent.futures.Executor
+        In place of `workers`: an open pool, or ``client.get_executor()`` of a dask client.
+    threads : int
+        Bound on the threads of a fit.
+    memory : int
+        Bound in bytes on what the whole run holds.
+    progress : bool
+        Whether to show a bar, in a terminal or a notebook, once a run takes more than two seconds;
+        True by default.
+    overwrite : bool
+        Whether a file at `out` may be replaced.
+    restart : bool
+        Whether to throw away what an interrupted run to `out` has left.
+    mixed : bool
+        Whether to go on with it on another kind of processor.
+    """
+
+    workers: int
+    executor: Engine | Executor
+    threads: int
+    memory: int
+    progress: bool
+    overwrite: bool
+    restart: bool
+    mixed: bool
+
+
+def run_chain(
+    function: str,
+    chain: Chain,
+    table: Dataset,
+    source: str,
+    seed: int,
+    out: Target,
+    surroundings: Surroundings,
+    beside: int = 0,
+) -> RunRecord:
+    """A chain run on a table for one of the functions, which the run file names as its command.
+
+    Raises
+    ------
+    TypeError
+        If there is no such surrounding.
+    RequestError
+        If two of them exclude each other; otherwise as `Chain.run` says.
+    """
+    unknown = sorted(set(surroundings) - set(Surroundings.__annotations__))
+    if unknown:
+        known = ", ".join(Surroundings.__annotations__)
+        raise TypeError(f"{function}() got {', '.join(unknown)}; beside its own it takes {known}")
+    workers, executor = surroundings.get("workers"), surroundings.get("executor")
+    if workers is not None and executor is not None:
+        raise RequestError("say workers= or executor=, not both")
+    memory = surroundings.get("memory")
+    said = "" if memory is None else f", memory={memory}"
+    command = f"fsframe.{function}({str(chain)!r}, …, seed={seed}{said})"
+    overwrite = surroundings.get("overwrite", False)
+    restart = surroundings.get("restart", False)
+    if out is not None and not overwrite and not restart and os.path.lexists(out):
+        answered = _answer(Path(out), chain, table, seed, command)
+        if answered is not None:
+            return answered
+        check_destination(Path(out), apart_from=[source] if source else [])
+    with (
+        open_engine(workers=workers) as engine,
+        progress_shown(surroundings.get("progress", True)) as listener,
+    ):
+        return chain.run(
+            table,
+            seed,
+            out,
+            overwrite=overwrite,
+            listener=listener,
+            memory=memory,
+            beside=beside,
+            threads=surroundings.get("threads"),
+            executor=engine if executor is None else executor,
+            restart=restart,
+            mixed=surroundings.get("mixed", False),
+            source=source,
+            command=command,
+        )
+
+
+def _answer(out: Path, chain: Chain, table: Dataset, seed: int, command: str) -> RunRecord | None:
+    """The run at `out`, if it is the answer to this very request: a cell that was run again."""
+    try:
+        record = load_run(out)
+    except FsframeError:
+        return None
+    same = record.command == command and record.data.sha256 == table.sha256
+    return record if same and is_answer_to(record, chain, seed) else None
