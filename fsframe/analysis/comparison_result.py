@@ -15,6 +15,7 @@ from fsframe.analysis.result_frames import frame_of
 from fsframe.analysis.results import as_result
 from fsframe.analysis.selection_result import shown_picture
 from fsframe.contracts.showing import html_block, html_table
+from fsframe.escaping import printable
 from fsframe.evaluation.comparison import Cell, Comparison
 from fsframe.plots.kinds import draw
 from fsframe.storage import RunRecord
@@ -61,7 +62,7 @@ class ComparisonResult:
         return found
 
     def __repr__(self) -> str:
-        return "\n".join(comparison_lines(self.comparison))
+        return "\n".join(map(printable, comparison_lines(self.comparison)))
 
     def _repr_html_(self) -> str:
         header, rows, right = accuracy_rows(self.comparison)

@@ -14,6 +14,7 @@ from fsframe.analysis.record_display import feature_rows, pair_heading, pair_row
 from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.showing import html_block, html_table
 from fsframe.errors import PluginError, RequestError
+from fsframe.escaping import printable
 from fsframe.plots.canvas import figure_bytes
 from fsframe.plots.kinds import draw
 from fsframe.storage import RunRecord, write_run
@@ -43,7 +44,7 @@ class SelectionResult(RunRecord):
     """
 
     def __repr__(self) -> str:
-        return "\n".join(result_lines(self, None))
+        return "\n".join(map(printable, result_lines(self, None)))
 
     def _repr_html_(self) -> str:
         facts = [table_facts(self), *self._warnings()]

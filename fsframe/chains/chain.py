@@ -372,7 +372,9 @@ class Chain:
         Returns
         -------
         RunRecord
-            With `.selected`, `.scores`, `.pairs`, `.stages`, `.warnings`.
+            With `.selected`, `.scores`, `.pairs`, `.stages`, `.warnings`, `.to_frame()`; a
+            `fsframe.SelectionResult`, which shows itself, with `.plot()`, `.save(path)` and
+            `.to_sklearn()`, or the result of an evaluation or of a study of stability.
 
         Raises
         ------
@@ -384,7 +386,7 @@ class Chain:
         DataError, PluginError, RequestError
             As the stages say.
         """
-        from fsframe.chains.recording import record_run
+        from fsframe.chains.recording import presented, record_run
 
         if not isinstance(data, Dataset):
             data = Dataset.from_frame(data, label)
@@ -397,7 +399,7 @@ class Chain:
         surroundings = Run(
             entropy=int(seed), listener=listener, executor=executor, checkpoint=checkpoint, **given
         )
-        return record_run(
+        record = record_run(
             self,
             data,
             surroundings,
@@ -408,6 +410,7 @@ class Chain:
             source=source,
             command=command,
         )
+        return presented(record)
 
 
 def _part_of(run: Run, part: int) -> Callable[[int], Run]:

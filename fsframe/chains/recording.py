@@ -9,6 +9,7 @@ import os
 import platform
 import warnings
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +33,14 @@ from fsframe.storage.units.fingerprints import call_name
 from fsframe.storage.units.manifest import providers, release, software
 from fsframe.storage.units.selections import pack_selections, unpack_selections
 
-__all__ = ["environment", "is_answer_to", "open_checkpoint", "record_run", "stage_record"]
+__all__ = [
+    "environment",
+    "is_answer_to",
+    "open_checkpoint",
+    "presented",
+    "record_run",
+    "stage_record",
+]
 
 _LIBRARIES = ("fsframe", "numpy", "scipy", "numba", "h5py", "attrs", "click", "pluggy")
 
@@ -374,3 +382,15 @@ def environment() -> dict[str, Any]:
     """Versions of interpreter and libraries, platform and numeric fingerprint, for the run file."""
     found = {"python": platform.python_version(), "platform": platform.platform()}
     return found | {name: release(name) for name in _LIBRARIES} | dict(fingerprint())
+
+
+_PRESENTATION = "fsframe.analysis.results:as_result"
+"""What makes a record one that shows, draws and saves itself. It stands above the chains, so that
+it is named, as plugins name what they offer, and not imported before there is something to show."""
+
+
+def presented(record: RunRecord) -> RunRecord:
+    """The record as the result that it is, for programs and notebooks."""
+    home, _, name = _PRESENTATION.partition(":")
+    found: RunRecord = getattr(import_module(home), name)(record)
+    return found

@@ -159,8 +159,10 @@ def test_a_comparison_goes_on_in_its_folder(tmp_path, data, compared, monkeypatc
 def test_a_run_is_a_result_too(data):
     from fsframe.analysis.results import as_result
 
-    found = as_result(fsframe.Chain.parse("mim:top=2,bins=3 anova-f:top=1").run(data))
+    found = fsframe.Chain.parse("mim:top=2,bins=3 anova-f:top=1").run(data)
     assert isinstance(found, fsframe.SelectionResult) and as_result(found) is found
+    study = fsframe.Chain.parse("stability-study:base=(mim:top=1),n=3").run(data)
+    assert isinstance(study, fsframe.StabilityResult)
     page = found._repr_html_()
     assert "mim score" in page and "rank" in page
     assert repr(found).startswith("mim:top=2,bins=3 anova-f:top=1 on toy: 40 samples")

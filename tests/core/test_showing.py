@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import attrs
 import numpy as np
 import pytest
 
 import fsframe
 from fsframe.contracts.showing import html_table
+from fsframe.storage import RunRecord
 
 HOSTILE = "<script>alert(1)</script>\x1b[2J"
 
@@ -45,9 +47,11 @@ def test_a_selection_and_a_record_fit_on_a_few_lines(record):
     selection = record.stages[-1].selection
     assert repr(selection).startswith("<Selection: kept 2 of 3 columns")
     assert "columns 0, " in repr(selection)
-    assert repr(record).startswith("<RunRecord: mim:top=2 on toy (20 × 3); kept a, ")
+    assert repr(record).startswith("mim:top=2 on toy: 20 samples")
+    plain = RunRecord(**{each.name: getattr(record, each.name) for each in attrs.fields(RunRecord)})
+    assert repr(plain).startswith("<RunRecord: mim:top=2 on toy (20 × 3); kept a, ")
     wide = fsframe.Dataset.from_arrays(np.eye(400), np.arange(400) % 2)
-    assert len(repr(fsframe.Chain.parse("mim:top=300").run(wide))) < 200
+    assert len(repr(fsframe.Chain.parse("mim:top=300").run(wide)).splitlines()) < 40
 
 
 def test_pages_of_a_notebook_obey_no_name():
