@@ -100,7 +100,8 @@ def test_iterative_relief_weighs_the_distance_by_the_scores_so_far(table, least,
     found = select(IterativeRelief(least=least, rounds=rounds, tol=1e-300), table)
     assume(found.tables["changes"].size == rounds)
     truth = plain.iterative_scores(X, y, discrete, least, rounds)
-    np.testing.assert_allclose(found.scores, truth, rtol=0, atol=1e-9)
+    # Distances go by the scores of the round before, so that roundings grow from round to round.
+    np.testing.assert_allclose(found.scores, truth, rtol=0, atol=1e-8)
 
 
 @EXAMPLES
