@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils._set_output import _get_output_config
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fsframe.chains.chain import Chain
@@ -145,6 +146,16 @@ class Selecting(Findings, SelectorMixin):  # type: ignore[misc]
         return _tagged(super().__sklearn_tags__(), self._allows_nan())
 
 
+def _gives_probabilities(estimator: Any) -> bool:
+    """Whether the classifier at the end declares its scores to be probabilities."""
+    try:
+        classifier = estimator._chain().classifier
+    except ValueError:
+        # Parameters are refused by `fit`; whoever asks what there is, is told nothing of them.
+        return False
+    return classifier is not None and classifier.score_kind() == "probabilities"
+
+
 class Predicting(ClassifierMixin):  # type: ignore[misc]
     """A fitted classifier of fsframe under scikit-learn's names; for classes that set `fitted_`."""
 
@@ -178,6 +189,23 @@ class Predicting(ClassifierMixin):  # type: ignore[misc]
         with as_value_errors():
             scores = self.fitted_.predict_scores(rows)
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
+
+    @available_if(_gives_probabilities)
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """How probable each class is for new rows `X` (n_samples, n_features).
+
+        Only where the classifier says that its scores are probabilities, as votes of neighbours
+        are; elsewhere there is no such method, and scikit-learn's CalibratedClassifierCV makes
+        probabilities of `decision_function`.
+
+        Returns
+        -------
+        (n_samples, n_classes) float64
+            Columns as in `classes_`; each row has the sum 1.
+        """
+        rows = self._rows(X)
+        with as_value_errors():
+            return self.fitted_.predict_scores(rows)
 
     def _rows(self, X: Any) -> NDArray[Any]:
         check_is_fitted(self)

@@ -22,6 +22,7 @@ from sklearn.preprocessing import StandardScaler
 
 from fsframe import Chain, Dataset, FsframeWarning
 from fsframe.sklearn import (
+    KNN,
     MIM,
     MRMR,
     NPFS,
@@ -29,7 +30,9 @@ from fsframe.sklearn import (
     ChainSelector,
     Immigrate,
     Interactions,
+    Margin,
     ReliefF,
+    Sklearn,
     WeightedKNN,
 )
 
@@ -55,6 +58,46 @@ def test_a_grid_over_real_parameters_finds_the_better(interacting) -> None:
     assert search.best_params_["select__top"] == 2
     assert search.best_estimator_[0].ranking_.size == 2
     assert search.best_score_ > search.cv_results_["mean_test_score"].min() + 0.1
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        KNN(k=3),
+        WeightedKNN(k=5),
+        Sklearn(estimator="LogisticRegression"),
+        ChainClassifier("mim:top=4 knn:k=3"),
+    ],
+    ids=str,
+)
+def test_probabilities_where_a_classifier_declares_them(made, plain) -> None:
+    X, y = plain
+    names = np.array(["well", "ill"])[np.asarray(y, dtype=int)]
+    fitted = made.fit(X[20:], names[20:])
+    found = fitted.predict_proba(X[:20])
+    assert found.shape == (20, 2) and (found >= 0).all()
+    np.testing.assert_allclose(found.sum(axis=1), 1.0)
+    np.testing.assert_array_equal(found, fitted.fitted_.predict_scores(X[:20]))
+    clear = found[:, 0] != found[:, 1]
+    np.testing.assert_array_equal(
+        fitted.classes_[found.argmax(axis=1)][clear], fitted.predict(X[:20])[clear]
+    )
+    scores = cross_val_score(made, X, y, cv=3, scoring="neg_brier_score")
+    assert (scores > -0.25).all()
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        Margin(),
+        ChainClassifier("immigrate margin"),
+        ChainClassifier("mim:top=0 knn"),
+        Sklearn(estimator="LinearSVC"),
+    ],
+    ids=str,
+)
+def test_no_probabilities_where_none_are_declared(made) -> None:
+    assert not hasattr(made, "predict_proba")
 
 
 def test_a_grid_over_the_stages_of_a_chain(interacting) -> None:
