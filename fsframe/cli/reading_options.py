@@ -52,8 +52,7 @@ _OPTIONS = (
     click.option(
         "--ordinal",
         metavar="NAME[=LOW<…<HIGH],…",
-        help="Columns of which only the order of their levels counts, such as size=S<M<L; without "
-        "levels, that of their numbers.",
+        help="Columns of which only the order of levels counts: size=S<M<L, or by number.",
     ),
     click.option(
         "--dates",
@@ -63,8 +62,7 @@ _OPTIONS = (
     click.option(
         "--encode",
         type=click.Choice(["onehot"]),
-        help="A column of 0 and 1 for each level of a nominal column, for methods that read "
-        "columns as numbers.",
+        help="Columns of 0 and 1 in place of nominal ones, for methods that read numbers.",
     ),
     click.option(
         "--keep",
@@ -74,14 +72,13 @@ _OPTIONS = (
     click.option(
         "--weight",
         metavar="NAME|NUMBER",
-        help="Column of whole numbers that say how many equal rows each row stands for: no "
-        "feature.",
+        help="Column of whole numbers: how many equal rows each row stands for; no feature.",
     ),
     click.option(
         "--groups",
         metavar="NAME|NUMBER",
-        help="Column that names rows which belong together, such as recordings of one person: no "
-        "feature, and no resample, fold or permutation takes them apart.",
+        help="Column naming rows that belong together, such as one person's: no feature, and no "
+        "resample or fold takes them apart.",
     ),
     click.option(
         "--na",

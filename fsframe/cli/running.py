@@ -107,14 +107,14 @@ _OPTIONS = (
     click.option(
         "--memory",
         type=MemorySize(),
-        help="Bound on what the whole run holds, such as 2GB: table, its copies, workers and fits, "
-        "but not the programs themselves. [default: 2 GiB for each fit, beside the table]",
+        help="Bound on what the run holds, such as 2GB: table, copies, workers and fits, not "
+        "programs. [default: 2 GiB for each fit, beside the table]",
     ),
     click.option(
         "--engine",
         type=EngineName(),
-        help="Where resamples are computed: serial, processes, dask, or what a plugin offers; "
-        "results do not depend on it. [default: serial, or what --workers or --scheduler imply]",
+        help="Where resamples are computed: serial, processes, dask or a plugin's; never changes "
+        "results. [default: serial, or what --workers or --scheduler imply]",
     ),
     click.option(
         "--workers",
@@ -131,8 +131,7 @@ _OPTIONS = (
         "--patience",
         type=click.FloatRange(min=0, min_open=True, max=1e9),
         metavar="SECONDS",
-        help="Seconds that a worker or a scheduler may be silent before the run continues without "
-        "it. [default: 60]",
+        help="Seconds that a worker may be silent before the run goes on without it. [default: 60]",
     ),
     click.option(
         "--events",
@@ -142,8 +141,7 @@ _OPTIONS = (
     click.option(
         "--log",
         metavar="FILE",
-        help="Add lines to FILE as the run begins, ends stages, warns, ends or fails: a new file, "
-        "or the log of an earlier command.",
+        help="Add a line to FILE for each stage, warning and end of a run: a new file or a log.",
     ),
     traceback_option,
     click.option(
@@ -152,8 +150,8 @@ _OPTIONS = (
     click.option(
         "--mixed",
         is_flag=True,
-        help="Accept results and workers of another kind of processor, or with other versions of "
-        "the numerical libraries; the run file records it.",
+        help="Accept results and workers of other kinds of processor or versions of numerical "
+        "libraries; the run file records it.",
     ),
 )
 

@@ -144,6 +144,9 @@ def bounded_interval(
     """
     if not np.isfinite(mean) or not np.isfinite(standard_error) or n < 2:
         return None
+    if not 0 <= mean <= 1:
+        # A run file from elsewhere may hold any number.
+        return None
     if standard_error <= 0 or not 0 < mean < 1:
         z = float(stats.norm.ppf(0.5 + level / 2))
         centre = (mean + z**2 / (2 * units)) / (1 + z**2 / units)

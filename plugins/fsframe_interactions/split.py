@@ -38,7 +38,7 @@ def choosing_half(data: Dataset, generator: np.random.Generator) -> NDArray[np.b
     >>> data = Dataset.from_arrays(np.eye(10), np.arange(10) % 2)
     >>> half = choosing_half(data, np.random.default_rng(0))
     >>> int(half.sum()), int(half[data.y == 1].sum())
-    (5, 2)
+    (5, 3)
     """
     if data.groups is not None:
         codes = data.y if data.task == "classification" else np.zeros_like(data.y, np.int64)

@@ -206,7 +206,7 @@ def test_groups_reach_methods_that_resample(plain) -> None:
     )
     np.testing.assert_array_equal(together.scores_, expected.scores)
     assert not np.array_equal(together.scores_, apart.fit(X, y).scores_)
-    with pytest.raises(DataError, match="cannot keep rows of one 'group' together"):
+    with pytest.raises(DataError, match="the label varies within 'group'"):
         Interactions().fit(X, y, groups=people)
 
 

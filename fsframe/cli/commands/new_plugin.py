@@ -1,4 +1,4 @@
-"""Write a plugin to start from: a selector, a classifier, a reader …
+"""Write a plugin of any kind, to start from.
 
 Its files are those of the folder ``fsframe/cli/plugin_template``, with the words between
 ``@`` filled in; for another kind than a selector, those of its folder in ``kinds`` in their place.
