@@ -107,14 +107,14 @@ _OPTIONS = (
     click.option(
         "--memory",
         type=MemorySize(),
-        help="Bound on what the run holds, such as 2GB: table, copies, workers and fits, not "
-        "programs. [default: 2 GiB for each fit, beside the table]",
+        help="Bound on what the run holds, such as 2GB: table, copies, workers, fits. "
+        "[default: 2 GiB for each fit, beside the table]",
     ),
     click.option(
         "--engine",
         type=EngineName(),
-        help="Where resamples are computed: serial, processes, dask or a plugin's; never changes "
-        "results. [default: serial, or what --workers or --scheduler imply]",
+        help="Where resamples are computed: serial, processes, dask, a plugin's; results do not "
+        "change. [default: serial, or what --workers or --scheduler imply]",
     ),
     click.option(
         "--workers",
@@ -150,8 +150,8 @@ _OPTIONS = (
     click.option(
         "--mixed",
         is_flag=True,
-        help="Accept results and workers of other kinds of processor or versions of numerical "
-        "libraries; the run file records it.",
+        help="Accept results and workers of other processors or numerical libraries; the run "
+        "file records it.",
     ),
 )
 

@@ -1,4 +1,4 @@
-"""Compile the numerical kernels now, so that no run waits for them."""
+"""Compile the numerical kernels before the first run."""
 
 from __future__ import annotations
 
