@@ -26,10 +26,11 @@ def nominal_problems(name: str, takes_nominal: bool, data: Dataset) -> Iterator[
     if len(places):
         named = ", ".join(repr(data.feature_names[place]) for place in places[:_NAMED])
         more = f" and {len(places) - _NAMED} more" if len(places) > _NAMED else ""
+        hold = "holds" if len(places) == 1 else "hold"
         yield (
-            f"{name} reads columns as numbers, and {named}{more} hold names of categories: make a "
-            "column of each level (--encode onehot, encode='onehot'), leave them out (--drop), or "
-            "take a method that compares levels (mim, relieff, immigrate, …)"
+            f"{name} reads columns as numbers, and {named}{more} {hold} names of categories: "
+            "make a column of each level (--encode onehot, encode='onehot'), leave them out "
+            "(--drop), or take a method that compares levels (mim, relieff, immigrate, …)"
         )
 
 

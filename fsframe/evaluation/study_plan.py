@@ -33,6 +33,7 @@ _READING: dict[str, tuple[type, ...]] = {
     "drop": (list,),
     "keep": (list,),
     "categorical": (list, bool),
+    "ordinal": (list, dict),
     "groups": (str, int),
     "weight": (str, int),
     "na": (list,),
@@ -47,6 +48,7 @@ _WORDS: dict[type, str] = {
     str: "a text",
     int: "a whole number",
     list: "a list of texts",
+    dict: "a table of lists of texts",
     bool: "true or false",
 }
 
@@ -332,9 +334,7 @@ def _reading(options: Mapping[str, Any], key: str, faults: _Faults) -> dict[str,
             known = ("path", "name", *_READING)
             hint = did_you_mean(name, known) or f"; keys are {', '.join(known)}"
             faults.add(f"{key}.{name}", f"there is no such key{hint}")
-        elif type(value) not in _READING[name] or (
-            isinstance(value, list) and not all(isinstance(item, str) for item in value)
-        ):
+        elif type(value) not in _READING[name] or not _of_texts(value):
             kinds = " or ".join(_WORDS[kind] for kind in _READING[name])
             faults.add(f"{key}.{name}", f"must be {kinds}, not {value!r}")
         else:
@@ -342,6 +342,13 @@ def _reading(options: Mapping[str, Any], key: str, faults: _Faults) -> dict[str,
             number = isinstance(value, int) and not isinstance(value, bool) and value > 0
             found[name] = value - 1 if number else value
     return found
+
+
+def _of_texts(value: Any) -> bool:
+    """Whether what a list, or the lists of a table, hold are texts; true of anything else."""
+    if isinstance(value, dict):
+        return all(isinstance(inner, list) and _of_texts(inner) for inner in value.values())
+    return not isinstance(value, list) or all(isinstance(item, str) for item in value)
 
 
 def _check(

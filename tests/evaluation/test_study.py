@@ -160,6 +160,20 @@ def test_files_that_the_study_has_not_written_are_left_alone(folder, capsys):
     assert Path("mine/results.csv").read_text() != "edited\n"
 
 
+def test_ordinal_columns_of_a_table_are_ranked(folder):
+    (folder / "sizes.csv").write_text(
+        "size,b,class\n" + "".join(f"{'SML'[i % 3]},{i % 5},{i % 2}\n" for i in range(24))
+    )
+    (folder / "sizes.toml").write_text(
+        STUDY.replace(
+            'tables = ["one.csv", "two.csv"]',
+            '[[tables]]\npath = "sizes.csv"\nordinal = { size = ["S", "M", "L"] }',
+        )
+    )
+    [table] = read_plan(folder / "sizes.toml").tables
+    assert table.data.X[:3, 0].tolist() == [0, 1, 2]
+
+
 def test_every_fault_is_told_at_once_with_its_key_and_what_is_allowed(folder, capsys):
     (folder / "bad.toml").write_text(
         """
@@ -177,6 +191,7 @@ path = "nowhere.csv"
 path = "one.csv"
 lable = "class"
 groups = 3.5
+ordinal = { a = "low" }
 """
     )
     code, out, err = ran(capsys, "bad.toml")
@@ -194,6 +209,7 @@ groups = 3.5
         "tables[0].path: there is no file",
         "tables[1].lable: there is no such key. Did you mean `label`?",
         "tables[1].groups: must be a text or a whole number",
+        "tables[1].ordinal: must be a list of texts or a table of lists of texts",
         "tables[1] (one): metric=brier: it needs probabilities",
     ):
         assert words in err, words
