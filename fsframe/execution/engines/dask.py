@@ -268,10 +268,16 @@ class ClusterEngine(Engine):
         return future
 
     def _send(self, value: Scattered) -> Any:
-        """The future of a value that each worker keeps; sent anew if one of them falls silent."""
+        """The future of a value that each worker keeps; sent anew if one of them falls silent.
+
+        A scheduler may wait for ever for a worker that died and came back while it was sending. So
+        a value is also sent anew after some time, twice as long at each attempt: one that is large
+        arrives in the end.
+        """
         began = time.monotonic()
+        allowed = self._patience
         while True:
-            targets = self._fit
+            targets, sending = self._fit, time.monotonic()
             sent = call_in_thread(
                 self._client.scatter, value, workers=list(targets), broadcast=True, hash=False
             )
@@ -285,7 +291,9 @@ class ClusterEngine(Engine):
                     )
                 if not sent.done():
                     self._refresh()
-                    if not set(targets) <= set(self._fit):
+                    late = time.monotonic() - sending > allowed
+                    if late or not set(targets) <= set(self._fit):
+                        allowed *= 2 if late else 1
                         break
             if sent.done():
                 if sent.exception() is None:
