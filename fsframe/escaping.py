@@ -4,11 +4,34 @@ from __future__ import annotations
 
 import unicodedata
 
-__all__ = ["is_unsafe", "printable"]
+__all__ = ["is_unsafe", "printable", "tex"]
 
 # Control, format (bidirectional overrides among them), surrogate, private, unassigned,
 # line and paragraph separators.
 _UNSAFE = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
+
+_TEX = str.maketrans(
+    {
+        "\\": r"\textbackslash{}",
+        "{": r"\{",
+        "}": r"\}",
+        "$": r"\$",
+        "&": r"\&",
+        "#": r"\#",
+        "%": r"\%",
+        "_": r"\_",
+        "^": r"\textasciicircum{}",
+        "~": r"\textasciitilde{}",
+        "<": r"\textless{}",
+        ">": r"\textgreater{}",
+        "|": r"\textbar{}",
+        '"': r"\textquotedbl{}",
+        "[": "{[}",
+        "]": "{]}",
+        "*": r"{*}",
+        "−": r"\textminus{}",
+    }
+)
 
 
 def is_unsafe(character: str) -> bool:
@@ -47,3 +70,12 @@ def printable(text: str, longest: int | None = None) -> str:
     if longest is not None and len(text) > longest:
         text = text[: longest - 1] + "…"
     return text
+
+
+def tex(text: str) -> str:
+    r"""The text for LaTeX, which obeys nothing in it.
+
+    >>> tex("a_b & 50 %"), tex(r"\input{x}")
+    ('a\\_b \\& 50 \\%', '\\textbackslash{}input\\{x\\}')
+    """
+    return printable(text).translate(_TEX)

@@ -70,6 +70,19 @@ def run_chain(
 ) -> RunRecord:
     """A chain run on a table for one of the functions, which the run file names as its command.
 
+    Parameters
+    ----------
+    function : str
+        Such as ``"select"``.
+    chain, table, seed, out
+        As in `fsframe.select`; an answer to this request that is at `out` already is read.
+    source : str
+        The table's file; empty without one.
+    surroundings : Surroundings
+        As the user gives them.
+    beside : int
+        Bytes that the caller holds besides, which count within `memory`.
+
     Raises
     ------
     TypeError

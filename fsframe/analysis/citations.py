@@ -8,6 +8,7 @@ from collections.abc import Iterable
 
 from fsframe.contracts.grammar import parse_stages
 from fsframe.errors import FsframeError, RequestError
+from fsframe.escaping import tex
 from fsframe.registry import classifiers, find_offer, measures, selectors
 
 __all__ = ["OF_PROTOCOL", "bibtex_of", "cited_keys", "references_of"]
@@ -174,9 +175,9 @@ def _record(key: str, text: str) -> str:
         kind = "article"
         pages = article["pages"] and re.sub("[-–]+", "--", article["pages"])
         found = {**article.groupdict(), "pages": pages}
-        fields += [(name, _escaped(value)) for name, value in found.items() if value]
+        fields += [(name, tex(value)) for name, value in found.items() if value]
     elif note:
-        fields.append(("note", _escaped(note)))
+        fields.append(("note", tex(note)))
     if doi is not None:
         fields.append(("doi", doi[1]))
     body = ",\n".join(f"  {name} = {{{value}}}" for name, value in fields)
@@ -189,9 +190,3 @@ def _are_names(text: str) -> bool:
     return bool(words) and all(
         word[:1].isupper() or word in ("and", "de", "van", "von", "der") for word in words if word
     )
-
-
-def _escaped(text: str) -> str:
-    for sign in "&%#_$":
-        text = text.replace(sign, f"\\{sign}")
-    return text

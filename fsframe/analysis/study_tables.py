@@ -6,24 +6,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from fsframe.analysis.citations import OF_PROTOCOL, bibtex_of, cited_keys, references_of
 from fsframe.analysis.comparison_display import csv_text
+from fsframe.escaping import tex
 from fsframe.evaluation.comparison import Comparison
 from fsframe.evaluation.study_results import described_tables
 from fsframe.storage.study_file import StudyCell, StudyRecord
 
 __all__ = ["latex_table", "methods_text", "study_file_names", "study_files"]
-
-_SIGNS = {
-    "\\": r"\textbackslash{}",
-    "{": r"\{",
-    "}": r"\}",
-    "&": r"\&",
-    "%": r"\%",
-    "$": r"\$",
-    "#": r"\#",
-    "_": r"\_",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-}
 
 
 def study_files(record: StudyRecord, found: Mapping[str, Comparison]) -> dict[str, str]:
@@ -31,7 +19,7 @@ def study_files(record: StudyRecord, found: Mapping[str, Comparison]) -> dict[st
     files = {"results.csv": csv_text(found.values()), "methods.md": _markdown(record)}
     for metric, result in found.items():
         files[_table_name(metric)] = latex_table(result)
-    text = methods_text(record, lambda keys: f"~\\cite{{{','.join(keys)}}}", _tex)
+    text = methods_text(record, lambda keys: f"~\\cite{{{','.join(keys)}}}", tex)
     files["methods.tex"] = text + "\n"
     files["references.bib"] = _bibliography(record)
     return files
@@ -59,12 +47,12 @@ def latex_table(result: Comparison) -> str:
     ----------
     result : Comparison
     """
-    tables = " & ".join(_tex(name) for name in result.data)
+    tables = " & ".join(tex(name) for name in result.data)
     lines = [
         f"% {result.metric}: mean ± standard error corrected for overlapping training sets",
         rf"\begin{{tabular}}{{l{'r' * len(result.data)}}}",
         r"\toprule",
-        rf"{_tex(result.metric)} & {tables} \\",
+        rf"{tex(result.metric)} & {tables} \\",
         r"\midrule",
     ]
     for c, chain in enumerate(result.chains):
@@ -75,18 +63,14 @@ def latex_table(result: Comparison) -> str:
             error = result.standard_error[d, c]
             shown = f"{column[c]:.3f}" + ("" if error != error else rf" \pm {error:.3f}")
             cells.append(rf"$\mathbf{{{shown}}}$" if column[c] == best else f"${shown}$")
-        lines.append(rf"\texttt{{{_tex(chain)}}} & {' & '.join(cells)} \\")
+        lines.append(rf"\texttt{{{tex(chain)}}} & {' & '.join(cells)} \\")
     lines.append(r"\midrule")
-    beside = {"larger class": result.larger_class}
+    beside = {result.rule: result.larger_class}
     beside |= {f"{name}, all features": of for name, of in result.all_features.items()}
     for name, of in beside.items():
         cells = ["---" if value != value else f"${value:.3f}$" for value in of.tolist()]
-        lines.append(rf"{_tex(name)} & {' & '.join(cells)} \\")
+        lines.append(rf"{tex(name)} & {' & '.join(cells)} \\")
     return "\n".join([*lines, r"\bottomrule", r"\end{tabular}"]) + "\n"
-
-
-def _tex(text: str) -> str:
-    return "".join(_SIGNS.get(sign, sign) for sign in text if sign.isprintable())
 
 
 Cite = Callable[[Sequence[str]], str]

@@ -94,7 +94,7 @@ def _frozen(matrix: NDArray[Any]) -> NDArray[Any]:
     return matrix
 
 
-def as_mask(given: Any, n_features: int) -> NDArray[np.bool_]:
+def as_mask(given: Any, n_features: int, what: str = "categorical columns") -> NDArray[np.bool_]:
     """The columns meant, as a mask.
 
     Parameters
@@ -102,6 +102,8 @@ def as_mask(given: Any, n_features: int) -> NDArray[np.bool_]:
     given : array of shape (n_features,) bool, or of column numbers, or None
         None for no column.
     n_features : int
+    what : str
+        What the columns are, for messages.
 
     Returns
     -------
@@ -116,15 +118,11 @@ def as_mask(given: Any, n_features: int) -> NDArray[np.bool_]:
     if given is not None and np.size(given):
         columns = np.asarray(given)
         if columns.dtype == bool and columns.shape != (n_features,):
-            raise DataError(
-                f"the mask of categorical columns has shape {columns.shape}, not ({n_features},)"
-            )
+            raise DataError(f"the mask of {what} has shape {columns.shape}, not ({n_features},)")
         if columns.dtype.kind not in "bui":
-            raise DataError(f"categorical columns are given by number or mask, not {given!r}")
+            raise DataError(f"{what} are given by number or mask, not {given!r}")
         if columns.dtype != bool and not (0 <= columns.min() <= columns.max() < n_features):
-            raise DataError(
-                f"categorical columns {columns.tolist()} are not all in 0 … {n_features - 1}"
-            )
+            raise DataError(f"{what} {columns.tolist()} are not all in 0 … {n_features - 1}")
         mask[columns] = True
     mask.setflags(write=False)
     return mask
@@ -353,10 +351,7 @@ def kept_columns(given: Any, n_features: int) -> NDArray[np.bool_] | None:
     """
     if given is None or not np.size(given):
         return None
-    try:
-        mask = as_mask(given, n_features)
-    except DataError as error:
-        raise DataError(str(error).replace("categorical columns", "columns to keep")) from None
+    mask = as_mask(given, n_features, "columns to keep")
     if not mask.any():
         return None
     if mask.all():

@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from fsframe.contracts.boundary import in_stage
 from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.nominal import nominal_problems
 from fsframe.contracts.params import Parameterised
-from fsframe.contracts.roles import nominal_problems
 from fsframe.contracts.run import Run, make_run
 from fsframe.contracts.selection import Selection
 from fsframe.contracts.stage_view import filled, local_upstream

@@ -16,6 +16,7 @@ from fsframe.errors import DataError, RequestError
 __all__ = [
     "ColumnKind",
     "as_ordinal",
+    "check_readings",
     "days_of",
     "kinds_as_json",
     "level_text",
@@ -65,6 +66,19 @@ def level_text(value: Any) -> str:
     if not math.isfinite(number):
         return text
     return str(int(number)) if number == int(number) and abs(number) < 2**53 else repr(number)
+
+
+def check_readings(*, dates: str | None = None, encode: str | None = None) -> None:
+    """Refuse what dates and nominal columns cannot be turned into.
+
+    Raises
+    ------
+    RequestError
+    """
+    if dates not in (None, "days"):
+        raise RequestError(f"dates must be days, not {dates!r}")
+    if encode not in (None, "onehot"):
+        raise RequestError(f"encode must be onehot, not {encode!r}")
 
 
 def as_ordinal(given: Ordinal | None) -> dict[str | int, tuple[str, ...]]:

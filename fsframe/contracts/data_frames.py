@@ -16,6 +16,7 @@ from fsframe.contracts.column_kinds import (
     ColumnKind,
     Ordinal,
     as_ordinal,
+    check_readings,
     days_of,
     level_text,
     looks_boolean,
@@ -28,7 +29,6 @@ from fsframe.suggest import did_you_mean
 __all__ = [
     "ColumnRefusals",
     "FrameParts",
-    "check_dates",
     "frame_column",
     "frame_names",
     "frame_texts",
@@ -201,7 +201,7 @@ def take_frame(
         _find(names, [key], "ordinal column")[0]: order
         for key, order in as_ordinal(ordinal).items()
     }
-    check_dates(dates)
+    check_readings(dates=dates)
     grouping = None if groups is None else _find(names, [groups], "column of groups")[0]
     weighing = None if weight is None else _find(names, [weight], "column of weights")[0]
     beside = {grouping, weighing}
@@ -299,12 +299,6 @@ class ColumnRefusals:
         said += self.order
         if said:
             raise DataError(f"{table}: " + "; ".join(said))
-
-
-def check_dates(dates: str | None) -> None:
-    """Refuse what dates cannot be read as."""
-    if dates not in (None, "days"):
-        raise DataError(f"dates can be read as 'days', not as {dates!r}")
 
 
 def _listed(names: Sequence[str]) -> str:

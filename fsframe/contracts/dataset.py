@@ -25,7 +25,7 @@ from fsframe.contracts.array_checks import (
     kept_columns,
     whole_weights,
 )
-from fsframe.contracts.column_kinds import ColumnKind, Ordinal, level_text
+from fsframe.contracts.column_kinds import ColumnKind, Ordinal, check_readings, level_text
 from fsframe.contracts.data_frames import (
     is_annotated,
     is_frame,
@@ -334,7 +334,9 @@ class Dataset:
         Raises
         ------
         DataError
-            If `how` is neither, a name would occur twice, or the table stays in its file.
+            If a name would occur twice, or the table stays in its file.
+        RequestError
+            If `how` is neither.
 
         Examples
         --------
@@ -342,11 +344,8 @@ class Dataset:
         >>> data.encoded("onehot").feature_names
         ('f1', 'f2=3', 'f2=4', 'f2=5')
         """
-        if how is None:
-            return self
-        if how != "onehot":
-            raise DataError(f"columns can be encoded as 'onehot', not as {how!r}")
-        places = np.flatnonzero(self.categorical).tolist()
+        check_readings(encode=how)
+        places = [] if how is None else np.flatnonzero(self.categorical).tolist()
         if not places:
             return self
         if not self.in_memory:
@@ -356,8 +355,8 @@ class Dataset:
             )
         blocks: list[NDArray[Any]] = []
         names: list[str] = []
-        kinds, keep = dict(self.kinds), np.zeros(self.n_features, bool)
-        keep = keep if self.keep is None else self.keep
+        kinds = dict(self.kinds)
+        keep = np.zeros(self.n_features, bool) if self.keep is None else self.keep
         kept: list[bool] = []
         start = 0
         for place in [*places, self.n_features]:

@@ -29,6 +29,7 @@ __all__ = [
     "is_stages",
     "listing",
     "offered",
+    "offered_by",
     "optional",
     "real",
     "stages",
@@ -340,6 +341,11 @@ class _Choice:
 
     def choices(self) -> tuple[str, ...]:
         return self.words
+
+
+def offered_by(kind: Kind) -> str:
+    """The registry whose names a kind takes, as `offered` made it; empty for any other kind."""
+    return kind.registry if isinstance(kind, _Offered) else ""
 
 
 @attrs.frozen

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from fsframe.contracts.array_checks import as_counts
 from fsframe.contracts.boundary import in_stage
 from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.nominal import nominal_problems
 from fsframe.contracts.params import Parameterised, count_or_fraction, optional, param
 from fsframe.contracts.permutation_test import PermutationTest
-from fsframe.contracts.roles import nominal_problems
 from fsframe.contracts.run import Run, make_run
 from fsframe.contracts.selection import Selection
 from fsframe.contracts.stage_view import (

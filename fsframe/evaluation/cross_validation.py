@@ -199,28 +199,29 @@ class CrossValidation(WrappingSelector):
             return
         yield from _classifier_problems(self.classifier)
 
+    def _studied(self, data: Dataset) -> Dataset | None:
+        """The table that chains are given, without its groups; None where nothing is studied, or
+        the groups cannot be found, of which `check` tells why."""
+        if self.base is None:
+            return None
+        try:
+            return self._task(data).without_groups(data)[0]
+        except FsframeError:
+            return None
+
     def role_problems(self, data: Dataset) -> Iterator[str]:
         """What stages of any chain under study refuse of the parts that columns and rows play."""
         yield from super().role_problems(data)
-        if self.base is None:
-            return
-        try:
-            table, _ = self._task(data).without_groups(data)
-        except FsframeError:
+        table = self._studied(data)
+        if table is None:
             return
         problems = (each for chain in grid_of(self).chains for each in chain.role_problems(table))
         yield from dict.fromkeys(problems)
 
     def check_request(self, data: Dataset) -> Iterator[str]:
-        """What stages of any chain under study refuse of the table without its groups, told once.
-
-        It says nothing where the groups cannot be found: `check` tells why.
-        """
-        if self.base is None:
-            return
-        try:
-            table, _ = self._task(data).without_groups(data)
-        except FsframeError:
+        """What stages of any chain under study refuse of the table, told once."""
+        table = self._studied(data)
+        if table is None:
             return
         problems = (
             each for chain in grid_of(self).chains for each in chain.request_problems(table)
@@ -236,11 +237,8 @@ class CrossValidation(WrappingSelector):
 
     def forewarnings(self, data: Dataset, n_tests: int | None) -> Iterator[str]:
         """Those of the chains under study, told once."""
-        if self.base is None:
-            return
-        try:
-            table, _ = self._task(data).without_groups(data)
-        except FsframeError:
+        table = self._studied(data)
+        if table is None:
             return
         each = (one for chain in grid_of(self).chains for one in chain.forewarnings(table))
         yield from dict.fromkeys(each)

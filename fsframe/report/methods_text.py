@@ -186,7 +186,7 @@ def checklist(record: RunRecord) -> Iterator[Item]:
         )
     if evaluation is not None:
         found = evaluation.found
-        rule = "larger class" if found.task == "classification" else "mean"
+        rule = found.baseline.name
         yield Item(
             "Is performance told with its uncertainty and beside baselines?",
             f"REFORMS, metrics and uncertainty; {methods}",

@@ -83,8 +83,7 @@ class Measures(Section):
             for label, measure in found.measures.items():
                 rows.append(_figure(label, measure))
                 if measure.name == LEADING[found.task]:
-                    rule = "larger class" if found.task == "classification" else "mean of the rows"
-                    rows.append([f"of the {rule}", f"{found.baseline.mean:.4f}", ""])
+                    rows.append([f"of the {found.baseline.name}", f"{found.baseline.mean:.4f}", ""])
                     if found.all_features is not None:
                         rows.append(_figure("with all features", found.all_features))
             rows.append(["features kept", f"{found.kept.mean():.1f}", ""])

@@ -109,7 +109,7 @@ def _of_evaluation(record: RunRecord) -> tuple[str, str]:
     recorded = recorded_evaluation(record)
     found = recorded.found
     balanced = found.measures.get("balanced-accuracy")
-    rule = "the larger class" if found.task == "classification" else "the mean"
+    rule = f"the {found.baseline.name}"
     beside = [f"{found.baseline.mean:.2f} for always saying {rule}"]
     if found.all_features is not None:
         beside.insert(0, f"{found.all_features.mean:.2f} with all features")

@@ -14,7 +14,6 @@ from typing import Any
 from numpy.typing import NDArray
 
 from fsframe.contracts.pair_tests import PairTests
-from fsframe.contracts.selection import Selection
 from fsframe.errors import StoreError
 from fsframe.escaping import printable
 from fsframe.storage import spec
@@ -255,7 +254,12 @@ def _stage(group: GuardedGroup, version: int) -> tuple[StageRecord, str]:
         axes = _json(group, "model_columns", dict) if "model_columns" in names else None
         inner = free | {"pair_weights": paired}
         arrays |= {f"{folder}/{name}": a for folder in inner for name, a in inner[folder].items()}
-        selection = _selection(group.path, arrays, warnings, top["carried"].split(), axes)
+        try:
+            selection = selection_of(
+                arrays, warnings=warnings, carried=top["carried"].split(), model_columns=axes
+            )
+        except StoreError as error:
+            raise StoreError(f"{group.path}: {error}") from None
     elif len(arrays) > 1 or paired or top["carried"] or "model_columns" in names:
         raise StoreError(f"{group.path} has scores, weights or axes but no selected columns")
     stage = StageRecord(
@@ -272,14 +276,6 @@ def _stage(group: GuardedGroup, version: int) -> tuple[StageRecord, str]:
         seed=_seed(top["seed"], group.path),
     )
     return stage, top["digest"]
-
-
-def _selection(where: str, arrays: dict[str, NDArray[Any]], *parts: Any) -> Selection:
-    warnings, carried, axes = parts
-    try:
-        return selection_of(arrays, warnings=warnings, carried=carried, model_columns=axes)
-    except StoreError as error:
-        raise StoreError(f"{where}: {error}") from None
 
 
 def _free_arrays(group: GuardedGroup, name: str, there: bool) -> dict[str, NDArray[Any]]:

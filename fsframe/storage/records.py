@@ -444,11 +444,8 @@ class RunRecord:
         p, n = self.n_features, self.n_samples
         result = Selection(selected=self.selected, scores=self.scores)
         found += [f"/result: {problem}" for problem in result.problems(p, n)]
-        found += (
-            []
-            if self._answers_for_last_stage()
-            else ["/result: is not what the last stage that selects has found"]
-        )
+        if not self._answers_for_last_stage():
+            found.append("/result: is not what the last stage that selects has found")
         for path, stage in zip(self.stage_paths(), self.stages, strict=True):
             seen = stage.features_in
             if seen.ndim != 1 or (

@@ -16,6 +16,7 @@ from fsframe.contracts.column_kinds import (
     ColumnKind,
     Ordinal,
     as_ordinal,
+    check_readings,
     days_of,
     level_text,
     looks_boolean,
@@ -154,10 +155,7 @@ def read(
             ordinal=ordinal, dates=dates, encode=encode, keep=keep,
             weight=weight,
         )  # fmt: skip
-    if encode not in (None, "onehot"):
-        raise RequestError(f"encode must be onehot, not {encode!r}")
-    if dates not in (None, "days"):
-        raise RequestError(f"dates must be days, not {dates!r}")
+    check_readings(dates=dates, encode=encode)
     orders = as_ordinal(ordinal)
     codes = tuple(str(code) for code in ([na] if isinstance(na, (str, int, float)) else na))
     drop, keep = as_keys(drop), as_keys(keep)

@@ -12,8 +12,8 @@ from scipy.spatial.distance import cdist
 
 from fsframe.contracts.classifier import Classifier
 from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.nominal import unequal_share
 from fsframe.contracts.params import choice, flag, integer, param
-from fsframe.contracts.roles import unequal_share
 from fsframe.contracts.run import Run
 from fsframe.contracts.selection import Selection, rank_by_score
 from fsframe.contracts.standardising import learn_scale

@@ -11,32 +11,10 @@ import io
 from collections.abc import Sequence
 from typing import Any
 
-from fsframe.escaping import printable
+from fsframe.escaping import printable, tex
 from fsframe.tables.formulas import defused
 from fsframe.tables.writer import Columns, Writer
 
-_TEX = str.maketrans(
-    {
-        "\\": r"\textbackslash{}",
-        "{": r"\{",
-        "}": r"\}",
-        "$": r"\$",
-        "&": r"\&",
-        "#": r"\#",
-        "%": r"\%",
-        "_": r"\_",
-        "^": r"\textasciicircum{}",
-        "~": r"\textasciitilde{}",
-        "<": r"\textless{}",
-        ">": r"\textgreater{}",
-        "|": r"\textbar{}",
-        '"': r"\textquotedbl{}",
-        "[": "{[}",
-        "]": "{]}",
-        "*": r"{*}",
-        "−": r"\textminus{}",
-    }
-)
 _MARKS = str.maketrans({sign: f"\\{sign}" for sign in "\\`*_{}[]<>|~&#$!@"})
 
 
@@ -119,7 +97,7 @@ def _latex(columns: Columns) -> bytes:
         "% needs \\usepackage{booktabs}",
         f"\\begin{{tabular}}{{{kinds}}}",
         "\\toprule",
-        " & ".join(_tex(name) for name in columns) + r" \\",
+        " & ".join(tex(name) for name in columns) + r" \\",
         "\\midrule",
     ]
     lines += [
@@ -129,13 +107,9 @@ def _latex(columns: Columns) -> bytes:
     return "\n".join([*lines, "\\bottomrule", "\\end{tabular}", ""]).encode()
 
 
-def _tex(text: str) -> str:
-    return printable(text).translate(_TEX)
-
-
 def _tex_cell(value: Any) -> str:
     if isinstance(value, bool) or not isinstance(value, float):
-        return _tex(_short(value))
+        return tex(_short(value))
     digits, _, power = _short(value).partition("e")
     return f"${digits} \\times 10^{{{int(power)}}}$" if power else f"${digits}$"
 

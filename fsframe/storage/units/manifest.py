@@ -16,9 +16,11 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from fsframe.contracts.grammar import parse_stages
+import fsframe.registry
+from fsframe.contracts.grammar import StageText, parse_stages
+from fsframe.contracts.kinds import offered_by
 from fsframe.errors import StoreError
-from fsframe.registry import Offer, classifiers, find_offer, nulls, selectors
+from fsframe.registry import Offer, Registry, classifiers, find_offer, selectors
 from fsframe.storage import place_file, printable
 from fsframe.storage.numerics import NUMERIC_LIBRARIES, fingerprint, numeric_differences
 
@@ -242,6 +244,15 @@ def _offers(text: str) -> Iterator[tuple[str, Offer]]:
         for key in ("base", "classifier"):
             if stage.params.get(key):
                 yield from _offers(stage.params[key])
-        # What else a stage names that plugins offer.
-        if "null" in stage.params:
-            yield from ((f"null {o.name}", o) for o in nulls.matching(stage.params["null"]))
+        yield from _named_parts(stage)
+
+
+def _named_parts(stage: StageText) -> Iterator[tuple[str, Offer]]:
+    """What else than methods a stage names that plugins offer, such as the null of npfs."""
+    registry, _ = find_offer(stage.name, selectors, classifiers)
+    for parameter in registry[stage.name].parameters():
+        home = offered_by(parameter.kind)
+        if home and parameter.name in stage.params:
+            found: Registry = getattr(fsframe.registry, home)
+            for offer in found.matching(stage.params[parameter.name]):
+                yield f"{parameter.name} {offer.name}", offer

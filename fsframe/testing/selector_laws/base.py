@@ -33,6 +33,11 @@ class SelectorLaws(Conformance):
         """The table that most laws are tried on: classes, or a target where only that is taken."""
         return tables.classes() if "classification" in self.make().tasks else tables.target()
 
+    def _with_levels(self) -> Dataset:
+        """A table with nominal columns, of classes or of a target as `table` is."""
+        taken = "classification" in self.make().tasks
+        return tables.categories(task="classification" if taken else "regression")
+
     def _of_classes(self) -> Dataset:
         if "classification" not in self.make().tasks:
             raise not_applicable("it takes no classes")

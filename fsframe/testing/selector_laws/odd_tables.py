@@ -113,8 +113,7 @@ class OddTableLaws(SelectorLaws):
 
     @law
     def test_nominal_columns_are_taken_or_refused_as_declared(self) -> None:
-        task = "classification" if "classification" in self.make().tasks else "regression"
-        data = tables.categories(task=task)
+        data = self._with_levels()
         refused = list(self.make().role_problems(data))
         if refused:
             assert_refused(lambda: self.make().select(data), "nominal columns")
@@ -123,8 +122,7 @@ class OddTableLaws(SelectorLaws):
 
     @law
     def test_names_of_levels_do_not_matter(self) -> None:
-        task = "classification" if "classification" in self.make().tasks else "regression"
-        data = tables.categories(task=task)
+        data = self._with_levels()
         if list(self.make().role_problems(data)):
             raise not_applicable("it takes no nominal columns")
         found, expected = self.make().select(tables.recoded(data)), self.make().select(data)
@@ -132,8 +130,7 @@ class OddTableLaws(SelectorLaws):
 
     @law
     def test_nominal_values_are_no_order_of_rows(self) -> None:
-        task = "classification" if "classification" in self.make().tasks else "regression"
-        data = tables.categories(task=task)
+        data = self._with_levels()
         if list(self.make().role_problems(data)):
             raise not_applicable("it takes no nominal columns")
         if "order_of_rows_does_not_matter" in self.exceptions:

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.nominal import level_places, sums_of_squares
 from fsframe.contracts.params import choice, count_or_fraction, optional, param
-from fsframe.contracts.roles import level_places
 from fsframe.contracts.run import Run
 from fsframe.contracts.selection import Selection, rank_by_score
 from fsframe.contracts.selector import Selector
@@ -164,29 +164,16 @@ def _of_levels(
     values: NDArray[np.float64], data: Dataset, weights: NDArray[np.float64]
 ) -> tuple[float, float]:
     """F and log p of one nominal column."""
-    place, many = level_places(values)
+    place, levels = level_places(values)
     known = place >= 0
     place, w, y = place[known], weights[known], data.y[known]
     n = float(w.sum())
-    if data.task == "regression":
-        mean = float(w @ y) / n if n > 0 else 0.0
-        size, total = (
-            np.bincount(place, weights=part, minlength=many) for part in (w, w * (y - mean))
-        )
-        spread = float(w @ (y - mean) ** 2)
-        between = float(np.divide(total**2, size, out=np.zeros(many), where=size > 0).sum())
-        freedom, rest = int((size > 0).sum()) - 1, n - float((size > 0).sum())
-    else:
-        cells = np.bincount(place * data.n_classes + y, weights=w, minlength=many * data.n_classes)
-        table = cells.reshape(many, data.n_classes)
-        of_level, of_class = table.sum(axis=1), table.sum(axis=0)
-        live = of_class > 0
-        squares = (table[:, live] ** 2).sum(axis=0) / of_class[live]
-        overall = float((of_level**2).sum()) / n if n > 0 else 0.0
-        spread = (n - overall) / 2
-        between = (float(squares.sum()) - overall) / 2
-        freedom, rest = int(live.sum()) - 1, n - float(live.sum())
-        many = int((of_level > 0).sum())
+    of_classes = data.task == "classification"
+    between, spread = sums_of_squares(place, len(levels), y, w, data.n_classes if of_classes else 0)
+    # Groups and levels that a bootstrap has not drawn count for nothing.
+    many = int(np.count_nonzero(np.bincount(place, weights=w)))
+    groups = int(np.count_nonzero(np.bincount(y, weights=w))) if of_classes else many
+    freedom, rest = groups - 1, n - groups
     if many < 2 or freedom < 1 or rest <= 0 or spread <= 1e-14 * n:
         return 0.0, 0.0
     within = max(spread - between, 0.0)

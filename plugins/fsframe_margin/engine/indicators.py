@@ -12,24 +12,14 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from fsframe.contracts.nominal import level_places, unequal_share
+
 __all__ = ["Indicators", "differ", "nominal_steps"]
 
 Floats = NDArray[np.float64]
 
 MANHATTAN, SQUARES = 0.5, 0.5**0.5
 """Share of a step in each of two columns: for sums of differences, and of their squares."""
-
-
-def _levels(values: Floats) -> tuple[Floats, NDArray[np.intp]]:
-    """Levels in the order in which rows have them, and the place of each row's.
-
-    That order does not depend on what the levels are called, so neither do roundings.
-    """
-    found, first, place = np.unique(values, return_index=True, return_inverse=True)
-    order = np.argsort(first)
-    rank = np.empty(len(order), dtype=np.intp)
-    rank[order] = np.arange(len(order))
-    return found[order], rank[place.ravel()]
 
 
 def nominal_steps(
@@ -70,8 +60,8 @@ def nominal_steps(
         if not standardize:
             steps[a] = 1.0
             continue
-        shares = np.bincount(_levels(X[:, a])[1], weights=counts) / total
-        unequal = 1.0 - float(shares @ shares)
+        sizes = np.bincount(level_places(X[:, a])[0], weights=counts).astype(np.float64)
+        unequal = unequal_share(sizes)
         steps[a] = np.sqrt(2.0 * max(total - 1.0, 1.0) / (total * unequal))
     return steps
 
@@ -115,7 +105,7 @@ class Indicators:
         """The layout of training rows `X`, (n, A)."""
         none = np.empty(0)
         levels = tuple(
-            _levels(X[:, a])[0] if step > 0 else none for a, step in enumerate(steps.tolist())
+            level_places(X[:, a])[1] if step > 0 else none for a, step in enumerate(steps.tolist())
         )
         sizes = [max(1, len(found)) for found in levels]
         return cls(steps, levels, np.repeat(np.arange(len(sizes)), sizes), share)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from fsframe.contracts.classifier import Classifier
 from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.nominal import level_places
 from fsframe.contracts.params import flag, param, text
 from fsframe.contracts.run import Run
 from fsframe.contracts.selection import Selection
@@ -98,7 +99,8 @@ class Sklearn(Classifier):
         seed = int(run.generator().integers(2**31 - 1))
         made = seed_estimator(self._made(), seed, options)
         levels = {
-            int(column): _in_order(data.X[:, column]) for column in np.flatnonzero(data.categorical)
+            int(column): level_places(data.X[:, column])[1]
+            for column in np.flatnonzero(data.categorical)
         }
         X, y = _encoded(data.X, levels), data.y
         if data.counts is not None:
@@ -116,12 +118,6 @@ class Sklearn(Classifier):
             made=made, name=self.estimator, n_classes=data.n_classes, centre=centre, scale=scale,
             levels=levels,
         )  # fmt: skip
-
-
-def _in_order(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The levels in the order in which rows have them."""
-    found, first = np.unique(values[~np.isnan(values)], return_index=True)
-    return np.asarray(found[np.argsort(first)])
 
 
 def _encoded(X: NDArray[np.float64], levels: dict[int, NDArray[np.float64]]) -> NDArray[np.float64]:

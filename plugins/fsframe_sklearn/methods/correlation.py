@@ -13,8 +13,8 @@ from scipy.stats import rankdata
 from threadpoolctl import threadpool_limits
 
 from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.nominal import level_places, sums_of_squares
 from fsframe.contracts.params import choice, count_or_fraction, optional, param, real
-from fsframe.contracts.roles import level_places
 from fsframe.contracts.run import Run
 from fsframe.contracts.selection import Selection, rank_by_score
 from fsframe.contracts.selector import Selector
@@ -147,22 +147,10 @@ def _several(data: Dataset) -> list[int]:
 
 def _relation_of_levels(data: Dataset, column: int) -> float:
     """η of the target over the levels, or what stands for it between levels and classes."""
-    place, many = level_places(data.X[:, column])
+    place, levels = level_places(data.X[:, column])
     w = np.ones(data.n_samples) if data.counts is None else data.counts.astype(np.float64)
-    if data.task == "regression":
-        y = data.y - (w @ data.y) / w.sum()
-        size, total = (np.bincount(place, weights=part, minlength=many) for part in (w, w * y))
-        between = float(np.divide(total**2, size, out=np.zeros(many), where=size > 0).sum())
-        spread = float(w @ y**2)
-    else:
-        codes = place * data.n_classes + data.y
-        table = np.bincount(codes, weights=w, minlength=many * data.n_classes)
-        table = table.reshape(many, data.n_classes)
-        of_class = table.sum(axis=0)
-        overall = float((table.sum(axis=1) ** 2).sum()) / w.sum()
-        live = of_class > 0
-        between = float(((table[:, live] ** 2).sum(axis=0) / of_class[live]).sum()) - overall
-        spread = w.sum() - overall
+    n_classes = data.n_classes if data.task == "classification" else 0
+    between, spread = sums_of_squares(place, len(levels), data.y, w, n_classes)
     return float(np.sqrt(max(between, 0.0) / spread)) if spread > 0 else 0.0
 
 

@@ -8,8 +8,8 @@ import attrs
 import numpy as np
 
 from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.nominal import level_places, unequal_share
 from fsframe.contracts.params import count_or_fraction, optional, param, real
-from fsframe.contracts.roles import level_places, unequal_share
 from fsframe.contracts.run import Run
 from fsframe.contracts.selection import Selection, rank_by_score
 from fsframe.contracts.selector import Selector
@@ -66,11 +66,11 @@ class Variance(Selector):
             with np.errstate(over="ignore", under="ignore"):
                 scores[start:stop] = np.minimum(deviation**2, np.finfo(np.float64).max)
             for k in np.flatnonzero(data.categorical[start:stop]):
-                place, many = level_places(block[:, k])
+                place, levels = level_places(block[:, k])
                 known = place >= 0
                 drawn = None if counts is None else counts[known]
-                sizes = np.bincount(place[known], weights=drawn, minlength=many).astype(np.float64)
-                scores[start + k] = unequal_share(sizes) / 2 if many > 1 else 0.0
+                sizes = np.bincount(place[known], weights=drawn).astype(np.float64)
+                scores[start + k] = unequal_share(sizes) / 2 if len(levels) > 1 else 0.0
         enough = int(np.count_nonzero(scores > self.threshold))
         kept = rank_by_score(scores)[: self.keep_count(data.n_features, enough)]
         notes = () if kept.size else (f"no column varies by more than {self.threshold:g}",)
