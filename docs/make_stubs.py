@@ -29,7 +29,11 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin  # type: ignore[import-untyped]
+from sklearn.base import (  # type: ignore[import-untyped]
+    BaseEstimator,
+    ClassifierMixin,
+    RegressorMixin,
+)
 from sklearn.feature_selection import SelectorMixin  # type: ignore[import-untyped]
 
 from fsframe.chains.chain import Chain
@@ -72,6 +76,13 @@ class _Selects(_Found, SelectorMixin, BaseEstimator):  # type: ignore[misc]
     def get_support(self, indices: bool = False) -> NDArray[Any]: ...
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]: ...
 
+class _PredictsNumbers(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+    fitted_: FittedOnColumns
+    n_features_in_: int
+    feature_names_in_: NDArray[Any]
+    def predict(self, X: Any) -> NDArray[np.float64]: ...
+    def score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float: ...
+
 class _Predicts(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     classes_: NDArray[Any]
     fitted_: FittedOnColumns
@@ -110,7 +121,14 @@ class ChainSelector(_Selects):
         n_jobs: int | None = None,
         memory_limit: int | None = None,
     ) -> None: ...
-    def fit(self, X: Any, y: ArrayLike, *, groups: ArrayLike | None = None) -> Self: ...
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        groups: ArrayLike | None = None,
+    ) -> Self: ...
     def get_params(self, deep: bool = True) -> dict[str, Any]: ...
     def set_params(self, **params: Any) -> Self: ...
 
@@ -125,7 +143,36 @@ class ChainClassifier(_Found, _Predicts):
         n_jobs: int | None = None,
         memory_limit: int | None = None,
     ) -> None: ...
-    def fit(self, X: Any, y: ArrayLike, *, groups: ArrayLike | None = None) -> Self: ...
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        groups: ArrayLike | None = None,
+    ) -> Self: ...
+    def get_params(self, deep: bool = True) -> dict[str, Any]: ...
+    def set_params(self, **params: Any) -> Self: ...
+
+class ChainRegressor(_Found, _PredictsNumbers):
+    """Predicts numbers with the regressor that ends a chain, from what the chain keeps."""
+    selections_: dict[str, Selection]
+    def __init__(
+        self,
+        chain: _Stages = "rrelieff knn:k=5",
+        *,
+        random_state: _Seed = 0,
+        n_jobs: int | None = None,
+        memory_limit: int | None = None,
+    ) -> None: ...
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        groups: ArrayLike | None = None,
+    ) -> Self: ...
     def get_params(self, deep: bool = True) -> dict[str, Any]: ...
     def set_params(self, **params: Any) -> Self: ...
 

@@ -292,7 +292,7 @@ class Selector(Parameterised):
         if data.weight_name and not self.takes_weights:
             yield (
                 f"{name} draws or deals out rows, each as one, and rows have weights "
-                f"({data.weight_name!r}): leave them out (--drop {data.weight_name}), or give it a "
+                f"({data.weight_name!r}): leave the weights and their column out, or give it a "
                 "table that holds every row as often as it counts"
             )
         elif data.weight_name and self.permutation_test() is not None:

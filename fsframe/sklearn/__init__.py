@@ -18,6 +18,7 @@ from fsframe.sklearn.naming import offered_names
 
 _HOME = {
     "ChainClassifier": "fsframe.sklearn.chain_estimators",
+    "ChainRegressor": "fsframe.sklearn.chain_estimators",
     "ChainSelector": "fsframe.sklearn.chain_estimators",
     "FsframeWarning": "fsframe.errors",
     "estimator": "fsframe.sklearn.generated",

@@ -1,9 +1,9 @@
-"""Chains as estimators: one that selects, and one that a classifier ends."""
+"""Chains as estimators: one that selects, and those that predict with what ends the chain."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,13 +12,22 @@ from sklearn.base import BaseEstimator
 from fsframe.chains.chain import Chain, Stage
 from fsframe.contracts.selection import Selection
 from fsframe.contracts.selector import Selector
-from fsframe.sklearn.estimators import Predicting, Selecting, surroundings, takes_missing
+from fsframe.sklearn.estimators import (
+    Predicting,
+    PredictingNumbers,
+    PredictsRows,
+    Selecting,
+    counting_stages,
+    surroundings,
+    takes_missing,
+)
 from fsframe.sklearn.findings import Findings
 from fsframe.sklearn.messages import InvalidRequest, as_value_errors, tell
 from fsframe.sklearn.stage_values import chain_of, stage_keys, stage_values, with_stage_values
 from fsframe.sklearn.tables import Codes, Training, training_table
+from fsframe.sklearn.travelling import blank_chain, own_classes
 
-__all__ = ["ChainClassifier", "ChainSelector", "fitted_selector"]
+__all__ = ["ChainClassifier", "ChainRegressor", "ChainSelector", "fitted_selector"]
 
 
 class _ChainEstimator(BaseEstimator):  # type: ignore[misc]
@@ -69,7 +78,17 @@ class _ChainEstimator(BaseEstimator):  # type: ignore[misc]
             # The chain is refused by `fit`; whoever asks for tags is told nothing of it.
             return False
 
-    def _run_chain(self, X: Any, y: ArrayLike, groups: ArrayLike | None, task: str) -> Training:
+    def __reduce__(self) -> tuple[Any, ...]:
+        return blank_chain, (type(self), own_classes(self._chain)), self.__getstate__()
+
+    def _run_chain(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None,
+        groups: ArrayLike | None,
+        task: str,
+    ) -> None:
         """Run the chain on a table and note what its stages found."""
         run = surroundings(self)
         chain = self._chain()
@@ -82,15 +101,17 @@ class _ChainEstimator(BaseEstimator):  # type: ignore[misc]
                 tasks=_tasks(chain),
                 allow_nan=takes_missing(chain),
                 groups=groups,
+                sample_weight=sample_weight,
+                counting=counting_stages(chain),
             )
             chain.check_request(training.data)
-            results = list(chain.steps(training.data, run))
+            results = list(chain.steps(training.data, run, training.upstream))
         self._note([result.selection for result in results], training.codes)
-        if isinstance(self, Predicting):
+        if isinstance(self, PredictsRows):
             fitted = results[-1].fitted
             assert fitted is not None
             self._learned(training, fitted)
-        return training
+        tell(self._warnings(training), type(self).__name__)
 
     def _note(self, found: Sequence[Selection | None], codes: Codes) -> None:
         """Keep what the stages found, a classifier nothing."""
@@ -113,8 +134,9 @@ class _ChainEstimator(BaseEstimator):  # type: ignore[misc]
 
 
 def _tasks(chain: Chain) -> tuple[str, ...]:
-    """What all stages take; classes where a classifier ends the chain."""
-    found = {"classification", "regression"} if chain.classifier is None else {"classification"}
+    """What all stages take."""
+    last = chain.classifier
+    found = {"classification", "regression"} if last is None else set(last.predicts())
     for stage in chain.selecting:
         if isinstance(stage.method, Selector):
             found &= stage.method.tasks
@@ -191,7 +213,14 @@ class ChainSelector(Selecting, _ChainEstimator):
         self.n_jobs = n_jobs
         self.memory_limit = memory_limit
 
-    def fit(self, X: Any, y: ArrayLike, *, groups: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        groups: ArrayLike | None = None,
+    ) -> Self:
         """This estimator, with the chain run.
 
         Parameters
@@ -200,6 +229,10 @@ class ChainSelector(Selecting, _ChainEstimator):
             Columns of categories of a data frame are taken as such.
         y : (n_samples,)
             Classes, or a numeric target.
+        sample_weight : (n_samples,) ≥ 0, optional
+            A row of weight k is k rows, as weights of a table are (docs/data.md); stages that draw
+            rows or deal labels out refuse them by name. Fractions are taken where every stage
+            counts them, as filters do.
         groups : (n_samples,), optional
             Rows of equal value belong together: no resample or permutation takes them apart.
 
@@ -216,8 +249,7 @@ class ChainSelector(Selecting, _ChainEstimator):
                 f"the chain ends with the classifier {last.method_name()}, and a ChainSelector "
                 "predicts nothing: use ChainClassifier, or leave it out"
             )
-        training = self._run_chain(X, y, groups, self.task)
-        tell(self._warnings(training), "ChainSelector")
+        self._run_chain(X, y, sample_weight, groups, self.task)
         return self
 
 
@@ -253,7 +285,57 @@ def fitted_selector(
     return made
 
 
-class ChainClassifier(Findings, Predicting, _ChainEstimator):
+class _ChainPredictor(Findings, _ChainEstimator):
+    """A chain that a classifier or regressor ends."""
+
+    _task: ClassVar[str]
+
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        groups: ArrayLike | None = None,
+    ) -> Self:
+        """This estimator, with the chain run and what ends it fitted.
+
+        Parameters
+        ----------
+        X : (n_samples, n_features) array or data frame
+            Columns of categories of a data frame are taken as such.
+        y : (n_samples,)
+            Classes, or for a `ChainRegressor` numbers.
+        sample_weight : (n_samples,) whole numbers ≥ 0, optional
+            A row of weight k is k rows, as weights of a table are (docs/data.md); stages that draw
+            rows or deal labels out refuse them by name.
+        groups : (n_samples,), optional
+            Rows of equal value belong together: no resample or permutation takes them apart.
+
+        Raises
+        ------
+        ValueError
+            If the chain or the data are refused; also a RequestError or a DataError.
+        PluginError
+            If a method fails.
+        """
+        last = self._chain().classifier
+        if last is None:
+            raise InvalidRequest(
+                "the chain ends without a classifier: add one, as in 'immigrate margin', or use "
+                "ChainSelector"
+            )
+        if self._task not in last.predicts():
+            other = "ChainRegressor" if self._task == "classification" else "ChainClassifier"
+            raise InvalidRequest(
+                f"{last.method_name()} is not made for {self._task}: use {other}, or end the chain "
+                "with another method"
+            )
+        self._run_chain(X, y, sample_weight, groups, self._task)
+        return self
+
+
+class ChainClassifier(Predicting, _ChainPredictor):
     """Predicts with the classifier that ends a chain, from the columns and weights before it.
 
     Parameters
@@ -285,6 +367,8 @@ class ChainClassifier(Findings, Predicting, _ChainEstimator):
     True
     """
 
+    _task = "classification"
+
     def __init__(
         self,
         chain: Any = "immigrate margin",
@@ -298,30 +382,48 @@ class ChainClassifier(Findings, Predicting, _ChainEstimator):
         self.n_jobs = n_jobs
         self.memory_limit = memory_limit
 
-    def fit(self, X: Any, y: ArrayLike, *, groups: ArrayLike | None = None) -> Self:
-        """This estimator, with the chain run and its classifier fitted.
 
-        Parameters
-        ----------
-        X : (n_samples, n_features) array or data frame
-            Columns of categories of a data frame are taken as such.
-        y : (n_samples,)
-            Classes.
-        groups : (n_samples,), optional
-            Rows of equal value belong together: no resample or permutation takes them apart.
+class ChainRegressor(PredictingNumbers, _ChainPredictor):
+    """Predicts numbers with the regressor that ends a chain, from what the chain keeps.
 
-        Raises
-        ------
-        ValueError
-            If the chain or the data are refused; also a RequestError or a DataError.
-        PluginError
-            If a method fails.
-        """
-        if self._chain().classifier is None:
-            raise InvalidRequest(
-                "the chain ends without a classifier: add one, as in 'immigrate margin', or use "
-                "ChainSelector"
-            )
-        training = self._run_chain(X, y, groups, "classification")
-        tell(self._warnings(training), "ChainClassifier")
-        return self
+    Parameters
+    ----------
+    chain : str, Chain, or list, default="rrelieff knn:k=5"
+        As for `ChainSelector`, with a method at the end that predicts numbers: ``knn``, or
+        ``sklearn:estimator=…`` with a regressor.
+    random_state, n_jobs, memory_limit
+        As for `ChainSelector`.
+
+    Attributes
+    ----------
+    fitted_ : FittedOnColumns
+        The fitted regressor itself.
+    selection_, selections_, scores_, ranking_, feature_importances_, pairs_, pvalues_, qvalues_
+        As for `ChainSelector`, of the stages before the regressor, where there are some.
+    n_features_in_ : int
+        Number of features of the table of `fit`.
+    feature_names_in_ : (n_features_in_,) array of str
+        Their names, where the table was a data frame.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.random.default_rng(0).standard_normal((90, 4))
+    >>> ChainRegressor("rrelieff:top=1 knn:k=3").fit(X, X[:, 2]).score(X, X[:, 2]) > 0.95
+    True
+    """
+
+    _task = "regression"
+
+    def __init__(
+        self,
+        chain: Any = "rrelieff knn:k=5",
+        *,
+        random_state: Any = 0,
+        n_jobs: int | None = None,
+        memory_limit: int | None = None,
+    ) -> None:
+        self.chain = chain
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.memory_limit = memory_limit

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils._set_output import _get_output_config
@@ -23,7 +23,7 @@ from fsframe.contracts.data_frames import frame_names, frame_texts, is_frame
 from fsframe.contracts.kinds import is_stages
 from fsframe.contracts.run import DEFAULT_MEMORY, Run
 from fsframe.contracts.selector import Selector, wraps_left
-from fsframe.registry import classifiers, find_offer, selectors
+from fsframe.registry import Offer, classifiers, find_offer, selectors
 from fsframe.sklearn.findings import Findings, iterations
 from fsframe.sklearn.messages import InvalidData, InvalidRequest, as_value_errors, tell
 from fsframe.sklearn.settings import SETTINGS, settings_of
@@ -33,17 +33,22 @@ from fsframe.sklearn.tables import (
     Training,
     category_places,
     new_rows,
-    sample_weights,
     training_table,
     with_gaps_filled,
 )
+from fsframe.sklearn.travelling import own_classes
+from fsframe.testing.declared import declared
 
 __all__ = [
     "ClassifierEstimator",
     "Predicting",
+    "PredictingNumbers",
+    "PredictsRows",
     "Selecting",
     "SelectorEstimator",
     "WeightedSelectorEstimator",
+    "copies_are_weights",
+    "counting_stages",
     "surroundings",
     "takes_missing",
 ]
@@ -82,6 +87,29 @@ def takes_missing(chain: Chain) -> bool:
         return False
     base = getattr(method, "base", None) if getattr(method, "wrapping", False) else None
     return base is None or takes_missing(Chain.parse(base))
+
+
+def copies_are_weights(offer: Offer, method: type[Selector]) -> bool:
+    """Whether a row of weight k is k rows exactly, by the laws that the method is held to.
+
+    Methods that look at neighbours break it: two copies of a row must not be each other's
+    neighbours.
+    """
+    lawful = "counts_equal_copies" not in declared(offer, "EXCEPTIONS").get(offer.entry.name, {})
+    return method.takes_counts and not method.wrapping and lawful
+
+
+def counting_stages(chain: Chain) -> list[str]:
+    """The stages that take rows as often as they count, and no weights between."""
+    return [
+        stage.name
+        for stage in chain.stages
+        if not (
+            isinstance(stage.method, Selector)
+            and stage.method.uses_upstream_weights
+            and copies_are_weights(find_offer(stage.name, selectors)[1], type(stage.method))
+        )
+    ]
 
 
 class Selecting(Findings, SelectorMixin):  # type: ignore[misc]
@@ -146,6 +174,35 @@ class Selecting(Findings, SelectorMixin):  # type: ignore[misc]
         return _tagged(super().__sklearn_tags__(), self._allows_nan())
 
 
+class PredictsRows:
+    """A fitted `fitted_`, asked about new rows."""
+
+    fitted_: FittedOnColumns
+    _codes: Codes
+    _allows_nan: Callable[[], bool]
+
+    def _learned(self, training: Training, fitted: FittedOnColumns) -> None:
+        self.fitted_ = fitted
+        self._codes = training.codes
+
+    def _rows(self, X: Any) -> NDArray[Any]:
+        check_is_fitted(self)
+        return new_rows(self, X, self._codes, allow_nan=self._allows_nan())
+
+    def __sklearn_tags__(self) -> Any:
+        return _tagged(super().__sklearn_tags__(), self._allows_nan())  # type: ignore[misc]
+
+
+class PredictingNumbers(PredictsRows, RegressorMixin):  # type: ignore[misc]
+    """A fitted regressor of fsframe under scikit-learn's names; for classes that set `fitted_`."""
+
+    def predict(self, X: Any) -> NDArray[np.float64]:
+        """Numbers (n_samples,) predicted of new rows `X` (n_samples, n_features)."""
+        rows = self._rows(X)
+        with as_value_errors():
+            return self.fitted_.predict(rows)
+
+
 def _gives_probabilities(estimator: Any) -> bool:
     """Whether the classifier at the end declares its scores to be probabilities."""
     try:
@@ -156,18 +213,14 @@ def _gives_probabilities(estimator: Any) -> bool:
     return classifier is not None and classifier.score_kind() == "probabilities"
 
 
-class Predicting(ClassifierMixin):  # type: ignore[misc]
+class Predicting(PredictsRows, ClassifierMixin):  # type: ignore[misc]
     """A fitted classifier of fsframe under scikit-learn's names; for classes that set `fitted_`."""
 
-    fitted_: FittedOnColumns
     classes_: NDArray[Any]
-    _codes: Codes
-    _allows_nan: Callable[[], bool]
 
     def _learned(self, training: Training, fitted: FittedOnColumns) -> None:
-        self.fitted_ = fitted
+        super()._learned(training, fitted)
         self.classes_ = training.classes
-        self._codes = training.codes
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Classes (n_samples,) of new rows `X` (n_samples, n_features)."""
@@ -206,13 +259,6 @@ class Predicting(ClassifierMixin):  # type: ignore[misc]
         rows = self._rows(X)
         with as_value_errors():
             return self.fitted_.predict_scores(rows)
-
-    def _rows(self, X: Any) -> NDArray[Any]:
-        check_is_fitted(self)
-        return new_rows(self, X, self._codes, allow_nan=self._allows_nan())
-
-    def __sklearn_tags__(self) -> Any:
-        return _tagged(super().__sklearn_tags__(), self._allows_nan())
 
 
 def _tagged(tags: Any, allow_nan: bool) -> Any:
@@ -320,8 +366,8 @@ class MethodEstimator(BaseEstimator):  # type: ignore[misc]
         from fsframe.sklearn.generated import blank
 
         _, offer = find_offer(self._name, selectors, classifiers)
-        own = () if offer.plugin.registered is None else (self._method,)
-        return blank, (self._name, *own), self.__getstate__()
+        own = {} if offer.plugin.registered is None else {offer.entry.name: self._method}
+        return blank, (self._name, own | own_classes(self._chain)), self.__getstate__()
 
 
 class SelectorEstimator(Selecting, MethodEstimator):
@@ -364,13 +410,12 @@ class SelectorEstimator(Selecting, MethodEstimator):
                 tasks=self._method.tasks,
                 allow_nan=takes_missing(chain),
                 groups=groups,
+                sample_weight=weights,
+                counting=counting_stages(chain),
             )
             data = training.data
-            drawn = sample_weights(weights, data.matrix, self._method.uses_upstream_weights)
             chain.check_request(data)
-            found = chain.select(
-                data.with_counts(drawn.counts), drawn.upstream(data.n_features), run
-            )
+            found = chain.select(data, training.upstream, run)
         self.selection_ = found
         self._codes = training.codes
         self._iterated(iterations(found.tables))

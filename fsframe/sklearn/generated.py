@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from fsframe.contracts.classifier import Classifier
 from fsframe.contracts.selector import Selector
-from fsframe.registry import Offer, classifiers, register, selectors
+from fsframe.registry import Offer
 from fsframe.sklearn.descriptions import docstring
 from fsframe.sklearn.estimators import (
     ClassifierEstimator,
     MethodEstimator,
     SelectorEstimator,
     WeightedSelectorEstimator,
+    copies_are_weights,
 )
 from fsframe.sklearn.naming import class_name, find_method_offer
 from fsframe.sklearn.settings import SETTINGS, settings_of
+from fsframe.sklearn.travelling import with_own_classes
 from fsframe.suggest import did_you_mean
-from fsframe.testing.declared import declared
 
 __all__ = ["blank", "estimator", "signature_of"]
 
@@ -55,18 +56,17 @@ def estimator(name: str) -> type[MethodEstimator]:
     return _made[key]
 
 
-def blank(name: str, method: type[Selector] | type[Classifier] | None = None) -> MethodEstimator:
+def blank(name: str, classes: Mapping[str, type]) -> MethodEstimator:
     """An estimator without state, for pickle.
 
     Parameters
     ----------
     name : str
-    method : type, optional
-        The class, where the process that pickled it had registered it (`fsframe.register`); it is
-        registered here if nobody offers that name.
+    classes : mapping of str to type
+        Those in use that the process that pickled it had registered (`fsframe.register`), by name;
+        they are registered here.
     """
-    if method is not None and name not in selectors and name not in classifiers:
-        register(name=name)(method)
+    with_own_classes(classes)
     kind = estimator(name)
     return kind.__new__(kind)
 
@@ -108,11 +108,7 @@ def _class(offer: Offer, method: type[Selector] | type[Classifier]) -> type[Meth
 def _base(offer: Offer, method: type[Selector] | type[Classifier]) -> type[MethodEstimator]:
     if issubclass(method, Classifier):
         return ClassifierEstimator
-    # The law that a row counted k times is k rows; methods that look at neighbours break it.
-    lawful = "counts_equal_copies" not in declared(offer, "EXCEPTIONS").get(offer.entry.name, {})
-    if method.takes_counts and not method.wrapping and lawful:
-        return WeightedSelectorEstimator
-    return SelectorEstimator
+    return WeightedSelectorEstimator if copies_are_weights(offer, method) else SelectorEstimator
 
 
 def _constructor_of(owner: str, signature: inspect.Signature) -> Callable[..., None]:

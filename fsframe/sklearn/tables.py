@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import attrs
@@ -48,11 +48,14 @@ class Training:
         As `y` spells them, in ascending order; empty for a numeric target.
     codes : mapping of column to {category: number}
         Of the columns of categories that a data frame has.
+    upstream : Selection, optional
+        Weights of rows that are no whole numbers, as a stage on the left would hand them on.
     """
 
     data: Dataset
     classes: NDArray[Any]
     codes: Codes
+    upstream: Selection | None = None
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -108,11 +111,13 @@ def training_table(
     tasks: Collection[str],
     allow_nan: bool,
     groups: ArrayLike | None,
+    sample_weight: ArrayLike | None = None,
+    counting: Sequence[str] = (),
 ) -> Training:
     """The table that an estimator is fitted on; its number and names of features are noted there.
 
     Columns of categories of a data frame are nominal, ordered ones ordinal; names of features are
-    those of the frame, else x0, x1, ….
+    those of the frame, else x0, x1, …. Stages named in `counting` take whole weights only.
 
     Raises
     ------
@@ -143,6 +148,7 @@ def training_table(
     elif labels.dtype.kind not in "fiub":
         labels = labels.astype(np.float64)
     names = getattr(estimator, "feature_names_in_", None)
+    drawn = sample_weights(sample_weight, X, counting)
     data = Dataset.from_arrays(
         X,
         labels,
@@ -154,9 +160,12 @@ def training_table(
         label_name="y",
         task=kind,
         warnings=warnings,
+        weights=drawn.counts,
+        weight_name="sample_weight",
     )
     classes = np.unique(labels) if kind == "classification" else labels[:0]
-    return Training(data=data, classes=classes, codes=codes)
+    upstream = drawn.upstream(data.n_features)
+    return Training(data=data, classes=classes, codes=codes, upstream=upstream)
 
 
 def new_rows(estimator: Any, X: Any, codes: Codes, *, allow_nan: bool) -> NDArray[Any]:
@@ -222,27 +231,28 @@ def with_gaps_filled(kept: Any, filling: list[Any]) -> Any:
     return kept.with_columns(changed)
 
 
-def sample_weights(given: ArrayLike | None, X: NDArray[Any], fractions: bool) -> Weights:
-    """Weights of rows as a method takes them: a row of weight 2 is two rows.
+def sample_weights(given: ArrayLike | None, X: NDArray[Any], counting: Sequence[str]) -> Weights:
+    """Weights of rows as stages take them: a row of weight 2 is two rows.
 
     Raises
     ------
     ValueError
-        If they are negative, all zero, or not one per row; if they are not whole and the method
-        takes `fractions` not.
+        If they are negative, all zero, or not one per row; if they are not whole and there are
+        stages that are `counting` rows.
     """
     if given is None:
         return Weights()
     weights = _check_sample_weight(given, X, dtype=np.float64)
     if (weights < 0).any() or not weights.any():
         raise InvalidData("sample_weight must be numbers ≥ 0, not all zero")
+    if (weights == 1).all():
+        return Weights()
     whole = np.round(weights)
     if np.array_equal(whole, weights):
         return Weights(counts=whole.astype(np.int64))
-    if not fractions:
-        raise InvalidData(
-            "sample_weight: this method counts rows, so that weights must be whole numbers"
-        )
+    if counting:
+        counts = f"{', '.join(counting)} count{'s' * (len(counting) == 1)} rows"
+        raise InvalidData(f"sample_weight: {counts}, so that weights must be whole numbers")
     # What has no weight is no row, and counts no level.
     return Weights(counts=(weights > 0).astype(np.int64), importance=weights)
 

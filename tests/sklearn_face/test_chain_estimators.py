@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pickle
+import subprocess
+import sys
 import warnings
 
 import numpy as np
@@ -10,7 +12,7 @@ import pytest
 from sklearn.base import clone
 
 from fsframe import Chain, Dataset, FsframeWarning, RequestError, selectors
-from fsframe.sklearn import KNN, MIM, ChainClassifier, ChainSelector, Immigrate
+from fsframe.sklearn import KNN, MIM, ChainClassifier, ChainRegressor, ChainSelector, Immigrate
 from fsframe.sklearn.stage_values import chain_of, stage_keys, stage_values, with_stage_values
 
 quiet = pytest.mark.filterwarnings("ignore::fsframe.errors.FsframeWarning")
@@ -226,3 +228,102 @@ def test_a_category_that_is_missing_is_filled_by_a_category() -> None:
     X = pandas.DataFrame({"colour": colour, "size": np.arange(40.0)})
     made = ChainSelector("impute").set_output(transform="pandas").fit(X, [0, 1] * 20)
     assert made.transform(X)["colour"].tolist() == ["red", "red", "blue", "red"] * 10
+
+
+@quiet
+@pytest.mark.parametrize("chain", ["mim:top=4 jmi:top=2", "anova-f:top=2"])
+def test_a_heavy_row_is_several_rows_in_a_chain(plain, chain) -> None:
+    X, y = plain
+    weights = np.arange(90) % 3
+    copied = ChainSelector(chain).fit(np.repeat(X, weights, axis=0), np.repeat(y, weights))
+    heavy = ChainSelector(chain).fit(X, y, sample_weight=weights)
+    assert heavy.ranking_.tolist() == copied.ranking_.tolist()
+    np.testing.assert_allclose(heavy.scores_, copied.scores_, atol=1e-12)
+    quarters = ChainSelector(chain).fit(X, y, sample_weight=weights / 4)
+    assert quarters.ranking_.tolist() == copied.ranking_.tolist()
+    with pytest.raises(ValueError, match="immigrate counts rows, so that weights must be whole"):
+        ChainSelector("mim:top=4 immigrate").fit(X, y, sample_weight=weights / 4)
+    with pytest.raises(ValueError, match=r"npfs draws .* rows have weights \('sample_weight'\)"):
+        ChainSelector("mim:top=1 npfs:n=9").fit(X, y, sample_weight=weights)
+
+
+@quiet
+def test_weights_reach_the_method_that_ends_the_chain(plain) -> None:
+    X, y = plain
+    weights = np.arange(90) % 3
+    X2, y2 = np.repeat(X, weights, axis=0), np.repeat(y, weights)
+    heavy = ChainClassifier("mim:top=2 knn:k=5").fit(X, y, sample_weight=weights)
+    copied = ChainClassifier("mim:top=2 knn:k=5").fit(X2, y2)
+    np.testing.assert_array_equal(heavy.predict_proba(X), copied.predict_proba(X))
+    number = ChainRegressor("knn:k=5").fit(X, X[:, 1] / 2, sample_weight=weights)
+    np.testing.assert_allclose(
+        number.predict(X), ChainRegressor("knn:k=5").fit(X2, X2[:, 1] / 2).predict(X), atol=1e-12
+    )
+
+
+@quiet
+def test_weights_and_groups_are_routed_to_a_chain(plain) -> None:
+    from sklearn import config_context
+    from sklearn.model_selection import GroupKFold, cross_validate
+    from sklearn.pipeline import make_pipeline
+    from sklearn.tree import DecisionTreeClassifier
+
+    X, y = plain
+    params = {"sample_weight": np.arange(90) % 3, "groups": np.arange(90) // 3}
+    with config_context(enable_metadata_routing=True):
+        chain = ChainSelector("mim:top=4 jmi:top=2")
+        chain.set_fit_request(sample_weight=True, groups=True)
+        tree = DecisionTreeClassifier(random_state=0).set_fit_request(sample_weight=False)
+        done = cross_validate(
+            make_pipeline(chain, tree), X, y, cv=GroupKFold(3), params=params,
+            return_estimator=True, return_indices=True, scoring=lambda made, X, y: 0.0,
+        )  # fmt: skip
+    for made, rows in zip(done["estimator"], done["indices"]["train"], strict=True):
+        weights = params["sample_weight"][rows]
+        alone = ChainSelector("mim:top=4 jmi:top=2").fit(X[rows], y[rows], weights)
+        np.testing.assert_array_equal(made[0].scores_, alone.scores_)
+
+
+@quiet
+def test_a_chain_predicts_numbers(interacting) -> None:
+    X, _ = interacting
+    y = X[:, 2] + 0.1 * X[:, 3]
+    made = ChainRegressor("rrelieff:top=1 knn:k=3").fit(X[:90], y[:90])
+    data = Dataset.from_arrays(X[:90], y[:90])
+    fitted = Chain.parse("rrelieff:top=1 knn:k=3").fit(data, seed=0)
+    np.testing.assert_array_equal(made.predict(X[90:]), fitted.predict(X[90:]))
+    assert made.ranking_.tolist() == [2] and made.score(X[90:], y[90:]) > 0.9
+    assert made.set_params(knn__k=5).chain == "rrelieff:top=1 knn:k=5"
+    linear = ChainRegressor("sklearn:estimator=sklearn.linear_model.LinearRegression").fit(X, y)
+    assert linear.score(X, y) == pytest.approx(1.0)
+    with pytest.raises(ValueError, match="margin is not made for regression: use ChainClassifier"):
+        ChainRegressor("immigrate margin").fit(X, y)
+
+
+SESSION = """
+import numpy as np, fsframe, warnings
+from joblib import Parallel, delayed
+from fsframe.contracts.ranking import rank_by_score
+from fsframe.sklearn import ChainSelector, NPFS
+warnings.simplefilter("ignore")
+
+@fsframe.register
+class Last(fsframe.Selector):
+    "The columns from the right."
+    def _select(self, data, upstream, run):
+        scores = np.arange(data.n_features, dtype=float)
+        best = rank_by_score(scores)[: self.keep_count(len(scores), 2)]
+        return fsframe.Selection(selected=best, scores=scores)
+
+X, y = np.random.default_rng(0).standard_normal((40, 5)), np.arange(40) % 2
+npfs = NPFS(base="last:top=1", n=5, null="published", alpha=0.5)
+for made in (ChainSelector("last:top=2"), npfs):
+    here, there = made.fit(X, y), Parallel(2)([delayed(made.fit)(X, y)] * 2)
+    assert all(each.ranking_.tolist() == here.ranking_.tolist() for each in there)
+    print(here.ranking_.tolist())
+"""
+
+
+def test_a_class_of_this_session_travels_to_joblibs_workers() -> None:
+    done = subprocess.run([sys.executable, "-c", SESSION], capture_output=True, text=True)
+    assert done.stdout == "[4, 3]\n[4]\n", done.stderr

@@ -401,8 +401,8 @@ def test_a_class_of_this_program_is_an_estimator_once_registered(plain) -> None:
     assert made.fit(X, y, sample_weight=np.ones(90)).ranking_.tolist() == [4]
     assert "power : float, default=1.0" in inspect.getdoc(type(made))
     assert ChainSelector([made, "relieff"]).get_params()["widest_range__power"] == 2
-    blank, (name, method), state = made.__reduce__()
-    assert (name, method) == ("widest-range", WidestRange)
-    again = blank(name, method)
+    blank, (name, classes), state = made.__reduce__()
+    assert (name, classes) == ("widest-range", {"widest-range": WidestRange})
+    again = blank(name, classes)
     again.__setstate__(state)
     assert again.ranking_.tolist() == [4]
