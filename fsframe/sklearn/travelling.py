@@ -44,7 +44,7 @@ def with_own_classes(classes: Mapping[str, type]) -> None:
             register(name=name)(method)
 
 
-def blank_chain(kind: type, classes: Mapping[str, type]) -> Any:
-    """A chain's estimator without state; `classes` first, so that its stages find them."""
+def blank_chain(kind: Any, classes: Mapping[str, type]) -> Any:
+    """An estimator of class `kind` without state; `classes` first, so that its stages find them."""
     with_own_classes(classes)
     return kind.__new__(kind)
