@@ -45,7 +45,7 @@ def as_chain(method: CrossValidation) -> Chain:
 
 def held(tables: Sequence[Dataset]) -> int:
     """Bytes of the tables that are in memory."""
-    return sum(int(table.matrix.nbytes) for table in tables if table.in_memory)
+    return sum(table.nbytes for table in tables)
 
 
 def check_names(tables: Sequence[Dataset]) -> None:

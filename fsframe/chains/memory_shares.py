@@ -111,7 +111,7 @@ def shares_of(
     if bound is None:
         return None
     values = 8 * data.n_samples * data.n_features
-    table = int(data.matrix.nbytes) if data.in_memory else 0
+    table = data.nbytes
     fits, here = _workers(executor)
     shared = 0 if executor is None else table
     if here and executor is not None and not hasattr(os, "memfd_create"):

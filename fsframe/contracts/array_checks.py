@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fsframe.contracts.sparse_columns import SparseColumns, as_table, is_sparse
 from fsframe.errors import DataError
 
 __all__ = [
@@ -40,7 +41,7 @@ def infer_task(y: NDArray[Any]) -> str:
     return "classification"
 
 
-def as_matrix(X: ArrayLike) -> NDArray[Any]:
+def as_matrix(X: ArrayLike) -> NDArray[Any] | SparseColumns:
     """The features as a table keeps them; a copy only where there must be one.
 
     Parameters
@@ -51,15 +52,16 @@ def as_matrix(X: ArrayLike) -> NDArray[Any]:
     Returns
     -------
     float64 array of that shape, in C order, not to be written to; one of bytes (uint8, int8) stays
-    one of bytes
+    one of bytes, and a sparse one of scipy sparse where that spares half of the memory
 
     Raises
     ------
     DataError
         If `X` holds other than real numbers or infinite ones, has another shape or nothing in it.
     """
-    if hasattr(X, "toarray") and hasattr(X, "nnz"):
-        X = X.toarray()
+    if is_sparse(X):
+        table = as_table(X)
+        return _frozen(table) if isinstance(table, np.ndarray) else table
     try:
         if np.asarray(X).dtype.kind in "cmM":
             raise TypeError(f"values of {np.asarray(X).dtype} are no real numbers")

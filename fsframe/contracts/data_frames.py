@@ -23,6 +23,7 @@ from fsframe.contracts.column_kinds import (
     numbers_of,
     ranks,
 )
+from fsframe.contracts.sparse_columns import is_sparse
 from fsframe.errors import DataError
 from fsframe.suggest import did_you_mean
 
@@ -47,7 +48,7 @@ class FrameParts:
 
     Parameters
     ----------
-    X : (n_samples, n_features) float64, uint8 or int8
+    X : (n_samples, n_features) float64, uint8 or int8, or a sparse array of scipy
     names : tuple of str
     categorical : (n_features,) bool
     y : (n_samples,) numbers or text, or None
@@ -63,7 +64,7 @@ class FrameParts:
     weight_name : str
     """
 
-    X: NDArray[Any]
+    X: Any
     names: tuple[str, ...]
     categorical: NDArray[np.bool_]
     y: NDArray[Any] | None
@@ -110,7 +111,7 @@ def take_annotated(
 ) -> FrameParts:
     """The features of an AnnData, and columns of its `obs` as label and groups.
 
-    Sparse values are widened.
+    Sparse values stay so where that spares memory.
 
     Raises
     ------
@@ -138,7 +139,7 @@ def take_annotated(
     if as_ordinal(ordinal) or dates:
         raise DataError("features of an AnnData are numbers: ordinal and dates mean nothing there")
     X = given.X
-    X = np.asarray(X.toarray() if hasattr(X, "toarray") else X)
+    X = X.tocsc() if is_sparse(X) else np.asarray(X)
     return FrameParts(
         X=X if len(kept) == len(names) else X[:, kept],
         names=tuple(names[k] for k in kept),

@@ -33,6 +33,7 @@ from fsframe.contracts.data_frames import (
     take_frame,
 )
 from fsframe.contracts.showing import html_block, html_table, listed
+from fsframe.contracts.sparse_columns import SparseColumns
 from fsframe.errors import DataError
 from fsframe.escaping import printable
 
@@ -43,17 +44,18 @@ __all__ = ["ColumnSource", "Dataset", "infer_task"]
 
 _SHOWN_FEATURES = 20
 
-# Arrays of bytes by identity, and what they are as float64, for as long as they live: bootstraps
-# and permuted labels share their table's array, which is to be widened once.
+# Arrays of bytes and sparse tables by identity, and what they are as float64, for as long as they
+# live: bootstraps and permuted labels share their table's array, which is to be widened once.
 _wide: dict[int, tuple[weakref.ref[Any], NDArray[np.float64]]] = {}
 _lock = threading.Lock()
 
 
-def _widened(matrix: NDArray[Any]) -> NDArray[np.float64]:
+def _widened(matrix: NDArray[Any] | SparseColumns) -> NDArray[np.float64]:
     key = id(matrix)
     with _lock:
         if key not in _wide:
-            loaded = np.ascontiguousarray(matrix, dtype=np.float64)
+            whole = matrix if isinstance(matrix, np.ndarray) else matrix.read(0, matrix.shape[1])
+            loaded = np.ascontiguousarray(whole, dtype=np.float64)
             loaded.setflags(write=False)
             # It takes no lock: the array may be collected while this thread holds it.
             _wide[key] = weakref.ref(matrix, lambda _: _wide.pop(key, None)), loaded
@@ -81,8 +83,8 @@ class Dataset:
     Parameters
     ----------
     matrix : (n_samples, n_features) float64, uint8 or int8, C order, or a ColumnSource
-        The features; NaN is a missing value. Bytes stay bytes: `X` widens them when it is asked
-        for, `columns` never.
+        The features; NaN is a missing value. Bytes stay bytes, and `SparseColumns` sparse: `X`
+        widens them when it is asked for, `columns` never more than it returns.
     y : (n_samples,) int64 or float64
         Class codes ``0 … n_classes-1`` (position in `classes`), or the target when `task` is
         ``"regression"``.
@@ -157,7 +159,7 @@ class Dataset:
         ----------
         X : (n_samples, n_features) numbers, a data frame, or a ColumnSource
             A frame (pandas, polars, pyarrow) gives names and categorical columns too; a sparse
-            matrix of scipy is widened.
+            matrix of scipy stays sparse where that spares half of the memory.
             NaN is a missing value; infinite values are refused. uint8 and int8 (genotypes) are
             kept as they are, without a copy.
         y : (n_samples,)
@@ -348,11 +350,12 @@ class Dataset:
         places = [] if how is None else np.flatnonzero(self.categorical).tolist()
         if not places:
             return self
-        if not self.in_memory:
+        if not self.nbytes:
             raise DataError(
                 f"{self.name}: a table that stays in its file cannot be encoded; read it into "
                 "memory (in_memory=True), or declare its columns as numbers"
             )
+        whole = self.matrix if self.in_memory else self.X
         blocks: list[NDArray[Any]] = []
         names: list[str] = []
         kinds = dict(self.kinds)
@@ -360,7 +363,7 @@ class Dataset:
         kept: list[bool] = []
         start = 0
         for place in [*places, self.n_features]:
-            blocks.append(np.asarray(self.matrix[:, start:place], dtype=np.float64))
+            blocks.append(np.asarray(whole[:, start:place], dtype=np.float64))
             names += self.feature_names[start:place]
             kept += keep[start:place].tolist()
             start = place + 1
@@ -400,7 +403,10 @@ class Dataset:
 
     def _facts(self) -> list[str]:
         """Shape, kind of the numbers, label and groups, a phrase each."""
-        where = "" if self.in_memory else ", read from its file by columns"
+        where = "" if self.nbytes else ", read from its file by columns"
+        if isinstance(self.matrix, SparseColumns):
+            filled = len(self.matrix.values) / (self.n_samples * self.n_features)
+            where = f", sparse: {100 * filled:.3g} % are not zero"
         facts = [
             f"{self.n_samples} samples × {self.n_features} features ({self.matrix.dtype}{where})"
         ]
@@ -472,15 +478,20 @@ class Dataset:
 
     @property
     def in_memory(self) -> bool:
-        """Whether the table is an array, not a file read by columns."""
+        """Whether the table is an array: neither sparse nor a file read by columns."""
         return isinstance(self.matrix, np.ndarray)
+
+    @property
+    def nbytes(self) -> int:
+        """Memory that the features take as they are held; 0 for a file read by columns."""
+        return int(getattr(self.matrix, "nbytes", 0))
 
     @cached_property
     def X(self) -> NDArray[np.float64]:
         """The features as one (n_samples, n_features) float64 array; a file is read whole."""
         if self.in_memory and self.matrix.dtype == np.float64:
             return self.matrix  # type: ignore[no-any-return]
-        if self.in_memory:
+        if self.in_memory or isinstance(self.matrix, SparseColumns):
             return _widened(self.matrix)
         loaded = np.ascontiguousarray(self.matrix.read(0, self.n_features), dtype=np.float64)
         loaded.setflags(write=False)
@@ -533,6 +544,8 @@ class Dataset:
         columns = np.asarray(columns, dtype=np.intp)
         if len(columns) == self.n_features and np.array_equal(columns, np.arange(self.n_features)):
             return self
+        if isinstance(self.matrix, SparseColumns):
+            return self._with_columns(self.matrix.take(columns), columns)
         if self.in_memory:
             matrix = np.ascontiguousarray(self.matrix[:, columns])
         else:
@@ -540,6 +553,9 @@ class Dataset:
             for position, column in enumerate(columns):
                 matrix[:, position] = self.matrix.read(column, column + 1)[:, 0]
         matrix.setflags(write=False)
+        return self._with_columns(matrix, columns)
+
+    def _with_columns(self, matrix: Any, columns: NDArray[np.intp]) -> Dataset:
         return attrs.evolve(
             self,
             matrix=matrix,
@@ -550,8 +566,12 @@ class Dataset:
 
     def take_rows(self, rows: NDArray[np.intp]) -> Dataset:
         """Only these rows, in this order; the classes stay, even those that lose all members."""
-        matrix = np.ascontiguousarray((self.matrix if self.in_memory else self.X)[rows])
-        matrix.setflags(write=False)
+        matrix: Any
+        if isinstance(self.matrix, SparseColumns):
+            matrix = self.matrix.take_rows(np.asarray(rows, dtype=np.intp))
+        else:
+            matrix = np.ascontiguousarray((self.matrix if self.in_memory else self.X)[rows])
+            matrix.setflags(write=False)
         counts = None if self.counts is None else self.counts[rows]
         groups = None if self.groups is None else self.groups[rows]
         return attrs.evolve(self, matrix=matrix, y=self.y[rows], counts=counts, groups=groups)

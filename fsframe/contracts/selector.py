@@ -69,6 +69,9 @@ class Selector(Parameterised):
         says nothing of pairs beforehand, so that tests of pairs need no allowance for it.
     uses_upstream_weights : bool
         Whether the weights that travel along the chain change the result.
+    reads_columns : bool
+        Whether it asks for some columns at a time (`data.columns`), never for the whole table
+        (`data.X`), which a sparse one or one on disk has to be widened or loaded for.
     table_copies : float
         How many times a fit holds the values of the table that it is given, as float64 and beside
         it, before anything that it can do in blocks. A bound on memory below that is refused.
@@ -101,6 +104,7 @@ class Selector(Parameterised):
     univariate: ClassVar[bool] = False
     uses_upstream_weights: ClassVar[bool] = False
     wrapping: ClassVar[bool] = False
+    reads_columns: ClassVar[bool] = False
     table_copies: ClassVar[float] = 0.0
 
     top: int | float | None = param(
@@ -164,7 +168,7 @@ class Selector(Parameterised):
             self.check_data(data.take_columns(columns))
             return nothing_left(data)
         seen = self._seen(data, columns, upstream)
-        self._require_memory(data.n_samples, columns.size, data.in_memory, surroundings)
+        self._require_memory(data, columns.size, surroundings)
         local, rows, notes = self._localise(seen)
         arrived = local_upstream(upstream, columns, rows)
         with in_stage(type(self), self.method_name()):
@@ -192,7 +196,7 @@ class Selector(Parameterised):
         if many is None or not columns.size:
             return one_by_one(self.select, data, counts, upstream, surroundings)
         seen = self._seen(data, columns, upstream)
-        self._require_memory(data.n_samples, columns.size, data.in_memory, surroundings)
+        self._require_memory(data, columns.size, surroundings)
         local = attrs.evolve(seen, counts=None)
         every = np.arange(data.n_samples)
         arrived = local_upstream(upstream, columns, every)
@@ -336,14 +340,15 @@ class Selector(Parameterised):
         """How many copies of the table's rows resampling makes for one fit; 0 without."""
         return 0.0
 
-    def _require_memory(self, n: int, p: int, in_memory: bool, run: Run) -> None:
+    def _require_memory(self, data: Dataset, p: int, run: Run) -> None:
         """Refuse a bound on memory that not even copies of the table fit into."""
-        copies = self.table_copies
-        if copies and not in_memory:
+        n, copies, what = data.n_samples, self.table_copies, "what it makes of"
+        if not data.in_memory and not self.reads_columns:
             copies += 1.0  # read whole first
+            what = "the whole table, which it needs widened, is sparse:" if data.nbytes else what
         run.must_hold(
             int(copies * 8 * n * p),
-            f"{self.method_name()}: what it makes of {n} × {p} values",
+            f"{self.method_name()}: {what} {n} × {p} values",
             "put a filter such as mim:top=1000 before",
         )
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.selection import Selection
+from fsframe.contracts.sparse_columns import SparseColumns
 from fsframe.errors import RequestError
 
 __all__ = [
@@ -62,6 +63,9 @@ def filled(data: Dataset, fill: NDArray[np.float64] | None) -> Dataset:
     """`data` with `fill`, (n_features,), in place of missing values; NaN in it leaves them."""
     if fill is None or data.matrix.dtype.kind != "f" or np.isnan(fill).all():
         return data
+    if isinstance(data.matrix, SparseColumns):
+        complete = data.matrix.complete
+        return data if complete else attrs.evolve(data, matrix=data.matrix.filled(fill))
     if not data.in_memory:
         return attrs.evolve(data, matrix=_FilledColumns(source=data.matrix, fill=fill))
     # A sum is NaN if any term is: most tables are complete.
@@ -195,6 +199,8 @@ def nothing_left(data: Dataset) -> Selection:
 def first_missing(data: Dataset) -> tuple[int, int, int] | None:
     """Row and column of the first missing value, and how many there are; None if there is none."""
     total, first = 0, None
+    if isinstance(data.matrix, SparseColumns) and data.matrix.complete:
+        return None
     for start, stop in data.column_blocks():
         block = data.columns(start, stop)
         if block.dtype.kind != "f":

@@ -142,7 +142,7 @@ def portable(base: Any) -> Any:
 def split(data: Dataset) -> Table:
     """The large part of `data`; a table on disk goes as it is if it can, else as an array."""
     matrix = data.matrix
-    if not data.in_memory:
+    if not data.nbytes:
         try:
             pickle.dumps(matrix)
         except (TypeError, AttributeError, pickle.PicklingError):

@@ -39,6 +39,8 @@ class WrappingSelector(Selector):
         are. One that does no such thing says True.
     takes_weights : bool
         False: a resample draws rows, of whatever weight, as one.
+    reads_columns : bool
+        True: what is resampled decides.
     takes_nominal : bool
         What is resampled decides.
     takes_groups : bool
@@ -49,6 +51,7 @@ class WrappingSelector(Selector):
     wrapping: ClassVar[bool] = True
     reads_own_base: ClassVar[bool] = False
     takes_counts: ClassVar[bool] = True
+    reads_columns: ClassVar[bool] = True
     takes_groups: ClassVar[bool] = False
     takes_nominal: ClassVar[bool] = True
     takes_kept: ClassVar[bool] = False

@@ -230,13 +230,13 @@ class _SheetCells:
 
 @attrs.frozen
 class _ArrayCells:
-    X: NDArray[Any]
+    X: Any
     others: tuple[NDArray[Any], ...]
 
     def rows(self, columns: Sequence[int]) -> Iterator[list[str]]:
         p = self.X.shape[1]
         features = [column for column in columns if column < p]
-        for row, values in enumerate(self.X[:, features]):
+        for row, values in enumerate(self._features(features)):
             # str of a NumPy number is the shortest that reads back as the same number.
             cells = {c: "" if v != v else str(v) for c, v in zip(features, values, strict=True)}
             for place, other in enumerate(self.others, start=p):
@@ -246,16 +246,23 @@ class _ArrayCells:
 
     def numbers(self, columns: Sequence[int]) -> NDArray[np.float64]:
         p = self.X.shape[1]
-        found = np.empty((len(self.X), len(columns)))
+        found = np.empty((self.X.shape[0], len(columns)))
+        features = [place for place, column in enumerate(columns) if column < p]
+        found[:, features] = self._features([columns[place] for place in features])
         for place, column in enumerate(columns):
             if column < p:
-                found[:, place] = self.X[:, column]
                 continue
             try:
                 found[:, place] = self.others[column - p].astype(np.float64)
             except ValueError:
                 raise DataError(f"column {column + 1} holds text, not numbers") from None
         return found
+
+    def _features(self, columns: list[int]) -> NDArray[Any]:
+        if isinstance(self.X, np.ndarray):
+            return np.asarray(self.X[:, columns])
+        chosen = self.X.take(np.array(columns, dtype=np.intp))
+        return np.asarray(chosen.read(0, len(columns)))
 
 
 @attrs.frozen

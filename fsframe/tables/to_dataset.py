@@ -242,7 +242,7 @@ def _ranked(data: Dataset, orders: Mapping[str | int, tuple[str, ...]]) -> Datas
     """Arrays with ranks in place of the numbers of ordinal columns."""
     if not orders:
         return data
-    if not data.in_memory:
+    if not data.nbytes:
         raise DataError(
             f"{data.name}: columns of a table that stays in its file cannot be ranked; read it "
             "into memory (in_memory=True)"

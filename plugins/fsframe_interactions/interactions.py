@@ -104,6 +104,7 @@ class Interactions(Selector):
     takes_missing: ClassVar[bool] = True
     takes_nominal: ClassVar[bool] = True
     takes_counts: ClassVar[bool] = True
+    reads_columns: ClassVar[bool] = True
 
     top: int | float | None = param(
         None,

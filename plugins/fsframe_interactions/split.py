@@ -89,6 +89,7 @@ class InteractionsSplit(WrappingSelector):
     tasks: ClassVar[frozenset[str]] = frozenset({"classification", "regression"})
     takes_missing: ClassVar[bool] = True
     takes_counts: ClassVar[bool] = True
+    reads_columns: ClassVar[bool] = True
     takes_groups: ClassVar[bool] = True
     uses_upstream_weights: ClassVar[bool] = True
 

@@ -10,10 +10,9 @@ from numpy.typing import NDArray
 
 from fsframe.errors import DataError
 from fsframe.tables.array_table import ArrayTable
-from fsframe.tables.bounds import check_size
 from fsframe.tables.hdf5 import Hdf5Arrays
 from fsframe.tables.reader import Reader
-from fsframe_tables.sparse_widening import compressed, widened
+from fsframe_tables.sparse import compressed, sparse_table
 
 __all__ = ["AnnDataReader"]
 
@@ -65,7 +64,7 @@ def _listed(beside: dict[str, Any]) -> str:
     return ", ".join(list(beside)[:12]) or "none"
 
 
-def _values(file: Hdf5Arrays, name: str, path: Path, expected: tuple[int, int]) -> NDArray[Any]:
+def _values(file: Hdf5Arrays, name: str, path: Path, expected: tuple[int, int]) -> Any:
     what = f"{path}: {name!r}"
     if not file.is_group(name):
         X = file.array(name)
@@ -86,10 +85,9 @@ def _values(file: Hdf5Arrays, name: str, path: Path, expected: tuple[int, int]) 
     n, p = (int(size) for size in shape)
     if (n, p) != expected:
         raise DataError(f"{what} declares a shape of {(n, p)}: obs and var name {expected}")
-    check_size(8 * n * p, f"{what} of {n} cells × {p} genes is sparse, and widened it")
     parts = [file.array(f"{name}/{part}") for part in ("data", "indices", "indptr")]
     matrix = compressed(kind.removesuffix("_matrix"), parts, (n, p), what)
-    return widened(matrix, what)
+    return sparse_table(matrix, what)
 
 
 def _index(file: Hdf5Arrays, group: str) -> list[str] | None:

@@ -59,6 +59,7 @@ class Impute(Selector):
     takes_nominal: ClassVar[bool] = True
     fills_missing: ClassVar[bool] = True
     takes_counts: ClassVar[bool] = True
+    reads_columns: ClassVar[bool] = True
 
     method: str = param(
         "median",

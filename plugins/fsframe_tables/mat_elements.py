@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from fsframe.errors import DataError
 from fsframe.tables.bounds import check_size, unpacked_bound
 from fsframe.tables.text_file import load_bytes
-from fsframe_tables.sparse_widening import compressed, widened
+from fsframe_tables.sparse import compressed, sparse_table
 
 __all__ = ["MatVariables"]
 
@@ -90,7 +90,8 @@ class MatVariables:
         kind, parts = self._parts[name]
         shape = self.shapes[name]
         what = f"{self._path}: {name!r} of shape {shape}"
-        check_size(8 * math.prod(shape), what)
+        if kind != _SPARSE:
+            check_size(8 * math.prod(shape), what)
         try:
             if kind == _CELL:
                 return self._cell(parts, shape)
@@ -100,7 +101,7 @@ class MatVariables:
                     raise _Damaged("a sparse matrix lacks a part")
                 rows, columns, values = arrays
                 matrix = compressed("csc", [values, rows, columns], (shape[0], shape[1]), what)
-                return widened(matrix, what)
+                return sparse_table(matrix, what)
             if len(parts) != 1:
                 raise _Damaged("it holds complex numbers, or none")
             values = self._numbers(*parts[0])

@@ -10,11 +10,10 @@ from numpy.typing import NDArray
 
 from fsframe.errors import DataError
 from fsframe.tables.array_table import ArrayTable
-from fsframe.tables.bounds import check_size
 from fsframe.tables.hdf5 import Hdf5Arrays
 from fsframe.tables.reader import Reader
 from fsframe_tables.mat_elements import MatVariables
-from fsframe_tables.sparse_widening import compressed, widened
+from fsframe_tables.sparse import compressed, sparse_table
 
 __all__ = ["MatReader"]
 
@@ -46,20 +45,26 @@ class MatReader(Reader):
         fitting = [name for name, s in shapes.items() if name != table and sorted(s) == [1, n]]
         label = _chosen(y, _LABELS, fitting, f"{path}: label", "--y")
         X = variables.get(table)
-        if X.ndim != 2 or X.dtype.kind not in "fiub":
+        if len(X.shape) != 2 or X.dtype.kind not in "fiub":
             raise DataError(f"{path}: {table!r} holds {X.dtype} of shape {X.shape}, not numbers")
         names = None
         for name in _NAMES:
             if sorted(shapes.get(name, ())) == [1, X.shape[1]]:
-                names = variables.get(name).ravel()
+                names = _vector(variables.get(name))
                 break
         return ArrayTable(
             path=path,
             X=X,
-            y=None if label is None else variables.get(label).ravel(),
+            y=None if label is None else _vector(variables.get(label)),
             names=None if names is None else tuple(map(str, names.tolist())),
             label_name=label or "y",
         )
+
+
+def _vector(found: Any) -> NDArray[Any]:
+    """A matrix of one row or column, sparse or not, as (n,)."""
+    whole = found if isinstance(found, np.ndarray) else found.read(0, found.shape[1])
+    return np.asarray(whole.ravel())
 
 
 def _chosen(
@@ -97,7 +102,7 @@ class _Hdf5:
                 if form is not None and form[1].kind in "fiub":
                     self.shapes[name] = form[0][::-1]
 
-    def get(self, name: str) -> NDArray[Any]:
+    def get(self, name: str) -> Any:
         what = f"{self._path}: {name!r} of shape {self.shapes[name]}"
         with Hdf5Arrays(self._path) as file:
             if not file.is_group(name):
@@ -107,5 +112,4 @@ class _Hdf5:
                 return np.ascontiguousarray(found.T)
             parts = [file.array(f"{name}/{part}") for part in ("data", "ir", "jc")]
         n, p = self.shapes[name]
-        check_size(8 * n * p, f"{what} is sparse, and widened it")
-        return widened(compressed("csc", parts, (n, p), what), what)
+        return sparse_table(compressed("csc", parts, (n, p), what), what)

@@ -13,7 +13,7 @@ from fsframe.tables.array_table import ArrayTable
 from fsframe.tables.bounds import check_size
 from fsframe.tables.npz import NpzArrays
 from fsframe.tables.reader import Reader
-from fsframe_tables.sparse_widening import compressed, widened
+from fsframe_tables.sparse import compressed, sparse_table
 
 __all__ = ["MatrixMarketReader", "NpyReader", "SparseNpzReader", "SvmlightReader"]
 
@@ -48,7 +48,7 @@ class SparseNpzReader(Reader):
                 (int(shape[0]), int(shape[1])),
                 str(path),
             )
-        return ArrayTable(path=path, X=widened(matrix, str(path)))
+        return ArrayTable(path=path, X=sparse_table(matrix, str(path)))
 
 
 class MatrixMarketReader(Reader):
@@ -72,7 +72,7 @@ class MatrixMarketReader(Reader):
         check_size(16 * entries, f"{path} with {entries} entries")
         matrix = io.mmread(path)
         if sparse.issparse(matrix):
-            return ArrayTable(path=path, X=widened(matrix.tocsr(), str(path)))
+            return ArrayTable(path=path, X=sparse_table(matrix.tocsr(), str(path)))
         return ArrayTable(path=path, X=np.asarray(matrix))
 
 
@@ -83,4 +83,4 @@ class SvmlightReader(Reader):
         from sklearn.datasets import load_svmlight_file
 
         X, y = load_svmlight_file(str(path))
-        return ArrayTable(path=path, X=widened(X, str(path)), y=y, label_name="label")
+        return ArrayTable(path=path, X=sparse_table(X, str(path)), y=y, label_name="label")

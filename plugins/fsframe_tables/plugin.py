@@ -52,13 +52,13 @@ def fsframe_readers() -> Iterator[ReaderEntry]:
     yield ReaderEntry(
         name="sparse-npz",
         target="fsframe_tables.matrices:SparseNpzReader",
-        summary="Matrices of scipy.sparse.save_npz, by rows or columns; widened",
+        summary="Matrices of scipy.sparse.save_npz, by rows or columns",
         zip_member="indptr.npy",
     )
     yield ReaderEntry(
         name="matrix-market",
         target="fsframe_tables.matrices:MatrixMarketReader",
-        summary="Matrix Market files; sparse ones are widened",
+        summary="Matrix Market files, sparse or dense",
         starts=(b"%%Matrix",),
         endings=(".mtx.gz",),
     )

@@ -46,7 +46,7 @@ def test_a_label_that_is_not_there_is_told_with_those_that_are() -> None:
 
 
 @pytest.mark.parametrize("form", ["csr", "csc", "coo", "lil"])
-def test_a_sparse_matrix_is_widened(form: str) -> None:
+def test_a_sparse_matrix_of_any_form_is_taken(form: str) -> None:
     data = Dataset.from_arrays(sparse.coo_array(X).asformat(form), [0, 1, 0, 1])
     assert data.X.tolist() == X
     assert data.sha256 == Dataset.from_arrays(X, [0, 1, 0, 1]).sha256

@@ -126,11 +126,11 @@ def _run(
     _claim(work, plan)
     images: dict[StudyCell, bytes] = {}
     asked = tuple(options[name] for name in ("engine", "workers", "scheduler", "patience"))
-    held = sum(int(t.data.matrix.nbytes) for t in plan.tables if t.data.in_memory)
+    held = sum(t.data.nbytes for t in plan.tables)
     with open_engine(*asked, mixed=options["mixed"]) as engine:
         for cell, method, table, seed, optional in _cells(plan):
             out = work / Path(cell.member).name
-            own = int(table.data.matrix.nbytes) if table.data.in_memory else 0
+            own = table.data.nbytes
             try:
                 _one(method, table, seed, out, options, talk, engine, held - own)
             except (DataError, RequestError) as error:

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import attrs
-import numpy as np
 
 from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.run import Run
@@ -359,11 +358,11 @@ class Checkpoint:
         """Steps of one long fit; `fsframe.contracts.run.Run.units` says what they are."""
         return OwnUnits.of(self, what, data, run, upstream)
 
-    def remember(self, array: np.ndarray, digest: str) -> None:
+    def remember(self, array: Any, digest: str) -> None:
         """Keep the digest of an array for as long as the array lives."""
         self._digests[id(array)] = (weakref.ref(array), digest)
 
-    def remembered(self, array: np.ndarray) -> str | None:
+    def remembered(self, array: Any) -> str | None:
         """The digest kept of that very array."""
         found = self._digests.get(id(array))
         return found[1] if found is not None and found[0]() is array else None

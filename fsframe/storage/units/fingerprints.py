@@ -88,7 +88,7 @@ def _bytes(array: NDArray[Any] | None) -> bytes:
 
 
 def _table_digest(checkpoint: Keeper, data: Dataset) -> str:
-    if data.in_memory:
+    if data.nbytes:
         found = checkpoint.remembered(data.matrix)
         if found is not None:
             return found
@@ -96,6 +96,6 @@ def _table_digest(checkpoint: Keeper, data: Dataset) -> str:
     for start, stop in data.column_blocks():
         # Transposed, so that a column's bytes are in one piece however the table is kept.
         digest.update(np.ascontiguousarray(data.columns(start, stop).T, dtype="<f8").tobytes())
-    if data.in_memory:
+    if data.nbytes:
         checkpoint.remember(data.matrix, digest.hexdigest())
     return digest.hexdigest()

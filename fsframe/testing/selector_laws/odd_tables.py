@@ -8,10 +8,12 @@ from functools import partial
 
 import attrs
 import numpy as np
+from scipy import sparse
 
 from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.run import Progress, Run
 from fsframe.contracts.selection import Selection
+from fsframe.contracts.sparse_columns import SparseColumns
 from fsframe.errors import DataError
 from fsframe.testing import tables
 from fsframe.testing.comparing import assert_close
@@ -138,6 +140,25 @@ class OddTableLaws(SelectorLaws):
         order = np.random.Generator(np.random.PCG64(2)).permutation(data.n_samples)
         found = self.make().select(tables.recoded(data).take_rows(order))
         assert_close(found, self.make().select(data), "with shuffled rows", self.rtol)
+
+    @law
+    def test_a_sparse_table_gives_the_bits_of_the_widened_one(self) -> None:
+        data = self.table()
+        X = np.where(np.quantile(data.X, 0.75, axis=0) < data.X, data.X, 0.0)
+        wide = Dataset.from_arrays(X, data.y, task=data.task)
+        held = Dataset.from_arrays(sparse.csr_array(X), data.y, task=data.task)
+        assert isinstance(held.matrix, SparseColumns) and held.sha256 == wide.sha256
+        counts = resamples(data, 2)
+        for found, expected in zip(
+            (self.make().select(held), *self.make().select_many(held, counts)),
+            (self.make().select(wide), *self.make().select_many(wide, counts)),
+            strict=True,
+        ):
+            assert found.selected.tolist() == expected.selected.tolist(), "columns kept differ"
+            for name in ("scores", "weights"):
+                here, there = getattr(found, name), getattr(expected, name)
+                same = here is there if there is None else here.tobytes() == there.tobytes()
+                assert same, f"{name} differ in some bits where the table is sparse"
 
     @law
     def test_columns_always_kept_are_kept_or_refused(self) -> None:

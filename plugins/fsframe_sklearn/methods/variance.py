@@ -47,6 +47,7 @@ class Variance(Selector):
     takes_missing: ClassVar[bool] = True
     takes_nominal: ClassVar[bool] = True
     takes_counts: ClassVar[bool] = True
+    reads_columns: ClassVar[bool] = True
 
     top: int | float | None = param(
         None,

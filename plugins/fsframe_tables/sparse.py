@@ -1,4 +1,4 @@
-"""Sparse matrices as tables: widened, within the bound on memory."""
+"""Sparse matrices of files as tables: checked before anything walks along their indices."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fsframe.contracts.sparse_columns import as_table
 from fsframe.errors import DataError
 from fsframe.tables.bounds import check_size
 
-__all__ = ["compressed", "widened"]
+__all__ = ["compressed", "sparse_table"]
 
 
-def widened(matrix: Any, what: str) -> NDArray[Any]:
-    """A sparse matrix of scipy as an array; bytes stay bytes.
+def sparse_table(matrix: Any, what: str) -> Any:
+    """A sparse matrix of scipy as `fsframe.contracts.sparse_columns.as_table` gives it.
 
     Raises
     ------
     DataError
-        If that would take more memory than a table may, or the values are no real numbers.
+        If its indices are damaged, or the values are no real numbers.
     """
     n, p = matrix.shape
     if matrix.dtype.kind not in "fiub":
@@ -33,14 +33,10 @@ def widened(matrix: Any, what: str) -> NDArray[Any]:
             matrix.check_format(full_check=True)
         except (ValueError, TypeError, IndexError, OverflowError) as error:
             raise DataError(f"{what} is no sparse matrix: {error}") from None
-    small = matrix.dtype in (np.uint8, np.int8)
-    check_size(
-        (1 if small else 8) * n * p,
-        f"{what} of {n} rows × {p} columns is sparse, and methods work on whole tables; widened it",
-        "take fewer columns, such as the most variable ones, or ",
-    )
-    found: NDArray[Any] = matrix.astype(matrix.dtype if small else np.float64).toarray(order="C")
-    return found
+    try:
+        return as_table(matrix)
+    except DataError as error:
+        raise DataError(f"{what}: {error}") from None
 
 
 def compressed(kind: str, parts: Sequence[Any], shape: tuple[int, int], what: str) -> Any:
@@ -59,6 +55,8 @@ def compressed(kind: str, parts: Sequence[Any], shape: tuple[int, int], what: st
         raise DataError(f"{what} lacks one of data, indices and indptr; it is damaged")
     if any(size < 0 for size in shape) or max(shape) > np.iinfo(np.int32).max:
         raise DataError(f"{what} declares a shape of {shape}; it is damaged")
+    # Columns have names, and places where they begin, however few values they have.
+    check_size(100 * sum(shape), f"{what} of {shape[0]} rows × {shape[1]} columns")
     make = sparse.csr_matrix if kind == "csr" else sparse.csc_matrix
     try:
         matrix = make(tuple(parts), shape=shape)
