@@ -13,7 +13,7 @@ from pathlib import Path
 
 import click
 
-from fsframe import classifiers, errors, measures, selectors, stability_metrics
+from fsframe import classifiers, errors, measures, regressors, selectors, stability_metrics
 from fsframe.cli import cli, main
 from fsframe.contracts.params import Parameter, format_value
 from fsframe.registry import Offer, Registry, hookspecs, manager
@@ -108,6 +108,7 @@ def _methods() -> Iterator[str]:
     for title, registry in (
         ("Selectors", selectors),
         ("Classifiers", classifiers),
+        ("Regressors", regressors),
         ("Stability metrics", stability_metrics),
         ("Measures", measures),
     ):
@@ -116,7 +117,9 @@ def _methods() -> Iterator[str]:
             yield "Every selector has `top` beside its own, every wrapping stage `base`:\n"
             yield from _parameters(WrappingSelector.parameters())
         for offer in registry.offers():
-            if offer.plugin.source.distribution == "fsframe":
+            # The registry of classifiers has regressors too.
+            own = offer.entry.kind == registry.kind
+            if own and offer.plugin.source.distribution == "fsframe":
                 yield from _method(offer, registry)
 
 

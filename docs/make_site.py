@@ -40,7 +40,7 @@ if (location.protocol === "file:") window.Worker = class extends EventTarget {
   }
 }
 </script>"""
-_VALUES = ("classifiers", "selectors", "stability_metrics")
+_VALUES = ("classifiers", "regressors", "selectors", "stability_metrics")
 # What authors import, besides the names of `fsframe` itself.
 _API = {
     "For authors of methods": (
@@ -150,8 +150,9 @@ def api_page() -> str:
     ]
     parts += [f"::: fsframe.{name}" for name in fsframe.__all__ if name not in _VALUES]
     parts.append(
-        "## The registries\n\n`fsframe.selectors`, `fsframe.classifiers` and "
-        "`fsframe.stability_metrics` are mappings from names to classes; "
+        "## The registries\n\n`fsframe.selectors`, `fsframe.classifiers` (what ends a chain), "
+        "`fsframe.regressors` (those of them for numbers only) and `fsframe.stability_metrics` are "
+        "mappings from names to classes; "
         '`fsframe.selectors["relieff"](k=5).select(data)` is one selector at work.'
     )
     for title, modules in _API.items():
@@ -181,7 +182,7 @@ def methods_page() -> str:
             there = (ROOT / "docs" / "methods" / page).exists()
             shown = f"[`{entry.name}`]({page})" if there else f"`{entry.name}`"
             row = f"| {shown} | {entry.summary} | {getattr(entry, 'reference', '') or ''} |"
-            families.setdefault(f"{registry.kind}: {_family(entry)}", []).append(row)
+            families.setdefault(f"{entry.kind}: {_family(entry)}", []).append(row)
     for family, rows in families.items():
         lines += ["", f"## {family}", "", "| name | what | source |", "|---|---|---|", *rows]
     return "\n".join(lines) + "\n"
@@ -204,8 +205,8 @@ def plugins_page() -> str:
     for plugin in default_manager().plugins():
         lines += ["", f"## {plugin.provider} {plugin.source.version}", ""]
         for registry in _registries():
-            offers = (offer for offer in registry.offers() if offer.provider == plugin.provider)
-            names = sorted(f"`{offer.entry.name}`" for offer in offers)
-            if names:
-                lines.append(f"* {registry.kind}s: {', '.join(names)}")
+            offers = [offer for offer in registry.offers() if offer.provider == plugin.provider]
+            for kind in dict.fromkeys(offer.entry.kind for offer in offers):
+                names = sorted(f"`{o.entry.name}`" for o in offers if o.entry.kind == kind)
+                lines.append(f"* {kind}s: {', '.join(names)}")
     return "\n".join(lines) + "\n"

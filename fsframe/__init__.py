@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from fsframe.chains.chain import Chain as Chain
     from fsframe.contracts.classifier import Classifier as Classifier
     from fsframe.contracts.classifier import FittedClassifier as FittedClassifier
+    from fsframe.contracts.classifier import FittedRegressor as FittedRegressor
+    from fsframe.contracts.classifier import Regressor as Regressor
     from fsframe.contracts.dataset import Dataset as Dataset
     from fsframe.contracts.prediction_measure import PredictionMeasure as PredictionMeasure
     from fsframe.contracts.prediction_measure import Predictions as Predictions
@@ -43,6 +45,7 @@ if TYPE_CHECKING:
     from fsframe.registry import classifiers as classifiers
     from fsframe.registry import measures as measures
     from fsframe.registry import register as register
+    from fsframe.registry import regressors as regressors
     from fsframe.registry import selectors as selectors
     from fsframe.registry import stability_metrics as stability_metrics
     from fsframe.resampling.wrapping import WrappingSelector as WrappingSelector
@@ -54,12 +57,14 @@ _HOME = {
     "DataError": "fsframe.errors",
     "Dataset": "fsframe.contracts.dataset",
     "FittedClassifier": "fsframe.contracts.classifier",
+    "FittedRegressor": "fsframe.contracts.classifier",
     "FsframeError": "fsframe.errors",
     "FsframeWarning": "fsframe.errors",
     "PairWeights": "fsframe.contracts.selection",
     "PluginError": "fsframe.errors",
     "PredictionMeasure": "fsframe.contracts.prediction_measure",
     "Predictions": "fsframe.contracts.prediction_measure",
+    "Regressor": "fsframe.contracts.classifier",
     "RequestError": "fsframe.errors",
     "Run": "fsframe.contracts.run",
     "Selection": "fsframe.contracts.selection",
@@ -80,6 +85,7 @@ _HOME = {
     "measures": "fsframe.registry",
     "read": "fsframe.tables",
     "register": "fsframe.registry",
+    "regressors": "fsframe.registry",
     "selectors": "fsframe.registry",
     "stability_metrics": "fsframe.registry",
 }

@@ -5,27 +5,46 @@ from __future__ import annotations
 import click
 from click.shell_completion import CompletionItem
 
-from fsframe.registry import Registry, classifiers, measures, selectors, stability_metrics
+from fsframe.registry import (
+    Offer,
+    Registry,
+    classifiers,
+    measures,
+    regressors,
+    selectors,
+    stability_metrics,
+)
 
-__all__ = ["METHODS", "MethodName", "OfferedName"]
+__all__ = ["METHODS", "MethodName", "OfferedName", "listed"]
 
 METHODS: dict[str, Registry] = {
     "Selectors": selectors,
     "Classifiers": classifiers,
+    "Regressors": regressors,
     "Stability metrics": stability_metrics,
     "Measures": measures,
 }
 
 
+def listed() -> list[Offer]:
+    """Everything on offer, each once: the registry of classifiers has regressors too."""
+    return [
+        offer
+        for registry in METHODS.values()
+        for offer in registry.offers()
+        if offer.entry.kind == registry.kind
+    ]
+
+
 class MethodName(click.ParamType):
-    """The name of a selector, classifier, stability metric or measure; the shell completes it."""
+    """The name of a method, stability metric or measure; the shell completes it."""
 
     name = "method"
 
     def shell_complete(
         self, ctx: click.Context, param: click.Parameter, incomplete: str
     ) -> list[CompletionItem]:
-        offers = [offer for registry in METHODS.values() for offer in registry.offers()]
+        offers = listed()
         return [
             CompletionItem(offer.name, help=offer.entry.summary)
             for offer in offers

@@ -294,8 +294,8 @@ class Regressor(Classifier):
     """Base of methods that predict numbers only; otherwise as `Classifier`.
 
     `_fit` gets a numeric target in ``data.y`` and returns a `FittedRegressor`. It is offered by the
-    same hook, stands in the same place of a chain, and is refused, before any work, on a table with
-    classes.
+    hook ``fsframe_regressors``, ends a chain as a classifier does, and is refused, before any work,
+    on a table with classes.
 
     Examples
     --------

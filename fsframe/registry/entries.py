@@ -20,6 +20,7 @@ __all__ = [
     "NullEntry",
     "ObserverEntry",
     "ReaderEntry",
+    "RegressorEntry",
     "ReportSectionEntry",
     "SelectorEntry",
     "StabilityMetricEntry",
@@ -206,6 +207,16 @@ class ClassifierEntry(Entry):
     uses: frozenset[str] = attrs.field(
         default=frozenset(), converter=_words, validator=_check_words
     )
+
+
+@attrs.frozen(kw_only=True)
+class RegressorEntry(ClassifierEntry):
+    """What ends a chain and predicts numbers only, otherwise as a classifier.
+
+    A method that predicts classes as well, as nearest neighbours do, is a `ClassifierEntry`.
+    """
+
+    kind: ClassVar[str] = "regressor"
 
 
 @attrs.frozen(kw_only=True)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         NullEntry,
         ObserverEntry,
         ReaderEntry,
+        RegressorEntry,
         ReportSectionEntry,
         SelectorEntry,
         StabilityMetricEntry,
@@ -34,6 +35,7 @@ __all__ = [
     "fsframe_measures",
     "fsframe_nulls",
     "fsframe_readers",
+    "fsframe_regressors",
     "fsframe_report_sections",
     "fsframe_selectors",
     "fsframe_stability_metrics",
@@ -84,6 +86,23 @@ def fsframe_classifiers() -> Iterable[ClassifierEntry]:  # type: ignore[empty-bo
                 name="nearest-mean",
                 target="my_package.nearest_mean:NearestMean",
                 summary="The class whose mean is nearest",
+            )
+    """
+
+
+@hookspec
+def fsframe_regressors() -> Iterable[RegressorEntry]:  # type: ignore[empty-body]
+    """Methods that predict numbers only, to end a chain; those that predict classes too are
+    classifiers.
+
+    Example::
+
+        @hookimpl
+        def fsframe_regressors():
+            yield RegressorEntry(
+                name="least-squares",
+                target="my_package.least_squares:LeastSquares",
+                summary="The plane of least squares",
             )
     """
 

@@ -43,6 +43,7 @@ from fsframe.registry.entries import (
     NullEntry,
     ObserverEntry,
     ReaderEntry,
+    RegressorEntry,
     ReportSectionEntry,
     SelectorEntry,
     StabilityMetricEntry,
@@ -66,6 +67,7 @@ THIS_PROCESS = "this-process"
 HOOKS: Mapping[str, type[Entry]] = {
     "fsframe_selectors": SelectorEntry,
     "fsframe_classifiers": ClassifierEntry,
+    "fsframe_regressors": RegressorEntry,
     "fsframe_stability_metrics": StabilityMetricEntry,
     "fsframe_readers": ReaderEntry,
     "fsframe_commands": CommandEntry,

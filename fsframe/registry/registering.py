@@ -13,13 +13,14 @@ from typing import Any, TypeVar, overload
 import attrs
 
 from fsframe.errors import RequestError
-from fsframe.registry.entries import Entry, SelectorEntry
+from fsframe.registry.entries import ClassifierEntry, Entry, SelectorEntry
 from fsframe.registry.importing import strangers_import
 from fsframe.registry.manager import THIS_PROCESS, LoadedPlugin, PluginSource
 from fsframe.registry.registry import (
     Registry,
     classifiers,
     default_manager,
+    regressors,
     selectors,
     stability_metrics,
 )
@@ -28,7 +29,8 @@ __all__ = ["class_here", "register", "unreachable_classes"]
 
 C = TypeVar("C", bound=type)
 
-_REGISTRIES = (selectors, classifiers, stability_metrics)
+# A regressor is a classifier by its class: what is more special goes first.
+_REGISTRIES = (selectors, regressors, classifiers, stability_metrics)
 _INTERACTIVE = (
     "put it into a module (a file such as my_methods.py) and import it from there, or run without "
     "workers"
@@ -52,8 +54,9 @@ def register(method: C | None = None, /, *, name: str | None = None, **described
     Parameters
     ----------
     method : class
-        Derived from `fsframe.Selector`, `fsframe.Classifier` or `fsframe.StabilityMetric`. Stands
-        above ``@attrs.frozen(kw_only=True)`` if the class has parameters.
+        Derived from `fsframe.Selector`, `fsframe.Classifier`, `fsframe.Regressor` or
+        `fsframe.StabilityMetric`. Stands above ``@attrs.frozen(kw_only=True)`` if the class has
+        parameters.
     name : str, optional
         Lower-case words joined by hyphens; by default made of the class's name, ``my-method`` of
         ``MyMethod``.
@@ -187,13 +190,14 @@ def _target(method: Any) -> str:
 def _others(registry: Registry, entry: Entry) -> list[Any]:
     """Who else offers something by that name: not this class, nor an earlier version of it."""
     # Selectors and classifiers stand in the same chain: a name there means one of them.
-    beside = (selectors, classifiers) if registry in (selectors, classifiers) else (registry,)
+    in_chains = issubclass(registry.entries, (SelectorEntry, ClassifierEntry))
+    beside = (selectors, classifiers) if in_chains else (registry,)
     return [
         offer
         for each in beside
         for offer in each.matching(entry.name)
         if offer.plugin.registered is None
-        or each is not registry
+        or offer.entry.kind != entry.kind
         or offer.entry.target != entry.target
     ]
 

@@ -24,6 +24,7 @@ from fsframe.registry.entries import (
     NullEntry,
     ObserverEntry,
     ReaderEntry,
+    RegressorEntry,
     ReportSectionEntry,
     SelectorEntry,
     StabilityMetricEntry,
@@ -48,6 +49,7 @@ __all__ = [
     "preferring",
     "readers",
     "real_name",
+    "regressors",
     "report_sections",
     "selectors",
     "stability_metrics",
@@ -421,6 +423,8 @@ def default_manager() -> PluginManager:
 
 selectors = Registry(SelectorEntry, "fsframe.contracts.selector:Selector", default_manager)
 classifiers = Registry(ClassifierEntry, "fsframe.contracts.classifier:Classifier", default_manager)
+"""What may end a chain: the methods that predict classes, and the regressors."""
+regressors = Registry(RegressorEntry, "fsframe.contracts.classifier:Regressor", default_manager)
 stability_metrics = Registry(
     StabilityMetricEntry, "fsframe.contracts.stability_metric:StabilityMetric", default_manager
 )

@@ -22,16 +22,17 @@ module ``conformance`` beside the method's module declares (`fsframe.testing.dec
 
 from __future__ import annotations
 
-from fsframe.testing.classifiers import ClassifierConformance
 from fsframe.testing.conformance import Conformance, Outcome, by_cause, run_checks
 from fsframe.testing.declared import suite_for
 from fsframe.testing.metrics import StabilityMetricConformance
+from fsframe.testing.predictors import ClassifierConformance, RegressorConformance
 from fsframe.testing.selectors import SelectorConformance
 
 __all__ = [
     "ClassifierConformance",
     "Conformance",
     "Outcome",
+    "RegressorConformance",
     "SelectorConformance",
     "StabilityMetricConformance",
     "by_cause",

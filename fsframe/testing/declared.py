@@ -7,7 +7,7 @@ A plugin may have a module ``conformance`` in the package of its methods, or in 
     TRIED_AFTER = {"my-classifier": "immigrate"}
 
 `TRIED_AS` is the stage to try where the defaults will not do: a wrapping stage needs a base.
-`TRIED_AFTER` is the stage that a classifier needs on its left.
+`TRIED_AFTER` is the stage that a classifier or regressor needs on its left.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from typing import Any
 from fsframe.contracts.grammar import StageText, parse_stages
 from fsframe.errors import PluginError, RequestError
 from fsframe.registry import Offer, classifiers, find_offer, selectors, stability_metrics
-from fsframe.testing.classifiers import ClassifierConformance
 from fsframe.testing.conformance import Conformance
 from fsframe.testing.metrics import StabilityMetricConformance
+from fsframe.testing.predictors import ClassifierConformance, RegressorConformance
 from fsframe.testing.selectors import SelectorConformance
 
 __all__ = ["declared", "suite_for"]
@@ -30,6 +30,7 @@ __all__ = ["declared", "suite_for"]
 _SUITES: Mapping[str, type[Conformance]] = {
     "selector": SelectorConformance,
     "classifier": ClassifierConformance,
+    "regressor": RegressorConformance,
     "stability metric": StabilityMetricConformance,
 }
 
@@ -62,7 +63,7 @@ def suite_for(text: str) -> type[Conformance]:
         "exceptions": dict(declared(offer, "EXCEPTIONS").get(name, {})),
         "__doc__": f"The laws for {name}.",
     }
-    if offer.entry.kind == "classifier":
+    if registry is classifiers:
         body["after"] = declared(offer, "TRIED_AFTER").get(name, "")
     if offer.entry.kind == "selector":
         body["gives"] = offer.entry.gives  # type: ignore[attr-defined]

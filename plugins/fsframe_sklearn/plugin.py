@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fsframe.registry.entries import ClassifierEntry, SelectorEntry
+from fsframe.registry.entries import ClassifierEntry, RegressorEntry, SelectorEntry
 from fsframe.registry.hookspecs import hookimpl
 
-__all__ = ["fsframe_classifiers", "fsframe_selectors"]
+__all__ = ["fsframe_classifiers", "fsframe_regressors", "fsframe_selectors"]
 
 
 @hookimpl
@@ -18,6 +18,17 @@ def fsframe_classifiers() -> Iterator[ClassifierEntry]:
         target="fsframe_sklearn.methods.classifier:Sklearn",
         summary="Any scikit-learn classifier by its public name",
         reference="Pedregosa et al. 2011, JMLR 12",
+    )
+
+
+@hookimpl
+def fsframe_regressors() -> Iterator[RegressorEntry]:
+    """Ridge regression, the plain way to see what the kept columns say of a number."""
+    yield RegressorEntry(
+        name="ridge",
+        target="fsframe_sklearn.methods.ridge:Ridge",
+        summary="Ridge regression, its penalty chosen by leave-one-out errors",
+        reference="Hoerl, Kennard 1970, Technometrics 12:55",
     )
 
 

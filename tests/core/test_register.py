@@ -125,6 +125,32 @@ def test_a_registered_classifier_ends_a_chain():
         spread(name="first-class")
 
 
+def test_a_registered_regressor_is_one_and_replaces_its_earlier_cell():
+    class Line:
+        def predict(self, X):
+            return X[:, 0] * 1.0
+
+    for _ in range(2):
+
+        @fsframe.register
+        class FirstColumn(fsframe.Regressor):
+            """The first column itself."""
+
+            def _fit(self, data, upstream, run):
+                return Line()
+
+    assert fsframe.regressors["first-column"] is FirstColumn
+    assert fsframe.classifiers["first-column"] is FirstColumn
+    data = fsframe.Dataset.from_arrays([[1.0, 5], [2, 9], [9, 4]], [0.5, 1.5, 9.5])
+    assert fsframe.Chain.parse("first-column").fit(data).predict(data.X).tolist() == [1, 2, 9]
+
+    with pytest.raises(RequestError, match="regressor"):
+
+        @fsframe.register(name="first-column")
+        class Other(fsframe.Classifier):
+            """A class of another kind under the same name."""
+
+
 def test_the_run_file_says_whose_code_it_was(tmp_path):
     cls = spread()
     out = tmp_path / "run.h5"

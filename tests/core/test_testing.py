@@ -10,7 +10,7 @@ import attrs
 import numpy as np
 import pytest
 
-from fsframe.contracts.classifier import Classifier
+from fsframe.contracts.classifier import Classifier, Regressor
 from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.params import optional, param, real, text
 from fsframe.contracts.run import Run
@@ -21,6 +21,7 @@ from fsframe.errors import DataError, PluginError, RequestError
 from fsframe.testing import (
     ClassifierConformance,
     Outcome,
+    RegressorConformance,
     SelectorConformance,
     StabilityMetricConformance,
     by_cause,
@@ -337,6 +338,57 @@ def test_a_classifier_that_learns_nothing_is_found() -> None:
         "each_row_is_predicted_by_itself",
         "the_predicted_class_has_the_largest_score",
     } <= found
+
+
+@attrs.frozen(kw_only=True)
+class Slope(Regressor):
+    """A line through the column that goes with the target most."""
+
+    fault: str = param("", text("what is wrong with it"), help="What is wrong with it.")
+
+    def _fit(self, data: Dataset, upstream: Selection | None, run: Run) -> Any:
+        X, y = data.X - data.X.mean(axis=0), data.y - data.y.mean()
+        together = X.T @ y / (X**2).sum(axis=0)
+        best = int(np.argmax(np.abs(together) * X.std(axis=0)))
+        if self.fault == "scaled":
+            together = together / y.std()
+        return _FittedSlope(best, together[best], data.X[:, best].mean(), data.y.mean(), self.fault)
+
+    def predicts(self) -> frozenset[str]:
+        both = {"classification", "regression"}
+        return frozenset(both) if self.fault == "boastful" else super().predicts()
+
+
+@attrs.frozen
+class _FittedSlope:
+    best: int
+    slope: float
+    centre: float
+    middle: float
+    fault: str
+
+    def predict(self, X: np.ndarray) -> np.ndarray:
+        if self.fault == "ignorant":
+            return np.full(len(X), self.middle)
+        centre = X[:, self.best].mean() if self.fault == "batched" else self.centre
+        found = self.middle + self.slope * (X[:, self.best] - centre)
+        return found[:, None] if self.fault == "columns" else found
+
+
+@pytest.mark.parametrize(
+    ("fault", "laws"),
+    [
+        ("", set()),
+        ("ignorant", {"a_target_that_follows_a_column_is_learned"}),
+        ("batched", {"each_row_is_predicted_by_itself"}),
+        ("columns", {"predictions_are_one_number_a_row"}),
+        ("scaled", {"a_target_of_one_value_is_borne"}),
+        ("boastful", {"classes_are_refused"}),
+    ],
+)
+def test_faults_of_regressors_are_found(fault: str, laws: set[str]) -> None:
+    found = failed(outcomes(lambda: Slope(fault=fault), RegressorConformance))
+    assert found >= laws and bool(found) == bool(laws)
 
 
 @attrs.frozen(kw_only=True)

@@ -73,7 +73,7 @@ def bundled(registry: Registry) -> list[str]:
 @pytest.mark.parametrize(
     "registry",
     [fsframe.selectors, fsframe.classifiers, fsframe.stability_metrics, fsframe.measures],
-    ids=["selectors", "classifiers", "stability metrics", "measures"],
+    ids=["selectors", "classifiers and regressors", "stability metrics", "measures"],
 )
 def test_every_method_and_parameter_is_documented(registry: Registry) -> None:
     text = reference()
@@ -88,7 +88,7 @@ def test_every_method_and_parameter_is_documented(registry: Registry) -> None:
 @pytest.mark.parametrize(
     "registry",
     [fsframe.selectors, fsframe.classifiers, fsframe.stability_metrics, fsframe.measures],
-    ids=["selectors", "classifiers", "stability metrics", "measures"],
+    ids=["selectors", "classifiers and regressors", "stability metrics", "measures"],
 )
 def test_every_method_is_explained_on_a_page_of_its_own_or_of_its_family(
     registry: Registry,

@@ -47,6 +47,7 @@ def test_the_registry_is_full() -> None:
     kinds = [offer.entry.kind for _, offer in BUNDLED]
     assert kinds.count("selector") >= 20
     assert kinds.count("classifier") >= 3
+    assert kinds.count("regressor") >= 1
     assert kinds.count("stability metric") >= 20
 
 

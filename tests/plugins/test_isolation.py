@@ -30,7 +30,7 @@ BROKEN = {
     "fake_empty": (
         "empty",
         "it offers nothing; implement fsframe_selectors or fsframe_classifiers or "
-        "fsframe_stability_metrics",
+        "fsframe_regressors or fsframe_stability_metrics",
     ),
     "fake_newer": (
         "newer",

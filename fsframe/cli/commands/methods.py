@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from fsframe.analysis.text_table import table_lines
-from fsframe.cli.method_names import METHODS, MethodName
+from fsframe.cli.method_names import METHODS, MethodName, listed
 from fsframe.cli.saying import say_json, say_lines
 from fsframe.cli.stages import stage_help
 from fsframe.registry import Offer, Registry, classifiers, find_offer, selectors
@@ -35,8 +35,7 @@ def methods(name: str | None, as_json: bool) -> None:
         else:
             say_lines(_explain(offer, registry))
     elif as_json:
-        every = [_object(offer) for registry in METHODS.values() for offer in registry.offers()]
-        say_json({"methods": every})
+        say_json({"methods": [_object(offer) for offer in listed()]})
     else:
         say_lines(_listing())
 
@@ -61,7 +60,7 @@ def _object(offer: Offer) -> dict[str, Any]:
 def _listing() -> Iterator[str]:
     for title, registry in METHODS.items():
         families: dict[str, list[Offer]] = {}
-        for offer in registry.offers():
+        for offer in (offer for offer in listed() if offer.entry.kind == registry.kind):
             families.setdefault(getattr(offer.entry, "family", ""), []).append(offer)
         for family, offers in sorted(families.items()):
             yield f"{title}: {family}" if family else title

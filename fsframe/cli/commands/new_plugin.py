@@ -20,6 +20,7 @@ __all__ = ["KINDS", "new_plugin", "plugin_files"]
 KINDS = {
     "selector": "selectors",
     "classifier": "classifiers",
+    "regressor": "regressors",
     "stability-metric": "stability_metrics",
     "measure": "measures",
     "reader": "readers",
@@ -71,8 +72,9 @@ def new_plugin(name: str, kind: str, out: str | None) -> None:
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise StoreError(f"{folder} already exists; choose another folder with --out")
     # Selectors and classifiers stand in the same chain.
-    beside = {"selector": ("selectors", "classifiers"), "classifier": ("selectors", "classifiers")}
-    registries = [getattr(fsframe.registry, each) for each in beside.get(kind, (KINDS[kind],))]
+    in_chains = kind in ("selector", "classifier", "regressor")
+    looked_up = ("selectors", "classifiers") if in_chains else (KINDS[kind],)
+    registries = [getattr(fsframe.registry, each) for each in looked_up]
     taken = [offer for registry in registries for offer in registry.matching(name)]
     if taken:
         say(

@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 
 from fsframe.contracts.classifier import Classifier
 from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.nominal import level_places
 from fsframe.contracts.params import flag, param, text
 from fsframe.contracts.run import Run
 from fsframe.contracts.selection import Selection
 from fsframe.contracts.standardising import learn_scale
 from fsframe.errors import DataError, RequestError, one_line
+from fsframe_sklearn.engine.indicators import Levels, indicators, learn_levels
 from fsframe_sklearn.engine.making import make_estimator, parse_options, seed_estimator
 
 __all__ = ["Sklearn"]
@@ -98,11 +98,8 @@ class Sklearn(Classifier):
         options = parse_options(self.options)
         seed = int(run.generator().integers(2**31 - 1))
         made = seed_estimator(self._made(), seed, options)
-        levels = {
-            int(column): level_places(data.X[:, column])[1]
-            for column in np.flatnonzero(data.categorical)
-        }
-        X, y = _encoded(data.X, levels), data.y
+        levels = learn_levels(data)
+        X, y = indicators(data.X, levels), data.y
         if data.counts is not None:
             X, y = np.repeat(X, data.counts, axis=0), np.repeat(y, data.counts)
         centre, scale = np.zeros(X.shape[1]), np.ones(X.shape[1])
@@ -120,17 +117,6 @@ class Sklearn(Classifier):
         )  # fmt: skip
 
 
-def _encoded(X: NDArray[np.float64], levels: dict[int, NDArray[np.float64]]) -> NDArray[np.float64]:
-    """Rows with a column of 0 and 1 for each level in place of each nominal column."""
-    if not levels:
-        return X
-    parts = [
-        (X[:, column, None] == levels[column]) * 1.0 if column in levels else X[:, column, None]
-        for column in range(X.shape[1])
-    ]
-    return np.concatenate(parts, axis=1)
-
-
 @attrs.frozen(kw_only=True, eq=False)
 class _Answering:
     made: Any
@@ -138,10 +124,10 @@ class _Answering:
     n_classes: int
     centre: NDArray[np.float64]
     scale: NDArray[np.float64]
-    levels: dict[int, NDArray[np.float64]]
+    levels: Levels
 
     def _answer(self, ask: str, X: NDArray[np.float64]) -> NDArray[Any]:
-        rows = (_encoded(X, self.levels) - self.centre) / self.scale
+        rows = (indicators(X, self.levels) - self.centre) / self.scale
         try:
             return np.asarray(getattr(self.made, ask)(rows))
         except ValueError as error:

@@ -1,0 +1,375 @@
+"""The laws of what ends a chain: classifiers and regressors."""
+
+from __future__ import annotations
+
+import contextlib
+import pickle
+import warnings
+from typing import Any, ClassVar
+
+import numpy as np
+
+from fsframe.contracts.classifier import Classifier
+from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.grammar import parse_stages
+from fsframe.contracts.params import format_value
+from fsframe.contracts.prediction_measure import SCORE_KINDS
+from fsframe.contracts.run import Run
+from fsframe.contracts.selection import Selection
+from fsframe.errors import DataError, FsframeError, one_line
+from fsframe.registry import selectors
+from fsframe.testing import tables
+from fsframe.testing.comparing import frozen_bytes
+from fsframe.testing.conformance import Conformance, check_declarations, law, not_applicable
+from fsframe.testing.selector_laws.base import some_upstream
+from fsframe.testing.watching import changed_globals, written_files
+
+__all__ = ["ClassifierConformance", "PredictorConformance", "RegressorConformance"]
+
+
+class PredictorConformance(Conformance):
+    """What the core promises of classifiers and regressors alike.
+
+    Attributes
+    ----------
+    name : str, optional
+        The name it is registered under, if it is.
+    after : str, optional
+        The stage that it needs on its left, such as ``"immigrate"``: every law is then tried behind
+        it, and that it is refused without, in words.
+    """
+
+    name: ClassVar[str | None] = None
+    after: ClassVar[str] = ""
+
+    @staticmethod
+    def make() -> Classifier:
+        raise NotImplementedError("write make() so that it returns the method to test")
+
+    def table(self, n_samples: int = 96, n_features: int = 6) -> Dataset:
+        """The table that most laws are tried on."""
+        raise NotImplementedError
+
+    def nominal_table(self) -> Dataset:
+        """One with nominal columns."""
+        raise NotImplementedError
+
+    def answer(self, fitted: Any, X: Any) -> np.ndarray:
+        """All that it says of the rows of `X`."""
+        raise NotImplementedError
+
+    def _fit(self, data: Dataset, upstream: Selection | None = None, **options: Any) -> Any:
+        """The method fitted on `data`, behind the stage that it needs."""
+        if self.after and upstream is None:
+            upstream = self._stage_before(data)
+        return self.make().fit(data, upstream, **options)
+
+    def _stage_before(self, data: Dataset) -> Selection:
+        (text,) = parse_stages(self.after)
+        stage: Selection = selectors[text.name].from_texts(text.params).select(data)
+        return stage
+
+    def _answers(self, data: Dataset, X: object = None, **options: Any) -> np.ndarray:
+        return self.answer(self._fit(data, **options), data.X if X is None else X)
+
+    @law
+    def test_declarations_are_complete(self) -> None:
+        method = self.make()
+        assert isinstance(method, Classifier), f"make() returned {type(method).__name__}"
+        check_declarations(method, self.name)
+
+    @law
+    def test_parameters_read_back_from_text(self) -> None:
+        method = self.make()
+        every = {name: format_value(value) for name, value in method.values().items()}
+        assert type(method).from_texts(every) == method
+
+    @law
+    def test_pickles(self) -> None:
+        method, data = self.make(), self.table()
+        assert pickle.loads(pickle.dumps(method)) == method
+        fitted = self._fit(data)
+        again = pickle.loads(pickle.dumps(fitted))
+        assert self.answer(again, data.X).tobytes() == self.answer(fitted, data.X).tobytes()
+
+    @law
+    def test_a_stage_that_it_needs_is_declared(self) -> None:
+        try:
+            self.make().fit(self.table())
+        except FsframeError as error:
+            told = error.exit_code == 2 and str(error).strip()
+            assert told, f"without a stage on its left: {one_line(error)}"
+            assert self.after, (
+                f"it needs a stage on its left ({error}): name one, TRIED_AFTER in conformance.py"
+            )
+            return
+        assert not self.after, f"after={self.after} is declared, but it fits without"
+
+    @law
+    def test_nothing_global_is_changed(self) -> None:
+        data = self.table()
+        changed = changed_globals(lambda: self._answers(data, seed=1))
+        assert not changed, f"changed for the whole process: {'; '.join(changed)}"
+
+    @law
+    def test_no_file_is_written(self) -> None:
+        data = self.table()
+        found = written_files(lambda: self._answers(data, seed=1))
+        assert not found, f"files are the core's affair: {', '.join(found[:3])}"
+
+    @law
+    def test_number_of_threads_changes_no_bit_on_many_rows(self) -> None:
+        data = self.table(1200, 4)
+        one = self._answers(data, run=Run(threads=1))
+        assert self._answers(data, run=Run(threads=3)).tobytes() == one.tobytes()
+
+    @law
+    def test_each_row_is_predicted_by_itself(self) -> None:
+        data = self.table()
+        fitted = self._fit(data)
+        together = self.answer(fitted, data.X[:5])
+        alone = np.concatenate([self.answer(fitted, data.X[i : i + 1]) for i in range(5)])
+        assert np.allclose(together, alone, rtol=1e-9, atol=1e-12)
+
+    @law
+    def test_equal_seeds_give_equal_bits(self) -> None:
+        data = self.table()
+        assert self._answers(data, seed=7).tobytes() == self._answers(data, seed=7).tobytes()
+
+    @law
+    def test_number_of_threads_changes_no_bit(self) -> None:
+        data = self.table(150, 12)
+        one = self._answers(data, run=Run(threads=1))
+        assert self._answers(data, run=Run(threads=2)).tobytes() == one.tobytes()
+
+    @law
+    def test_order_of_training_rows_does_not_matter(self) -> None:
+        data = self.table()
+        order = np.random.Generator(np.random.PCG64(2)).permutation(data.n_samples)
+        found = self._answers(data.take_rows(order), data.X)
+        assert np.allclose(found, self._answers(data), rtol=self.rtol, atol=1e-12)
+
+    @law
+    def test_order_of_columns_does_not_matter(self) -> None:
+        data = self.table()
+        order = np.random.Generator(np.random.PCG64(1)).permutation(data.n_features)
+        found = self._answers(data.take_columns(order))
+        assert np.allclose(found, self._answers(data), rtol=self.rtol, atol=1e-12)
+
+    @law
+    def test_inputs_are_not_modified(self) -> None:
+        data = self.table()
+        X, y = data.X.copy(), data.y.copy()
+        mine = Dataset.from_arrays(X, y, task=data.task)
+        upstream = self._stage_before(data) if self.after else some_upstream(data)
+        before = frozen_bytes(X, y, upstream)
+        self.answer(self._fit(mine, upstream), X)
+        assert frozen_bytes(X, y, upstream) == before
+
+    @law
+    def test_only_columns_left_upstream_are_used(self) -> None:
+        data = self.table()
+        upstream = Selection(selected=[3, 1], scores=np.ones(data.n_features))
+        if self.after:
+            upstream = self._stage_before(data)
+        fitted = self._fit(data, upstream)
+        other = data.X.copy()
+        other[:, np.setdiff1d(np.arange(data.n_features), upstream.selected)] = 1e6
+        found = self.answer(fitted, other)
+        assert found.tobytes() == self.answer(fitted, data.X).tobytes()
+
+    @law
+    def test_missing_values_are_taken_or_refused_as_declared(self) -> None:
+        data = self.table()
+        X = data.X.copy()
+        X[3, 1] = np.nan
+        table = Dataset.from_arrays(X, data.y, task=data.task)
+        if self.make().takes_missing:
+            # What it wraps may refuse them all the same, in words.
+            with contextlib.suppress(DataError):
+                assert not np.isnan(self._answers(table)).any()
+            return
+        for refused in (lambda: self._answers(table), lambda: self._answers(data, X)):
+            try:
+                refused()
+            except DataError:
+                continue
+            raise AssertionError("missing values are neither taken nor refused")
+
+    @law
+    def test_names_of_levels_do_not_matter(self) -> None:
+        data = self.nominal_table()
+        if list(self.make().role_problems(data)):
+            try:
+                self.make().fit(data)
+            except DataError:
+                return
+            raise AssertionError("nominal columns are neither taken nor refused")
+        other = tables.recoded(data)
+        learned, left = np.arange(40), np.arange(40, data.n_samples)
+        expected = self.answer(self.make().fit(data.take_rows(learned)), data.X[left])
+        found = self.answer(self.make().fit(other.take_rows(learned)), other.X[left])
+        assert np.allclose(found, expected, rtol=self.rtol, atol=1e-12), (
+            "other codes of levels give other predictions"
+        )
+
+    @law
+    def test_a_level_that_training_rows_lack_is_borne(self) -> None:
+        data = self.nominal_table()
+        if list(self.make().role_problems(data)):
+            raise not_applicable("it takes no nominal columns")
+        known = np.flatnonzero(data.X[:, 0] != 3)
+        fitted = self.make().fit(data.take_rows(known))
+        other = data.X.copy()
+        other[data.X[:, 0] == 3, 0] = 99.0
+        found = self.answer(fitted, data.X)
+        assert not np.isnan(found).any()
+        assert np.allclose(self.answer(fitted, other), found, rtol=self.rtol, atol=1e-12), (
+            "what a level is called that training rows lack changes predictions"
+        )
+
+
+class ClassifierConformance(PredictorConformance):
+    """Everything the core promises of a classifier; inherit it and write `make`.
+
+    One that `predicts` numbers too is held to what `RegressorConformance` says of numbers.
+    """
+
+    def table(self, n_samples: int = 96, n_features: int = 6) -> Dataset:
+        return tables.classes(n_samples, n_features)
+
+    def nominal_table(self) -> Dataset:
+        return tables.categories()
+
+    def answer(self, fitted: Any, X: Any) -> np.ndarray:
+        scores: np.ndarray = fitted.predict_scores(X)
+        return scores
+
+    @law
+    def test_predictions_have_the_promised_shape(self) -> None:
+        data = tables.classes(45, n_classes=3)
+        fitted = self._fit(data)
+        codes, scores = fitted.predict(data.X[:7]), fitted.predict_scores(data.X[:7])
+        assert codes.shape == (7,) and codes.dtype == np.int64
+        assert set(codes.tolist()) <= {0, 1, 2}
+        assert scores.shape == (7, 3) and not np.isnan(scores).any()
+
+    @law
+    def test_the_predicted_class_has_the_largest_score(self) -> None:
+        data = tables.classes(45, n_classes=3)
+        fitted = self._fit(data)
+        codes, scores = fitted.predict(data.X), fitted.predict_scores(data.X)
+        assert (scores[np.arange(45), codes] == scores.max(axis=1)).all()
+
+    @law
+    def test_scores_are_what_they_are_declared_to_be(self) -> None:
+        data = tables.classes(45, n_classes=3)
+        kind = self.make().score_kind()
+        assert kind in SCORE_KINDS, f"score_kind() gives {kind!r}, not one of {SCORE_KINDS}"
+        if kind == "probabilities":
+            scores = self._fit(data).predict_scores(data.X)
+            assert (scores >= 0).all(), "a probability is negative"
+            assert np.allclose(scores.sum(axis=1), 1.0, atol=1e-6), "they do not add up to one"
+
+    @law
+    def test_a_separable_table_is_learned(self) -> None:
+        data = tables.planted(4)
+        fitted = self._fit(data.take_rows(np.arange(40)))
+        right = np.mean(fitted.predict(data.X[40:]) == data.y[40:])
+        assert right >= 0.8, f"{right:.0%} of new rows of a separable table are right"
+
+    @law
+    def test_labels_come_back_as_they_were_given(self) -> None:
+        data = self.table()
+        named = Dataset.from_arrays(data.X, np.array(["well", "ill"])[data.y])
+        labels = self._fit(named).predict_labels(data.X)
+        assert set(labels) <= {"well", "ill"}
+
+    @law
+    def test_a_class_without_rows_in_a_resample_is_borne(self) -> None:
+        data = tables.classes(45, n_classes=3)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", RuntimeWarning)
+            try:
+                fitted = self._fit(data.with_counts((data.y != 1) * 1))
+            except FsframeError as error:
+                assert isinstance(error, DataError), f"the data are at fault: {error}"
+                return
+            assert 1 not in fitted.predict(data.X), "a class that was never seen is predicted"
+
+    @law
+    def test_numeric_targets_are_taken_or_refused_as_declared(self) -> None:
+        data = tables.target()
+        if "regression" in self.make().predicts():
+            suite = type(
+                "Numbers",
+                (RegressorConformance,),
+                {"make": staticmethod(self.make), "after": self.after},
+            )()
+            for name in sorted(vars(RegressorConformance)):
+                check = getattr(vars(RegressorConformance)[name], "__wrapped__", None)
+                if check is not None and name != "test_classes_are_refused":
+                    check(suite)
+            return
+        assert list(self.make().task_problems(data)), "it is not refused beforehand"
+        try:
+            self.make().fit(data)
+        except DataError:
+            return
+        raise AssertionError("a numeric target is fitted")
+
+
+class RegressorConformance(PredictorConformance):
+    """Everything the core promises of what predicts numbers; inherit it and write `make`."""
+
+    def table(self, n_samples: int = 96, n_features: int = 6) -> Dataset:
+        return tables.target(n_samples, n_features)
+
+    def nominal_table(self) -> Dataset:
+        return tables.categories(task="regression")
+
+    def answer(self, fitted: Any, X: Any) -> np.ndarray:
+        numbers: np.ndarray = fitted.predict(X)
+        return numbers
+
+    @law
+    def test_classes_are_refused(self) -> None:
+        predicts = self.make().predicts()
+        assert predicts == {"regression"}, (
+            f"predicts() gives {sorted(predicts)}; what predicts classes too is a classifier"
+        )
+        data = tables.classes()
+        assert list(self.make().task_problems(data)), "classes are not refused beforehand"
+        try:
+            self.make().fit(data)
+        except DataError:
+            return
+        raise AssertionError("a table with classes is fitted")
+
+    @law
+    def test_predictions_are_one_number_a_row(self) -> None:
+        data = self.table()
+        found = self._fit(data).predict(data.X[:7])
+        assert found.shape == (7,) and found.dtype == np.float64
+        assert np.isfinite(found).all()
+
+    @law
+    def test_a_target_that_follows_a_column_is_learned(self) -> None:
+        data = tables.followed()
+        left = np.arange(64, data.n_samples)
+        found = self._fit(data.take_rows(np.arange(64))).predict(data.X[left])
+        error = np.mean((found - data.y[left]) ** 2) / np.var(data.y[left])
+        assert error <= 0.8, f"squared error of new rows is {error:.2f} of their variance"
+
+    @law
+    def test_a_target_of_one_value_is_borne(self) -> None:
+        data = self.table()
+        table = Dataset.from_arrays(data.X, np.full(data.n_samples, 2.5), task="regression")
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", RuntimeWarning)
+            try:
+                found = self._answers(table)
+            except FsframeError as error:
+                assert isinstance(error, DataError), f"the data are at fault: {error}"
+                return
+        assert np.isfinite(found).all(), "not finite where every target is 2.5"

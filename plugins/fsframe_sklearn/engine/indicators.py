@@ -1,0 +1,40 @@
+"""Nominal columns as columns of 0 and 1, for models that know numbers only."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.nominal import level_places
+
+__all__ = ["Levels", "indicators", "learn_levels"]
+
+Levels = dict[int, NDArray[np.float64]]
+
+
+def learn_levels(data: Dataset) -> Levels:
+    """The levels of every nominal column, by column, in the order in which rows have them."""
+    return {
+        int(column): level_places(data.X[:, column])[1]
+        for column in np.flatnonzero(data.categorical)
+    }
+
+
+def indicators(X: NDArray[np.float64], levels: Levels) -> NDArray[np.float64]:
+    """Rows with a column of 0 and 1 for each level in place of each nominal column.
+
+    A level that is not among those learned is none of them.
+
+    Examples
+    --------
+    >>> indicators(np.array([[5.0, 2.0], [7.0, 1.0]]), {1: np.array([1.0, 2.0])}).tolist()
+    [[5.0, 0.0, 1.0], [7.0, 1.0, 0.0]]
+    """
+    if not levels:
+        return X
+    parts = [
+        (X[:, column, None] == levels[column]) * 1.0 if column in levels else X[:, column, None]
+        for column in range(X.shape[1])
+    ]
+    return np.concatenate(parts, axis=1)
