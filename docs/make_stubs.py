@@ -15,7 +15,11 @@ from fsframe.contracts.params import Parameter
 from fsframe.contracts.selector import Selector
 from fsframe.registry import classifiers, selectors
 from fsframe.sklearn import estimator
-from fsframe.sklearn.estimators import ClassifierEstimator, WeightedSelectorEstimator
+from fsframe.sklearn.estimators import (
+    ClassifierEstimator,
+    RegressorEstimator,
+    WeightedSelectorEstimator,
+)
 from fsframe.sklearn.naming import offered_names
 from fsframe.sklearn.settings import SETTINGS, settings_of
 
@@ -109,6 +113,9 @@ class _WeightedSelector(_Selects):
 class _Classifier(_Predicts):
     def fit(self, X: Any, y: ArrayLike) -> Self: ...
 
+class _Regressor(_PredictsNumbers):
+    def fit(self, X: Any, y: ArrayLike) -> Self: ...
+
 class ChainSelector(_Selects):
     """Keeps the columns that a chain selects; for pipelines and grid searches."""
     selections_: dict[str, Selection]
@@ -196,6 +203,8 @@ def _class(name: str, method_name: str, method: type[Selector] | type[Classifier
     base = "_Selector"
     if issubclass(made, ClassifierEstimator):
         base = "_Classifier"
+    elif issubclass(made, RegressorEstimator):
+        base = "_Regressor"
     elif issubclass(made, WeightedSelectorEstimator):
         base = "_WeightedSelector"
     yield f"class {name}({base}):"

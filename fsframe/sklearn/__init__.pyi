@@ -85,6 +85,9 @@ class _WeightedSelector(_Selects):
 class _Classifier(_Predicts):
     def fit(self, X: Any, y: ArrayLike) -> Self: ...
 
+class _Regressor(_PredictsNumbers):
+    def fit(self, X: Any, y: ArrayLike) -> Self: ...
+
 class ChainSelector(_Selects):
     """Keeps the columns that a chain selects; for pipelines and grid searches."""
     selections_: dict[str, Selection]
@@ -1146,6 +1149,17 @@ targets."""
         permutations: int = 0,
         level: float | None = None,
         correction: Literal['benjamini-hochberg', 'none'] = 'benjamini-hochberg',
+        random_state: _Seed = 0,
+        n_jobs: int | None = None,
+        memory_limit: int | None = None,
+    ) -> None: ...
+
+class Ridge(_Regressor):
+    """A linear function of the standardised columns with a penalty on squared coefficients."""
+    def __init__(
+        self,
+        *,
+        penalty: float | Literal['auto'] = 'auto',
         random_state: _Seed = 0,
         n_jobs: int | None = None,
         memory_limit: int | None = None,

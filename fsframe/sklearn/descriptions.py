@@ -7,7 +7,7 @@ import re
 import textwrap
 from collections.abc import Iterator
 
-from fsframe.contracts.classifier import Classifier
+from fsframe.contracts.classifier import Classifier, Regressor
 from fsframe.contracts.kinds import Kind, annotation, is_flag
 from fsframe.contracts.params import Parameter
 from fsframe.contracts.selector import Selector
@@ -39,6 +39,10 @@ classes_ : (n_classes,) array
 fitted_ : FittedOnColumns
     The fitted classifier itself."""
 
+_PREDICTS_NUMBERS = """\
+fitted_ : FittedOnColumns
+    The fitted regressor itself."""
+
 _COMMON = """\
 n_features_in_ : int
     Number of features of the table of `fit`.
@@ -63,7 +67,8 @@ def docstring(offer: Offer, method: type[Selector] | type[Classifier], *, weight
     lines += [f"The method `{offer.name}` of fsframe as an estimator.", ""]
     lines += ["Parameters", "----------", *_parameters(method), ""]
     classifier = issubclass(method, Classifier)
-    lines += ["Attributes", "----------", _FITTED if classifier else _SELECTED]
+    fitted = _PREDICTS_NUMBERS if issubclass(method, Regressor) else _FITTED
+    lines += ["Attributes", "----------", fitted if classifier else _SELECTED]
     if "max_iter" in {parameter.name for parameter in method.parameters()}:
         told = "at most; the method keeps no count" if classifier else "of the fit"
         lines += ["n_iter_ : int", f"    Iterations {told}."]

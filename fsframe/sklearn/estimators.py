@@ -1,4 +1,4 @@
-"""The estimators of methods: what all selectors, and all classifiers, have in common."""
+"""The estimators of methods: what selectors, classifiers and regressors have in common."""
 
 from __future__ import annotations
 
@@ -44,6 +44,7 @@ __all__ = [
     "Predicting",
     "PredictingNumbers",
     "PredictsRows",
+    "RegressorEstimator",
     "Selecting",
     "SelectorEstimator",
     "WeightedSelectorEstimator",
@@ -457,10 +458,11 @@ class WeightedSelectorEstimator(SelectorEstimator):
         return self._select(X, y, sample_weight, groups)
 
 
-class ClassifierEstimator(Predicting, MethodEstimator):
-    """Base of the estimators of classifiers."""
+class _MethodPredictor(MethodEstimator):
+    """What the estimators of classifiers and of regressors have in common."""
 
     _method: ClassVar[type[Classifier]]
+    _task: ClassVar[str]
 
     def fit(self, X: Any, y: ArrayLike) -> Self:
         """This estimator, fitted.
@@ -470,7 +472,7 @@ class ClassifierEstimator(Predicting, MethodEstimator):
         X : (n_samples, n_features) array or data frame
             Columns of categories of a data frame are coded 0, 1, … in sorted order.
         y : (n_samples,)
-            Classes.
+            Classes; numbers for a regressor.
 
         Raises
         ------
@@ -486,8 +488,8 @@ class ClassifierEstimator(Predicting, MethodEstimator):
                 self,
                 X,
                 y,
-                task="classification",
-                tasks=("classification",),
+                task=self._task,
+                tasks=(self._task,),
                 allow_nan=takes_missing(chain),
                 groups=None,
             )
@@ -495,3 +497,15 @@ class ClassifierEstimator(Predicting, MethodEstimator):
         self._iterated(None)
         tell(training.data.warnings, type(self).__name__)
         return self
+
+
+class ClassifierEstimator(Predicting, _MethodPredictor):
+    """Base of the estimators of classifiers."""
+
+    _task = "classification"
+
+
+class RegressorEstimator(PredictingNumbers, _MethodPredictor):
+    """Base of the estimators of what predicts numbers only."""
+
+    _task = "regression"

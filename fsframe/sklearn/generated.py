@@ -6,13 +6,14 @@ import inspect
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from fsframe.contracts.classifier import Classifier
+from fsframe.contracts.classifier import Classifier, Regressor
 from fsframe.contracts.selector import Selector
 from fsframe.registry import Offer
 from fsframe.sklearn.descriptions import docstring
 from fsframe.sklearn.estimators import (
     ClassifierEstimator,
     MethodEstimator,
+    RegressorEstimator,
     SelectorEstimator,
     WeightedSelectorEstimator,
     copies_are_weights,
@@ -106,6 +107,8 @@ def _class(offer: Offer, method: type[Selector] | type[Classifier]) -> type[Meth
 
 
 def _base(offer: Offer, method: type[Selector] | type[Classifier]) -> type[MethodEstimator]:
+    if issubclass(method, Regressor):
+        return RegressorEstimator
     if issubclass(method, Classifier):
         return ClassifierEstimator
     return WeightedSelectorEstimator if copies_are_weights(offer, method) else SelectorEstimator

@@ -79,6 +79,7 @@ def exceptions(estimator: Any) -> dict[str, str]:
         ChainSelector("mim:top=3 jmi:top=1"),
         ChainClassifier("mim:top=2 knn"),
         ChainRegressor(),
+        fsframe.sklearn.Ridge(),
     ],
     expected_failed_checks=exceptions,
 )
