@@ -11,6 +11,7 @@ from fsframe.contracts.data_frames import is_frame
 from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.params import format_value
 from fsframe.errors import RequestError
+from fsframe.tables.locate import in_parts
 
 if TYPE_CHECKING:
     from fsframe.chains.chain import Chain
@@ -78,7 +79,7 @@ def table_of(
 
     Parameters
     ----------
-    data : Dataset, data frame, or path
+    data : Dataset, data frame, path, or what is read in parts
         As in `fsframe.select`.
     label : str, int or (n_samples,) array, optional
     groups : str or int, optional
@@ -99,12 +100,14 @@ def table_of(
                 "and files"
             )
         return data, ""
-    if isinstance(data, (str, os.PathLike)):
+    if isinstance(data, (str, os.PathLike)) or in_parts(data):
         from fsframe.tables import find_table, read
 
         if label is not None and not isinstance(label, (str, int)):
             raise RequestError("the label of a file is one of its columns, by name or by position")
         options: dict[str, Any] = {} if groups is None else {"groups": groups}
+        if not isinstance(data, (str, os.PathLike)):
+            return read(data, label=label, **options), ""
         path = find_table(os.fspath(data))
         return read(path, label=label, **options), str(Path(path))
     if is_frame(data):

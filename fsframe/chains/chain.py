@@ -157,8 +157,18 @@ class Chain:
 
     def role_problems(self, data: Dataset) -> Iterator[str]:
         """What stages say of the parts that columns and rows play (`Selector.role_problems`)."""
+        left: int | None = data.n_features
         for stage in self.stages:
-            yield from stage.method.role_problems(data)
+            method = stage.method
+            yield from method.role_problems(data)
+            if not data.in_parts:
+                continue
+            if isinstance(method, Selector):
+                seen = data.n_features if method.wrapping else left
+                problem = "" if seen is None else method.parts_problem(data, seen)
+                left = None if method.top is None or seen is None else method.keep_count(seen, seen)
+                if problem:
+                    yield problem
 
     def forewarnings(self, data: Dataset) -> Iterator[str]:
         """What the user should know before the chain runs, a sentence each, the stage named.
@@ -228,7 +238,7 @@ class Chain:
                 fitted = method.fit(data, upstream, surroundings)
             elif wraps_left(method):
                 base = Chain(self.stages[:position])
-                upstream = method.select_wrapped(base, data, upstream, surroundings)
+                upstream = method.select_wrapped(base, data.loaded(), upstream, surroundings)
             else:
                 upstream = method.select(data, upstream, surroundings)
             yield StageResult(

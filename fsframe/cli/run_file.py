@@ -59,6 +59,8 @@ def is_stdout(path: str) -> bool:
 def run_path(data: Path, stages: Sequence[StageText]) -> Path:
     """Where a run file goes by itself: beside the data, named for data, stages and parameters.
 
+    Of a table in parts beside their folder, so that it is none of them.
+
     Parameters
     ----------
     data : Path
@@ -81,7 +83,7 @@ def run_path(data: Path, stages: Sequence[StageText]) -> Path:
     >>> run_path(Path("t.csv"), parse_stages("immigrate:sigma={4,2,1} margin")).name
     't.immigrate_sigma=4,2,1-margin-98e24999.h5'
     """
-    from fsframe.tables.locate import table_name
+    from fsframe.tables.locate import in_parts, table_name
 
     row = "-".join(_stage_name(stage) for stage in stages)
     plain = _ODD.sub("-", row)
@@ -90,7 +92,8 @@ def run_path(data: Path, stages: Sequence[StageText]) -> Path:
     if plain != row or len(row) > _LONGEST:
         digest = hashlib.sha256(row.encode()).hexdigest()[:8]
         plain = f"{plain[: _LONGEST - 9]}-{digest}"
-    return data.with_name(f"{table_name(data)}.{plain}.h5")
+    beside = data if data.is_dir() or not in_parts(data) else data.parent.resolve()
+    return beside.with_name(f"{table_name(data)}.{plain}.h5")
 
 
 def _stage_name(stage: StageText) -> str:

@@ -266,7 +266,7 @@ class Classifier(Parameterised):
             self.check_roles(data.take_columns(columns))
         rows = np.arange(data.n_samples) if data.counts is None else np.flatnonzero(data.counts)
         fill = None if upstream is None else upstream.fill
-        local = filled(data.take_columns(columns), None if fill is None else fill[columns])
+        local = filled(data.take_columns(columns).loaded(), None if fill is None else fill[columns])
         local = local if rows.size == data.n_samples else local.take_rows(rows)
         if not self.takes_missing and np.isnan(local.X.sum()):
             raise DataError(f"{name} does not take missing values; drop or fill them first")

@@ -33,8 +33,10 @@ __all__ = [
     "frame_column",
     "frame_names",
     "frame_texts",
+    "group_values",
     "is_annotated",
     "is_frame",
+    "label_values_of",
     "take_annotated",
     "take_frame",
 ]
@@ -145,12 +147,12 @@ def take_annotated(
         names=tuple(names[k] for k in kept),
         categorical=mask[kept],
         keep=stays[kept],
-        weights=None if weighing is None else _group_names(known[list(known)[weighing[0]]]),
+        weights=None if weighing is None else group_values(known[list(known)[weighing[0]]]),
         weight_name=str(weight),
-        y=_label(known[label], label),
+        y=label_values_of(known[label], label),
         label_name=label,
         warnings=(),
-        groups=None if groups is None else _group_names(known[str(groups)]),
+        groups=None if groups is None else group_values(known[str(groups)]),
         group_name="" if groups is None else str(groups),
     )
 
@@ -258,19 +260,19 @@ def take_frame(
     y, label_name = None, "class"
     if place is not None:
         label_name = names[place]
-        y = _label(columns[place][1], label_name)
+        y = label_values_of(columns[place][1], label_name)
     return FrameParts(
         X=X,
         names=tuple(names[column] for column in features),
         categorical=mask,
         y=y,
         label_name=label_name,
-        groups=None if grouping is None else _group_names(columns[grouping][1]),
+        groups=None if grouping is None else group_values(columns[grouping][1]),
         group_name="" if grouping is None else names[grouping],
         warnings=tuple(notes),
         kinds=kinds,
         keep=np.isin(features, stays),
-        weights=None if weighing is None else _group_names(columns[weighing][1]),
+        weights=None if weighing is None else group_values(columns[weighing][1]),
         weight_name="weight" if weighing is None else names[weighing],
     )
 
@@ -494,13 +496,15 @@ def _coded(values: list[Any], name: str) -> tuple[NDArray[np.float64], ColumnKin
     return coded, ColumnKind("nominal", tuple(categories)), [note]
 
 
-def _group_names(series: Any) -> NDArray[Any]:
+def group_values(series: Any, name: str = "") -> NDArray[Any]:
+    """The names of groups in a column, None where missing."""
     found = np.empty(len(series), dtype=object)
     found[:] = _as_list(series)
     return found
 
 
-def _label(series: Any, name: str) -> NDArray[Any]:
+def label_values_of(series: Any, name: str) -> NDArray[Any]:
+    """The label in a column as numbers or texts, None where missing."""
     values, _ = _values(series)
     if values is None:
         raise DataError(f"label {name!r} holds {series.dtype}, neither numbers nor text")

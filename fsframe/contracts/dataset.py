@@ -8,7 +8,8 @@ import threading
 import weakref
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Any, Protocol
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
 
 import attrs
 import numpy as np
@@ -37,9 +38,13 @@ from fsframe.contracts.sparse_columns import SparseColumns
 from fsframe.errors import DataError
 from fsframe.escaping import printable
 
+if TYPE_CHECKING:
+    # Compiled, and needed by tables in parts only.
+    from fsframe.contracts.columns_seen import ColumnsSeen
+
 Keys = str | int | Iterable[str | int]
 
-__all__ = ["ColumnSource", "Dataset", "infer_task"]
+__all__ = ["ColumnSource", "Dataset", "RowSource", "infer_task"]
 
 
 _SHOWN_FEATURES = 20
@@ -68,10 +73,34 @@ class ColumnSource(Protocol):
     `read(start, stop)` returns columns ``start … stop-1`` as (n_samples, stop-start).
     """
 
-    shape: tuple[int, int]
-    dtype: np.dtype[Any]
+    @property
+    def shape(self) -> tuple[int, int]: ...
+    @property
+    def dtype(self) -> np.dtype[Any]: ...
 
     def read(self, start: int, stop: int) -> NDArray[Any]: ...
+
+
+class RowSource(ColumnSource, Protocol):
+    """A table in parts, which is read block after block of rows as well.
+
+    `blocks(rows)` gives all rows in order, at most so many at a time; `take` has only some of the
+    columns. `facts` is what one pass has found of the columns, `rows_sha256` its digest of the
+    values row after row, `shelf` a folder where what is made of the table may be kept, and
+    `most_bytes` how much of it may be loaded as float64.
+    """
+
+    @property
+    def facts(self) -> ColumnsSeen: ...
+    @property
+    def rows_sha256(self) -> str: ...
+    @property
+    def shelf(self) -> Path: ...
+    @property
+    def most_bytes(self) -> int: ...
+
+    def blocks(self, rows: int | None = None) -> Iterator[NDArray[Any]]: ...
+    def take(self, columns: NDArray[np.intp]) -> RowSource: ...
 
 
 @attrs.frozen(kw_only=True, eq=False, repr=False)
@@ -404,6 +433,7 @@ class Dataset:
     def _facts(self) -> list[str]:
         """Shape, kind of the numbers, label and groups, a phrase each."""
         where = "" if self.nbytes else ", read from its file by columns"
+        where = ", in parts" if self.in_parts else where
         if isinstance(self.matrix, SparseColumns):
             filled = len(self.matrix.values) / (self.n_samples * self.n_features)
             where = f", sparse: {100 * filled:.3g} % are not zero"
@@ -486,6 +516,32 @@ class Dataset:
         """Memory that the features take as they are held; 0 for a file read by columns."""
         return int(getattr(self.matrix, "nbytes", 0))
 
+    @property
+    def in_parts(self) -> bool:
+        """Whether the table is a `RowSource`, read block after block of rows."""
+        return hasattr(self.matrix, "blocks")
+
+    def loaded(self) -> Dataset:
+        """The same table in memory, if it is in parts.
+
+        Raises
+        ------
+        DataError
+            If it takes more than it may.
+        """
+        if not self.in_parts:
+            return self
+        needed = 8 * self.n_samples * self.n_features
+        if needed > self.matrix.most_bytes:
+            raise DataError(
+                f"{self.name}: {self.n_samples} × {self.n_features} values take "
+                f"{needed / 1e9:.1f} GB in memory, and {self.matrix.most_bytes / 1e9:.1f} GB are "
+                "allowed (FSFRAME_TABLE_MEMORY)"
+            )
+        matrix = self.matrix.read(0, self.n_features)
+        matrix.setflags(write=False)
+        return attrs.evolve(self, matrix=matrix)
+
     @cached_property
     def X(self) -> NDArray[np.float64]:
         """The features as one (n_samples, n_features) float64 array; a file is read whole."""
@@ -514,8 +570,9 @@ class Dataset:
         """Hex digest of values, labels and names: equal data in any file format, equal digest.
 
         Columns are hashed in order as little-endian float64, so that a table on disk need not be
-        held in memory. Counts of a bootstrap and `name` do not enter; groups and weights do where
-        there are some.
+        held in memory. A table in parts has another digest, of its rows, which does not depend on
+        how they are divided. Counts of a bootstrap and `name` do not enter; groups and weights do
+        where there are some.
         """
         digest = hashlib.sha256()
         header = {
@@ -531,7 +588,9 @@ class Dataset:
             header["keep"] = np.flatnonzero(self.keep).tolist()
         digest.update(json.dumps(header, sort_keys=True).encode())
         digest.update(np.ascontiguousarray(self.y).astype(self.y.dtype.newbyteorder("<")).tobytes())
-        for start, stop in self.column_blocks():
+        if self.in_parts:
+            digest.update(b"rows" + self.matrix.rows_sha256.encode())
+        for start, stop in () if self.in_parts else self.column_blocks():
             digest.update(np.ascontiguousarray(self.columns(start, stop).T, dtype="<f8").tobytes())
         if self.groups is not None:
             digest.update(b"groups" + self.groups.astype("<i8").tobytes())
@@ -544,7 +603,7 @@ class Dataset:
         columns = np.asarray(columns, dtype=np.intp)
         if len(columns) == self.n_features and np.array_equal(columns, np.arange(self.n_features)):
             return self
-        if isinstance(self.matrix, SparseColumns):
+        if isinstance(self.matrix, SparseColumns) or self.in_parts:
             return self._with_columns(self.matrix.take(columns), columns)
         if self.in_memory:
             matrix = np.ascontiguousarray(self.matrix[:, columns])

@@ -64,6 +64,9 @@ class Selector(Parameterised):
     takes_weights : bool
         Whether weights of rows, which come as `data.counts`, mean in it what copies would; a table
         with weights is refused otherwise.
+    takes_parts : bool
+        Whether `_select` works on a table in parts (`data.in_parts`) without holding it. Another
+        method is given the table in memory, or, where it is too large for that, refuses it.
     univariate : bool
         Whether a column's score depends on that column and the label alone. Choosing by such scores
         says nothing of pairs beforehand, so that tests of pairs need no allowance for it.
@@ -101,6 +104,7 @@ class Selector(Parameterised):
     takes_nominal: ClassVar[bool] = False
     takes_kept: ClassVar[bool] = True
     takes_weights: ClassVar[bool] = True
+    takes_parts: ClassVar[bool] = False
     univariate: ClassVar[bool] = False
     uses_upstream_weights: ClassVar[bool] = False
     wrapping: ClassVar[bool] = False
@@ -306,6 +310,25 @@ class Selector(Parameterised):
             )
         yield from nominal_problems(name, self.takes_nominal, data)
 
+    def works_in_parts(self, data: Dataset) -> bool:
+        """Whether it works on `data` in parts, with its parameters, as `takes_parts` says."""
+        return self.takes_parts
+
+    def parts_problem(self, data: Dataset, n_features: int | None = None) -> str:
+        """Why a table in parts, or so many columns of it, is too much; empty if it is not."""
+        p = data.n_features if n_features is None else n_features
+        if not data.in_parts or self.works_in_parts(data):
+            return ""
+        needed, most = 8 * data.n_samples * p, data.matrix.most_bytes
+        if needed <= most:
+            return ""
+        return (
+            f"{self.method_name()} needs its table in memory, where {data.n_samples} × {p} values "
+            f"take {needed / 1e9:.1f} GB and {most / 1e9:.1f} GB are allowed "
+            "(FSFRAME_TABLE_MEMORY): put a filter that counts over parts before it, such as "
+            f"mim:top={max(1, most // (16 * data.n_samples))}"
+        )
+
     def check_roles(self, data: Dataset) -> None:
         """Raise DataError with everything that `role_problems` says."""
         problems = list(self.role_problems(data))
@@ -357,7 +380,15 @@ class Selector(Parameterised):
     ) -> Dataset:
         """`data` with these columns only, its gaps filled as `upstream` says; checked."""
         fill = None if upstream is None or upstream.fill is None else upstream.fill[columns]
-        seen = filled(data.take_columns(columns), fill)
+        given = data.take_columns(columns)
+        if given.in_parts:
+            problem = self.parts_problem(given)
+            if problem:
+                raise DataError(problem)
+            # What stands for missing values is put in where the table is at hand.
+            if not self.works_in_parts(given) or data.counts is not None or fill is not None:
+                given = given.loaded()
+        seen = filled(given, fill)
         self.check_data(seen)
         return seen
 

@@ -198,6 +198,8 @@ def nothing_left(data: Dataset) -> Selection:
 
 def first_missing(data: Dataset) -> tuple[int, int, int] | None:
     """Row and column of the first missing value, and how many there are; None if there is none."""
+    if data.in_parts:
+        return _first_in_parts(data)
     total, first = 0, None
     if isinstance(data.matrix, SparseColumns) and data.matrix.complete:
         return None
@@ -215,3 +217,15 @@ def first_missing(data: Dataset) -> tuple[int, int, int] | None:
             place = (int(places[0, 0]), start + int(places[0, 1]))
             first = place if first is None else min(first, place)
     return None if first is None else (first[0], first[1], total)
+
+
+def _first_in_parts(data: Dataset) -> tuple[int, int, int] | None:
+    """`first_missing` of a table in parts: which columns have gaps is known."""
+    total = int(data.matrix.facts.missing.sum())
+    row = 0
+    for block in data.matrix.blocks() if total else ():
+        places = np.argwhere(np.isnan(block))
+        if len(places):
+            return row + int(places[0, 0]), int(places[0, 1]), total
+        row += len(block)
+    return None

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from fsframe.errors import DataError
 from fsframe.tables.hdf5 import Hdf5Arrays
 
-__all__ = ["Hdf5Columns"]
+__all__ = ["Hdf5Columns", "file_mark"]
 
 
 @attrs.frozen(eq=False)
@@ -53,7 +53,7 @@ class Hdf5Columns:
     def of(cls, path: Path, name: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Hdf5Columns:
         """All columns of the dataset `name` in the file at `path`."""
         absolute = path.absolute()
-        return cls(absolute, name, np.arange(shape[1]), shape[0], dtype, _stamp(absolute))
+        return cls(absolute, name, np.arange(shape[1]), shape[0], dtype, file_mark(absolute))
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -80,7 +80,7 @@ class Hdf5Columns:
         wanted = self.columns[start:stop]
         if not len(wanted):
             return np.empty((self.n_samples, 0), dtype=self.dtype)
-        if _stamp(self.path) != self.stamp:
+        if file_mark(self.path) != self.stamp:
             raise DataError(f"{self.path} was changed while it was in use; start again")
         first, last = int(wanted[0]), int(wanted[-1]) + 1
         with Hdf5Arrays(self.path) as file:
@@ -91,7 +91,8 @@ class Hdf5Columns:
         return found
 
 
-def _stamp(path: Path) -> tuple[int, int]:
+def file_mark(path: Path) -> tuple[int, int]:
+    """Size and time of change of a file."""
     try:
         status = path.stat()
     except OSError as error:

@@ -131,6 +131,16 @@ class Hdf5Arrays:
         except (OSError, RuntimeError, KeyError, ValueError, TypeError, MemoryError) as error:
             raise DataError(f"{self._path}: {name!r} cannot be read: {error}") from None
 
+    def rows(self, name: str, start: int, stop: int, first: int, last: int) -> NDArray[Any]:
+        """Rows ``start … stop-1``, columns ``first … last-1`` of the dataset of that path."""
+        try:
+            dataset = self._dataset(name)
+            if dataset is None:
+                raise DataError(f"{self._path} has no {name!r} any more")
+            return np.asarray(dataset[start:stop, first:last])
+        except (OSError, RuntimeError, KeyError, ValueError, TypeError, MemoryError) as error:
+            raise DataError(f"{self._path}: {name!r} cannot be read: {error}") from None
+
     def _node(self, name: str) -> Any:
         """The group or dataset of that path, reached without following links; None if absent."""
         node: Any = self._file

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import stat
 import zipfile
 from pathlib import Path
+from typing import Any
 
 from fsframe.errors import DataError
 from fsframe.suggest import did_you_mean
 from fsframe.tables.reader import reader_of
 from fsframe.tables.text_file import STANDARD_INPUT, load_bytes
 
-__all__ = ["ENDINGS", "file_kind", "find_table", "table_name"]
+__all__ = ["ENDINGS", "file_kind", "find_table", "in_parts", "table_name"]
 
 _TEXT = (".csv", ".tsv", ".tab", ".txt")
 _PACKED = (".gz", ".bz2", ".xz", ".zip")
@@ -58,6 +60,8 @@ def find_table(path: str | os.PathLike[str]) -> Path:
         raise DataError(f"cannot look for {str(path)[:200]!r}: {error}") from None
     if len(found) == 1:
         return found[0]
+    if in_parts(given):
+        return given
     if found:
         names = ", ".join(candidate.name for candidate in found)
         raise DataError(f"{given} may mean several files: {names}; name one with its ending")
@@ -68,6 +72,34 @@ def find_table(path: str | os.PathLike[str]) -> Path:
             raise DataError(f"{given} is a pipe; give it as standard input: on - < {given}")
         raise DataError(f"{given} is not a file that can be read as a table")
     raise DataError(_missing(given))
+
+
+def in_parts(given: Any) -> bool:
+    """Whether something is read in parts: a pattern, a folder, a list, or a lazy frame.
+
+    >>> in_parts("parts/*.parquet"), in_parts(["a.parquet"]), in_parts("a.csv")
+    (True, True, False)
+    """
+    if isinstance(given, (list, tuple)):
+        return bool(given) and all(isinstance(path, (str, os.PathLike)) for path in given)
+    if isinstance(given, (str, os.PathLike)):
+        path = Path(given)
+        with contextlib.suppress(OSError, ValueError):
+            if path.is_dir():
+                return bool(_parts_in(path))
+            return any(sign in str(path) for sign in "*?[") and not path.exists()
+        return False
+    home, kind = type(given).__module__.partition(".")[0], type(given).__name__
+    return (
+        (home == "polars" and kind == "LazyFrame")
+        or (home == "pyarrow" and hasattr(given, "to_batches") and hasattr(given, "get_fragments"))
+        or (home.startswith("dask") and hasattr(given, "npartitions"))
+    )
+
+
+def _parts_in(folder: Path) -> list[Path]:
+    endings = (".parquet", ".feather", ".arrow", ".h5", ".hdf5")
+    return [path for path in folder.iterdir() if path.name.lower().endswith(endings)]
 
 
 def file_kind(path: Path) -> str:
@@ -101,6 +133,8 @@ def table_name(path: Path) -> str:
     """
     if path == STANDARD_INPUT:
         return "stdin"
+    if in_parts(path):
+        return (path if path.is_dir() else path.parent).resolve().name
     return path.name[: len(path.name) - len(_ending(path))]
 
 

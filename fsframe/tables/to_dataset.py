@@ -34,9 +34,10 @@ from fsframe.tables.features import (
     feature_warnings,
     listed,
 )
-from fsframe.tables.locate import file_kind, find_table, table_name
+from fsframe.tables.locate import file_kind, find_table, in_parts, table_name
 from fsframe.tables.names import as_keys, check_names, column_word, find_column, find_columns
 from fsframe.tables.numbers import is_number
+from fsframe.tables.parts import large_in_file, read_parts
 from fsframe.tables.reader import named_paths, read_frame
 from fsframe.tables.sheet import Sheet, load_sheet
 from fsframe.tables.target import check_classes, doubted_label, label_missing, label_values
@@ -81,6 +82,9 @@ def read(
         with an ending. Also a data frame of pandas, polars or pyarrow, or an AnnData
         (`Dataset.from_frame`), which
         takes `label`, `drop`, `categorical`, `groups`, `task`, `ordinal`, `dates` and `encode`.
+        Also a table in parts, which is never whole in memory: a pattern (``"parts/*.parquet"``), a
+        folder or a list of Parquet, Arrow or HDF5 files, a lazy frame of polars, a dataset of
+        pyarrow, a frame of dask; and one HDF5, Parquet or Arrow file too large for memory.
     label : str or int, optional
         The label column by name, or by position from 0 (from the end if negative). By default the
         last column; in NPZ and HDF5 the array `y`.
@@ -108,7 +112,7 @@ def read(
         Where NPZ and HDF5 files keep features, label and feature names.
     in_memory : bool, optional
         Whether the features of an HDF5 file are loaded, or stay there and are read by columns. By
-        default they are loaded up to 2 GiB as float64.
+        default they are loaded up to 2 GiB as float64, and a larger table is read in parts.
     ordinal : str, int, several, or mapping of these to sequences, optional
         Columns of which only the order of their levels counts, as ranks 0, 1, …:
         ``{"size": ["S", "M", "L"]}``, or the name alone where levels are numbers.
@@ -156,8 +160,20 @@ def read(
             weight=weight,
         )  # fmt: skip
     check_readings(dates=dates, encode=encode)
+
+    def by_parts(given: Any) -> Dataset:
+        return read_parts(
+            given, label, drop=as_keys(drop), keep=as_keys(keep), groups=groups, task=task,
+            categorical=_keys(categorical), x=x, y=y, names=names, na=codes,
+            ordinal=ordinal, dates=dates, encode=encode, weight=weight, delimiter=delimiter,
+            header=header is not None, encoding=encoding, decimal=decimal != ".",
+            in_memory=in_memory,
+        )  # fmt: skip
+
     orders = as_ordinal(ordinal)
     codes = tuple(str(code) for code in ([na] if isinstance(na, (str, int, float)) else na))
+    if in_parts(path):
+        return by_parts(path)
     drop, keep = as_keys(drop), as_keys(keep)
     if categorical is not None and not isinstance(categorical, bool):
         categorical = as_keys(categorical)
@@ -184,6 +200,8 @@ def read(
     reading = {key: value for key, value in given.items() if value not in (None, [])}
     found = find_table(path)
     kind = file_kind(found)
+    if in_memory is None and large_in_file(found, kind, x):
+        return by_parts([found])
     if kind == "text":
         sheet = load_sheet(
             found,
@@ -236,6 +254,10 @@ def read(
     )
     data = dataset_from_arrays(table, label, drop, categorical, task, groups, keep, weight)
     return attrs.evolve(_ranked(data, orders).encoded(encode), reading=reading)
+
+
+def _keys(given: Keys | bool | None) -> Any:
+    return given if given is None or isinstance(given, bool) else as_keys(given)
 
 
 def _ranked(data: Dataset, orders: Mapping[str | int, tuple[str, ...]]) -> Dataset:

@@ -32,7 +32,8 @@ def _on(data: str, **options: Any) -> dict[str, Any]:
     """The table to run on: delimited text (also compressed), NPZ or HDF5.
 
     DATA is a path, or - for standard input; its content decides what it is. An ending may be left
-    out where only one known file matches. The label is the last column unless `--label` says
+    out where only one known file matches. A pattern ('parts/*.parquet') or a folder of Parquet,
+    Arrow or HDF5 files is one table in parts. The label is the last column unless `--label` says
     otherwise.
 
     \b

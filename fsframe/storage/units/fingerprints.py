@@ -88,6 +88,8 @@ def _bytes(array: NDArray[Any] | None) -> bytes:
 
 
 def _table_digest(checkpoint: Keeper, data: Dataset) -> str:
+    if data.in_parts:
+        return str(data.matrix.rows_sha256)
     if data.nbytes:
         found = checkpoint.remembered(data.matrix)
         if found is not None:

@@ -114,6 +114,16 @@ class Bins:
             missing=np.asarray(tables["bins_missing"], dtype=bool),
         )
 
+    def part(self, start: int, stop: int) -> Bins:
+        """The bins of columns ``start … stop−1``."""
+        first, last = self.offsets[start], self.offsets[stop]
+        return Bins(
+            as_levels=self.as_levels[start:stop],
+            offsets=self.offsets[start : stop + 1] - first,
+            thresholds=self.thresholds[first:last],
+            missing=self.missing[start:stop],
+        )
+
     @classmethod
     def joined(cls, parts: Sequence[Bins]) -> Bins:
         """Bins of neighbouring groups of columns as one."""

@@ -10,18 +10,22 @@ from numpy.typing import NDArray
 from fsframe.contracts.bit_counts import LANES
 from fsframe_infotheory.engine.encode import Encoded
 from fsframe_infotheory.engine.packing import block_of
+from fsframe_infotheory.engine.parts import EncodedParts
 
 __all__ = ["contingency_tables"]
 
 
 def contingency_tables(
-    encoded: Encoded,
+    encoded: Encoded | EncodedParts,
 ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float64]]]:
     """Some features at a time: their columns (m,), and their counts (n_levels, n_classes, m).
 
     Features of fewer levels than their neighbours have rows of zeros. Weighted where samples are;
     samples that lack the value are left out where missing values are.
     """
+    if isinstance(encoded, EncodedParts):
+        yield from encoded.tables()
+        return
     layout = encoded.layout
     n_classes = layout.n_classes
     labels = np.repeat(np.arange(n_classes), np.diff(layout.starts))

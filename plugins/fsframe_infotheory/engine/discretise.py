@@ -82,7 +82,8 @@ class Discretiser:
         """The bins of columns ``start … stop−1``.
 
         If they were read already, they are those of `block` from `first`; `seen` is what is known
-        of those that fit into bytes.
+        of those that fit into bytes. Of a table in parts everything is known already, but for rules
+        that need all values of a column, which is then read whole.
         """
         categorical = data.categorical[start:stop]
         as_seen = np.zeros(stop - start, bool)
@@ -90,7 +91,10 @@ class Discretiser:
             as_seen = seen.usable & self._stay(seen.distinct, categorical)
             if as_seen.all():
                 return seen.as_bins()
-        if block is None and data.in_memory:
+        facts = data.matrix.facts if data.in_parts else None
+        if facts is not None:
+            block = np.empty((1, 0))
+        elif block is None and data.in_memory:
             block, first = data.matrix, start
         elif block is None:
             block = data.columns(start, stop)
@@ -104,7 +108,12 @@ class Discretiser:
             parts.add(np.flatnonzero(as_seen), seen.distinct[as_seen], seen.levels(as_seen), True)
             missing[as_seen] = seen.missing[as_seen]
         rest = np.flatnonzero(~parts.done)
-        if rest.size:
+        if facts is not None:
+            low, high, whole, missing = (
+                values[start:stop].copy()
+                for values in (facts.low, facts.high, facts.whole, facts.missing)
+            )
+        elif rest.size:
             scan = (np.empty(rest.size), np.empty(rest.size), np.empty(rest.size, bool))
             holes = np.empty(rest.size, np.int64)
             scan_columns(flat, by_row, by_column, rest + first, n_rows, *scan, holes)
@@ -118,7 +127,12 @@ class Discretiser:
         span[known] = high[known] / 2 - low[known] / 2
         short = np.flatnonzero(known & (span < LONGEST_TABLE / 2))
         short = short[whole[short]]
-        if short.size:
+        if facts is not None:
+            for j in short.tolist():
+                levels = facts.levels(start + j)
+                if levels is not None and self._stay(np.array(levels.size), categorical[j]):
+                    parts.add_one(j, True, levels)
+        elif short.size:
             lengths = (high[short] - low[short]).astype(np.int64) + 1
             offsets = np.concatenate([[0], np.cumsum(lengths)])
             present = np.zeros(offsets[-1], np.uint8)
@@ -147,12 +161,15 @@ class Discretiser:
                 parts.add_one(columns[k], False, np.unique(edges[k]))
         y = self.codes_of_target(data)[0] if self.rule == "mdl" else data.y
         for j in np.flatnonzero(~parts.done).tolist():
-            values = _column(flat, by_row, by_column, first + j, n_rows)
+            if facts is not None:
+                values = data.columns(start + j, start + j + 1)[:, 0].astype(np.float64)
+            else:
+                values = _column(flat, by_row, by_column, first + j, n_rows)
             parts.add_one(j, *self.learn_values(values, y, data.counts, bool(categorical[j])))
         return parts.bins(missing > 0, self.rule == "auto")
 
     def _stay(
-        self, distinct: NDArray[np.int64], categorical: NDArray[np.bool_]
+        self, distinct: NDArray[np.int64], categorical: NDArray[np.bool_] | np.bool_
     ) -> NDArray[np.bool_]:
         """Which columns of whole numbers stay as they are."""
         return categorical | (self.rule == "none") | (distinct <= self.max_levels)

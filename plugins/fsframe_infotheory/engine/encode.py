@@ -27,14 +27,55 @@ from fsframe_infotheory.engine.packing import (
 )
 from fsframe_infotheory.engine.sample_layout import Layout
 
-__all__ = ["Encoded", "encode"]
+__all__ = ["Encoded", "Sums", "encode"]
 
 CHUNK_BYTES = 1 << 25
 """Columns are encoded in groups of this size as float64."""
 
 
+@attrs.frozen(kw_only=True, eq=False, slots=False)
+class Sums:
+    """What counting each feature with the class alone has given.
+
+    Parameters
+    ----------
+    n_levels : (n_features,) int64
+        Levels of each feature, the one for missing values included.
+    class_sizes : (n_classes,) float64
+        Weight of each class.
+    totals, sum_y, sum_j, sum_jy : (n_features,) float64
+        Weight of the samples counted with each feature, and Σ c·log₂c over class, feature, both.
+    """
+
+    n_levels: NDArray[np.int64]
+    class_sizes: NDArray[np.float64]
+    totals: NDArray[np.float64]
+    sum_y: NDArray[np.float64]
+    sum_j: NDArray[np.float64]
+    sum_jy: NDArray[np.float64]
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns."""
+        return len(self.n_levels)
+
+    @cached_property
+    def relevance(self) -> NDArray[np.float64]:
+        """I(X_j; Y) in bits of every feature, as (n_features,); never below zero.
+
+        Notes
+        -----
+        I = log₂n + (Σ_jy − Σ_j − Σ_y) / n, with Σ the sums of c·log₂c.
+        """
+        safe = np.maximum(self.totals, 1e-300)
+        bits = np.log2(safe) + (self.sum_jy - self.sum_j - self.sum_y) / safe
+        bits = np.where(self.totals > 0, np.maximum(bits, 0.0), 0.0)
+        bits.setflags(write=False)
+        return bits
+
+
 @attrs.frozen(kw_only=True, eq=False)
-class Encoded:
+class Encoded(Sums):
     """A table ready for counting.
 
     Parameters
@@ -44,8 +85,6 @@ class Encoded:
     weighted : bool
         Whether counts need not be whole, or samples are left out pairwise: all columns are then
         listed, none packed.
-    n_levels : (n_features,) int64
-        Levels of each feature, the one for missing values included.
     dropped : (n_features,) int64
         Level that stands for "missing" where such samples are left out pairwise; else −1.
     bounds : sequence of (start, stop)
@@ -56,8 +95,6 @@ class Encoded:
         Column behind each lane of each chunk, held or not.
     rebuild : callable
         ``rebuild(k)`` encodes chunk k again.
-    totals, sum_y, sum_j, sum_jy : (n_features,) float64
-        Weight of the samples counted with each feature, and Σ c·log₂c over class, feature, both.
     coded : Coded or None
         All columns as bytes, from which features can be packed one by one; only where that was
         asked for, none has more than 16 levels, and counts are whole.
@@ -65,22 +102,12 @@ class Encoded:
 
     layout: Layout
     weighted: bool
-    n_levels: NDArray[np.int64]
     dropped: NDArray[np.int64]
     bounds: list[tuple[int, int]]
     chunks: list[Chunk | None]
     lanes: list[NDArray[np.int64]]
     rebuild: Callable[[int], Chunk]
-    totals: NDArray[np.float64]
-    sum_y: NDArray[np.float64]
-    sum_j: NDArray[np.float64]
-    sum_jy: NDArray[np.float64]
     coded: Coded | None = None
-
-    @property
-    def n_features(self) -> int:
-        """Number of columns."""
-        return len(self.n_levels)
 
     def chunk(self, k: int) -> Chunk:
         """Chunk k, encoded again if it is not held."""
@@ -106,20 +133,6 @@ class Encoded:
     def codes_of(self, feature: int) -> NDArray[np.int64]:
         """Levels of one feature, samples sorted by class, as (n,)."""
         return codes_in(self.chunk(self.place(feature)[0]), feature, self.layout)
-
-    @cached_property
-    def relevance(self) -> NDArray[np.float64]:
-        """I(X_j; Y) in bits of every feature, as (n_features,); never below zero.
-
-        Notes
-        -----
-        I = log₂n + (Σ_jy − Σ_j − Σ_y) / n, with Σ the sums of c·log₂c.
-        """
-        safe = np.maximum(self.totals, 1e-300)
-        bits = np.log2(safe) + (self.sum_jy - self.sum_j - self.sum_y) / safe
-        bits = np.where(self.totals > 0, np.maximum(bits, 0.0), 0.0)
-        bits.setflags(write=False)
-        return bits
 
 
 def encode(
@@ -196,6 +209,7 @@ def encode(
         layout=layout,
         weighted=masks is None,
         n_levels=bins.n_levels,
+        class_sizes=layout.class_sizes,
         dropped=np.where(bins.missing & pairwise, bins.n_values, -1),
         bounds=bounds,
         chunks=[piece.chunk for piece in pieces],

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import attrs
 import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.contracts.run import Run
-from fsframe_infotheory.engine.counting import Counter
 from fsframe_infotheory.engine.criterion import Criterion
-from fsframe_infotheory.engine.encode import Encoded
+from fsframe_infotheory.engine.encode import Encoded, Sums
 from fsframe_infotheory.engine.lazy_greedy import least_conditional_relevance
-from fsframe_infotheory.engine.partner import Partner, joint, partner_of
+from fsframe_infotheory.engine.parts import EncodedParts, counter_of, joint, partner_of
 from fsframe_infotheory.engine.ranking import TIE, first_best
 from fsframe_infotheory.engine.stopping import NOT_POSITIVE, Stopping
 
@@ -42,7 +43,7 @@ class Ranking:
 
 
 def select_greedily(
-    encoded: Encoded,
+    encoded: Encoded | EncodedParts,
     criterion: Criterion,
     count: int,
     *,
@@ -89,7 +90,7 @@ def select_greedily(
     waiting = open_ & constant(encoded) if constants_last else np.zeros_like(open_)
     open_ &= ~waiting
     before = np.empty(0, np.intp) if given is None else given
-    if encoded.coded is not None and criterion.lazy:
+    if isinstance(encoded, Encoded) and encoded.coded is not None and criterion.lazy:
         selected, scores, stopped = _lazily(encoded, count, before, open_, stopping)
         run.progress(len(selected), count, "features")
     else:
@@ -127,7 +128,7 @@ def _lazily(
     return features.tolist(), scores.tolist(), stopped
 
 
-def constant(encoded: Encoded) -> NDArray[np.bool_]:
+def constant(encoded: Sums) -> NDArray[np.bool_]:
     """Features that have one level among the counted samples, as (n_features,)."""
     whole = encoded.totals * np.log2(np.maximum(encoded.totals, 1e-300))
     return np.abs(encoded.sum_j - whole) <= TIE * np.maximum(1.0, encoded.totals)
@@ -138,7 +139,7 @@ class _Engine:
 
     def __init__(
         self,
-        encoded: Encoded,
+        encoded: Encoded | EncodedParts,
         criterion: Criterion,
         relevance: NDArray[np.float64],
         candidates: NDArray[np.bool_],
@@ -148,8 +149,8 @@ class _Engine:
         self.relevance = relevance
         self.open = candidates.copy()
         self.folded = criterion.start(len(relevance))
-        self.partners: list[Partner] = []
-        self.together: Partner | None = None
+        self.partners: list[Any] = []
+        self.together: Any = None
 
     def rank(
         self, count: int, given: NDArray[np.intp], stopping: Stopping | None, run: Run
@@ -157,7 +158,7 @@ class _Engine:
         """Features, scores, and why it ended before the count, if for a reason of its own."""
         selected: list[int] = []
         scores: list[float] = []
-        with Counter(self.encoded, run.threads) as counter:
+        with counter_of(self.encoded, run) as counter:
             for feature in given:
                 self.absorb(int(feature), counter)
             while len(selected) < count and self.open.any():
@@ -182,7 +183,7 @@ class _Engine:
         feature = first_best(np.where(self.open, scores, -np.inf))
         return feature, float(scores[feature])
 
-    def absorb(self, feature: int, counter: Counter) -> None:
+    def absorb(self, feature: int, counter: Any) -> None:
         """Count all features with what `feature` adds to the partners."""
         new = partner_of(self.encoded, feature)
         for partner in self._added(new):
@@ -190,7 +191,7 @@ class _Engine:
             self.folded = self.criterion.absorb(self.folded, self.criterion.term(terms))
         self.partners.append(new)
 
-    def _added(self, new: Partner) -> list[Partner]:
+    def _added(self, new: Any) -> list[Any]:
         if self.criterion.partners == "each":
             return [new]
         if self.criterion.partners == "all":

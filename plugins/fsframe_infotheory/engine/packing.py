@@ -28,6 +28,7 @@ __all__ = [
     "codes_in",
     "pack",
     "weighted_sums",
+    "write_levels",
 ]
 
 PACKED_LEVELS = 16
@@ -139,13 +140,15 @@ def as_bytes(columns: RawColumns, bins: Bins, layout: Layout, masks: Masks) -> C
         # A copy: bytes that are held for other calls, or are the table itself, stay as they are.
         raw = raw.copy()
         every = np.arange(raw.shape[1])
-        _write(columns, coded, bins, every, every, coded, raw)
+        write_levels(columns, coded, bins, every, every, coded, raw)
         raw.setflags(write=False)
         sums[:, coded] = tally_rows(raw, coded, layout, masks).sums
     wide = np.flatnonzero(~own & (n_levels > MOST_BYTES))
     if wide.size:
         codes = np.empty((wide.size, layout.n), np.uint32)
-        _write(columns, wide, bins, layout.order, np.arange(layout.n), np.arange(wide.size), codes)
+        write_levels(
+            columns, wide, bins, layout.order, np.arange(layout.n), np.arange(wide.size), codes
+        )
         found = np.empty((2, wide.size))
         level_sums(codes, n_levels[wide], layout.starts, layout.table, *found)
         sums[:, wide] = found
@@ -197,7 +200,7 @@ def pack(columns: RawColumns, bins: Bins, layout: Layout, coded: Coded | None) -
     codes = np.empty((len(wide), layout.n), kind)
     if wide.size:
         every = np.arange(layout.n)
-        _write(columns, wide, bins, layout.order, every, np.arange(len(wide)), codes)
+        write_levels(columns, wide, bins, layout.order, every, np.arange(len(wide)), codes)
     return Chunk(
         packed=np.where(lanes >= 0, lanes + columns.start, -1),
         planes=planes,
@@ -210,7 +213,7 @@ def pack(columns: RawColumns, bins: Bins, layout: Layout, coded: Coded | None) -
     )
 
 
-def _write(
+def write_levels(
     group: RawColumns,
     columns: NDArray[np.intp],
     bins: Bins,

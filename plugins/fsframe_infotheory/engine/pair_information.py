@@ -10,15 +10,14 @@ from fsframe.contracts.params import choice, param
 from fsframe.contracts.run import Run
 from fsframe.contracts.selection import PairWeights
 from fsframe.errors import RequestError
-from fsframe_infotheory.engine.counting import Counter
 from fsframe_infotheory.engine.encode import Encoded
-from fsframe_infotheory.engine.partner import partner_of
+from fsframe_infotheory.engine.parts import EncodedParts, counter_of, partner_of
 
 __all__ = ["PairParameters", "pair_informations"]
 
 
 def pair_informations(
-    encoded: Encoded, columns: NDArray[np.intp], kind: str, run: Run
+    encoded: Encoded | EncodedParts, columns: NDArray[np.intp], kind: str, run: Run
 ) -> PairWeights:
     """Informations of all pairs of `columns` about the class, in bits.
 
@@ -57,7 +56,7 @@ def pair_informations(
         )
     weights = np.empty((m, m))
     relevance = encoded.relevance[columns]
-    with Counter(encoded, run.threads) as counter:
+    with counter_of(encoded, run) as counter:
         for i, column in enumerate(columns):
             terms = counter.terms(partner_of(encoded, int(column)))
             if kind == "joint":
@@ -87,7 +86,7 @@ class PairParameters:
     )
 
     def weigh_pairs(
-        self, encoded: Encoded, selected: NDArray[np.intp], run: Run, unit: float
+        self, encoded: Encoded | EncodedParts, selected: NDArray[np.intp], run: Run, unit: float
     ) -> PairWeights | None:
         """The pair weights that the parameters ask for, in `unit` per bit."""
         if self.pairs == "none":

@@ -86,6 +86,11 @@ class Layout:
             class_sizes=np.asarray(class_sizes, dtype=np.float64),
         )
 
+    @classmethod
+    def by_class(cls, sizes: NDArray[np.int64]) -> Layout:
+        """The layout of samples that lie sorted by class, so many of each, once each."""
+        return cls.of(np.repeat(np.arange(len(sizes)), sizes), len(sizes))
+
     @property
     def n(self) -> int:
         """Number of samples, repeated ones included."""

@@ -10,7 +10,14 @@ import numpy as np
 
 from fsframe.contracts.compiled import njit
 
-__all__ = ["dense_sums", "grouped_sums", "level_sums", "weighted_dense_sums"]
+__all__ = [
+    "cell_sums",
+    "dense_cells",
+    "dense_sums",
+    "grouped_sums",
+    "level_sums",
+    "weighted_dense_sums",
+]
 
 PAIRED_CELLS = 4096
 """Cells of a joint table up to which two features are counted at once: 32 kB for both."""
@@ -118,6 +125,60 @@ def dense_sums(codes, n_levels, cells, n_cells, group, table, start, stop, sums_
                         count += found[k * group + c]
                     both[k] = count
                 sums_js[j] = _sum_of(both, used // group, table)
+
+
+@njit()
+def dense_cells(codes, features, cells_of, n_cells, starts, cells):
+    """Add joint counts with one partner to those of other rows, sample by sample.
+
+    Parameters
+    ----------
+    codes : (m, n) unsigned integers
+        Levels of the features.
+    features : (m,) int64
+        Place of each in `starts`.
+    cells_of : (n,) uint16 or int32
+        As `cells` in `dense_sums`, below `n_cells`.
+    starts, cells
+        As in `joint_counts.joint_cells`.
+    """
+    width = np.uintp(n_cells)
+    for k in range(features.size):
+        row = codes[k]
+        found = cells[starts[features[k]] :]
+        for i in range(cells_of.size):
+            at = np.uintp(i)
+            found[np.uintp(row[at]) * width + np.uintp(cells_of[at])] += 1
+
+
+@njit()
+def cell_sums(cells, starts, n_levels, partner_levels, groups, table, sums_js, sums_jsy):
+    """Write Σ c·log₂c over (feature, partner) and (feature, partner, class) of whole counts.
+
+    Parameters
+    ----------
+    cells, starts, n_levels
+        As in `joint_counts.joint_cells`.
+    partner_levels, groups : int
+        `groups` is 1 where classes are not looked at.
+    table : (n + 1,) float64
+    sums_js, sums_jsy : (n_features,) float64
+        Results; equal for one group.
+    """
+    for j in range(starts.size):
+        size = n_levels[j] * partner_levels * groups
+        found = cells[starts[j] : starts[j] + size]
+        sums_jsy[j] = _sum_of(found, size, table)
+        if groups == 1:
+            sums_js[j] = sums_jsy[j]
+            continue
+        both = np.empty(size // groups, np.int64)
+        for k in range(both.size):
+            total = np.int64(0)
+            for c in range(groups):
+                total += found[k * groups + c]
+            both[k] = total
+        sums_js[j] = _sum_of(both, both.size, table)
 
 
 @njit()

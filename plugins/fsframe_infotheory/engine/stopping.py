@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import attrs
 import numpy as np
 from numpy.typing import NDArray
@@ -50,8 +52,8 @@ class Stopping:
         feature: int,
         score: float,
         open_: NDArray[np.bool_],
-        counter: Counter,
-        partners: list[Partner],
+        counter: Any,
+        partners: list[Any],
         run: Run,
     ) -> str:
         """Why to end before `feature`, or nothing if it may be selected."""

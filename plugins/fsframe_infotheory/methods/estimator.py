@@ -31,6 +31,11 @@ __all__ = [
 class EstimatorParameters:
     """Parameters of filters whose informations may be estimated from nearest neighbours."""
 
+    def works_in_parts(self, data: Dataset) -> bool:
+        """Neighbours are found in the whole table."""
+        counted: bool = super().works_in_parts(data)  # type: ignore[misc]
+        return counted and self.estimator == "plug-in"
+
     estimator: str = param(
         "plug-in",
         choice("plug-in", "knn"),

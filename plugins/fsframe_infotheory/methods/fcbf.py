@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import attrs
 import numpy as np
@@ -12,9 +12,8 @@ from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.params import count_or_fraction, optional, param, real
 from fsframe.contracts.run import Run
 from fsframe.contracts.selection import Selection
-from fsframe_infotheory.engine.counting import Counter
 from fsframe_infotheory.engine.encode import Encoded
-from fsframe_infotheory.engine.partner import partner_of
+from fsframe_infotheory.engine.parts import EncodedParts, counter_of, partner_of
 from fsframe_infotheory.engine.ranking import TIE, ranked
 from fsframe_infotheory.methods.filter import InformationFilter
 from fsframe_infotheory.methods.symmetric_uncertainty import class_uncertainty
@@ -61,7 +60,7 @@ class Fcbf(InformationFilter):
         left[given] = np.nan
         most = self.keep_count(data.n_features, data.n_features)
         kept: list[int] = []
-        with Counter(encoded, run.threads) as counter:
+        with counter_of(encoded, run) as counter:
             for feature in given:
                 left[_redundant(counter, encoded, int(feature), scores)] = np.nan
             for feature in ranked(left):
@@ -84,7 +83,7 @@ class Fcbf(InformationFilter):
 
 
 def _redundant(
-    counter: Counter, encoded: Encoded, feature: int, scores: NDArray[np.float64]
+    counter: Any, encoded: Encoded | EncodedParts, feature: int, scores: NDArray[np.float64]
 ) -> NDArray[np.bool_]:
     """Features that are at least as certain given `feature` as the class is given them."""
     terms = counter.terms(partner_of(encoded, feature), per_class=False)

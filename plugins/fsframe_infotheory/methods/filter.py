@@ -29,7 +29,8 @@ from fsframe.contracts.stage_view import first_missing
 from fsframe.errors import DataError, RequestError
 from fsframe.suggest import did_you_mean
 from fsframe_infotheory.engine.discretise import RULES, Bins, Discretiser
-from fsframe_infotheory.engine.encode import Encoded, encode
+from fsframe_infotheory.engine.encode import Encoded, Sums, encode
+from fsframe_infotheory.engine.parts import EncodedParts, encode_parts
 
 __all__ = ["DEFAULT_COUNT", "InformationFilter"]
 
@@ -42,6 +43,7 @@ class InformationFilter(Selector):
     """Base of filters that count levels; see `greedy` for the greedy ones."""
 
     takes_missing: ClassVar[bool] = True
+    takes_parts: ClassVar[bool] = True
     takes_nominal: ClassVar[bool] = True
     takes_counts: ClassVar[bool] = True
     reads_columns: ClassVar[bool] = True
@@ -105,6 +107,10 @@ class InformationFilter(Selector):
         if both:
             yield f"{', '.join(both)} cannot be given and excluded"
 
+    def works_in_parts(self, data: Dataset) -> bool:
+        whole = self.missing != "pairwise" or first_missing(data) is None
+        return super().works_in_parts(data) and whole
+
     def discretiser(self) -> Discretiser:
         """The rule that the parameters ask for."""
         return Discretiser(
@@ -113,10 +119,13 @@ class InformationFilter(Selector):
 
     def encode(
         self, data: Dataset, upstream: Selection | None, run: Run, keep: str = "codes"
-    ) -> tuple[Encoded, Bins]:
+    ) -> tuple[Encoded | EncodedParts, Bins]:
         """The table as codes by this filter's parameters."""
+        weighted = upstream is not None and upstream.instance_weights is not None
+        if data.in_parts and not weighted:
+            return encode_parts(data, self.discretiser(), run)
         return encode(
-            data,
+            data.loaded(),
             self.discretiser(),
             counts=data.counts,
             weights=None if upstream is None else upstream.instance_weights,
@@ -185,7 +194,7 @@ class InformationFilter(Selector):
         """Bits as the unit asked for."""
         return bits if self.unit == "bits" else bits * np.log(2)
 
-    def notes(self, data: Dataset, bins: Bins, encoded: Encoded) -> tuple[str, ...]:
+    def notes(self, data: Dataset, bins: Bins, encoded: Sums) -> tuple[str, ...]:
         """What the reader of a result should know of how levels came about."""
         found = []
         binned = bins.binned_by_default
@@ -202,6 +211,6 @@ class InformationFilter(Selector):
             found.append(f"missing values in {holed} columns were {how}")
         if data.task == "regression":
             found.append("the numeric target was cut into bins by the rule of the features")
-        if int((encoded.layout.class_sizes > 0).sum()) < 2:
+        if int((encoded.class_sizes > 0).sum()) < 2:
             found.append("only one class is present: no feature tells anything of it")
         return tuple(found)

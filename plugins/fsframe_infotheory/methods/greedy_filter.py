@@ -19,6 +19,7 @@ from fsframe_infotheory.engine.criterion import Criterion
 from fsframe_infotheory.engine.encode import Encoded, encode
 from fsframe_infotheory.engine.greedy import Ranking, select_greedily
 from fsframe_infotheory.engine.packing import PACKED_LEVELS
+from fsframe_infotheory.engine.parts import EncodedParts
 from fsframe_infotheory.engine.sample_layout import MOST_REPEATED
 from fsframe_infotheory.engine.stopping import Stopping
 from fsframe_infotheory.methods.filter import DEFAULT_COUNT, InformationFilter
@@ -69,10 +70,15 @@ class GreedyFilter(InformationFilter):
         return False
 
     def pair_weights(
-        self, encoded: Encoded, ranking: Ranking, given: NDArray[np.intp], run: Run
+        self, encoded: Encoded | EncodedParts, ranking: Ranking, given: NDArray[np.intp], run: Run
     ) -> PairWeights | None:
         """Weights of pairs, where the filter offers them."""
         return None
+
+    def works_in_parts(self, data: Dataset) -> bool:
+        # A test of gains, and all selected as one, look at rows: soon one level each.
+        wide = self.criterion().partners == "all"
+        return super().works_in_parts(data) and self.stop != "significant" and not wide
 
     def ignores_groups(self) -> str:
         if self.stop == "significant" and self.test == "permutation":
@@ -134,7 +140,9 @@ class GreedyFilter(InformationFilter):
         encoded, bins = encode(data, self.discretiser(), keep="sums", run=run)
         return bool(bins.as_levels.all() and encoded.n_levels.max() <= PACKED_LEVELS)
 
-    def _ranked(self, data: Dataset, encoded: Encoded, bins: Bins, run: Run) -> Selection:
+    def _ranked(
+        self, data: Dataset, encoded: Encoded | EncodedParts, bins: Bins, run: Run
+    ) -> Selection:
         """The Selection from a table that is encoded."""
         given = self.columns_given(data)
         count = self.keep_count(

@@ -15,6 +15,7 @@ from fsframe_infotheory.engine.criterion import Criterion
 from fsframe_infotheory.engine.encode import Encoded
 from fsframe_infotheory.engine.greedy import Ranking
 from fsframe_infotheory.engine.pair_information import PairParameters
+from fsframe_infotheory.engine.parts import EncodedParts
 from fsframe_infotheory.methods.estimator import EstimatingGreedyFilter
 
 __all__ = ["Jmi"]
@@ -67,7 +68,7 @@ class Jmi(PairParameters, EstimatingGreedyFilter):
         )
 
     def pair_weights(
-        self, encoded: Encoded, ranking: Ranking, given: NDArray[np.intp], run: Run
+        self, encoded: Encoded | EncodedParts, ranking: Ranking, given: NDArray[np.intp], run: Run
     ) -> PairWeights | None:
         """Pair weights, if asked for."""
         selected = np.concatenate([given, ranking.selected])

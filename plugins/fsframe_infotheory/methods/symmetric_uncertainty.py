@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.run import Run
 from fsframe.contracts.selection import Selection
-from fsframe_infotheory.engine.encode import Encoded
+from fsframe_infotheory.engine.encode import Sums
 from fsframe_infotheory.methods.scored_filter import ScoredFilter
 
 __all__ = ["SymmetricUncertainty", "class_uncertainty"]
 
 
-def class_uncertainty(encoded: Encoded) -> NDArray[np.float64]:
+def class_uncertainty(encoded: Sums) -> NDArray[np.float64]:
     """SU(X_j, Y) of every feature, as (n_features,) in [0, 1]; zero where both are constant."""
     totals = np.maximum(encoded.totals, 1e-300)
     entropies = 2 * np.log2(totals) - (encoded.sum_j + encoded.sum_y) / totals

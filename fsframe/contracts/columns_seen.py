@@ -1,0 +1,143 @@
+"""What is known of the columns of a table after one pass over its rows, in blocks of any size."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fsframe.contracts.compiled import njit
+
+__all__ = ["ColumnsSeen"]
+
+_WINDOW = 8192
+"""Whole numbers that are told apart: twice the longest range that stays as it is, so that such a
+range lies within wherever in it the first value stands."""
+
+_MOST = 1 << 28
+"""Bytes of the windows of all columns; wider tables have shorter windows."""
+
+
+@njit()
+def _see(
+    flat: Any, n_rows: int, n_columns: int, start: int, stop: int, base: Any, low: Any, high: Any,
+    whole: Any, outside: Any, holes: Any, bad: Any, seen: Any,
+) -> None:  # fmt: skip
+    """Take in columns start … stop−1 of rows that lie one after the other in `flat`."""
+    width = seen.shape[1]
+    for row in range(n_rows):
+        at = row * n_columns
+        for j in range(start, stop):
+            x = np.float64(flat[at + j])
+            if x != x:
+                holes[j] += 1
+                continue
+            if not (-np.inf < x < np.inf):
+                bad[j] += 1
+                continue
+            low[j] = min(low[j], x)
+            high[j] = max(high[j], x)
+            floor = np.floor(x)
+            if x != floor:
+                whole[j] = False
+                continue
+            if base[j] != base[j]:
+                base[j] = floor - width // 2
+            k = floor - base[j]
+            if (k >= 0.0) & (k < width):
+                seen[j, np.int64(k)] = 1
+            else:
+                outside[j] = True
+
+
+@njit()
+def _see_bytes(flat: Any, n_rows: int, n_columns: int, start: int, stop: int, seen: Any) -> None:
+    """As `_see`, for bytes, of which every value is in the window."""
+    for row in range(n_rows):
+        at = row * n_columns
+        for j in range(start, stop):
+            seen[j, flat[at + j]] = 1
+
+
+class ColumnsSeen:
+    """Range, wholeness, missing values and levels of columns; blocks of rows in any order.
+
+    Parameters
+    ----------
+    n_columns : int
+    small : bool
+        Whether all values are bytes (uint8).
+
+    Attributes
+    ----------
+    low, high : (n_columns,) float64
+        Least and greatest value; ∞ and −∞ without any.
+    whole : (n_columns,) bool
+        Whether all values are whole numbers.
+    missing, infinite : (n_columns,) int64
+        How many values are NaN, and how many infinite.
+    """
+
+    def __init__(self, n_columns: int, small: bool) -> None:
+        m = n_columns
+        width = 256 if small else int(min(_WINDOW, max(256, _MOST // max(1, m))))
+        self.low, self.high = np.full(m, np.inf), np.full(m, -np.inf)
+        self.whole, self.outside = np.ones(m, bool), np.zeros(m, bool)
+        self.missing, self.infinite = np.zeros(m, np.int64), np.zeros(m, np.int64)
+        self.base = np.zeros(m) if small else np.full(m, np.nan)
+        self.seen = np.zeros((m, width), np.uint8)
+
+    def add(self, block: NDArray[Any], in_turn: Callable[..., Any] = map, parts: int = 1) -> None:
+        """Take in a block of rows, (k, n_columns) uint8 or float64 in C order.
+
+        `in_turn` does with columns in so many `parts` what `map` does, such as in threads.
+        """
+        n, m = block.shape
+        flat = block.reshape(-1)
+        small = block.dtype == np.uint8
+        cuts = np.linspace(0, m, parts + 1).astype(int)
+
+        def work(bound: tuple[int, int]) -> None:
+            if small:
+                _see_bytes(flat, n, m, *bound, self.seen)
+                return
+            _see(
+                flat, n, m, *bound, self.base, self.low, self.high, self.whole, self.outside,
+                self.missing, self.infinite, self.seen,
+            )  # fmt: skip
+
+        for _ in in_turn(work, list(zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True))):
+            pass
+        if small:
+            self.low = np.argmax(self.seen, axis=1).astype(np.float64)
+            self.high = 255.0 - np.argmax(self.seen[:, ::-1], axis=1)
+
+    def levels(self, column: int) -> NDArray[np.float64] | None:
+        """The different values of a column of whole numbers; None if they were not all told apart.
+
+        The empty array where there is no value.
+        """
+        if not self.whole[column] or self.outside[column]:
+            return None
+        found = np.flatnonzero(self.seen[column])
+        return found + self.base[column] if found.size else np.empty(0)
+
+    def take(self, columns: NDArray[np.intp]) -> ColumnsSeen:
+        """The facts of these columns, in this order."""
+        found = ColumnsSeen.__new__(ColumnsSeen)
+        for name, values in self.arrays().items():
+            setattr(found, name, values[columns])
+        return found
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Everything, by name, for `from_arrays`."""
+        return dict(vars(self))
+
+    @classmethod
+    def from_arrays(cls, arrays: dict[str, NDArray[Any]]) -> ColumnsSeen:
+        """Facts that were kept."""
+        found = cls.__new__(cls)
+        vars(found).update(arrays)
+        return found

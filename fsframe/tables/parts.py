@@ -1,0 +1,477 @@
+"""Tables in parts: never whole in memory, read block after block of rows.
+
+One pass takes a table in: it counts the rows, finds the range and the levels of each column, and
+digests the values. What it found is kept beside the table.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import tempfile
+import weakref
+import zipfile
+from collections.abc import Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from fsframe.contracts.column_kinds import ColumnKind
+from fsframe.contracts.data_frames import group_values, label_values_of
+from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.run import available_threads
+from fsframe.contracts.side_by_side import in_threads
+from fsframe.errors import DataError, RequestError
+from fsframe.tables.arrays import LARGE
+from fsframe.tables.bounds import memory_bound
+from fsframe.tables.features import listed
+from fsframe.tables.hdf5 import Hdf5Arrays
+from fsframe.tables.locate import file_kind, table_name
+from fsframe.tables.names import as_keys, check_names, column_word, find_column, find_columns
+from fsframe.tables.row_readers import (
+    FrameRows,
+    Hdf5Rows,
+    Holes,
+    RowReader,
+    files_of,
+    frame_rows,
+    stamp_of,
+)
+
+if TYPE_CHECKING:
+    # Compiled, and needed by tables in parts only.
+    from fsframe.contracts.columns_seen import ColumnsSeen
+
+__all__ = ["SHELF", "TableParts", "large_in_file", "read_parts"]
+
+SHELF = ".fsframe-parts"
+"""The folder beside a table in parts where what was found of it is kept; it may be removed."""
+
+BLOCK_BYTES = 1 << 26
+"""Rows are read in blocks of so many bytes, one row at least."""
+
+_KINDS = ("parquet", "arrow", "hdf5")
+
+
+def large_in_file(path: Path, kind: str, x: str) -> bool:
+    """Whether a file holds a table that is not loaded, but read in parts."""
+    if kind == "hdf5":
+        with Hdf5Arrays(path) as file:
+            form = file.form(x)
+        sound = form is not None and len(form[0]) == 2 and form[1].kind in "fiub"
+        return form is not None and sound and 8 * form[0][0] * form[0][1] > LARGE
+    if kind not in ("parquet", "arrow") or path.stat().st_size < memory_bound() // 200:
+        return False
+    import polars
+
+    frame = polars.scan_ipc(path) if kind == "arrow" else polars.scan_parquet(path, glob=False)
+    rows = int(frame.select(polars.len()).collect().item())
+    return bool(16 * rows * len(frame.collect_schema()) > memory_bound())
+
+
+@attrs.frozen(kw_only=True, eq=False, repr=False)
+class TableParts:
+    """The features of a table in parts, as `fsframe.contracts.dataset.RowSource`.
+
+    Parameters
+    ----------
+    reader : RowReader
+    names : tuple of str
+        The features' columns.
+    n_samples : int
+    dtype : numpy dtype
+        uint8 where all features are, else float64.
+    facts : ColumnsSeen
+        Of the features.
+    rows_sha256 : str
+        Digest of all values, row after row.
+    shelf : Path
+        A folder where what is made of the table may be kept.
+    most_bytes : int
+        How much of it may be loaded into memory as float64.
+    owner : object
+        What the shelf lives as long as.
+    """
+
+    reader: RowReader
+    names: tuple[str, ...]
+    n_samples: int
+    dtype: np.dtype[Any]
+    facts: ColumnsSeen
+    rows_sha256: str
+    shelf: Path
+    most_bytes: int
+    owner: Any = None
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Samples, features."""
+        return self.n_samples, len(self.names)
+
+    def blocks(self, rows: int | None = None) -> Iterator[NDArray[Any]]:
+        """All rows in order, (at most `rows`, n_features) at a time, in C order.
+
+        Raises
+        ------
+        DataError
+            If the table has changed meanwhile.
+        """
+        yield from _counted(self.reader, self.names, self.dtype, self.n_samples, rows)
+
+    def read(self, start: int, stop: int) -> NDArray[Any]:
+        """Columns ``start … stop-1``, whole, as (n_samples, stop-start)."""
+        names = self.names[start:stop]
+        found = np.empty((self.n_samples, len(names)), dtype=self.dtype)
+        if not names:
+            return found
+        at = 0
+        for block in _counted(self.reader, names, self.dtype, self.n_samples, None):
+            found[at : at + len(block)] = block
+            at += len(block)
+        return found
+
+    def take(self, columns: NDArray[np.intp]) -> TableParts:
+        """Only these of the features, in this order."""
+        names = tuple(self.names[c] for c in columns)
+        digest = hashlib.sha256(json.dumps([self.rows_sha256, *names]).encode()).hexdigest()
+        return attrs.evolve(self, names=names, facts=self.facts.take(columns), rows_sha256=digest)
+
+
+def _counted(
+    reader: RowReader, names: Sequence[str], dtype: Any, n_samples: int, rows: int | None
+) -> Iterator[NDArray[Any]]:
+    """Blocks of exactly `rows` rows but for the last, however the parts are divided."""
+    reader.check()
+    size = np.dtype(dtype).itemsize * len(names)
+    rows = rows or max(1, BLOCK_BYTES // max(1, size))
+    left, held, kept = n_samples, np.empty((0, len(names)), dtype), 0
+    for block in reader.blocks(names, rows, dtype):
+        left -= len(block)
+        if left < 0:
+            break
+        if len(block) == rows and not kept:
+            yield block
+            continue
+        at = 0
+        while at < len(block):
+            if not kept:
+                held = np.empty((min(rows, left + len(block) - at), len(names)), dtype)
+            taken = min(len(held) - kept, len(block) - at)
+            held[kept : kept + taken] = block[at : at + taken]
+            at, kept = at + taken, kept + taken
+            if kept == len(held):
+                yield held
+                kept = 0
+    if left or kept:
+        raise DataError(f"{reader.what} was changed while it was in use; start again")
+
+
+def read_parts(
+    given: Any,
+    label: str | int | None,
+    *,
+    drop: tuple[str | int, ...] = (),
+    categorical: Any = None,
+    groups: str | int | None = None,
+    task: str | None = None,
+    keep: tuple[str | int, ...] = (),
+    x: str = "/X",
+    y: str = "/y",
+    names: str = "/feature_names",
+    na: Sequence[str] = (),
+    **others: Any,
+) -> Dataset:
+    """The Dataset of a table in parts, taken in in one pass.
+
+    Parameters
+    ----------
+    given : str, path, list of paths, polars.LazyFrame, pyarrow dataset or dask frame
+    label, drop, categorical, groups, task, keep, x, y, names, na
+        As in `fsframe.read`.
+    others
+        What `read` takes besides; anything but its default is refused.
+
+    Raises
+    ------
+    DataError
+        If the parts do not make one table, or hold what cannot be used.
+    RequestError
+        If something is asked for that tables in parts do not have.
+    """
+    wrong = sorted(key for key, value in others.items() if value)
+    if wrong:
+        raise RequestError(
+            f"a table in parts is read without {', '.join(wrong)}: its columns are numbers, truth "
+            "values, or categories; write the parts with what is to be counted"
+        )
+    paths = files_of(given) if isinstance(given, (str, os.PathLike, list, tuple)) else []
+    reader, beside = _reader(given, paths, x, y, names, na)
+    everything = reader.names
+    what = reader.what
+    dropped = set(find_columns(everything, len(everything), drop, f"{what}, column to drop"))
+    n = len(everything)
+    own_label = isinstance(reader, Hdf5Rows) and (label is None or label == y.strip("/"))
+    place = None
+    if not own_label:
+        free = [k for k in range(n) if k not in dropped]
+        asked = find_column(everything, n, label, f"{what}, label") if label is not None else None
+        place = free[-1] if asked is None else asked
+        if place in dropped:
+            raise DataError(f"{what}: {column_word(place, everything[place])} is the label")
+    group = None if groups is None else find_column(everything, n, groups, f"{what}, groups")
+    if group is not None and group == place:
+        raise DataError(f"{what}: {column_word(group, everything[group])} is the label")
+    columns = [k for k in range(n) if k not in dropped and k not in (place, group)]
+    check_names(everything, columns, paths[0] if paths else Path(what))
+    features = tuple(everything[k] for k in columns)
+    if not features:
+        raise DataError(f"{what} has no feature left beside the label")
+    mask = _mask(everything, columns, categorical, f"{what}, categorical column")
+    kinds, notes, small = _kinds(reader, features, mask)
+    label_name = y.strip("/").rpartition("/")[2] if place is None else everything[place]
+    if place is None:
+        assert isinstance(reader, Hdf5Rows)
+        labels = reader.label()
+    else:
+        labels = _column(reader, label_name, label_values_of)
+    source = _taken_in(reader, features, small, beside, notes)
+    found = Dataset.from_arrays(
+        source,
+        labels,
+        features,
+        categorical=mask,
+        groups=None if group is None else _column(reader, everything[group], group_values),
+        group_name="group" if group is None else everything[group],
+        name=table_name(Path(what)) if paths else "data",
+        label_name=label_name,
+        task=task,
+        kinds=kinds,
+        keep=_mask(everything, columns, keep or None, f"{what}, column to keep"),
+        warnings=(*notes, *_warnings(source)),
+    )
+    reading = {
+        "label": label, "drop": list(drop), "groups": groups, "task": task, "keep": list(keep),
+        "categorical": categorical if isinstance(categorical, bool) else list(categorical or ()),
+    }  # fmt: skip
+    return attrs.evolve(
+        found, reading={key: value for key, value in reading.items() if value not in (None, [])}
+    )
+
+
+def _reader(
+    given: Any, paths: list[Path], x: str, y: str, names: str, na: Sequence[str]
+) -> tuple[RowReader, tuple[Path | None, str]]:
+    """What reads rows, and the folder for what is kept with the stamp of the files."""
+    if not paths:
+        return frame_rows(given, f"the {type(given).__name__}"), (None, "")
+    kinds = sorted({file_kind(path) for path in paths})
+    if len(kinds) > 1 or kinds[0] not in _KINDS:
+        raise DataError(
+            f"{paths[0].parent}: parts are Parquet, Arrow or HDF5 files, all of one kind, not "
+            f"{' and '.join(kinds)}; text becomes Parquet by "
+            "polars.scan_csv('parts/*.csv').sink_parquet('table.parquet')"
+        )
+    home = paths[0].parent / SHELF
+    if kinds[0] == "hdf5":
+        codes = tuple(float(code) for code in na)
+        return Hdf5Rows.of(paths, x, y, names, codes), (home, stamp_of(paths))
+    if na:
+        raise RequestError("codes of missing values (na) are for parts in HDF5 files only")
+    import polars
+
+    arrow = kinds[0] == "arrow"
+    frame = polars.scan_ipc(paths) if arrow else polars.scan_parquet(paths, glob=False)
+    what = str(paths[0] if len(paths) == 1 else paths[0].parent)
+    return frame_rows(frame, what, paths), (home, stamp_of(paths))
+
+
+def _kinds(
+    reader: RowReader, features: tuple[str, ...], mask: NDArray[np.bool_]
+) -> tuple[dict[str, ColumnKind], list[str], bool]:
+    """Kinds of columns that do not simply hold numbers, remarks, and whether all are bytes."""
+    if isinstance(reader, Hdf5Rows):
+        return {}, [], reader.dtype == np.uint8 and not reader.codes
+    assert isinstance(reader, FrameRows)
+    import polars
+
+    kinds: dict[str, ColumnKind] = {}
+    notes, refused = [], []
+    small = True
+    for place, name in enumerate(features):
+        kind = reader.schema[name]
+        small = small and kind == polars.UInt8
+        if kind.is_numeric():
+            continue
+        if kind == polars.Boolean:
+            kinds[name] = ColumnKind("boolean")
+        elif kind in (polars.Categorical, polars.Enum) or (mask[place] and kind == polars.String):
+            mask[place] = True
+            found = reader.categories(name)
+            reader.levels[name] = found
+            kinds[name] = ColumnKind("nominal", found)
+            spelled = ", ".join(f"{text}={code}" for code, text in enumerate(found[:10]))
+            more = f" and {len(found) - 10} more" if len(found) > 10 else ""
+            notes.append(f"text in column {name!r} was coded: {spelled}{more}")
+        else:
+            refused.append(f"{name!r} ({kind})")
+    if refused:
+        shown = ", ".join(refused[:5]) + (f" and {len(refused) - 5} more" * (len(refused) > 5))
+        raise DataError(
+            f"{reader.what}: columns {shown} hold neither numbers nor categories: drop them "
+            "(--drop, drop=), or declare them categorical (--categorical, categorical=)"
+        )
+    return kinds, notes, small
+
+
+def _column(reader: RowReader, name: str, take: Any) -> NDArray[Any]:
+    if isinstance(reader, FrameRows):
+        found: NDArray[Any] = take(reader.series(name), name)
+        return found
+    blocks = reader.blocks([name], 1 << 20, np.float64)
+    values = np.concatenate([block[:, 0] for block in blocks])
+    whole = bool(np.all(values == np.round(values)))
+    return values.astype(np.int64) if whole else values
+
+
+def _taken_in(
+    reader: RowReader,
+    features: tuple[str, ...],
+    small: bool,
+    beside: tuple[Path | None, str],
+    notes: list[str],
+) -> TableParts:
+    """The features after one pass over them, or with what an earlier one has left."""
+    home, stamp = beside
+    key = json.dumps(
+        [stamp, features, small, getattr(reader, "x", ""), getattr(reader, "codes", ())]
+    )
+    shelf, owner = _shelf(home, hashlib.sha256(key.encode()).hexdigest()[:24], notes)
+    kept = shelf / "facts.npz"
+    found = _kept_facts(kept, len(features))
+    if found is None:
+        try:
+            found = _pass(reader, features, np.dtype(np.uint8 if small else np.float64))
+        except Holes:
+            found = _pass(reader, features, np.dtype(np.float64))
+        _keep(kept, found)
+    facts, n_samples, digest, dtype = found
+    if facts.infinite.any():
+        column = int(np.flatnonzero(facts.infinite)[0])
+        raise DataError(
+            f"{reader.what}: feature {features[column]!r} holds {int(facts.infinite[column])} "
+            "infinite values; correct them, or leave them empty if missing"
+        )
+    return TableParts(
+        reader=reader,
+        names=features,
+        n_samples=n_samples,
+        dtype=dtype,
+        facts=facts,
+        rows_sha256=digest,
+        shelf=shelf,
+        most_bytes=memory_bound(),
+        owner=owner,
+    )
+
+
+_Found = tuple["ColumnsSeen", int, str, np.dtype[Any]]
+
+
+def _pass(reader: RowReader, features: tuple[str, ...], dtype: np.dtype[Any]) -> _Found:
+    from fsframe.contracts.columns_seen import ColumnsSeen
+
+    facts = ColumnsSeen(len(features), dtype == np.uint8)
+    digest, n_samples = hashlib.sha256(), 0
+    threads = available_threads()
+    side_by_side = partial(in_threads, threads)
+    rows = max(1, BLOCK_BYTES // (dtype.itemsize * len(features)))
+    for block in reader.blocks(features, rows, dtype):
+        facts.add(block, side_by_side, threads)
+        digest.update(block.data)
+        n_samples += len(block)
+    if not n_samples:
+        raise DataError(f"{reader.what} has no rows")
+    return facts, n_samples, digest.hexdigest(), dtype
+
+
+def _shelf(home: Path | None, key: str, notes: list[str]) -> tuple[Path, Any]:
+    if home is not None:
+        folder = home / key
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            if os.access(folder, os.W_OK):
+                return folder, None
+        except OSError:
+            pass
+        notes.append(f"{home.parent} cannot be written to: nothing is kept of the table there")
+    temporary = tempfile.TemporaryDirectory(prefix="fsframe-parts-")
+    owner = _Owner()
+    weakref.finalize(owner, temporary.cleanup)
+    return Path(temporary.name), owner
+
+
+class _Owner:
+    """Lives as long as a table whose shelf is temporary."""
+
+
+def _kept_facts(path: Path, n_columns: int) -> _Found | None:
+    """What an earlier pass found; None where there is nothing sound."""
+    from fsframe.contracts.columns_seen import ColumnsSeen
+
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            arrays = {name: file[name] for name in file.files}
+        n_samples, digest = int(arrays.pop("n_samples")), str(arrays.pop("digest"))
+        dtype = np.dtype(str(arrays.pop("dtype")))
+        known = set(ColumnsSeen(1, True).arrays())
+        if set(arrays) != known or n_samples < 1 or dtype not in (np.uint8, np.float64):
+            return None
+        if any(len(values) != n_columns for values in arrays.values()):
+            return None
+        return ColumnsSeen.from_arrays(arrays), n_samples, digest, dtype
+    except (OSError, ValueError, KeyError, EOFError, TypeError, zipfile.BadZipFile):
+        return None
+
+
+def _keep(path: Path, found: _Found) -> None:
+    """Leave what was found beside the table; a table can be used without."""
+    facts, n_samples, digest, dtype = found
+    with contextlib.suppress(OSError):
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=".facts-", suffix=".npz")
+        with os.fdopen(handle, "wb") as file:
+            told = {"n_samples": n_samples, "digest": digest, "dtype": str(dtype)}
+            np.savez(file, **told, **facts.arrays())  # type: ignore[arg-type]
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(name, path)
+
+
+def _mask(names: tuple[str, ...], columns: list[int], keys: Any, what: str) -> NDArray[np.bool_]:
+    if keys is None or isinstance(keys, bool):
+        return np.full(len(columns), bool(keys))
+    found = find_columns(names, len(names), as_keys(keys), what)
+    wrong = [column for column in found if column not in columns]
+    if wrong:
+        raise DataError(f"{what}: {column_word(wrong[0], names[wrong[0]])} is not a feature")
+    return np.isin(columns, found)
+
+
+def _warnings(source: TableParts) -> list[str]:
+    """Columns without any value, and with one only."""
+    facts, names = source.facts, source.names
+    said = []
+    for found, what in (
+        (np.flatnonzero(facts.missing == source.n_samples), "without any value"),
+        (np.flatnonzero(facts.low == facts.high), "with one value only"),
+    ):
+        if found.size:
+            several = "s" * (found.size > 1)
+            told = listed([names[k] for k in found])
+            said.append(f"{found.size} column{several} {what}: {told}; they carry no information")
+    return said

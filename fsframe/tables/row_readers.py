@@ -1,0 +1,316 @@
+"""Tables read block after block of rows: Parquet and Arrow files, HDF5 files, lazy frames."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from fsframe.errors import DataError, one_line
+from fsframe.tables.columns import file_mark
+from fsframe.tables.hdf5 import Hdf5Arrays
+
+__all__ = ["FrameRows", "Hdf5Rows", "RowReader", "frame_rows", "stamp_of"]
+
+_EDGE = 1 << 16
+_LABELS = 1 << 20
+
+
+def stamp_of(paths: Sequence[Path]) -> str:
+    """Hex digest of names, sizes, times of change, beginnings and ends of files.
+
+    Raises
+    ------
+    DataError
+        If one cannot be read.
+    """
+    digest = hashlib.sha256()
+    for path in paths:
+        try:
+            status = path.stat()
+            digest.update(f"{path.name}\0{status.st_size}\0{status.st_mtime_ns}\0".encode())
+            with path.open("rb") as file:
+                digest.update(file.read(_EDGE))
+                file.seek(max(0, status.st_size - _EDGE))
+                digest.update(file.read(_EDGE))
+        except OSError as error:
+            raise DataError(f"cannot read {path}: {error.strerror or error}") from error
+    return digest.hexdigest()
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class RowReader:
+    """A table whose rows come in blocks, in their order.
+
+    Parameters
+    ----------
+    what : str
+        The table, for messages.
+    names : tuple of str
+        Of all columns.
+    files : tuple of Path
+        What the table lies in; empty for frames.
+    marks : tuple of (int, int)
+        Sizes and times of change of the files when they were opened.
+    """
+
+    what: str
+    names: tuple[str, ...]
+    files: tuple[Path, ...] = ()
+    marks: tuple[tuple[int, int], ...] = attrs.field()
+
+    @marks.default
+    def _marks(self) -> tuple[tuple[int, int], ...]:
+        return tuple(file_mark(path) for path in self.files)
+
+    def check(self) -> None:
+        """Raise DataError if a file has changed since it was opened."""
+        for path, mark in zip(self.files, self.marks, strict=True):
+            if file_mark(path) != mark:
+                raise DataError(f"{path} was changed while it was in use; start again")
+
+    def blocks(self, columns: Sequence[str], rows: int, dtype: Any) -> Iterator[NDArray[Any]]:
+        """Some columns as (at most `rows`, n_columns) of that dtype, C order, NaN where missing."""
+        raise NotImplementedError
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class FrameRows(RowReader):
+    """Rows of something that gives frames of polars one after the other.
+
+    Parameters
+    ----------
+    schema : mapping of str to polars dtype
+    frames : callable
+        ``frames(columns, rows)`` yields frames of these columns, of about so many rows each.
+    levels : dict of str to tuple of str
+        Levels of nominal columns of text, sorted.
+    """
+
+    schema: Any
+    frames: Any
+    levels: dict[str, tuple[str, ...]] = attrs.field(factory=dict)
+
+    def series(self, name: str) -> Any:
+        """One column, whole, as a series of polars."""
+        import polars
+
+        with _told(self.what):
+            parts = [frame[name] for frame in self.frames([name], _LABELS)]
+        return polars.concat(parts) if parts else polars.Series(name, [])
+
+    def categories(self, name: str) -> tuple[str, ...]:
+        """The different texts of one column, sorted."""
+        import polars
+
+        found: set[str] = set()
+        with _told(self.what):
+            for frame in self.frames([name], _LABELS):
+                column = frame[name].cast(polars.String).unique().drop_nulls()
+                found |= set(column.to_list())
+        return tuple(sorted(found))
+
+    def blocks(self, columns: Sequence[str], rows: int, dtype: Any) -> Iterator[NDArray[Any]]:
+        import polars
+
+        taken = []
+        for name in columns:
+            if name in self.levels:
+                kind = polars.Enum(list(self.levels[name]))
+                column = polars.col(name).cast(polars.String).cast(kind).to_physical()
+            else:
+                column = polars.col(name)
+            if dtype != np.uint8:
+                column = column.cast(polars.Float64).fill_null(float("nan"))
+            taken.append(column)
+        with _told(self.what):
+            for frame in self.frames(list(columns), rows):
+                for start in range(0, frame.height, rows):
+                    part = frame.slice(start, rows)
+                    if dtype == np.uint8 and sum(part.null_count().row(0)):
+                        raise Holes
+                    found = part.select(taken).to_numpy(order="c")
+                    yield np.ascontiguousarray(found, dtype=dtype)
+
+
+class Holes(Exception):
+    """A column of bytes has missing values after all."""
+
+
+class _told:
+    """What goes wrong in reading is told as what it is."""
+
+    def __init__(self, what: str) -> None:
+        self.what = what
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: Any, error: BaseException | None, traceback: Any) -> None:
+        if error is None:
+            return
+        home = type(error).__module__.partition(".")[0]
+        # polars lets Rust's panics pass as exceptions beside `Exception`.
+        if isinstance(error, OSError) or home in ("polars", "pyarrow", "pyo3_runtime"):
+            raise DataError(f"{self.what} cannot be read: {one_line(error)}") from error
+
+
+def frame_rows(given: Any, what: str, files: Sequence[Path] = ()) -> FrameRows:
+    """The rows of a lazy frame of polars, a dataset of pyarrow, or a frame of dask.
+
+    Parameters
+    ----------
+    given : polars.LazyFrame, pyarrow.dataset.Dataset or dask.dataframe.DataFrame
+    what : str
+        For messages.
+    files : sequence of Path
+        Where the frame is of files.
+    """
+    import polars
+
+    home = type(given).__module__.partition(".")[0]
+
+    def lazy(columns: list[str], rows: int) -> Iterator[Any]:
+        selected = given.select(columns)
+        yield from selected.collect_batches(chunk_size=rows, maintain_order=True)
+
+    def arrow(columns: list[str], rows: int) -> Iterator[Any]:
+        batches = given.to_batches(columns=columns, batch_size=rows, use_threads=False)
+        yield from (polars.from_arrow(batch) for batch in batches if batch.num_rows)
+
+    def dask(columns: list[str], rows: int) -> Iterator[Any]:
+        for part in given[columns].partitions:
+            yield polars.from_pandas(part.compute(), include_index=False)
+
+    with _told(what):
+        if home == "polars":
+            schema, frames = given.collect_schema(), lazy
+        elif home == "pyarrow":
+            head = polars.DataFrame(polars.from_arrow(given.schema.empty_table()))
+            schema, frames = head.schema, arrow
+        else:
+            first = given.head(1, compute=True)
+            schema, frames = polars.from_pandas(first, include_index=False).schema, dask
+    return FrameRows(
+        what=what, names=tuple(schema), files=tuple(files), schema=dict(schema), frames=frames
+    )
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class Hdf5Rows(RowReader):
+    """Rows of one array in each of some HDF5 files, files one after the other.
+
+    Parameters
+    ----------
+    x, y : str
+        Where features and label are.
+    dtype : numpy dtype
+        Of the features.
+    lengths : tuple of int
+        Rows of each file.
+    codes : tuple of float
+        Values that stand for a missing one.
+    """
+
+    x: str
+    y: str
+    dtype: Any
+    lengths: tuple[int, ...]
+    codes: tuple[float, ...] = ()
+
+    @classmethod
+    def of(cls, files: Sequence[Path], x: str, y: str, names: str, codes: Any = ()) -> Hdf5Rows:
+        """The files as one table.
+
+        Raises
+        ------
+        DataError
+            If one has no such array, or they differ in columns.
+        """
+        forms: list[tuple[tuple[int, ...], np.dtype[Any]]] = []
+        texts: list[list[str] | None] = []
+        for path in files:
+            with Hdf5Arrays(path) as file:
+                form = file.form(x)
+                if form is None or len(form[0]) != 2 or form[1].kind not in "fiub":
+                    raise DataError(f"{path} has no table of numbers {x!r}; say where (x=, --x)")
+                forms.append(form)
+                named = file.array(names)
+                texts.append(None if named is None else [str(name) for name in named.tolist()])
+        width = forms[0][0][1]
+        for path, (shape, _), own in zip(files, forms, texts, strict=True):
+            if shape[1] != width or own != texts[0] or (own and len(own) != width):
+                raise DataError(
+                    f"{path} has {shape[1]} columns, {files[0]} {width}, or other names: parts "
+                    "of one table have the same columns in the same order"
+                )
+        kinds = {form[1] for form in forms}
+        return cls(
+            what=str(files[0].parent if len(files) > 1 else files[0]),
+            names=tuple(texts[0] or (f"f{k + 1}" for k in range(width))),
+            files=tuple(files),
+            x=x,
+            y=y,
+            dtype=kinds.pop() if len(kinds) == 1 else np.dtype(np.float64),
+            lengths=tuple(form[0][0] for form in forms),
+            codes=tuple(codes),
+        )
+
+    def label(self) -> NDArray[Any]:
+        """The label of all files, one after the other."""
+        found = []
+        for path, length in zip(self.files, self.lengths, strict=True):
+            with Hdf5Arrays(path) as file:
+                values = file.array(self.y)
+            if values is None or values.size != length:
+                raise DataError(
+                    f"{path} has no label {self.y!r} of {length} rows; say where (y=, --y)"
+                )
+            found.append(values.reshape(-1))
+        return np.concatenate(found)
+
+    def blocks(self, columns: Sequence[str], rows: int, dtype: Any) -> Iterator[NDArray[Any]]:
+        place = {name: k for k, name in enumerate(self.names)}
+        wanted = np.array([place[name] for name in columns])
+        first, last = int(wanted.min()), int(wanted.max()) + 1
+        every = last - first == len(wanted) and bool(np.all(np.diff(wanted) == 1))
+        for path, length in zip(self.files, self.lengths, strict=True):
+            with Hdf5Arrays(path) as file:
+                for start in range(0, length, rows):
+                    block = file.rows(self.x, start, min(start + rows, length), first, last)
+                    block = block if every else block[:, wanted - first]
+                    if self.codes:
+                        block = np.where(np.isin(block, self.codes), np.nan, block)
+                    yield np.ascontiguousarray(block, dtype=dtype)
+
+
+def files_of(given: str | os.PathLike[str] | Iterable[Any]) -> list[Path]:
+    """The files that a pattern, a folder or a list means, by name but for a list.
+
+    Raises
+    ------
+    DataError
+        If there are none.
+    """
+    if isinstance(given, (list, tuple)):
+        found = [Path(path) for path in given]
+        lacking = [str(path) for path in found if not path.is_file()]
+        if lacking or not found:
+            raise DataError(f"there is no file {lacking[0]}" if lacking else "no parts are named")
+        return found
+    path = Path(given)  # type: ignore[arg-type]
+    if path.is_dir():
+        found = sorted(path.iterdir())
+    else:
+        anchor = Path(path.anchor or ".")
+        found = sorted(anchor.glob(str(path.relative_to(anchor) if path.anchor else path)))
+    found = [part for part in found if part.is_file() and not part.name.startswith((".", "_"))]
+    if not found:
+        raise DataError(f"there is no file that {str(path)!r} means")
+    return found

@@ -1,0 +1,331 @@
+"""Counting over parts: joint counts are sums over rows, so that parts are counted one by one.
+
+What greedy selection, pairs of features and others ask for is the same for a table in memory and
+for one in parts: sums of c·log₂c of every feature, and with a partner. `counter_of`, `partner_of`
+and `joint` give it for both; a table in memory is counted and summed at once (`Counter`), one in
+parts shard by shard, here or by workers, and summed when all have come.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.run import Run
+from fsframe.contracts.side_by_side import in_threads
+from fsframe.errors import RequestError
+from fsframe.resampling.over_parts import over_parts
+from fsframe_infotheory.engine.bins import Bins
+from fsframe_infotheory.engine.counting import MOST_CELLS, MOST_ROWS, Counter
+from fsframe_infotheory.engine.discretise import Discretiser
+from fsframe_infotheory.engine.encode import Encoded, Sums
+from fsframe_infotheory.engine.entropy import clogc_table, sum_clogc
+from fsframe_infotheory.engine.information_terms import Terms
+from fsframe_infotheory.engine.joint_counts import joint_cells
+from fsframe_infotheory.engine.packing import Chunk, codes_in
+from fsframe_infotheory.engine.partner import Partner
+from fsframe_infotheory.engine.partner import joint as joint_in_memory
+from fsframe_infotheory.engine.partner import partner_of as partner_in_memory
+from fsframe_infotheory.engine.shards import Form, Shards, open_shard, shards_of
+from fsframe_infotheory.engine.sparse_counts import cell_sums, dense_cells
+
+__all__ = ["EncodedParts", "PartsCounter", "counter_of", "encode_parts", "joint", "partner_of"]
+
+MOST_LEVELS = 1 << 16
+"""Most levels of several features as one partner."""
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class EncodedParts(Sums):
+    """A table in parts, ready for counting.
+
+    Parameters
+    ----------
+    shards : Shards
+    """
+
+    shards: Shards
+
+    @property
+    def coded(self) -> None:
+        """Nothing: features are not packed one by one."""
+        return None
+
+    def tables(self) -> Any:
+        """Some features at a time: their columns, and their counts (n_levels, n_classes, m)."""
+        starts = np.concatenate([[0], np.cumsum(self.n_levels)]) * self.shards.form.n_classes
+        for column, (first, last) in enumerate(pairwise(starts.tolist())):
+            found = self.shards.counts[first:last].reshape(-1, self.shards.form.n_classes, 1)
+            yield np.array([column]), found.astype(np.float64)
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class PartsPartner:
+    """One feature, or several as one, as a partner in every part.
+
+    Parameters
+    ----------
+    features : tuple of int
+    n_levels : int
+        The product of theirs.
+    sum_s, sum_sy : float, optional
+        Σ c·log₂c over levels, and over levels and classes; of one feature, where they are known.
+    """
+
+    features: tuple[int, ...]
+    n_levels: int
+    sum_s: float | None = None
+    sum_sy: float | None = None
+
+
+def encode_parts(data: Dataset, discretiser: Discretiser, run: Run) -> tuple[EncodedParts, Bins]:
+    """A table in parts as shards beside it, and the bins that were learned on all rows."""
+    shards = shards_of(data, discretiser, run)
+    n_classes, n_levels = shards.form.n_classes, shards.bins.n_levels
+    sizes = shards.sizes.sum(axis=0)
+    m, n = len(n_levels), int(sizes.sum())
+    starts = np.concatenate([[0], np.cumsum(n_levels)])
+    counts = shards.counts.reshape(-1, n_classes)
+    table = clogc_table(n)
+    sum_j, sum_jy = np.zeros(m), np.zeros(m)
+    of_level, of_cell = table[counts.sum(axis=1)], table[counts]
+    for j, (first, last) in enumerate(pairwise(starts.tolist())):
+        # One after the other, as they are added in a table in memory.
+        if last > first:
+            sum_j[j] = np.add.accumulate(of_level[first:last])[-1]
+            sum_jy[j] = np.add.accumulate(of_cell[first:last].ravel())[-1]
+    encoded = EncodedParts(
+        n_levels=n_levels,
+        class_sizes=sizes.astype(np.float64),
+        totals=np.full(m, float(n)),
+        sum_y=np.full(m, sum_clogc(sizes)),
+        sum_j=sum_j,
+        sum_jy=sum_jy,
+        shards=shards,
+    )
+    return encoded, shards.bins
+
+
+def counter_of(encoded: Encoded | EncodedParts, run: Run) -> Counter | PartsCounter:
+    """What counts all features of an encoded table with partners."""
+    if isinstance(encoded, EncodedParts):
+        return PartsCounter(encoded, run)
+    return Counter(encoded, run.threads)
+
+
+def partner_of(encoded: Encoded | EncodedParts, feature: int) -> Any:
+    """One feature as a partner."""
+    if isinstance(encoded, EncodedParts):
+        return PartsPartner(
+            features=(feature,),
+            n_levels=int(encoded.n_levels[feature]),
+            sum_s=float(encoded.sum_j[feature]),
+            sum_sy=float(encoded.sum_jy[feature]),
+        )
+    return partner_in_memory(encoded, feature)
+
+
+def joint(a: Any, b: Any) -> Any:
+    """Two partners as one."""
+    if not isinstance(a, PartsPartner):
+        return joint_in_memory(a, b)
+    levels = a.n_levels * b.n_levels
+    if levels > MOST_LEVELS:
+        raise RequestError(
+            f"several features as one have {levels} levels together, more than the {MOST_LEVELS} "
+            "that are counted over parts; take fewer bins (bins=), or load the table"
+        )
+    return PartsPartner(features=(*a.features, *b.features), n_levels=levels)
+
+
+class PartsCounter:
+    """Counts all features of a table in parts with partners: `Counter` for many parts.
+
+    Every part adds whole numbers to the same counts, so that neither their borders, nor who counts
+    them, nor in which order they come changes a bit.
+    """
+
+    def __init__(self, encoded: EncodedParts, run: Run) -> None:
+        self.encoded = encoded
+        self.run = run
+
+    def __enter__(self) -> PartsCounter:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        return None
+
+    def terms(self, partner: PartsPartner, per_class: bool = True) -> Terms:
+        """Terms of every feature with `partner`; those with Y need `per_class`."""
+        encoded = self.encoded
+        form = encoded.shards.form
+        groups = form.n_classes if per_class else 1
+        n = int(encoded.class_sizes.sum())
+        table = clogc_table(n)
+        sums = np.empty((2, encoded.n_features))
+        s, sy = partner.sum_s, partner.sum_sy
+        for first, last in self._spans(partner.n_levels * groups):
+            start, stop = form.bounds[first][0], form.bounds[last - 1][1]
+            cells = self._counted(partner, groups, (first, last))
+            starts = cell_starts(form.n_levels[start:stop], partner.n_levels * groups)
+            cell_sums(
+                cells, starts[:-1], form.n_levels[start:stop], partner.n_levels, groups, table,
+                sums[0, start:stop], sums[1, start:stop],
+            )  # fmt: skip
+            if s is None:
+                own = cells[: starts[1]].reshape(-1, partner.n_levels, groups).sum(axis=0)
+                s, sy = sum_clogc(own.sum(axis=1)), sum_clogc(own)
+        return Terms(
+            total=float(n),
+            j=encoded.sum_j,
+            jy=encoded.sum_jy,
+            s=0.0 if s is None else s,
+            sy=0.0 if sy is None else sy,
+            y=float(encoded.sum_y[0]),
+            js=sums[0],
+            jsy=sums[1],
+        )
+
+    def _spans(self, width: int) -> list[tuple[int, int]]:
+        """Groups of columns whose joint counts fit into memory at a time."""
+        form = self.encoded.shards.form
+        most = max(1, self.run.memory // 8 // (8 * width * (self.run.threads + 1)))
+        spans: list[tuple[int, int]] = []
+        begin, held = 0, 0
+        for k, (start, stop) in enumerate(form.bounds):
+            size = int(form.n_levels[start:stop].sum())
+            if k > begin and held + size > most:
+                spans.append((begin, k))
+                begin, held = k, 0
+            held += size
+        return [*spans, (begin, len(form.bounds))]
+
+    def _counted(
+        self, partner: PartsPartner, groups: int, span: tuple[int, int]
+    ) -> NDArray[np.int64]:
+        """Joint counts of some groups of columns, all parts together."""
+        shards = self.encoded.shards
+        ask = Ask(
+            folder=shards.folder, form=shards.form, features=partner.features,
+            n_levels=partner.n_levels, groups=groups, span=span,
+        )  # fmt: skip
+        units = [(k, tuple(sizes)) for k, sizes in enumerate(shards.sizes.tolist())]
+        total = None
+        for found in over_parts(self.run, count_units, ask, units, self.run.threads):
+            total = found if total is None else np.add(total, found, out=total)
+        assert total is not None
+        return total
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class Ask:
+    """What is to be counted in each part.
+
+    Parameters
+    ----------
+    folder, form
+        Of the shards.
+    features, n_levels
+        The partner's.
+    groups : int
+        The number of classes, or 1 where they are not looked at.
+    span : (int, int)
+        Groups of columns to count.
+    """
+
+    folder: Path
+    form: Form
+    features: tuple[int, ...]
+    n_levels: int
+    groups: int
+    span: tuple[int, int]
+
+
+def cell_starts(n_levels: NDArray[np.int64], width: int) -> NDArray[np.int64]:
+    """Where the joint counts of each feature begin, and where the last ones end."""
+    return np.concatenate([[0], np.cumsum(n_levels)]) * width
+
+
+def count_units(
+    ask: Ask, units: list[tuple[int, tuple[int, ...]]], threads: int
+) -> NDArray[np.int64]:
+    """Joint counts of some parts, which are numbered and told with the sizes of their classes."""
+    form = ask.form
+    start, stop = form.bounds[ask.span[0]][0], form.bounds[ask.span[1] - 1][1]
+    starts = cell_starts(form.n_levels[start:stop], ask.n_levels * ask.groups)
+
+    def count(share: list[tuple[int, tuple[int, ...]]]) -> NDArray[np.int64]:
+        cells = np.zeros(starts[-1], np.int64)
+        for k, sizes in share:
+            _count(ask, open_shard(ask.folder, form, k, sizes), start, starts, cells)
+        return cells
+
+    shares = [units[k::threads] for k in range(min(threads, len(units)))]
+    found = in_threads(len(shares), count, shares)
+    for other in found[1:]:
+        found[0] += other
+    return found[0]
+
+
+def _count(
+    ask: Ask,
+    shard: Encoded,
+    start: int,
+    starts: NDArray[np.int64],
+    cells: NDArray[np.int64],
+) -> None:
+    """Add the joint counts of one part."""
+    layout = shard.layout
+    partner = partner_in_memory(shard, ask.features[0])
+    for feature in ask.features[1:]:
+        other = partner_in_memory(shard, feature)
+        partner = Partner(
+            layout, partner.n_levels * other.n_levels,
+            partner.codes * other.n_levels + other.codes,
+        )  # fmt: skip
+    by_class = ask.groups == layout.n_classes
+    words = layout.words if by_class else layout.words[[0, -1]]
+    margins = partner.margins if by_class else partner.margins.sum(axis=1, keepdims=True)
+    n_cells = ask.n_levels * ask.groups
+    cells_of = None
+    for chunk in shard.chunks[ask.span[0] : ask.span[1]]:
+        assert chunk is not None
+        codes, listed = chunk.codes, chunk.listed
+        if chunk.block_levels.size:
+            most = int(chunk.block_levels.max())
+            size = most * ask.n_levels * layout.n_classes
+            if (most - 1) * (ask.n_levels - 1) <= MOST_ROWS and size <= 8 * MOST_CELLS:
+                places = np.where(chunk.packed >= 0, chunk.packed - start, -1)
+                joint_cells(
+                    chunk.planes, chunk.offsets, chunk.block_levels, chunk.margins,
+                    chunk.margin_offsets, partner.rows, margins, words, layout.n_classes, places,
+                    shard.n_levels[start:], starts, cells,
+                )  # fmt: skip
+            else:
+                codes, listed = _unpacked(chunk, shard)
+        if listed.size:
+            if cells_of is None:
+                cells_of = partner.codes * ask.groups + (partner.labels if by_class else 0)
+                kind = np.uint16 if n_cells <= 1 << 16 else np.int32
+                cells_of = cells_of.astype(kind)
+            dense_cells(codes, listed - start, cells_of, n_cells, starts, cells)
+
+
+def _unpacked(chunk: Chunk, shard: Encoded) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """All features of a chunk as codes, for a partner of many levels."""
+    packed = chunk.packed[chunk.packed >= 0]
+    codes = [codes_in(chunk, int(j), shard.layout).astype(chunk.codes.dtype) for j in packed]
+    listed = np.concatenate([packed, chunk.listed])
+    return np.concatenate([np.array(codes, dtype=chunk.codes.dtype), chunk.codes]), listed

@@ -1,0 +1,405 @@
+"""Packed codes of a table in parts, kept beside it: one file for so many rows.
+
+A shard is what `encode` makes of a table in memory, of some of its rows: bit rows of features of
+few levels, integers for the others, rows sorted by class. Levels are those of the whole table.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from fsframe.contracts.bit_counts import LANES
+from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.run import Run
+from fsframe.contracts.side_by_side import in_threads
+from fsframe.errors import DataError
+from fsframe_infotheory.engine.bins import Bins
+from fsframe_infotheory.engine.byte_columns import RawColumns
+from fsframe_infotheory.engine.discretise import Discretiser
+from fsframe_infotheory.engine.encode import Encoded
+from fsframe_infotheory.engine.packing import (
+    MOST_BYTES,
+    PACKED_LEVELS,
+    Chunk,
+    Coded,
+    blocks_of,
+    pack,
+    write_levels,
+)
+from fsframe_infotheory.engine.sample_layout import Layout
+
+__all__ = ["Form", "Shards", "shards_of"]
+
+FORMAT = 1
+SHARD_ROWS = 1 << 17
+"""Rows of a shard: the bit rows of a feature stay in the cache while they are counted."""
+
+GROUP = 128
+"""Columns that are packed together."""
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class Form:
+    """How a shard lies in its file: everything but the sizes of classes.
+
+    Parameters
+    ----------
+    n_levels : (n_features,) int64
+    n_classes : int
+    """
+
+    n_levels: NDArray[np.int64]
+    n_classes: int
+
+    @property
+    def bounds(self) -> list[tuple[int, int]]:
+        """Columns of each group."""
+        m = len(self.n_levels)
+        return [(start, min(start + GROUP, m)) for start in range(0, m, GROUP)]
+
+    def chunk(
+        self, memory: NDArray[np.uint8], at: int, bound: tuple[int, int], layout: Layout
+    ) -> tuple[Chunk, int]:
+        """The codes of a group of columns, which begin at byte `at`, and where they end."""
+        start, stop = bound
+        levels = self.n_levels[start:stop]
+        lanes, wide = lanes_of(levels)
+        block_levels, offsets, margin_offsets = blocks_of(levels, lanes, layout)
+        planes, at = _view(memory, at, np.uint64, (int(offsets[-1]),))
+        margins, at = _view(memory, at, np.int64, (int(margin_offsets[-1]),))
+        codes, at = _view(memory, at, code_type(levels[wide]), (len(wide), layout.n))
+        chunk = Chunk(
+            packed=np.where(lanes >= 0, lanes + start, -1),
+            planes=planes,
+            offsets=offsets[:-1],
+            block_levels=block_levels,
+            margins=margins,
+            margin_offsets=margin_offsets[:-1],
+            listed=wide + start,
+            codes=codes,
+        )
+        return chunk, at
+
+
+def _view(
+    memory: NDArray[np.uint8], at: int, kind: Any, shape: tuple[int, ...]
+) -> tuple[NDArray[Any], int]:
+    size = int(np.prod(shape)) * np.dtype(kind).itemsize
+    found = memory[at : at + size].view(kind).reshape(shape)
+    return found, at + size + -size % 64
+
+
+def lanes_of(levels: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Features of few levels by lane, −1 where a block is short of them, and the others."""
+    narrow, wide = np.flatnonzero(levels <= PACKED_LEVELS), np.flatnonzero(levels > PACKED_LEVELS)
+    narrow = narrow[np.argsort(levels[narrow], kind="stable")]
+    lanes = np.full(-(-len(narrow) // LANES) * LANES, -1, np.int64)
+    lanes[: len(narrow)] = narrow
+    return lanes, wide
+
+
+def code_type(levels: NDArray[np.int64]) -> Any:
+    """The integers that hold the levels of listed features."""
+    most = levels.max(initial=0)
+    return np.uint8 if most <= 1 << 8 else np.uint16 if most <= 1 << 16 else np.uint32
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class Shards:
+    """All shards of a table.
+
+    Parameters
+    ----------
+    folder : Path
+    form : Form
+    sizes : (n_shards, n_classes) int64
+        Rows of each class in each.
+    bins : Bins
+    counts : int64
+        How often each level of each feature occurs in each class, one feature after the other.
+    """
+
+    folder: Path
+    form: Form
+    sizes: NDArray[np.int64]
+    bins: Bins
+    counts: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.sizes)
+
+    def open(self, k: int) -> Encoded:
+        """Shard k; its file is mapped as long as that is used."""
+        return open_shard(self.folder, self.form, k, tuple(self.sizes[k].tolist()))
+
+
+def open_shard(folder: Path, form: Form, k: int, sizes: tuple[int, ...]) -> Encoded:
+    """One shard as an encoded table of its own, without sums."""
+    layout = _layout(sizes)
+    path = folder / f"{k:06}.shard"
+    try:
+        memory = np.memmap(path, dtype=np.uint8, mode="r")
+        chunks, at = [], 0
+        for bound in form.bounds:
+            chunk, at = form.chunk(memory, at, bound, layout)
+            chunks.append(chunk)
+    except (OSError, ValueError) as error:
+        raise DataError(
+            f"{path} cannot be read ({error}): workers must see the folder of the table; remove "
+            f"{folder.parent} to have it made anew"
+        ) from error
+    m = len(form.n_levels)
+    nothing = np.zeros(m)
+
+    def rebuild(k: int) -> Chunk:
+        return chunks[k]
+
+    return Encoded(
+        layout=layout,
+        weighted=False,
+        n_levels=form.n_levels,
+        class_sizes=layout.class_sizes,
+        dropped=np.full(m, -1),
+        bounds=form.bounds,
+        chunks=list(chunks),
+        lanes=[chunk.packed for chunk in chunks],
+        rebuild=rebuild,
+        totals=nothing,
+        sum_y=nothing,
+        sum_j=nothing,
+        sum_jy=nothing,
+    )
+
+
+@lru_cache(maxsize=4)
+def _layout(sizes: tuple[int, ...]) -> Layout:
+    return Layout.by_class(np.array(sizes))
+
+
+def shards_of(data: Dataset, discretiser: Discretiser, run: Run) -> Shards:
+    """The shards of a table in parts: those kept beside it, if they are sound, or new ones.
+
+    Raises
+    ------
+    DataError
+        If they cannot be written.
+    """
+    y, n_classes = discretiser.codes_of_target(data)
+    key = json.dumps(
+        [
+            FORMAT,
+            data.matrix.rows_sha256,
+            hashlib.sha256(np.ascontiguousarray(y, dtype="<i8").tobytes()).hexdigest(),
+            n_classes,
+            np.flatnonzero(data.categorical).tolist(),
+            attrs.astuple(discretiser),
+        ],
+        default=str,
+    )
+    digest = hashlib.sha256(key.encode()).hexdigest()
+    folder = data.matrix.shelf / f"codes-{digest[:24]}"
+    found = _kept(folder, digest, data, n_classes)
+    if found is not None:
+        return found
+    try:
+        return _made(folder, digest, data, y, n_classes, discretiser, run)
+    except OSError as error:
+        raise DataError(
+            f"codes of {data.name} cannot be kept in {folder.parent}: {error.strerror or error}; "
+            "they need about a byte per value"
+        ) from error
+
+
+def _kept(folder: Path, digest: str, data: Dataset, n_classes: int) -> Shards | None:
+    """The shards that an earlier run has left; None where anything is not as it should be."""
+    try:
+        text = (folder / "codes.json").read_text()
+        told = json.loads(text)
+        if told["table"] != digest:
+            return None
+        head = (folder / "codes.npz").read_bytes()
+        if hashlib.sha256(head).hexdigest() != told["head"]:
+            return None
+        with np.load(folder / "codes.npz", allow_pickle=False) as file:
+            arrays = {name: file[name] for name in file.files}
+        bins = Bins.from_tables(arrays)
+        binned = tuple(arrays["binned"].tolist())
+        bins = attrs.evolve(bins, binned_by_default=binned)
+        found = Shards(
+            folder=folder,
+            form=Form(n_levels=bins.n_levels, n_classes=n_classes),
+            sizes=arrays["sizes"],
+            bins=bins,
+            counts=arrays["counts"],
+        )
+        sound = (
+            bins.n_features == data.n_features
+            and found.sizes.shape[1] == n_classes
+            and int(found.sizes.sum()) == data.n_samples
+            and len(found.counts) == int(bins.n_levels.sum()) * n_classes
+            and all(
+                _file_digest(folder / f"{k:06}.shard") == each
+                for k, each in enumerate(told["shards"])
+            )
+            and len(told["shards"]) == len(found)
+        )
+        return found if sound else None
+    except (OSError, ValueError, KeyError, TypeError, IndexError, EOFError):
+        return None
+
+
+def _file_digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _made(
+    folder: Path,
+    digest: str,
+    data: Dataset,
+    y: NDArray[np.int64],
+    n_classes: int,
+    discretiser: Discretiser,
+    run: Run,
+) -> Shards:
+    bins = discretiser.learn_columns(data, 0, data.n_features)
+    form = Form(n_levels=bins.n_levels, n_classes=n_classes)
+    m = data.n_features
+    # A block of rows as they are, the same as codes, and their bit rows.
+    each = m * (data.matrix.dtype.itemsize + 2) + int((bins.n_levels.clip(1, 17) - 1).sum()) // 8
+    rows = int(max(64, min(SHARD_ROWS, run.memory // 4 // max(1, each))))
+    starts = np.concatenate([[0], np.cumsum(bins.n_levels * n_classes)])
+    counts = np.zeros(starts[-1], np.int64)
+    sizes, digests = [], []
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    made = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}-"))
+    try:
+        first = 0
+        for k, block in enumerate(data.matrix.blocks(rows)):
+            labels = y[first : first + len(block)]
+            first += len(block)
+            layout = Layout.of(labels, n_classes)
+
+            def packed(
+                bound: tuple[int, int], block: Any = block, layout: Layout = layout
+            ) -> Chunk:
+                return _packed(block, bound, bins, layout)
+
+            chunks = in_threads(run.threads, packed, form.bounds)
+            digests.append(_write(made / f"{k:06}.shard", chunks))
+            sizes.append(np.diff(layout.starts))
+            for chunk in chunks:
+                _add_counts(chunk, form, layout, starts, counts)
+            run.progress(first, data.n_samples, "rows taken in")
+        arrays = {
+            **bins.tables(),
+            "binned": np.array(bins.binned_by_default, dtype=np.int64),
+            "sizes": np.array(sizes, dtype=np.int64).reshape(-1, n_classes),
+            "counts": counts,
+        }
+        with (made / "codes.npz").open("wb") as file:
+            np.savez(file, **arrays)  # type: ignore[arg-type]
+            file.flush()
+            os.fsync(file.fileno())
+        told = {"table": digest, "head": _file_digest(made / "codes.npz"), "shards": digests}
+        with (made / "codes.json").open("w") as text:
+            json.dump(told, text)
+            text.flush()
+            os.fsync(text.fileno())
+        _place(made, folder)
+    finally:
+        shutil.rmtree(made, ignore_errors=True)
+    return Shards(folder=folder, form=form, sizes=arrays["sizes"], bins=bins, counts=counts)
+
+
+def _place(made: Path, folder: Path) -> None:
+    """Put a whole folder in its place; one that another process has put there meanwhile stays."""
+    for _ in range(2):
+        try:
+            made.rename(folder)
+            return
+        except OSError:
+            # What is there was found unsound, or has come from another process just now.
+            aside = Path(tempfile.mkdtemp(dir=folder.parent, prefix=".old-"))
+            with contextlib.suppress(OSError):
+                folder.rename(aside / "codes")
+            shutil.rmtree(aside, ignore_errors=True)
+    made.rename(folder)
+
+
+def _packed(block: NDArray[Any], bound: tuple[int, int], bins: Bins, layout: Layout) -> Chunk:
+    """The codes of a group of columns of some rows, by the bins of the whole table."""
+    start, stop = bound
+    own = bins.part(start, stop)
+    group = RawColumns(
+        start=start, source=block, first=start, raw=np.empty((0, 0), np.uint8), seen=None,
+        sums=np.empty((2, 0)),
+    )  # fmt: skip
+    levels = own.n_levels
+    raw = np.empty((stop - start, len(block)), np.uint8)
+    every = np.arange(len(block))
+    few = np.flatnonzero(levels <= MOST_BYTES)
+    write_levels(group, few, own, every, every, few, raw)
+    raw.setflags(write=False)
+    starts = np.concatenate([[0], np.cumsum(levels)])
+    numbers = np.arange(starts[-1]) - np.repeat(starts[:-1], levels)
+    coded = Coded(
+        raw=raw, starts=starts, levels=(numbers & 255).astype(np.uint8), sums=np.empty((2, 0))
+    )
+    return pack(group, own, layout, coded)
+
+
+def _write(path: Path, chunks: list[Chunk]) -> str:
+    """The digest of the file that the chunks were written to."""
+    digest = hashlib.sha256()
+    with path.open("wb") as file:
+        for chunk in chunks:
+            for array in (chunk.planes, chunk.margins, chunk.codes):
+                for piece in (
+                    array.data.cast("B") if array.size else b"",
+                    bytes(-array.nbytes % 64),
+                ):
+                    file.write(piece)
+                    digest.update(piece)
+        if not file.tell():
+            file.write(bytes(64))
+            digest.update(bytes(64))
+        file.flush()
+        os.fsync(file.fileno())
+    return digest.hexdigest()
+
+
+def _add_counts(
+    chunk: Chunk,
+    form: Form,
+    layout: Layout,
+    starts: NDArray[np.int64],
+    counts: NDArray[np.int64],
+) -> None:
+    """Add how often each level occurs in each class."""
+    n_classes = form.n_classes
+    for lane, column in enumerate(chunk.packed.tolist()):
+        if column < 0:
+            continue
+        block, within = divmod(lane, LANES)
+        levels = int(form.n_levels[column])
+        at = chunk.margin_offsets[block] + within
+        own = chunk.margins[at : at + levels * n_classes * LANES : LANES]
+        counts[starts[column] : starts[column + 1]] += own
+    labels = np.repeat(np.arange(n_classes), np.diff(layout.starts))
+    for column, codes in zip(chunk.listed.tolist(), chunk.codes, strict=True):
+        size = int(form.n_levels[column]) * n_classes
+        found = np.bincount(codes.astype(np.int64) * n_classes + labels, minlength=size)
+        counts[starts[column] : starts[column + 1]] += found

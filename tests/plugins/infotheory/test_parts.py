@@ -1,0 +1,201 @@
+"""Counts are sums over rows: a table in parts gives what it gives in memory, however divided."""
+
+from __future__ import annotations
+
+import os
+import signal
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+
+import numpy as np
+import polars
+import pytest
+
+import fsframe
+from fsframe import Chain
+from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.run import Run
+from fsframe.errors import DataError
+from fsframe.execution import open_engine
+from fsframe_infotheory.engine import shards
+from fsframe_infotheory.engine.discretise import RULES, Discretiser
+from fsframe_infotheory.engine.encode import encode
+from fsframe_infotheory.engine.parts import encode_parts
+
+N = 900
+
+
+def table(target: str = "classes") -> polars.DataFrame:
+    rng = np.random.default_rng(3)
+    y = rng.integers(0, 3, N)
+    columns = {
+        f"few{k}": np.where(rng.random(N) < 0.1 * k, y, rng.integers(0, 4, N)) for k in range(6)
+    }
+    columns |= {f"real{k}": rng.normal(size=N) + 0.2 * k * y for k in range(5)}
+    columns |= {"many": rng.integers(0, 300, N) + 5 * y, "far": rng.integers(0, 2, N) * 9000.0}
+    columns |= {"same": np.ones(N), "gap": np.where(rng.random(N) < 0.2, np.nan, y + rng.random(N))}
+    label = y if target == "classes" else y + rng.normal(size=N)
+    return polars.DataFrame({**columns, "y": label})
+
+
+def parts(frame: polars.DataFrame, folder: Path, cuts: tuple[int, ...]) -> Dataset:
+    folder.mkdir()
+    for k, (start, stop) in enumerate(zip((0, *cuts), (*cuts, len(frame)), strict=True)):
+        frame[start:stop].write_parquet(folder / f"{k:02}.parquet")
+    return fsframe.read(folder)
+
+
+@pytest.fixture(autouse=True)
+def small_shards(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shards, "SHARD_ROWS", 256)
+    monkeypatch.setattr(shards, "GROUP", 8)
+
+
+@pytest.mark.parametrize("rule", [rule for rule in RULES if rule != "edges"])
+def test_codes_are_those_of_the_table_in_memory(rule: str, tmp_path: Path) -> None:
+    frame = table().drop("gap")
+    whole, data = fsframe.read(frame), parts(frame, tmp_path / "p", (1, 400))
+    rule_ = Discretiser(rule=rule)
+    expected, bins = encode(whole, rule_)
+    found, learned = encode_parts(data, rule_, Run())
+    for name, values in bins.tables().items():
+        np.testing.assert_array_equal(learned.tables()[name], values, err_msg=name)
+    assert learned.binned_by_default == bins.binned_by_default
+    np.testing.assert_array_equal(found.sum_j, expected.sum_j)
+    np.testing.assert_array_equal(found.relevance, expected.relevance)
+    at = 0
+    for k in range(len(found.shards)):
+        shard = found.shards.open(k)
+        rows = np.arange(at, at + shard.layout.n)
+        order = rows[np.argsort(whole.y[rows], kind="stable")]
+        for j in range(data.n_features):
+            own = bins.apply(whole.X)[order, j]
+            np.testing.assert_array_equal(shard.codes_of(j), own, err_msg=f"{rule} {j}")
+        at += shard.layout.n
+    assert at == N
+
+
+CHAINS = (
+    "mim", "symmetric-uncertainty", "chi2", "fcbf", "mifs", "mrmr", "jmi", "cmim", "disr", "icap",
+    "cife", "condred", "betagamma", "jmim", "njmim", "jmi3:top=4", "jmi:given=[few0],exclude=[far]",
+    "mrmr:stop=positive", "cmim:constants=last", "jmi:top=3,pairs=synergy", "mim:unit=nats",
+    "mrmr:discretise=equal-frequency,bins=4", "jmi:bins=40",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("text", CHAINS)
+def test_any_division_and_any_number_of_threads_give_the_same_bits(
+    text: str, tmp_path: Path
+) -> None:
+    name, _, given = text.partition(":")
+    chain = Chain.parse(f"{name}:missing=level" + (f",{given}" if given else ""))
+    frame = table()
+    in_memory = chain.select(fsframe.read(frame))
+    divided = [
+        chain.select(parts(frame, tmp_path / str(k), cuts), run=Run(threads=threads, memory=memory))
+        for k, (cuts, threads, memory) in enumerate(
+            [((), 1, 1 << 30), ((1, 2, 500), 2, 1 << 30), ((450,), 3, 1 << 17)]
+        )
+    ]
+    for found in divided:
+        np.testing.assert_array_equal(found.selected, in_memory.selected)
+        np.testing.assert_allclose(found.scores, in_memory.scores, rtol=0, atol=1e-11)
+        assert found.warnings == in_memory.warnings
+        np.testing.assert_array_equal(found.scores, divided[0].scores)
+        for key, values in divided[0].tables.items():
+            np.testing.assert_array_equal(found.tables[key], values, err_msg=key)
+        if found.pair_weights is not None:
+            np.testing.assert_allclose(
+                found.pair_weights.matrix, in_memory.pair_weights.matrix, atol=1e-11
+            )
+
+
+def test_numeric_targets_and_bytes_are_taken(tmp_path: Path) -> None:
+    frame = table("target")
+    chain = Chain.parse("jmi:top=4,missing=level")
+    found = chain.select(parts(frame, tmp_path / "a", (300,)))
+    np.testing.assert_array_equal(found.selected, chain.select(fsframe.read(frame)).selected)
+    small = frame.select(polars.col("^few.*$").cast(polars.UInt8), "y")
+    data = parts(small, tmp_path / "b", (300,))
+    assert data.matrix.dtype == np.uint8
+    chain = Chain.parse("mrmr:top=4")
+    np.testing.assert_array_equal(
+        chain.select(data).selected, chain.select(fsframe.read(small)).selected
+    )
+
+
+def test_codes_beside_the_table_are_used_checked_and_made_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = parts(table(), tmp_path / "p", (300,))
+    chain = Chain.parse("jmi:top=4,missing=level")
+    expected = chain.select(data)
+    made = []
+    real = shards._made
+    monkeypatch.setattr(shards, "_made", lambda *given: made.append(1) or real(*given))
+    assert chain.select(data).scores.tobytes() == expected.scores.tobytes()
+    assert not made
+    (folder,) = data.matrix.shelf.glob("codes-*")
+    for name in ("000001.shard", "codes.npz", "codes.json"):
+        content = bytearray((folder / name).read_bytes())
+        content[len(content) // 2] ^= 1
+        (folder / name).write_bytes(content)
+        made.clear()
+        assert chain.select(data).scores.tobytes() == expected.scores.tobytes()
+        assert len(made) == 1, name
+    (folder / "000002.shard").unlink()
+    assert chain.select(data).scores.tobytes() == expected.scores.tobytes()
+    assert sorted(path.name for path in data.matrix.shelf.iterdir()) == [folder.name, "facts.npz"]
+
+
+def test_what_needs_the_table_in_memory_loads_it_or_is_refused_before_work(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    frame = table().drop("gap")
+    data, whole = parts(frame, tmp_path / "p", (300,)), fsframe.read(frame)
+    for text in (
+        "relieff:top=3",
+        "cmi:top=3",
+        "mim:top=5 relieff:top=2",
+        "mim:estimator=knn,top=2",
+    ):
+        chain = Chain.parse(text)
+        np.testing.assert_array_equal(chain.select(data).selected, chain.select(whole).selected)
+    monkeypatch.setenv("FSFRAME_TABLE_MEMORY", str(8 * N * 6))
+    large = fsframe.read(tmp_path / "p")
+    Chain.parse("mim:top=5 relieff:top=2").check_request(large)
+    for text in ("relieff", "cmi", "jmi:stop=significant", "mim:top=7 relieff", "mim npfs"):
+        with pytest.raises(DataError, match=r"needs its table in memory.*such as mim:top=3"):
+            Chain.parse(text).check_request(large)
+    with pytest.raises(DataError, match="needs its table in memory"):
+        fsframe.selectors["relieff"]().select(large)
+
+
+def test_workers_give_the_same_bits(tmp_path: Path) -> None:
+    data = parts(table(), tmp_path / "p", (300,))
+    chain = Chain.parse("jmi:top=4,missing=level")
+    expected = chain.select(data)
+    with ThreadPoolExecutor(3) as pool:
+        found = chain.select(data, run=Run(executor=pool))
+    assert found.scores.tobytes() == expected.scores.tobytes()
+
+
+def _kill_once(ask: Path, shares: list[int], threads: int) -> int:
+    mark = ask / f"{shares[0]}"
+    if shares[0] == 1 and not mark.exists():
+        mark.touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return sum(shares)
+
+
+def test_parts_of_a_killed_worker_are_counted_again(tmp_path: Path) -> None:
+    from fsframe.resampling.over_parts import over_parts
+
+    with open_engine("processes", workers=2) as engine:
+        found = list(over_parts(Run(executor=engine), _kill_once, tmp_path, list(range(8)), 1))
+    assert sum(found) == 28
+    assert (tmp_path / "1").exists()
+    with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
+        found = list(over_parts(Run(executor=pool), _kill_once, tmp_path, list(range(8)), 1))
+    assert sum(found) == 28

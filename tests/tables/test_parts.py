@@ -1,0 +1,171 @@
+"""A table in parts is the same table however it is divided, and whatever holds it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import h5py
+import numpy as np
+import polars
+import pytest
+
+import fsframe
+from fsframe.errors import DataError, RequestError
+from fsframe.tables.parts import SHELF
+
+
+@pytest.fixture
+def frame() -> polars.DataFrame:
+    rng = np.random.default_rng(1)
+    n = 700
+    return polars.DataFrame(
+        {
+            "few": rng.integers(0, 4, n),
+            "wide": rng.integers(-3000, 9000, n),
+            "real": rng.normal(size=n),
+            "gap": np.where(rng.random(n) < 0.1, None, rng.normal(size=n)).astype(float),
+            "kind": polars.Series(rng.choice(["b", "a", "c"], n)).cast(polars.Categorical),
+            "yes": rng.random(n) < 0.5,
+            "ill": rng.choice(["no", "yes"], n),
+        }
+    ).with_columns(polars.col("gap").fill_nan(None))
+
+
+def written(frame: polars.DataFrame, folder: Path, cuts: tuple[int, ...]) -> Path:
+    folder.mkdir()
+    for k, (start, stop) in enumerate(zip((0, *cuts), (*cuts, len(frame)), strict=True)):
+        frame[start:stop].write_parquet(folder / f"{k:02}.parquet")
+    return folder
+
+
+def test_values_labels_and_kinds_are_those_of_the_table_in_memory(
+    frame: polars.DataFrame, tmp_path: Path
+) -> None:
+    whole = fsframe.read(frame)
+    found = fsframe.read(written(frame, tmp_path / "parts", (100, 101, 650)))
+    assert found.in_parts
+    assert not found.in_memory
+    assert found.feature_names == whole.feature_names
+    assert found.classes == whole.classes
+    assert found.kinds == whole.kinds
+    assert found.warnings == whole.warnings
+    np.testing.assert_array_equal(found.y, whole.y)
+    np.testing.assert_array_equal(found.categorical, whole.categorical)
+    np.testing.assert_array_equal(found.loaded().X, whole.X)
+    np.testing.assert_array_equal(found.columns(2, 4), whole.X[:, 2:4])
+    few = found.take_columns(np.array([4, 0]))
+    assert few.in_parts
+    np.testing.assert_array_equal(few.loaded().X, whole.X[:, [4, 0]])
+
+
+def test_division_into_parts_changes_no_digest(frame: polars.DataFrame, tmp_path: Path) -> None:
+    plain = frame.drop("gap")
+    divided = [written(plain, tmp_path / str(k), cuts) for k, cuts in enumerate([(), (1, 350)])]
+    digests = {fsframe.read(folder).sha256 for folder in divided}
+    digests.add(fsframe.read(str(divided[1] / "*.parquet")).sha256)
+    digests.add(fsframe.read(sorted(divided[1].glob("*.parquet"))).sha256)
+    digests.add(fsframe.read(polars.scan_parquet(divided[1] / "*.parquet")).sha256)
+    digests.add(fsframe.read(plain.lazy()).sha256)
+    assert len(digests) == 1
+    changed = plain.with_columns(polars.col("few") + 1)
+    assert fsframe.read(written(changed, tmp_path / "other", (5,))).sha256 not in digests
+
+
+def test_datasets_of_pyarrow_and_frames_of_dask_are_tables_in_parts(
+    frame: polars.DataFrame, tmp_path: Path
+) -> None:
+    dataset = pytest.importorskip("pyarrow.dataset")
+    dask_frames = pytest.importorskip("dask.dataframe")
+    plain = frame.drop("gap", "kind")
+    folder = written(plain, tmp_path / "parts", (300,))
+    expected = fsframe.read(folder)
+    for given in (
+        dataset.dataset(folder, format="parquet"),
+        dask_frames.from_pandas(plain.to_pandas(), npartitions=3),
+    ):
+        found = fsframe.read(given)
+        assert found.sha256 == expected.sha256
+        np.testing.assert_array_equal(found.loaded().X, expected.loaded().X)
+
+
+@pytest.mark.parametrize("kind", [np.uint8, np.float32])
+def test_hdf5_files_are_parts(tmp_path: Path, kind: type) -> None:
+    X = np.random.default_rng(0).integers(0, 9, (500, 7)).astype(kind)
+    y = np.arange(500) % 3
+    for name, rows in (("a.h5", slice(0, 120)), ("b.h5", slice(120, 500))):
+        with h5py.File(tmp_path / name, "w") as file:
+            file["X"], file["y"] = X[rows], y[rows]
+    found = fsframe.read(tmp_path / "*.h5")
+    assert found.matrix.dtype == (np.uint8 if kind is np.uint8 else np.float64)
+    np.testing.assert_array_equal(found.loaded().X, X)
+    np.testing.assert_array_equal(found.y, y)
+    labelled = fsframe.read(tmp_path / "*.h5", label="f3")
+    np.testing.assert_array_equal(labelled.y, X[:, 2])
+    assert labelled.n_features == 6
+
+
+def test_large_hdf5_file_is_read_in_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with h5py.File(tmp_path / "t.h5", "w") as file:
+        file["X"], file["y"] = np.eye(50), np.arange(50) % 2
+    assert fsframe.read(tmp_path / "t.h5").in_memory
+    monkeypatch.setattr("fsframe.tables.parts.LARGE", 8 * 50 * 50 - 1)
+    found = fsframe.read(tmp_path / "t.h5")
+    assert found.in_parts
+    np.testing.assert_array_equal(found.loaded().X, np.eye(50))
+
+
+def test_what_an_earlier_pass_found_is_used_and_checked(
+    frame: polars.DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = written(frame, tmp_path / "parts", (100,))
+    first = fsframe.read(folder)
+    kept = next((folder / SHELF).glob("*/facts.npz"))
+    passes = []
+    real = fsframe.tables.parts._pass
+    monkeypatch.setattr(
+        "fsframe.tables.parts._pass", lambda *given: passes.append(1) or real(*given)
+    )
+    assert fsframe.read(folder).sha256 == first.sha256
+    assert not passes
+    kept.write_bytes(kept.read_bytes()[:-100])
+    assert fsframe.read(folder).sha256 == first.sha256
+    assert len(passes) == 1
+    frame[::-1][:100].write_parquet(folder / "00.parquet")
+    assert fsframe.read(folder).sha256 != first.sha256
+    assert len(passes) == 2
+
+
+def test_table_that_changes_while_it_is_used_is_refused(
+    frame: polars.DataFrame, tmp_path: Path
+) -> None:
+    folder = written(frame, tmp_path / "parts", (100,))
+    data = fsframe.read(folder)
+    frame[:90].write_parquet(folder / "00.parquet")
+    with pytest.raises(DataError, match="was changed while it was in use"):
+        data.loaded()
+
+
+def test_refusals_name_what_would_work(frame: polars.DataFrame, tmp_path: Path) -> None:
+    folder = written(frame, tmp_path / "parts", (100,))
+    with pytest.raises(RequestError, match="without dates, weight"):
+        fsframe.read(folder, weight="few", dates="days")
+    with pytest.raises(DataError, match=r"'ill' .String. hold neither numbers nor categories"):
+        fsframe.read(folder, label="few")
+    (tmp_path / "a.csv").write_text("a,y\n1,0\n2,1\n")
+    with pytest.raises(DataError, match="sink_parquet"):
+        fsframe.read([tmp_path / "a.csv"])
+    with pytest.raises(DataError, match="infinite"):
+        infinite = frame.with_columns(real=polars.lit(float("inf")))
+        fsframe.read(written(infinite, tmp_path / "inf", ()))
+    with pytest.raises(DataError, match="no file"):
+        fsframe.read(str(tmp_path / "none" / "*.parquet"))
+
+
+def test_folder_that_cannot_be_written_to_is_no_obstacle(
+    frame: polars.DataFrame, tmp_path: Path
+) -> None:
+    folder = written(frame, tmp_path / "parts", (100,))
+    (folder / SHELF).write_text("in the way")
+    found = fsframe.read(folder)
+    assert any("cannot be written to" in warning for warning in found.warnings)
+    assert fsframe.selectors["mim"](top=2, missing="level").select(found).selected.size == 2
