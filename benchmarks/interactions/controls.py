@@ -59,9 +59,9 @@ def additive(rng: Rng) -> tuple[np.ndarray, np.ndarray]:
     return X, (X[:, 0] + X[:, 1] > 0).astype(int)
 
 
-def logistic(strength: float, shared: float = 0.0) -> Maker:
+def logistic(strength: float, shared: float = 0.0, n: int = 400) -> Maker:
     def make(rng: Rng) -> tuple[np.ndarray, np.ndarray]:
-        X = normal(rng, shared=shared)
+        X = normal(rng, n, shared=shared)
         return X, labelled(rng, strength * (X[:, 0] + X[:, 1]))
 
     return make
@@ -154,6 +154,8 @@ LEVEL: dict[str, Maker] = {
     "null, 400 rows, r = 0.5": null(400, 0.5),
     "main effects, 400 rows": logistic(1.0),
     "main effects, r = 0.5": logistic(1.0, 0.5),
+    "main effects, r = 0.8": logistic(1.0, 0.8),
+    "main effects, r = 0.5, 2000 rows": logistic(1.0, 0.5, 2000),
     "genotypes, null": genotypes(0.0),
     "genotypes, main effects": genotypes(1.0),
     "three classes, 200 rows": three_classes,

@@ -1,31 +1,59 @@
-"""p-values where expected counts are small: G² relative to its simulated mean."""
+"""p-values where χ² does not serve: G² beside its law under main effects, margins given."""
 
 from __future__ import annotations
 
 import attrs
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import gammaln
 
 from fsframe.contracts.run import Run
 from fsframe.contracts.side_by_side import in_threads
 from fsframe_interactions.engine.best import Found
+from fsframe_interactions.engine.conditional import simulate_pairs
 from fsframe_interactions.engine.planes import Planes
-from fsframe_interactions.engine.sparse import simulate_pairs
-from fsframe_interactions.engine.tail import log_chi2_tail
+from fsframe_interactions.engine.tail import log_gamma_tail
+from fsframe_interactions.within_bins import WithinBins
 
-__all__ = ["SMALL", "calibrated"]
+__all__ = ["SMALL", "Calibrated", "calibrated"]
 
 SMALL = 50.0
 """Expected count from which χ² serves: there the mean of G² is within 3 % of its limit."""
 
-_CLOSER = 0.01
+_CLOSER = 0.1
 _CHUNK = 32
 
 
+@attrs.frozen(kw_only=True, eq=False)
+class Calibrated:
+    """Tested pairs with their p corrected, the smallest first.
+
+    Parameters
+    ----------
+    found : Found
+    plain : (m,) float64
+        log p by χ² alone.
+    ratio : (m,) float64
+        Mean of G² over its degrees of freedom; 1 where χ² serves.
+    freedom : (m,) float64
+        Degrees of freedom f of the χ² that c·χ²_f takes the place of.
+    """
+
+    found: Found
+    plain: NDArray[np.float64]
+    ratio: NDArray[np.float64]
+    freedom: NDArray[np.float64]
+
+
 def calibrated(
-    planes: Planes, found: Found, most: int, draws: int, run: Run
-) -> tuple[Found, NDArray[np.float64], NDArray[np.float64]]:
-    """`found` with the p of sparse tables corrected, in the order of the new p.
+    planes: Planes,
+    found: Found,
+    most: int,
+    draws: int,
+    run: Run,
+    within: WithinBins | None = None,
+) -> Calibrated:
+    """`found` with the p of sparse tables, and of coarse bins, corrected.
 
     Parameters
     ----------
@@ -38,49 +66,63 @@ def calibrated(
         Tables per pair; five times as many where χ² p is below 0.01.
     run : Run
         Its seed and the table's counts make the random stream of a pair.
-
-    Returns
-    -------
-    found : Found
-    plain : (m,) float64
-        log p by χ² alone, in the new order.
-    ratio : (m,) float64
-        Mean of G² under the fitted main effects over its degrees of freedom.
+    within : WithinBins, optional
+        Where columns are bins of numbers.
 
     Notes
     -----
-    Bartlett's idea: P(G² ≥ g) ≈ P(χ²_f ≥ g f / E G²), the mean from a parametric bootstrap:
-    the class of every row drawn anew by the odds of the two main effects, the columns as they are.
-    It serves for p far below one over the number of draws, which the share of draws above g cannot.
+    P(G² ≥ g) ≈ P(χ²_f ≥ g f / E G²), f = 2 (E G²)² / Var G², both moments over tables with the same
+    margins n_ij·, n_i·k, n_·jk, whose law has no unknowns: a smooth tail, which serves for p far
+    below one over the number of draws, as the share of draws above g cannot.
 
     References
     ----------
-    Bartlett 1937, Proc. R. Soc. A 160:268; Rocke 1989, Technometrics 31:337 (bootstrap means).
+    Agresti 1992, Stat. Sci. 7:131 (exact conditional tests); Diaconis, Sturmfels 1998, Ann. Stat.
+    26:363 (walks with fixed margins); Satterthwaite 1946, Biometrics Bull. 2:110 (f).
     """
-    plain = found.log_p
-    ratio = np.ones(len(plain))
-    looked_at = np.flatnonzero(found.least_expected[:most] < SMALL)
+    ratio = np.ones(len(found.log_p))
+    freedom = found.freedom.astype(np.float64)
+    mean, variance = freedom.copy(), 2.0 * freedom
     seed = run.generator().integers(0, 2**63, dtype=np.uint64)
-    closer = plain[looked_at] < np.log(_CLOSER)
-    for group, many in ((looked_at[~closer], draws), (looked_at[closer], 5 * draws)):
-        chunks = [group[first : first + _CHUNK] for first in range(0, len(group), _CHUNK)]
+    counts = np.arange(planes.n_rows + 1, dtype=np.float64)
+    logs = gammaln(counts + 1.0), counts * np.log(np.maximum(counts, 1.0))
+    levels, classes = planes.margins.shape[1], len(planes.words) - 1
+    closer = found.log_p < np.log(_CLOSER)
 
-        def work(chunk: NDArray[np.intp], many: int = many) -> NDArray[np.float64]:
-            means = np.empty(len(chunk))
+    def work(chunk: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+        tilts = np.zeros((len(chunk), levels, levels, classes))
+        wanted = found.least_expected[chunk] < SMALL
+        for place, (a, b) in enumerate(found.pairs[chunk].tolist()):
+            tilt = None if within is None else within.tilt(a, b)
+            if tilt is not None:
+                wanted[place] = True
+                tilts[place, : tilt.shape[0], : tilt.shape[1]] = tilt
+        chunk, tilts = chunk[wanted], tilts[wanted]
+        moments = np.empty((len(chunk), 2))
+        for more in (False, True):
+            of = np.flatnonzero(closer[chunk] == more)
+            here = np.empty((len(of), 2))
             simulate_pairs(
                 planes.lanes, planes.offsets, planes.words, planes.stored, planes.levels,
-                planes.margins, found.pairs[chunk], many, seed, means,
+                planes.margins, found.pairs[chunk[of]], found.statistic[chunk[of]], tilts[of],
+                *logs, 5 * draws if more else draws, seed, here,
             )  # fmt: skip
-            return means
+            moments[of] = here
+        return chunk, moments
 
-        for chunk, means in zip(chunks, in_threads(run.threads, work, chunks), strict=True):
-            ratio[chunk] = means / found.freedom[chunk]
-    # A table whose simulated G² is always zero can tell nothing.
-    scaled = np.divide(
-        found.statistic, ratio, out=np.zeros_like(found.statistic), where=ratio > 1e-9
-    )
-    log_p = plain.copy()
-    log_p[looked_at] = log_chi2_tail(scaled[looked_at], found.freedom[looked_at])
+    looked_at = np.arange(min(most, len(found.log_p)))
+    chunks = [looked_at[first : first + _CHUNK] for first in range(0, len(looked_at), _CHUNK)]
+    log_p = found.log_p.copy()
+    for pairs, moments in in_threads(run.threads, work, chunks):
+        mean[pairs], variance[pairs] = moments.T
+        # Where the margins leave but one table, nothing can be told.
+        tells = pairs[(mean[pairs] > 1e-9) & (variance[pairs] > 1e-9)]
+        log_p[pairs] = 0.0
+        scale = mean[tells] / variance[tells]
+        log_p[tells] = log_gamma_tail(mean[tells] * scale, found.statistic[tells] * scale)
+        ratio[pairs] = mean[pairs] / np.maximum(found.freedom[pairs], 1)
+        freedom[pairs] = 0.0
+        freedom[tells] = 2.0 * mean[tells] * scale
     best = found.best_log_p.copy()
     # A column's best pair among those kept replaces what χ² said of it.
     of_pairs = np.zeros(len(best))
@@ -89,4 +131,6 @@ def calibrated(
     best[kept] = of_pairs[kept]
     order = np.lexsort((found.pairs[:, 1], found.pairs[:, 0], log_p))
     changed = attrs.evolve(found, log_p=log_p, best_log_p=best).taken(order)
-    return changed, plain[order], ratio[order]
+    return Calibrated(
+        found=changed, plain=found.log_p[order], ratio=ratio[order], freedom=freedom[order]
+    )

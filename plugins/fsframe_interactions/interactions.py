@@ -23,6 +23,7 @@ from fsframe_interactions.levels import planes_of
 from fsframe_interactions.multiple import false_discovery_rates
 from fsframe_interactions.people import label_problem, one_row_each
 from fsframe_interactions.product import product_pairs
+from fsframe_interactions.within_bins import WithinBins
 
 __all__ = ["Interactions"]
 
@@ -41,7 +42,9 @@ class _Tested:
     plain : (m,) float64
         log p by χ² alone.
     ratio : (m,) float64
-        Simulated mean of G² over its degrees of freedom.
+        Mean of G² over its degrees of freedom.
+    fitted : (m,) float64
+        Degrees of freedom of the χ² that p is read from.
     n_tested : int
     planes : Planes, optional
         Where the target is classes.
@@ -52,6 +55,7 @@ class _Tested:
     found: Found
     plain: NDArray[np.float64]
     ratio: NDArray[np.float64]
+    fitted: NDArray[np.float64]
     n_tested: int
     planes: Planes | None = None
     bounds: list[NDArray[np.float64]] = attrs.field(factory=list)
@@ -69,8 +73,8 @@ class Interactions(Selector):
     no pair is significant. A feature's score is −log₁₀ p of its best pair, and so is the weight of
     a pair. Tables, one entry per pair kept, best first: ``pairs`` (m, 2) with the columns among
     those at hand, ``g2`` (``f`` for a numeric target), ``freedom``, ``p_values``, ``q_values``,
-    ``chi2_p_values`` and ``mean_ratio`` (the simulated mean of G² over its degrees of freedom, 1
-    where it was not simulated). ``n_tested`` is the number of pairs tested. Of the significant
+    ``chi2_p_values``, and where ``p_values`` differ from them ``mean_ratio`` (mean of G² over its
+    degrees of freedom, else 1) and ``fitted_freedom``, f in P(χ²_f ≥ G² f / E G²). ``n_tested`` is the number of pairs tested. Of the significant
     pairs, up to 100, at least of the best: ``cells`` (pair, level of a, level of b, class),
     ``cell_counts``, ``cell_expected`` without interaction, and ``cell_log_odds``, the log of the
     class's odds there over those expected. Column j's levels, or inner edges of bins, are
@@ -138,13 +142,13 @@ class Interactions(Selector):
     calibrate: int = param(
         1000,
         integer(0),
-        help="For how many of the best pairs the mean of G² under main effects alone is simulated, "
-        "where an expected count is below 50.",
+        help="For how many of the best pairs the law of G² under main effects alone is simulated, "
+        "where an expected count is below 50, or columns are binned.",
     )
     draws: int = param(
         200,
         integer(20),
-        help="Tables simulated per pair; five times as many where p is below 0.01.",
+        help="Tables simulated per pair; five times as many where p is below 0.1.",
     )
 
     def role_problems(self, data: Dataset) -> Iterator[str]:
@@ -169,7 +173,8 @@ class Interactions(Selector):
         that could have been chosen: at most α of tables without interactions have any q ≤ α.
         """
         of_all = self._tested(data.take_columns(columns), run)
-        found, ratio, n_tested = of_all.found, of_all.ratio, of_all.n_tested
+        found, n_tested = of_all.found, of_all.n_tested
+        laws = np.column_stack([of_all.ratio, of_all.fitted])
         found = attrs.evolve(found, pairs=columns[found.pairs])
         known = set(map(tuple, found.pairs.tolist()))
         others = sorted({pair for pair in map(tuple, pairs.tolist()) if pair not in known})
@@ -182,9 +187,9 @@ class Interactions(Selector):
             rows = np.array([k for k, pair in enumerate(of_few) if tuple(pair) in wanted], np.intp)
             more = few.found.taken(rows)
             found = found.joined(attrs.evolve(more, pairs=own[more.pairs]))
-            ratio = np.concatenate([ratio, few.ratio[rows]])
+            of_more = np.column_stack([few.ratio[rows], few.fitted[rows]])
             order = found.order()
-            found, ratio = found.taken(order), ratio[order]
+            found, laws = found.taken(order), np.concatenate([laws, of_more])[order]
             n_tested += int(np.count_nonzero(~np.isin(others, columns).all(axis=1)))
         counted = max(chosen_from, n_tested)
         statistic = "f" if data.task == "regression" else "g2"
@@ -195,7 +200,12 @@ class Interactions(Selector):
             q_values=false_discovery_rates(found.log_p, counted, self.correction),
             n_tested=n_tested,
             n_chosen_from=counted,
-            tables={statistic: found.statistic, "freedom": found.freedom, "mean_ratio": ratio},
+            tables={
+                statistic: found.statistic,
+                "freedom": found.freedom,
+                "mean_ratio": laws[:, 0],
+                "fitted_freedom": laws[:, 1],
+            },
         )
 
     def tests_found(self, selection: Selection) -> PairTests:
@@ -203,7 +213,7 @@ class Interactions(Selector):
         seen = selection.features_in
         columns = np.arange(selection.n_features) if seen is None else seen
         tables = selection.tables
-        more = ("g2", "f", "freedom", "mean_ratio")
+        more = ("g2", "f", "freedom", "mean_ratio", "fitted_freedom")
         return PairTests(
             columns=columns,
             pairs=columns[tables["pairs"]],
@@ -223,14 +233,22 @@ class Interactions(Selector):
                 found=found,
                 plain=found.log_p,
                 ratio=np.ones(len(found.log_p)),
+                fitted=found.freedom.astype(np.float64),
                 n_tested=_tested_pairs(_varies(data)),
             )
         planes, bounds = planes_of(data, self.bins, self.max_levels, run.memory)
         tested = _tested_pairs(planes.levels > 1)
         found = best_pairs(planes, self.keep, min(1.0, self.keep / max(1, tested)), run)
-        found, plain, ratio = calibrated(planes, found, self.calibrate, self.draws, run)
+        within = WithinBins(data, planes, bounds, run.memory // 8)
+        found = calibrated(planes, found, self.calibrate, self.draws, run, within)
         return _Tested(
-            found=found, plain=plain, ratio=ratio, n_tested=tested, planes=planes, bounds=bounds
+            found=found.found,
+            plain=found.plain,
+            ratio=found.ratio,
+            fitted=found.freedom,
+            n_tested=tested,
+            planes=planes,
+            bounds=bounds,
         )
 
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
@@ -262,7 +280,8 @@ class Interactions(Selector):
         }
         if not numeric:
             bounds = of_all.bounds
-            tables |= {"chi2_p_values": np.exp(of_all.plain), "mean_ratio": of_all.ratio}
+            tables |= {"chi2_p_values": np.exp(of_all.plain)}
+            tables |= {"mean_ratio": of_all.ratio, "fitted_freedom": of_all.fitted}
             tables |= {
                 "level_starts": np.cumsum([0, *(len(held) for held in bounds)]),
                 "level_bounds": np.concatenate([np.empty(0), *bounds]),

@@ -17,9 +17,10 @@ How data flow
 5. **The best** (`best`): tiles are gathered in bands; whenever more pairs are held than
    are to be kept, the worst go and the threshold of the screen rises. The pairs kept are
    the best of all whatever the bands are, so neither threads nor memory change the result.
-6. **Sparse tables** (`sparse`): tables with small expected counts get the mean of G² under the
-   fitted main-effects model from simulated classes. The random stream of a table is
-   made from its counts, so that the order of columns, rows, levels and classes does not matter.
+6. **Margins held** (`conditional`): tables with small expected counts, and those of binned columns,
+   are moved about with their margins held, which tells mean and variance of G² when there is no
+   interaction. The random stream of a table is made from its counts, so that the order of columns,
+   rows, levels and classes does not matter.
 
 Memory: planes take n·L/8 bytes per column; a tile's results 0.5 MB; a kept pair 40 bytes.
 """

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from scipy import stats
+from scipy.special import gammaln
 
 from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.run import Run
@@ -13,9 +16,9 @@ from fsframe_interactions import plain
 from fsframe_interactions.calibration import calibrated
 from fsframe_interactions.engine.best import best_pairs
 from fsframe_interactions.engine.fit import deviance, fit, freedom, kirkwood
-from fsframe_interactions.engine.sparse import binomial
 from fsframe_interactions.engine.tail import log_chi2_tail, log_f_tail, log_gamma_tail
 from fsframe_interactions.levels import column_codes, planes_of
+from fsframe_interactions.within_bins import WithinBins
 
 
 def mixed_table(seed: int, n: int = 150, classes: int = 2, missing: float = 0.0) -> Dataset:
@@ -147,49 +150,86 @@ def test_threads_change_no_bit():
     for threads in (1, 2, 5):
         run = Run(entropy=4, threads=threads)
         results.append(calibrated(planes, best_pairs(planes, 1000, 1.0, run), 1000, 50, run))
-    for found, plain_log_p, ratio in results[1:]:
-        assert found.log_p.tobytes() == results[0][0].log_p.tobytes()
-        assert found.pairs.tobytes() == results[0][0].pairs.tobytes()
-        assert plain_log_p.tobytes() == results[0][1].tobytes()
-        assert ratio.tobytes() == results[0][2].tobytes()
+    for one in results[1:]:
+        assert one.found.log_p.tobytes() == results[0].found.log_p.tobytes()
+        assert one.found.pairs.tobytes() == results[0].found.pairs.tobytes()
+        for name in ("plain", "ratio", "freedom"):
+            assert getattr(one, name).tobytes() == getattr(results[0], name).tobytes()
 
 
-def test_simulated_mean_is_that_of_tables_drawn_from_the_fit():
+def all_with_the_margins(table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """G² of every table of three levels by two, two classes, with these margins, and its chance."""
+    sizes, ones = table.sum(axis=2), table[:, :, 1]
+    of_rows, of_columns = ones.sum(axis=1), ones.sum(axis=0)
+    g2, chance = [], []
+    for one, other in itertools.product(range(int(sizes[0, 0]) + 1), range(int(sizes[1, 0]) + 1)):
+        first = np.array([one, other, of_columns[0] - one - other])
+        drawn = np.column_stack([first, of_rows - first])
+        if (drawn < 0).any() or (drawn > sizes).any():
+            continue
+        g2.append(plain.pair_test(np.stack([sizes - drawn, drawn], axis=2))[0])
+        chance.append(np.exp(-gammaln(drawn + 1).sum() - gammaln(sizes - drawn + 1).sum()))
+    return np.array(g2), np.array(chance) / np.sum(chance)
+
+
+def test_the_walk_has_mean_and_variance_of_all_tables_with_these_margins():
     rng = np.random.default_rng(10)
-    a, b = rng.integers(0, 3, 60), rng.integers(0, 3, 60)
-    y = (rng.random(60) < np.array([0.2, 0.5, 0.8])[a]).astype(int)
+    a, b = rng.integers(0, 3, 45), rng.integers(0, 2, 45)
+    y = (rng.random(45) < np.array([0.2, 0.5, 0.8])[a]).astype(int)
     data = Dataset.from_arrays(np.column_stack([a, b]).astype(float), y)
     planes, _ = planes_of(data, 3, 5, 1 << 30)
     run = Run(threads=1)
-    found = best_pairs(planes, 1, 1.0, run)
-    _, _, ratio = calibrated(planes, found, 1, 4000, run)
-    table = plain.pair_table(a, b, y)
-    sizes = table.sum(axis=2)
-    chances = plain.fitted(table)[:, :, 1] / np.maximum(sizes, 1)
-    drawn = []
-    margins = [np.empty((3, 3)), np.empty((3, 2)), np.empty((3, 2))]
-    expected = np.empty((3, 3, 2))
-    for _ in range(4000):
-        ones = rng.binomial(sizes.astype(int), np.clip(chances, 0, 1))
-        one = np.stack([sizes - ones, ones], axis=2)
-        kirkwood(one, *margins, expected)
-        fit(*margins, expected, 1e-6, 500)
-        drawn.append(deviance(one, expected))
-    error = np.std(drawn) / np.sqrt(2000)
-    assert abs(ratio[0] * found.freedom[0] - np.mean(drawn)) < 4 * error
-    assert ratio[0] > 1.05  # Sparse: χ² alone would say too much.
+    of_pair = calibrated(planes, best_pairs(planes, 1, 1.0, run), 1, 20_000, run)
+    g2, chance = all_with_the_margins(plain.pair_table(a, b, y))
+    mean = chance @ g2
+    variance = chance @ (g2 - mean) ** 2
+    assert of_pair.ratio[0] * of_pair.found.freedom[0] == pytest.approx(mean, rel=0.03)
+    assert of_pair.freedom[0] == pytest.approx(2 * mean**2 / variance, rel=0.06)
+    own = of_pair.found.statistic[0]
+    exact = chance[g2 >= own - 1e-6].sum() - 0.5 * chance[np.abs(g2 - own) < 1e-6].sum()
+    assert np.exp(of_pair.found.log_p[0]) == pytest.approx(exact, abs=0.05)
 
 
-@pytest.mark.parametrize(("n", "p"), [(40, 0.1), (60, 0.3), (900, 0.02), (900, 0.7), (25, 0.5)])
-def test_binomial_draws_follow_the_binomial(n, p):
-    drawn = np.array([binomial(n, p) for _ in range(4000)])
-    of_law = stats.binom(n, p)
-    assert drawn.min() >= 0 and drawn.max() <= n
-    edges = np.unique(of_law.ppf(np.linspace(0.05, 0.95, 10)))
-    cells = np.diff(np.concatenate([[0], of_law.cdf(edges), [1]]))
-    observed = np.bincount(np.searchsorted(edges, drawn), minlength=len(cells))
-    # The draws are not seeded here: one run in a million fails.
-    assert stats.chisquare(observed, 4000 * cells).pvalue > 1e-6
+def test_a_table_that_its_margins_leave_no_choice_tells_nothing():
+    a, b = np.array([0, 0, 1, 1] * 5), np.array([0, 1, 0, 1] * 5)
+    data = Dataset.from_arrays(np.column_stack([a, b]).astype(float), a & b)
+    planes, _ = planes_of(data, 3, 5, 1 << 30)
+    of_pair = calibrated(planes, best_pairs(planes, 1, 1.0, Run()), 1, 50, Run())
+    assert (of_pair.found.log_p == 0).all() and (of_pair.freedom == 0).all()
+
+
+def within_bins(X: np.ndarray, y: np.ndarray) -> WithinBins:
+    data = Dataset.from_arrays(X, y)
+    return WithinBins(data, *planes_of(data, 3, 5, 1 << 30), 1 << 20)
+
+
+def beyond_pairs_of_factors(tilt: np.ndarray) -> np.ndarray:
+    for axis in range(3):
+        tilt = tilt - tilt.mean(axis=axis, keepdims=True)
+    return tilt
+
+
+def test_cells_of_correlated_columns_are_tilted_as_two_main_effects_tilt_them():
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(200_000, 2))
+    X[:, 1] = 0.7 * X[:, 0] + np.sqrt(0.51) * X[:, 1]
+    y = (rng.random(len(X)) < 1 / (1 + np.exp(-1.5 * X.sum(axis=1)))).astype(int)
+    tilt = within_bins(X, y).tilt(0, 1)
+    codes = [column_codes(column, 3, 5, False)[0].astype(np.int64) for column in X.T]
+    seen = beyond_pairs_of_factors(np.log(plain.pair_table(*codes, y)))
+    expected = beyond_pairs_of_factors(tilt)
+    # Nothing but main effects made the joint effect that the cells show.
+    assert np.abs(seen).max() > 0.05
+    np.testing.assert_allclose(expected, seen, atol=0.03)
+
+
+def test_nothing_is_tilted_without_slopes_or_bins():
+    rng = np.random.default_rng(4)
+    X = np.column_stack([rng.normal(size=(600, 2)), rng.integers(0, 3, (600, 2))])
+    y = rng.integers(0, 3, 600)
+    within = within_bins(X, y)
+    assert within.tilt(0, 1) is None and within.tilt(2, 3) is None
+    assert within.binned(0) and not within.binned(2)
 
 
 def test_tails_agree_with_scipy_and_go_on_where_it_underflows():

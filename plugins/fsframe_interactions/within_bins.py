@@ -1,0 +1,186 @@
+"""What main effects leave in the cells of two binned columns: bins are coarse.
+
+A bin takes all its rows for alike. Where the class goes on changing within the bins of one column,
+and the other column is correlated with it, the rows of a bin are not alike from level to level of
+the other: the binned table then shows a joint effect although both effects only add up.
+"""
+
+from __future__ import annotations
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtri, softmax
+from scipy.stats import rankdata
+
+from fsframe.contracts.dataset import Dataset
+from fsframe_interactions.engine.planes import Planes
+from fsframe_interactions.levels import rows_by_class
+
+__all__ = ["WithinBins"]
+
+_PARTS = 8
+"""Parts of a bin whose rows are taken for alike here."""
+
+_NEWTON = 8
+_RIDGE = 1e-6
+_LEAST = 1e-12
+_NOISE = 3.0
+_DIGITS = 6  # so that the order of columns and classes, which moves the last digits, tells nothing
+
+Floats = NDArray[np.float64]
+
+
+@attrs.define(eq=False)
+class WithinBins:
+    """Cells expected by main effects that go on within bins, for pairs of a table's columns.
+
+    Parameters
+    ----------
+    data : Dataset
+        Of classes.
+    planes : Planes
+        Its columns as levels.
+    bounds : list of array
+        What the levels stand for, as `fsframe_interactions.levels.planes_of` gives them.
+    memory : int
+        Bytes that parts of columns may take.
+    """
+
+    data: Dataset
+    planes: Planes
+    bounds: list[Floats]
+    memory: int
+    _rows: NDArray[np.intp] = attrs.field(init=False)
+    _y: NDArray[np.int64] = attrs.field(init=False)
+    _known: dict[int, tuple[NDArray[np.int64], Floats]] = attrs.field(factory=dict, init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self._rows = rows_by_class(self.data)
+        self._y = np.unique(self.data.y[self._rows], return_inverse=True)[1]
+
+    def binned(self, column: int) -> bool:
+        """Whether the column's levels are bins of numbers."""
+        levels = int(self.planes.levels[column])
+        return not self.data.categorical[column] and len(self.bounds[column]) == levels - 1
+
+    def tilt(self, a: int, b: int) -> Floats | None:
+        """Log of the cells that both main effects lead to, (levels, levels, n_classes).
+
+        Returns
+        -------
+        array or None
+            None where nothing goes on within bins. Of the array only what is left when terms of any
+            two of the three factors are taken off matters.
+
+        Notes
+        -----
+        Multinomial logistic regression on the levels of both columns and, of a binned one, on the
+        normal score of a row's rank, within its bin (eight parts). Its slopes γ̂ of covariance V
+        enter times √max(0, 1 − d/γ̂ᵀV⁻¹γ̂), d their number: what they move the cells by is of second
+        order in γ, and E γ̂γ̂ᵀ is γγᵀ + V. O(n) for counting, and a fit over at most
+        64 parts of each cell.
+        """
+        if not (self.binned(a) or self.binned(b)):
+            return None
+        (part_a, score_a), (part_b, score_b) = self._parts(a), self._parts(b)
+        classes = len(self.planes.words) - 1
+        known = (part_a >= 0) & (part_b >= 0)
+        key = (part_a * len(score_b) + part_b) * classes + self._y
+        counts = np.bincount(key[known], minlength=len(score_a) * len(score_b) * classes)
+        counts = counts.reshape(-1, classes)
+        held = np.flatnonzero(counts.sum(axis=1))
+        counts = counts[held].astype(np.float64)
+        i, j = held // len(score_b), held % len(score_b)
+        per_a, per_b = _PARTS if self.binned(a) else 1, _PARTS if self.binned(b) else 1
+        level_a, level_b = i // per_a, j // per_b
+        shape = (int(self.planes.levels[a]), int(self.planes.levels[b]))
+        terms = [np.equal.outer(level_a, np.arange(shape[0]))]
+        terms.append(np.equal.outer(level_b, np.arange(1, shape[1])))
+        slopes = [s[at][:, None] for s, at in ((score_a, i), (score_b, j)) if s.any()]
+        design = np.hstack([*terms, *slopes]).astype(np.float64)
+        first = design.shape[1] - len(slopes)
+        chances = _shrunk_fit(design, counts, first)
+        if chances is None:
+            return None
+        cells = np.zeros((*shape, classes))
+        np.add.at(cells, (level_a, level_b), counts.sum(axis=1, keepdims=True) * chances)
+        return np.round(np.log(np.maximum(cells, _LEAST)), _DIGITS)
+
+    def _parts(self, column: int) -> tuple[NDArray[np.int64], Floats]:
+        """Part of each row, −1 where missing, and each part's score within its bin."""
+        found = self._known.get(column)
+        if found is None:
+            if (len(self._known) + 1) * 8 * len(self._rows) > self.memory:
+                self._known = {}
+            found = self._known[column] = self._parts_of(column)
+        return found
+
+    def _parts_of(self, column: int) -> tuple[NDArray[np.int64], Floats]:
+        values = np.asarray(self.data.columns(column, column + 1))[:, 0].astype(np.float64)
+        values = values[self._rows]
+        levels, bounds = int(self.planes.levels[column]), self.bounds[column]
+        known = np.flatnonzero(~np.isnan(values))
+        part = np.full(len(values), -1, np.int64)
+        x = values[known]
+        if not self.binned(column):
+            place = np.minimum(np.searchsorted(bounds, x), len(bounds) - 1)
+            part[known] = np.where(bounds[place] == x, place, len(bounds))
+            return part, np.zeros(levels)
+        ranks, code = rankdata(x), np.searchsorted(bounds, x, side="left")
+        sizes = np.bincount(code, minlength=levels)
+        below = np.concatenate([[0], np.cumsum(sizes)])[:-1]
+        within = (ranks - 0.5 - below[code]) / sizes[code]
+        part[known] = code * _PARTS + np.minimum((within * _PARTS).astype(np.int64), _PARTS - 1)
+        score = ndtri((ranks - 0.5) / len(x))
+        score -= (np.bincount(code, score, levels) / sizes)[code]
+        many = np.bincount(part[known], minlength=levels * _PARTS)
+        of_parts = np.bincount(part[known], score, levels * _PARTS) / np.maximum(many, 1)
+        return part, of_parts
+
+
+def _shrunk_fit(design: Floats, counts: Floats, first: int) -> Floats | None:
+    """Class chances by logistic regression with shrunken slopes, (cells, n_classes).
+
+    Parameters
+    ----------
+    design : (cells, terms) float64
+        Slopes from column `first` on.
+    counts : (cells, n_classes) float64
+
+    Returns
+    -------
+    array or None
+        None where no slope is left.
+    """
+    terms, others = design.shape[1], counts.shape[1] - 1
+    sizes = counts.sum(axis=1)
+    weights = np.zeros((terms, others))
+
+    def chances_of(weights: Floats) -> Floats:
+        odds = np.clip(design @ weights, -30.0, 30.0)
+        return softmax(np.hstack([np.zeros((len(odds), 1)), odds]), axis=1)  # type: ignore[no-any-return]
+
+    curvature = np.eye(terms * others)
+    for _ in range(_NEWTON):
+        chances = chances_of(weights)
+        curvature = _RIDGE * np.eye(terms * others)
+        for k in range(others):
+            for other in range(others):
+                share = chances[:, k + 1] * ((k == other) - chances[:, other + 1])
+                block = (design * (sizes * share)[:, None]).T @ design
+                curvature[k::others, other::others] += block
+        ascent = design.T @ (counts[:, 1:] - sizes[:, None] * chances[:, 1:]) - _RIDGE * weights
+        step = np.linalg.solve(curvature, ascent.ravel()).reshape(terms, others)
+        weights = weights + step
+        if np.abs(step).max() < 1e-8:
+            break
+    covariance = np.linalg.inv(curvature)
+    left = False
+    for term in range(first, terms):
+        own = slice(term * others, (term + 1) * others)
+        strength = weights[term] @ np.linalg.solve(covariance[own, own], weights[term])
+        share = max(0.0, 1.0 - _NOISE * others / max(float(strength), _LEAST))
+        weights[term] *= np.sqrt(share)
+        left |= share > 0.0
+    return chances_of(weights) if left else None
