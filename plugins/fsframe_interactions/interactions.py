@@ -73,12 +73,12 @@ class Interactions(Selector):
     no pair is significant. A feature's score is −log₁₀ p of its best pair, and so is the weight of
     a pair. Tables, one entry per pair kept, best first: ``pairs`` (m, 2) with the columns among
     those at hand, ``g2`` (``f`` for a numeric target), ``freedom``, ``p_values``, ``q_values``,
-    ``chi2_p_values``, and where ``p_values`` differ from them ``mean_ratio`` (mean of G² over its
-    degrees of freedom, else 1) and ``fitted_freedom``, f in P(χ²_f ≥ G² f / E G²). ``n_tested`` is the number of pairs tested. Of the significant
-    pairs, up to 100, at least of the best: ``cells`` (pair, level of a, level of b, class),
-    ``cell_counts``, ``cell_expected`` without interaction, and ``cell_log_odds``, the log of the
-    class's odds there over those expected. Column j's levels, or inner edges of bins, are
-    ``level_bounds[level_starts[j] : level_starts[j + 1]]``.
+    ``chi2_p_values``, and where p is not that of χ² ``mean_ratio`` (mean of G² over its degrees of
+    freedom, else 1) and ``fitted_freedom``, f in P(χ²_f ≥ G² f / E G²). ``n_tested`` is the number
+    of pairs tested. Of the significant pairs, up to 100, at least of the best: ``cells`` (pair,
+    level of a, level of b, class), ``cell_counts``, ``cell_expected`` without interaction, and
+    ``cell_log_odds``, the log of the class's odds there over those expected. Column j's levels, or
+    inner edges of bins, are ``level_bounds[level_starts[j] : level_starts[j + 1]]``.
 
     Notes
     -----

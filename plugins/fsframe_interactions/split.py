@@ -72,8 +72,9 @@ class InteractionsSplit(WrappingSelector):
     it keeps are tested by `interactions` on the other half, where p holds its level however the
     choice was made. Without `top`, the features of pairs with q ≤ `alpha` are kept, best pair
     first. Tables: ``pairs`` (m, 2), columns among those at hand, ``g2`` (or ``f``), ``freedom``,
-    ``p_values``, ``q_values`` over the pairs of the chosen features, ``mean_ratio``, ``fitted_freedom``, ``n_tested``;
-    ``chosen``, the features that the base kept, best first; ``choosing_rows`` (n_samples,) bool.
+    ``p_values``, ``q_values`` over the pairs of the chosen features, ``mean_ratio``,
+    ``fitted_freedom``, ``n_tested``; ``chosen``, the features that the base kept, best first;
+    ``choosing_rows`` (n_samples,) bool.
 
     Notes
     -----

@@ -174,7 +174,7 @@ def simulate_pairs(
 
     Notes
     -----
-    Under the main effects alone the table given its margins n_ij·, n_i·k and n_·jk has a law without
+    Under main effects alone the table given its margins n_ij·, n_i·k and n_·jk has a law without
     unknowns, Π 1/n_ijk! (with a tilt t: Π e^(t n)/n!), and the fit (1) is the same for all of them,
     so that G² changes by 2 Δ Σ n log n and nothing is fitted again.
     """

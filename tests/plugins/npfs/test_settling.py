@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import signal
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 
+import fsframe
+from fsframe.chains.chain import Chain
 from fsframe.contracts.run import Run
+from fsframe_infotheory.methods.mim import Mim
 from fsframe_npfs.engine.sequential_looks import looks, settled
 from fsframe_npfs.engine.tails import binomial_tail, critical_value
 from fsframe_npfs.methods.npfs import Npfs
@@ -76,3 +84,69 @@ def test_size_stays_within_alpha_plus_the_error_of_settling() -> None:
 def test_looks_end_at_n_and_grow() -> None:
     assert looks(20) == [20] and looks(21) == [20, 21]
     assert looks(1000)[-1] == 1000 and len(looks(1000)) < 13
+
+
+_KILLED = """
+import os, signal, sys
+import fsframe
+from fsframe.chains.chain import Chain
+from fsframe.storage.units.checkpoint import Checkpoint
+from fsframe_npfs.engine import permutation_trial
+from fsframe_npfs.engine.standings import Standings
+
+looks, fits = [], []
+commit = Checkpoint.commit
+
+def at_once(checkpoint, *arguments):
+    commit(checkpoint, *arguments)
+    checkpoint.flush()
+
+Checkpoint.commit = at_once
+run_base, add = permutation_trial.Trial._run_base, Standings.add
+
+def look(trial, *arguments):
+    looks.append(trial.fits)
+    return run_base(trial, *arguments)
+
+def fit(standings, *arguments):
+    if len(looks) == 2:
+        fits.append(1)
+        if len(fits) == int(sys.argv[3]):
+            os.kill(os.getpid(), signal.SIGKILL)
+    return add(standings, *arguments)
+
+permutation_trial.Trial._run_base = look
+Standings.add = fit
+Chain.parse(sys.argv[2]).run(fsframe.read(sys.argv[1] + ".csv"), seed=4, out=sys.argv[1] + ".h5")
+"""
+
+
+@pytest.mark.parametrize("fit", [1, 150])
+def test_a_run_killed_while_it_settles_goes_on_to_the_same_bits(
+    slides: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fit: int
+) -> None:
+    data = slides(7, 120, 20, 3)
+    lines = np.column_stack([data.X.astype(int), data.y]).tolist()
+    header = ",".join([*data.feature_names, "class"])
+    stem = tmp_path / "table"
+    stem.with_suffix(".csv").write_text(
+        "\n".join([header, *(",".join(map(str, line)) for line in lines)]) + "\n"
+    )
+    text = "mim:top=4 npfs:n=12,permutations=60,permuted_n=3,alpha=0.05,settle=0.2,fits=1600"
+    chain = Chain.parse(text)
+    child = subprocess.run([sys.executable, "-c", _KILLED, str(stem), text, str(fit)], check=False)
+    assert child.returncode == -signal.SIGKILL
+    table = fsframe.read(stem.with_suffix(".csv"))
+    whole = chain.run(table, seed=4)
+    numbers = whole.stages[-1].selection.tables["numbers"]
+    assert numbers.tolist() == [96, 480, 3], "three more looks"
+    made = []
+    fitted = Mim.select_many
+    monkeypatch.setattr(
+        Mim, "select_many", lambda self, data, counts, *rest: (
+            made.append(len(counts)), fitted(self, data, counts, *rest))[1]
+    )  # fmt: skip
+    resumed = chain.run(table, seed=4, out=stem.with_suffix(".h5"))
+    assert resumed.digests() == whole.digests()
+    # What the first look had made is not made again.
+    assert 0 < sum(made) <= numbers[0] + numbers[1] * numbers[2] - 192 + 2
