@@ -240,12 +240,12 @@ class Interactions(Selector):
         tested = _tested_pairs(planes.levels > 1)
         found = best_pairs(planes, self.keep, min(1.0, self.keep / max(1, tested)), run)
         within = WithinBins(data, planes, bounds, run.memory // 8)
-        found = calibrated(planes, found, self.calibrate, self.draws, run, within)
+        told = calibrated(planes, found, self.calibrate, self.draws, run, within)
         return _Tested(
-            found=found.found,
-            plain=found.plain,
-            ratio=found.ratio,
-            fitted=found.freedom,
+            found=told.found,
+            plain=told.plain,
+            ratio=told.ratio,
+            fitted=told.freedom,
             n_tested=tested,
             planes=planes,
             bounds=bounds,
