@@ -3,7 +3,8 @@
 * pages of the repository that stand elsewhere (benchmarks, examples, the changelog), under their
   own paths, with links between them and docs/ put right;
 * the Python interface, from the docstrings of what `fsframe` and its contracts export;
-* all methods and all plugins that are installed, from what they declare.
+* all methods and all plugins that are installed, from what they declare;
+* a gallery, and for every method what it sees (make_gallery.py).
 
 See mkdocs.yml for the command.
 """
@@ -12,6 +13,7 @@ from __future__ import annotations
 
 import posixpath
 import re
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -63,13 +65,55 @@ def other_pages() -> Iterator[str]:
             yield path.relative_to(ROOT).as_posix()
 
 
+_SEEN: dict[str, str] = {}
+"""From pages of methods to what is put at their end."""
+
+
+def _pictures() -> Iterator[tuple[str, str | bytes]]:
+    """The gallery and what methods see, by path; `_SEEN` is filled."""
+    sys.path.insert(0, str(ROOT / "docs"))
+    try:
+        import make_gallery
+    finally:
+        sys.path.pop(0)
+    page, pictures = make_gallery.gallery()
+    yield "gallery.md", page
+    yield from pictures.items()
+    seen = make_gallery.seen_by_selectors()
+    yield "sees.md", make_gallery.sees_page()
+    yield "sees/all.svg", make_gallery.overview(seen)
+    for name, shares in seen.items():
+        yield f"sees/{name}.svg", make_gallery.bars(shares)
+        _SEEN[f"methods/{name}.md"] = _section(
+            "What it sees",
+            f"Share of tables in which `{name}` keeps each kind of column",
+            name,
+            "Asked for six columns of twelve, in tables with a known answer "
+            "([how, and beside all other methods](../sees.md)).",
+        )
+    for name, picture in make_gallery.seen_by_classifiers().items():
+        yield f"sees/{name}.svg", picture
+        _SEEN[f"methods/{name}.md"] = _section(
+            "What it learns",
+            f"Two columns, and the class that `{name}` predicts at every place",
+            name,
+            "120 rows whose class is the sign of the product of two columns, behind `immigrate` or "
+            "the stage that it needs.",
+        )
+
+
+def _section(title: str, picture: str, name: str, text: str) -> str:
+    return f"\n\n## {title}\n\n![{picture}](../sees/{name}.svg)\n\n{text}\n"
+
+
 def on_files(files: Any, config: Any) -> Any:
     """Add the pages that are made here, and the files that pages link to; MkDocs calls it."""
     from mkdocs.structure.files import File
 
-    made = {path: _text(path) for path in other_pages()}
+    made: dict[str, str | bytes] = {path: _text(path) for path in other_pages()}
     made |= {"api.md": api_page(), "plugins.md": plugins_page(), "methods/index.md": methods_page()}
     written = {path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").rglob("*.md")}
+    made |= dict(_pictures())
     for path, content in made.items():
         files.append(File.generated(config, path, content=content))
     for path in sorted({*written, *other_pages()}):
@@ -101,7 +145,7 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
         way = posixpath.relpath(place, posixpath.dirname(here) or ".")
         return f"{match[1]}({way}{match[3] or ''})"
 
-    return _LINK.sub(put_right, markdown)
+    return _LINK.sub(put_right, markdown) + _SEEN.get(here, "")
 
 
 def on_post_page(output: str, page: Any, config: Any) -> str:

@@ -12,7 +12,7 @@ from fsframe.contracts.grammar import StageText
 from fsframe.errors import StoreError
 from fsframe.suggest import did_you_mean
 
-__all__ = ["find_run", "is_stdout", "run_path"]
+__all__ = ["find_run", "find_runs", "is_stdout", "run_path"]
 
 _LONGEST = 100
 _ODD = re.compile(r"[^A-Za-z0-9=.,+_-]+")
@@ -45,6 +45,29 @@ def find_run(text: str) -> Path:
     folder = path.parent
     near = [str(found) for found in folder.glob("*.h5")] if folder.is_dir() else []
     raise StoreError(f"there is no run file {text!r}{did_you_mean(text, near)}")
+
+
+def find_runs(texts: Sequence[str]) -> list[Path]:
+    """The run files that `texts` name; a folder stands for all that are in it, by name.
+
+    Raises
+    ------
+    StoreError
+        As `find_run`, or if a folder has none.
+    """
+    from fsframe.storage.seal import is_run_file
+
+    found: list[Path] = []
+    for text in texts:
+        folder = Path(text)
+        if not folder.is_dir():
+            found.append(find_run(text))
+            continue
+        inside = [path for path in sorted(folder.glob("*.h5")) if is_run_file(path)]
+        if not inside:
+            raise StoreError(f"there is no run file in the folder {text}")
+        found += inside
+    return found
 
 
 def is_stdout(path: str) -> bool:

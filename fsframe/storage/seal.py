@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import re
+from pathlib import Path
 
 from fsframe.errors import StoreError
 from fsframe.storage import spec
 from fsframe.storage.spec import ENCODING_TYPE, SEAL_BYTES
 
-__all__ = ["check_seal", "make_seal"]
+__all__ = ["check_seal", "is_run_file", "make_seal"]
 
 _HDF5_SIGNATURE = b"\x89HDF\r\n\x1a\n"
 _FIRST_LINE = re.compile(rb"fsframe-run ([1-9][0-9]{0,8})\n")
@@ -38,6 +39,15 @@ def make_seal(image: bytes | memoryview, version: int | None = None) -> bytes:
         "fsframe.\n"
     )
     return text.encode("ascii").ljust(SEAL_BYTES, b"\0")
+
+
+def is_run_file(path: Path) -> bool:
+    """Whether the first line of a file is that of a run file; nothing else of it is looked at."""
+    try:
+        with path.open("rb") as file:
+            return _FIRST_LINE.match(file.read(SEAL_BYTES)) is not None
+    except OSError:
+        return False
 
 
 def check_seal(content: bytes, where: str) -> int:

@@ -16,7 +16,7 @@ def fsframe_classifiers() -> Iterator[ClassifierEntry]:
     yield ClassifierEntry(
         name="sklearn",
         target="fsframe_sklearn.methods.classifier:Sklearn",
-        summary="Any scikit-learn classifier by its public name",
+        summary="Any scikit-learn classifier or regressor by its public name",
         reference="Pedregosa et al. 2011, JMLR 12",
     )
 

@@ -245,7 +245,11 @@ def test_columns_are_dropped_by_name(call: Call) -> None:
         ("nonsense", 2, "there is no command 'nonsense'"),
         ("chian mim on small", 2, "Did you mean `chain`?"),
         ("show nothing.h5", 5, "nothing.h5"),
-        ("methods nonsense", 2, "there is no selector, classifier, stability metric or measure"),
+        (
+            "methods nonsense",
+            2,
+            "there is no selector, classifier, regressor, stability metric or measure",
+        ),
     ],
 )
 def test_a_request_that_makes_no_sense_ends_with_its_code_and_one_message(

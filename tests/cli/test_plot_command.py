@@ -32,6 +32,20 @@ def test_a_picture_is_written_and_not_over_another(call: Call, here: Path) -> No
     assert call("plot pair run.h5 on moved.csv --pair gene-a,gene-b -o b.svg").code == 0
 
 
+def test_a_folder_stands_for_the_runs_in_it(call: Call, here: Path) -> None:
+    assert call(
+        "compare", "mim:top=1 margin", "jmi:top=1 margin", "on", "small.csv", "-o", "folder",
+        "--folds", "3", "--repeats", "1",
+    ).code == 0  # fmt: skip
+    assert (here / "folder" / "results.h5").is_file()
+    assert call("plot pareto folder -o a.svg").code == 0
+    assert call("report folder -o a.html").code == 0
+    refused = call("report folder on small.csv -o b.html")
+    assert refused.code == 2 and "say one run and one table" in refused.err
+    (here / "empty").mkdir()
+    assert "no run file in the folder" in call("plot pareto empty -o b.svg").err
+
+
 def test_wrong_requests_leave_nothing(call: Call, here: Path) -> None:
     assert call("chain anova-f:top=2 on small.csv -q -o run.h5").code == 0
     before = sorted(here.iterdir())

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from fsframe.cli.reading_options import table_of_run
-from fsframe.cli.run_file import find_run
+from fsframe.cli.run_file import find_runs
 from fsframe.cli.saying import say, say_lines
 from fsframe.errors import DataError, RequestError
 
@@ -45,6 +45,8 @@ def plot(
 ) -> None:
     """Draw a picture of one run or of several; without words, list the kinds.
 
+    A folder, such as `compare -o` leaves, stands for the runs in it.
+
     Colours are told apart by everybody, and in print without colour by marks and dashes. Equal runs
     give equal bytes. Drawn with matplotlib (the extra fsframe[report]).
 
@@ -66,7 +68,7 @@ def plot(
             f"say of which run: fsframe plot {kind} RUN.h5 (it needs {KINDS[kind].needs})"
         )
     runs, source = _split(words)
-    paths = [find_run(run) for run in runs]
+    paths = find_runs(runs)
     target = Path(out) if out else paths[0].with_suffix(f".{kind}.svg")
     form = target.suffix.lower().removeprefix(".")
     if form not in ("svg", "pdf", "png"):

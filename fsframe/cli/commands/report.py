@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from fsframe.cli.reading_options import table_if_there, table_of_run
-from fsframe.cli.run_file import find_run
+from fsframe.cli.run_file import find_runs
 from fsframe.cli.saying import say
 from fsframe.errors import RequestError
 
@@ -28,8 +28,8 @@ def report(words: tuple[str, ...], out: str | None, means: bool, overwrite: bool
     """Write a report: a verdict, pictures, tables, a checklist of leaks, methods, how it was made.
 
     One HTML file that needs nothing from elsewhere; its tables sort and filter, and are complete
-    without scripts. Of several runs it begins with what they have in common. Drawn with matplotlib
-    (the extra fsframe[report]).
+    without scripts. Of several runs, or of a folder of them, it begins with what they have in
+    common. Drawn with matplotlib (the extra fsframe[report]).
 
     \b
     Example:
@@ -48,7 +48,9 @@ def report(words: tuple[str, ...], out: str | None, means: bool, overwrite: bool
     from fsframe.report.page import report_page, report_page_of_several
     from fsframe.storage import check_destination, load_run, place_file
 
-    paths = [find_run(run) for run in runs]
+    paths = find_runs(runs)
+    if source and len(paths) > 1:
+        raise RequestError(f"{runs[0]} has {len(paths)} runs; say one run and one table")
     target = Path(out) if out else paths[0].with_suffix(".html")
     used: list[str | Path] = [*paths, *([source] if source else [])]
     check_destination(target, overwrite=overwrite, apart_from=used)

@@ -144,7 +144,7 @@ def test_without_scikit_learn(tmp_path):
     on = ["on", str(data), "--no-out"]
     extra = "install fsframe[sklearn]"
     expected = [
-        (["plugins"], 0, "11 methods"),
+        (["plugins"], 0, "12 methods"),
         (["methods", "boruta"], 0, "Kursa"),
         (["chain", "variance", "correlation", *on], 0, "stands for"),
     ]
