@@ -31,8 +31,9 @@ _VOICES = "examples/parkinsons_subjects.csv"
 TABLE = """
 import numpy as np
 rng = np.random.default_rng(0)
-X = rng.standard_normal((400, 8))
-y = (1.5 * np.sign(X[:, 0] * X[:, 1]) + X[:, 2] + rng.logistic(size=400) > 0) * 1
+X = rng.standard_normal((600, 8))
+pairs = np.sign(X[:, 0] * X[:, 1]) + np.sign(X[:, 1] * X[:, 2]) + np.sign(X[:, 3] * X[:, 4])
+y = (1.5 * pairs + X[:, 5] + rng.logistic(size=600) > 0) * 1
 header = "a,b,c,d,e,f,g,h,class"
 np.savetxt("pair.csv", np.column_stack([X, y]), "%.4f", ",", header=header, comments="")
 """
@@ -81,7 +82,7 @@ def gallery() -> tuple[str, dict[str, bytes]]:
         "its own. Any picture goes into a paper as `.pdf` or `.svg`, fonts and all; in Python, "
         "`.plot()` of a result gives the `Axes` ([how](results.md)).",
         "",
-        "A table whose class hangs on the sign of a·b and on c:",
+        "A table whose class hangs on the signs of a·b, b·c and d·e, and on f:",
         "",
         "```python",
         TABLE.strip(),

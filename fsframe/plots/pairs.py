@@ -33,6 +33,7 @@ _LABELLED = 60
 _LEVEL = 0.05
 _LEVELS = 6
 _POINTS = 2000
+_UPRIGHT = 12
 
 
 def pair_matrix(record: RunRecord, ax: Any = None, *, most: int = 30) -> Any:
@@ -160,9 +161,12 @@ def pair_network(record: RunRecord, ax: Any = None, *, most: int = 30) -> Any:
         strength[place[a], place[b]] = strength[place[b], place[a]] = -np.log10(value)
     order = _clustered(strength)
     angle = np.empty(len(names))
-    angle[order] = 2 * np.pi * np.arange(len(names)) / max(1, len(names)) + np.pi / 2
+    # Two stand side by side, more from the top on.
+    first = 0.0 if len(names) == 2 else np.pi / 2
+    angle[order] = 2 * np.pi * np.arange(len(names)) / max(1, len(names)) + first
     at = np.column_stack((np.cos(angle), np.sin(angle)))
-    with axes_for(ax, 6.4, 6.0) as (panel,):
+    flat = len(names) == 2
+    with axes_for(ax, 6.4, 2.0 if flat else 6.0) as (panel,):
         strongest = max(1.0, float(-np.log10(p.min())))
         for (a, b), value in zip(ends, p, strict=True):
             start, end = at[place[a]], at[place[b]]
@@ -179,26 +183,35 @@ def pair_network(record: RunRecord, ax: Any = None, *, most: int = 30) -> Any:
             )
         panel.plot(*at.T, "o", color="black", ms=6, zorder=3)
         for k, name_of in enumerate(names):
-            x, y = at[k]
-            turned = np.degrees(angle[k]) % 360
-            flip = 90 < turned < 270
             panel.text(
-                1.06 * x,
-                1.06 * y,
-                printable(name_of, longest=28),
-                rotation=turned - 180 if flip else turned,
-                rotation_mode="anchor",
-                ha="right" if flip else "left",
-                va="center",
+                *1.06 * at[k], printable(name_of, longest=28), **_around(angle[k], len(names))
             )
         room = 1.1 + 0.055 * max(min(28, len(n)) for n in names)
         panel.set_xlim(-room, room)
-        panel.set_ylim(-room, room)
+        height = 0.3 * room if flat else room if len(names) > _UPRIGHT else 1.25
+        panel.set_ylim(-height, height)
         panel.set_aspect("equal")
         panel.axis("off")
         said = f"pairs of q ≤ {_LEVEL:g}" if found else f"no pair has q ≤ {_LEVEL:g}: the best by p"
         panel.set_title(f"{said}; thicker: smaller p", fontsize="medium")
         return panel.figure
+
+
+def _around(angle: float, n: int) -> dict[str, Any]:
+    """How a name stands at a point of a circle of `n`: upright where there is room."""
+    if n <= _UPRIGHT:
+        x, y = np.cos(angle), np.sin(angle)
+        if abs(x) < 0.3:
+            return {"ha": "center", "va": "bottom" if y > 0 else "top"}
+        return {"ha": "left" if x > 0 else "right", "va": "center"}
+    turned = np.degrees(angle) % 360
+    flip = 90 < turned < 270
+    return {
+        "rotation": turned - 180 if flip else turned,
+        "rotation_mode": "anchor",
+        "ha": "right" if flip else "left",
+        "va": "center",
+    }
 
 
 def pair_picture(

@@ -118,7 +118,8 @@ def test_statistics(record: RunRecord, ax: Any = None, *, most: int = 40) -> Any
         names = [feature_label(record, found.columns[k]) for k in order]
         label_axis(panel.xaxis, places, names, rotation=90)
         panel.set_xlim(-0.7, len(order) - 0.3)
-        panel.legend(loc="upper right")
+        # The level may run behind it.
+        panel.legend(loc="upper right", frameon=True, facecolor="white", edgecolor="none")
         return panel.figure
 
 
