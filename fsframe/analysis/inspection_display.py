@@ -10,6 +10,7 @@ from typing import Any
 
 from fsframe.analysis.inspection import Inspection
 from fsframe.analysis.text_table import counted, shown_width, table_lines
+from fsframe.contracts.survival import times_and_events
 from fsframe.escaping import printable
 from fsframe.tables.contents import ColumnFacts
 
@@ -77,6 +78,9 @@ def _label(found: Inspection) -> str:
         return f"{name}{how} ({counted(column.different, 'different value')})"
     if found.data.task == "regression":
         return f"{name}{how} (regression: {column.low:.6g} to {column.high:.6g})"
+    if found.data.task == "survival":
+        events = int(times_and_events(found.data.y)[1].sum())
+        return f"{name}{how} (time to {column.high:.6g}, {counted(events, 'event')} seen)"
     sizes = found.data.class_sizes()
     classes = [
         f"{printable(str(label), 30)} {size}"

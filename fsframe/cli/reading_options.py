@@ -75,6 +75,11 @@ _OPTIONS = (
         help="Column of whole numbers: how many equal rows each row stands for; no feature.",
     ),
     click.option(
+        "--event",
+        metavar="NAME",
+        help="Column of 1 and 0: whether the label, a time, ended with the event or was censored.",
+    ),
+    click.option(
         "--groups",
         metavar="NAME|NUMBER",
         help="Column naming rows that belong together, such as one person's: no feature, and no "
@@ -152,7 +157,7 @@ def reading_arguments(**options: Any) -> dict[str, Any]:
         "delimiter": (options.get("delimiter") or "").replace("\\t", "\t"),
         "header": options.get("header"),
     }
-    for key in ("task", "decimal", "encoding", "dates", "encode"):
+    for key in ("task", "event", "decimal", "encoding", "dates", "encode"):
         arguments[key] = options.get(key)
     for key, name in (("x", "x_path"), ("y", "y_path"), ("names", "names_path")):
         arguments[key] = options.get(name)
@@ -174,7 +179,18 @@ def stored_reading(record: RunRecord) -> dict[str, Any]:
         "na": (list,),
         "header": (bool,),
     }
-    texts = ("task", "delimiter", "decimal", "encoding", "x", "y", "names", "dates", "encode")
+    texts = (
+        "task",
+        "event",
+        "delimiter",
+        "decimal",
+        "encoding",
+        "x",
+        "y",
+        "names",
+        "dates",
+        "encode",
+    )
     kinds |= dict.fromkeys(texts, (str,))
     orders = found.get("ordinal")
     sound = isinstance(orders, dict) and all(
@@ -199,7 +215,9 @@ def table_of_run(record: RunRecord, source: str, **given: Any) -> Dataset:
     """
     from fsframe.tables import read
 
-    arguments = {"task": record.data.task, **stored_reading(record), **given}
+    arguments = {**stored_reading(record), **given}
+    if "event" not in arguments:
+        arguments.setdefault("task", record.data.task)
     if "label" in arguments:
         return read(source, **arguments)
     try:

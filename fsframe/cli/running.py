@@ -50,6 +50,7 @@ READING = (
     "encode",
     "groups",
     "weight",
+    "event",
     "na",
     "delimiter",
     "decimal",

@@ -245,7 +245,8 @@ def as_labels(
     label_name : str
         What messages call it.
     task : str or None
-        ``"classification"`` or ``"regression"``; None to tell from the values (`infer_task`).
+        ``"classification"``, ``"regression"``, or ``"survival"`` of signed times
+        (`fsframe.contracts.survival`); None to tell from the values (`infer_task`).
 
     Returns
     -------
@@ -270,9 +271,9 @@ def as_labels(
         row = int(np.flatnonzero(~np.isfinite(labels))[0])
         raise DataError(f"label {label_name!r} is missing or infinite in row {row + 1}")
     kind = infer_task(labels) if task is None else task
-    if kind == "regression":
+    if kind in ("regression", "survival"):
         if labels.dtype.kind not in "fiub":
-            raise DataError(f"label {label_name!r} holds text; regression needs numbers")
+            raise DataError(f"label {label_name!r} holds text; {kind} needs numbers")
         target = labels.astype(np.float64)
         target.setflags(write=False)
         return target, (), kind

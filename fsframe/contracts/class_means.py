@@ -19,6 +19,8 @@ def class_means(data: Dataset) -> list[tuple[str, NDArray[Any]]]:
     """
     n, numeric = data.n_features, ~np.asarray(data.categorical, dtype=bool)
     weight = _row_weights(data)
+    if data.task == "survival":
+        return []
     if data.task == "regression":
         return _correlations(data, numeric)
     means = np.full((data.n_classes, n), np.nan)

@@ -17,6 +17,7 @@ from fsframe.contracts.params import Parameterised
 from fsframe.contracts.run import Run, make_run
 from fsframe.contracts.selection import Selection
 from fsframe.contracts.stage_view import filled, local_upstream
+from fsframe.contracts.survival import LABELS
 from fsframe.errors import DataError, PluginError, RequestError
 
 __all__ = ["Classifier", "FittedClassifier", "FittedOnColumns", "FittedRegressor", "Regressor"]
@@ -196,18 +197,21 @@ class Classifier(Parameterised):
         raise NotImplementedError
 
     def predicts(self) -> frozenset[str]:
-        """The tasks it is for: ``"classification"``, ``"regression"``, or both."""
+        """The tasks it is for: some of ``"classification"``, ``"regression"``, ``"survival"``.
+
+        Of survival it predicts risks: numbers that are larger where the event comes sooner.
+        """
         return frozenset({"classification"})
 
     def task_problems(self, data: Dataset) -> Iterator[str]:
         """Why it cannot be fitted to such a label, if it cannot; asked before any work starts."""
         if data.task not in self.predicts():
-            has = {"classification": "classes", "regression": "a numeric target"}
-            wants = has[min(self.predicts())]
-            kind = "regressor" if data.task == "regression" else "classifier"
+            wants = LABELS[min(self.predicts())]
+            kind = {"regression": "regressor", "survival": "model of times, such as cox"}
             yield (
-                f"{self.method_name()} needs {wants}, not {has[data.task]} ({data.label_name!r}); "
-                f"end the chain with a {kind}, or say what the label is (--task)"
+                f"{self.method_name()} needs {wants}, not {LABELS[data.task]} "
+                f"({data.label_name!r}); end the chain with a {kind.get(data.task, 'classifier')}, "
+                "or say what the label is (--task, --event)"
             )
 
     def score_kind(self) -> str:
@@ -273,9 +277,9 @@ class Classifier(Parameterised):
         arrived = local_upstream(upstream, columns, rows)
         with in_stage(type(self), name):
             fitted = self._fit(local, arrived, make_run(run, seed))
-        scoring = data.task == "regression" or hasattr(fitted, "predict_scores")
+        scoring = data.task != "classification" or hasattr(fitted, "predict_scores")
         if not (hasattr(fitted, "predict") and scoring):
-            kind = "regressor" if data.task == "regression" else "classifier"
+            kind = "classifier" if data.task == "classification" else "regressor"
             raise PluginError(f"{name} returned {type(fitted).__name__}, not a fitted {kind}")
         return FittedOnColumns(
             columns=columns,

@@ -35,8 +35,10 @@ from fsframe.contracts.data_frames import (
 )
 from fsframe.contracts.showing import html_block, html_table, listed
 from fsframe.contracts.sparse_columns import SparseColumns
+from fsframe.contracts.survival import signed_times, times_and_events
 from fsframe.errors import DataError
 from fsframe.escaping import printable
+from fsframe.suggest import did_you_mean
 
 if TYPE_CHECKING:
     # Compiled, and needed by tables in parts only.
@@ -116,7 +118,8 @@ class Dataset:
         widens them when it is asked for, `columns` never more than it returns.
     y : (n_samples,) int64 or float64
         Class codes ``0 … n_classes-1`` (position in `classes`), or the target when `task` is
-        ``"regression"``.
+        ``"regression"``; when it is ``"survival"``, times until an event, negative where censored
+        (`fsframe.contracts.survival`).
     classes : tuple
         The labels behind the codes, sorted; empty for regression.
     feature_names : tuple of str
@@ -131,7 +134,8 @@ class Dataset:
     counts : (n_samples,) int64, optional
         How often a bootstrap drew each row, or its weight; zero leaves it out. None is once each.
     name, label_name, task : str
-        What to call the table and its label; ``"classification"`` or ``"regression"``.
+        What to call the table and its label; ``"classification"``, ``"regression"`` or
+        ``"survival"``.
     groups : (n_samples,) int64, optional
         Which rows belong together (recordings of one person, members of one family), as codes
         ``0 … n_groups-1``: no resample, fold or permutation takes them apart. None is each row by
@@ -181,6 +185,7 @@ class Dataset:
         keep: Sequence[int] | Sequence[bool] | NDArray[Any] | None = None,
         weights: ArrayLike | None = None,
         weight_name: str = "weight",
+        event: ArrayLike | None = None,
     ) -> Dataset:
         """A Dataset from arrays, checked.
 
@@ -211,6 +216,8 @@ class Dataset:
             A row of weight 2 is two equal rows.
         weight_name : str
             What the weights are, for messages.
+        event : (n_samples,) 0 or 1, optional
+            `y` are times until an event, seen (1) or censored (0); `task` is survival then.
 
         Returns
         -------
@@ -238,6 +245,8 @@ class Dataset:
         matrix: Any = X if hasattr(X, "read") else as_matrix(X)  # type: ignore[arg-type]
         n_samples, n_features = matrix.shape
         names = as_names(feature_names, n_features)
+        if event is not None:
+            y, task = signed_times(y, event, label_name), "survival"
         codes, classes, kind = as_labels(y, n_samples, label_name, task)
         mask = as_mask(categorical, n_features)
         together = None if groups is None else as_groups(groups, n_samples, group_name)
@@ -275,6 +284,7 @@ class Dataset:
         encode: str | None = None,
         keep: Keys = (),
         weight: str | int | None = None,
+        event: str | None = None,
     ) -> Dataset:
         """A Dataset from a data frame: names and kinds of its columns, and the label among them.
 
@@ -308,6 +318,9 @@ class Dataset:
             Columns that every stage keeps, whatever it finds.
         weight : str or int, optional
             The column of whole numbers that say how many rows each row stands for; no feature.
+        event : str, optional
+            The column of 0 and 1 that says whether the label, a time, ended with the event; no
+            feature.
 
         Returns
         -------
@@ -347,14 +360,48 @@ class Dataset:
             group_name=parts.group_name,
             name=name,
             label_name=parts.label_name,
-            task=task,
+            task=task if event is None else "regression",
             warnings=parts.warnings,
             kinds=parts.kinds,
             keep=parts.keep,
             weights=parts.weights,
             weight_name=parts.weight_name,
         )
-        return found.encoded(encode)
+        return found.surviving(event).encoded(encode)
+
+    def surviving(self, event: str | None) -> Dataset:
+        """With the name of a column, the label as times until an event; as it is with None.
+
+        The column, which says with 1 and 0 whether each time ended with the event or was censored,
+        is no feature any more.
+
+        Raises
+        ------
+        DataError
+            If there is no such column, or it or the times are not as `signed_times` says.
+
+        Examples
+        --------
+        >>> data = Dataset.from_arrays([[0.5, 1], [2, 0]], [3.5, 7], ["a", "dead"])
+        >>> data.surviving("dead")
+        Dataset('data', 2 samples × 1 features (float64), time class: 0 to 7, 1 of 2 events seen)
+        """
+        if event is None:
+            return self
+        if event not in self.feature_names:
+            hint = did_you_mean(event, self.feature_names)
+            raise DataError(f"{self.name}: no column {event!r} for the events{hint}")
+        place = self.feature_names.index(event)
+        if self.categorical[place]:
+            raise DataError(
+                f"{self.name}: events {event!r} are names; write 1 where the event was seen, 0 "
+                "where the time is censored"
+            )
+        seen = np.asarray(self.columns(place, place + 1))[:, 0]
+        y = signed_times(self.y, seen, self.label_name, event)
+        y.setflags(write=False)
+        others = self.take_columns(np.delete(np.arange(self.n_features), place))
+        return attrs.evolve(others, y=y, classes=(), task="survival")
 
     def encoded(self, how: str | None) -> Dataset:
         """With ``"onehot"``, columns of 0 and 1 in place of nominal ones; as it is with None.
@@ -447,6 +494,12 @@ class Dataset:
             sizes = self.class_sizes()
             shown = [f"{c} {n}" for c, n in zip(self.classes, sizes, strict=True)]
             facts.append(f"label {printable(self.label_name)}: {listed(shown)}")
+        elif self.task == "survival":
+            times, events = times_and_events(self.y)
+            facts.append(
+                f"time {printable(self.label_name)}: {times.min():.6g} to {times.max():.6g}"
+            )
+            facts.append(f"{int(events.sum())} of {self.n_samples} events seen")
         else:
             low, high = np.nanmin(self.y), np.nanmax(self.y)
             facts.append(f"target {printable(self.label_name)}: {low:.6g} to {high:.6g}")

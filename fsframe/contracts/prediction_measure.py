@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from fsframe.contracts.boundary import in_stage
 from fsframe.contracts.params import Parameterised
+from fsframe.contracts.survival import LABELS
 from fsframe.errors import PluginError
 
 __all__ = ["SCORE_KINDS", "PredictionMeasure", "Predictions"]
@@ -26,7 +27,8 @@ class Predictions:
     Parameters
     ----------
     truth : (n,) int or float
-        Class codes; the target itself where it is a number.
+        Class codes; the target itself where it is a number; signed times of survival
+        (`fsframe.contracts.survival`).
     predicted : (n,) int or float
         Likewise.
     scores : (n, n_classes) float64, optional
@@ -53,7 +55,7 @@ class PredictionMeasure(Parameterised):
     Attributes
     ----------
     task : str
-        ``"classification"`` or ``"regression"``.
+        ``"classification"``, ``"regression"`` or ``"survival"``.
     needs : str
         What it needs of a classifier: ``"labels"``, the predicted classes; ``"scores"`` that order
         the rows; ``"probabilities"``.
@@ -92,8 +94,7 @@ class PredictionMeasure(Parameterised):
             What the classifier gives, one of `SCORE_KINDS`.
         """
         if task != self.task:
-            kind = {"classification": "classes", "regression": "a numeric target"}
-            yield f"it is for {kind[self.task]}, and the table has {kind[task]}"
+            yield f"it is for {LABELS[self.task]}, and the table has {LABELS[task]}"
             return
         yield from self.check_classes(classes)
         if task == "classification" and SCORE_KINDS.index(scores) < SCORE_KINDS.index(self.needs):

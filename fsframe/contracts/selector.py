@@ -26,6 +26,7 @@ from fsframe.contracts.stage_view import (
     nothing_left,
     with_kept,
 )
+from fsframe.contracts.survival import LABELS
 from fsframe.errors import DataError, PluginError
 from fsframe.registry import selectors
 
@@ -41,7 +42,7 @@ class Selector(Parameterised):
     Attributes
     ----------
     tasks : frozenset of str
-        ``"classification"``, ``"regression"`` or both.
+        Some of ``"classification"``, ``"regression"`` and ``"survival"``.
     takes_missing : bool
         Whether NaN in the features is allowed.
     fills_missing : bool
@@ -340,10 +341,11 @@ class Selector(Parameterised):
         name = self.method_name()
         self.check_roles(data)
         if data.task not in self.tasks:
-            kind = "a numeric target" if data.task == "regression" else "classes"
+            kind = LABELS[data.task]
             raise DataError(
                 f"{name} does not take {kind} (label {data.label_name!r}); it is made for "
                 + " and ".join(sorted(self.tasks))
+                + (" (--event names the events)" if self.tasks == {"survival"} else "")
             )
         if not self.takes_missing:
             missing = first_missing(data)

@@ -18,6 +18,7 @@ from fsframe.contracts.prediction_measure import PredictionMeasure
 from fsframe.contracts.run import Run
 from fsframe.contracts.selection import Selection, rank_by_score
 from fsframe.contracts.selector import Selector
+from fsframe.contracts.survival import times_and_events
 from fsframe.errors import DataError, FsframeError, RequestError
 from fsframe.evaluation.fold_task import (
     DEFAULT_CLASSIFIER,
@@ -120,7 +121,7 @@ class CrossValidation(WrappingSelector):
     cross-validation for model selection, BMC Bioinformatics 7:91.
     """
 
-    tasks: ClassVar[frozenset[str]] = frozenset({"classification", "regression"})
+    tasks: ClassVar[frozenset[str]] = frozenset({"classification", "regression", "survival"})
     takes_missing: ClassVar[bool] = True
     takes_kept: ClassVar[bool] = True
     takes_groups: ClassVar[bool] = True
@@ -474,6 +475,7 @@ def _gathered(
         "truth": data.y,
         "predicted": predicted,
         **({"class-scores": scores} if classes else {}),
+        **({"event": times_and_events(data.y)[1]} if data.task == "survival" else {}),
         "kept": kept,
         "chosen": np.concatenate([selection.tables["chosen"] for selection in found]),
         "tuning": np.vstack([selection.tables["tuning"] for selection in found]),

@@ -176,7 +176,11 @@ class FoldTask:
         return found
 
 
-_RULE = {"classification": "most frequent class", "regression": "mean target"}
+_RULE = {
+    "classification": "most frequent class",
+    "regression": "mean target",
+    "survival": "same risk for all",
+}
 
 
 def strata(data: Dataset) -> NDArray[np.int64]:
@@ -253,7 +257,7 @@ def _fitted(chain: Chain, train: Dataset, selection: Selection, run: Run) -> Any
     assert isinstance(classifier, Classifier)
     if not selection.selected.size:
         times = None if train.counts is None else train.counts.astype(np.float64)
-        if train.task == "regression":
+        if train.task != "classification":
             return _Mean(float(np.average(train.y, weights=times)))
         shares = np.bincount(train.y, times, minlength=train.n_classes)
         return _MostFrequent(shares.astype(np.float64))
@@ -276,7 +280,7 @@ def _on_all(
         return {"all-features": fitted.predict(X), **scores}
     except (DataError, RequestError):
         # Missing values in a column that the chain left out, or more memory than is allowed.
-        if train.task == "regression":
+        if train.task != "classification":
             return {"all-features": np.full(len(X), np.nan)}
         return {
             "all-features": np.full(len(X), -1, dtype=np.int64),

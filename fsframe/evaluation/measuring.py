@@ -167,7 +167,7 @@ def _sides(tables: FoldTables, classes: tuple[Any, ...]) -> list[Side | None]:
     truth, n_classes = tables.truth, tables.class_scores.shape[2]
     every, of_every = tables.all_features, tables.all_features_scores
     labels = classes or tuple(range(n_classes))
-    numbers = tables.task == "regression"
+    numbers = tables.task != "classification"
 
     def of(predicted: NDArray[Any], scores: NDArray[np.float64] | None) -> Side:
         def chosen(repeat: int, rows: NDArray[np.intp]) -> Predictions:
@@ -228,7 +228,7 @@ def group_tables(tables: FoldTables, data: Dataset) -> FoldTables:
 
     Right and wrong, and votes, are of classes: of a numeric target there is nothing to add.
     """
-    if data.groups is None or tables.task == "regression":
+    if data.groups is None or tables.task != "classification":
         return tables
     names, code = np.unique(data.groups, return_inverse=True)
     sizes = np.bincount(code)

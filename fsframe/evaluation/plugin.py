@@ -128,6 +128,13 @@ _MEASURES = (
         True,
         "Harrell et al. 1982, JAMA 247:2543",
     ),
+    (
+        "c-index",
+        "numbers:CIndex",
+        "Share of comparable pairs of times whose risks are in the right order",
+        True,
+        "Harrell et al. 1982, JAMA 247:2543",
+    ),
 )
 
 

@@ -70,7 +70,7 @@ class StabilityStudy(WrappingSelector):
     Information Systems 12; Nogueira, Sechidis, Brown 2018, JMLR 18(174).
     """
 
-    tasks: ClassVar[frozenset[str]] = frozenset({"classification", "regression"})
+    tasks: ClassVar[frozenset[str]] = frozenset({"classification", "regression", "survival"})
     takes_missing: ClassVar[bool] = True
     takes_groups: ClassVar[bool] = True
     reads_own_base: ClassVar[bool] = True

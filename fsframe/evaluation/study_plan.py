@@ -36,6 +36,7 @@ _READING: dict[str, tuple[type, ...]] = {
     "ordinal": (list, dict),
     "groups": (str, int),
     "weight": (str, int),
+    "event": (str,),
     "na": (list,),
     "delimiter": (str,),
     "decimal": (str,),

@@ -13,12 +13,12 @@ from fsframe.contracts.selection import Selection
 from fsframe.contracts.stability_metric import StabilityValue
 from fsframe.evaluation.comparing import corrected_standard_error, interval_within
 from fsframe.evaluation.measures import accuracy, confusion
-from fsframe.evaluation.measures.numbers import R2
+from fsframe.evaluation.measures.numbers import R2, CIndex
 from fsframe.evaluation.measuring import default_measures, measure_tables, parts_of
 from fsframe.registry import stability_metrics
 from fsframe.storage.known_tables import FoldTables, fold_tables
 
-LEADING = {"classification": "accuracy", "regression": "r2"}
+LEADING = {"classification": "accuracy", "regression": "r2", "survival": "c-index"}
 """The measure that an evaluation is told by first, of each task."""
 
 __all__ = [
@@ -179,7 +179,7 @@ class Evaluation:
 
     @property
     def leading(self) -> Measure:
-        """Accuracy, or R² of a numeric target, where it was measured; else the first measure."""
+        """Accuracy, R² of numbers, c-index of times, where it was measured; else the first."""
         name = LEADING[self.task]
         return self.measures[name if name in self.measures else next(iter(self.measures))]
 
@@ -255,7 +255,8 @@ def _beside(
         trained[rows] = False
         seen = tables.truth[trained]
         plain[repeat, rows] = np.bincount(seen).argmax() if _classes(tables) else seen.mean()
-    word = "larger class" if _classes(tables) else "mean"
+    words = {"classification": "larger class", "regression": "mean", "survival": "same risk"}
+    word = words[tables.task]
     of_rule = _told(word, tables, plain, parts, ratio, units)
     every = tables.all_features
     if every is None or tables.lacking(every)[tables.fold >= 0].any():
@@ -270,7 +271,7 @@ def _classes(tables: FoldTables) -> bool:
 def _quality(
     tables: FoldTables, predicted: NDArray[Any], parts: Parts
 ) -> tuple[NDArray[np.float64], bool]:
-    """Accuracy in every fold; R² likewise, or in every repetition where a fold does not define it.
+    """Accuracy in every fold; R² or c-index, of repetitions where a fold does not define it.
 
     The second value is whether it is of repetitions.
     """
@@ -279,11 +280,11 @@ def _quality(
         found = [accuracy(truth[rows], predicted[repeat, rows]) for repeat, rows in parts]
         return np.array(found), False
     whole = [(repeat, np.flatnonzero(row >= 0)) for repeat, row in enumerate(tables.fold)]
-    r2 = R2()
+    measure = CIndex() if tables.task == "survival" else R2()
 
     def of(some: Parts) -> NDArray[np.float64]:
         pairs = [(truth[rows], predicted[repeat, rows]) for repeat, rows in some]
-        return np.array([r2(Predictions(truth=y, predicted=told)) for y, told in pairs])
+        return np.array([measure(Predictions(truth=y, predicted=told)) for y, told in pairs])
 
     values = of(parts)
     return (of(whole), True) if np.isnan(values).any() else (values, False)
@@ -302,7 +303,7 @@ def _told(
         mean=mean,
         standard_error=error,
         interval=interval_within(mean, error, values.size, units=units)
-        if _classes(tables)
+        if tables.task != "regression"
         else interval_within(mean, error, values.size, R2.lowest, R2.highest),
         pooled=pooled,
     )

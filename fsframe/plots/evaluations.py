@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fsframe.contracts.survival import LABELS
 from fsframe.errors import RequestError
 from fsframe.evaluation.comparing import critical_difference as cd_of
 from fsframe.evaluation.comparison import pareto_front
@@ -66,8 +67,9 @@ def _leading(found: Sequence[RecordedEvaluation]) -> str:
 def _folds(record: RunRecord) -> FoldTables:
     _evaluation(record)
     found = fold_tables(record.stages[-1].tables, record.n_features, record.stage_paths()[-1])
-    if found.task == "regression":
-        raise lacks(record, "classes, but a numeric target", "`sizes` and `pareto` are drawn of it")
+    if found.task != "classification":
+        what = f"classes, but {LABELS[found.task]}"
+        raise lacks(record, what, "`sizes` and `pareto` are drawn of it")
     return found
 
 

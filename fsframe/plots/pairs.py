@@ -278,7 +278,7 @@ def _scatter(
     rows: NDArray[np.intp],
 ) -> None:
     rows = rows[spread(rows.size, _POINTS)]
-    if data.task == "regression":
+    if data.task != "classification":
         dots = panel.scatter(x[rows], y[rows], c=data.y[rows], s=14, cmap="cividis", lw=0)
         panel.figure.colorbar(dots, ax=panel, label=short(data.label_name))
         return

@@ -110,6 +110,7 @@ def _of_evaluation(record: RunRecord) -> tuple[str, str]:
     found = recorded.found
     balanced = found.measures.get("balanced-accuracy")
     rule = f"the {found.baseline.name}"
+    rule += " for all" if found.task == "survival" else ""
     beside = [f"{found.baseline.mean:.2f} for always saying {rule}"]
     if found.all_features is not None:
         beside.insert(0, f"{found.all_features.mean:.2f} with all features")

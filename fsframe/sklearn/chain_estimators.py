@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator
 from fsframe.chains.chain import Chain, Stage
 from fsframe.contracts.selection import Selection
 from fsframe.contracts.selector import Selector
+from fsframe.contracts.survival import LABELS
 from fsframe.sklearn.estimators import (
     Predicting,
     PredictingNumbers,
@@ -136,10 +137,11 @@ class _ChainEstimator(BaseEstimator):  # type: ignore[misc]
 def _tasks(chain: Chain) -> tuple[str, ...]:
     """What all stages take."""
     last = chain.classifier
-    found = {"classification", "regression"} if last is None else set(last.predicts())
+    found = set(LABELS) if last is None else set(last.predicts())
     for stage in chain.selecting:
         if isinstance(stage.method, Selector):
             found &= stage.method.tasks
+    # Of what some stage does not take, that stage tells.
     return tuple(sorted(found)) or ("classification", "regression")
 
 
@@ -228,7 +230,8 @@ class ChainSelector(Selecting, _ChainEstimator):
         X : (n_samples, n_features) array or data frame
             Columns of categories of a data frame are taken as such.
         y : (n_samples,)
-            Classes, or a numeric target.
+            Classes, or a numeric target; of times until an event (``cox-score``) a structured array
+            of events and times, or the times, those of censored rows negative.
         sample_weight : (n_samples,) ≥ 0, optional
             A row of weight k is k rows, as weights of a table are (docs/data.md); stages that draw
             rows or deal labels out refuse them by name. Fractions are taken where every stage
@@ -305,7 +308,7 @@ class _ChainPredictor(Findings, _ChainEstimator):
         X : (n_samples, n_features) array or data frame
             Columns of categories of a data frame are taken as such.
         y : (n_samples,)
-            Classes, or for a `ChainRegressor` numbers.
+            Classes; for a `ChainRegressor` numbers, or times until an event as for `ChainSelector`.
         sample_weight : (n_samples,) whole numbers ≥ 0, optional
             A row of weight k is k rows, as weights of a table are (docs/data.md); stages that draw
             rows or deal labels out refuse them by name.
@@ -325,13 +328,14 @@ class _ChainPredictor(Findings, _ChainEstimator):
                 "the chain ends without a classifier: add one, as in 'immigrate margin', or use "
                 "ChainSelector"
             )
-        if self._task not in last.predicts():
+        tasks = last.predicts() - {"classification"} if self._task == "regression" else {self._task}
+        if not tasks & last.predicts():
             other = "ChainRegressor" if self._task == "classification" else "ChainClassifier"
             raise InvalidRequest(
                 f"{last.method_name()} is not made for {self._task}: use {other}, or end the chain "
                 "with another method"
             )
-        self._run_chain(X, y, sample_weight, groups, self._task)
+        self._run_chain(X, y, sample_weight, groups, min(tasks))
         return self
 
 
@@ -389,8 +393,8 @@ class ChainRegressor(PredictingNumbers, _ChainPredictor):
     Parameters
     ----------
     chain : str, Chain, or list, default="rrelieff knn:k=5"
-        As for `ChainSelector`, with a method at the end that predicts numbers: ``knn``, or
-        ``sklearn:estimator=…`` with a regressor.
+        As for `ChainSelector`, with a method at the end that predicts numbers: ``knn``,
+        ``sklearn:estimator=…`` with a regressor, or ``cox`` for risks of times until an event.
     random_state, n_jobs, memory_limit
         As for `ChainSelector`.
 

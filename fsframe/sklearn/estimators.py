@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -23,6 +23,7 @@ from fsframe.contracts.data_frames import frame_names, frame_texts, is_frame
 from fsframe.contracts.kinds import is_stages
 from fsframe.contracts.run import DEFAULT_MEMORY, Run
 from fsframe.contracts.selector import Selector, wraps_left
+from fsframe.evaluation.measures.numbers import c_index
 from fsframe.registry import Offer, classifiers, find_offer, selectors
 from fsframe.sklearn.findings import Findings, iterations
 from fsframe.sklearn.messages import InvalidData, InvalidRequest, as_value_errors, tell
@@ -33,6 +34,7 @@ from fsframe.sklearn.tables import (
     Training,
     category_places,
     new_rows,
+    times_as_numbers,
     training_table,
     with_gaps_filled,
 )
@@ -197,11 +199,25 @@ class PredictsRows:
 class PredictingNumbers(PredictsRows, RegressorMixin):  # type: ignore[misc]
     """A fitted regressor of fsframe under scikit-learn's names; for classes that set `fitted_`."""
 
+    _of_times: bool
+
+    def _learned(self, training: Training, fitted: FittedOnColumns) -> None:
+        super()._learned(training, fitted)
+        self._of_times = training.data.task == "survival"
+
     def predict(self, X: Any) -> NDArray[np.float64]:
         """Numbers (n_samples,) predicted of new rows `X` (n_samples, n_features)."""
         rows = self._rows(X)
         with as_value_errors():
             return self.fitted_.predict(rows)
+
+    def score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """R² of the predictions; of times until an event the c-index of the risks."""
+        if not self._of_times:
+            return float(super().score(X, y, sample_weight))
+        if sample_weight is not None:
+            raise InvalidRequest("the c-index of times until an event takes no sample_weight")
+        return c_index(times_as_numbers(y), self.predict(X))
 
 
 def _gives_probabilities(estimator: Any) -> bool:
@@ -384,7 +400,8 @@ class SelectorEstimator(Selecting, MethodEstimator):
         X : (n_samples, n_features) array or data frame
             Columns of categories of a data frame are taken as such.
         y : (n_samples,)
-            Classes, or a numeric target.
+            Classes, or a numeric target; of times until an event a structured array of events and
+            times, or the times, those of censored rows negative.
         groups : (n_samples,), optional
             Rows of equal value belong together: no resample or permutation takes them apart.
 
@@ -442,7 +459,8 @@ class WeightedSelectorEstimator(SelectorEstimator):
         X : (n_samples, n_features) array or data frame
             Columns of categories of a data frame are taken as such.
         y : (n_samples,)
-            Classes, or a numeric target.
+            Classes, or a numeric target; of times until an event a structured array of events and
+            times, or the times, those of censored rows negative.
         sample_weight : (n_samples,) ≥ 0, optional
             A row of weight k counts as k rows.
         groups : (n_samples,), optional
@@ -462,7 +480,13 @@ class _MethodPredictor(MethodEstimator):
     """What the estimators of classifiers and of regressors have in common."""
 
     _method: ClassVar[type[Classifier]]
-    _task: ClassVar[str]
+
+    def _tasks(self, chain: Chain) -> Collection[str]:
+        """What `y` may be."""
+        raise NotImplementedError
+
+    def _learned(self, training: Training, fitted: FittedOnColumns) -> None:
+        raise NotImplementedError
 
     def fit(self, X: Any, y: ArrayLike) -> Self:
         """This estimator, fitted.
@@ -472,7 +496,8 @@ class _MethodPredictor(MethodEstimator):
         X : (n_samples, n_features) array or data frame
             Columns of categories of a data frame are coded 0, 1, … in sorted order.
         y : (n_samples,)
-            Classes; numbers for a regressor.
+            Classes; for a regressor numbers, or times until an event: a structured array of events
+            and times, or the times, those of censored rows negative.
 
         Raises
         ------
@@ -488,8 +513,8 @@ class _MethodPredictor(MethodEstimator):
                 self,
                 X,
                 y,
-                task=self._task,
-                tasks=(self._task,),
+                task="auto",
+                tasks=self._tasks(chain),
                 allow_nan=takes_missing(chain),
                 groups=None,
             )
@@ -502,10 +527,13 @@ class _MethodPredictor(MethodEstimator):
 class ClassifierEstimator(Predicting, _MethodPredictor):
     """Base of the estimators of classifiers."""
 
-    _task = "classification"
+    def _tasks(self, chain: Chain) -> Collection[str]:
+        return ("classification",)
 
 
 class RegressorEstimator(PredictingNumbers, _MethodPredictor):
     """Base of the estimators of what predicts numbers only."""
 
-    _task = "regression"
+    def _tasks(self, chain: Chain) -> Collection[str]:
+        assert chain.classifier is not None
+        return chain.classifier.predicts()

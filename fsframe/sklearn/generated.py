@@ -110,7 +110,7 @@ def _base(offer: Offer, method: type[Selector] | type[Classifier]) -> type[Metho
     if issubclass(method, Regressor):
         return RegressorEstimator
     if issubclass(method, Classifier):
-        return ClassifierEstimator
+        return RegressorEstimator if issubclass(method, Regressor) else ClassifierEstimator
     return WeightedSelectorEstimator if copies_are_weights(offer, method) else SelectorEstimator
 
 

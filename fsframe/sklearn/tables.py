@@ -21,6 +21,7 @@ from fsframe.contracts.data_frames import (
 )
 from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.selection import Selection
+from fsframe.contracts.survival import LABELS, signed_times
 from fsframe.sklearn.messages import InvalidData, InvalidRequest
 
 __all__ = [
@@ -31,6 +32,7 @@ __all__ = [
     "new_rows",
     "sample_weights",
     "task_of",
+    "times_as_numbers",
     "training_table",
 ]
 
@@ -83,7 +85,7 @@ def task_of(y: NDArray[Any], wish: str, tasks: Collection[str]) -> str:
     ----------
     y : (n_samples,) array
     wish : str
-        ``"classification"`` or ``"regression"``; anything else: as the method or else `y` says,
+        ``"classification"``, ``"regression"`` or ``"survival"``; else as the method or `y` says,
         where numbers that are not all whole are a target.
     tasks : collection of str
         What the method takes.
@@ -93,13 +95,32 @@ def task_of(y: NDArray[Any], wish: str, tasks: Collection[str]) -> str:
     InvalidRequest
         If the method does not take what is wished for.
     """
-    if wish in ("classification", "regression"):
+    if wish in LABELS:
         if wish not in tasks:
             raise InvalidRequest(f"task={wish!r}: the method is made for {' and '.join(tasks)}")
         return wish
     if len(tasks) == 1:
         return next(iter(tasks))
     return "regression" if type_of_target(y).startswith("continuous") else "classification"
+
+
+def times_as_numbers(y: Any) -> Any:
+    """A structured array of events and times as one number a row; anything else as it is.
+
+    >>> kinds = [("dead", bool), ("years", float)]
+    >>> times_as_numbers(np.array([(True, 2.0), (False, 5.0)], dtype=kinds)).tolist()
+    [2.0, -5.0]
+    """
+    names = getattr(getattr(y, "dtype", None), "names", None)
+    if not names:
+        return y
+    flags = [name for name in names if y.dtype[name].kind == "b"]
+    if len(names) != 2 or len(flags) != 1:
+        raise InvalidData(
+            "y with fields must have two: truth values of whether the event was seen, and times"
+        )
+    (time,) = set(names) - set(flags)
+    return signed_times(y[time], y[flags[0]], time, flags[0])
 
 
 def training_table(
@@ -127,6 +148,7 @@ def training_table(
         As `Dataset.from_arrays`, `take_frame` and `task_of` say.
     """
     finite = "allow-nan" if allow_nan else True
+    y = times_as_numbers(y)
     codes: Codes = {}
     warnings: tuple[str, ...] = ()
     nominal, kinds = np.empty(0, dtype=np.intp), {}

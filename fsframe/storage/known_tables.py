@@ -84,6 +84,8 @@ class FoldTables:
     group_vote : (n_repeats, g) float64, optional
         1 where the most frequent prediction is the group's class, 0 where it is not, NaN for groups
         of several classes.
+    event : (n_samples,) bool, optional
+        Where `truth` are times until an event, negative where censored: whether it was seen.
     """
 
     fold: NDArray[np.int64]
@@ -105,11 +107,15 @@ class FoldTables:
     group_sizes: NDArray[np.int64] | None = None
     group_right: NDArray[np.float64] | None = None
     group_vote: NDArray[np.float64] | None = None
+    event: NDArray[np.bool_] | None = None
 
     @property
     def task(self) -> str:
-        """``"classification"``, or ``"regression"`` where the target is a number."""
-        return "classification" if self.class_scores.shape[2] else "regression"
+        """``"classification"``; ``"regression"`` where the target is a number, ``"survival"`` where
+        it is a time until an event."""
+        if self.class_scores.shape[2]:
+            return "classification"
+        return "regression" if self.event is None else "survival"
 
     def lacking(self, predicted: NDArray[Any]) -> NDArray[np.bool_]:
         """Where `predicted` holds no prediction."""
@@ -304,6 +310,8 @@ def fold_tables(tables: Arrays, n_features: int, where: str = "cross-validation"
         chosen=given.whole("chosen", (n_splits,), 0, tuning.shape[1]),
         tuning=tuning,
     )
+    if "event" in given:
+        found = attrs.evolve(found, event=given.flags("event", (n,)))
     if "all-features" in given:
         every = given.predictions("all-features", (repeats, n), n_classes)
         found = attrs.evolve(found, all_features=every)

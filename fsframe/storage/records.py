@@ -77,7 +77,7 @@ class DataRecord:
     sha256 : str
         `Dataset.sha256`.
     n_samples, n_features : int
-    task : {"classification", "regression"}
+    task : {"classification", "regression", "survival"}
     feature_names, class_names : tuple of str
         The second in the order of the class codes; empty for regression.
     """

@@ -33,7 +33,7 @@ SEAL_BYTES = 512
 JSON_CHARACTERS = 4_000_000
 STATUS = "complete"
 STAGE_KINDS = ("selector", "classifier")
-TASKS = ("classification", "regression")
+TASKS = ("classification", "regression", "survival")
 
 ROOT_ATTRIBUTES: dict[str, type] = {
     "encoding-type": str,

@@ -71,6 +71,7 @@ def read(
     encode: str | None = None,
     keep: Keys = (),
     weight: str | int | None = None,
+    event: str | None = None,
 ) -> Dataset:
     """The table in a file.
 
@@ -125,6 +126,9 @@ def read(
         Columns that every stage keeps, whatever it finds.
     weight : str or int, optional
         The column of whole numbers that say how many equal rows each row stands for; no feature.
+    event : str, optional
+        The column, by name, of 1 and 0 that says whether the label, a time, ended with the event
+        or was censored; no feature (`Dataset.surviving`).
 
     Returns
     -------
@@ -157,8 +161,14 @@ def read(
         return Dataset.from_frame(
             path, label, drop=drop, categorical=categorical, groups=groups, task=task,
             ordinal=ordinal, dates=dates, encode=encode, keep=keep,
-            weight=weight,
+            weight=weight, event=event,
         )  # fmt: skip
+    if event is not None:
+        if task not in (None, "survival"):
+            raise RequestError(f"a label with events is a time until them, no task {task}")
+        task = "regression"
+    elif task == "survival":
+        raise RequestError("task survival: name the column of events (--event, event=)")
     check_readings(dates=dates, encode=encode)
 
     def by_parts(given: Any) -> Dataset:
@@ -182,7 +192,7 @@ def read(
         "drop": list(drop),
         "categorical": categorical if isinstance(categorical, bool) else list(categorical or ()),
         "groups": groups,
-        "task": task,
+        "task": None if event else task,
         "delimiter": delimiter,
         "header": header,
         "decimal": None if decimal == "." else decimal,
@@ -196,6 +206,7 @@ def read(
         "encode": encode,
         "keep": list(keep),
         "weight": weight,
+        "event": event,
     }
     reading = {key: value for key, value in given.items() if value not in (None, [])}
     found = find_table(path)
@@ -215,7 +226,7 @@ def read(
         found_in = _from_sheet(
             sheet, label, drop, categorical, groups, task, orders, dates, keep, weight
         )
-        return attrs.evolve(found_in.encoded(encode), reading=reading)
+        return attrs.evolve(found_in.surviving(event).encoded(encode), reading=reading)
     if kind not in ("npz", "hdf5"):
         paths = named_paths(x, y)
         told: dict[str, Any] = {"names": names != "/feature_names"}
@@ -227,7 +238,8 @@ def read(
         frame = read_frame(found, kind, **paths)
         if isinstance(frame, ArrayTable):
             data = dataset_from_arrays(frame, label, drop, categorical, task, groups, keep, weight)
-            return attrs.evolve(_ranked(data, orders).encoded(encode), reading=reading)
+            ranked = _ranked(data, orders).surviving(event)
+            return attrs.evolve(ranked.encoded(encode), reading=reading)
         try:
             data = Dataset.from_frame(
                 frame,
@@ -235,13 +247,14 @@ def read(
                 drop=drop,
                 categorical=categorical,
                 groups=groups,
-                task=task,
+                task=None if event else task,
                 name=table_name(found),
                 ordinal=ordinal,
                 dates=dates,
                 encode=encode,
                 keep=keep,
                 weight=weight,
+                event=event,
             )
         except DataError as error:
             raise DataError(f"{found}: {error}") from None
@@ -253,7 +266,8 @@ def read(
         found, kind, x=x, y=y, names=names, in_memory=in_memory, na=codes
     )
     data = dataset_from_arrays(table, label, drop, categorical, task, groups, keep, weight)
-    return attrs.evolve(_ranked(data, orders).encoded(encode), reading=reading)
+    ranked = _ranked(data, orders).surviving(event)
+    return attrs.evolve(ranked.encoded(encode), reading=reading)
 
 
 def _keys(given: Keys | bool | None) -> Any:

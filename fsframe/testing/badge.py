@@ -61,12 +61,13 @@ def measure(make: Callable[[], Selector]) -> tuple[list[int], list[Measured]]:
 
 
 def _table(method: Selector, rows: int, columns: int, seed: int) -> Dataset:
-    """Noise; where classes are not taken, with a number as target."""
+    """Noise; where classes are not taken, with a number or times as target."""
     generator = np.random.Generator(np.random.PCG64([17, seed]))
     X = generator.standard_normal((rows, columns))
     if "classification" in method.tasks:
         return Dataset.from_arrays(X, generator.permutation(np.arange(rows) % 2), name="noise")
-    return Dataset.from_arrays(X, generator.standard_normal(rows), name="noise", task="regression")
+    task = min(method.tasks)
+    return Dataset.from_arrays(X, generator.standard_normal(rows), name="noise", task=task)
 
 
 def _costs(make: Callable[[], Selector]) -> Iterator[Measured]:

@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.contracts.dataset import Dataset
 
-__all__ = ["categories", "classes", "followed", "planted", "recoded", "target", "ties"]
+__all__ = [
+    "categories",
+    "classes",
+    "followed",
+    "planted",
+    "recoded",
+    "suited",
+    "survival",
+    "target",
+    "ties",
+]
 
 
 def _normal(n_samples: int, n_features: int, seed: int) -> NDArray[np.float64]:
@@ -43,6 +55,24 @@ def target(n_samples: int = 96, n_features: int = 6) -> Dataset:
     X = _normal(n_samples, n_features, 5)
     y = 2.0 * X[:, 1] + 0.7 * X[:, 3] + 0.1 * _normal(n_samples, 1, 6)[:, 0]
     return Dataset.from_arrays(X, y, name="target", task="regression")
+
+
+def survival(n_samples: int = 96, n_features: int = 6) -> Dataset:
+    """Times that are short where columns 1 and 3 are large, a third of them censored; some ties."""
+    X = _normal(n_samples, n_features, 14)
+    waiting = np.random.Generator(np.random.PCG64(15)).standard_exponential((2, n_samples))
+    time = waiting[0] * np.exp(-2.0 * X[:, 1] - 0.7 * X[:, 3])
+    end = 2.0 * waiting[1]
+    return Dataset.from_arrays(
+        X, np.ceil(20.0 * np.minimum(time, end)) / 20.0, name="survival", event=time <= end
+    )
+
+
+def suited(tasks: Collection[str], n_samples: int = 96, n_features: int = 6) -> Dataset:
+    """Classes where those are taken, else a target, else times until an event."""
+    if "classification" in tasks:
+        return classes(n_samples, n_features)
+    return (target if "regression" in tasks else survival)(n_samples, n_features)
 
 
 def ties(n_samples: int = 40, n_features: int = 6) -> Dataset:

@@ -30,8 +30,8 @@ class SelectorLaws(Conformance):
         raise NotImplementedError("write make() so that it returns the selector to test")
 
     def table(self) -> Dataset:
-        """The table that most laws are tried on: classes, or a target where only that is taken."""
-        return tables.classes() if "classification" in self.make().tasks else tables.target()
+        """The table that most laws are tried on: classes, else a target, else times."""
+        return tables.suited(self.make().tasks)
 
     def _with_levels(self) -> Dataset:
         """A table with nominal columns, of classes or of a target as `table` is."""

@@ -63,7 +63,7 @@ class GroupLaws(SelectorLaws):
         place[np.argsort(data.y, kind="stable")] = np.arange(data.n_samples)
         _, groups = np.unique(place // 3 * data.n_samples + data.y, return_inverse=True)
         y = data.y
-        if data.task == "regression":
+        if data.task != "classification":
             groups, y = place // 3, np.sort(data.y)[place // 3 * 3]
         return attrs.evolve(data, y=y, groups=groups.astype(np.int64), group_name="person")
 

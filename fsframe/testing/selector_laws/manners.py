@@ -70,9 +70,7 @@ class MannerLaws(SelectorLaws):
         )
 
     def _many_rows(self) -> Dataset:
-        if "classification" in self.make().tasks:
-            return tables.classes(1200, 4)
-        return tables.target(1200, 4)
+        return tables.suited(self.make().tasks, 1200, 4)
 
     @law
     def test_a_target_that_follows_a_column_puts_it_first(self) -> None:

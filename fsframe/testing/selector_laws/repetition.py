@@ -32,14 +32,14 @@ class RepetitionLaws(SelectorLaws):
     @law
     def test_number_of_threads_changes_no_bit(self) -> None:
         method = self.make()
-        data = tables.classes(150, 12) if "classification" in method.tasks else tables.target(150)
+        data = tables.suited(method.tasks, 150, 12)
         one = method.select(data, run=Run(entropy=1, threads=1))
         assert_equal(method.select(data, run=Run(entropy=1, threads=2)), one, "with two threads")
 
     @law
     def test_a_small_bound_on_memory_changes_nothing(self) -> None:
         method = self.make()
-        data = tables.classes(150, 12) if "classification" in method.tasks else tables.target(150)
+        data = tables.suited(method.tasks, 150, 12)
         wide = method.select(data, run=Run(entropy=1))
         try:
             tight = method.select(data, run=Run(entropy=1, memory=1 << 18))

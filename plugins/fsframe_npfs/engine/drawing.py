@@ -23,7 +23,7 @@ DRAWS, BASE = 0, 2
 
 def class_codes(data: Dataset) -> NDArray[np.int64] | None:
     """The class codes, or None where the target is a number."""
-    return None if data.task == "regression" else data.y
+    return data.y if data.task == "classification" else None
 
 
 @attrs.frozen(kw_only=True, eq=False)

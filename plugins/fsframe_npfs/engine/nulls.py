@@ -85,7 +85,7 @@ class Shards(LawNull):
             data.n_samples,
             n,
             generator,
-            y=None if data.task == "regression" else data.y,
+            y=data.y if data.task == "classification" else None,
             times=data.counts,
             groups=data.groups,
         )

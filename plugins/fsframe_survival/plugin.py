@@ -1,0 +1,36 @@
+"""What this plugin offers; imports no mathematics."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from fsframe.registry.entries import RegressorEntry, SelectorEntry
+from fsframe.registry.hookspecs import hookimpl
+
+__all__ = ["fsframe_regressors", "fsframe_selectors"]
+
+_COX = "Cox 1972, J. R. Statist. Soc. B 34:187; Efron 1977, JASA 72:557"
+
+
+@hookimpl
+def fsframe_selectors() -> Iterator[SelectorEntry]:
+    """Selectors for times until an event."""
+    yield SelectorEntry(
+        name="cox-score",
+        target="fsframe_survival.methods.cox_score:CoxScore",
+        summary="Score test of each feature in Cox's model of times until an event",
+        family="survival",
+        gives=frozenset({"scores", "p-values"}),
+        reference=_COX,
+    )
+
+
+@hookimpl
+def fsframe_regressors() -> Iterator[RegressorEntry]:
+    """What predicts risks."""
+    yield RegressorEntry(
+        name="cox",
+        target="fsframe_survival.methods.cox:Cox",
+        summary="Cox's proportional hazards with a ridge penalty; predicts log risks",
+        reference=f"{_COX}; Verweij, van Houwelingen 1994, Stat. Med. 13:2427",
+    )

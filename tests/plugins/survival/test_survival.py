@@ -1,0 +1,224 @@
+"""Cox's score test, his model, and concordance, beside worked examples and other programs.
+
+The numbers of `OTHERS` come from statsmodels 0.15.0 (PHReg: score and hessian at zero, and fit),
+lifelines 0.30.3 (concordance_index, CoxPHFitter with the same penalty), on the table of `followed`.
+"""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+from fsframe_survival.methods.cox import Cox
+from fsframe_survival.methods.cox_score import CoxScore
+from fsframe_survival.partial_likelihood import Times, fit_ridge, score_tests
+
+import fsframe
+from fsframe import DataError, Dataset
+from fsframe.contracts.survival import times_and_events
+from fsframe.evaluation.measures.numbers import c_index
+from fsframe.testing import tables
+from tests.command_line import fsframe as run
+
+
+@pytest.fixture(scope="module")
+def followed() -> Dataset:
+    """60 rows of 4 columns followed to 14 different times, half of them censored."""
+    generator = np.random.Generator(np.random.PCG64(21))
+    X = generator.standard_normal((60, 4))
+    X[:, 3] = X[:, 3] > 0
+    time = np.ceil(4 * generator.exponential(np.exp(-0.8 * X[:, 1] + 0.6 * X[:, 3])))
+    end = np.ceil(4 * generator.exponential(2.0, 60))
+    return Dataset.from_arrays(X, np.minimum(time, end), event=time <= end)
+
+
+OTHERS = {
+    "efron": (
+        [0.3785297473, 3.8099253977, -0.3749280488, -1.0127525518],
+        [-0.11885999, 1.2271656, -0.14248894, -1.07079321],
+    ),
+    "breslow": (
+        [0.3275927619, 3.5485219241, -0.3464104106, -0.9477536274],
+        [-0.13122138, 1.09580709, -0.1227973, -0.9323367],
+    ),
+}
+RIDGE = [-0.049653, 0.842817, -0.076928, -0.352166]
+
+
+@pytest.mark.parametrize("ties", ["efron", "breslow"])
+def test_score_tests_and_coefficients_are_those_of_statsmodels(followed, ties) -> None:
+    z, beta = OTHERS[ties]
+    found = CoxScore(ties=ties).select(followed)
+    np.testing.assert_allclose(found.tables["z_score"], z, rtol=1e-9)
+    np.testing.assert_allclose(Cox(penalty=0, ties=ties).fit(followed).inner.beta, beta, rtol=1e-6)
+
+
+def test_the_ridge_is_that_of_lifelines(followed) -> None:
+    beta = Cox(penalty=5).fit(followed).inner.beta * followed.X.std(axis=0)
+    # It stops a little before the maximum.
+    np.testing.assert_allclose(beta, RIDGE, atol=5e-5)
+
+
+def test_concordance_is_that_of_lifelines(followed) -> None:
+    risk = np.round(followed.X[:, 1] - 0.5 * followed.X[:, 3], 1)
+    assert c_index(followed.y, risk) == pytest.approx(0.7384066587395958, rel=1e-12)
+
+
+def test_concordance_counted_pair_by_pair() -> None:
+    generator = np.random.Generator(np.random.PCG64(2))
+    time = generator.integers(1, 8, 40).astype(float)
+    event, risk = generator.random(40) < 0.6, np.round(generator.random(40), 1)
+    right, pairs = 0.0, 0
+    for i in range(40):
+        for j in range(40):
+            if event[i] and (time[i] < time[j] or (time[i] == time[j] and not event[j])):
+                pairs += 1
+                right += 1.0 if risk[i] > risk[j] else 0.5 * (risk[i] == risk[j])
+    data = Dataset.from_arrays(np.zeros((40, 1)), time, event=event)
+    assert c_index(data.y, risk) == pytest.approx(right / pairs, rel=1e-12)
+    assert np.isnan(c_index(np.array([-1.0, -2.0]), np.array([0.0, 1.0])))
+
+
+def test_the_score_test_worked_by_hand() -> None:
+    # x = 1, 0, 1, 0 with times 1, 2, 3, 4, the last censored. At time 1 the mean at risk is 1/2,
+    # then 1/3, then 1/2: U = 1/2 - 1/3 + 1/2; V = 1/4 + 2/9 + 1/4, as the log-rank test has it.
+    data = Dataset.from_arrays([[1.0], [0], [1], [0]], [1, 2, 3, 4], event=[1, 1, 1, 0])
+    U, V = score_tests(data.X, Times.of(*times_and_events(data.y), np.ones(4)))
+    assert (U[0], V[0]) == (pytest.approx(2 / 3), pytest.approx(13 / 18))
+    assert CoxScore().select(data).scores[0] == pytest.approx((2 / 3) ** 2 / (13 / 18))
+
+
+def test_more_columns_than_rows_are_rotated_to_the_same_answer() -> None:
+    generator = np.random.Generator(np.random.PCG64(3))
+    X = generator.standard_normal((20, 50))
+    times = Times.of(generator.random(20), generator.random(20) < 0.7, np.ones(20))
+    found, converged = fit_ridge(X - X.mean(axis=0), times, 2.0)
+    # Columns of zeros make the table square, so that it is not rotated.
+    tall = np.vstack([X - X.mean(axis=0), np.zeros((40, 50))])
+    more = Times(order=np.concatenate([times.order, np.arange(20, 60)]),
+                 weight=np.concatenate([times.weight, np.zeros(40)]),
+                 moments=times.moments, efron=True)  # fmt: skip
+    expected, _ = fit_ridge(tall, more, 2.0)
+    assert converged
+    np.testing.assert_allclose(found, expected, atol=1e-8)
+
+
+def test_a_perfect_order_without_penalty_is_refused_in_words() -> None:
+    data = Dataset.from_arrays([[4.0], [3], [2], [1]], [1, 2, 3, 4], event=[1, 1, 1, 1])
+    with pytest.raises(DataError, match="give a larger penalty, or fewer columns"):
+        Cox(penalty=0).fit(data)
+    assert np.isfinite(Cox().fit(data).predict(data.X)).all()
+
+
+def test_all_else_refuses_times_by_name() -> None:
+    data = tables.survival()
+    refused = []
+    for name in fsframe.selectors:
+        method = fsframe.selectors[name]
+        if method.wrapping or "survival" in method.tasks:
+            continue
+        kwargs = {"estimator": "SelectKBest"} if name == "sklearn-selector" else {}
+        kwargs = {"of": "DecisionTreeClassifier"} if name in ("importance", "rfe") else kwargs
+        with pytest.raises(DataError, match="does not take times until an event"):
+            method(**kwargs).select(data)
+        refused.append(name)
+    assert len(refused) > 40
+    for name in ("knn", "weighted-knn", "margin"):
+        with pytest.raises(DataError, match="needs .*, not times until an event"):
+            fsframe.classifiers[name]().fit(data)
+
+
+def test_evaluate_stability_and_npfs_go_by_concordance() -> None:
+    data = tables.survival()
+    found = fsframe.evaluate("cox-score:top=2 cox", data, folds=4, repeats=2)
+    assert "c-index" in repr(found)
+    assert fsframe.stability("cox-score:top=2", data, n=6).to_frame() is not None
+    with warnings.catch_warnings(action="ignore"):
+        kept = fsframe.select("cox-score:top=2 npfs:n=60,null=published", data)
+    assert kept.to_frame()["feature"][0] == "f2"
+
+
+def test_the_c_index_of_an_evaluation_is_that_of_its_folds() -> None:
+    from fsframe.evaluation.recorded import recorded_evaluation
+
+    data = tables.survival()
+    chain = "cross-validation:folds=4,repeats=1,base=(cox-score:top=2 cox)"
+    record = fsframe.Chain.parse(chain).run(data, seed=3)
+    held = record.stages[-1].tables
+    values = []
+    for fold in range(4):
+        rows = held["fold"][0] == fold
+        train = data.take_rows(np.flatnonzero(~rows))
+        kept = CoxScore(top=2).select(train)
+        risk = Cox().fit(train, kept).predict(data.X[rows])
+        np.testing.assert_allclose(held["predicted"][0, rows], risk, rtol=1e-9)
+        values.append(c_index(data.y[rows], risk))
+    found = recorded_evaluation(record).found
+    assert found.leading.name == "c-index" and found.baseline.mean == 0.5
+    assert found.leading.mean == pytest.approx(np.mean(values), rel=1e-9)
+
+
+def test_tables_name_the_column_of_events(tmp_path) -> None:
+    data = tables.survival()
+    time, event = times_and_events(data.y)
+    lines = ["a,b,c,d,e,f,days,dead"]
+    lines += [",".join(map(repr, [*x, t, int(s)])) for x, t, s in
+              zip(data.X.tolist(), time.tolist(), event, strict=True)]  # fmt: skip
+    path = tmp_path / "t.csv"
+    path.write_text("\n".join(lines))
+    read = fsframe.read(path, label="days", event="dead")
+    assert read.task == "survival" and read.feature_names == tuple("abcdef")
+    np.testing.assert_array_equal(np.signbit(read.y), np.signbit(data.y))
+    import polars
+
+    frame = polars.read_csv(path)
+    assert Dataset.from_frame(frame, "days", event="dead").sha256 == read.sha256
+    options = ["on", str(path), "--label", "days", "--event", "dead"]
+    out = tmp_path / "r.h5"
+    done = run("chain", "cox-score:top=2", "cox", *options, "--out", str(out))
+    assert done.code == 0 and "days (survival)" in done.out, done.err
+    assert fsframe.load_run(out).data.task == "survival"
+    for command in (["audit", str(out)], ["predict", str(out), "on", str(path)],
+                    ["report", str(out), "-o", str(tmp_path / "r.html")],
+                    ["inspect", *options[1:]]):  # fmt: skip
+        assert run(*command).code == 0, command
+    for event, told in (("a", "must be 1 (seen) or 0 (censored)"), ("ded", "Did you mean `dead`")):
+        done = run("chain", "cox-score", "on", str(path), "--label", "days", "--event", event)
+        assert done.code == 4 and told in done.err
+    done = run("chain", "cox-score", "on", str(path), "--label", "days")
+    assert done.code == 4 and "--event names the events" in done.err
+
+
+def test_estimators_take_structured_times() -> None:
+    pytest.importorskip("sklearn", reason="the scikit-learn face is an extra")
+    from sklearn.model_selection import cross_val_score
+    from sklearn.pipeline import make_pipeline
+
+    from fsframe.sklearn import ChainRegressor, ChainSelector
+    from fsframe.sklearn import Cox as CoxRegressor
+    from fsframe.sklearn import CoxScore as CoxSelector
+
+    data = tables.survival()
+    time, event = times_and_events(data.y)
+    y = np.array(list(zip(event, time, strict=True)), dtype=[("dead", bool), ("days", float)])
+    expected = CoxScore(top=2).select(data)
+    for made in (CoxSelector(top=2), ChainSelector("cox-score:top=2")):
+        np.testing.assert_array_equal(made.fit(data.X, y).scores_, expected.scores)
+        np.testing.assert_array_equal(made.fit(data.X, data.y).scores_, expected.scores)
+    chain = ChainRegressor("cox-score:top=2 cox").fit(data.X, y)
+    assert chain.score(data.X, y) == c_index(data.y, chain.predict(data.X)) > 0.7
+    both = make_pipeline(CoxSelector(top=2), CoxRegressor())
+    assert cross_val_score(both, data.X, data.y, cv=3).mean() > 0.7
+
+
+def test_nothing_is_found_in_noise() -> None:
+    generator = np.random.Generator(np.random.PCG64(8))
+    chain = "cross-validation:folds=5,repeats=1,base=(cox-score:top=5 cox)"
+    means = []
+    for seed in range(4):
+        X = generator.standard_normal((90, 80))
+        data = Dataset.from_arrays(X, generator.random(90), event=generator.random(90) < 0.7)
+        held = fsframe.Chain.parse(chain).run(data, seed=seed).stages[-1].tables
+        means.append(np.nanmean(held["measured"][:, 0, 0]))
+    assert abs(np.mean(means) - 0.5) < 0.08, means
