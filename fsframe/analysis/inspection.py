@@ -12,8 +12,9 @@ from typing import Any
 import attrs
 import numpy as np
 
-from fsframe.analysis.forecast import Forecast, first_chain
+from fsframe.analysis.forecast import first_chain
 from fsframe.contracts.column_kinds import as_ordinal
+from fsframe.contracts.cost import Cost
 from fsframe.contracts.dataset import Dataset
 from fsframe.errors import DataError
 from fsframe.evaluation.repeated_rows import repeated_rows
@@ -65,7 +66,7 @@ class Inspection:
         The chain to begin with.
     command : str
         The line that runs it.
-    forecast : Forecast, optional
+    forecast : Cost, optional
         None where the table is refused.
     """
 
@@ -80,7 +81,7 @@ class Inspection:
     refused: str
     chain: str
     command: str
-    forecast: Forecast | None
+    forecast: Cost | None
 
 
 def inspect_table(path: str | os.PathLike[str], **options: Any) -> Inspection:

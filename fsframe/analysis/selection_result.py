@@ -11,13 +11,14 @@ import attrs
 
 from fsframe.analysis.display import result_lines
 from fsframe.analysis.record_display import feature_rows, pair_heading, pair_rows, table_facts
+from fsframe.chains.result import ChainResult
 from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.showing import html_block, html_table
 from fsframe.errors import PluginError, RequestError
 from fsframe.escaping import printable
 from fsframe.plots.canvas import figure_bytes
 from fsframe.plots.kinds import draw
-from fsframe.storage import RunRecord, write_run
+from fsframe.storage import write_run
 
 __all__ = ["SelectionResult", "shown_picture"]
 
@@ -25,7 +26,7 @@ _WARNINGS_SHOWN = 10
 
 
 @attrs.frozen(kw_only=True, eq=False, repr=False)
-class SelectionResult(RunRecord):
+class SelectionResult(ChainResult):
     """What a chain kept of a table: a run, with ways to look at it.
 
     Everything of `RunRecord` is there: `selected`, `selected_names`, `scores`, `pairs`, `stages`,

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import as_completed
-from importlib.util import find_spec
-from pathlib import Path
 
 import attrs
 import numpy as np
@@ -21,8 +18,6 @@ from fsframe.registry import Offer, selectors
 from fsframe.suggest import did_you_mean
 
 __all__ = ["Warmed", "compiled_families", "warm", "warm_family"]
-
-_KERNELS = "fsframe.contracts.compiled"
 
 
 @attrs.frozen(kw_only=True)
@@ -47,13 +42,10 @@ class Warmed:
 
 
 def compiled_families() -> dict[str, list[Offer]]:
-    """Family → those of its selectors whose packages have compiled kernels, by name.
-
-    Told by the text of the packages: nothing is compiled, and little imported.
-    """
+    """Family → those of its selectors that run compiled kernels, as their entries say, by name."""
     found: dict[str, list[Offer]] = {}
     for offer in selectors.offers():
-        if _has_kernels(offer.entry.target.partition(":")[0]):
+        if getattr(offer.entry, "compiles", False):
             found.setdefault(getattr(offer.entry, "family", "") or "other", []).append(offer)
     return dict(sorted(found.items()))
 
@@ -161,19 +153,3 @@ def _asked(families: Sequence[str]) -> list[str]:
             )
         asked.append(of_name[0])
     return list(dict.fromkeys(asked))
-
-
-def _has_kernels(module: str) -> bool:
-    """Whether the package of a module, or the module by itself, compiles anything."""
-    top = module.partition(".")[0]
-    if top == "fsframe":
-        return False
-    loaded = sys.modules.get(top)
-    spec = loaded.__spec__ if loaded is not None else find_spec(top)
-    if spec is None:
-        return False
-    folders = spec.submodule_search_locations
-    files = (
-        [spec.origin] if folders is None else [p for f in folders for p in Path(f).rglob("*.py")]
-    )
-    return any(_KERNELS in Path(file).read_text("utf-8", "replace") for file in files if file)

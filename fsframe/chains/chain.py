@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from fsframe.chains.memory_shares import shares_of
 from fsframe.chains.stage import Stage, StageResult, find_method
 from fsframe.contracts.classifier import Classifier, FittedOnColumns
+from fsframe.contracts.cost import Cost
 from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.grammar import StageText, format_stages, parse_stages
 from fsframe.contracts.params import format_value
@@ -28,8 +29,8 @@ if TYPE_CHECKING:
     import os
     from concurrent.futures import Executor
 
+    from fsframe.chains.result import ChainResult
     from fsframe.execution import Engine
-    from fsframe.storage import RunRecord
     from fsframe.storage.units import Checkpoint
 
 __all__ = ["Chain", "Stage", "StageResult"]
@@ -37,6 +38,10 @@ __all__ = ["Chain", "Stage", "StageResult"]
 
 def _tuple(stages: Iterable[Stage]) -> tuple[Stage, ...]:
     return tuple(stages)
+
+
+# Seconds from which a forecast is told before a chain runs.
+_LONG = 3600.0
 
 
 @attrs.frozen(repr=False)
@@ -186,6 +191,48 @@ class Chain:
                 left = None
             else:
                 left = stage.method.keep_count(seen, seen)
+        cost = self.cost(data.n_samples, data.n_features)
+        if cost is not None and cost.seconds > _LONG:
+            yield (
+                f"forecast, not measured: {cost.seconds / 3600:.1f} hours of processor time "
+                f"({cost.formula}); see what a smaller table or cheaper parameters give first"
+            )
+
+    def cost(self, n: int, p: int) -> Cost | None:
+        """Processor time on n rows and p columns, as the stages declare it.
+
+        Returns
+        -------
+        Cost or None
+            None where a stage does not declare it. Behind a stage that does not say how many
+            columns it keeps, all of its columns are reckoned with.
+        """
+        total, formula, left = 0.0, "", p
+        for position, stage in enumerate(self.selecting):
+            method = stage.method
+            assert isinstance(method, Selector)
+            found = self._resampling_cost(position, n, p) if method.wrapping else None
+            found = found or method.cost(n, left)
+            if found is None:
+                return None
+            total += found.seconds
+            formula = found.formula if method.wrapping or not formula else formula + " + …"
+            left = method.keep_count(left, left)
+        return Cost(seconds=total, formula=formula)
+
+    def _resampling_cost(self, position: int, n: int, p: int) -> Cost | None:
+        """That of the stage in this place, of all fits of what it resamples."""
+        method = self.stages[position].method
+        assert isinstance(method, Selector)
+        named = getattr(method, "base", None)
+        try:
+            base = Chain.parse(named) if named else Chain(self.stages[:position])
+        except FsframeError:
+            return None
+        one, many = base.cost(n, p), method.base_fits(p)
+        if one is None or many is None:
+            return None
+        return Cost(seconds=many * one.seconds, formula=f"{many} fits of {one.formula} seconds")
 
     def tables_seen(self, data: Dataset) -> Iterator[tuple[Selector | Classifier, Dataset]]:
         """Each method and the table as far as it can be told that it will see it, all columns.
@@ -341,7 +388,7 @@ class Chain:
         source: str = "",
         command: str = "",
         label: str | int | None = None,
-    ) -> RunRecord:
+    ) -> ChainResult:
         """The record of a whole run: what every stage did, and the answer.
 
         Parameters
@@ -381,7 +428,8 @@ class Chain:
 
         Returns
         -------
-        RunRecord
+        ChainResult
+            A `RunRecord` that shows, draws (`plot`) and saves itself (`save`, `to_sklearn`).
             With `.selected`, `.scores`, `.pairs`, `.stages`, `.warnings`, `.to_frame()`; a
             `fsframe.SelectionResult`, which shows itself, with `.plot()`, `.save(path)` and
             `.to_sklearn()`, or the result of an evaluation or of a study of stability.

@@ -17,6 +17,7 @@ import attrs
 import numpy as np
 
 from fsframe.chains.pair_testing import answer_tests
+from fsframe.chains.result import ChainResult
 from fsframe.chains.stage import RunsInSteps, StageResult, registry_of_class
 from fsframe.contracts.column_kinds import ColumnKind, kinds_as_json
 from fsframe.contracts.dataset import Dataset
@@ -389,8 +390,8 @@ _PRESENTATION = "fsframe.analysis.results:as_result"
 it is named, as plugins name what they offer, and not imported before there is something to show."""
 
 
-def presented(record: RunRecord) -> RunRecord:
+def presented(record: RunRecord) -> ChainResult:
     """The record as the result that it is, for programs and notebooks."""
     home, _, name = _PRESENTATION.partition(":")
-    found: RunRecord = getattr(import_module(home), name)(record)
+    found: ChainResult = getattr(import_module(home), name)(record)
     return found

@@ -82,8 +82,7 @@ _OPTIONS = (
     click.option(
         "--groups",
         metavar="NAME|NUMBER",
-        help="Column naming rows that belong together, such as one person's: no feature, and no "
-        "resample or fold takes them apart.",
+        help="Column naming rows that belong together: nothing takes them apart, and no feature.",
     ),
     click.option(
         "--na",

@@ -114,8 +114,8 @@ _OPTIONS = (
     click.option(
         "--engine",
         type=EngineName(),
-        help="Where resamples are computed: serial, processes, dask, a plugin's; results do not "
-        "change. [default: serial, or what --workers or --scheduler imply]",
+        help="Where resamples are computed: serial, processes, dask, a plugin's. "
+        "[default: serial, or what --workers or --scheduler imply]",
     ),
     click.option(
         "--workers",
@@ -151,8 +151,7 @@ _OPTIONS = (
     click.option(
         "--mixed",
         is_flag=True,
-        help="Accept results and workers of other processors or numerical libraries; the run "
-        "file records it.",
+        help="Accept workers and results of other processors or libraries; it is recorded.",
     ),
 )
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from fsframe.contracts.array_checks import as_counts
 from fsframe.contracts.boundary import in_stage
+from fsframe.contracts.cost import Cost
 from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.nominal import nominal_problems
 from fsframe.contracts.params import Parameterised, count_or_fraction, optional, param
@@ -229,6 +230,30 @@ class Selector(Parameterised):
         test that cannot reach its level how far it is from that.
         """
         return None
+
+    def cost(self, n: int, p: int) -> Cost | None:
+        """Processor time of one fit among many on n rows and p columns; None: not known.
+
+        Authors override this with a formula fitted to measurements, good to a factor of three.
+        Forecasts are made of it (`Chain.cost`). A stage that resamples has `base_fits` instead.
+        """
+        return None
+
+    def base_fits(self, p: int) -> int | None:
+        """How often a stage that resamples runs what it resamples, of p columns; None: not known.
+
+        Authors of stages that resample override this.
+        """
+        return None
+
+    @classmethod
+    def proposal(cls, data: Dataset, gaps: bool) -> str:
+        """The stage to begin with on a table of a task that it takes; empty if another is better.
+
+        Authors override this where the entry says `proposed`. `gaps` says that values are missing:
+        where `takes_missing` is False, a stage that fills them is put before it.
+        """
+        return ""
 
     def forewarnings(self, data: Dataset, n_tests: int | None) -> Iterator[str]:
         """What the user should know before this runs, though it can.

@@ -182,7 +182,10 @@ class SelectorEntry(Entry):
     ``pair-test`` the class is a `fsframe.contracts.pair_tests.PairTester`, by which the pairs of
     other chains' answers are tested.
     `wraps` says that it resamples the stages on its left. `pair_weight` says in a few words what
-    the weight of a pair is, for the heading of a list; after a colon, how to read it.
+    the weight of a pair is, for the heading of a list; after a colon, how to read it. `compiles`
+    says that it runs kernels that numba compiles: ``fsframe warm`` runs its family beforehand.
+    `proposed` says how early ``fsframe inspect`` considers it as a method to begin with, 1 first
+    and 0 never; its class then has `Selector.proposal` and `Selector.cost`.
 
     >>> SelectorEntry(name="variance", target="my_package.variance:Variance").kind
     'selector'
@@ -196,6 +199,8 @@ class SelectorEntry(Entry):
     )
     wraps: bool = False
     pair_weight: str = attrs.field(default="", validator=_check_line)
+    compiles: bool = False
+    proposed: int = 0
 
 
 @attrs.frozen(kw_only=True)

@@ -50,6 +50,8 @@ def fsframe_selectors() -> Iterator[SelectorEntry]:
             gives={"scores", "pair-weights"} if name in ("mim", "jmi") else {"scores"},
             pair_weight="information about the class" if name in ("mim", "jmi") else "",
             reference=reference,
+            compiles=True,
+            proposed=3 if name == "mim" else 0,
         )
     for name, target, summary, reference in _OTHERS:
         yield SelectorEntry(
@@ -59,4 +61,5 @@ def fsframe_selectors() -> Iterator[SelectorEntry]:
             family="information theory",
             gives={"scores"},
             reference=reference,
+            compiles=name != "anova-f",
         )

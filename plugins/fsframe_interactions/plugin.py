@@ -17,6 +17,7 @@ def fsframe_selectors() -> Iterator[SelectorEntry]:
         family="interactions",
         gives={"scores", "pair-weights", "pair-test"},
         pair_weight="−log₁₀ p of interaction",
+        compiles=True,
         reference="Wan et al. 2010, Am. J. Hum. Genet. 87:325 (BOOST)",
     )
     yield SelectorEntry(
@@ -26,5 +27,6 @@ def fsframe_selectors() -> Iterator[SelectorEntry]:
         family="interactions",
         gives={"scores", "pair-weights"},
         pair_weight="−log₁₀ p of interaction, on rows that did not choose",
+        compiles=True,
         reference="Cox 1975, Biometrika 62:441 (data splitting)",
     )

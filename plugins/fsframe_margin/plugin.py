@@ -125,6 +125,8 @@ def fsframe_selectors() -> Iterator[SelectorEntry]:
             gives=gives,
             pair_weight=_METRIC_WEIGHT if "pair-weights" in gives else "",
             reference=reference,
+            compiles=True,
+            proposed=1 if name == "immigrate" else 0,
         )
 
 

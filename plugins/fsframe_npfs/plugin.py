@@ -17,6 +17,7 @@ def fsframe_selectors() -> Iterator[SelectorEntry]:
         family="resampling",
         gives=frozenset({"scores", "pair-weights"}),
         wraps=True,
+        proposed=1,
         pair_weight="share of resamples",
         reference="Ditzler, Polikar, Rosen 2015, A bootstrap based Neyman-Pearson test for "
         "identifying variable importance, IEEE Trans. Neural Netw. Learn. Syst. 26(4):880",

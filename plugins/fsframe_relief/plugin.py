@@ -87,6 +87,8 @@ def fsframe_selectors() -> Iterator[SelectorEntry]:
             family="relief",
             gives={"scores", "weights"},
             reference=reference,
+            compiles=True,
+            proposed=2 if name == "relieff" else 0,
         )
     yield SelectorEntry(
         name="turf",

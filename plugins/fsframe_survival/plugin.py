@@ -22,6 +22,7 @@ def fsframe_selectors() -> Iterator[SelectorEntry]:
         family="survival",
         gives=frozenset({"scores", "p-values"}),
         reference=_COX,
+        proposed=4,
     )
 
 

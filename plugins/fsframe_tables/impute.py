@@ -8,6 +8,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from fsframe.contracts.cost import Cost
 from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.params import choice, param
 from fsframe.contracts.run import Run
@@ -54,7 +55,7 @@ class Impute(Selector):
     array([3., 0.])
     """
 
-    tasks: ClassVar[frozenset[str]] = frozenset({"classification", "regression"})
+    tasks: ClassVar[frozenset[str]] = frozenset({"classification", "regression", "survival"})
     takes_missing: ClassVar[bool] = True
     takes_nominal: ClassVar[bool] = True
     fills_missing: ClassVar[bool] = True
@@ -67,6 +68,9 @@ class Impute(Selector):
         help="What stands for a missing value of a column; of a categorical one always the most "
         "frequent level.",
     )
+
+    def cost(self, n: int, p: int) -> Cost:
+        return Cost(seconds=2e-8 * n * p, formula="2e-8 np")
 
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
         n, p = data.n_samples, data.n_features

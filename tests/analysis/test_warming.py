@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import json
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -12,9 +14,21 @@ from fsframe.analysis.warming import Warmed, compiled_families, warm, warm_famil
 from fsframe.cli import cli
 from fsframe.contracts.kernel_cache import KEPT
 from fsframe.errors import RequestError
+from fsframe.registry import selectors
 
 
-def test_families_with_kernels_are_told_by_their_sources():
+def test_every_package_with_kernels_declares_what_compiles():
+    offers = [o for o in selectors.offers() if o.plugin.source.bundled]
+    packages = {o.entry.target.partition(".")[0] for o in offers} - {"fsframe"}
+    declared = {o.entry.target.partition(".")[0] for o in offers if o.entry.compiles}
+    for package in packages:
+        folder = Path(importlib.import_module(package).__file__).parent
+        texts = (path.read_text("utf-8") for path in folder.rglob("*.py"))
+        has = any("fsframe.contracts.compiled" in text for text in texts)
+        assert has == (package in declared), package
+
+
+def test_families_with_kernels_are_told_by_their_entries():
     found = compiled_families()
     assert {"margin", "relief", "information theory", "interactions"} <= set(found)
     assert "scikit-learn" not in found and "protocol" not in found

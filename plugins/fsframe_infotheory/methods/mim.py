@@ -9,6 +9,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from fsframe.contracts.cost import Cost
 from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.run import Run
 from fsframe.contracts.selection import Selection
@@ -59,6 +60,15 @@ class Mim(PairParameters, EstimatorParameters, ScoredFilter):
             yield "missing=level has no distances for estimator=knn; say missing=pairwise"
         if self.estimator == "knn" and self.pairs != "none":
             yield "pairs are counted, so they need estimator=plug-in"
+
+    def cost(self, n: int, p: int) -> Cost:
+        return Cost(seconds=3e-6 * p + 2.5e-9 * n * p, formula="3e-6 p + 2.5e-9 np")
+
+    @classmethod
+    def proposal(cls, data: Dataset, gaps: bool) -> str:
+        # Above 200 features npfs has a corrected test, and a screen has to go before it.
+        parts = ["top=100"] * (data.n_features > 200) + ["missing=pairwise"] * gaps
+        return f"mim:{','.join(parts)}" if parts else "mim"
 
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
         if self.estimator == "knn":

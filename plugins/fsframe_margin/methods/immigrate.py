@@ -10,6 +10,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from fsframe.contracts.cost import Cost
 from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.params import choice, either, flag, integer, optional, param, real
 from fsframe.contracts.run import Run, size_text
@@ -197,6 +198,15 @@ class Immigrate(TunedSelector):
                 yield "screened=diagonal goes with a fixed sigma only"
 
     @one_blas_thread
+    def cost(self, n: int, p: int) -> Cost:
+        return Cost(seconds=8e-3 + 5e-10 * n * n * p * p, formula="0.008 + 5e-10 n²p²")
+
+    @classmethod
+    def proposal(cls, data: Dataset, gaps: bool) -> str:
+        # Above 200 features npfs has a corrected test, to which these scores are blind
+        # (docs/methods/npfs.md).
+        return "immigrate" if data.n_features <= 200 else ""
+
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
         from fsframe_margin.methods import immigrate_fit as routes
 

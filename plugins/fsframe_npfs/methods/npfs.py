@@ -246,6 +246,19 @@ class Npfs(WrappingSelector):
             return self.fits
         return _MORE_FITS * (self.resamples + permutations * self.permuted_resamples)
 
+    def base_fits(self, p: int) -> int | None:
+        """Without what `settle` adds; None where fewer permutations are asked than it needs."""
+        test = attrs.evolve(self, correction=self._correction(p), permutations=None)
+        try:
+            made = self._permutation_number(p)
+        except RequestError:
+            return None
+        return test.resamples + made * test.permuted_resamples
+
+    @classmethod
+    def proposal(cls, data: Dataset, gaps: bool) -> str:
+        return "npfs"
+
     @property
     def _corrected(self) -> bool:
         """Whether a corrected test of scores is asked; "auto" is decided with the table."""

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 
 import attrs
 
+from fsframe.contracts.cost import Cost
+from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.params import choice, integer, optional, param, real
 from fsframe_relief.engine.neighbours import Nearest, Rule
 from fsframe_relief.methods.selector import ReliefSelector
@@ -71,6 +73,13 @@ class Relieff(ReliefSelector):
         yield from super().check_parameters()
         if self.decay != 20.0 and self.weighting != "rank":
             yield f"decay={self.decay:g} has an effect with weighting=rank only"
+
+    def cost(self, n: int, p: int) -> Cost:
+        return Cost(seconds=1e-3 + 5e-11 * n * n * p, formula="0.001 + 5e-11 n²p")
+
+    @classmethod
+    def proposal(cls, data: Dataset, gaps: bool) -> str:
+        return "relieff" if data.n_features <= 200 else ""
 
     def rule(self, regression: bool) -> Rule:
         k = self.k if self.k is not None else (10 if self.weighting == "equal" else 70)

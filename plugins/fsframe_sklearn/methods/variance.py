@@ -43,7 +43,7 @@ class Variance(Selector):
     array([2, 1])
     """
 
-    tasks: ClassVar[frozenset[str]] = frozenset({"classification", "regression"})
+    tasks: ClassVar[frozenset[str]] = frozenset({"classification", "regression", "survival"})
     takes_missing: ClassVar[bool] = True
     takes_nominal: ClassVar[bool] = True
     takes_counts: ClassVar[bool] = True

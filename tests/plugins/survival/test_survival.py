@@ -10,15 +10,15 @@ import warnings
 
 import numpy as np
 import pytest
-from fsframe_survival.methods.cox import Cox
-from fsframe_survival.methods.cox_score import CoxScore
-from fsframe_survival.partial_likelihood import Times, fit_ridge, score_tests
 
 import fsframe
 from fsframe import DataError, Dataset
 from fsframe.contracts.survival import times_and_events
 from fsframe.evaluation.measures.numbers import c_index
 from fsframe.testing import tables
+from fsframe_survival.methods.cox import Cox
+from fsframe_survival.methods.cox_score import CoxScore
+from fsframe_survival.partial_likelihood import Times, fit_ridge, score_tests
 from tests.command_line import fsframe as run
 
 
@@ -125,7 +125,7 @@ def test_all_else_refuses_times_by_name() -> None:
         refused.append(name)
     assert len(refused) > 40
     for name in ("knn", "weighted-knn", "margin"):
-        with pytest.raises(DataError, match="needs .*, not times until an event"):
+        with pytest.raises(DataError, match=r"needs .*, not times until an event"):
             fsframe.classifiers[name]().fit(data)
 
 

@@ -1,0 +1,60 @@
+"""What chains cost, by what their methods declare: forecasts, and what is told before a run."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import fsframe
+from fsframe import Dataset
+from fsframe.analysis.forecast import first_chain
+
+
+@pytest.mark.parametrize(
+    ("text", "n", "p", "seconds"),
+    [
+        ("mim:top=10", 100, 1000, 3e-6 * 1000 + 2.5e-9 * 100 * 1000),
+        ("mim:top=10 relieff", 100, 1000, 3e-3 + 2.5e-4 + 1e-3 + 5e-11 * 100**2 * 10),
+        ("relieff npfs", 100, 20, 1091 * (1e-3 + 5e-11 * 100**2 * 20)),
+        ("npfs:base=(mim:top=5),n=30,null=published", 100, 20, 30 * (6e-5 + 5e-6)),
+        # A corrected test above 200 features: 200 + 450 · 2 fits, and one on the whole table.
+        ("mim:top=100 npfs", 100, 2000, 1101 * (6e-3 + 5e-4)),
+    ],
+)
+def test_costs_of_stages_add_up_and_multiply(text, n, p, seconds):
+    assert fsframe.Chain.parse(text).cost(n, p).seconds == pytest.approx(seconds)
+
+
+def test_a_stage_that_declares_nothing_is_not_forecast():
+    assert fsframe.Chain.parse("mim:top=5 turf:base=relieff").cost(50, 9) is None
+    assert fsframe.Chain.parse("surf npfs").cost(50, 9) is None
+
+
+def test_hours_are_told_before_a_run_and_by_parameters():
+    data = Dataset.from_arrays(np.eye(40), np.arange(40) % 2)
+    (told,) = [w for w in fsframe.Chain.parse("boruta npfs").forewarnings(data) if "hours" in w]
+    assert told.startswith("forecast, not measured: 21.") and "1090 fits of 100 · 500" in told
+    few = fsframe.Chain.parse("boruta:trees=5,max_runs=5 npfs:n=10")
+    assert not [w for w in few.forewarnings(data) if "hours" in w]
+
+
+@pytest.mark.parametrize(
+    ("p", "gaps", "task", "chain"),
+    [
+        (8, False, "classification", "immigrate npfs"),
+        (8, True, "classification", "impute immigrate npfs"),
+        (8, False, "regression", "relieff npfs"),
+        (300, False, "classification", "mim:top=100 npfs"),
+        (300, True, "regression", "mim:top=100,missing=pairwise npfs"),
+        (8, False, "survival", "cox-score npfs"),
+        (8, True, "survival", "impute cox-score npfs"),
+    ],
+)
+def test_the_chain_to_begin_with_follows_from_proposals(p, gaps, task, chain):
+    generator = np.random.Generator(np.random.PCG64(0))
+    X = generator.standard_normal((60, p))
+    X[3, 4] = np.nan if gaps else 0.5
+    y = np.arange(60) % 2 if task == "classification" else generator.random(60)
+    data = Dataset.from_arrays(X, y, task=task)
+    found, cost = first_chain(data)
+    assert found == chain and cost is not None
