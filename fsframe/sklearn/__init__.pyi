@@ -50,6 +50,7 @@ class _Selects(_Found, SelectorMixin, BaseEstimator):  # type: ignore[misc]
     def fit_transform(self, X: Any, y: ArrayLike | None = None, **fit_params: Any) -> Any: ...
     def inverse_transform(self, X: Any) -> Any: ...
     def get_support(self, indices: bool = False) -> NDArray[Any]: ...
+    def _get_support_mask(self) -> NDArray[np.bool_]: ...
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]: ...
 
 class _PredictsNumbers(RegressorMixin, BaseEstimator):  # type: ignore[misc]
@@ -398,6 +399,30 @@ class Correlation(_WeightedSelector):
         clusters: Literal['complete', 'average', 'single'] = 'complete',
         keep: Literal['label', 'upstream', 'centre'] = 'label',
         task: Literal["auto", "classification", "regression"] = 'auto',
+        random_state: _Seed = 0,
+        n_jobs: int | None = None,
+        memory_limit: int | None = None,
+    ) -> None: ...
+
+class Cox(_Regressor):
+    """Log risks by Cox's proportional hazards with a ridge penalty."""
+    def __init__(
+        self,
+        *,
+        penalty: float = 1.0,
+        ties: Literal['efron', 'breslow'] = 'efron',
+        random_state: _Seed = 0,
+        n_jobs: int | None = None,
+        memory_limit: int | None = None,
+    ) -> None: ...
+
+class CoxScore(_WeightedSelector):
+    """Features ranked by the score test of Cox's model, each alone."""
+    def __init__(
+        self,
+        *,
+        top: int | float | None = None,
+        ties: Literal['efron', 'breslow'] = 'efron',
         random_state: _Seed = 0,
         n_jobs: int | None = None,
         memory_limit: int | None = None,

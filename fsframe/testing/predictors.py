@@ -324,7 +324,7 @@ class RegressorConformance(PredictorConformance):
     inherit it and write `make`."""
 
     def table(self, n_samples: int = 96, n_features: int = 6) -> Dataset:
-        return tables.suited(self.make().predicts(), n_samples, n_features)
+        return tables.suited(self.make().predicts() - {"classification"}, n_samples, n_features)
 
     def nominal_table(self) -> Dataset:
         return tables.categories(task="regression")
