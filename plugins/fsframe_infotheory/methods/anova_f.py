@@ -21,6 +21,9 @@ __all__ = ["AnovaF"]
 
 DEFAULT_COUNT = 10
 
+_HELD = 10
+"""Arrays as large as a block of columns that are held at a time."""
+
 
 @attrs.frozen(kw_only=True)
 class AnovaF(Selector):
@@ -42,6 +45,9 @@ class AnovaF(Selector):
     χ² with (K − 1)(C − 1) degrees of freedom. For a numeric target F of the target's means over
     the K levels, with K − 1 and n − K degrees of freedom.
 
+    A table in parts is read by columns, whole and as many at a time as memory allows, so that sums
+    are those of the table in memory, to the last bit.
+
     References
     ----------
     R. Fisher 1925, Statistical methods for research workers, chapter 7. R. Light, B. Margolin 1971,
@@ -58,6 +64,7 @@ class AnovaF(Selector):
     tasks: ClassVar[frozenset[str]] = frozenset({"classification", "regression"})
     takes_missing: ClassVar[bool] = True
     takes_nominal: ClassVar[bool] = True
+    takes_parts: ClassVar[bool] = True
     takes_counts: ClassVar[bool] = True
     reads_columns: ClassVar[bool] = True
     uses_upstream_weights: ClassVar[bool] = True
@@ -74,6 +81,12 @@ class AnovaF(Selector):
     )
 
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
+        if data.in_parts:
+            run.must_hold(
+                _HELD * 8 * data.n_samples,
+                f"anova-f: {_HELD} times a column of {data.n_samples} rows",
+                "take chi2 or mim, which count over parts",
+            )
         weights = np.ones(data.n_samples)
         if upstream is not None and upstream.instance_weights is not None:
             weights = np.asarray(upstream.instance_weights) * (
@@ -83,7 +96,9 @@ class AnovaF(Selector):
             weights = weights * data.counts
         scores, log_p = np.zeros(data.n_features), np.zeros(data.n_features)
         holes = 0
-        for start, stop in data.column_blocks(min(1 << 25, run.memory // 8)):
+        # Of a table in parts every block is one pass over its files: as wide as may be.
+        widest = run.memory // _HELD if data.in_parts else min(1 << 25, run.memory // 8)
+        for start, stop in data.column_blocks(widest):
             block = np.asarray(data.columns(start, stop), dtype=np.float64)
             present = ~np.isnan(block)
             if not present.all():

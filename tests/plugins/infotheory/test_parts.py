@@ -16,7 +16,7 @@ import fsframe
 from fsframe import Chain
 from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.run import Run
-from fsframe.errors import DataError
+from fsframe.errors import DataError, RequestError
 from fsframe.execution import open_engine
 from fsframe_infotheory.engine import shards
 from fsframe_infotheory.engine.discretise import RULES, Discretiser
@@ -109,6 +109,25 @@ def test_any_division_and_any_number_of_threads_give_the_same_bits(
             np.testing.assert_allclose(
                 found.pair_weights.matrix, in_memory.pair_weights.matrix, atol=1e-11
             )
+
+
+@pytest.mark.parametrize("target", ["classes", "numbers"])
+def test_sums_of_squares_have_the_bits_of_the_table_in_memory(target: str, tmp_path: Path) -> None:
+    frame = (
+        table(target)
+        .with_columns(kind=polars.col("few1").cast(polars.String))
+        .with_columns(polars.col("kind").cast(polars.Categorical), y=polars.col("y"))
+    )
+    frame = frame.select(*(name for name in frame.columns if name != "y"), "y")
+    method = fsframe.selectors["anova-f"](missing="pairwise")
+    expected = method.select(fsframe.read(frame))
+    for k, memory in enumerate((1 << 30, 90 * N)):
+        data = parts(frame, tmp_path / str(k), (1, 300))
+        found = method.select(data, run=Run(memory=memory))
+        assert found.scores.tobytes() == expected.scores.tobytes()
+        assert found.tables["p_values"].tobytes() == expected.tables["p_values"].tobytes()
+    with pytest.raises(RequestError, match="take chi2 or mim"):
+        method.select(data, run=Run(memory=70 * N))
 
 
 def test_numeric_targets_and_bytes_are_taken(tmp_path: Path) -> None:
