@@ -14,7 +14,7 @@ from fsframe.contracts.survival import times_and_events
 from fsframe.escaping import printable
 from fsframe.tables.contents import ColumnFacts
 
-__all__ = ["inspection_lines", "inspection_object"]
+__all__ = ["duration", "inspection_lines", "inspection_object"]
 
 _WIDTH = 80
 _SHOWN = 30
@@ -53,7 +53,7 @@ def inspection_lines(found: Inspection) -> Iterator[str]:
     yield "To begin with:"
     yield from _continued(printable(found.command))
     if found.forecast is not None:
-        seconds = _duration(found.forecast.seconds)
+        seconds = duration(found.forecast.seconds)
         yield from _wrapped(
             f"forecast, not measured: about {seconds} of processor time "
             f"({found.forecast.formula}), on one core; a factor of three either way",
@@ -162,7 +162,8 @@ def _continued(command: str) -> Iterator[str]:
         yield ("    " if k else "  ") + line + (" \\" if k < len(lines) - 1 else "")
 
 
-def _duration(seconds: float) -> str:
+def duration(seconds: float) -> str:
+    """Seconds, minutes, hours or days, whichever is read most easily."""
     if seconds < 100:
         return f"{max(1, round(seconds))} s"
     if seconds < 6000:

@@ -138,3 +138,21 @@ def test_a_table_of_row_names_alone_is_refused_in_words(call: Call, here: Path) 
     (here / "ids.csv").write_text("id\n" + "\n".join(f"r{k}" for k in range(20)))
     done = call("inspect ids.csv")
     assert done.code == 4 and "no column that could be a label" in done.err
+
+
+def test_a_table_in_parts_is_forecast_and_its_command_runs(call: Call, here: Path) -> None:
+    (here / "parts").mkdir()
+    for k in range(2):
+        frame = {"a": [k, 1, None], "b": [5, 6, 7], "c": [1, 1, 1], "ill": ["no", "yes", "no"]}
+        polars.DataFrame(frame).write_parquet(here / "parts" / f"{k}.parquet")
+    told = call("inspect parts").out
+    assert "6 rows × 3 features, 11% of the values missing" in told
+    assert "label ill: no 4, yes 2" in told
+    assert "1 column with one value only: c" in told
+    assert "of memory at least" in told
+    found = call("inspect parts --json").json
+    assert found["forecast"]["bytes_of_codes"] == 6 * (1 + 2 + 0) // 8
+    assert found["command"] in told
+    done = call(*shlex.split(found["command"])[1:], "--json", "-q")
+    assert set(done.json["selected"]) == {"a", "b", "c"}
+    assert (here / "parts.jmi_top=100_missing=level.h5").exists()

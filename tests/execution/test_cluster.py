@@ -11,6 +11,7 @@ from concurrent.futures import Executor, Future
 from types import SimpleNamespace
 
 import numpy as np
+import polars
 import pytest
 from cluster_for_tests import Cluster
 from executor_bases import Deadly, Noise
@@ -81,6 +82,41 @@ def test_a_worker_killed_in_mid_run_is_survived_to_the_same_bits(cluster, bits, 
         cluster.workers[0].wait()
         cluster.workers[0] = cluster.worker()
         cluster.wait_for(engine, 2)
+
+
+def test_parts_of_a_killed_worker_are_counted_by_another_to_the_same_bits(cluster, tmp_path):
+    import fsframe
+
+    rng = np.random.default_rng(4)
+    folder = tmp_path / "parts"
+    folder.mkdir()
+    for k in range(3):
+        y = rng.integers(0, 2, 200)
+        X = {
+            f"f{j}": np.where(rng.random(200) < j / 20, y, rng.integers(0, 4, 200))
+            for j in range(9)
+        }
+        polars.DataFrame({**X, "y": y}).write_parquet(folder / f"{k}.parquet")
+    data = fsframe.read(folder)
+    method = fsframe.selectors["jmi"](top=6)
+    killed = []
+
+    def kill_one(progress):
+        if progress.label == "features" and not killed:
+            killed.append(cluster.workers[0].pid)
+            os.kill(cluster.workers[0].pid, signal.SIGKILL)
+
+    with open_engine(scheduler=cluster.address) as engine:
+        cluster.wait_for(engine, 2)
+        # A part for each 64 rows.
+        run = Run(executor=engine, listener=kill_one, memory=1 << 12)
+        found = method.select(data, run=run)
+        assert len(killed) == 1
+        cluster.workers[0].wait()
+        cluster.workers[0] = cluster.worker()
+        cluster.wait_for(engine, 2)
+    expected = method.select(data)
+    assert found.scores.tobytes() == expected.scores.tobytes()
 
 
 def test_every_worker_killed_in_mid_run_is_survived_when_others_come(cluster, bits, table, counts):
