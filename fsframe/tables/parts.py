@@ -286,9 +286,9 @@ def _reader(
     import polars
 
     arrow = kinds[0] == "arrow"
-    frame = polars.scan_ipc(paths) if arrow else polars.scan_parquet(paths, glob=False)
+    pieces = [polars.scan_ipc(p) if arrow else polars.scan_parquet(p, glob=False) for p in paths]
     what = str(paths[0] if len(paths) == 1 else paths[0].parent)
-    return frame_rows(frame, what, paths), (home, stamp_of(paths))
+    return frame_rows(pieces[0], what, paths, pieces), (home, stamp_of(paths))
 
 
 def _kinds(

@@ -133,14 +133,18 @@ class FrameRows(RowReader):
             for frame in self.frames(list(columns), rows):
                 for start in range(0, frame.height, rows):
                     part = frame.slice(start, rows)
-                    if dtype == np.uint8 and sum(part.null_count().row(0)):
+                    if dtype == np.uint8 and not _all_bytes(part, polars.UInt8):
                         raise Holes
                     found = part.select(taken).to_numpy(order="c")
                     yield np.ascontiguousarray(found, dtype=dtype)
 
 
 class Holes(Exception):
-    """A column of bytes has missing values after all."""
+    """A column of bytes has missing values, or other numbers in another file."""
+
+
+def _all_bytes(frame: Any, kind: Any) -> bool:
+    return set(frame.dtypes) == {kind} and not sum(frame.null_count().row(0))
 
 
 class _told:
@@ -161,7 +165,9 @@ class _told:
             raise DataError(f"{self.what} cannot be read: {one_line(error)}") from error
 
 
-def frame_rows(given: Any, what: str, files: Sequence[Path] = ()) -> FrameRows:
+def frame_rows(
+    given: Any, what: str, files: Sequence[Path] = (), pieces: Sequence[Any] = ()
+) -> FrameRows:
     """The rows of a lazy frame of polars, a dataset of pyarrow, or a frame of dask.
 
     Parameters
@@ -171,10 +177,19 @@ def frame_rows(given: Any, what: str, files: Sequence[Path] = ()) -> FrameRows:
         For messages.
     files : sequence of Path
         Where the frame is of files.
+    pieces : sequence of polars.LazyFrame
+        One of each file. Read by slices they hold no more than a slice; a lazy frame that is
+        read in batches holds what it reads ahead, several files.
     """
     import polars
 
     home = type(given).__module__.partition(".")[0]
+
+    def sliced(columns: list[str], rows: int) -> Iterator[Any]:
+        for piece in pieces:
+            height = int(piece.select(polars.len()).collect().item())
+            for start in range(0, height, rows):
+                yield piece.select(columns).slice(start, rows).collect()
 
     def lazy(columns: list[str], rows: int) -> Iterator[Any]:
         selected = given.select(columns)
@@ -190,7 +205,7 @@ def frame_rows(given: Any, what: str, files: Sequence[Path] = ()) -> FrameRows:
 
     with _told(what):
         if home == "polars":
-            schema, frames = given.collect_schema(), lazy
+            schema, frames = given.collect_schema(), sliced if pieces else lazy
         elif home == "pyarrow":
             head = polars.DataFrame(polars.from_arrow(given.schema.empty_table()))
             schema, frames = head.schema, arrow

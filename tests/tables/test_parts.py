@@ -88,6 +88,18 @@ def test_datasets_of_pyarrow_and_frames_of_dask_are_tables_in_parts(
         np.testing.assert_array_equal(found.loaded().X, expected.loaded().X)
 
 
+def test_files_may_hold_other_kinds_of_numbers(tmp_path: Path) -> None:
+    bytes_ = polars.DataFrame({"a": [1, 2], "y": [0, 1]}, schema={"a": polars.UInt8, "y": int})
+    wide = polars.DataFrame({"a": [300.5, None], "y": [0, 1]})
+    for k, frame in enumerate((bytes_, wide)):
+        frame.write_parquet(tmp_path / f"{k}.parquet")
+    found = fsframe.read(tmp_path)
+    np.testing.assert_array_equal(found.loaded().X[:, 0], [1, 2, 300.5, np.nan])
+    polars.DataFrame({"b": [1], "y": [0]}).write_parquet(tmp_path / "2.parquet")
+    with pytest.raises(DataError, match="cannot be read"):
+        fsframe.read(tmp_path)
+
+
 @pytest.mark.parametrize("kind", [np.uint8, np.float32])
 def test_hdf5_files_are_parts(tmp_path: Path, kind: type) -> None:
     X = np.random.default_rng(0).integers(0, 9, (500, 7)).astype(kind)
