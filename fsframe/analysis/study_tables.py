@@ -1,4 +1,4 @@
-"""A study as files: tables of results (CSV, LaTeX), a paragraph of methods, its BibTeX."""
+"""A study as files: tables of results (CSV, LaTeX), pictures, methods text, its BibTeX."""
 
 from __future__ import annotations
 
@@ -6,12 +6,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from fsframe.analysis.citations import OF_PROTOCOL, bibtex_of, cited_keys, references_of
 from fsframe.analysis.comparison_display import csv_text
+from fsframe.errors import PluginError, RequestError
 from fsframe.escaping import tex
 from fsframe.evaluation.comparison import Comparison
 from fsframe.evaluation.study_results import described_tables
+from fsframe.plots.canvas import figure_bytes
+from fsframe.plots.kinds import draw
 from fsframe.storage.study_file import StudyCell, StudyRecord
 
-__all__ = ["latex_table", "methods_text", "study_file_names", "study_files"]
+__all__ = ["latex_table", "methods_text", "study_figures", "study_file_names", "study_files"]
 
 
 def study_files(record: StudyRecord, found: Mapping[str, Comparison]) -> dict[str, str]:
@@ -30,14 +33,44 @@ def _table_name(metric: str) -> str:
     return f"table-{plain}.tex"
 
 
-def study_file_names(measures: Iterable[str]) -> list[str]:
-    """The names of the files of `study_files`, known before anything is computed.
+def study_figures(record: StudyRecord) -> dict[str, bytes]:
+    """The pictures of a study as PDF and SVG, by name; none where matplotlib is not installed.
 
-    >>> study_file_names(["auc"])
+    Mean ranks over the tables, and for each table what chains reach against their stability, of the
+    first seed. One that the study has not enough for (one table; no stability) is left out.
+    """
+    first = [
+        [record.runs[StudyCell(table, chain, 0)] for chain in range(len(record.chains))]
+        for table in range(len(record.tables))
+    ]
+    asked = {"cd": [run for row in first for run in row]}
+    asked |= {f"pareto-{place + 1}": row for place, row in enumerate(first)}
+    found: dict[str, bytes] = {}
+    for name, runs in asked.items():
+        try:
+            figure = draw(name.partition("-")[0], runs)
+        except RequestError:
+            continue
+        except PluginError:
+            return {}
+        found |= {f"figure-{name}.{form}": figure_bytes(figure, form) for form in _FORMS}
+    return found
+
+
+_FORMS = ("pdf", "svg")
+
+
+def study_file_names(measures: Iterable[str], n_tables: int) -> list[str]:
+    """The names of the files of `study_files` and `study_figures`, known before anything is
+    computed; some figures may be left out.
+
+    >>> study_file_names(["auc"], 1)[:5]
     ['results.csv', 'methods.md', 'table-auc.tex', 'methods.tex', 'references.bib']
     """
     tables = [_table_name(measure) for measure in measures]
-    return ["results.csv", "methods.md", *tables, "methods.tex", "references.bib"]
+    kinds = ["cd", *(f"pareto-{place + 1}" for place in range(n_tables))]
+    figures = [f"figure-{kind}.{form}" for kind in kinds for form in _FORMS]
+    return ["results.csv", "methods.md", *tables, "methods.tex", "references.bib", *figures]
 
 
 def latex_table(result: Comparison) -> str:

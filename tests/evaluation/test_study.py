@@ -84,6 +84,9 @@ def test_what_is_written_up_names_tables_methods_tests_and_cites_what_the_entrie
 ):
     ran(capsys, "study.toml", "-q")
     out = folder / "toy"
+    figures = {path.name for path in out.glob("figure-*")}
+    assert {"figure-cd.pdf", "figure-cd.svg"} <= figures
+    assert (out / "figure-cd.pdf").read_bytes().startswith(b"%PDF")
     tex, bib = (out / "methods.tex").read_text(), (out / "references.bib").read_text()
     for words in (
         "2 chains of methods on 2 tables",

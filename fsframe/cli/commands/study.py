@@ -52,8 +52,8 @@ def study(file: str, **options: Any) -> None:
     Everything that FILE asks for is checked before anything is computed, and every fault is told.
     A study that was interrupted goes on when the same command is given again. In the end FOLDER
     holds study.zip with every run, results.csv, a LaTeX table for each measure, a paragraph of
-    methods (methods.md, methods.tex) and references.bib. FILE may also be a study.zip: it is shown,
-    and its tables are written again with --out.
+    methods (methods.md, methods.tex), references.bib and figures. FILE may also be a study.zip: it
+    is shown, and its tables are written again with --out.
 
     \b
     Example:
@@ -76,7 +76,7 @@ def study(file: str, **options: Any) -> None:
     if options["dry_run"]:
         say_lines(_plan_lines(plan))
         return
-    names = dict.fromkeys(study_file_names(plan.measures))
+    names = dict.fromkeys(study_file_names(plan.measures, len(plan.tables)))
     check_own_files(folder, names, overwrite=options["overwrite"])
     check_log(options["log"], [path, *(table.path for table in plan.tables)], folder)
     target = folder / _FILE
@@ -200,7 +200,7 @@ def _one(
 def _finish(record: StudyRecord, folder: Path | None, options: Mapping[str, Any]) -> None:
     """Write the tables of a finished study, and show it."""
     from fsframe.analysis.comparison_display import comparison_lines, comparison_object
-    from fsframe.analysis.study_tables import study_files
+    from fsframe.analysis.study_tables import study_figures, study_files
     from fsframe.evaluation.study_results import study_comparisons
     from fsframe.storage.own_files import place_own_files
 
@@ -212,6 +212,7 @@ def _finish(record: StudyRecord, folder: Path | None, options: Mapping[str, Any]
         folder.mkdir(parents=True, exist_ok=True)
         # Made from the runs beside them, anew at every call.
         files = {name: text.encode() for name, text in study_files(record, found).items()}
+        files |= study_figures(record)
         place_own_files(folder, files, overwrite=options["overwrite"])
     if options["as_json"]:
         objects = {metric: comparison_object(result) for metric, result in found.items()}
