@@ -77,7 +77,7 @@ def cases() -> list[Case]:
         ]
     # What a corrected test promises: anything named in a share alpha of tables at most.
     found.append(Case(100, 250, 25, 0, "npfs:alpha=0.05", 2.0))
-    found += [Case(100, 250, 25, 0, "npfs:alpha=0.05", 2.0, 20, blocks) for blocks in (1, 5, 12)]
+    found += [Case(100, 250, 25, 0, "npfs:alpha=0.05", 1.0, 20, blocks) for blocks in (1, 5, 12)]
     for rows, features, kept in ((1000, 100, 10), (1000, 250, 25), (200, 22, 5)):
         found += [
             Case(rows, features, kept, 0, "npfs"),

@@ -11,7 +11,6 @@ _HALVES = "which half of the rows chooses is drawn by place, as bootstraps are"
 
 EXCEPTIONS = {
     "interactions": {
-        "result_is_sound": _MAIN,
         "three_classes_are_taken": _MAIN,
         "a_column_that_separates_the_classes_comes_first": _MAIN,
         "a_target_that_follows_a_column_puts_it_first": _MAIN,
