@@ -29,6 +29,8 @@ import signal
 import sys
 import tempfile
 import time
+import zipfile
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -44,7 +46,17 @@ COMMANDS = {
     "stability": ["stability", TINY, "on", "table.csv", "--n", "25"],
     "compare": ["compare", f"{TINY} weighted-knn", "tiny:top=2 weighted-knn", "on", "table.csv",
                 "--folds", "4", "--repeats", "3", "--out", "all"],
+    "study": ["study", "study.toml"],
+    "resume": ["resume", "run.h5"],
+    "audit": ["audit", "run.h5"],
 }  # fmt: skip
+STUDY = f"""
+name = "both"
+folds = 4
+seeds = [0, 1]
+chains = ["{TINY} weighted-knn", "tiny:top=2 weighted-knn"]
+tables = ["table.csv"]
+"""
 SIGNALS = ("SIGKILL", "SIGTERM", "SIGINT", "SIGINT-burst", "SIGHUP", "SIGSTOP")
 TARGETS = ("parent", "group", "worker")
 _PATIENCE = 30.0
@@ -58,6 +70,29 @@ def make_table(folder: Path) -> None:
         row = [chance.gauss(0, 1) for _ in range(8)]
         lines.append(",".join([*map(repr, row), "ill" if row[0] > 0 else "well"]))
     (folder / "table.csv").write_text("\n".join(lines))
+    (folder / "study.toml").write_text(STUDY)
+
+
+def make_folder(base: Path, command: str) -> Path:
+    """The folder that a command finds: for `resume` half of a run is in it, for `audit` a run."""
+    folder = base / "run"
+    shutil.rmtree(folder, ignore_errors=True)
+    ready = base / f"for-{command}"
+    if not ready.exists():
+        folder.mkdir()
+        make_table(folder)
+        if command in ("resume", "audit"):
+            child = forked(folder, [*COMMANDS["chain"], "-o", "run.h5", "--events", "json"], "made")
+            while command == "resume" and not parts_on_disk(folder):
+                time.sleep(0.01)
+            if command == "resume":
+                os.kill(child, signal.SIGKILL)
+            os.waitpid(child, 0)
+        shutil.copytree(folder, ready)
+        shutil.rmtree(folder)
+    # Where it was: an unfinished run says where its table is.
+    shutil.copytree(ready, folder)
+    return folder
 
 
 def forked(folder: Path, words: list[str], name: str) -> int:
@@ -147,21 +182,29 @@ def disturb(child: int, kind: str, target: str, chance: random.Random) -> str:
 
 
 def parts_on_disk(folder: Path) -> int:
-    """Finished resamples and stages in the folders of unfinished runs; damaged files are none."""
+    """Finished resamples and stages in the folders of unfinished runs; damaged files are none.
+
+    What lies beside a finished run file is of no use any more.
+    """
     from fsframe.errors import StoreError
     from fsframe.storage.units.unit_files import read_index
 
     found = 0
     for path in folder.rglob("*.units/units-*"):
+        if path.parent.with_suffix("").exists():
+            continue
         with contextlib.suppress(StoreError):
             found += sum(unit.stop - unit.start for unit in read_index(path))
     return found
 
 
 def result(folder: Path) -> str:
-    """The digests of all run files of a folder."""
+    """The digests of all run files of a folder, those in the archive of a study too."""
     from fsframe.storage import load_run
 
+    for archive in folder.rglob("study.zip"):
+        with zipfile.ZipFile(archive) as members:
+            members.extractall(archive.parent)
     return json.dumps({p.name: load_run(p).digests() for p in sorted(folder.rglob("*.h5"))
                        if p.name != "results.h5"})  # fmt: skip
 
@@ -177,20 +220,18 @@ def trial(
     counts: dict[str, Any],
 ) -> None:
     """One disturbed command, and the same again."""
-    folder = base / "run"
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir()
-    make_table(folder)
+    folder = make_folder(base, command)
     (base / "first.err").unlink(missing_ok=True)
-    words = COMMANDS[command]
-    events = [*words, "--events", "json"]
+    # `audit` keeps nothing and tells no events.
+    events = [*COMMANDS[command], *([] if command == "audit" else ["--events", "json"])]
     engine = ["--workers", str(workers)] if workers else []
     child = forked(folder, events + engine, "first")
     begun = base / "first.err"
     status = None
     # Four of five come while it is at work, the others at any time before.
-    at_work = chance.random() < 0.8
-    give_up = time.monotonic() + (_PATIENCE if at_work else chance.uniform(0, 3.0))
+    at_work = chance.random() < 0.8 and command != "audit"
+    longest = whole if command == "audit" else 3.0
+    give_up = time.monotonic() + (_PATIENCE if at_work else chance.uniform(0, longest))
     while time.monotonic() < give_up and status is None:
         if begun.is_file() and '"begin"' in begun.read_text():
             break
@@ -199,6 +240,7 @@ def trial(
         status = wait_for(child, chance.uniform(0, whole if at_work else 0.01))
     how = "over before"
     if status is None:
+        counts["by"].update((command, kind, target))
         how = disturb(child, kind, target, chance)
         status = wait_for(child, _PATIENCE)
     what = f"{command}, {workers} workers, {how}"
@@ -259,19 +301,24 @@ def note(counts: dict[str, Any], name: str, example: str, number: int = 1) -> No
 
 def main() -> None:
     # Not at import: whoever only reads this module keeps the surroundings it has.
-    os.environ["PYTHONPATH"] = str(Path(__file__).parent / "tiny_plugin")
+    others = [p for p in [os.environ.get("PYTHONPATH")] if p]
+    os.environ["PYTHONPATH"] = os.pathsep.join(
+        [str(Path(__file__).parent / "tiny_plugin"), *others]
+    )
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--trials", type=int, default=40)
     parser.add_argument("--seconds", type=float, default=1e9, help="begin no trial after so many")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--workers", type=int, default=0)
     parser.add_argument("--command", choices=sorted(COMMANDS), action="append")
+    parser.add_argument("--add", type=Path, help="a file of lines; this run's is added")
     options = parser.parse_args()
-    chance = random.Random(options.seed)
+    chance = random.Random(f"{options.seed} {options.workers}")
     base = Path(tempfile.mkdtemp(prefix="fsframe-signals-"))
     names = ("trials", "stopped", "kept", "lost", "unequal", "failed", "left", "hangs", "untrue",
              "tracebacks")  # fmt: skip
-    counts: dict[str, Any] = {**dict.fromkeys(names, 0), "examples": [], "expected": {}}
+    counts: dict[str, Any] = {**dict.fromkeys(names, 0), "examples": [], "expected": {},
+                              "by": Counter()}  # fmt: skip
     began = time.perf_counter()
     # Everything is imported once.
     from fsframe.chains.chain import Chain
@@ -282,11 +329,11 @@ def main() -> None:
     engine = ["--workers", str(options.workers)] if options.workers else []
     try:
         for command in commands:
-            folder = base / "plain"
-            folder.mkdir()
-            make_table(folder)
-            words = [*COMMANDS[command], *engine, "--events", "json"]
-            child, said, start = forked(folder, words, "plain"), base / "plain.err", None
+            folder = make_folder(base, command)
+            events = [] if command == "audit" else ["--events", "json"]
+            start = time.perf_counter() if command == "audit" else None
+            child = forked(folder, [*COMMANDS[command], *engine, *events], "plain")
+            said = base / "plain.err"
             while (status := wait_for(child, 0.01)) is None:
                 if start is None and said.is_file() and '"begin"' in said.read_text():
                     start = time.perf_counter()
@@ -294,7 +341,6 @@ def main() -> None:
             assert start is not None
             whole[command] = time.perf_counter() - start
             counts["expected"][command] = result(folder)
-            shutil.rmtree(folder)
         targets = TARGETS if options.workers else TARGETS[:2]
         for number in range(options.trials):
             if time.perf_counter() - began > options.seconds:
@@ -306,7 +352,11 @@ def main() -> None:
         shutil.rmtree(base, ignore_errors=True)
     del counts["expected"]
     counts["seconds"] = round(time.perf_counter() - began, 1)
-    print(json.dumps({"workers": options.workers, **counts}))
+    line = json.dumps({"workers": options.workers, "seed": options.seed, **counts})
+    print(line)
+    if options.add:
+        with options.add.open("a") as file:
+            file.write(line + "\n")
 
 
 if __name__ == "__main__":
