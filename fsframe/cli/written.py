@@ -15,5 +15,5 @@ def note_written(path: object) -> None:
 def written_words() -> str:
     """What an interrupted command has written; no run is going on."""
     if not _files:
-        return "nothing was written"
+        return "this command wrote nothing"
     return f"{', '.join(_files)} {'is' if len(_files) == 1 else 'are'} written already"

@@ -419,6 +419,8 @@ def bootstrap_tables(stage: StageRecord) -> BootstrapTables | None:
     if not z.size or not np.isfinite(z).all():
         return None
     n = int(stage.tables["kept"].size) if "kept" in given else int(min(z.max(), 2**53))
+    if n < 1:
+        return None
     return BootstrapTables(
         columns=columns,
         z=z,

@@ -181,17 +181,17 @@ def disturb(child: int, kind: str, target: str, chance: random.Random) -> str:
     return f"{kind} to {target}"
 
 
-def parts_on_disk(folder: Path) -> int:
+def parts_on_disk(folder: Path, *, beside_results: bool = False) -> int:
     """Finished resamples and stages in the folders of unfinished runs; damaged files are none.
 
-    What lies beside a finished run file is of no use any more.
+    What lies beside a finished run file is of no use any more, and told of all the same.
     """
     from fsframe.errors import StoreError
     from fsframe.storage.units.unit_files import read_index
 
     found = 0
     for path in folder.rglob("*.units/units-*"):
-        if path.parent.with_suffix("").exists():
+        if not beside_results and path.parent.with_suffix("").exists():
             continue
         with contextlib.suppress(StoreError):
             found += sum(unit.stop - unit.start for unit in read_index(path))
@@ -221,6 +221,7 @@ def trial(
 ) -> None:
     """One disturbed command, and the same again."""
     folder = make_folder(base, command)
+    before = contents(folder)
     (base / "first.err").unlink(missing_ok=True)
     # `audit` keeps nothing and tells no events.
     events = [*COMMANDS[command], *([] if command == "audit" else ["--events", "json"])]
@@ -257,7 +258,7 @@ def trial(
         note(counts, "left", f"{what}: {Path(f'/proc/{pid}/cmdline').read_text()[:80]!r}")
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
-    judge_words(base, folder, what, counts)
+    judge_words(base, folder, before, what, counts)
     there = parts_on_disk(folder)
     again = forked(folder, events, "second")
     status = wait_for(again, 2 * _PATIENCE)
@@ -277,19 +278,26 @@ def trial(
         note(counts, "unequal", what)
 
 
-def judge_words(base: Path, folder: Path, what: str, counts: dict[str, Any]) -> None:
+def contents(folder: Path) -> set[Path]:
+    """What a command leaves: run files and finished units."""
+    return {*folder.rglob("*.h5"), *folder.rglob("*.units/units-*")}
+
+
+def judge_words(
+    base: Path, folder: Path, before: set[Path], what: str, counts: dict[str, Any]
+) -> None:
     """Whether the last words of a command were so."""
     said = (base / "first.err").read_text()
     if "Traceback" in said or "Exception ignored" in said:
         note(counts, "tracebacks", f"{what}: {said[-300:]}")
     last = said.splitlines()[-1] if said.splitlines() else ""
-    there = parts_on_disk(folder)
+    there = parts_on_disk(folder, beside_results=True)
     if last.startswith('{"event": "stopped"') and json.loads(last)["kept"] != there:
         note(counts, "untrue", f"{what}: {last}, {there} on disk")
     kept = re.search(r"(\d+) finished resamples and stages are kept", last)
     if kept and int(kept[1]) != there:
         note(counts, "untrue", f"{what}: {last}, {there} on disk")
-    if "nothing was written" in last and (there or list(folder.rglob("*.h5"))):
+    if "wrote nothing" in last and contents(folder) != before:
         note(counts, "untrue", f"{what}: {last}, {there} on disk")
 
 
