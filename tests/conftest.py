@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import os
 import tomllib
+from collections.abc import Callable
 from importlib.metadata import distribution
 from pathlib import Path
 
@@ -31,3 +34,17 @@ def pytest_configure() -> None:
             f"with {sorted(installed - named)}, which are gone): run pip install -e . again",
             returncode=4,
         )
+
+
+@pytest.fixture
+def count() -> Callable[..., None]:
+    """Says what a long test counted; adds a line to the file FSFRAME_FIGURES, if that is set."""
+
+    def say(what: str, **counts: object) -> None:
+        line = json.dumps({"what": what, **counts})
+        print(line)
+        if path := os.environ.get("FSFRAME_FIGURES"):
+            with open(path, "a", encoding="utf-8") as file:
+                file.write(line + "\n")
+
+    return say

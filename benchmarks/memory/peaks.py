@@ -3,6 +3,7 @@
     python benchmarks/memory/peaks.py fits --shape 1000x20000 --memory 400MB
     python benchmarks/memory/peaks.py fits --shape 100x15000 --memory 100MB immigrate:screen=500
     python benchmarks/memory/peaks.py runs --shape 1000x5000 --memory 400MB
+    python benchmarks/memory/peaks.py runs --shape 2000x200000 --kind bytes --memory least
     python benchmarks/memory/peaks.py files --shape 100x60000
 
 `fits` runs every selector (or the chains that are named) in a process of its own: libraries are
@@ -12,9 +13,13 @@ not counted.
 
 `runs` starts whole commands, with and without workers, and samples the proportional set size of
 all their processes; from the peak is taken that of the same command on a table of 40 × 8, which is
-the interpreters and libraries.
+the interpreters and libraries. With `--memory least` each command is first given 17 MB, refused, and
+then given what the refusal says would do. Commands on a file at
+hand, `report` and `verify`, have no option; they are in `files`.
 
 `files` does the same for commands that look at a run file or use one.
+
+With `--add FILE` a line is added to a table for each command.
 
 Every process lives under a limit of address space (`--limit`), so that what forgets its bound ends
 with an error, not with the machine. Linux only.
@@ -23,8 +28,10 @@ with an error, not with the machine. Linux only.
 from __future__ import annotations
 
 import argparse
+import csv
 import json
 import os
+import re
 import resource
 import subprocess
 import sys
@@ -222,6 +229,7 @@ def commands(path: Path, folder: Path) -> Iterator[list[str]]:
     screen = "mim:top=20"
     for workers in ([], ["--workers", "2"]):
         yield ["chain", screen, "ensemble:n=8", "on", str(path), "--no-out", *workers]
+        yield ["chain", screen, "npfs:n=12,null=published", "on", str(path), "--no-out", *workers]
         yield ["evaluate", screen, "margin", "on", str(path), "--repeats", "1", "--folds", "4",
                "--no-out", *workers]  # fmt: skip
         yield ["stability", screen, "on", str(path), "--n", "8", "--no-out", *workers]
@@ -231,14 +239,13 @@ def commands(path: Path, folder: Path) -> Iterator[list[str]]:
 
 def runs(options: argparse.Namespace) -> None:
     n, p = map(int, options.shape.split("x"))
-    memory = bytes_of(options.memory)
     limit = bytes_of(options.limit)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         write_table(folder / "small.npz", 40, 8, options.kind)
         write_table(folder / "table.npz", n, p, options.kind)
         print(
-            f"{n} × {p}, table {8e-6 * n * p:.0f} MB as float64, allowed {memory / 1e6:.0f} MB",
+            f"{n} × {p}, table {8e-6 * n * p:.0f} MB as float64, allowed {options.memory}",
             flush=True,
         )
         small = commands(folder / "small.npz", folder)
@@ -246,18 +253,44 @@ def runs(options: argparse.Namespace) -> None:
         for less, more in zip(small, large, strict=True):
             if options.chains and more[0] not in options.chains:
                 continue
+            label = " ".join(w for w in more if "/" not in w and w not in ("on", "--no-out"))
+            if options.only and options.only not in label:
+                continue
             bound = ["--memory", options.memory]
-            base, _, _ = one_run([w.replace("top=20", "top=4") for w in less] + bound, limit,
-                                 options.timeout)  # fmt: skip
+            if options.memory == "least":
+                refusal = one_run([*more, "--memory", "17MB"], limit, options.timeout)[1]
+                found = re.search(r"allow --memory (\w+)", refusal)
+                if not found:
+                    print(f"{label:70} {refusal[:160]}", flush=True)
+                    continue
+                bound = ["--memory", found[1]]
+            memory = bytes_of(bound[1])
+            smaller = [word.replace("top=20", "top=4") for word in less] + bound
+            # The first may compile kernels.
+            base = min(one_run(smaller, limit, options.timeout)[0] for _ in range(2))
             peak, said, seconds = one_run([*more, *bound], limit, options.timeout)
             held = peak - base
-            label = " ".join(w for w in more[:-1] if "/" not in w)[:58]
             print(
-                f"{label:58} base {base / 1e6:5.0f} MB  held {held / 1e6:6.0f} MB "
-                f"{held / memory:5.2f}  {seconds:5.1f} s  {said[:110]}"
+                f"{label:70} base {base / 1e6:5.0f} MB  held {held / 1e6:6.0f} MB of "
+                f"{memory / 1e6:5.0f} {held / memory:5.2f}  {seconds:5.1f} s  {said[:70]}"
                 + (" <<<" if held > 1.1 * memory else ""),
                 flush=True,
             )
+            add(options, command=label, allowed_mb=memory // 10**6, base_mb=base // 10**6,
+                held_mb=held // 10**6, share=round(held / memory, 3), ended=said[:6])  # fmt: skip
+
+
+def add(options: argparse.Namespace, **facts: object) -> None:
+    """Add a line to the table of results, if there is to be one."""
+    if not options.add:
+        return
+    line = {"shape": options.shape, "values": options.kind, **facts}
+    new = not options.add.exists()
+    with options.add.open("a", newline="") as file:
+        writer = csv.DictWriter(file, list(line), lineterminator="\n")
+        if new:
+            writer.writeheader()
+        writer.writerow(line)
 
 
 def files(options: argparse.Namespace) -> None:
@@ -287,6 +320,9 @@ def files(options: argparse.Namespace) -> None:
         for command, ((base, _, _), (peak, said, seconds)) in peaks.items():
             print(f"{command:10} base {base / 1e6:5.0f} MB  held {(peak - base) / 1e6:6.0f} MB  "
                   f"{seconds:5.1f} s  {said[:90]}", flush=True)  # fmt: skip
+            add(options, command=command, file_mb=round(sizes[1] / 1e6, 1), base_mb=base // 10**6,
+                held_mb=(peak - base) // 10**6, seconds=round(seconds, 1),
+                ended=said[:6])  # fmt: skip
 
 
 def main() -> None:
@@ -301,6 +337,8 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--limit", default="6GB", help="address space of every process")
     parser.add_argument("--timeout", type=float, default=300.0)
+    parser.add_argument("--only", help="runs: commands with these words alone")
+    parser.add_argument("--add", type=Path, help="a CSV file; lines are added to it")
     options = parser.parse_intermixed_args()
     {"fits": fits, "runs": runs, "files": files}[options.what](options)
 

@@ -78,7 +78,7 @@ class MemorySize(click.ParamType):
             amount = 0
         if amount < 1 << 24:
             self.fail(
-                f"{value!r} is not a size of at least 16 MB, such as 500MB or 2GB", param, ctx
+                f"{value!r} is not a size of at least 16 MiB, such as 500MB or 2GB", param, ctx
             )
         return amount
 

@@ -138,7 +138,7 @@ def test_threads_and_memory_change_nothing(call: Call) -> None:
 def test_a_bound_on_memory_that_is_none_is_refused(call: Call, size: str) -> None:
     done = call("chain", "mim", "on", "small", f"--memory={size}")
     assert done.code == 2
-    assert "is not a size of at least 16 MB, such as 500MB or 2GB" in done.err
+    assert "is not a size of at least 16 MiB, such as 500MB or 2GB" in done.err
 
 
 def test_a_run_file_in_the_way_is_left_unless_told_otherwise(call: Call, here: Path) -> None:

@@ -350,6 +350,7 @@ def main() -> None:
     parser.add_argument("--short", action="store_true", help="half of the bytes are written first")
     parser.add_argument("--step", type=int, default=1, help="try each STEP-th call only")
     parser.add_argument("--offset", type=int, default=0, help="begin at this call")
+    parser.add_argument("--add", type=Path, help="a file of lines; this run's is added")
     options = parser.parse_args()
     began = time.perf_counter()
     if options.what == "kill-points":
@@ -364,6 +365,11 @@ def main() -> None:
     found: dict[str, Any] = {"what": options.what, **counts, "examples": counts.examples}
     found["seconds"] = round(time.perf_counter() - began, 1)
     print(json.dumps(found))
+    if options.add:
+        form = {"error": options.error, "once": options.once, "half": options.short}
+        line = {**found, **(form if options.what == "errors" else {})}
+        with options.add.open("a") as file:
+            file.write(json.dumps(line) + "\n")
 
 
 if __name__ == "__main__":

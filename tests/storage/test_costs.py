@@ -236,7 +236,7 @@ def truncations(run_file: Path, folder: Path, count: int, seed: int, *, seal: bo
 @needs_statm
 @pytest.mark.slow
 def test_flips_and_truncations_under_a_fitting_seal_are_refused_or_read_right(
-    run_file, tmp_path, make
+    run_file, tmp_path, make, count
 ):
     """2,400 single flips and 300 truncations sealed again, 300 truncations as they are."""
     paths = sealed_flips(run_file, tmp_path, 2_400, 7)
@@ -245,10 +245,11 @@ def test_flips_and_truncations_under_a_fitting_seal_are_refused_or_read_right(
     found = opened(paths)
     read = [path for path, (outcome, _) in found.items() if outcome == "read"]
     slowest = max(seconds for _, seconds in found.values())
-    print(
-        f"{len(paths)} damaged files in 256 MiB: {len(found) - len(read)} refused, {len(read)} "
-        f"read; the slowest took {slowest:.2f} s of the processor"
-    )
+    count(
+        "2,400 flips and 300 truncations sealed again, 300 as they are, opened in 256 MiB",
+        files=len(paths), refused=len(found) - len(read), read_right=len(read),
+        slowest_s=round(slowest, 2),
+    )  # fmt: skip
     assert len(found) == len(paths)
     truth = make()
     for path in read:

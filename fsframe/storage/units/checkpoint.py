@@ -327,6 +327,8 @@ class Checkpoint:
             self._abandon()
 
     def _remove_units(self) -> None:
+        # First: an interrupt meanwhile must not say that they are kept.
+        self._places.clear()
         for _, path in self._unit_files():
             _remove(path)
         with contextlib.suppress(OSError):
@@ -334,7 +336,6 @@ class Checkpoint:
                 if re.fullmatch(r"damaged-units-[0-9]{6,12}", name):
                     _remove(self.folder / name)
         self._remove_manifests()
-        self._places.clear()
 
     def _abandon(self) -> None:
         self._closed = True

@@ -30,6 +30,7 @@ from fsframe_infotheory.engine.sample_layout import Layout
 __all__ = ["Encoded", "Sums", "encode"]
 
 CHUNK_BYTES = 1 << 25
+LEAST_CHUNK_BYTES = 1 << 18
 """Columns are encoded in groups of this size as float64."""
 
 
@@ -188,7 +189,9 @@ def encode(
             held = HeldBytes.once(data, run.memory // 4)
     if keep == "bytes" and held is None:
         keep = "codes"
-    bounds = list(data.column_blocks(CHUNK_BYTES))
+    # Each thread holds a block, its rows by class, and what learning bins takes of it.
+    block = min(CHUNK_BYTES, max(LEAST_CHUNK_BYTES, run.memory // (8 * run.threads)))
+    bounds = list(data.column_blocks(block))
     pieces = _pieces(data, discretiser, layout, masks, held, bounds, pairwise, keep, run)
     bins = Bins.joined([piece.bins for piece in pieces])
     coded = None
