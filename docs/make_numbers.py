@@ -1,0 +1,361 @@
+"""Writes docs/numbers.md from the committed results of all benchmarks and fault runs.
+
+``python docs/make_numbers.py`` writes the page; with ``--check`` it says whether it is current.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import attrs
+
+ROOT = Path(__file__).parents[1]
+PAGE = ROOT / "docs" / "numbers.md"
+
+_HEAD = """\
+# Numbers
+
+Written by `python docs/make_numbers.py` from the files that benchmarks and fault runs have left in
+`benchmarks/*/results`; do not edit it. A test holds page and files together. Figures are as they
+came out, whether they look good or not; what they mean is said on the pages of the methods.
+"""
+
+Rows = list[dict[str, str]]
+
+
+@attrs.frozen
+class Figure:
+    """What was measured, the command that measures it, where it left it, and how it is shown."""
+
+    what: str
+    command: str
+    files: tuple[str, ...]
+    show: Callable[[Path], Iterable[str]]
+
+
+def rows_of(path: Path) -> Rows:
+    """The lines of a CSV file, remarks left out."""
+    with path.open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(line for line in file if not line.startswith("#")))
+
+
+def lines_of(path: Path) -> list[dict[str, Any]]:
+    """The objects of a file with one JSON object a line."""
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def table(rows: Iterable[dict[str, Any]]) -> Iterator[str]:
+    """Rows as Markdown; the first one's keys are the columns."""
+    listed = [{k: str(v).replace("|", "\\|") for k, v in row.items()} for row in rows]
+    if not listed:
+        return
+    names = list(listed[0])
+    yield "| " + " | ".join(names) + " |"
+    yield "|" + "---|" * len(names)
+    for row in listed:
+        yield "| " + " | ".join(row.get(name, "") for name in names) + " |"
+
+
+def whole(path: Path) -> Iterator[str]:
+    """A CSV file as it is."""
+    yield from table(rows_of(path))
+
+
+def verbatim(path: Path) -> Iterator[str]:
+    """A text as it is."""
+    yield from ("```text", *path.read_text(encoding="utf-8").rstrip().splitlines(), "```")
+
+
+def objects(path: Path) -> Iterator[str]:
+    """Each line's counts, behind what it is about."""
+    for line in lines_of(path):
+        facts = ", ".join(f"{k.replace('_', ' ')} {v}" for k, v in line.items() if k != "what")
+        yield f"* {line['what']}: {facts}"
+
+
+def tally(by: str, of: str) -> Callable[[Path], Iterator[str]]:
+    """How many lines of a CSV file say what in the column `of`, for each value of `by`."""
+
+    def show(path: Path) -> Iterator[str]:
+        rows = rows_of(path)
+        said = sorted({row[of] for row in rows})
+        counts = Counter((row[by], row[of]) for row in rows)
+        groups = list(dict.fromkeys(row[by] for row in rows))
+        yield from table({by: g, **{s: counts[g, s] for s in said}} for g in groups)
+
+    return show
+
+
+BAD = ("lost", "unequal", "failed", "left", "hangs", "untrue", "tracebacks")
+
+
+def signals(path: Path) -> Iterator[str]:
+    """Trials, by workers and in all, and how many were of each kind."""
+    lines = lines_of(path)
+    sums = []
+    for workers in (0, 2, None):
+        own = [line for line in lines if workers in (line["workers"], None)]
+        label = "all" if workers is None else str(workers)
+        names = ("trials", "stopped", "kept", *BAD)
+        sums.append({"workers": label, **{n: sum(line[n] for line in own) for n in names}})
+    yield from table(sums)
+    by: Counter[str] = sum((Counter(line["by"]) for line in lines), Counter())
+    yield ""
+    yield "Signals that came before the end: " + ", ".join(f"{k} {n}" for k, n in by.most_common())
+    for line in lines:
+        yield from (f"* {' '.join(example.split())}" for example in line["examples"])
+
+
+def disk(path: Path) -> Iterator[str]:
+    """One line for each form of error."""
+    names = ("trials", "stopped", "acknowledged", "lost", "unequal", "crashes", "litter", "unclear")
+    sums = []
+    for line in lines_of(path):
+        form = line.get("error", "SIGKILL")
+        if line["what"] == "errors":
+            form += ", once" if line["once"] else ", from there on"
+            form += ", half of the bytes written" if line["half"] else ""
+        sums.append({"what": line["what"], "form": form, **{n: line[n] for n in names}})
+    yield from table(sums)
+
+
+def places(path: Path) -> Iterator[str]:
+    """Where the pairs that interact stand, for each number of bins."""
+    found = json.loads(path.read_text(encoding="utf-8"))
+    yield from table(
+        {"run": run, "table": name, **{k: f"{v:.3g}" for k, v in facts.items()}}
+        for run, parts in found.items()
+        for name, facts in parts.get("places", {}).items()
+    )
+
+
+def mutants(path: Path) -> Iterator[str]:
+    """Killed of all, by module, and in all."""
+    rows = rows_of(path)
+    total = {"module": "all", "mutants": 0, "killed": 0, "survived": 0}
+    shown = []
+    for row in rows:
+        one = {
+            "module": row["module"],
+            **{n: int(row[n]) for n in ("mutants", "killed", "survived")},
+        }
+        for name in ("mutants", "killed", "survived"):
+            total[name] += one[name]
+        shown.append(one)
+    yield from table(
+        {**row, "killed %": f"{100 * row['killed'] / max(1, row['mutants']):.1f}"}
+        for row in (*shown, total)
+    )
+
+
+FIGURES: dict[str, list[Figure]] = {
+    "Faults": [
+        Figure(
+            "Signals to whole commands, the same command given again afterwards",
+            "python tests/faults/signals.py --trials 500 --workers 2 --add FILE",
+            ("trust/results/signals.jsonl",),
+            signals,
+        ),
+        Figure(
+            "Kills and disk errors at every call that changes the disk",
+            "python tests/faults/harness.py errors --error ENOSPC --short --add FILE",
+            ("trust/results/disk_errors.jsonl",),
+            disk,
+        ),
+        Figure(
+            "Hostile files and requests",
+            "FSFRAME_FIGURES=FILE pytest -m slow tests/cli/test_senseless_files.py "
+            "tests/storage/test_costs.py tests/cli/test_random_requests.py",
+            ("trust/results/hostile.jsonl",),
+            objects,
+        ),
+        Figure(
+            "Mutation testing",
+            "python benchmarks/trust/mutants.py",
+            ("trust/results/mutants.csv",),
+            mutants,
+        ),
+    ],
+    "Memory": [
+        Figure(
+            "What whole commands hold beside `--memory`, workers and copies included, MB",
+            "python benchmarks/memory/peaks.py runs --shape 100x60000 --memory 400MB --add FILE",
+            ("memory/results/runs.csv",),
+            whole,
+        ),
+        Figure(
+            "What commands on a run file hold, MB",
+            "python benchmarks/memory/peaks.py files --shape 100x60000 --add FILE",
+            ("memory/results/files.csv",),
+            whole,
+        ),
+        Figure(
+            "How commands on run files grow with what these hold",
+            "python benchmarks/trust/growth.py --out FILE",
+            ("trust/results/growth.csv",),
+            whole,
+        ),
+        Figure(
+            "How NPFS grows with bootstraps, features and rows",
+            "python benchmarks/resampling/growth.py",
+            ("resampling/results/growth.csv",),
+            whole,
+        ),
+    ],
+    "Statistics": [
+        Figure(
+            "NPFS: what is named where nothing is relevant, and found where something is",
+            "python benchmarks/resampling/npfs_levels.py",
+            ("resampling/results/npfs_levels.csv",),
+            whole,
+        ),
+        Figure(
+            "NPFS: do other seeds give the same answer?",
+            "python benchmarks/resampling/npfs_agreement.py TABLE CHAIN",
+            ("resampling/results/npfs_agreement.csv",),
+            whole,
+        ),
+        Figure(
+            "NPFS over pairs",
+            "python benchmarks/resampling/npfs_pairs.py",
+            ("resampling/results/npfs_pairs.csv",),
+            whole,
+        ),
+        Figure(
+            "NPFS: weights that share one whole",
+            "python benchmarks/resampling/npfs_shares.py TABLE",
+            ("resampling/results/npfs_shares.csv",),
+            whole,
+        ),
+        Figure(
+            "Tests of pairs behind a selection, without any relation to the label",
+            "python benchmarks/interactions/after_selection.py",
+            ("interactions/results/after_selection.csv",),
+            whole,
+        ),
+        Figure(
+            "Where `interactions` ranks pairs whose truth is known",
+            "python benchmarks/interactions/controls.py --out FILE",
+            ("interactions/results/controls.json",),
+            places,
+        ),
+        Figure(
+            "Every selector on pure noise",
+            "python benchmarks/published/leaks.py",
+            ("published/results/leaks.csv",),
+            tally("selection", "verdict"),
+        ),
+        Figure(
+            "Boruta here and BorutaPy",
+            "python benchmarks/boruta/overlap.py",
+            ("boruta/results/overlap.txt",),
+            verbatim,
+        ),
+    ],
+    "Published tables": [
+        Figure(
+            "IMMIGRATE Tables 1–3, IM4E Tables 3–5: figures above, equal, below, by table",
+            "python benchmarks/published/margin_tables.py --data DATA --published CSV",
+            ("published/results/margin.csv",),
+            tally("table", "verdict"),
+        ),
+        Figure(
+            "The same by method",
+            "python benchmarks/published/margin_tables.py --data DATA --published CSV",
+            ("published/results/margin-by-method.csv",),
+            whole,
+        ),
+        Figure(
+            "NPFS: the UCI table",
+            "python benchmarks/published/npfs_tables.py --data DATA --published CSV",
+            ("published/results/npfs-uci.csv",),
+            whole,
+        ),
+        Figure(
+            "SimbaMBIW Figure 1",
+            "python benchmarks/published/simba_mbiw.py --data DATA",
+            ("published/results/simba-mbiw.csv",),
+            whole,
+        ),
+    ],
+}
+
+
+def numbers() -> str:
+    """The whole page."""
+    parts = [_HEAD]
+    for title, figures in FIGURES.items():
+        parts.append(f"## {title}\n")
+        for figure in figures:
+            parts += [f"### {figure.what}\n", f"`{figure.command}`\n"]
+            for name in figure.files:
+                path = ROOT / "benchmarks" / name
+                parts.append(f"From [{name}](../benchmarks/{name}):\n")
+                parts += [*figure.show(path), ""]
+    parts += [*_other_results(), *_elsewhere()]
+    return "\n".join(parts).rstrip() + "\n"
+
+
+def results() -> list[str]:
+    """The files of results that are committed, from `benchmarks/`."""
+    found = (ROOT / "benchmarks").glob("*/results/*")
+    return sorted(p.relative_to(ROOT / "benchmarks").as_posix() for p in found)
+
+
+def _other_results() -> Iterator[str]:
+    """Files that are too long for this page, by folder; Markdown beside CSV says the same."""
+    shown = {name for figures in FIGURES.values() for f in figures for name in f.files}
+    rest = [name for name in results() if name not in shown]
+    yield "## Result files too long for this page\n"
+    yield "What makes them is said in the README of each folder.\n"
+    for name in rest:
+        if name.endswith(".csv") and name[:-4] + ".md" in rest:
+            continue
+        yield f"* [{name}](../benchmarks/{name})"
+    yield ""
+
+
+def _elsewhere() -> Iterator[str]:
+    """Benchmarks that leave no file, and the pages that print what they measured."""
+    yield "## Measured, printed elsewhere\n"
+    yield "Benchmarks that leave no file of results, and the pages that print what they measured.\n"
+    pages = [*sorted((ROOT / "docs").rglob("*.md")), *sorted((ROOT / "benchmarks").rglob("*.md"))]
+    texts = {p: p.read_text(encoding="utf-8") for p in (*pages, ROOT / "README.md") if p != PAGE}
+    for script in sorted((ROOT / "benchmarks").glob("*/*.py")):
+        text = script.read_text(encoding="utf-8")
+        name = script.relative_to(ROOT).as_posix()
+        stem = f"{script.parent.name}/results"
+        if "__main__" not in text or ((ROOT / "benchmarks" / stem).is_dir() and "results" in text):
+            continue
+        if any(name in f.command for figures in FIGURES.values() for f in figures):
+            continue
+        command = re.search(r"^ *(python \S+\.py[^#\n]*)", text, re.M)
+        said = [p for p, words in texts.items() if name in words]
+        links = [f"[{p.stem}]({'../' if not p.is_relative_to(PAGE.parent) else ''}"
+                 f"{p.relative_to(ROOT if not p.is_relative_to(PAGE.parent) else PAGE.parent)})"
+                 for p in said]  # fmt: skip
+        where = ", ".join(links) or "on no page"
+        yield f"* `{' '.join(command[1].split()) if command else f'python {name}'}`: {where}"
+
+
+def main() -> int:
+    """Write the page, or compare."""
+    text = numbers()
+    if "--check" in sys.argv[1:]:
+        if PAGE.read_text(encoding="utf-8") != text:
+            print("docs/numbers.md is not current: run python docs/make_numbers.py")
+            return 1
+        return 0
+    PAGE.write_text(text, encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

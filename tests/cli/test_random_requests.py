@@ -1,0 +1,159 @@
+"""Random command lines and chains: an answer, or a refusal with an exit code of the table.
+
+Words are drawn from what the commands declare, from chains, from what is near to right, and from
+anything at all. The usual suite tries some hundred; the long form, 20,000 of each:
+
+    pytest -m slow -s tests/cli/test_random_requests.py
+"""
+
+from __future__ import annotations
+
+import random
+import signal
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import click
+import pytest
+
+from fsframe import selectors
+from fsframe.chains.chain import Chain
+from fsframe.cli import cli
+from fsframe.errors import FsframeError
+
+from .conftest import Call
+
+# `warm` compiles for a minute, `check` runs all laws; both take names, which others take too.
+COMMANDS = sorted(set(cli.list_commands(click.Context(cli))) - {"warm", "check"})
+CHEAP = ("mim:top=2", "anova-f", "chi2:top=1", "knn", "fcbf", "ensemble:n=2,base=mim", "variance")
+CODES = {0, 1, 2, 3, 4, 5}
+LONGEST = 10
+_ODD = (
+    "", " ", "-", "--", "on", "=", ":", ",", "{1,2}", "{", "(", ")", "[1", "é", "\x1b[2J", "\\",
+    "'", "-1", "0", "1e20", "4294967296", "nan", "inf", "1e-320", "0x10", "9" * 400, "a" * 5000, "../..",
+    "/", "NUL", "\udcff", "\u202e", "=cmd()", "$\\frac$", "<b>", "%s", "{0}", "small.csv", "run.h5",
+    "none.csv", "odd.h5", "mim,jmi", "top=2", "mim:top", "mim:top=", "mim:top=0", "mim:tip=1",
+    "mim::", "mim:top=1:k=2",
+)  # fmt: skip
+
+
+def options_of(name: str) -> list[click.Option]:
+    command = cli.get_command(click.Context(cli), name)
+    assert command is not None
+    return [param for param in command.params if isinstance(param, click.Option)]
+
+
+def value(chance: random.Random) -> str:
+    if chance.random() < 0.5:
+        return chance.choice(_ODD)
+    return chance.choice(("2", "0.5", "class", "a,b", "1", "csv", "all", "state", "2GB", "a=1<2"))
+
+
+def random_chain(chance: random.Random) -> str:
+    """A chain that may be one."""
+    parts = []
+    for _ in range(chance.choice((0, 1, 1, 2, 3))):
+        word = chance.choice((*CHEAP, chance.choice(sorted(selectors)), chance.choice(_ODD)))
+        if chance.random() < 0.3:
+            word += chance.choice(":=,(){}") + chance.choice(("top", "n", "k", "base", "sigma", ""))
+            word += chance.choice(("=", "", ":")) + value(chance)
+        if chance.random() < 0.2:
+            k = chance.randrange(len(word) + 1)
+            word = word[:k] + chance.choice(_ODD)[:3] + word[k + 1 :]
+        parts.append(word)
+    return chance.choice((" ", " ", "  ", ",")).join(parts)
+
+
+def random_request(chance: random.Random) -> list[str]:
+    name = chance.choice((*COMMANDS, "chain", "evaluate", chance.choice(_ODD)))
+    words = [name]
+    if name in ("chain", "evaluate", "stability", "compare"):
+        # One in two is right so far.
+        right = chance.random() < 0.5
+        words += [chance.choice(CHEAP)] if right else random_chain(chance).split(" ")
+        words += ["on", "small.csv"] if right or chance.random() < 0.6 else [value(chance)]
+        words += ["--no-out"] if chance.random() < 0.5 and name != "compare" else []
+        words += ["--folds", "2", "--repeats", "1"] if name in ("evaluate", "compare") else []
+    else:
+        words += [chance.choice(("run.h5", "small.csv", value(chance)))]
+        words += ["on", "small.csv"] if chance.random() < 0.3 else []
+    known = options_of(name) if name in COMMANDS else []
+    # Other processes are tested elsewhere; `--traceback` prints what must not be seen here.
+    known = [o for o in known if o.name not in ("workers", "scheduler", "engine", "traceback")]
+    for _ in range(chance.choice((0, 0, 1, 1, 2, 4))):
+        if known and chance.random() < 0.9:
+            option = chance.choice(known)
+            words.append(chance.choice(option.opts))
+            if not option.is_flag:
+                words.append(value(chance))
+        else:
+            words.append(value(chance))
+    return words
+
+
+def requests(call: Call, here: Path, trials: int, seed: int) -> Counter[int]:
+    """How many requests ended with each exit code; `call` fails where there is a traceback."""
+    assert call("chain mim:top=2 on small.csv -q -o run.h5").code == 0
+    chance, codes = random.Random(seed), Counter[int]()
+    original = (here / "run.h5").read_bytes(), (here / "small.csv").read_bytes()
+
+    def too_long(*_: object) -> None:
+        raise TimeoutError(f"not over after {LONGEST} s")
+
+    old = signal.signal(signal.SIGALRM, too_long)
+    try:
+        for _ in range(trials):
+            words = random_request(chance)
+            signal.alarm(LONGEST)
+            try:
+                code = call(*words)
+            except BaseException as error:
+                raise AssertionError(f"{words}: {error!r}") from error
+            finally:
+                signal.alarm(0)
+            assert code.code in CODES, (words, code)
+            codes[code.code] += 1
+            assert (here / "small.csv").read_bytes() == original[1], words
+            (here / "run.h5").write_bytes(original[0])
+    finally:
+        signal.signal(signal.SIGALRM, old)
+    return codes
+
+
+def test_random_command_lines_are_answered_or_refused(call: Call, here: Path) -> None:
+    codes = requests(call, here, 120, seed=1)
+    assert codes[0] and codes[2]
+
+
+@pytest.mark.slow
+def test_twenty_thousand_command_lines(call: Call, here: Path, count: Callable[..., None]) -> None:
+    codes = requests(call, here, 20_000, seed=2)
+    count("random command lines, each within 10 s", requests=20_000, tracebacks=0,
+          **{f"exit_{code}": times for code, times in sorted(codes.items())})  # fmt: skip
+
+
+def parsed(trials: int, seed: int) -> tuple[int, int]:
+    """Of random texts, how many were chains, and how many were refused; nothing else may be."""
+    chance, good = random.Random(seed), 0
+    for _ in range(trials):
+        text = random_chain(chance)
+        try:
+            chain = Chain.parse(text)
+        except FsframeError:
+            continue
+        good += 1
+        # What is printed is what was meant.
+        assert str(Chain.parse(str(chain))) == str(chain), text
+    return good, trials - good
+
+
+def test_random_chains_are_read_or_refused() -> None:
+    good, refused = parsed(300, seed=3)
+    assert good > 30 and refused > 30
+
+
+@pytest.mark.slow
+def test_twenty_thousand_chains(count: Callable[..., None]) -> None:
+    good, refused = parsed(20_000, seed=4)
+    count("random chains", chains=20_000, read=good, refused=refused, tracebacks=0)
