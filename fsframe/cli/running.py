@@ -74,7 +74,7 @@ class MemorySize(click.ParamType):
             number, unit, binary = found.groups() if found else ("", "", "")
             # 2GB is 2·10⁹ bytes, 2GiB is 2·2³⁰.
             amount = int(float(number) * (1024 if binary else 1000) ** " KMGT".index(unit or " "))
-        except ValueError:
+        except (ValueError, OverflowError):
             amount = 0
         if amount < 1 << 24:
             self.fail(

@@ -220,7 +220,6 @@ def test_no_cost_is_hidden_in_a_file(call: Call, here: Path) -> None:
     )
     assert "Traceback" not in done.stderr, done.stderr[-500:]
     codes = json.loads(done.stderr.rpartition("\n")[2])
-    slowest = max(seconds for _, seconds in codes)
     assert [code for code, _ in codes] == expected
 
 
