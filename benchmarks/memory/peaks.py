@@ -13,9 +13,9 @@ not counted.
 
 `runs` starts whole commands, with and without workers, and samples the proportional set size of
 all their processes; from the peak is taken that of the same command on a table of 40 × 8, which is
-the interpreters and libraries. With `--memory least` each command is first given 17 MB, refused, and
-then given what the refusal says would do. Commands on a file at
-hand, `report` and `verify`, have no option; they are in `files`.
+the interpreters and libraries. With `--memory least` each command is first given 17 MB, refused,
+and then given what the refusal says would do. `report`, `verify` and others that take a run file
+have no option; they are in `files`.
 
 `files` does the same for commands that look at a run file or use one.
 

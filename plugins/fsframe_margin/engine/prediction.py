@@ -13,6 +13,8 @@ __all__ = ["class_distances", "nearest_class", "relative_scores", "training_dist
 Floats = NDArray[np.float64]
 
 _ROWS = 256
+_MOST_BYTES = 1 << 25
+"""Measures of a block of rows against all training rows."""
 
 
 def class_distances(
@@ -40,19 +42,25 @@ def class_distances(
 
     Notes
     -----
-    m · n pairs, in blocks of 256 rows: memory 256 · n doubles.
+    m · n pairs, in blocks of at most 256 rows and 32 MiB.
     """
     padded = space.new_rows(rows)
     out = np.empty((rows.shape[0], n_classes))
     tiles, bounds = space.tiles(weights), _bounds(space, n_classes)
-    for start in range(0, len(rows), _ROWS):
-        block = padded[start : start + _ROWS]
+    step = _rows_at_a_time(space.n_rows)
+    for start in range(0, len(rows), step):
+        block = padded[start : start + step]
         q = np.empty((len(block), space.n_rows))
         streamed_kernels.cross_measures(block, space.XT, tiles, space.linear, q, 0, len(block))
         nobody = np.full(len(block), -1)
-        part = out[start : start + _ROWS]
+        part = out[start : start + step]
         streamed_kernels.expectations(q, 1.0 / sigma, space.count, bounds, nobody, part)
     return out
+
+
+def _rows_at_a_time(n_training: int) -> int:
+    """How many rows are measured at a time: each by itself, so that no bit depends on it."""
+    return min(_ROWS, max(1, _MOST_BYTES // (8 * max(1, n_training))))
 
 
 def training_distances(space: PairSpace, weights: Floats, sigma: float, n_classes: int) -> Floats:
@@ -66,12 +74,13 @@ def training_distances(space: PairSpace, weights: Floats, sigma: float, n_classe
     sorted_rows = np.ascontiguousarray(space.XT.T)
     out = np.empty((space.n_rows, n_classes))
     tiles, bounds = space.tiles(weights), _bounds(space, n_classes)
-    for start in range(0, space.n_rows, _ROWS):
-        block = sorted_rows[start : start + _ROWS]
+    step = _rows_at_a_time(space.n_rows)
+    for start in range(0, space.n_rows, step):
+        block = sorted_rows[start : start + step]
         q = np.empty((len(block), space.n_rows))
         streamed_kernels.cross_measures(block, space.XT, tiles, space.linear, q, 0, len(block))
         itself = np.arange(start, start + len(block))
-        part = out[start : start + _ROWS]
+        part = out[start : start + step]
         streamed_kernels.expectations(q, 1.0 / sigma, space.count, bounds, itself, part)
     unsorted = np.empty_like(out)
     unsorted[space.order] = out
