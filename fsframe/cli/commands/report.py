@@ -52,9 +52,11 @@ def report(words: tuple[str, ...], out: str | None, means: bool, overwrite: bool
     if source and len(paths) > 1:
         raise RequestError(f"{runs[0]} has {len(paths)} runs; say one run and one table")
     target = Path(out) if out else paths[0].with_suffix(".html")
-    used: list[str | Path] = [*paths, *([source] if source else [])]
-    check_destination(target, overwrite=overwrite, apart_from=used)
     records = [load_run(path) for path in paths]
+    # The table is read where it was, without being named.
+    tables = [source or "", *(record.data.source for record in records)]
+    used: list[str | Path] = [*paths, *(table for table in tables if table)]
+    check_destination(target, overwrite=overwrite, apart_from=used)
     if len(records) > 1:
         page = report_page_of_several(list(zip(records, paths, strict=True)))
     else:
