@@ -107,7 +107,7 @@ def apply(
         keep=further,
         overwrite=overwrite,
         defuse=defuse,
-        apart_from=[path],
+        apart_from=[path, *filter(None, [record.data.source])],
     )
     if not quiet:
         say(

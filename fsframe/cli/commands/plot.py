@@ -78,9 +78,11 @@ def plot(
     from fsframe.plots.canvas import figure_bytes
     from fsframe.storage import check_destination, load_run, place_file
 
-    used: list[str | Path] = [*paths, *([source] if source else [])]
-    check_destination(target, overwrite=overwrite, apart_from=used)
     records = [load_run(path) for path in paths]
+    # Nor the tables that runs were made on, named or not.
+    tables = [source or "", *(record.data.source for record in records)]
+    used: list[str | Path] = [*paths, *(table for table in tables if table)]
+    check_destination(target, overwrite=overwrite, apart_from=used)
     data = None
     if KINDS[kind].data:
         where = source or records[0].data.source

@@ -53,7 +53,7 @@ def report(words: tuple[str, ...], out: str | None, means: bool, overwrite: bool
         raise RequestError(f"{runs[0]} has {len(paths)} runs; say one run and one table")
     target = Path(out) if out else paths[0].with_suffix(".html")
     records = [load_run(path) for path in paths]
-    # The table is read where it was, without being named.
+    # Nor the tables that runs were made on, named or not.
     tables = [source or "", *(record.data.source for record in records)]
     used: list[str | Path] = [*paths, *(table for table in tables if table)]
     check_destination(target, overwrite=overwrite, apart_from=used)

@@ -80,10 +80,11 @@ def table(
     if target is None and not is_text(chosen):
         raise RequestError(f"{chosen} is no text for a screen; say where to write: -o FILE")
     path = find_run(run)
-    used: list[str | Path] = [path, *words[1:]]
+    record = load_run(path)
+    # Nor the table that the run was made on, named or not.
+    used: list[str | Path] = [path, *words[1:], *filter(None, [record.data.source])]
     if target is not None:
         check_destination(target, overwrite=overwrite, apart_from=used)
-    record = load_run(path)
     if pairs:
         found = record.pair_table()
         if not len(found):
