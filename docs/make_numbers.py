@@ -176,24 +176,13 @@ FIGURES: dict[str, list[Figure]] = {
             ("trust/results/hostile.jsonl",),
             objects,
         ),
-        Figure(
-            "Mutation testing",
-            "python benchmarks/trust/mutants.py",
-            ("trust/results/mutants.csv",),
-            mutants,
-        ),
+        # The same file: `python benchmarks/trust/fuzz.py chain -max_total_time=300 --add FILE`.
     ],
     "Memory": [
         Figure(
             "What whole commands hold beside `--memory`, workers and copies included, MB",
             "python benchmarks/memory/peaks.py runs --shape 100x60000 --memory 400MB --add FILE",
             ("memory/results/runs.csv",),
-            whole,
-        ),
-        Figure(
-            "What commands on a run file hold, MB",
-            "python benchmarks/memory/peaks.py files --shape 100x60000 --add FILE",
-            ("memory/results/files.csv",),
             whole,
         ),
         Figure(

@@ -4,12 +4,11 @@
     python benchmarks/trust/fuzz.py chain  -max_total_time=300
     python benchmarks/trust/fuzz.py csv    -max_total_time=300 CORPUS
     python benchmarks/trust/fuzz.py run    -max_total_time=300
-    python benchmarks/trust/fuzz.py unit   -max_total_time=300
 
 `chain` parses text as a chain, `csv` reads a text table, `run` opens a run file whose seal is made
-to fit (a flipped bit would never come further), `unit` reads a file of finished units. Anything but
-an answer or an FsframeError is a crash; the input is left in the current folder, and the library
-prints how many were tried (`--add FILE` adds a line with that). Each input has 10 s and 3 GB.
+to fit (a flipped bit would never come further). Anything but an answer or an FsframeError is a
+crash; the input is left in the current folder, and the library prints how many were tried (`--add
+FILE` adds a line with that). Each input has 10 s and 3 GB.
 """
 
 from __future__ import annotations
@@ -35,7 +34,6 @@ with atheris.instrument_imports(include=["fsframe"]):
     from fsframe.storage import load_run, write_run
     from fsframe.storage.seal import make_seal
     from fsframe.storage.spec import SEAL_BYTES
-    from fsframe.storage.units.unit_files import read_index
     from fsframe.tables import read
 
 FOLDER = Path(tempfile.mkdtemp(prefix="fsframe-fuzz-"))
@@ -65,14 +63,6 @@ def run(data: bytes) -> None:
         load_run(path)
 
 
-def unit(data: bytes) -> None:
-    """The index of a file of units is read, or refused."""
-    path = FOLDER / "units-000001"
-    path.write_bytes(data)
-    with contextlib.suppress(FsframeError):
-        read_index(path)
-
-
 def seeds(kind: str) -> Path:
     """A folder with inputs to start from."""
     folder = FOLDER / "seeds"
@@ -100,7 +90,6 @@ def main() -> None:
         "chain": chain,
         "csv": csv,
         "run": run,
-        "unit": unit,
     }
     if len(sys.argv) < 2 or sys.argv[1] not in kinds:
         raise SystemExit(__doc__)

@@ -78,3 +78,14 @@ def test_classes_that_a_spreadsheet_would_compute_are_written_as_text(call: Call
     assert "'=cmd()" in classes and "-" in classes and "=cmd()" not in classes
     raw = call("predict run.h5 on small.csv --no-defuse").out
     assert ",=cmd()," in raw and "'" not in raw
+
+
+def test_labels_of_arrays_that_are_numbers_are_predicted(call, here):
+    y = np.arange(40) % 2 + 3
+    X = np.random.default_rng(0).standard_normal((40, 3))
+    X[:, 1] += 4 * y
+    np.savez(here / "numbers.npz", X=X, y=y)
+    assert call("chain mim:top=1 knn on numbers.npz -q -o numbers.h5").code == 0
+    done = call("predict numbers.h5 on numbers.npz")
+    assert done.code == 0, done.err
+    assert {line.split(",")[1] for line in done.out.splitlines()[1:]} == {"3", "4"}

@@ -92,7 +92,8 @@ def predict(
     form = {**stored_reading(record), **given}
     table = read_table(words[1], **{key: form[key] for key in TABLE_FORM if key in form})
     X = table.features(record.feature_names, trained_on.kinds)
-    names = [defused(name) if defuse else name for name in fitted.classes]
+    # Labels of a table of arrays may be numbers.
+    names = [defused(str(name)) if defuse else str(name) for name in fitted.classes]
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     if fitted.task == "regression":
