@@ -47,7 +47,9 @@ def choose_delimiter(
     """
     if given is not None:
         delimiter = _WORDS.get(given, given)
-        if len(delimiter) != 1 or delimiter in '"\n\r\0' or delimiter.isalnum():
+        # A byte of the command line that is not UTF-8 arrives as half of a character.
+        half = any("\ud800" <= sign <= "\udfff" for sign in delimiter)
+        if len(delimiter) != 1 or half or delimiter in '"\n\r\0' or delimiter.isalnum():
             raise RequestError(
                 f"delimiter {given!r} must be one character, not a letter, digit or quote, or one "
                 "of: tab, comma, semicolon, space"

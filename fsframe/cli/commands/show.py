@@ -30,7 +30,8 @@ def show(run: str, as_json: bool, csv_out: str | None, overwrite: bool) -> None:
     path = find_run(run)
     record = load_run(path)
     if csv_out is not None:
-        check_destination(csv_out, overwrite=overwrite, apart_from=[path, record.data.source or None])
+        used = [path, record.data.source or None]
+        check_destination(csv_out, overwrite=overwrite, apart_from=used)
         protocol_csv(record, Path(csv_out), overwrite=overwrite)
     if as_json:
         found = {
