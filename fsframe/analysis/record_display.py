@@ -134,8 +134,17 @@ def in_groups(record: RunRecord) -> str:
     return f" in {number} groups ({printable(name)})"
 
 
+def _other_roles(record: RunRecord) -> str:
+    """In which order rows stand, and what was adjusted for, if anything."""
+    time, adjusted = record.environment.get("time"), record.environment.get("adjust")
+    told = f" in the order of {printable(time)}" if isinstance(time, str) else ""
+    if isinstance(adjusted, list) and adjusted:
+        told += f", adjusted for {', '.join(printable(str(name)) for name in adjusted)},"
+    return told
+
+
 def table_facts(record: RunRecord) -> str:
-    samples = f"{counted(record.n_samples, 'sample')}{in_groups(record)}"
+    samples = f"{counted(record.n_samples, 'sample')}{in_groups(record)}{_other_roles(record)}"
     facts = f"{samples} × {counted(record.n_features, 'feature')}"
     label = f", label: {printable(record.data.label)}" if record.data.label else ""
     if record.class_names:

@@ -163,9 +163,9 @@ class Chain:
     def role_problems(self, data: Dataset) -> Iterator[str]:
         """What stages say of the parts that columns and rows play (`Selector.role_problems`)."""
         left: int | None = data.n_features
-        for stage in self.stages:
+        for place, stage in enumerate(self.stages):
             method = stage.method
-            yield from method.role_problems(data)
+            yield from method.role_problems(self._adjusted(data, place))
             if not data.in_parts:
                 continue
             if isinstance(method, Selector):
@@ -174,6 +174,16 @@ class Chain:
                 left = None if method.top is None or seen is None else method.keep_count(seen, seen)
                 if problem:
                     yield problem
+
+    def _adjusted(self, data: Dataset, place: int) -> Dataset:
+        """The table as the stage there has to honour it: covariates that a later stage, which
+        resamples it, takes out are not its affair."""
+        if data.covariates is None:
+            return data
+        later = (stage.method for stage in self.stages[place + 1 :])
+        if any(isinstance(m, Selector) and m.adjusts_base() and wraps_left(m) for m in later):
+            return data.without_adjusting()
+        return data
 
     def forewarnings(self, data: Dataset) -> Iterator[str]:
         """What the user should know before the chain runs, a sentence each, the stage named.
@@ -279,15 +289,16 @@ class Chain:
         for position in range(start, len(self.stages)):
             stage, surroundings = self.stages[position], run_of(position)
             method = stage.method
+            table = self._adjusted(data, position)
             started = time.perf_counter()
             fitted = None
             if isinstance(method, Classifier):
-                fitted = method.fit(data, upstream, surroundings)
+                fitted = method.fit(table, upstream, surroundings)
             elif wraps_left(method):
                 base = Chain(self.stages[:position])
-                upstream = method.select_wrapped(base, data.loaded(), upstream, surroundings)
+                upstream = method.select_wrapped(base, table.loaded(), upstream, surroundings)
             else:
-                upstream = method.select(data, upstream, surroundings)
+                upstream = method.select(table, upstream, surroundings)
             yield StageResult(
                 stage=stage,
                 key=surroundings.key,
@@ -332,7 +343,7 @@ class Chain:
         first = chain.stages[0].method
         assert isinstance(first, Selector)
         first_run = surroundings.stage(0)
-        found = first.select_many(data, counts, upstream, first_run)
+        found = first.select_many(self._adjusted(data, 0), counts, upstream, first_run)
         if len(chain.stages) == 1:
             return found
         return [

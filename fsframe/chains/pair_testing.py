@@ -106,6 +106,10 @@ def _check_can_take(tester: Any, data: Dataset) -> None:
     ignored = "" if data.groups is None else tester.ignores_groups()
     if ignored:
         raise DataError(f"rows of one {data.group_name!r} are alike, and {ignored}")
+    for columns, what in ((data.times, "come one after another"), (data.covariates, "depend on")):
+        if columns is not None:
+            names = ", ".join(columns.names)
+            raise DataError(f"rows {what} {names}, which tests of pairs do not know")
     tester.check_data(data)
 
 

@@ -260,6 +260,7 @@ def _recorded(
             **_kinds(data),
             **_kept(data),
             **_weights(data),
+            **_other_roles(data),
             **({"mixed": mixed} if mixed else {}),
         },
     )
@@ -362,6 +363,18 @@ def _kept(data: Dataset) -> dict[str, Any]:
     if data.keep is None:
         return {}
     return {"keep": [data.feature_names[place] for place in np.flatnonzero(data.keep)]}
+
+
+def _other_roles(data: Dataset) -> dict[str, Any]:
+    """Groups of features, the time and what was adjusted for, by name; nothing without."""
+    found: dict[str, Any] = {}
+    if data.feature_groups:
+        found["feature_groups"] = {k: list(names) for k, names in data.feature_groups.items()}
+    if data.times is not None:
+        found["time"] = data.times.names[0]
+    if data.covariates is not None:
+        found["adjust"] = list(data.covariates.names)
+    return found
 
 
 def _weights(data: Dataset) -> dict[str, Any]:

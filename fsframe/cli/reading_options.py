@@ -47,7 +47,7 @@ _OPTIONS = (
     click.option(
         "--categorical",
         metavar="NAME,…",
-        help="Nominal columns: what they hold are names of categories.",
+        help="Nominal columns: they hold names of categories.",
     ),
     click.option(
         "--ordinal",
@@ -62,17 +62,17 @@ _OPTIONS = (
     click.option(
         "--encode",
         type=click.Choice(["onehot"]),
-        help="Columns of 0 and 1 in place of nominal ones, for methods that read numbers.",
+        help="Columns of 0 and 1 in place of nominal ones.",
     ),
     click.option(
         "--keep",
         metavar="NAME,…",
-        help="Columns that every stage keeps, whatever it finds; greedy filters start from them.",
+        help="Columns that every stage keeps.",
     ),
     click.option(
         "--weight",
         metavar="NAME|NUMBER",
-        help="Column of whole numbers: how many equal rows each row stands for; no feature.",
+        help="Column of how many rows each row stands for.",
     ),
     click.option(
         "--event",
@@ -82,7 +82,15 @@ _OPTIONS = (
     click.option(
         "--groups",
         metavar="NAME|NUMBER",
-        help="Column naming rows that belong together: nothing takes them apart, and no feature.",
+        help="Column naming rows that belong together, such as one person's: never taken apart.",
+    ),
+    click.option("--time", metavar="NAME", help="Column of time: resamples keep its order."),
+    click.option("--adjust", metavar="NAME,…", help="Covariates whose effect is taken out."),
+    click.option(
+        "--feature-groups",
+        metavar="FILE",
+        type=click.Path(),
+        help="Features kept or dropped together.",
     ),
     click.option(
         "--na",
@@ -150,13 +158,15 @@ def reading_arguments(**options: Any) -> dict[str, Any]:
         "weight": _label(options.get("weight"), "--weight"),
         "drop": _list(options.get("drop")),
         "keep": _list(options.get("keep")),
+        "adjust": _list(options.get("adjust")),
+        "feature_groups": _sets(options.get("feature_groups")),
         "categorical": _list(options.get("categorical")),
         "ordinal": _orders(options.get("ordinal")),
         "na": tuple(options.get("na") or ()),
         "delimiter": (options.get("delimiter") or "").replace("\\t", "\t"),
         "header": options.get("header"),
     }
-    for key in ("task", "event", "decimal", "encoding", "dates", "encode"):
+    for key in ("task", "event", "decimal", "encoding", "dates", "encode", "time"):
         arguments[key] = options.get(key)
     for key, name in (("x", "x_path"), ("y", "y_path"), ("names", "names_path")):
         arguments[key] = options.get(name)
@@ -174,13 +184,15 @@ def stored_reading(record: RunRecord) -> dict[str, Any]:
         "weight": (str, int),
         "drop": (list,),
         "keep": (list,),
+        "adjust": (list,),
         "categorical": (list, bool),
         "na": (list,),
         "header": (bool,),
     }
     texts = (
-        "task",
+        "time",
         "event",
+        "task",
         "delimiter",
         "decimal",
         "encoding",
@@ -191,12 +203,16 @@ def stored_reading(record: RunRecord) -> dict[str, Any]:
         "encode",
     )
     kinds |= dict.fromkeys(texts, (str,))
-    orders = found.get("ordinal")
-    sound = isinstance(orders, dict) and all(
-        isinstance(order, list) and all(isinstance(level, str) for level in order)
-        for order in orders.values()
-    )
-    return ({"ordinal": orders} if sound else {}) | {
+    lists = {
+        key: found[key]
+        for key in ("ordinal", "feature_groups")
+        if isinstance(found.get(key), dict)
+        and all(
+            isinstance(texts, list) and all(isinstance(text, str) for text in texts)
+            for texts in found[key].values()
+        )
+    }
+    return lists | {
         key: found[key]
         for key, types in kinds.items()
         if isinstance(found.get(key), types)
@@ -246,6 +262,12 @@ def table_if_there(record: RunRecord, what: str) -> Dataset | None:
         err=True,
     )
     return None
+
+
+def _sets(path: str | None) -> dict[str, tuple[str, ...]]:
+    from fsframe.tables.feature_sets import sets_of_features
+
+    return sets_of_features(path)
 
 
 def _list(text: str | None) -> tuple[str, ...]:

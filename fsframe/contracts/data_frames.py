@@ -110,6 +110,7 @@ def take_annotated(
     dates: str | None = None,
     keep: Keys = (),
     weight: str | int | None = None,
+    worded: Sequence[str] = (),
 ) -> FrameParts:
     """The features of an AnnData, and columns of its `obs` as label and groups.
 
@@ -169,6 +170,7 @@ def take_frame(
     dates: str | None = None,
     keep: Keys = (),
     weight: str | int | None = None,
+    worded: Sequence[str] = (),
 ) -> FrameParts:
     """The features and the label of a frame.
 
@@ -187,6 +189,8 @@ def take_frame(
         Whether there is one.
     ordinal, dates, keep, weight
         As in `Dataset.from_frame`.
+    worded : sequence of str
+        Columns that are categorical where they hold text.
 
     Raises
     ------
@@ -233,6 +237,7 @@ def take_frame(
         name, series = columns[column]
         values, is_category = _values(series)
         order = orders.get(column, _own_order(series))
+        is_category = is_category or (name in worded and isinstance(values, list))
         mask[position] = order is None and (is_category or column in marked)
         found: NDArray[Any] | None
         if order is not None:

@@ -26,6 +26,7 @@ from fsframe.contracts.array_checks import (
     kept_columns,
     whole_weights,
 )
+from fsframe.contracts.beside_features import Beside, feature_sets, time_blocks
 from fsframe.contracts.column_kinds import ColumnKind, Ordinal, check_readings, level_text
 from fsframe.contracts.data_frames import (
     is_annotated,
@@ -105,6 +106,17 @@ class RowSource(ColumnSource, Protocol):
     def take(self, columns: NDArray[np.intp]) -> RowSource: ...
 
 
+def _as_one(groups: dict[str, tuple[str, ...]], name: str, columns: tuple[str, ...]) -> None:
+    """Put the indicators of a column where it stood in its group, or in one of their own."""
+    of = [title for title, members in groups.items() if name in members]
+    for title in of:
+        members = groups[title]
+        at = members.index(name)
+        groups[title] = (*members[:at], *columns, *members[at + 1 :])
+    if not of and len(columns) > 1:
+        groups[name] = columns
+
+
 @attrs.frozen(kw_only=True, eq=False, repr=False)
 class Dataset:
     """A table of features with a label.
@@ -128,6 +140,13 @@ class Dataset:
         Nominal columns: their numbers are names of categories.
     keep : (n_features,) bool, optional
         Columns that every stage keeps, whatever it finds; None: none.
+    feature_groups : mapping of str to tuple of str
+        Features that are kept or dropped together, by what the group is called. It may name
+        columns that are not here.
+    times : Beside, optional
+        When each row was: resamples keep the order. It stands beside the features.
+    covariates : Beside, optional
+        What is known of each row and shall be taken out of the effect of features.
     kinds : mapping of str to ColumnKind
         Of columns that do not simply hold numbers: which kind, and what their codes stand for. It
         may name columns that are not here.
@@ -166,6 +185,9 @@ class Dataset:
     reading: Mapping[str, Any] = attrs.field(factory=dict, repr=False)
     kinds: Mapping[str, ColumnKind] = attrs.field(factory=dict, repr=False)
     keep: NDArray[np.bool_] | None = attrs.field(default=None, repr=False)
+    feature_groups: Mapping[str, tuple[str, ...]] = attrs.field(factory=dict, repr=False)
+    times: Beside | None = attrs.field(default=None, repr=False)
+    covariates: Beside | None = attrs.field(default=None, repr=False)
 
     @classmethod
     def from_arrays(
@@ -285,6 +307,9 @@ class Dataset:
         keep: Keys = (),
         weight: str | int | None = None,
         event: str | None = None,
+        feature_groups: Mapping[str, Sequence[str]] | None = None,
+        time: str | None = None,
+        adjust: str | Iterable[str] = (),
     ) -> Dataset:
         """A Dataset from a data frame: names and kinds of its columns, and the label among them.
 
@@ -321,6 +346,12 @@ class Dataset:
         event : str, optional
             The column of 0 and 1 that says whether the label, a time, ended with the event; no
             feature.
+        feature_groups : mapping of str to sequence of str, optional
+            Features that are kept or dropped together, by what their group is called.
+        time : str, optional
+            The column of when each row was, numbers or dates with `dates`; no feature.
+        adjust : str or several
+            Columns whose effect is to be taken out; no features.
 
         Returns
         -------
@@ -349,6 +380,7 @@ class Dataset:
         parts = take(
             frame, label, drop=drop, categorical=categorical, groups=groups,
             ordinal=ordinal, dates=dates, keep=keep, weight=weight,
+            worded=(adjust,) if isinstance(adjust, str) else tuple(adjust),
         )  # fmt: skip
         assert parts.y is not None
         found = cls.from_arrays(
@@ -367,7 +399,86 @@ class Dataset:
             weights=parts.weights,
             weight_name=parts.weight_name,
         )
-        return found.surviving(event).encoded(encode)
+        beside = {name: frame.obs[name] for name in frame.obs} if is_annotated(frame) else {}
+        played = found.playing(feature_groups, time, adjust, beside)
+        return played.surviving(event).encoded(encode)
+
+    def playing(
+        self,
+        feature_groups: Mapping[str, Sequence[str]] | None = None,
+        time: str | None = None,
+        adjust: str | Iterable[str] = (),
+        beside: Mapping[str, Any] | None = None,
+    ) -> Dataset:
+        """The table in which some columns play other parts than that of a feature.
+
+        Parameters
+        ----------
+        feature_groups : mapping of str to sequence of str, optional
+            Features that are kept or dropped together, by what their group is called.
+        time : str, optional
+            The column of when each row was; it is no feature then.
+        adjust : str or several
+            Columns whose effect is to be taken out; no features then.
+        beside : mapping of str to (n_samples,) numbers or text, optional
+            Further columns that `time` and `adjust` may name.
+
+        Raises
+        ------
+        DataError
+            If there is no such column, it has gaps, or no feature is left.
+
+        Examples
+        --------
+        >>> data = Dataset.from_arrays([[1.0, 7, 0], [2, 8, 1]], ["a", "b"])
+        >>> data.playing(time="f1", adjust="f3").feature_names
+        ('f2',)
+        """
+        if self.in_parts and (time is not None or adjust):
+            raise DataError(
+                f"{self.name}: a table in parts has neither a time (--time) nor covariates "
+                "(--adjust); read it into memory"
+            )
+        names = {"time": [] if time is None else [time]}
+        names["adjust"] = [adjust] if isinstance(adjust, str) else list(dict.fromkeys(adjust))
+        place = {name: column for column, name in enumerate(self.feature_names)}
+        found: dict[str, Any] = {}
+        for option, wanted in names.items():
+            columns, nominal = {}, []
+            for name in wanted:
+                if name not in place and name not in (beside or {}):
+                    known = [*place, *(beside or {})]
+                    raise DataError(
+                        f"{self.name}: no column {name!r} ({option})" + did_you_mean(name, known)
+                    )
+                at = place.get(name)
+                columns[name] = beside[name] if at is None else self.columns(at, at + 1)[:, 0]  # type: ignore[index]
+                nominal.append(at is not None and bool(self.categorical[at]))
+            if columns:
+                found[option] = Beside.of(columns, nominal, f"{self.name}, column")
+        if "time" in found and self.groups is not None:
+            raise DataError(
+                f"{self.name}: groups ({self.group_name!r}) and a time ({time!r}) together are not "
+                "honoured by any resample; name one of them"
+            )
+        taken = {*names["time"], *names["adjust"]}
+        if len(taken) < len(names["time"]) + len(names["adjust"]):
+            raise DataError(f"{self.name}: column {time!r} cannot be the time and adjusted for")
+        left = np.array([k for k, name in enumerate(self.feature_names) if name not in taken])
+        if not left.size:
+            raise DataError(f"{self.name}: no feature is left beside {', '.join(sorted(taken))}")
+        data = self.take_columns(left)
+        groups = {name: tuple(members) for name, members in (feature_groups or {}).items()}
+        feature_sets(groups, data.feature_names, did_you_mean)
+        # A column that counts the rows is none to be dropped where it is the time.
+        told = f"1 column counting the rows: {time};"
+        return attrs.evolve(
+            data,
+            warnings=tuple(note for note in data.warnings if not note.startswith(told)),
+            feature_groups=groups or data.feature_groups,
+            times=found.get("time", data.times),
+            covariates=found.get("adjust", data.covariates),
+        )
 
     def surviving(self, event: str | None) -> Dataset:
         """With the name of a column, the label as times until an event; as it is with None.
@@ -435,6 +546,7 @@ class Dataset:
         blocks: list[NDArray[Any]] = []
         names: list[str] = []
         kinds = dict(self.kinds)
+        groups = dict(self.feature_groups)
         keep = np.zeros(self.n_features, bool) if self.keep is None else self.keep
         kept: list[bool] = []
         start = 0
@@ -448,6 +560,7 @@ class Dataset:
             name, values = self.feature_names[place], self.X[:, place]
             codes = np.unique(values[~np.isnan(values)])
             spelled = kinds.pop(name).levels if name in kinds else ()
+            before = len(names)
             for code in codes[1:] if len(codes) == 2 else codes:
                 level = spelled[int(code)] if spelled else level_text(code)
                 column = np.where(np.isnan(values), np.nan, values == code)
@@ -455,6 +568,7 @@ class Dataset:
                 names.append(f"{name}={level}")
                 kept.append(bool(keep[place]))
                 kinds[names[-1]] = ColumnKind("indicator", (level,), name)
+            _as_one(groups, name, tuple(names[before:]))
         matrix = np.ascontiguousarray(np.concatenate(blocks, axis=1))
         matrix.setflags(write=False)
         return attrs.evolve(
@@ -464,6 +578,7 @@ class Dataset:
             categorical=np.zeros(len(names), dtype=bool),
             kinds=kinds,
             keep=kept_columns(np.array(kept), len(names)),
+            feature_groups=groups,
         )
 
     def __repr__(self) -> str:
@@ -505,6 +620,13 @@ class Dataset:
             facts.append(f"target {printable(self.label_name)}: {low:.6g} to {high:.6g}")
         if self.groups is not None:
             facts.append(f"{self.n_groups} groups ({printable(self.group_name)})")
+        if (self.feature_sets >= 0).any():
+            many = np.unique(self.feature_sets[self.feature_sets >= 0]).size
+            facts.append(f"{many} group{'s' * (many > 1)} of features")
+        if self.times is not None:
+            facts.append(f"in the order of {printable(self.times.names[0])}")
+        if self.covariates is not None:
+            facts.append(f"adjusted for {', '.join(map(printable, self.covariates.names))}")
         if self.keep is not None:
             facts.append(f"{int(self.keep.sum())} columns always kept")
         if self.weight_name and self.counts is not None:
@@ -528,6 +650,23 @@ class Dataset:
         if not named:
             return np.zeros(self.n_features, dtype=bool)
         return np.array([name in named for name in self.feature_names], dtype=bool)
+
+    @cached_property
+    def feature_sets(self) -> NDArray[np.int64]:
+        """The group of features that each belongs to, as codes (n_features,); −1 for none."""
+        if not self.feature_groups:
+            return np.full(self.n_features, -1)
+        place = {name: k for k, members in enumerate(self.feature_groups.values())
+                 for name in members}  # fmt: skip
+        return np.array([place.get(name, -1) for name in self.feature_names], dtype=np.int64)
+
+    @cached_property
+    def together(self) -> NDArray[np.int64] | None:
+        """Which rows a resample draws or leaves out together, as codes (n_samples,).
+
+        Those of one group, or of one stretch of time; None where each row is by itself.
+        """
+        return self.groups if self.times is None else time_blocks(self.times.values[:, 0])
 
     def kinds_told(self) -> str:
         """How many columns there are of each kind but numbers: ``2 nominal, 1 ordinal``."""
@@ -637,6 +776,8 @@ class Dataset:
         }
         if self.ordinal.any():
             header["ordinal"] = np.flatnonzero(self.ordinal).tolist()
+        if self.feature_groups:
+            header["feature_groups"] = self.feature_sets.tolist()
         if self.keep is not None:
             header["keep"] = np.flatnonzero(self.keep).tolist()
         digest.update(json.dumps(header, sort_keys=True).encode())
@@ -647,6 +788,9 @@ class Dataset:
             digest.update(np.ascontiguousarray(self.columns(start, stop).T, dtype="<f8").tobytes())
         if self.groups is not None:
             digest.update(b"groups" + self.groups.astype("<i8").tobytes())
+        for word, columns in (("times", self.times), ("covariates", self.covariates)):
+            if columns is not None:
+                digest.update(word.encode() + columns.tobytes())
         if self.weight_name and self.counts is not None:
             digest.update(b"weights" + self.counts.astype("<i8").tobytes())
         return digest.hexdigest()
@@ -686,7 +830,11 @@ class Dataset:
             matrix.setflags(write=False)
         counts = None if self.counts is None else self.counts[rows]
         groups = None if self.groups is None else self.groups[rows]
-        return attrs.evolve(self, matrix=matrix, y=self.y[rows], counts=counts, groups=groups)
+        return attrs.evolve(
+            self, matrix=matrix, y=self.y[rows], counts=counts, groups=groups,
+            times=None if self.times is None else self.times.take_rows(rows),
+            covariates=None if self.covariates is None else self.covariates.take_rows(rows),
+        )  # fmt: skip
 
     def with_counts(self, counts: NDArray[np.integer[Any]] | None) -> Dataset:
         """The same table as a bootstrap that drew row i `counts[i]` times.
@@ -700,6 +848,12 @@ class Dataset:
             return attrs.evolve(self, counts=None)
         taken = as_counts(counts, (self.n_samples,)).astype(np.int64)
         return attrs.evolve(self, counts=taken)
+
+    def without_adjusting(self) -> Dataset:
+        """The same table for methods whose covariates another one takes out."""
+        if self.covariates is None:
+            return self
+        return attrs.evolve(self, covariates=attrs.evolve(self.covariates, handled=True))
 
     def with_labels(self, y: NDArray[Any]) -> Dataset:
         """The same table with other codes (a permutation of the label, for a null distribution)."""

@@ -26,6 +26,7 @@ from fsframe.contracts.stage_view import (
     local_upstream,
     nothing_left,
     with_kept,
+    with_whole_groups,
 )
 from fsframe.contracts.survival import LABELS
 from fsframe.errors import DataError, PluginError
@@ -63,6 +64,9 @@ class Selector(Parameterised):
     takes_kept : bool
         Whether a table with columns that are always kept (`data.keep`) makes sense for it. The core
         adds those that the author's part does not return; a greedy method starts from them.
+    takes_time : bool
+        Whether a method that draws, deals out or permutes rows keeps the order of time
+        (`data.times`). One that does nothing of the kind has nothing to honour.
     takes_weights : bool
         Whether weights of rows, which come as `data.counts`, mean in it what copies would; a table
         with weights is refused otherwise.
@@ -107,6 +111,7 @@ class Selector(Parameterised):
     takes_kept: ClassVar[bool] = True
     takes_weights: ClassVar[bool] = True
     takes_parts: ClassVar[bool] = False
+    takes_time: ClassVar[bool] = True
     univariate: ClassVar[bool] = False
     uses_upstream_weights: ClassVar[bool] = False
     wrapping: ClassVar[bool] = False
@@ -180,7 +185,8 @@ class Selector(Parameterised):
         with in_stage(type(self), self.method_name()):
             found = self._select(local, arrived, surroundings)
         self._check(found, local)
-        return in_whole_table(with_kept(found, local), data, columns, rows, upstream, notes)
+        whole = with_whole_groups(with_kept(found, local), local)
+        return in_whole_table(whole, data, columns, rows, upstream, notes)
 
     def select_many(
         self,
@@ -218,10 +224,8 @@ class Selector(Parameterised):
             )
         for selection in found:
             self._check(selection, local)
-        return [
-            in_whole_table(with_kept(one, local), data, columns, every, upstream, ())
-            for one in found
-        ]
+        whole = (with_whole_groups(with_kept(one, local), local) for one in found)
+        return [in_whole_table(one, data, columns, every, upstream, ()) for one in whole]
 
     def permutation_test(self) -> PermutationTest | None:
         """The test that decides, or is reported, where its p-values are counted over permutations.
@@ -302,6 +306,24 @@ class Selector(Parameterised):
         """
         return "" if self.takes_groups else "it resamples rows or permutes labels one by one"
 
+    def ignores_time(self) -> str:
+        """What this method does with rows as if they had no order; empty if nothing.
+
+        Authors override this where it depends on parameters; a table with times is refused then.
+        """
+        if self.takes_time and (self.wrapping or self.permutation_test() is None):
+            return ""
+        return "it draws, deals out or permutes rows as if they had no order"
+
+    def adjusts(self) -> bool:
+        """Whether it takes the effect of covariates (`data.covariates`) out of what it finds."""
+        return False
+
+    def adjusts_base(self) -> bool:
+        """Of a stage that resamples: whether it does that for what it resamples, as one that
+        permutes labels within strata."""
+        return False
+
     def role_problems(self, data: Dataset) -> Iterator[str]:
         """Parts that columns and rows of `data` play and that this method cannot honour.
 
@@ -333,6 +355,19 @@ class Selector(Parameterised):
             yield (
                 f"{name}: permutations deal labels out row by row, and rows have weights "
                 f"({data.weight_name!r}): leave permutations or the weights out"
+            )
+        ignored = "" if data.times is None else self.ignores_time()
+        if data.times is not None and ignored:
+            yield (
+                f"{name} cannot keep the order of {data.times.names[0]!r}: {ignored}; leave the "
+                f"time out (--drop {data.times.names[0]}), or use a method that honours it"
+            )
+        adjusted = data.covariates
+        if adjusted is not None and not adjusted.handled and not self.adjusts():
+            yield (
+                f"{name} cannot take out the effect of {', '.join(adjusted.names)} (--adjust): "
+                "take a method with conditional or partial relevance (mim, chi2, anova-f, jmi, "
+                "cmim, cmi), or npfs behind it, which permutes labels within strata"
             )
         yield from nominal_problems(name, self.takes_nominal, data)
 

@@ -86,6 +86,13 @@ class SparseColumns:
         values = np.where(np.isnan(self.values), fill[column], self.values)
         return _of(attrs.evolve(self, values=values)._matrix())
 
+    def with_column(self, values: NDArray[Any]) -> SparseColumns:
+        """With one column more, the last."""
+        from scipy import sparse
+
+        last = sparse.csc_array(np.asarray(values, dtype=self.dtype)[:, None])
+        return _of(sparse.hstack([self._matrix(), last], format="csc"))
+
     def _matrix(self) -> Any:
         from scipy import sparse
 

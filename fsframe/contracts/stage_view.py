@@ -21,6 +21,7 @@ __all__ = [
     "local_upstream",
     "nothing_left",
     "with_kept",
+    "with_whole_groups",
 ]
 
 
@@ -105,6 +106,32 @@ def with_kept(found: Selection, local: Dataset) -> Selection:
     if not lacking.size:
         return found
     return attrs.evolve(found, selected=np.concatenate([found.selected, lacking]))
+
+
+def with_whole_groups(found: Selection, local: Dataset) -> Selection:
+    """`found` with all columns of a group of features of which it has one, right behind that one.
+
+    A column that came so and has no score has that of the one that brought it. Where gaps are
+    filled, columns that nothing can stand for stay out.
+    """
+    sets = local.feature_sets
+    taken = np.zeros(local.n_features, dtype=bool)
+    taken[found.selected] = True
+    lacking = ~taken & np.isin(sets, sets[found.selected][sets[found.selected] >= 0])
+    if found.fill is not None:
+        lacking &= ~np.isnan(found.fill)
+    if not lacking.any():
+        return found
+    scores, order, done = found.scores.copy(), [], set()
+    for column in found.selected.tolist():
+        order.append(column)
+        if sets[column] < 0 or sets[column] in done:
+            continue
+        done.add(sets[column])
+        brought = np.flatnonzero(lacking & (sets == sets[column]))
+        order += brought.tolist()
+        scores[brought] = np.where(np.isnan(scores[brought]), scores[column], scores[brought])
+    return attrs.evolve(found, selected=np.array(order, dtype=np.intp), scores=scores)
 
 
 def local_upstream(

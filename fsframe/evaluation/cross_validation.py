@@ -30,6 +30,7 @@ from fsframe.evaluation.fold_task import (
 from fsframe.evaluation.folds import (
     Split,
     five_by_two,
+    folds_in_time,
     grouped_folds,
     leave_one_group_out,
     leave_one_out,
@@ -125,6 +126,7 @@ class CrossValidation(WrappingSelector):
     takes_missing: ClassVar[bool] = True
     takes_kept: ClassVar[bool] = True
     takes_groups: ClassVar[bool] = True
+    takes_time: ClassVar[bool] = True
     reads_own_base: ClassVar[bool] = True
 
     scheme: str = param(
@@ -213,6 +215,19 @@ class CrossValidation(WrappingSelector):
     def role_problems(self, data: Dataset) -> Iterator[str]:
         """What stages of any chain under study refuse of the parts that columns and rows play."""
         yield from super().role_problems(data)
+        if data.times is not None:
+            time = data.times.names[0]
+            if self.scheme != "folds" or self.repeats != 1 or not self.stratify:
+                yield (
+                    f"rows are in the order of {time!r}: what comes before a stretch of time "
+                    "predicts it, once: say repeats=1 (--repeats 1) with scheme=folds, and leave "
+                    "unstratified out"
+                )
+            if self.groups is not None or (self.base is not None and len(grid_of(self)) > 1):
+                yield (
+                    f"rows are in the order of {time!r}: inner folds for tuning, and groups, do "
+                    "not keep it; give each parameter one value, and no groups"
+                )
         table = self._studied(data)
         if table is None:
             return
@@ -307,6 +322,9 @@ class CrossValidation(WrappingSelector):
         counts = np.tile(drawn, (len(splits), 1))
         for row, split in zip(counts, splits, strict=True):
             row[split.test] = 0
+            if data.times is not None:
+                # What comes after the stretch under test is not known then.
+                row[np.delete(np.arange(data.n_samples), split.train)] = 0
         found = select_resamples(
             task,
             data.with_counts(None),
@@ -375,6 +393,8 @@ class CrossValidation(WrappingSelector):
 
     def _splits(self, data: Dataset, groups: NDArray[np.int64] | None, run: Run) -> list[Split]:
         y, classes = strata(data), data.classes
+        if data.times is not None:
+            return folds_in_time(y, data.times.values[:, 0], self.folds, classes)
         if self.scheme == "folds" and groups is None and not classes and self.folds > len(y):
             raise DataError(f"{len(y)} rows make {len(y)} folds at most, not {self.folds}")
         if self.scheme == "leave-one-out" and groups is None and not classes:
@@ -456,6 +476,9 @@ def _gathered(
     for number, (split, selection) in enumerate(zip(splits, found, strict=True)):
         where = (split.repeat, split.test)
         fold[where] = split.fold
+        if data.times is not None:
+            later = np.delete(np.arange(n), split.train)
+            selection = _of_tested(selection, np.isin(later, split.test))
         predicted[where] = selection.tables["predicted"]
         if classes:
             scores[where] = selection.tables["class-scores"]
@@ -494,6 +517,17 @@ def _gathered(
         tables=tables,
         warnings=(*suspicion, *notes.lines(len(splits), "folds")),
     )
+
+
+def _of_tested(selection: Selection, tested: NDArray[np.bool_]) -> Selection:
+    """What a fold gave, for some of the rows that it predicted."""
+    tables = dict(selection.tables)
+    for name in ("predicted", "class-scores", "all-features", "all-features-scores"):
+        if name in tables:
+            tables[name] = tables[name][tested]
+    if "curve" in tables:
+        tables["curve"] = tables["curve"][:, tested]
+    return attrs.evolve(selection, tables=tables)
 
 
 def _measured(

@@ -90,7 +90,7 @@ class FoldTask:
         chain = grid.chains[chosen]
         selection = _selected(chain, train, arrived, surroundings.child(1))
         fitted = _fitted(chain, train, selection, surroundings.child(1))
-        X = table.X[test_rows]
+        X = table.take_rows(test_rows).X
         tables: dict[str, Any] = {
             "predicted": fitted.predict(X),
             **_scored("class-scores", fitted, X, data.task),

@@ -18,6 +18,7 @@ __all__ = [
     "deal",
     "deal_groups",
     "five_by_two",
+    "folds_in_time",
     "grouped_folds",
     "leave_one_group_out",
     "leave_one_out",
@@ -35,7 +36,8 @@ class Split:
     repeat, fold : int
         Counted from 0.
     train, test : (n,) int
-        Ascending row numbers, disjoint, together all rows.
+        Ascending row numbers, disjoint; together all rows, but in time those before and those
+        tested.
     """
 
     repeat: int
@@ -152,6 +154,59 @@ def deal(y: NDArray[Any], folds: int, generator: np.random.Generator) -> NDArray
 def five_by_two(y: NDArray[Any], run: Run, classes: Sequence[Any] = ()) -> list[Split]:
     """Five times two-fold cross-validation (Dietterich 1998), stratified."""
     return repeated_folds(y, 2, 5, run, classes)
+
+
+def folds_in_time(
+    y: NDArray[Any], times: NDArray[np.float64], folds: int, classes: Sequence[Any] = ()
+) -> list[Split]:
+    """Each stretch of time but the first tested by all that came before it.
+
+    Parameters
+    ----------
+    y : (n_samples,) int
+        Class codes; for a numeric target pass zeros.
+    times : (n_samples,)
+    folds : int ≥ 2
+        Rows are cut into one stretch more, of about equal size; rows of one time are in one.
+    classes : sequence, optional
+        Labels behind the codes, for messages.
+
+    Raises
+    ------
+    DataError
+        If there are not so many different times, or the training rows of a fold lack a class that
+        occurs later.
+
+    References
+    ----------
+    R. Hyndman, G. Athanasopoulos 2021, Forecasting: principles and practice, 3rd edition, 5.10: a
+    rolling origin.
+
+    Examples
+    --------
+    >>> splits = folds_in_time(np.array([0, 1, 1, 0, 0, 1]), np.array([1.0, 2, 3, 4, 5, 6]), 2)
+    >>> [(split.train.tolist(), split.test.tolist()) for split in splits]
+    [([0, 1], [2, 3]), ([0, 1, 2, 3], [4, 5])]
+    """
+    place = np.searchsorted(np.sort(times), times, side="left") * (folds + 1) // len(times)
+    stretch = np.unique(place, return_inverse=True)[1]
+    if int(stretch.max()) != folds:
+        raise DataError(
+            f"{np.unique(times).size} different times in {len(times)} rows do not make "
+            f"{folds + 1} stretches, of which {folds} are tested; use fewer folds"
+        )
+    splits = []
+    for fold in range(folds):
+        train, test = np.flatnonzero(stretch <= fold), np.flatnonzero(stretch == fold + 1)
+        lacking = np.setdiff1d(y, y[train])
+        if lacking.size:
+            raise DataError(
+                f"the rows before stretch {fold + 2} of {folds + 1} lack the class "
+                f"{_label(classes, int(lacking[0]))}, which cannot be learned from them; use fewer "
+                "folds"
+            )
+        splits.append(Split(0, fold, train, test))
+    return splits
 
 
 def leave_one_out(n_samples: int) -> list[Split]:

@@ -73,6 +73,7 @@ class StabilityStudy(WrappingSelector):
     tasks: ClassVar[frozenset[str]] = frozenset({"classification", "regression", "survival"})
     takes_missing: ClassVar[bool] = True
     takes_groups: ClassVar[bool] = True
+    takes_time: ClassVar[bool] = True
     reads_own_base: ClassVar[bool] = True
 
     metric: tuple[str, ...] = param(
@@ -157,7 +158,11 @@ class StabilityStudy(WrappingSelector):
         for method, seen in chain.tables_seen(data) if isinstance(chain, Chain) else ():
             if isinstance(method, Selector):
                 method.check_data(seen)
-        units, what = (data.n_samples, "rows") if data.groups is None else (data.n_groups, "groups")
+        together = data.together
+        units, what = data.n_samples, "rows"
+        if together is not None:
+            units = len(np.unique(together))
+            what = "groups" if data.times is None else "stretches of time"
         if self.resample == "folds" and self.n > units:
             raise DataError(f"{units} {what} cannot be dealt to {self.n} folds")
         p = data.n_features
@@ -234,14 +239,15 @@ class StabilityStudy(WrappingSelector):
     def _counts(self, data: Dataset, run: Run) -> NDArray[np.int64]:
         """How often each resample draws each row, (n, n_samples); groups are drawn whole."""
         classes = data.y if self.stratify and data.task == "classification" else None
-        if data.groups is None:
+        blocks = data.together
+        if blocks is None:
             strata = np.zeros(data.n_samples) if classes is None else classes
             return self._drawn(strata, run)
         if classes is not None:
-            require_two(data.groups, classes, self.method_name())
-        together = Grouping.of(data.groups, classes)
+            require_two(blocks, classes, self.method_name())
+        together = Grouping.of(blocks, classes)
         if self.resample == "folds" and classes is not None:
-            place = deal_groups(classes, data.groups, self.n, run.generator(0))
+            place = deal_groups(classes, blocks, self.n, run.generator(0))
             return (place[None, :] != np.arange(self.n)[:, None]).astype(np.int64)
         drawn: NDArray[np.int64] = together.rows(self._drawn(together.stratum, run))
         return drawn

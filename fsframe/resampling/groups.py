@@ -14,7 +14,15 @@ from numpy.typing import NDArray
 
 from fsframe.errors import DataError
 
-__all__ = ["Grouping", "deal_groups", "permuted_labels", "permuted_rows", "require_two"]
+__all__ = [
+    "Grouping",
+    "deal_groups",
+    "permuted_labels",
+    "permuted_rows",
+    "permuted_within",
+    "require_two",
+    "rotated_labels",
+]
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -170,6 +178,64 @@ def permuted_rows(
     for group in np.flatnonzero(varies):
         order[members[group]] = generator.permutation(members[group])
     return order
+
+
+def permuted_within(
+    y: NDArray[Any], strata: NDArray[np.int64], generator: np.random.Generator
+) -> NDArray[Any]:
+    """The label dealt out anew among rows of one stratum, as (n_samples,).
+
+    Raises
+    ------
+    DataError
+        If the label is constant in every stratum: there is nothing to permute.
+
+    References
+    ----------
+    P. Good 2005, Permutation, Parametric and Bootstrap Tests of Hypotheses, section 3.7: what is
+    common to a stratum, covariates among it, stays as it is.
+
+    Examples
+    --------
+    >>> sex = np.array([0, 0, 0, 1, 1, 1])
+    >>> found = permuted_within(np.array([1, 0, 0, 1, 1, 0]), sex, np.random.default_rng(1))
+    >>> [int(found[sex == s].sum()) for s in (0, 1)]
+    [1, 2]
+    """
+    found = y.copy()
+    parts = [np.flatnonzero(strata == stratum) for stratum in np.unique(strata)]
+    if all((y[rows] == y[rows[0]]).all() for rows in parts):
+        raise DataError(
+            "the covariates (--adjust) determine the label: it is constant in each of their "
+            f"{len(parts)} strata, and nothing is left that a feature could tell"
+        )
+    for rows in parts:
+        found[rows] = y[generator.permutation(rows)]
+    return found
+
+
+def rotated_labels(
+    y: NDArray[Any], times: NDArray[np.float64], generator: np.random.Generator
+) -> NDArray[Any]:
+    """The label moved on in time by a random number of rows, those at the end to the beginning.
+
+    Neighbours in time stay neighbours, so that the label is as alike to its past as it was, and
+    whatever it had to do with the features is gone.
+
+    Notes
+    -----
+    Exact for a stationary series on a circle; the place where the end meets the beginning is the
+    one pair of neighbours that is not one. There are n − 1 rotations.
+
+    Examples
+    --------
+    >>> rotated_labels(np.arange(4), np.array([0.0, 1, 2, 3]), np.random.default_rng(0)).tolist()
+    [1, 2, 3, 0]
+    """
+    order = np.argsort(times, kind="stable")
+    found = np.empty_like(y)
+    found[order] = np.roll(y[order], int(generator.integers(1, len(y))))
+    return found
 
 
 def deal_groups(

@@ -260,6 +260,8 @@ class _Resampling:
             task=data.task,
             groups=data.groups,
             group_name=data.group_name,
+            times=data.times,
+            covariates=data.covariates,
             entropy=run.entropy,
             key=run.key,
             first=run.first,

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.chains.chain import Chain
+from fsframe.contracts.beside_features import Beside
 from fsframe.contracts.column_kinds import ColumnKind
 from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.run import Run
@@ -61,6 +62,7 @@ class Table:
     categorical: NDArray[np.bool_]
     kinds: Mapping[str, ColumnKind]
     keep: NDArray[np.bool_] | None = None
+    feature_groups: Mapping[str, tuple[str, ...]] = attrs.field(factory=dict)
 
 
 @attrs.frozen(kw_only=True, eq=False, slots=False)
@@ -85,6 +87,8 @@ class Call:
     parts: frozenset[str]
     groups: NDArray[Any] | None = None
     group_name: str = ""
+    times: Beside | None = None
+    covariates: Beside | None = None
     draws: Any = None
     upstream: bytes | None = None
     software: Mapping[str, str] = attrs.field(factory=dict)
@@ -153,6 +157,7 @@ def split(data: Dataset) -> Table:
         categorical=data.categorical,
         kinds=data.kinds,
         keep=data.keep,
+        feature_groups=data.feature_groups,
     )
 
 
@@ -182,6 +187,9 @@ class Prepared:
             categorical=table.categorical,
             kinds=table.kinds,
             keep=table.keep,
+            feature_groups=table.feature_groups,
+            times=call.times,
+            covariates=call.covariates,
             name=call.name,
             label_name=call.label_name,
             task=call.task,

@@ -15,7 +15,12 @@ from fsframe.contracts.params import optional, param, stages
 from fsframe.contracts.run import Run
 from fsframe.contracts.selection import Selection
 from fsframe.contracts.selector import Base, Selector
-from fsframe.contracts.stage_view import in_whole_table, local_upstream
+from fsframe.contracts.stage_view import (
+    in_whole_table,
+    local_upstream,
+    with_kept,
+    with_whole_groups,
+)
 from fsframe.errors import RequestError
 
 __all__ = ["Base", "WrappingSelector"]
@@ -43,6 +48,8 @@ class WrappingSelector(Selector):
         True: what is resampled decides.
     takes_nominal : bool
         What is resampled decides.
+    takes_time : bool
+        False unless the author says that resamples draw stretches of time (`Dataset.together`).
     takes_groups : bool
         False unless the author says that resamples keep groups of rows together
         (`fsframe.resampling.groups`): a table with groups is refused otherwise.
@@ -56,6 +63,7 @@ class WrappingSelector(Selector):
     takes_nominal: ClassVar[bool] = True
     takes_kept: ClassVar[bool] = False
     takes_weights: ClassVar[bool] = False
+    takes_time: ClassVar[bool] = False
 
     base: str | None = param(
         None,
@@ -75,7 +83,12 @@ class WrappingSelector(Selector):
         """What this stage refuses, and what stages of `base` do."""
         yield from super().role_problems(data)
         if self.base is not None and not self.reads_own_base:
-            yield from Chain.parse(self.base).role_problems(data)
+            seen = data.without_adjusting() if self.adjusts_base() else data
+            yield from Chain.parse(self.base).role_problems(seen)
+
+    def adjusts(self) -> bool:
+        """True: what is resampled decides, unless `adjusts_base`."""
+        return True
 
     def forewarnings(self, data: Dataset, n_tests: int | None) -> Iterator[str]:
         """Its own, and those of the stages of `base`."""
@@ -122,4 +135,5 @@ class WrappingSelector(Selector):
         with in_stage(type(self), self.method_name()):
             found = self._select_wrapped(base, local, arrived, run)
         self._check(found, local)
-        return in_whole_table(found, data, every, rows, upstream, notes)
+        whole = with_whole_groups(with_kept(found, local), local)
+        return in_whole_table(whole, data, every, rows, upstream, notes)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -28,6 +28,7 @@ from fsframe.contracts.dataset import Dataset
 from fsframe.errors import DataError, RequestError
 from fsframe.tables.array_table import ArrayTable
 from fsframe.tables.arrays import dataset_from_arrays
+from fsframe.tables.feature_sets import sets_of_features
 from fsframe.tables.features import (
     check_finite,
     coded_categories,
@@ -72,6 +73,9 @@ def read(
     keep: Keys = (),
     weight: str | int | None = None,
     event: str | None = None,
+    feature_groups: str | os.PathLike[str] | Mapping[str, Sequence[str]] | None = None,
+    time: str | None = None,
+    adjust: str | Iterable[str] = (),
 ) -> Dataset:
     """The table in a file.
 
@@ -129,6 +133,14 @@ def read(
     event : str, optional
         The column, by name, of 1 and 0 that says whether the label, a time, ended with the event
         or was censored; no feature (`Dataset.surviving`).
+    feature_groups : path, or mapping of str to sequence of str, optional
+        Features that are kept or dropped together, by what their group is called; or a text file
+        of two columns, feature and group.
+    time : str, optional
+        The column of when each row was, numbers, or dates with `dates`; no feature. Training rows
+        are always before test rows, and bootstraps draw stretches of time.
+    adjust : str or several
+        Columns whose effect is to be taken out; no features.
 
     Returns
     -------
@@ -160,8 +172,8 @@ def read(
     if is_frame(path) or is_annotated(path):
         return Dataset.from_frame(
             path, label, drop=drop, categorical=categorical, groups=groups, task=task,
-            ordinal=ordinal, dates=dates, encode=encode, keep=keep,
-            weight=weight, event=event,
+            ordinal=ordinal, dates=dates, encode=encode, keep=keep, weight=weight,
+            feature_groups=sets_of_features(feature_groups), time=time, adjust=adjust, event=event,
         )  # fmt: skip
     if event is not None:
         if task not in (None, "survival"):
@@ -185,6 +197,8 @@ def read(
     if in_parts(path):
         return by_parts(path)
     drop, keep = as_keys(drop), as_keys(keep)
+    adjust = (adjust,) if isinstance(adjust, str) else tuple(adjust)
+    sets = sets_of_features(feature_groups)
     if categorical is not None and not isinstance(categorical, bool):
         categorical = as_keys(categorical)
     given = {
@@ -207,7 +221,15 @@ def read(
         "keep": list(keep),
         "weight": weight,
         "event": event,
+        "feature_groups": {title: list(members) for title, members in sets.items()} or None,
+        "time": time,
+        "adjust": list(adjust),
     }
+
+    def finished(data: Dataset, beside: Mapping[str, Any] | None = None) -> Dataset:
+        played = data.playing(sets, time, adjust, beside)
+        return attrs.evolve(played.surviving(event).encoded(encode), reading=reading)
+
     reading = {key: value for key, value in given.items() if value not in (None, [])}
     found = find_table(path)
     kind = file_kind(found)
@@ -224,9 +246,9 @@ def read(
             na=codes,
         )
         found_in = _from_sheet(
-            sheet, label, drop, categorical, groups, task, orders, dates, keep, weight
+            sheet, label, drop, categorical, groups, task, orders, dates, keep, weight, adjust
         )
-        return attrs.evolve(found_in.surviving(event).encoded(encode), reading=reading)
+        return finished(found_in)
     if kind not in ("npz", "hdf5"):
         paths = named_paths(x, y)
         told: dict[str, Any] = {"names": names != "/feature_names"}
@@ -238,8 +260,7 @@ def read(
         frame = read_frame(found, kind, **paths)
         if isinstance(frame, ArrayTable):
             data = dataset_from_arrays(frame, label, drop, categorical, task, groups, keep, weight)
-            ranked = _ranked(data, orders).surviving(event)
-            return attrs.evolve(ranked.encoded(encode), reading=reading)
+            return finished(_ranked(data, orders), frame.others)
         try:
             data = Dataset.from_frame(
                 frame,
@@ -255,6 +276,9 @@ def read(
                 keep=keep,
                 weight=weight,
                 event=event,
+                feature_groups=sets,
+                time=time,
+                adjust=adjust,
             )
         except DataError as error:
             raise DataError(f"{found}: {error}") from None
@@ -266,8 +290,7 @@ def read(
         found, kind, x=x, y=y, names=names, in_memory=in_memory, na=codes
     )
     data = dataset_from_arrays(table, label, drop, categorical, task, groups, keep, weight)
-    ranked = _ranked(data, orders).surviving(event)
-    return attrs.evolve(ranked.encoded(encode), reading=reading)
+    return finished(_ranked(data, orders), table.others)
 
 
 def _keys(given: Keys | bool | None) -> Any:
@@ -315,6 +338,7 @@ def _from_sheet(
     dates: str | None,
     keep: tuple[str | int, ...],
     weight: str | int | None,
+    worded: tuple[str, ...],
 ) -> Dataset:
     path, n = sheet.path, sheet.n_fields
     warnings: list[str] = []
@@ -350,6 +374,8 @@ def _from_sheet(
         texts, lambda row: sheet.where(row, place), task, missing=sheet.missing
     )
     ordered = _ordinal_columns(sheet, columns, orders)
+    texts_in = [k for k, column in enumerate(columns) if column in taken.bad]
+    mask[[k for k in texts_in if names[k] in worded]] = True
     kinds, notes = _kinds_of_columns(sheet, taken.bad, columns, mask, ordered, X, names, dates)
     check_finite(X, lambda row, column: sheet.where(row, columns[column]))
     if label is None:

@@ -92,6 +92,7 @@ class InteractionsSplit(WrappingSelector):
     takes_counts: ClassVar[bool] = True
     reads_columns: ClassVar[bool] = True
     takes_groups: ClassVar[bool] = True
+    takes_time: ClassVar[bool] = False
     uses_upstream_weights: ClassVar[bool] = True
 
     top: int | float | None = param(

@@ -47,11 +47,23 @@ def test_they_are_part_of_what_a_run_is_known_by(data):
     assert _keeping(data, 0).sha256 != data.sha256 != _keeping(data, 1).sha256
 
 
-@pytest.mark.parametrize("chain", ["mim:top=3 npfs", "relieff ensemble", "relieff turf",
-                                   "npfs:base=(mim:top=2)"])  # fmt: skip
-def test_what_counts_selections_refuses_before_any_work(data, chain):
-    with pytest.raises(DataError, match=r"(npfs|ensemble|turf) compares what is selected.*--keep"):
-        fsframe.Chain.parse(chain).run(_keeping(data, 0))
+@pytest.mark.parametrize("chain", ["mim:top=2 npfs:n=20", "relieff ensemble:n=6,top=2",
+                                   "relieff turf:top=2", "npfs:base=(mim:top=2),n=20"])  # fmt: skip
+def test_stages_that_resample_have_them_in_every_resample_and_in_the_answer(data, chain):
+    kept, plain = (fsframe.Chain.parse(chain).run(d) for d in (_keeping(data, 0, 6), data))
+    assert {0, 6} <= set(kept.selected.tolist())
+    if "npfs" in chain:
+        # Scores are compared, and those are what they were: nothing else is named.
+        assert set(kept.selected.tolist()) - {0, 6} == set(plain.selected.tolist()) - {0, 6}
+        told = " ".join(kept.stages[-1].selection.warnings)
+        assert "kept by request (--keep), whatever the test says: f1, f7" in told
+    if "turf" in chain:
+        assert set(kept.selected.tolist()) - {0, 6} == set(plain.selected.tolist())
+
+
+def test_where_they_would_pass_for_findings_they_are_refused(data):
+    with pytest.raises(DataError, match=r"null=published compares.*--keep"):
+        fsframe.Chain.parse("mim:top=2 npfs:null=published").run(_keeping(data, 0))
     with pytest.raises(DataError, match="stability"):
         fsframe.stability("mim:top=2", _keeping(data, 0), n=5)
 

@@ -61,6 +61,8 @@ def call_name(
     }
     if data.ordinal.any():
         header["ordinal"] = np.flatnonzero(data.ordinal).tolist()
+    if data.feature_groups:
+        header["feature_groups"] = data.feature_sets.tolist()
     if data.keep is not None:
         header["keep"] = np.flatnonzero(data.keep).tolist()
     _add(digest, json.dumps(header, sort_keys=True).encode())
@@ -70,6 +72,9 @@ def call_name(
     _add(digest, b"" if upstream is None else pack_selections([upstream]))
     if data.groups is not None:
         _add(digest, b"groups" + _bytes(data.groups))
+    for word, columns in ((b"times", data.times), (b"covariates", data.covariates)):
+        if columns is not None:
+            _add(digest, word + columns.tobytes() + bytes([columns.handled]))
     key = ".".join(map(str, run.key)) or "-"
     return f"{key}~{run.first}~{digest.hexdigest()[:32]}"
 

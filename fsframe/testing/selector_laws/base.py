@@ -38,6 +38,17 @@ class SelectorLaws(Conformance):
         taken = "classification" in self.make().tasks
         return tables.categories(task="classification" if taken else "regression")
 
+    def _confounded(self) -> Dataset:
+        """Column 0 follows a covariate, and so does the label; column 1 the label within strata."""
+        draw = np.random.Generator(np.random.PCG64(5))
+        z = np.arange(120) % 3.0
+        y = (draw.random(120) < 0.2 + 0.3 * z).astype(np.int64)
+        X = draw.normal(size=(120, 5))
+        X[:, 0], X[:, 1], X[:, 4] = z + 0.2 * X[:, 0], 1.2 * y + 0.6 * X[:, 1], z
+        target = "classification" not in self.make().tasks
+        task = "regression" if target else "classification"
+        return Dataset.from_arrays(X, y, task=task).playing(adjust="f5")
+
     def _of_classes(self) -> Dataset:
         if "classification" not in self.make().tasks:
             raise not_applicable("it takes no classes")

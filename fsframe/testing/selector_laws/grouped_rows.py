@@ -53,6 +53,22 @@ class Probe:
         return one_by_one(self.select, data, counts, upstream, run)
 
 
+class TimeProbe(Probe):
+    """A base that looks whether stretches of time are whole in each resample."""
+
+    def select(
+        self, data: Dataset, upstream: Selection | None = None, run: Run | None = None
+    ) -> Selection:
+        assert data.together is not None, "a resample came without its times"
+        counts = np.ones(data.n_samples, np.int64) if data.counts is None else data.counts
+        for stretch in np.unique(data.together):
+            drawn = counts[data.together == stretch]
+            assert np.unique(drawn).size == 1, "a resample takes a stretch of time apart"
+        self.seen.append(np.where(counts > 0, data.y, -1))
+        scores = (Run() if run is None else run).generator().random(data.n_features)
+        return Selection(selected=np.argsort(-scores)[:2], scores=scores)
+
+
 class GroupLaws(SelectorLaws):
     """Rows that belong together."""
 
@@ -74,6 +90,21 @@ class GroupLaws(SelectorLaws):
             assert_refused(lambda: method.select(data), "groups")
             return
         assert_sound(self._quietly(lambda: method.select(data)), data)
+
+    @law
+    def test_no_resample_takes_a_stretch_of_time_apart(self) -> None:
+        plain, method = self.table(), self.make()
+        data = plain.playing(time=plain.feature_names[-1])
+        if list(method.role_problems(data)):
+            assert_refused(lambda: method.select(data), "time")
+            return
+        if not method.wrapping or getattr(method, "reads_own_base", False):
+            assert_sound(self._quietly(lambda: method.select(data)), data)
+            return
+        wrapping = attrs.evolve(method, base=None)  # type: ignore[call-arg]
+        probe = TimeProbe()
+        wrapping.select_wrapped(probe, data, None, Run())  # type: ignore[attr-defined]
+        assert len(probe.seen) > 1, "the base saw no resample"
 
     @law
     def test_no_resample_takes_a_group_apart(self) -> None:

@@ -162,6 +162,30 @@ class OddTableLaws(SelectorLaws):
                 assert same, f"{name} differ in some bits where the table is sparse"
 
     @law
+    def test_groups_of_features_are_kept_or_dropped_whole(self) -> None:
+        data, method = self.table(), self.make()
+        names = data.feature_names
+        sets = {"a": (names[0], names[3]), "b": (names[1], names[4])}
+        grouped = attrs.evolve(data, feature_groups=sets)
+        few = grouped.take_columns(np.array([0, 3, 5, 1, 4]))
+        found = (method.select(grouped), *method.select_many(grouped, resamples(data, 2)))
+        for kept in (*({names[k] for k in one.selected} for one in found),
+                     {few.feature_names[k] for k in method.select(few).selected}):  # fmt: skip
+            for members in sets.values():
+                assert len(kept & set(members)) != 1, f"one of {members} was kept, one dropped"
+
+    @law
+    def test_covariates_are_taken_out_or_refused(self) -> None:
+        data, method = self._confounded(), self.make()
+        if list(method.role_problems(data)):
+            assert_refused(lambda: method.select(data), "covariates")
+            return
+        found = method.select(data).selected.tolist()
+        assert 0 not in found or (1 in found and found.index(1) < found.index(0)), (
+            "a column that says nothing beyond the covariate stands before one that does"
+        )
+
+    @law
     def test_columns_always_kept_are_kept_or_refused(self) -> None:
         plain, method = self.table(), self.make()
         keep = np.zeros(plain.n_features, dtype=bool)

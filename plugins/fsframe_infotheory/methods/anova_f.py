@@ -39,6 +39,10 @@ class AnovaF(Selector):
     weights too, and n is their sum scaled to the number of samples. A feature without spread
     scores 0; one that separates perfectly has no finite F and scores the largest double. O(n p).
 
+    With covariates to adjust for (``--adjust``) F compares the linear models of the feature on the
+    covariates (numbers as they are, indicators of levels) without and with the classes (the target)
+    beside them: F = ((RSS₀ − RSS₁)/q) / (RSS₁/(n − rank)), q what the label adds to the rank.
+
     Nominal columns: for classes Light and Margolin's analysis of variance, in which Σ over pairs of
     rows of [levels differ] / 2n stands for a sum of squares; F is the ratio as above, equal to that
     of 0 and 1 for two levels, and p for more levels that of (n − 1)(K − 1) SS_between / SS_total as
@@ -80,6 +84,17 @@ class AnovaF(Selector):
         help="Missing values: an error, or left out feature by feature.",
     )
 
+    def adjusts(self) -> bool:
+        return True
+
+    def check_roles(self, data: Dataset) -> None:
+        super().check_roles(data)
+        if data.covariates is not None and data.categorical.any():
+            raise DataError(
+                "anova-f has no partial test for nominal columns: with covariates (--adjust) take "
+                "chi2 or mim, or --encode onehot"
+            )
+
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
         if data.in_parts:
             run.must_hold(
@@ -96,6 +111,7 @@ class AnovaF(Selector):
             weights = weights * data.counts
         scores, log_p = np.zeros(data.n_features), np.zeros(data.n_features)
         holes = 0
+        model = None if data.covariates is None else _Partial.of(data, weights)
         # Of a table in parts every block is one pass over its files: as wide as may be.
         widest = run.memory // _HELD if data.in_parts else min(1 << 25, run.memory // 8)
         for start, stop in data.column_blocks(widest):
@@ -109,7 +125,15 @@ class AnovaF(Selector):
                         f"anova-f: missing values in feature {data.feature_names[column]!r}; "
                         "say missing=pairwise (left out of its statistic), or fill them"
                     )
-            found = _f_statistics(block, present, data, weights)
+            if model is None:
+                found = _f_statistics(block, present, data, weights)
+            elif present.all():
+                found = model.statistics(block)
+            else:
+                raise DataError(
+                    "anova-f: missing=pairwise has no partial F (--adjust); fill the gaps first "
+                    "(`impute anova-f`)"
+                )
             scores[start:stop], log_p[start:stop] = found
             for k in np.flatnonzero(data.categorical[start:stop]):
                 scores[start + k], log_p[start + k] = _of_levels(block[:, k], data, weights)
@@ -122,6 +146,69 @@ class AnovaF(Selector):
         return Selection(
             selected=kept, scores=scores, tables={"p_values": np.exp(log_p)}, warnings=notes
         )
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class _Partial:
+    """The linear models of a feature on covariates, without and with the label.
+
+    Orthonormal columns of the covariates' model, and of what the label adds to it, times the square
+    roots of the weights.
+    """
+
+    root: NDArray[np.float64]
+    covariates: NDArray[np.float64]
+    label: NDArray[np.float64]
+    rest: float
+
+    @classmethod
+    def of(cls, data: Dataset, weights: NDArray[np.float64]) -> _Partial:
+        """The models of the rows of `data`, of such weights."""
+        assert data.covariates is not None
+        root = np.sqrt(weights)[:, None]
+        first = _orthonormal(root * data.covariates.design())
+        y = data.y.astype(np.float64)[:, None]
+        if data.task == "classification":
+            y = (data.y[:, None] == np.arange(data.n_classes)[1:]).astype(np.float64)
+        added = root * y
+        # Twice, so that what is left is orthogonal to rounding.
+        for _ in range(2):
+            added = added - first @ (first.T @ added)
+        second = _orthonormal(added, np.linalg.norm(root * y, axis=0).max(initial=1e-300))
+        rest = float(weights.sum()) - first.shape[1] - second.shape[1]
+        return cls(root=root, covariates=first, label=second, rest=rest)
+
+    def statistics(
+        self, block: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Partial F and log p of some complete columns, as (m,) each."""
+        # F has no scale: powers of two are exact, and squares neither overflow nor vanish.
+        exponent = np.frexp(np.abs(block).max(axis=0))[1]
+        scaled = np.ldexp(block, -exponent)
+        x = self.root * (scaled - scaled.mean(axis=0))
+        whole = (x**2).sum(axis=0)
+        for _ in range(2):
+            x = x - self.covariates @ (self.covariates.T @ x)
+        left = (x**2).sum(axis=0)
+        explained = ((self.label.T @ x) ** 2).sum(axis=0)
+        within = np.maximum(left - explained, 0.0)
+        freedom, m = self.label.shape[1], block.shape[1]
+        scores, log_p = np.zeros(m), np.zeros(m)
+        # What the covariates say of a column to rounding leaves nothing to tell.
+        usable = (left > 1e-24 * np.maximum(whole, 1e-300)) & (freedom > 0) & (self.rest > 0)
+        exact = usable & (within <= 1e-14 * left)
+        scores[exact], log_p[exact] = np.finfo(float).max, -np.inf
+        plain = usable & ~exact
+        scores[plain] = (explained[plain] / max(freedom, 1)) / (within[plain] / self.rest)
+        log_p[plain] = stats.f.logsf(scores[plain], freedom, self.rest)
+        return scores, log_p
+
+
+def _orthonormal(columns: NDArray[np.float64], size: float | None = None) -> NDArray[np.float64]:
+    """An orthonormal base of the columns' span; what is below rounding beside `size` is nothing."""
+    u, s, _ = np.linalg.svd(columns, full_matrices=False)
+    most = s.max(initial=0.0) if size is None else size
+    return np.ascontiguousarray(u[:, s > 1e-10 * most])
 
 
 def _f_statistics(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import attrs
 
 from fsframe.contracts.params import param, real
@@ -25,6 +27,8 @@ class Betagamma(EstimatingGreedyFilter):
     G. Brown, A. Pocock, M.-J. Zhao, M. Luján 2012, Conditional likelihood maximisation, J. Mach.
     Learn. Res. 13:27–66, eq. 17 and Figure 2.
     """
+
+    conditional: ClassVar[bool] = False
 
     beta: float = param(1.0, real(0), help="Weight of the redundancy.", symbol="β")
     gamma: float = param(1.0, real(0), help="Weight of the redundancy given the class.", symbol="γ")

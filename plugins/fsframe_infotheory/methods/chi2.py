@@ -13,6 +13,7 @@ from fsframe.contracts.params import choice, param
 from fsframe.contracts.run import Run
 from fsframe.contracts.selection import Selection
 from fsframe_infotheory.engine.contingency import contingency_tables
+from fsframe_infotheory.engine.strata import labels_with_strata
 from fsframe_infotheory.methods.scored_filter import ScoredFilter
 
 __all__ = ["Chi2"]
@@ -31,6 +32,7 @@ class Chi2(ScoredFilter):
     independence, as `scipy.stats.chi2_contingency` without correction; scikit-learn's `chi2` sums a
     feature's *values* per class instead and differs except for columns of 0 and 1 (there it counts
     the ones only). More levels give larger χ² by chance: ``rank_by=p-value`` ranks by −log₁₀ p.
+    With covariates (``--adjust``) statistics and degrees of freedom are sums over their strata.
 
     References
     ----------
@@ -45,20 +47,29 @@ class Chi2(ScoredFilter):
         help="Score: the statistic, or −log₁₀ of its p-value.",
     )
 
+    def adjusts(self) -> bool:
+        return self.discretise != "mdl"
+
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
+        strata, seen = 1, data
+        if data.covariates is not None:
+            # Classes of one stratum stand together.
+            seen = labels_with_strata(data, self.discretiser())[0]
+            strata = int(data.covariates.strata().max()) + 1
         # Sums need no codes, but listed features have no table without theirs.
-        encoded, bins = self.encode(data, upstream, run)
+        encoded, bins = self.encode(seen, upstream, run)
         statistic, freedom = np.zeros(data.n_features), np.zeros(data.n_features)
-        for columns, observed in contingency_tables(encoded):
-            of_level, of_class = observed.sum(axis=1), observed.sum(axis=0)
-            total = of_level.sum(axis=0)
-            products = of_level[:, None, :] * of_class[None, :, :]
-            shares = np.divide(
-                observed**2, products, out=np.zeros_like(observed), where=products > 0
-            )
-            statistic[columns] = np.maximum(0.0, total * (shares.sum(axis=(0, 1)) - 1))
-            levels = np.maximum((of_level > 0).sum(axis=0) - 1, 0)
-            freedom[columns] = levels * np.maximum((of_class > 0).sum(axis=0) - 1, 0)
+        for columns, table in contingency_tables(encoded):
+            for observed in np.split(table, strata, axis=1):
+                of_level, of_class = observed.sum(axis=1), observed.sum(axis=0)
+                total = of_level.sum(axis=0)
+                products = of_level[:, None, :] * of_class[None, :, :]
+                shares = np.divide(
+                    observed**2, products, out=np.zeros_like(observed), where=products > 0
+                )
+                statistic[columns] += np.maximum(0.0, total * (shares.sum(axis=(0, 1)) - 1))
+                levels = np.maximum((of_level > 0).sum(axis=0) - 1, 0)
+                freedom[columns] += levels * np.maximum((of_class > 0).sum(axis=0) - 1, 0)
         live = freedom > 0
         # logsf, because p underflows to zero long before features stop differing.
         log_p = np.zeros(data.n_features)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import attrs
 
 from fsframe_infotheory.engine.criterion import Criterion
@@ -23,6 +25,8 @@ class Condred(EstimatingGreedyFilter):
     G. Brown, A. Pocock, M.-J. Zhao, M. Luján 2012, Conditional likelihood maximisation, J. Mach.
     Learn. Res. 13:27–66, section 4.2 and Figure 2.
     """
+
+    conditional: ClassVar[bool] = False
 
     def criterion(self) -> Criterion:
         """I(X; Y) + Σ I(X; X_s | Y)."""

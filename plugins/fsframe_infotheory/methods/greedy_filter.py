@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import attrs
 import numpy as np
@@ -22,6 +22,7 @@ from fsframe_infotheory.engine.packing import PACKED_LEVELS
 from fsframe_infotheory.engine.parts import EncodedParts
 from fsframe_infotheory.engine.sample_layout import MOST_REPEATED
 from fsframe_infotheory.engine.stopping import Stopping
+from fsframe_infotheory.engine.strata import with_strata, without_last
 from fsframe_infotheory.methods.filter import DEFAULT_COUNT, InformationFilter
 
 __all__ = ["GreedyFilter"]
@@ -61,6 +62,9 @@ class GreedyFilter(InformationFilter):
         "prefer them to redundant features), or kept back, with score 0, until no other is left.",
     )
 
+    conditional: ClassVar[bool] = True
+    """Whether what is selected already is taken out of the relevance of others."""
+
     def criterion(self) -> Criterion:
         """The author's part: the criterion by this filter's parameters."""
         raise NotImplementedError
@@ -79,6 +83,11 @@ class GreedyFilter(InformationFilter):
         # A test of gains, and all selected as one, look at rows: soon one level each.
         wide = self.criterion().partners == "all"
         return super().works_in_parts(data) and self.stop != "significant" and not wide
+
+    def adjusts(self) -> bool:
+        """Whether it starts from the strata of covariates, and conditions on them."""
+        plain = getattr(self, "estimator", "plug-in") == "plug-in"
+        return plain and self.conditional and self.criterion().per_class
 
     def ignores_groups(self) -> str:
         if self.stop == "significant" and self.test == "permutation":
@@ -103,8 +112,25 @@ class GreedyFilter(InformationFilter):
         )
 
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
+        if data.covariates is not None and self.adjusts():
+            return self._beyond_strata(data, upstream, run)
         encoded, bins = self.encode(data, upstream, run, keep=self._kept)
         return self._ranked(data, encoded, bins, run)
+
+    def _beyond_strata(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
+        """What is selected where the strata of the covariates are selected already."""
+        p = data.n_features
+        wide = with_strata(data)
+        first = wide.feature_names[p]
+        method = attrs.evolve(self, given=(first, *self.given), top=self._count(p))
+        arrived = None if upstream is None else upstream.lift(np.arange(p), p + 1)
+        found = method._select(wide, arrived, run)
+        kept = found.selected[found.selected != p]
+        found = attrs.evolve(found, selected=kept, tables=without_last(found.tables, p))
+        return found.restrict(np.arange(p))
+
+    def _count(self, p: int) -> int | None:
+        return None if self.top is None else self.keep_count(p, DEFAULT_COUNT)
 
     @property
     def _kept(self) -> str:
@@ -115,7 +141,7 @@ class GreedyFilter(InformationFilter):
         self, data: Dataset, counts: NDArray[np.int64], upstream: Selection | None, run: Run
     ) -> list[Selection]:
         """One Selection per bootstrap; the table is read once where its columns are bytes."""
-        if not self._same_bytes(data, upstream, run):
+        if data.covariates is not None or not self._same_bytes(data, upstream, run):
             return self.one_by_one(data, counts, upstream, run)
         found = []
         for b, drawn in enumerate(counts):

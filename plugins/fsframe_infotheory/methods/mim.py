@@ -14,8 +14,10 @@ from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.run import Run
 from fsframe.contracts.selection import Selection
 from fsframe_infotheory.engine.bootstrap_relevance import bootstrap_relevance
+from fsframe_infotheory.engine.encode import Encoded
 from fsframe_infotheory.engine.estimated import Estimator
 from fsframe_infotheory.engine.pair_information import PairParameters
+from fsframe_infotheory.engine.strata import labels_with_strata
 from fsframe_infotheory.methods.estimator import (
     EstimatorParameters,
     estimation_note,
@@ -34,6 +36,8 @@ class Mim(PairParameters, EstimatorParameters, ScoredFilter):
 
     Notes
     -----
+    With covariates to adjust for (``--adjust``) relevance is I(X; Y | Z), Z their strata.
+
     Plug-in: I(X; Y) = Σ p(x, y) log₂ p(x, y) / (p(x) p(y)) with p = counts / n, no bias correction.
     O(n p) time; codes need not be kept, so memory is one group of columns at a time. With
     ``estimator=knn`` columns that would be binned are not: see `nearest_neighbours`; then
@@ -70,18 +74,33 @@ class Mim(PairParameters, EstimatorParameters, ScoredFilter):
         parts = ["top=100"] * (data.n_features > 200) + ["missing=pairwise"] * gaps
         return f"mim:{','.join(parts)}" if parts else "mim"
 
+    def adjusts(self) -> bool:
+        # Bins by mdl follow the label, and the two labels of the difference have other bins.
+        plain = self.estimator == "plug-in" and self.pairs == "none"
+        return plain and self.discretise != "mdl"
+
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
         if self.estimator == "knn":
             return self._estimate(data, upstream, run)
         keep = "sums" if self.pairs == "none" else "codes"
         encoded, bins = self.encode(data, upstream, run, keep=keep)
         notes = self.notes(data, bins, encoded)
-        relevance = self.in_unit(encoded.relevance)
+        relevance = self.in_unit(self._bits(data, encoded, upstream, run))
         tables = {"relevance": relevance, **bins.tables()}
         found = self.ranking(relevance, data, tables, notes)
         unit = np.log(2) if self.unit == "nats" else 1.0
         pairs = self.weigh_pairs(encoded, found.selected, run, unit)
         return attrs.evolve(found, pair_weights=pairs)
+
+    def _bits(
+        self, data: Dataset, encoded: Encoded, upstream: Selection | None, run: Run
+    ) -> NDArray[np.float64]:
+        """I(X; Y), or given covariates I(X; Y | Z) = I(X; (Y, Z)) − I(X; Z), in bits."""
+        if data.covariates is None or not self.adjusts():
+            return encoded.relevance
+        both, strata = labels_with_strata(data, self.discretiser())
+        parts = [self.encode(part, upstream, run, keep="sums")[0] for part in (both, strata)]
+        return np.maximum(parts[0].relevance - parts[1].relevance, 0.0)
 
     def _estimate(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
         weights = sample_weights(data, upstream)
@@ -101,6 +120,7 @@ class Mim(PairParameters, EstimatorParameters, ScoredFilter):
     ) -> list[Selection]:
         """One Selection per bootstrap, all counted in one pass over the table."""
         counted = self.estimator == "plug-in" and self.pairs == "none"
+        counted = counted and data.covariates is None
         if not counted or not self.counts_are_whole(data, upstream):
             return self.one_by_one(data, counts, upstream, run)
         # Draws sorted by class, as short and as long integers, and scores: what a bootstrap holds.

@@ -109,6 +109,10 @@ class TunedSelector(MarginSelector):
     folds: int = param(5, integer(2), help="Inner folds for sigma=cv.")
     prototypes: int | None = prototypes_parameter()
 
+    def ignores_time(self) -> str:
+        tuned = getattr(self, "sigma", None) == "cv"
+        return "sigma=cv deals rows to folds as if they had no order" if tuned else ""
+
     def _tune(
         self,
         training: Training,

@@ -107,12 +107,14 @@ class BootstrapDraws:
         """
         drawn_from = data.n_samples if self.times is None else int(self.times.sum())
         # A class may be drawn two rows more often than its share.
-        short = data.groups is None and drawn_from + 2 * data.n_classes < 1 << 16
+        short = data.together is None and drawn_from + 2 * data.n_classes < 1 << 16
         counts = np.empty((stop - start, data.n_samples), dtype=np.uint16 if short else np.int64)
         for begin, end in runs_of(self.labellings[start:stop]):
             labelling = int(self.labellings[start + begin])
             codes = class_codes(permuted(data, self.streams, labelling, self.null))
-            urn = Urn(data.n_samples, codes, self.fraction, self.stratify, self.times, data.groups)
+            urn = Urn(
+                data.n_samples, codes, self.fraction, self.stratify, self.times, data.together
+            )
             for place in range(begin, end):
                 number = int(self.numbers[start + place])
                 counts[place] = urn.draw(self.streams.generator(DRAWS, labelling, number))

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.contracts.dataset import Dataset
-from fsframe.resampling.groups import permuted_labels
+from fsframe.resampling.groups import permuted_labels, permuted_within, rotated_labels
 from fsframe.resampling.null import LawNull, RelabellingNull
 from fsframe_npfs.engine.resample_counts import shard_counts
 from fsframe_npfs.engine.tails import selection_tail
@@ -17,7 +17,11 @@ __all__ = ["Matlab", "Permutation", "Published", "Shards"]
 
 
 class Permutation(RelabellingNull):
-    """Permuted labels: whole by group where the label is constant in groups, else within them."""
+    """Permuted labels: whole by group where the label is constant in groups, else within them.
+
+    With covariates within their strata; in time the labels are moved on as they are, those at the
+    end to the beginning.
+    """
 
     promise = (
         "A feature is relevant if the base scores or ranks it higher, over bootstraps (with "
@@ -32,6 +36,10 @@ class Permutation(RelabellingNull):
     )
 
     def _labels(self, data: Dataset, generator: np.random.Generator) -> NDArray:
+        if data.times is not None:
+            return rotated_labels(data.y, data.times.values[:, 0], generator)
+        if data.covariates is not None:
+            return permuted_within(data.y, data.covariates.strata(), generator)
         if data.groups is not None:
             return permuted_labels(data.y, data.groups, generator)
         return data.y[generator.permutation(data.n_samples)]

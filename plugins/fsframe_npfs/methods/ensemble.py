@@ -73,6 +73,8 @@ class Ensemble(WrappingSelector):
     takes_missing: ClassVar[bool] = True
     takes_counts: ClassVar[bool] = True
     takes_groups: ClassVar[bool] = True
+    takes_time: ClassVar[bool] = True
+    takes_kept: ClassVar[bool] = True
     uses_upstream_weights: ClassVar[bool] = True
 
     n: int = param(50, integer(1), help="Number of resamples.", symbol="t")
@@ -166,7 +168,7 @@ class Ensemble(WrappingSelector):
 
     def _counts(self, data: Dataset, run: Run) -> NDArray[np.int64]:
         """The resamples as (n, n_samples) counts; resample b does not depend on n."""
-        y, times, groups = class_codes(data), data.counts, data.groups
+        y, times, groups = class_codes(data), data.counts, data.together
         if self.aggregate == "stability":
             return np.concatenate(
                 [

@@ -116,6 +116,8 @@ class Npfs(WrappingSelector):
     takes_missing: ClassVar[bool] = True
     takes_counts: ClassVar[bool] = True
     takes_groups: ClassVar[bool] = True
+    takes_time: ClassVar[bool] = True
+    takes_kept: ClassVar[bool] = True
     uses_upstream_weights: ClassVar[bool] = True
 
     n: int | None = param(
@@ -324,6 +326,29 @@ class Npfs(WrappingSelector):
         if self.pairs is not None and self.of != "pairs":
             yield "pairs is for of=pairs"
 
+    def adjusts_base(self) -> bool:
+        """Whether labels are permuted within the strata of the covariates."""
+        return self.null == "permutation"
+
+    def role_problems(self, data: Dataset) -> Iterator[str]:
+        yield from super().role_problems(data)
+        if data.keep is not None and not self.permuting:
+            yield (
+                f"npfs: null={self.null} compares with how often a feature is kept by chance, and "
+                "columns that are always kept (--keep) always are: leave them out of the table "
+                "(--drop), or take null=permutation"
+            )
+        if data.times is not None and self.null == "shards":
+            yield "npfs: null=shards deals rows to parts as if they had no order; leave time out"
+        if data.covariates is None or not self.adjusts_base():
+            return
+        for given, what in ((data.groups, "groups"), (data.times, "a time")):
+            if given is not None:
+                yield (
+                    f"npfs permutes labels within the strata of {', '.join(data.covariates.names)} "
+                    f"or keeps {what} together, not both: leave one of them out"
+                )
+
     def check_request(self, data: Dataset) -> Iterator[str]:
         yield from super().check_request(data)
         if self.permutations is None and self.fits is None:
@@ -352,6 +377,8 @@ class Npfs(WrappingSelector):
     def _select_wrapped(
         self, base: Base, data: Dataset, upstream: Selection | None, run: Run
     ) -> Selection:
+        if self.adjusts_base():
+            data = data.without_adjusting()
         columns = FragileColumns.find(data)
         marker = self._marker(columns, data.n_features)
         if marker.cells < 2:
@@ -372,7 +399,7 @@ class Npfs(WrappingSelector):
             n_permutations=n_permutations,
         )
         trial.carry_out()
-        chosen = (
+        chosen: tuple[str, ...] = (
             ()
             if test.correction == self.correction or test.correction == "none"
             else (
@@ -381,6 +408,12 @@ class Npfs(WrappingSelector):
                 "alpha of all features where the label means nothing",
             )
         )
+        if data.keep is not None:
+            names = [n for n, kept in zip(data.feature_names, data.keep, strict=True) if kept]
+            chosen = (
+                *chosen,
+                f"kept by request (--keep), whatever the test says: {', '.join(names)}",
+            )
         warnings = [*chosen, *test._caveats(base, marker.cells, upstream), *weaknesses(trial)]
         if self.of == "pairs":
             return pair_selection(test, trial, upstream, warnings)

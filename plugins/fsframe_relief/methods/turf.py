@@ -53,7 +53,8 @@ class Turf(WrappingSelector):
     """
 
     uses_upstream_weights: ClassVar[bool] = True
-
+    takes_kept: ClassVar[bool] = True
+    takes_time: ClassVar[bool] = True
     takes_missing: ClassVar[bool] = True
     tasks: ClassVar[frozenset[str]] = frozenset({"classification", "regression"})
 
@@ -70,6 +71,7 @@ class Turf(WrappingSelector):
         p = data.n_features
         target = self.keep_count(p, max(1, int(np.ceil(0.1 * p - 1e-9))))
         columns = np.arange(p)
+        always = np.flatnonzero(np.zeros(p) if data.keep is None else data.keep)
         last = np.full(p, np.nan)
         rounds = np.zeros(p, dtype=np.int64)
         notes: tuple[str, ...] = ()
@@ -85,7 +87,10 @@ class Turf(WrappingSelector):
                 break
             # A column without a score goes first.
             order = columns[rank_by_score(np.nan_to_num(last[columns], nan=-np.inf))]
-            columns = np.sort(order[: max(target, len(columns) - self._dropped(len(columns)))])
+            stays = order[: max(target, len(columns) - self._dropped(len(columns)))]
+            before, columns = len(columns), np.union1d(stays, always)
+            if len(columns) == before:
+                break
             t += 1
             run.progress(p - len(columns), p - target, "columns dropped")
         scores = ranked_scores(last, rounds)

@@ -74,6 +74,7 @@ class Boruta(Selector):
     takes_missing: ClassVar[bool] = True
     takes_counts: ClassVar[bool] = True
     takes_groups: ClassVar[bool] = False
+    takes_time: ClassVar[bool] = False
     table_copies: ClassVar[float] = 2.0
 
     top: int | float | None = param(

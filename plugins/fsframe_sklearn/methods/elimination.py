@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 import attrs
 import numpy as np
@@ -146,6 +146,8 @@ class Rfecv(Rfe):
     ----------
     As `rfe`; F. Pedregosa et al. 2011, Scikit-learn, JMLR 12 (``RFECV``).
     """
+
+    takes_time: ClassVar[bool] = False
 
     top: int | float | None = param(
         None,

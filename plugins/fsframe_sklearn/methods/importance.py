@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 import attrs
 import numpy as np
@@ -55,6 +55,8 @@ class Importance(LearnerSelector):
     >>> Importance(of="LinearRegression").select(Dataset.from_arrays(X, X[:, 2])).selected
     array([2])
     """
+
+    takes_time: ClassVar[bool] = False
 
     default_of = {
         "classification": "RandomForestClassifier",

@@ -64,6 +64,7 @@ class Lasso(Selector):
 
     tasks: ClassVar[frozenset[str]] = frozenset({"classification", "regression"})
     takes_counts: ClassVar[bool] = True
+    takes_time: ClassVar[bool] = False
     table_copies: ClassVar[float] = 3.0
 
     top: int | float | None = param(

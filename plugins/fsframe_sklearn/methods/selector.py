@@ -96,6 +96,9 @@ class SklearnSelector(Selector):
         own = [k for k in self._made().get_params(deep=True) if k.rpartition("__")[2] == "cv"]
         return f"{self.estimator} deals folds of single rows" if own else ""
 
+    def ignores_time(self) -> str:
+        return self.ignores_groups() or super().ignores_time()
+
     def _made(self) -> Any:
         return make_estimator(self.estimator, parse_options(self.options), ("selector",))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import ClassVar
 
 import attrs
 import numpy as np
@@ -47,6 +48,8 @@ class Sequential(LearnerSelector):
     >>> Sequential(of="LogisticRegression", top=1).select(data).selected
     array([2])
     """
+
+    takes_time: ClassVar[bool] = False
 
     default_of = {
         "classification": "KNeighborsClassifier",

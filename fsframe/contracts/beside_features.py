@@ -1,0 +1,182 @@
+"""Columns that are known of each row and are no features: the time, covariates to adjust for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from fsframe.errors import DataError
+
+__all__ = ["Beside", "feature_sets", "time_blocks"]
+
+_LEVELS, _PARTS = 10, 5
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class Beside:
+    """Columns beside the features.
+
+    Parameters
+    ----------
+    names : tuple of str
+    values : (n_samples, n_columns) float64, finite
+    nominal : (n_columns,) bool
+        Columns whose numbers are names of categories.
+    handled : bool
+        Of covariates: whether the stage that resamples takes them out, so that the stages that it
+        resamples need not.
+    """
+
+    names: tuple[str, ...]
+    values: NDArray[np.float64] = attrs.field(repr=False)
+    nominal: NDArray[np.bool_] = attrs.field(repr=False)
+    handled: bool = False
+
+    @classmethod
+    def of(
+        cls,
+        columns: Mapping[str, NDArray[Any]],
+        nominal: Sequence[bool],
+        what: str,
+    ) -> Beside:
+        """The columns, checked; text is taken as names of categories.
+
+        Raises
+        ------
+        DataError
+            If a value is missing or infinite.
+        """
+        kept, is_nominal = [], list(nominal)
+        for place, (name, given) in enumerate(columns.items()):
+            try:
+                values = np.asarray(given, dtype=np.float64)
+            except (TypeError, ValueError):
+                texts = np.array([str(value) for value in np.asarray(given).tolist()])
+                values = np.unique(texts, return_inverse=True)[1].astype(np.float64)
+                values[(texts == "") | (texts == "nan") | (texts == "None")] = np.nan
+                is_nominal[place] = True
+            wrong = np.flatnonzero(~np.isfinite(values))
+            if wrong.size:
+                raise DataError(
+                    f"{what} {name!r}: missing or infinite in {wrong.size} rows, the first in row "
+                    f"{wrong[0] + 1}; every row needs a value"
+                )
+            kept.append(values)
+        table = np.stack(kept, axis=1)
+        table.setflags(write=False)
+        return cls(names=tuple(columns), values=table, nominal=np.array(is_nominal, dtype=bool))
+
+    def take_rows(self, rows: NDArray[np.intp]) -> Beside:
+        """Only these rows, in this order."""
+        values = self.values[rows]
+        values.setflags(write=False)
+        return attrs.evolve(self, values=values)
+
+    def tobytes(self) -> bytes:
+        """What tells these columns from others, but for their names."""
+        return self.values.astype("<f8").tobytes() + self.nominal.tobytes()
+
+    def strata(self) -> NDArray[np.int64]:
+        """Which rows are alike in all columns, as codes (n_samples,).
+
+        A column of numbers with more than 10 different ones is cut at its quintiles first.
+
+        Examples
+        --------
+        >>> Beside.of({"sex": np.array(["m", "f", "m"])}, [True], "column").strata().tolist()
+        [1, 0, 1]
+        """
+        codes = np.zeros(len(self.values), dtype=np.int64)
+        for values, nominal in zip(self.values.T, self.nominal, strict=True):
+            own = np.unique(values, return_inverse=True)[1]
+            if not nominal and own.max() >= _LEVELS:
+                cuts = np.quantile(values, np.arange(1, _PARTS) / _PARTS)
+                own = np.searchsorted(cuts, values, side="left")
+            codes = np.unique(codes * (own.max() + 1) + own, return_inverse=True)[1]
+        return codes
+
+    def design(self) -> NDArray[np.float64]:
+        """The columns of a linear model, an intercept first, as (n_samples, q).
+
+        Numbers as they are, centred and of size about 1; an indicator for each level of a nominal
+        column but its first.
+        """
+        columns = [np.ones(len(self.values))]
+        for values, nominal in zip(self.values.T, self.nominal, strict=True):
+            if nominal:
+                columns += [(values == level) * 1.0 for level in np.unique(values)[1:]]
+                continue
+            centred = values - values.mean()
+            columns.append(centred / max(float(np.abs(centred).max()), 1e-300))
+        return np.stack(columns, axis=1)
+
+
+def time_blocks(times: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Which stretch of time each row belongs to, stretches of about n^(1/3) rows, as codes (n,).
+
+    Rows of one time are in one stretch.
+
+    References
+    ----------
+    P. Bühlmann, H. Künsch 1999, Block length selection in the bootstrap for time series, Comput.
+    Stat. Data Anal. 31:295–310: the order n^(1/3) for the variance of a mean.
+
+    Examples
+    --------
+    >>> time_blocks(np.array([5.0, 1, 2, 3, 4, 6, 7, 8])).tolist()
+    [2, 0, 0, 1, 1, 2, 3, 3]
+    """
+    n = len(times)
+    length = max(1, round(n ** (1 / 3)))
+    # Ties have the place of the first of them.
+    place = np.searchsorted(np.sort(times), times, side="left")
+    found: NDArray[np.int64] = np.unique(place // length, return_inverse=True)[1].astype(np.int64)
+    return found
+
+
+def feature_sets(
+    groups: Mapping[str, Sequence[str]], names: Sequence[str], suggest: Any
+) -> NDArray[np.int64]:
+    """Which features are kept or dropped together: a code for each set, −1 for the others.
+
+    Parameters
+    ----------
+    groups : mapping of str to sequence of str
+        The features of each set, by its name.
+    names : sequence of str
+        All features.
+    suggest : callable
+        What is added to a message about an unknown name.
+
+    Raises
+    ------
+    DataError
+        Naming features that there are not, and those in two sets.
+    """
+    place = {name: column for column, name in enumerate(names)}
+    codes = np.full(len(names), -1, dtype=np.int64)
+    unknown, twice = [], []
+    for code, members in enumerate(groups.values()):
+        for name in dict.fromkeys(members):
+            if name not in place:
+                unknown.append(name)
+            elif codes[place[name]] >= 0:
+                twice.append(name)
+            else:
+                codes[place[name]] = code
+    if unknown:
+        raise DataError(
+            f"feature groups name {len(unknown)} columns that are no features: "
+            f"{', '.join(map(repr, unknown[:5]))}" + suggest(unknown[0], names)
+        )
+    if twice:
+        raise DataError(
+            f"features in two groups: {', '.join(map(repr, twice[:5]))}; a feature is kept or "
+            "dropped with one group only"
+        )
+    codes.setflags(write=False)
+    return codes

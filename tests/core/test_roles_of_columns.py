@@ -1,0 +1,203 @@
+"""Groups of features, time and covariates: read, honoured or refused by name, stored."""
+
+import attrs
+import numpy as np
+import polars
+import pytest
+from scipy import stats
+
+import fsframe
+from fsframe import Chain, Dataset, read
+from fsframe.errors import DataError
+from fsframe.evaluation.folds import folds_in_time
+from fsframe.resampling.groups import rotated_labels
+from fsframe.storage import load_run
+from tests.command_line import fsframe as run
+
+
+@pytest.fixture(scope="module")
+def confounded():
+    """f1 follows the stratum z, which the class follows; f8 follows the class within strata."""
+    draw = np.random.default_rng(0)
+    z = draw.integers(0, 3, 240)
+    y = (draw.random(240) < 0.1 + 0.4 * z).astype(int)
+    X = draw.normal(size=(240, 9))
+    X[:, 0], X[:, 7], X[:, 8] = z + 0.3 * X[:, 0], 0.8 * y + X[:, 7], z
+    return Dataset.from_arrays(X, y)
+
+
+ADJUSTING = ["anova-f", "mim", "chi2", "jmi", "cmim", "cmi", "cife", "icap", "jmim", "jmi3"]
+
+
+@pytest.mark.parametrize("name", ADJUSTING)
+def test_what_the_covariate_explains_is_taken_out(confounded, name):
+    plain = confounded.take_columns(np.arange(8))
+    adjusted = confounded.playing(adjust="f9")
+    assert Chain.parse(f"{name}:top=1").run(plain).selected_names == ("f1",)
+    record = Chain.parse(f"{name}:top=1").run(adjusted)
+    assert record.selected_names == ("f8",) and record.environment["adjust"] == ["f9"]
+
+
+def test_partial_f_is_that_of_two_linear_models(confounded):
+    data = confounded.playing(adjust=["f9", "f2"])
+    found = fsframe.selectors["anova-f"]().select(data)
+    y, Z, n = data.y, data.covariates.values, data.n_samples
+    D = np.column_stack([np.ones(n), Z])
+    for column in range(data.n_features):
+        x = data.X[:, column]
+        rss = [np.linalg.lstsq(model, x)[1][0] for model in (D, np.column_stack([D, y]))]
+        F = (rss[0] - rss[1]) / (rss[1] / (n - 4))
+        assert found.scores[column] == pytest.approx(F, rel=1e-9)
+        assert found.tables["p_values"][column] == pytest.approx(stats.f.sf(F, 1, n - 4), rel=1e-7)
+
+
+def test_conditional_information_and_chi2_are_sums_over_strata(confounded):
+    X = (confounded.X > 0.5).astype(float)
+    X[:, 8] = confounded.X[:, 8]
+    data = Dataset.from_arrays(X, confounded.y).playing(adjust="f9")
+    strata = [np.flatnonzero(X[:, 8] == level) for level in range(3)]
+    bits, chi2 = np.zeros(8), np.zeros(8)
+    for rows in strata:
+        part = Dataset.from_arrays(X[rows][:, :8], data.y[rows])
+        bits += fsframe.selectors["mim"]().select(part).scores * len(rows) / data.n_samples
+        chi2 += fsframe.selectors["chi2"]().select(part).scores
+    assert fsframe.selectors["mim"]().select(data).scores == pytest.approx(bits, abs=1e-12)
+    assert fsframe.selectors["chi2"]().select(data).scores == pytest.approx(chi2, abs=1e-9)
+
+
+@pytest.mark.parametrize("chain", ["relieff", "mrmr", "fcbf", "immigrate", "condred",
+                                   "mim:discretise=mdl", "mim:estimator=knn", "relieff turf",
+                                   "mim:top=3 relieff ensemble:n=4"])  # fmt: skip
+def test_what_knows_no_covariates_refuses_before_any_work(confounded, chain):
+    with pytest.raises(DataError, match=r"cannot take out the effect of f9 \(--adjust\)"):
+        Chain.parse(chain).run(confounded.playing(adjust="f9"))
+
+
+def test_npfs_permutes_labels_within_strata_whatever_it_resamples(confounded):
+    adjusted = confounded.playing(adjust="f9")
+    plain = confounded.take_columns(np.arange(8))
+    chain = Chain.parse("relieff:top=3 npfs:n=20,alpha=0.05")
+    assert "f1" in chain.run(plain, seed=1).selected_names
+    alone = chain.run(adjusted, seed=1)
+    assert "f8" in alone.selected_names and "f1" not in alone.selected_names
+    spread = chain.run(adjusted, seed=1, executor=None)
+    assert (
+        spread.stages[-1].selection.scores.tobytes() == alone.stages[-1].selection.scores.tobytes()
+    )
+    determined = attrs.evolve(adjusted, y=(confounded.X[:, 8] > 0).astype(np.int64))
+    with pytest.raises(DataError, match="determine the label"):
+        chain.run(determined, seed=1)
+
+
+def test_groups_of_features_are_kept_whole_and_stored(tmp_path, confounded):
+    path = tmp_path / "sets.csv"
+    path.write_text("feature,group\nf8,pair\nf2,pair\nf3,other\nf4,other\n")
+    table = tmp_path / "t.csv"
+    names = [f"f{k + 1}" for k in range(9)]
+    frame = polars.DataFrame(dict(zip(names, confounded.X.T, strict=True)))
+    frame.with_columns(polars.Series("class", confounded.y)).write_csv(table)
+    data = read(table, feature_groups=path)
+    assert data.feature_groups == {"pair": ("f8", "f2"), "other": ("f3", "f4")}
+    done = run("chain", "jmi:top=2", "on", str(table), "--feature-groups", str(path), "-o",
+               str(tmp_path / "r.h5"))  # fmt: skip
+    assert done.code == 0, done.err
+    record = load_run(tmp_path / "r.h5")
+    kept = set(record.selected_names)
+    assert {"f2", "f8"} <= kept or not {"f2", "f8"} & kept
+    assert record.environment["feature_groups"]["pair"] == ["f8", "f2"]
+    frames = read(frame.with_columns(polars.Series("class", confounded.y)), label="class",
+                  feature_groups={"pair": ["f8", "f2"], "other": ["f3", "f4"]})  # fmt: skip
+    assert frames.sha256 == data.sha256
+    for text, told in (("f1,a\nf1,b\n", "two groups"), ("g1,a\n", "Did you mean `f1`"),
+                       ("f1\n", "line 1: 1 fields"), ("", "holds no feature groups")):  # fmt: skip
+        path.write_text(text)
+        with pytest.raises(DataError, match=told):
+            read(table, feature_groups=path)
+
+
+def test_indicators_of_one_column_are_one_group():
+    draw = np.random.default_rng(2)
+    colour = draw.integers(0, 3, 90)
+    X = np.column_stack([colour, draw.normal(size=90)])
+    data = Dataset.from_arrays(X, (colour == 1).astype(int), categorical=[0]).encoded("onehot")
+    assert data.feature_groups == {"f1": ("f1=0", "f1=1", "f1=2")}
+    assert set(Chain.parse("anova-f:top=1").run(data).selected_names) == {"f1=0", "f1=1", "f1=2"}
+
+
+@pytest.fixture(scope="module")
+def series():
+    draw = np.random.default_rng(4)
+    times = draw.permutation(120)
+    y = draw.permutation(np.arange(30) % 2)[times // 4]
+    X = draw.normal(size=(120, 6))
+    X[:, 1], X[:, 5] = X[:, 1] + 2 * y, times
+    return Dataset.from_arrays(X, y).playing(time="f6")
+
+
+def test_training_is_always_before_test(series):
+    times = series.times.values[:, 0]
+    for split in folds_in_time(series.y, times, 4):
+        assert times[split.train].max() < times[split.test].min()
+    found = fsframe.evaluate("mim:top=2 knn", series, folds=4, repeats=1, seed=0)
+    fold = found.stages[0].selection.tables["fold"][0]
+    assert [int((fold == k).sum()) for k in range(-1, 4)] == [24] * 5
+    assert found.environment["time"] == "f6"
+    tested = fold >= 0
+    predicted = found.stages[0].selection.tables["predicted"][0]
+    assert (predicted[tested] == series.y[tested]).mean() > 0.7 and (predicted[~tested] == -1).all()
+
+
+def test_the_future_changes_no_prediction(series):
+    changed = series.X.copy()
+    late = series.times.values[:, 0] >= np.sort(series.times.values[:, 0])[48]
+    changed[late] = 99.0
+    later = attrs.evolve(series, matrix=changed)
+    tables = [
+        fsframe.evaluate("mim:top=2 knn", data, folds=4, repeats=1).stages[0].selection.tables
+        for data in (series, later)
+    ]
+    first = tables[0]["fold"][0] == 0
+    assert np.array_equal(tables[0]["predicted"][0][first], tables[1]["predicted"][0][first])
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda data: fsframe.evaluate("mim:top=2 knn", data, folds=4, repeats=2),
+        lambda data: fsframe.evaluate("mim:top={1,2} knn", data, folds=4, repeats=1),
+        lambda data: Chain.parse("relieff:permutations=99").run(data),
+        lambda data: Chain.parse("immigrate:sigma=cv").run(data),
+        lambda data: Chain.parse("lasso").run(data),
+        lambda data: Chain.parse("boruta").run(data),
+    ],
+)
+def test_what_takes_rows_out_of_order_refuses(series, ask):
+    with pytest.raises(DataError, match="f6"):
+        ask(series)
+
+
+def test_bootstraps_draw_stretches_and_labels_are_rotated(series):
+    kept = Chain.parse("mim:top=2 npfs:n=20,alpha=0.05").run(series, seed=3)
+    assert "f2" in kept.selected_names
+    assert fsframe.stability("mim:top=2", series, n=6).environment["time"] == "f6"
+    times = np.array([3.0, 1, 2, 0])
+    found = rotated_labels(np.array([0, 1, 2, 3]), times, np.random.default_rng(5))
+    assert sorted(found) == [0, 1, 2, 3] and not np.array_equal(found, [0, 1, 2, 3])
+    in_time = np.argsort(times)
+    steps = np.diff(np.append(found[in_time], found[in_time][0]))
+    assert sorted(steps) == sorted(np.diff(np.append(np.array([0, 1, 2, 3])[in_time], 3)))
+
+
+def test_roles_are_checked_together():
+    data = Dataset.from_arrays([[1.0, 2, 0], [2, 1, 1], [3, 0, np.nan]], [0, 1, 0])
+    with pytest.raises(DataError, match=r"missing or infinite in 1 rows, the first in row 3"):
+        data.playing(adjust="f3")
+    with pytest.raises(DataError, match="cannot be the time and adjusted for"):
+        data.playing(time="f1", adjust="f1")
+    with pytest.raises(DataError, match=r"no column 'f9' \(time\)"):
+        data.playing(time="f9")
+    with pytest.raises(DataError, match="no feature is left"):
+        data.take_columns(np.array([0, 1])).playing(time="f1", adjust=["f2"])
+    grouped = Dataset.from_arrays(data.X[:, :2], data.y, groups=[0, 1, 1])
+    with pytest.raises(DataError, match=r"groups .* and a time"):
+        grouped.playing(time="f1")
