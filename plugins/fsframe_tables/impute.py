@@ -33,7 +33,8 @@ class Impute(Selector):
     The score of a column is the share of rows that have a value. Kept are all columns with one at
     least; `top` keeps the most complete. The **median** of an even number of values is the lower of
     the two in the middle, and the smallest of equally frequent values is taken: what is put in has
-    been observed, so that levels stay levels.
+    been observed, so that levels stay levels. Of equally frequent levels of a categorical column it
+    is the one that comes first in the order of rows, whatever the levels are called.
 
     What stands for a missing value is learned from the rows of the running resample, and put into
     those rows, into rows to predict, and into nothing else; it says nothing of how sure it is.
@@ -84,8 +85,12 @@ class Impute(Selector):
                 there = known[:, k]
                 if there.any():
                     values, times = _levels(block[there, k], counts[there])
-                    how = "most-frequent" if data.categorical[start + k] else self.method
-                    fill[start + k] = _typical(values, times, how)
+                    if data.categorical[start + k]:
+                        tied = values[times == times.max()]
+                        column = block[:, k]
+                        fill[start + k] = column[np.isin(column, tied) & (counts > 0)][0]
+                    else:
+                        fill[start + k] = _typical(values, times, self.method)
         kept = rank_by_score(np.where(share > 0, share, np.nan))
         return Selection(
             selected=kept[: self.keep_count(p, len(kept))],

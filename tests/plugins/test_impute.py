@@ -45,6 +45,18 @@ def test_it_puts_in_what_scikit_learn_does(method: str) -> None:
     np.testing.assert_allclose(found, theirs, rtol=1e-12)
 
 
+def test_equally_frequent_levels_are_told_apart_by_rows_not_by_their_names() -> None:
+    column = np.array([2.0, 0, 1, 2, 1, 0, np.nan, np.nan])
+    for names in ([0, 1, 2], [2, 0, 1], [1, 2, 0]):
+        renamed = np.where(np.isnan(column), np.nan, np.array(names, float)[
+            np.nan_to_num(column).astype(int)])  # fmt: skip
+        data = Dataset.from_arrays(renamed[:, None], np.arange(8) % 2, categorical=[0])
+        assert fsframe.selectors["impute"]().select(data).fill == [names[2]]
+        # Rows 0 and 3 are not drawn: levels 0 and 1 are left, and 0 comes first.
+        drawn = data.with_counts(np.array([0, 1, 1, 0, 1, 1, 1, 1]))
+        assert fsframe.selectors["impute"]().select(drawn).fill == [names[0]]
+
+
 def test_the_median_is_a_value_that_was_observed() -> None:
     data = Dataset.from_arrays([[1.0], [4.0], [2.0], [np.nan]], [0, 1, 0, 1])
     impute = fsframe.selectors["impute"]()

@@ -1,0 +1,149 @@
+"""Ten thousand mutated files of each format: read, or refused in words; no traceback, no hang.
+
+    python benchmarks/tables/mutated.py [--files 10000] [FORM ...]
+
+Bytes of a small sound file are replaced, put in, taken out, or the file is cut; then it is read and
+looked through in a process of its own, which is watched: another exception than fsframe's own, an
+end of the process, or more than 10 seconds for one file is counted, and the file's number told.
+Run from the root of the repository, since the sound files are those of the tests.
+"""
+
+from __future__ import annotations
+
+import argparse
+import faulthandler
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+import warnings
+from pathlib import Path
+
+import numpy as np
+
+SECONDS = 10
+FORMS = ("text", "packed", "npz", "hdf5", "parquet", "arrow", "excel", "arff", "npy", "csr", "csc",
+         "mtx", "mat", "mat-sparse", "mat-7.3", "svmlight", "h5ad", "gct", "plink")  # fmt: skip
+
+
+def sound(form: str, folder: Path) -> list[tuple[Path, list[bytes]]]:
+    """The files of a table of that format, the one to be read first, and what each may hold."""
+    from tests.plugins.test_tables import write
+    from tests.tables.test_mutated import BASES
+    from tests.tables.test_other_formats import WRITERS
+
+    if form in BASES:
+        return [(folder / "table", list(BASES[form]))]
+    if form in WRITERS:
+        path = WRITERS[form](folder)
+        files = [path, *sorted(f for f in folder.iterdir() if f != path)]
+    else:
+        path = folder / ("t.arff" if form == "arff" else "t")
+        write(path, form)
+        files = [path]
+    return [(file, [file.read_bytes()]) for file in files]
+
+
+def mutated(base: bytes, draw: np.random.Generator) -> bytes:
+    """`base` with one to six edits."""
+    content = bytearray(base)
+    for _ in range(draw.integers(1, 7)):
+        at, size = int(draw.integers(0, len(content) + 1)), int(draw.integers(1, 5))
+        token = bytes(draw.integers(0, 256, size, dtype=np.uint8))
+        if draw.random() < 0.5:
+            # What a file holds already damages it less, and goes further.
+            start = int(draw.integers(0, len(base)))
+            token = base[start : start + size]
+        kind = draw.integers(0, 8)
+        if kind == 0:
+            content[at:at] = token
+        elif kind == 1:
+            del content[at : at + size]
+        elif kind == 2 and draw.random() < 0.3:
+            del content[at:]
+        else:
+            content[at : at + size] = token[: len(content[at : at + size])]
+    return bytes(content)
+
+
+def work(form: str, first: int, last: int) -> None:
+    """Read files `first` … `last` − 1, a line for each that behaves badly."""
+    from fsframe.errors import FsframeError
+    from fsframe.tables import read
+    from fsframe.tables.contents import contents
+    from tests.tables.test_other_formats import LABEL
+
+    warnings.simplefilter("ignore")
+    read_in = refused = 0
+    slowest = 0.0
+    with tempfile.TemporaryDirectory() as name:
+        parts = sound(form, Path(name))
+        for number in range(first, last):
+            print("at", number, flush=True)
+            draw = np.random.default_rng([number, FORMS.index(form)])
+            target, bases = parts[number % len(parts)]
+            for file, own in parts:
+                file.write_bytes(own[number % len(own)])
+            target.write_bytes(mutated(bases[number % len(bases)], draw))
+            faulthandler.dump_traceback_later(SECONDS, exit=True)
+            started = time.perf_counter()
+            told = ""
+            for call in (lambda path: read(path, label=LABEL.get(form)).sha256, contents):
+                try:
+                    call(parts[0][0])
+                except FsframeError as error:
+                    told = str(error) or "no word"
+                    assert str(error)
+                except BaseException:
+                    print("bad", json.dumps([number, traceback.format_exc()[-600:]]), flush=True)
+            read_in, refused = read_in + (not told), refused + bool(told)
+            faulthandler.cancel_dump_traceback_later()
+            slowest = max(slowest, time.perf_counter() - started)
+    print("sum", json.dumps([read_in, refused, slowest]), flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--files", type=int, default=10_000)
+    parser.add_argument("--worker", nargs=3)
+    parser.add_argument("forms", nargs="*", default=FORMS)
+    asked = parser.parse_args()
+    if asked.worker:
+        work(asked.worker[0], int(asked.worker[1]), int(asked.worker[2]))
+        return
+    os.environ["FSFRAME_TABLE_MEMORY"] = "100MB"
+    print("| format | read | refused | tracebacks | ended or hung | slowest | processor time |")
+    for form in asked.forms:
+        begin, counts, bad, ended, slowest = 0, np.zeros(2, int), 0, 0, 0.0
+        used = os.times()
+        while begin < asked.files:
+            command = [sys.executable, __file__, "--worker", form, str(begin), str(asked.files)]
+            done = subprocess.run(command, capture_output=True, text=True)
+            lines = done.stdout.splitlines()
+            at = [int(line.split()[1]) for line in lines if line.startswith("at ")]
+            for line in lines:
+                if line.startswith("bad "):
+                    bad += 1
+                    print(form, line, file=sys.stderr)
+                elif line.startswith("sum "):
+                    a, b, seconds = json.loads(line[4:])
+                    counts += (a, b)
+                    slowest = max(slowest, seconds)
+            if done.returncode == 0:
+                break
+            if not at:
+                raise SystemExit(done.stderr)
+            ended += 1
+            print(form, "ended at", at[-1], done.returncode, done.stderr[-800:], file=sys.stderr)
+            begin = at[-1] + 1
+        now = os.times()
+        spent = now.children_user + now.children_system - used.children_user - used.children_system
+        print(f"| {form} | {counts[0]} | {counts[1]} | {bad} | {ended} | {slowest:.2f} s | "
+              f"{spent:.0f} s |", flush=True)  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()
