@@ -17,6 +17,7 @@ from fsframe_infotheory.engine.bootstrap_relevance import bootstrap_relevance
 from fsframe_infotheory.engine.encode import Encoded
 from fsframe_infotheory.engine.estimated import Estimator
 from fsframe_infotheory.engine.pair_information import PairParameters
+from fsframe_infotheory.engine.parts import EncodedParts
 from fsframe_infotheory.engine.strata import labels_with_strata
 from fsframe_infotheory.methods.estimator import (
     EstimatorParameters,
@@ -93,7 +94,7 @@ class Mim(PairParameters, EstimatorParameters, ScoredFilter):
         return attrs.evolve(found, pair_weights=pairs)
 
     def _bits(
-        self, data: Dataset, encoded: Encoded, upstream: Selection | None, run: Run
+        self, data: Dataset, encoded: Encoded | EncodedParts, upstream: Selection | None, run: Run
     ) -> NDArray[np.float64]:
         """I(X; Y), or given covariates I(X; Y | Z) = I(X; (Y, Z)) − I(X; Z), in bits."""
         if data.covariates is None or not self.adjusts():
