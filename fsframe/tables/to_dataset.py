@@ -184,21 +184,25 @@ def read(
     check_readings(dates=dates, encode=encode)
 
     def by_parts(given: Any) -> Dataset:
-        return read_parts(
+        found = read_parts(
             given, label, drop=as_keys(drop), keep=as_keys(keep), groups=groups, task=task,
             categorical=_keys(categorical), x=x, y=y, names=names, na=codes,
             ordinal=ordinal, dates=dates, encode=encode, weight=weight, delimiter=delimiter,
             header=header is not None, encoding=encoding, decimal=decimal != ".",
             in_memory=in_memory,
-        )  # fmt: skip
+        ).playing(sets, time, adjust)  # fmt: skip
+        if not sets:
+            return found
+        named = {title: list(members) for title, members in sets.items()}
+        return attrs.evolve(found, reading={**found.reading, "feature_groups": named})
 
+    sets = sets_of_features(feature_groups)
     orders = as_ordinal(ordinal)
     codes = tuple(str(code) for code in ([na] if isinstance(na, (str, int, float)) else na))
     if in_parts(path):
         return by_parts(path)
     drop, keep = as_keys(drop), as_keys(keep)
     adjust = (adjust,) if isinstance(adjust, str) else tuple(adjust)
-    sets = sets_of_features(feature_groups)
     if categorical is not None and not isinstance(categorical, bool):
         categorical = as_keys(categorical)
     given = {
