@@ -193,6 +193,9 @@ def api_page() -> str:
         "What `import fsframe` offers, loaded when it is used.",
     ]
     parts += [f"::: fsframe.{name}" for name in fsframe.__all__ if name not in _VALUES]
+    # Half of it is that of its base, which nobody looks for.
+    whole = "::: fsframe.Dataset"
+    parts[parts.index(whole)] = f"{whole}\n    options:\n      inherited_members: true"
     parts.append(
         "## The registries\n\n`fsframe.selectors`, `fsframe.classifiers` (what ends a chain), "
         "`fsframe.regressors` (those of them for numbers only) and `fsframe.stability_metrics` are "

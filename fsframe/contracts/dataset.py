@@ -1,22 +1,15 @@
-"""The table a chain runs on: features, label, names; frozen, and identified by its SHA-256."""
+"""The table a chain runs on: how it is made from arrays and frames, and who plays which part."""
 
 from __future__ import annotations
 
-import hashlib
-import json
-import threading
-import weakref
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import attrs
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fsframe.contracts.array_checks import (
-    as_counts,
     as_groups,
     as_labels,
     as_mask,
@@ -26,7 +19,7 @@ from fsframe.contracts.array_checks import (
     kept_columns,
     whole_weights,
 )
-from fsframe.contracts.beside_features import Beside, feature_sets, time_blocks
+from fsframe.contracts.beside_features import Beside, feature_sets
 from fsframe.contracts.column_kinds import ColumnKind, Ordinal, check_readings, level_text
 from fsframe.contracts.data_frames import (
     is_annotated,
@@ -34,76 +27,14 @@ from fsframe.contracts.data_frames import (
     take_annotated,
     take_frame,
 )
-from fsframe.contracts.showing import html_block, html_table, listed
-from fsframe.contracts.sparse_columns import SparseColumns
-from fsframe.contracts.survival import signed_times, times_and_events
+from fsframe.contracts.frozen_table import ColumnSource, FrozenTable, RowSource
+from fsframe.contracts.survival import signed_times
 from fsframe.errors import DataError
-from fsframe.escaping import printable
 from fsframe.suggest import did_you_mean
-
-if TYPE_CHECKING:
-    # Compiled, and needed by tables in parts only.
-    from fsframe.contracts.columns_seen import ColumnsSeen
 
 Keys = str | int | Iterable[str | int]
 
 __all__ = ["ColumnSource", "Dataset", "RowSource", "infer_task"]
-
-
-_SHOWN_FEATURES = 20
-
-# Arrays of bytes and sparse tables by identity, and what they are as float64, for as long as they
-# live: bootstraps and permuted labels share their table's array, which is to be widened once.
-_wide: dict[int, tuple[weakref.ref[Any], NDArray[np.float64]]] = {}
-_lock = threading.Lock()
-
-
-def _widened(matrix: NDArray[Any] | SparseColumns) -> NDArray[np.float64]:
-    key = id(matrix)
-    with _lock:
-        if key not in _wide:
-            whole = matrix if isinstance(matrix, np.ndarray) else matrix.read(0, matrix.shape[1])
-            loaded = np.ascontiguousarray(whole, dtype=np.float64)
-            loaded.setflags(write=False)
-            # It takes no lock: the array may be collected while this thread holds it.
-            _wide[key] = weakref.ref(matrix, lambda _: _wide.pop(key, None)), loaded
-        return _wide[key][1]
-
-
-class ColumnSource(Protocol):
-    """A table that is read by columns, such as one on disk that does not fit in memory.
-
-    `read(start, stop)` returns columns ``start … stop-1`` as (n_samples, stop-start).
-    """
-
-    @property
-    def shape(self) -> tuple[int, int]: ...
-    @property
-    def dtype(self) -> np.dtype[Any]: ...
-
-    def read(self, start: int, stop: int) -> NDArray[Any]: ...
-
-
-class RowSource(ColumnSource, Protocol):
-    """A table in parts, which is read block after block of rows as well.
-
-    `blocks(rows)` gives all rows in order, at most so many at a time; `take` has only some of the
-    columns. `facts` is what one pass has found of the columns, `rows_sha256` its digest of the
-    values row after row, `shelf` a folder where what is made of the table may be kept, and
-    `most_bytes` how much of it may be loaded as float64.
-    """
-
-    @property
-    def facts(self) -> ColumnsSeen: ...
-    @property
-    def rows_sha256(self) -> str: ...
-    @property
-    def shelf(self) -> Path: ...
-    @property
-    def most_bytes(self) -> int: ...
-
-    def blocks(self, rows: int | None = None) -> Iterator[NDArray[Any]]: ...
-    def take(self, columns: NDArray[np.intp]) -> RowSource: ...
 
 
 def _as_one(groups: dict[str, tuple[str, ...]], name: str, columns: tuple[str, ...]) -> None:
@@ -118,7 +49,7 @@ def _as_one(groups: dict[str, tuple[str, ...]], name: str, columns: tuple[str, .
 
 
 @attrs.frozen(kw_only=True, eq=False, repr=False)
-class Dataset:
+class Dataset(FrozenTable):
     """A table of features with a label.
 
     Make one with `Dataset.from_arrays` or `fsframe.read`.
@@ -168,26 +99,6 @@ class Dataset:
     reading : mapping of str to JSON values
         The arguments of `fsframe.read` that say how the file was read, those not given left out.
     """
-
-    matrix: Any = attrs.field(repr=False)
-    y: NDArray[Any] = attrs.field(repr=False)
-    classes: tuple[Any, ...]
-    feature_names: tuple[str, ...] = attrs.field(repr=False)
-    categorical: NDArray[np.bool_] = attrs.field(repr=False)
-    name: str = "data"
-    label_name: str = "class"
-    task: str = "classification"
-    counts: NDArray[np.int64] | None = attrs.field(default=None, repr=False)
-    groups: NDArray[np.int64] | None = attrs.field(default=None, repr=False)
-    group_name: str = ""
-    weight_name: str = ""
-    warnings: tuple[str, ...] = attrs.field(default=(), repr=False)
-    reading: Mapping[str, Any] = attrs.field(factory=dict, repr=False)
-    kinds: Mapping[str, ColumnKind] = attrs.field(factory=dict, repr=False)
-    keep: NDArray[np.bool_] | None = attrs.field(default=None, repr=False)
-    feature_groups: Mapping[str, tuple[str, ...]] = attrs.field(factory=dict, repr=False)
-    times: Beside | None = attrs.field(default=None, repr=False)
-    covariates: Beside | None = attrs.field(default=None, repr=False)
 
     @classmethod
     def from_arrays(
@@ -580,287 +491,3 @@ class Dataset:
             keep=kept_columns(np.array(kept), len(names)),
             feature_groups=groups,
         )
-
-    def __repr__(self) -> str:
-        return f"<Dataset {self.name!r}: {'; '.join(self._facts())}>"
-
-    def _repr_html_(self) -> str:
-        shown = min(self.n_features, _SHOWN_FEATURES)
-        facts = self._facts()
-        if shown < self.n_features:
-            facts.append(f"the first {shown} features:")
-        rows = [[name, self.kind_of(k)] for k, name in enumerate(self.feature_names[:shown])]
-        return html_block(f"Dataset {self.name}", facts, html_table(["feature", "kind"], rows))
-
-    def _facts(self) -> list[str]:
-        """Shape, kind of the numbers, label and groups, a phrase each."""
-        where = "" if self.nbytes else ", read from its file by columns"
-        where = ", in parts" if self.in_parts else where
-        if isinstance(self.matrix, SparseColumns):
-            filled = len(self.matrix.values) / (self.n_samples * self.n_features)
-            where = f", sparse: {100 * filled:.3g} % are not zero"
-        facts = [
-            f"{self.n_samples} samples × {self.n_features} features ({self.matrix.dtype}{where})"
-        ]
-        told = self.kinds_told()
-        if told:
-            facts[0] += f", {told}"
-        if self.task == "classification":
-            sizes = self.class_sizes()
-            shown = [f"{c} {n}" for c, n in zip(self.classes, sizes, strict=True)]
-            facts.append(f"label {printable(self.label_name)}: {listed(shown)}")
-        elif self.task == "survival":
-            times, events = times_and_events(self.y)
-            facts.append(
-                f"time {printable(self.label_name)}: {times.min():.6g} to {times.max():.6g}"
-            )
-            facts.append(f"{int(events.sum())} of {self.n_samples} events seen")
-        else:
-            low, high = np.nanmin(self.y), np.nanmax(self.y)
-            facts.append(f"target {printable(self.label_name)}: {low:.6g} to {high:.6g}")
-        if self.groups is not None:
-            facts.append(f"{self.n_groups} groups ({printable(self.group_name)})")
-        if (self.feature_sets >= 0).any():
-            many = np.unique(self.feature_sets[self.feature_sets >= 0]).size
-            facts.append(f"{many} group{'s' * (many > 1)} of features")
-        if self.times is not None:
-            facts.append(f"in the order of {printable(self.times.names[0])}")
-        if self.covariates is not None:
-            facts.append(f"adjusted for {', '.join(map(printable, self.covariates.names))}")
-        if self.keep is not None:
-            facts.append(f"{int(self.keep.sum())} columns always kept")
-        if self.weight_name and self.counts is not None:
-            total = int(self.counts.sum())
-            facts.append(f"weights {printable(self.weight_name)}: {total} rows in all")
-        elif self.counts is not None:
-            facts.append(f"a resample of {int(self.counts.sum())} rows")
-        return facts
-
-    def kind_of(self, column: int) -> str:
-        """The kind of a column: numeric, nominal, ordinal, boolean, date or indicator."""
-        if self.categorical[column]:
-            return "nominal"
-        kind = self.kinds.get(self.feature_names[column])
-        return "numeric" if kind is None else kind.kind
-
-    @cached_property
-    def ordinal(self) -> NDArray[np.bool_]:
-        """Columns of ranks, of which only the order counts, (n_features,)."""
-        named = {name for name, kind in self.kinds.items() if kind.kind == "ordinal"}
-        if not named:
-            return np.zeros(self.n_features, dtype=bool)
-        return np.array([name in named for name in self.feature_names], dtype=bool)
-
-    @cached_property
-    def feature_sets(self) -> NDArray[np.int64]:
-        """The group of features that each belongs to, as codes (n_features,); −1 for none."""
-        if not self.feature_groups:
-            return np.full(self.n_features, -1)
-        place = {name: k for k, members in enumerate(self.feature_groups.values())
-                 for name in members}  # fmt: skip
-        return np.array([place.get(name, -1) for name in self.feature_names], dtype=np.int64)
-
-    @cached_property
-    def together(self) -> NDArray[np.int64] | None:
-        """Which rows a resample draws or leaves out together, as codes (n_samples,).
-
-        Those of one group, or of one stretch of time; None where each row is by itself.
-        """
-        return self.groups if self.times is None else time_blocks(self.times.values[:, 0])
-
-    def kinds_told(self) -> str:
-        """How many columns there are of each kind but numbers: ``2 nominal, 1 ordinal``."""
-        many = {"nominal": int(np.count_nonzero(self.categorical))}
-        if self.kinds:
-            for name, nominal in zip(self.feature_names, self.categorical, strict=True):
-                kind = None if nominal else self.kinds.get(name)
-                if kind is not None:
-                    many[kind.kind] = many.get(kind.kind, 0) + 1
-        return ", ".join(f"{number} {kind}" for kind, number in many.items() if number)
-
-    @property
-    def n_samples(self) -> int:
-        """Number of rows, those with count zero included."""
-        return int(self.matrix.shape[0])
-
-    @property
-    def n_features(self) -> int:
-        """Number of feature columns."""
-        return int(self.matrix.shape[1])
-
-    @property
-    def n_classes(self) -> int:
-        """Number of classes; 0 for regression."""
-        return len(self.classes)
-
-    @cached_property
-    def n_groups(self) -> int:
-        """Number of groups that rows are kept together in; 0 where none were named."""
-        return 0 if self.groups is None else int(np.unique(self.groups).size)
-
-    @property
-    def in_memory(self) -> bool:
-        """Whether the table is an array: neither sparse nor a file read by columns."""
-        return isinstance(self.matrix, np.ndarray)
-
-    @property
-    def nbytes(self) -> int:
-        """Memory that the features take as they are held; 0 for a file read by columns."""
-        return int(getattr(self.matrix, "nbytes", 0))
-
-    @property
-    def in_parts(self) -> bool:
-        """Whether the table is a `RowSource`, read block after block of rows."""
-        return hasattr(self.matrix, "blocks")
-
-    def loaded(self) -> Dataset:
-        """The same table in memory, if it is in parts.
-
-        Raises
-        ------
-        DataError
-            If it takes more than it may.
-        """
-        if not self.in_parts:
-            return self
-        needed = 8 * self.n_samples * self.n_features
-        if needed > self.matrix.most_bytes:
-            raise DataError(
-                f"{self.name}: {self.n_samples} × {self.n_features} values take "
-                f"{needed / 1e9:.1f} GB in memory, and {self.matrix.most_bytes / 1e9:.1f} GB are "
-                "allowed (FSFRAME_TABLE_MEMORY)"
-            )
-        matrix = self.matrix.read(0, self.n_features)
-        matrix.setflags(write=False)
-        return attrs.evolve(self, matrix=matrix)
-
-    @cached_property
-    def X(self) -> NDArray[np.float64]:
-        """The features as one (n_samples, n_features) float64 array; a file is read whole."""
-        if self.in_memory and self.matrix.dtype == np.float64:
-            return self.matrix  # type: ignore[no-any-return]
-        if self.in_memory or isinstance(self.matrix, SparseColumns):
-            return _widened(self.matrix)
-        loaded = np.ascontiguousarray(self.matrix.read(0, self.n_features), dtype=np.float64)
-        loaded.setflags(write=False)
-        return loaded
-
-    def columns(self, start: int, stop: int) -> NDArray[Any]:
-        """Columns ``start … stop-1`` as (n_samples, stop-start), in the dtype they are kept in."""
-        if self.in_memory:
-            return self.matrix[:, start:stop]  # type: ignore[no-any-return]
-        return self.matrix.read(start, stop)  # type: ignore[no-any-return]
-
-    def column_blocks(self, max_bytes: int = 1 << 24) -> Iterator[tuple[int, int]]:
-        """Bounds (start, stop) of column blocks of at most `max_bytes` as float64, in order."""
-        width = max(1, max_bytes // max(1, 8 * self.n_samples))
-        for start in range(0, self.n_features, width):
-            yield start, min(start + width, self.n_features)
-
-    @cached_property
-    def sha256(self) -> str:
-        """Hex digest of values, labels and names: equal data in any file format, equal digest.
-
-        Columns are hashed in order as little-endian float64, so that a table on disk need not be
-        held in memory. A table in parts has another digest, of its rows, which does not depend on
-        how they are divided. Counts of a bootstrap and `name` do not enter; groups and weights do
-        where there are some.
-        """
-        digest = hashlib.sha256()
-        header = {
-            "shape": [self.n_samples, self.n_features],
-            "features": list(self.feature_names),
-            "classes": [str(label) for label in self.classes],
-            "task": self.task,
-            "categorical": np.flatnonzero(self.categorical).tolist(),
-        }
-        if self.ordinal.any():
-            header["ordinal"] = np.flatnonzero(self.ordinal).tolist()
-        if self.feature_groups:
-            header["feature_groups"] = self.feature_sets.tolist()
-        if self.keep is not None:
-            header["keep"] = np.flatnonzero(self.keep).tolist()
-        digest.update(json.dumps(header, sort_keys=True).encode())
-        digest.update(np.ascontiguousarray(self.y).astype(self.y.dtype.newbyteorder("<")).tobytes())
-        if self.in_parts:
-            digest.update(b"rows" + self.matrix.rows_sha256.encode())
-        for start, stop in () if self.in_parts else self.column_blocks():
-            digest.update(np.ascontiguousarray(self.columns(start, stop).T, dtype="<f8").tobytes())
-        if self.groups is not None:
-            digest.update(b"groups" + self.groups.astype("<i8").tobytes())
-        for word, columns in (("times", self.times), ("covariates", self.covariates)):
-            if columns is not None:
-                digest.update(word.encode() + columns.tobytes())
-        if self.weight_name and self.counts is not None:
-            digest.update(b"weights" + self.counts.astype("<i8").tobytes())
-        return digest.hexdigest()
-
-    def take_columns(self, columns: NDArray[np.intp]) -> Dataset:
-        """The same rows with only these columns, in this order."""
-        columns = np.asarray(columns, dtype=np.intp)
-        if len(columns) == self.n_features and np.array_equal(columns, np.arange(self.n_features)):
-            return self
-        if isinstance(self.matrix, SparseColumns) or self.in_parts:
-            return self._with_columns(self.matrix.take(columns), columns)
-        if self.in_memory:
-            matrix = np.ascontiguousarray(self.matrix[:, columns])
-        else:
-            matrix = np.empty((self.n_samples, len(columns)))
-            for position, column in enumerate(columns):
-                matrix[:, position] = self.matrix.read(column, column + 1)[:, 0]
-        matrix.setflags(write=False)
-        return self._with_columns(matrix, columns)
-
-    def _with_columns(self, matrix: Any, columns: NDArray[np.intp]) -> Dataset:
-        return attrs.evolve(
-            self,
-            matrix=matrix,
-            feature_names=tuple(self.feature_names[c] for c in columns),
-            categorical=self.categorical[columns],
-            keep=None if self.keep is None else self.keep[columns],
-        )
-
-    def take_rows(self, rows: NDArray[np.intp]) -> Dataset:
-        """Only these rows, in this order; the classes stay, even those that lose all members."""
-        matrix: Any
-        if isinstance(self.matrix, SparseColumns):
-            matrix = self.matrix.take_rows(np.asarray(rows, dtype=np.intp))
-        else:
-            matrix = np.ascontiguousarray((self.matrix if self.in_memory else self.X)[rows])
-            matrix.setflags(write=False)
-        counts = None if self.counts is None else self.counts[rows]
-        groups = None if self.groups is None else self.groups[rows]
-        return attrs.evolve(
-            self, matrix=matrix, y=self.y[rows], counts=counts, groups=groups,
-            times=None if self.times is None else self.times.take_rows(rows),
-            covariates=None if self.covariates is None else self.covariates.take_rows(rows),
-        )  # fmt: skip
-
-    def with_counts(self, counts: NDArray[np.integer[Any]] | None) -> Dataset:
-        """The same table as a bootstrap that drew row i `counts[i]` times.
-
-        Raises
-        ------
-        DataError
-            If the counts are negative, all zero, or not one per row.
-        """
-        if counts is None:
-            return attrs.evolve(self, counts=None)
-        taken = as_counts(counts, (self.n_samples,)).astype(np.int64)
-        return attrs.evolve(self, counts=taken)
-
-    def without_adjusting(self) -> Dataset:
-        """The same table for methods whose covariates another one takes out."""
-        if self.covariates is None:
-            return self
-        return attrs.evolve(self, covariates=attrs.evolve(self.covariates, handled=True))
-
-    def with_labels(self, y: NDArray[Any]) -> Dataset:
-        """The same table with other codes (a permutation of the label, for a null distribution)."""
-        return attrs.evolve(self, y=np.asarray(y, dtype=self.y.dtype))
-
-    def class_sizes(self) -> NDArray[np.int64]:
-        """Rows per class, counts included, as (n_classes,)."""
-        weights = None if self.counts is None else self.counts
-        sizes = np.bincount(self.y, weights=weights, minlength=self.n_classes)
-        return np.round(sizes).astype(np.int64)
