@@ -406,7 +406,7 @@ class Dataset(FrozenTable):
         --------
         >>> data = Dataset.from_arrays([[0.5, 1], [2, 0]], [3.5, 7], ["a", "dead"])
         >>> data.surviving("dead")
-        Dataset('data', 2 samples × 1 features (float64), time class: 0 to 7, 1 of 2 events seen)
+        <Dataset 'data': 2 samples × 1 features (float64); time class: 3.5 to 7; 1 of 2 events seen>
         """
         if event is None:
             return self
