@@ -210,7 +210,7 @@ class StageGroup(click.Group):
                 formatter.write_dl(rows)
         ending = [offer.name for offer in classifiers.offers()]
         if ending:
-            with formatter.section("Classifiers, to end a chain"):
+            with formatter.section("Classifiers and regressors, to end a chain"):
                 formatter.write_text(", ".join(ending))
         with formatter.section("Last"):
             formatter.write_dl([(f"{self._last_name} DATA", self._last.get_short_help_str(80))])
