@@ -285,7 +285,13 @@ def test_help_of_a_stage_shows_default_range_symbol_and_source(call: Call) -> No
 
 def test_help_of_the_chain_lists_families_and_what_ends_it(call: Call) -> None:
     text = call("chain --help").out
-    for part in ("margin ", "relief", "immigrate", "Classifiers and regressors, to end a chain", "on DATA"):
+    for part in (
+        "margin ",
+        "relief",
+        "immigrate",
+        "Classifiers and regressors, to end a chain",
+        "on DATA",
+    ):
         assert part in text
     # What the table is read with, too; two screens.
     for option in ("--label", "--groups", "--na", "--decimal", "--memory", "--workers"):

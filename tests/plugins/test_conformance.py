@@ -73,7 +73,7 @@ from fsframe.testing import suite_for, tables
 found = {}
 for name in json.loads(sys.argv[1]):
     method = suite_for(name)().make()
-    data = tables.classes() if "classification" in method.tasks else tables.target()
+    data = tables.suited(method.tasks)
     selection = method.select(data, seed=3)
     found[name] = selection.selected.tobytes().hex() + selection.scores.tobytes().hex()
 print(json.dumps(found))
@@ -92,6 +92,6 @@ def test_another_process_with_another_hash_seed_gives_the_same_bits() -> None:
     found = json.loads(done.stdout)
     for name in names:
         method = suite_for(name)().make()
-        data = tables.classes() if "classification" in method.tasks else tables.target()
+        data = tables.suited(method.tasks)
         here = method.select(data, seed=3)
         assert found[name] == here.selected.tobytes().hex() + here.scores.tobytes().hex(), name

@@ -41,7 +41,7 @@ class _Risks:
 class Cox(Regressor):
     """Log risks by Cox's proportional hazards with a ridge penalty.
 
-    They are larger where events come sooner.     Weights that arrive are not used.
+    They are larger where events come sooner. Weights that arrive are not used.
 
     Notes
     -----
@@ -61,7 +61,7 @@ class Cox(Regressor):
     >>> data = Dataset.from_arrays([[3.0, 1], [2, 1], [1, 2], [0, 1]], [1, 2, 3, 4],
     ...                            event=[1, 1, 1, 0])
     >>> Cox().fit(data).predict([[3, 1], [0, 1]]).round(2)
-    array([ 0.99, -0.98])
+    array([ 1.49, -1.44])
     """
 
     penalty: float = param(1.0, real(0), help="Ridge penalty on standardised columns.", symbol="λ")
