@@ -14,6 +14,7 @@ from fsframe.contracts.permutation_test import PermutationTest
 from fsframe.contracts.run import Run
 from fsframe.contracts.selection import Selection
 from fsframe.contracts.selector import Selector
+from fsframe.resampling.resamples import too_many
 from fsframe_relief.engine.neighbours import Rule
 
 __all__ = ["ReliefParameters"]
@@ -102,6 +103,7 @@ class ReliefParameters(Selector):
     def check_parameters(self) -> Iterator[str]:
         if self.ramp is not None and (len(self.ramp) != 2 or not self.ramp[0] < self.ramp[1]):
             yield f"ramp must be [equal,different] with equal < different, not {list(self.ramp)}"
+        yield from too_many(self.permutations, f"permutations={self.permutations}")
         if self.permutations and self.missing == "probability":
             yield "permutations need missing=skip: P(value | class) changes with the labels"
         if self.level is not None and not self.permutations:

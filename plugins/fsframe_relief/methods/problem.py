@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.run import Run
+from fsframe.contracts.run import Run, size_text
 from fsframe.contracts.selection import Selection
 from fsframe.errors import DataError, RequestError
 from fsframe_relief.engine.blocks import SMALL
@@ -136,6 +136,14 @@ def judged(
     notes: tuple[str, ...],
 ) -> Problem:
     """The Problem of columns that are in `order` already; labels and weights are not yet."""
+    labellings = 8 * (method.permutations + 1) * len(y)
+    if method.permutations and labellings > run.memory // 2:
+        raise RequestError(
+            f"{method.method_name()}: permutations={method.permutations} keeps "
+            f"{size_text(labellings)} of row numbers, more than half of the "
+            f"{size_text(run.memory)} that a fit may hold; ask for at most "
+            f"{max(0, run.memory // 16 // len(y) - 1)}, or allow more memory (--memory)"
+        )
     counts, importance = weights
     sizes = np.bincount(y, weights=counts)
     omega = (counts * importance)[order]

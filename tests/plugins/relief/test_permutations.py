@@ -177,6 +177,18 @@ def test_impossible_requests_say_what_is_needed():
         Surf(permutations=99, missing="probability")
 
 
+def test_more_labellings_than_memory_holds_are_refused_with_their_size():
+    with pytest.raises(RequestError, match=r"permutations=4294967296 is 4.* fits, and 800"):
+        Relieff(permutations=1 << 32)
+    X, y, _ = make_table("continuous")
+    data = Dataset.from_arrays(X, y)
+    most = (1 << 20) // 16 // data.n_samples - 1
+    small = Run(memory=1 << 20)
+    with pytest.raises(RequestError, match=rf"of row numbers, .* ask for at most {most}, or allow"):
+        Relieff(k=3, permutations=most + 1).select(data, run=small)
+    assert Surf(permutations=most).select(data, run=small).tables["p_values"].size
+
+
 def people(seed: int, n_people: int = 16, rows: int = 4) -> Dataset:
     """Columns that differ between people and have nothing to do with the label, which is theirs."""
     rng = np.random.default_rng(seed)
