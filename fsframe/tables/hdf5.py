@@ -66,7 +66,10 @@ class Hdf5Arrays:
 
     def listing(self) -> str:
         """The members of the root group, for messages."""
-        names = sorted(self._file)
+        try:
+            names = sorted(self._file)
+        except (OSError, RuntimeError, ValueError, TypeError) as error:
+            return f"members that cannot be listed ({error})"
         shown = ", ".join(f"/{name}" for name in names[:10]) or "nothing"
         if "encoding-type" in self._file.attrs and "stages" in names:
             return f"{shown} (a run file of fsframe, not a table)"

@@ -36,7 +36,7 @@ class NpzArrays:
         self._path = path
         try:
             self._zip = zipfile.ZipFile(path)
-        except (zipfile.BadZipFile, OSError, NotImplementedError) as error:
+        except (zipfile.BadZipFile, OSError, NotImplementedError, UnicodeDecodeError) as error:
             raise DataError(f"{path} is not an NPZ file, or is damaged: {error}") from None
 
     def __enter__(self) -> NpzArrays:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import gzip
+import warnings
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fsframe.errors import DataError
 from fsframe.tables.array_table import ArrayTable
@@ -16,6 +18,8 @@ from fsframe.tables.reader import Reader
 from fsframe_tables.sparse import compressed, sparse_table
 
 __all__ = ["MatrixMarketReader", "NpyReader", "SparseNpzReader", "SvmlightReader"]
+
+_BLOCK = 1 << 22
 
 
 class NpyReader(Reader):
@@ -52,28 +56,104 @@ class SparseNpzReader(Reader):
 
 
 class MatrixMarketReader(Reader):
-    """A Matrix Market file, sparse or dense, also packed by gzip; rows are samples."""
+    """A Matrix Market file, sparse or dense, also packed by gzip; rows are samples.
+
+    Notes
+    -----
+    Its numbers are parsed here by NumPy: the reader of SciPy 1.18 ends the process at a line that
+    lacks a number.
+    """
 
     def _read(self, path: Path) -> Any:
-        from scipy import io, sparse
+        from scipy import sparse
 
         packed = path.name.lower().endswith(".gz")
         with gzip.open(path) if packed else path.open("rb") as file:
-            line = file.readline(1000)
-            while line.startswith(b"%"):
+            banner = line = file.readline(1000)
+            while line.startswith(b"%") or (line and not line.strip()):
                 line = file.readline(1000)
             sizes = [int(word) for word in line.split()]
-        if len(sizes) not in (2, 3) or min(sizes) < 0:
-            raise DataError(f"{path}: the line of sizes holds {line[:40]!r}")
-        entries = sizes[2] if len(sizes) == 3 else sizes[0] * sizes[1]
-        # An entry takes two bytes at least, packed a thousandth of that.
-        if entries > path.stat().st_size * (600 if packed else 1):
-            raise DataError(f"{path} declares {entries} entries and is too short for them")
-        check_size(16 * entries, f"{path} with {entries} entries")
-        matrix = io.mmread(path)
-        if sparse.issparse(matrix):
-            return ArrayTable(path=path, X=sparse_table(matrix.tocsr(), str(path)))
-        return ArrayTable(path=path, X=np.asarray(matrix))
+            if len(sizes) not in (2, 3) or min(sizes) < 0:
+                raise DataError(f"{path}: the line of sizes holds {line[:40]!r}")
+            dense, width, mirror = _kind(path, banner, len(sizes))
+            entries = sizes[0] * sizes[1] if dense else sizes[2]
+            # An entry takes two bytes at least, packed a thousandth of that.
+            if entries > path.stat().st_size * (600 if packed else 1):
+                raise DataError(f"{path} declares {entries} entries and is too short for them")
+            check_size(8 * (2 * width + 1) * entries, f"{path} with {entries} entries")
+            values = _numbers(path, file, entries, width)
+        if dense:
+            return ArrayTable(path=path, X=values.reshape(sizes[1], sizes[0]).T)
+        n, p = sizes[:2]
+        check_size(100 * (n + p), f"{path} of {n} rows × {p} columns")
+        with np.errstate(invalid="ignore"):
+            places = values[:, :2].astype(np.int64) - 1
+        if ((places + 1 != values[:, :2]) | (places < 0) | (places >= (n, p))).any():
+            raise DataError(f"{path} names a row or column that is not in {n} × {p}")
+        cells = values[:, 2] if width == 3 else np.ones(entries)
+        if mirror:
+            below = places[:, 0] != places[:, 1]
+            places = np.concatenate([places, places[below][:, ::-1]])
+            cells = np.concatenate([cells, mirror * cells[below]])
+        matrix = sparse.coo_matrix((cells, (places[:, 0], places[:, 1])), shape=(n, p))
+        return ArrayTable(path=path, X=sparse_table(matrix.tocsr(), str(path)))
+
+
+def _numbers(
+    path: Path, file: IO[bytes] | gzip.GzipFile, entries: int, width: int
+) -> NDArray[np.float64]:
+    """The (entries, width) numbers that are left in a file, a line for each entry."""
+    found, done = np.empty((entries, width)), 0
+    while text := file.read(_BLOCK):
+        text += file.readline(1000)
+        with warnings.catch_warnings():
+            # NumPy before 2.3 only warns of text that is no number.
+            warnings.simplefilter("error", DeprecationWarning)
+            numbers = np.fromstring(text, dtype=np.float64, sep=" ")
+        rows = numbers.size // width
+        if (_words_of_lines(text) != width).any() or done + rows > entries:
+            done = -1
+            break
+        found[done : done + rows] = numbers.reshape(rows, width)
+        done += rows
+    if done != entries:
+        raise DataError(f"{path} declares {entries} entries of {width} numbers, and holds others")
+    return found
+
+
+def _words_of_lines(text: bytes) -> NDArray[np.int64]:
+    """How many words each line has, those without any left out."""
+    signs = np.frombuffer(b"\n" + text + b"\n", dtype=np.uint8)
+    begins = np.flatnonzero((signs[1:] > 32) & (signs[:-1] <= 32))
+    words = np.diff(np.searchsorted(begins, np.flatnonzero(signs == 10)))
+    return words[words > 0]
+
+
+def _kind(path: Path, banner: bytes, sizes: int) -> tuple[bool, int, int]:
+    """Whether values are dense, numbers of an entry, and what the other triangle is multiplied by.
+
+    Raises
+    ------
+    DataError
+        If the first line says nothing that is read.
+    """
+    words = banner.decode("latin-1").lower().split()
+    _, thing, form, field, symmetry = [*words, "", "", "", "", ""][:5]
+    triangle = {"general": 0, "symmetric": 1, "skew-symmetric": -1}
+    dense = form == "array"
+    if (
+        thing != "matrix"
+        or form not in ("array", "coordinate")
+        or field not in ("real", "integer", "double", "unsigned-integer", "pattern")
+        or symmetry not in triangle
+        or sizes != (2 if dense else 3)
+        or (dense and (triangle[symmetry] or field == "pattern"))
+    ):
+        raise DataError(
+            f"{path} begins with {banner[:80].decode('latin-1').strip()!r}; read are coordinate "
+            "matrices of real numbers, whole numbers or patterns, and general arrays"
+        )
+    return dense, 1 if dense else 2 + (field != "pattern"), triangle[symmetry]
 
 
 class SvmlightReader(Reader):

@@ -11,9 +11,11 @@ import numpy as np
 import pytest
 from scipy import io, sparse
 
+from fsframe.contracts.dataset import Dataset
 from fsframe.errors import DataError, RequestError
 from fsframe.tables import read, read_table, write_reduced
 from fsframe.tables.contents import contents
+from fsframe_tables.matrices import MatrixMarketReader
 
 N, P = 24, 5
 Y = np.arange(N) % 2
@@ -279,3 +281,59 @@ def test_mutated_files_are_read_or_refused(tmp_path, form, monkeypatch):
             with contextlib.suppress(DataError, RequestError):
                 call()
         target.write_bytes(whole[target])
+
+
+def test_sparse_places_that_go_back_are_refused(tmp_path):
+    # An index pointer that ends at 0 is that of an empty matrix, and SciPy looks no further.
+    path = tmp_path / "t.npz"
+    np.savez(path, format=b"csr", shape=(3, 2), data=np.ones(2), indices=np.array([0, 1]),
+             indptr=np.array([0, 2, 50_000_000, 0]))  # fmt: skip
+    with pytest.raises(DataError, match="index pointer goes back"):
+        read(path, label=0)
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("matrix coordinate real general\n3 2 2\n1 1 5\n3 2\n", "2 entries of 3 numbers"),
+        ("matrix coordinate real general\n3 2 2\n1 1 5 3\n2 6\n", "2 entries of 3 numbers"),
+        ("matrix coordinate real general\n3 2 2\n1 1 5\n4 2 6\n", "a row or column that is not"),
+        ("matrix coordinate real general\n3 2 1\n1 1.5 5\n", "a row or column that is not"),
+        ("matrix coordinate real general\n3 2 1\n1 1 x\n", "cannot be read|other"),
+        ("matrix coordinate real general\n3 2 1\n1 1 2\n1 2 2\n", "1 entries of 3 numbers"),
+        ("matrix coordinate complex general\n3 2 1\n1 1 2 3\n", "coordinate matrices of real"),
+        ("matrix array real symmetric\n2 2\n1\n2\n3\n", "and general arrays"),
+    ],
+)
+def test_damaged_matrix_market_files_are_refused(tmp_path, content, said):
+    path = tmp_path / "t.mtx"
+    path.write_text("%%MatrixMarket " + content)
+    with pytest.raises(DataError, match=said):
+        read(path, label=0)
+
+
+@pytest.mark.parametrize(
+    ("form", "field", "symmetry"),
+    [
+        ("array", "real", "general"),
+        ("coordinate", "real", "general"),
+        ("coordinate", "integer", "symmetric"),
+        ("coordinate", "pattern", "general"),
+        ("coordinate", "real", "skew-symmetric"),
+    ],
+)
+def test_matrix_market_files_mean_what_scipy_reads_in_them(
+    tmp_path, monkeypatch, form, field, symmetry
+):
+    X = np.random.default_rng(0).integers(0, 2, (6, 6)).astype(float)
+    monkeypatch.setattr("fsframe_tables.matrices._BLOCK", 10)
+    X = {"symmetric": X + X.T, "skew-symmetric": X - X.T}.get(symmetry, X)
+    path = tmp_path / "t.mtx"
+    given = X if form == "array" else sparse.coo_matrix(X)
+    io.mmwrite(path, given, field=field, symmetry=symmetry, comment="two\n lines")
+    known = io.mmread(path)
+    expected = known if form == "array" else known.toarray()
+    label = np.array([0, 1, 0, 1, 0, 1])
+    found = MatrixMarketReader().read(path).X
+    data = Dataset.from_arrays(found, label)
+    assert data.X.tolist() == expected.tolist()
