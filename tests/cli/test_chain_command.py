@@ -340,3 +340,15 @@ def test_what_a_later_stage_refuses_is_refused_before_the_first(call: Call, here
     assert set(here.iterdir()) == before
     # nothing stands in the way of the corrected command
     assert call("chain mim:top=4 npfs:n=10,permutations=100 on small").code == 0
+
+
+def test_an_infinite_score_is_told_by_chain_show_and_report(call: Call, here: Path) -> None:
+    lines = ["apart,noise,state"] + [f"{i % 2},{i * i % 7},{'ab'[i % 2]}" for i in range(20)]
+    (here / "apart.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    commands = "chain anova-f:top=1 on apart.csv -o run.h5", "show run.h5", "show run.h5 --json"
+    for command in (*commands, "report run.h5 -o report.html"):
+        done = call(command)
+        assert done.code == 0, done.err
+        if command in commands[:2]:
+            assert "∞" in done.out
+    assert "∞" in (here / "report.html").read_text(encoding="utf-8")

@@ -17,9 +17,13 @@ UNITS = {
 
 
 def ratings(seed, n=132):
-    """Four attributes of 3 or 4 levels and three classes, as in the Hayes–Roth table."""
+    """Four attributes of 3 or 4 levels and three classes, as in the Hayes–Roth table.
+
+    Levels are equally frequent, so that a step of one column is as long as one of another: a
+    neighbour of the one kind taken for the other changes margins, one up for one down does not.
+    """
     rng = np.random.default_rng(seed)
-    X = np.column_stack([rng.integers(1, k + 1, n) for k in (3, 4, 4, 4)]).astype(float)
+    X = np.column_stack([rng.permutation(np.arange(n) % k + 1.0) for k in (3, 4, 4, 4)])
     ahead = (X[:, 1:] == 1).sum(axis=1) - (X[:, 1:] == 2).sum(axis=1)
     return X, np.where((X[:, 1:] == 4).any(axis=1), 2, (ahead < 0).astype(int))
 
