@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fsframe.contracts.data_frames import is_frame
+from fsframe.contracts.data_frames import is_annotated, is_frame, is_labelled
 from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.params import format_value
 from fsframe.errors import RequestError
@@ -110,7 +110,7 @@ def table_of(
             return read(data, label=label, **options), ""
         path = find_table(os.fspath(data))
         return read(path, label=label, **options), str(Path(path))
-    if is_frame(data):
+    if is_frame(data) or is_annotated(data) or is_labelled(data):
         if label is None or isinstance(label, (str, int)):
             return Dataset.from_frame(data, label, groups=groups, name=name), ""
         if groups is not None:
@@ -120,6 +120,6 @@ def table_of(
             )
         return Dataset.from_arrays(data, label, name=name), ""
     raise RequestError(
-        f"data must be a Dataset, a data frame (pandas, polars, pyarrow) or a path, not "
-        f"{type(data).__name__}; arrays make a table with fsframe.Dataset.from_arrays(X, y)"
+        "data must be a Dataset, a data frame (pandas, polars, pyarrow, xarray, AnnData) or a path,"
+        f" not {type(data).__name__}; arrays make a table with fsframe.Dataset.from_arrays(X, y)"
     )

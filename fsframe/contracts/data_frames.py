@@ -1,4 +1,4 @@
-"""Data frames of pandas, polars and pyarrow as columns of numbers, with their names and kinds.
+"""Data frames of pandas, polars, pyarrow and xarray as columns, with their names and kinds.
 
 None of these libraries is imported: a frame is asked through its own methods.
 """
@@ -36,7 +36,9 @@ __all__ = [
     "group_values",
     "is_annotated",
     "is_frame",
+    "is_labelled",
     "label_values_of",
+    "of_labelled",
     "take_annotated",
     "take_frame",
 ]
@@ -97,6 +99,50 @@ def is_frame(given: Any) -> bool:
 def is_annotated(given: Any) -> bool:
     """Whether something is an AnnData: samples × features with what is known of both."""
     return type(given).__module__.partition(".")[0] == "anndata" and hasattr(given, "obs")
+
+
+def is_labelled(given: Any) -> bool:
+    """Whether something is a DataArray or a Dataset of xarray."""
+    home = type(given).__module__.partition(".")[0]
+    return home == "xarray" and type(given).__name__ in ("DataArray", "Dataset")
+
+
+def of_labelled(given: Any, beside: Iterable[Any]) -> Any:
+    """A DataArray or Dataset of xarray as a data frame of pandas.
+
+    Parameters
+    ----------
+    given : DataArray of samples × features, or Dataset of variables over samples
+        The second dimension's coordinate names the features; f1, f2, … without one.
+    beside : iterable
+        Coordinates along the samples become columns where they stand here: label, groups, ….
+
+    Raises
+    ------
+    DataError
+        If it has another number of dimensions.
+    """
+    array = type(given).__name__ == "DataArray"
+    if len(given.dims) != 1 + array:
+        shape = ", ".join(f"{name}: {given.sizes[name]}" for name in given.dims)
+        raise DataError(
+            f"a DataArray of two dimensions, samples × features, is a table, not one of ({shape})"
+            if array
+            else f"a Dataset of xarray whose variables are all over samples is a table, not one of "
+            f"({shape}): give the DataArray of the features, the label among its coordinates "
+            "(.assign_coords)"
+        )
+    samples = next(iter(given.dims))
+    others = {str(n): c for n, c in given.coords.items() if c.dims == (samples,)}
+    if array:
+        frame = given.reset_coords(drop=True).to_pandas()
+        if given.dims[1] not in given.coords:
+            frame.columns = [f"f{k + 1}" for k in range(frame.shape[1])]
+    else:
+        frame = given.reset_coords(drop=True).to_dataframe()
+    for name in dict.fromkeys(n for n in beside if isinstance(n, str) and n in others):
+        frame[name] = others[name].to_numpy()
+    return frame
 
 
 def take_annotated(

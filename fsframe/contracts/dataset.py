@@ -24,6 +24,8 @@ from fsframe.contracts.column_kinds import ColumnKind, Ordinal, check_readings, 
 from fsframe.contracts.data_frames import (
     is_annotated,
     is_frame,
+    is_labelled,
+    of_labelled,
     take_annotated,
     take_frame,
 )
@@ -168,6 +170,8 @@ class Dataset(FrozenTable):
         >>> data.n_samples, data.classes, data.feature_names
         (2, ('ill', 'well'), ('f1', 'f2'))
         """
+        if is_labelled(X):
+            X = of_labelled(X, ())
         if is_frame(X):
             parts = take_frame(X, None, with_label=False)
             X, warnings = parts.X, (*parts.warnings, *warnings)
@@ -226,11 +230,14 @@ class Dataset(FrozenTable):
 
         Parameters
         ----------
-        frame : pandas.DataFrame, polars.DataFrame, pyarrow.Table or AnnData
+        frame : pandas.DataFrame, polars.DataFrame, pyarrow.Table, AnnData, or of xarray
             Columns of numbers or truth values; missing ones become NaN. Columns of categories
             (category, Categorical, Enum, dictionary) are nominal, those of pandas that are ordered
             ordinal. An index is no column.
-            Of an AnnData, ``X`` are the features; label and groups are columns of ``obs``.
+            Of an AnnData, ``X`` are the features; label and groups are columns of ``obs``. A
+            DataArray of xarray is samples × features, named by the second dimension's coordinate,
+            a Dataset has a variable over samples for each column; further coordinates along the
+            samples are columns where a role names them.
         label : str or int, optional
             The label by name, or by position from 0; by default the last column.
         drop : str, int or several
@@ -282,10 +289,13 @@ class Dataset(FrozenTable):
         >>> data.feature_names, data.classes, data.label_name
         (('a', 'b'), ('x', 'y'), 'kind')
         """
+        if is_labelled(frame):
+            adjusting = (adjust,) if isinstance(adjust, str) else tuple(adjust)
+            frame = of_labelled(frame, (groups, weight, event, time, *adjusting, label))
         if not is_frame(frame) and not is_annotated(frame):
             raise DataError(
-                f"{type(frame).__name__} is no data frame of pandas or polars and no table of "
-                "pyarrow; use Dataset.from_arrays"
+                f"{type(frame).__name__} is no data frame of pandas or polars, no table of "
+                "pyarrow and nothing of xarray; use Dataset.from_arrays"
             )
         take = take_annotated if is_annotated(frame) else take_frame
         parts = take(

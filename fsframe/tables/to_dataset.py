@@ -23,7 +23,7 @@ from fsframe.contracts.column_kinds import (
     numbers_of,
     ranks,
 )
-from fsframe.contracts.data_frames import is_annotated, is_frame
+from fsframe.contracts.data_frames import is_annotated, is_frame, is_labelled
 from fsframe.contracts.dataset import Dataset
 from fsframe.errors import DataError, RequestError
 from fsframe.tables.array_table import ArrayTable
@@ -84,8 +84,8 @@ def read(
     path : path
         Delimited text (also packed by gzip, bzip2, xz or zip), NPZ or HDF5, told by its content;
         ``"-"`` is standard input. Where there is no such file, the one known file of that name
-        with an ending. Also a data frame of pandas, polars or pyarrow, or an AnnData
-        (`Dataset.from_frame`), which
+        with an ending. Also a data frame of pandas, polars or pyarrow, an AnnData, or a DataArray
+        or Dataset of xarray (`Dataset.from_frame`), which
         takes `label`, `drop`, `categorical`, `groups`, `task`, `ordinal`, `dates` and `encode`.
         Also a table in parts, which is never whole in memory: a pattern (``"parts/*.parquet"``), a
         folder or a list of Parquet, Arrow or HDF5 files, a lazy frame of polars, a dataset of
@@ -169,7 +169,7 @@ def read(
     >>> data.feature_names, data.classes, data.n_samples
     (('a', 'b'), ('ill', 'well'), 4)
     """
-    if is_frame(path) or is_annotated(path):
+    if is_frame(path) or is_annotated(path) or is_labelled(path):
         return Dataset.from_frame(
             path, label, drop=drop, categorical=categorical, groups=groups, task=task,
             ordinal=ordinal, dates=dates, encode=encode, keep=keep, weight=weight,
