@@ -7,6 +7,7 @@ import json
 import threading
 import weakref
 from collections.abc import Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, Self
@@ -313,8 +314,18 @@ class FrozenTable:
         digest.update(np.ascontiguousarray(self.y).astype(self.y.dtype.newbyteorder("<")).tobytes())
         if self.in_parts:
             digest.update(b"rows" + self.matrix.rows_sha256.encode())
-        for start, stop in () if self.in_parts else self.column_blocks():
-            digest.update(np.ascontiguousarray(self.columns(start, stop).T, dtype="<f8").tobytes())
+
+        def widened(bounds: tuple[int, int]) -> NDArray[np.float64]:
+            return np.ascontiguousarray(self.columns(*bounds).T, dtype="<f8")
+
+        blocks = [] if self.in_parts else list(self.column_blocks())
+        # The next block is read and widened while one is hashed.
+        with ThreadPoolExecutor(1) as reader:
+            ahead: Future[NDArray[np.float64]] | None = None
+            for bounds in (*blocks, None):
+                block, ahead = ahead, bounds and reader.submit(widened, bounds)
+                if block is not None:
+                    digest.update(block.result())  # type: ignore[arg-type]
         if self.groups is not None:
             digest.update(b"groups" + self.groups.astype("<i8").tobytes())
         for word, columns in (("times", self.times), ("covariates", self.covariates)):
