@@ -171,7 +171,8 @@ def feature_sets(
     if unknown:
         raise DataError(
             f"feature groups name {len(unknown)} columns that are no features: "
-            f"{', '.join(map(repr, unknown[:5]))}" + suggest(unknown[0], names)
+            f"{', '.join(map(repr, unknown[:5]))}{suggest(unknown[0], names)}; a line of a file of "
+            "groups is `feature,group`"
         )
     if twice:
         raise DataError(
