@@ -133,8 +133,15 @@ def _call(command: str, folder: Path) -> None:
 
 COLUMNS = ("strong", "near copy", "weak", "curved", "pair", "pair", *6 * ("noise",))
 _ASKED, _TABLES, _ROWS = 6, 12, 240
-# What they keep says nothing of one table's columns, or takes minutes.
-_NOT_SHOWN = ("cross-validation", "impute", "interactions-split", "npfs", "stability-study")
+# What they keep says nothing of one table's columns, takes minutes, or is of times until an event.
+_NOT_SHOWN = (
+    "cox-score",
+    "cross-validation",
+    "impute",
+    "interactions-split",
+    "npfs",
+    "stability-study",
+)
 _SEEN_WITH = {"ensemble": {"base": "relieff"}, "turf": {"base": "relieff"}}
 
 
