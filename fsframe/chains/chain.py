@@ -440,10 +440,10 @@ class Chain:
         Returns
         -------
         ChainResult
-            A `RunRecord` that shows, draws (`plot`) and saves itself (`save`, `to_sklearn`).
-            With `.selected`, `.scores`, `.pairs`, `.stages`, `.warnings`, `.to_frame()`; a
-            `fsframe.SelectionResult`, which shows itself, with `.plot()`, `.save(path)` and
-            `.to_sklearn()`, or the result of an evaluation or of a study of stability.
+            A `RunRecord` with `.selected`, `.scores`, `.pairs`, `.stages`, `.warnings` and
+            `.to_frame()`: a `fsframe.SelectionResult`, which shows itself, with `.plot()`,
+            `.save(path)` and `.to_sklearn()`, or the result of an evaluation or of a study of
+            stability.
 
         Raises
         ------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from types import FunctionType
 from typing import Any
 
 import attrs
@@ -23,7 +24,7 @@ def needed_by(*parts: Any) -> dict[str, str]:
     ----------
     parts
         Bases as they travel: chains or their text, or objects that hold some, such as the task of
-        a fold; and what draws the counts.
+        a fold; what draws the counts; functions that workers call.
 
     Returns
     -------
@@ -50,6 +51,8 @@ def _of(part: Any) -> dict[str, str]:
         except FsframeError:
             # A text that is no chain; whoever runs it says so.
             return {}
+    if isinstance(part, FunctionType):
+        return dict(_owners(part))
     found = dict(_owners(type(part)))
     if attrs.has(type(part)):
         for field in attrs.fields(type(part)):
@@ -62,8 +65,8 @@ def _of(part: Any) -> dict[str, str]:
     return found
 
 
-def _owners(kind: type) -> Iterator[tuple[str, str]]:
-    """Names and versions of the plugins in whose packages a class stands, or of the class."""
+def _owners(kind: type | FunctionType) -> Iterator[tuple[str, str]]:
+    """Names and versions of the plugins in whose packages it stands, or of the class itself."""
     package = kind.__module__.partition(".")[0]
     for plugin in default_manager().plugins():
         source = plugin.source

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import time
+import os
+import socket
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Future, wait
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import attrs
@@ -13,20 +13,18 @@ import attrs
 from fsframe.contracts.run import Run
 from fsframe.errors import EngineError
 from fsframe.execution import as_engine
-from fsframe.execution.engine import Engine
+from fsframe.execution.versions import differences, found_here, refusal
+from fsframe.resampling.handed_out import HandedOut, Job
+from fsframe.resampling.needed_versions import needed_by
 
 __all__ = ["over_parts"]
 
-_TICK = 0.25
-_MOST_DEATHS = 3
 
-
-@attrs.define(eq=False)
-class _Share:
-    """Parts that are done together, and how often workers have died meanwhile."""
+@attrs.define(kw_only=True, eq=False)
+class _Share(Job):
+    """Parts that are done together."""
 
     parts: list[Any]
-    deaths: int = 0
 
 
 def over_parts(
@@ -54,7 +52,8 @@ def over_parts(
     Raises
     ------
     EngineError
-        If workers died three times over the same share, or the engine is lost.
+        If workers died three times over the same share, one has other versions than this process,
+        or the engine is lost.
 
     Examples
     --------
@@ -65,70 +64,36 @@ def over_parts(
         yield work(ask, list(parts), threads)
         return
     engine = as_engine(run.executor)
-    workers = min(engine.workers, len(parts))
+    software = needed_by(work)
+    engine.admit(software)
     # Two for each worker, so that a slow one does not hold up the others for long.
-    many = min(len(parts), 2 * workers)
-    waiting = deque(_Share(list(parts[k::many])) for k in range(many))
-    pending: dict[Future[Any], _Share] = {}
-    last = time.monotonic()
+    many = min(len(parts), 2 * engine.workers)
+    waiting = deque(_Share(parts=list(parts[k::many])) for k in range(many))
+    handed: HandedOut[_Share] = HandedOut(
+        engine, lambda shares: "counted the same parts of the table"
+    )
     try:
-        while waiting or pending:
-            while waiting and engine.ready and len(pending) < 2 * engine.workers:
-                share = waiting.popleft()
-                try:
-                    pending[engine.submit(work, ask, share.parts, 1)] = share
-                except BrokenExecutor as error:
-                    _again(engine, [share], waiting, pending, error)
-            if not pending:
-                time.sleep(_TICK)
-            done, _ = wait(pending, timeout=_TICK, return_when=FIRST_COMPLETED)
-            engine.check()
-            for future in done:
-                if future not in pending:
-                    continue
-                share = pending.pop(future)
-                try:
-                    found = future.result()
-                except (Exception, CancelledError) as error:
-                    if not engine.died(error):
-                        raise
-                    _again(engine, [share], waiting, pending, error)
-                    continue
+        while waiting or handed.again or handed.pending:
+            while handed.room(2 * engine.workers):
+                share = handed.take_lost() or (waiting.popleft() if waiting else None)
+                if share is None:
+                    break
+                handed.submit(share, _in_worker, software, work, ask, share.parts)
+            for _, (differing, found) in handed.answers():
+                if differing:
+                    raise EngineError(differing)
                 yield found
-            if done:
-                last = time.monotonic()
-            if engine.stalled(0 if done else time.monotonic() - last):
-                taken = list(pending.values())
-                engine.cancel(pending)
-                pending.clear()
-                _again(engine, taken, waiting, pending, CancelledError())
-                last = time.monotonic()
     finally:
-        engine.cancel(pending)
+        handed.cancel()
+        if engine is not run.executor:
+            engine.close()
 
 
-def _again(
-    engine: Engine,
-    lost: list[_Share],
-    waiting: deque[_Share],
-    pending: dict[Future[Any], _Share],
-    reason: BaseException,
-) -> None:
-    """Put others in the place of dead workers, and have their parts done again."""
-    engine.check()
-    if isinstance(reason, BrokenExecutor):
-        # The whole pool is gone: no future of it will come any more, finished ones apart.
-        broken = [future for future in pending if not future.done() or future.exception()]
-        lost = lost + [pending.pop(future) for future in broken]
-        if not engine.replace_lost():
-            raise EngineError(
-                f"the executor broke ({reason}); run again with a new one"
-            ) from reason
-    for share in lost:
-        share.deaths += 1
-        if share.deaths >= _MOST_DEATHS:
-            raise EngineError(
-                f"worker processes died {_MOST_DEATHS} times while they counted the same parts; "
-                "usually memory was short: take fewer workers (--workers), or a smaller --memory"
-            ) from reason
-    waiting.extend(lost)
+def _in_worker(
+    software: Mapping[str, str], work: Callable[..., Any], ask: Any, parts: list[Any]
+) -> tuple[str, Any]:
+    """What is wrong with the versions here, or else what `work` gives, on one thread."""
+    found = differences(software, found_here(software))
+    if found:
+        return refusal(f"process {os.getpid()} on {socket.gethostname()}", found), None
+    return "", work(ask, parts, 1)

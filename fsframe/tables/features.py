@@ -82,12 +82,15 @@ class FeatureReview:
             for c in np.flatnonzero(np.isin(lowest, _CODES) | np.isin(highest, _CODES)).tolist()
             for code, times in likely_codes(X[:, c])
         ]
-        for found, columns in (
-            (self._empty, np.flatnonzero(np.isnan(lowest)).tolist()),
-            (self._constant, np.flatnonzero(lowest == highest).tolist()),
-            (self._counting, counting),
-        ):
-            found += [names[c] for c in columns]
+        self._counting += [names[c] for c in counting]
+        self.note(names, empty=np.isnan(lowest), constant=lowest == highest)
+
+    def note(
+        self, names: Sequence[str], *, empty: NDArray[np.bool_], constant: NDArray[np.bool_]
+    ) -> None:
+        """Take in what is known of columns: which have no value, and which one only."""
+        self._empty += [names[c] for c in np.flatnonzero(empty).tolist()]
+        self._constant += [names[c] for c in np.flatnonzero(constant).tolist()]
 
     def warnings(self) -> list[str]:
         """One sentence for each kind that was met."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import io
 import json
 import os
 import tempfile
@@ -27,10 +28,11 @@ from fsframe.contracts.data_frames import group_values, label_values_of
 from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.run import available_threads
 from fsframe.contracts.side_by_side import in_threads
-from fsframe.errors import DataError, RequestError
+from fsframe.errors import DataError, RequestError, StoreError
+from fsframe.storage.atomic import place_file
 from fsframe.tables.arrays import LARGE
 from fsframe.tables.bounds import memory_bound
-from fsframe.tables.features import listed
+from fsframe.tables.features import FeatureReview
 from fsframe.tables.hdf5 import Hdf5Arrays
 from fsframe.tables.locate import file_kind, table_name
 from fsframe.tables.names import as_keys, check_names, column_word, find_column, find_columns
@@ -442,14 +444,11 @@ def _kept_facts(path: Path, n_columns: int) -> _Found | None:
 def _keep(path: Path, found: _Found) -> None:
     """Leave what was found beside the table; a table can be used without."""
     facts, n_samples, digest, dtype = found
-    with contextlib.suppress(OSError):
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=".facts-", suffix=".npz")
-        with os.fdopen(handle, "wb") as file:
-            told = {"n_samples": n_samples, "digest": digest, "dtype": str(dtype)}
-            np.savez(file, **told, **facts.arrays())  # type: ignore[arg-type]
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(name, path)
+    told = {"n_samples": n_samples, "digest": digest, "dtype": str(dtype)}
+    content = io.BytesIO()
+    np.savez(content, **told, **facts.arrays())  # type: ignore[arg-type]
+    with contextlib.suppress(StoreError):
+        place_file(path, content.getvalue(), overwrite=True)
 
 
 def _mask(names: tuple[str, ...], columns: list[int], keys: Any, what: str) -> NDArray[np.bool_]:
@@ -464,14 +463,10 @@ def _mask(names: tuple[str, ...], columns: list[int], keys: Any, what: str) -> N
 
 def _warnings(source: TableParts) -> list[str]:
     """Columns without any value, and with one only."""
-    facts, names = source.facts, source.names
-    said = []
-    for found, what in (
-        (np.flatnonzero(facts.missing == source.n_samples), "without any value"),
-        (np.flatnonzero(facts.low == facts.high), "with one value only"),
-    ):
-        if found.size:
-            several = "s" * (found.size > 1)
-            told = listed([names[k] for k in found])
-            said.append(f"{found.size} column{several} {what}: {told}; they carry no information")
-    return said
+    review = FeatureReview()
+    review.note(
+        source.names,
+        empty=source.facts.missing == source.n_samples,
+        constant=source.facts.low == source.facts.high,
+    )
+    return review.warnings()

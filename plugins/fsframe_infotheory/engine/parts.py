@@ -53,11 +53,6 @@ class EncodedParts(Sums):
 
     shards: Shards
 
-    @property
-    def coded(self) -> None:
-        """Nothing: features are not packed one by one."""
-        return None
-
     def tables(self) -> Any:
         """Some features at a time: their columns, and their counts (n_levels, n_classes, m)."""
         starts = np.concatenate([[0], np.cumsum(self.n_levels)]) * self.shards.form.n_classes

@@ -16,7 +16,7 @@ import fsframe
 from fsframe import Chain
 from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.run import Run
-from fsframe.errors import DataError, RequestError
+from fsframe.errors import DataError, EngineError, RequestError
 from fsframe.execution import open_engine
 from fsframe_infotheory.engine import shards
 from fsframe_infotheory.engine.discretise import RULES, Discretiser
@@ -218,3 +218,21 @@ def test_parts_of_a_killed_worker_are_counted_again(tmp_path: Path) -> None:
     with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
         found = list(over_parts(Run(executor=pool), _kill_once, tmp_path, list(range(8)), 1))
     assert sum(found) == 28
+
+
+def test_a_worker_of_another_version_counts_nothing(tmp_path: Path, monkeypatch) -> None:
+    from fsframe.resampling import over_parts as module
+
+    monkeypatch.setattr(
+        module, "needed_by", lambda work: {"numpy": "0.1", "plugin infotheory": "9"}
+    )
+    told = "numpy .*, not 0.1.*plugin infotheory"
+    with ThreadPoolExecutor(2) as pool, pytest.raises(EngineError, match=told):
+        list(module.over_parts(Run(executor=pool), _kill_once, tmp_path, [5, 6], 1))
+
+
+def test_what_counts_over_parts_must_be_the_same_plugin() -> None:
+    from fsframe.resampling.needed_versions import needed_by
+    from fsframe_infotheory.engine.parts import count_units
+
+    assert {"fsframe", "numpy", "plugin infotheory"} <= set(needed_by(count_units))
