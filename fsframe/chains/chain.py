@@ -205,7 +205,7 @@ class Chain:
         if cost is not None and cost.seconds > _LONG:
             yield (
                 f"forecast, not measured: {cost.seconds / 3600:.1f} hours of processor time "
-                f"({cost.formula}); see what a smaller table or cheaper parameters give first"
+                f"({cost.formula}); screen first (mim:top=100), or try a smaller table"
             )
 
     def cost(self, n: int, p: int) -> Cost | None:

@@ -19,7 +19,6 @@ from fsframe.contracts.array_checks import (
     kept_columns,
     whole_weights,
 )
-from fsframe.contracts.beside_features import Beside, feature_sets
 from fsframe.contracts.column_kinds import ColumnKind, Ordinal, check_readings, level_text
 from fsframe.contracts.data_frames import (
     is_annotated,
@@ -30,6 +29,7 @@ from fsframe.contracts.data_frames import (
     take_frame,
 )
 from fsframe.contracts.frozen_table import ColumnSource, FrozenTable, RowSource
+from fsframe.contracts.roles import SideColumns, feature_sets
 from fsframe.contracts.survival import signed_times
 from fsframe.errors import DataError
 from fsframe.suggest import did_you_mean
@@ -76,9 +76,9 @@ class Dataset(FrozenTable):
     feature_groups : mapping of str to tuple of str
         Features that are kept or dropped together, by what the group is called. It may name
         columns that are not here.
-    times : Beside, optional
+    times : SideColumns, optional
         When each row was: resamples keep the order. It stands beside the features.
-    covariates : Beside, optional
+    covariates : SideColumns, optional
         What is known of each row and shall be taken out of the effect of features.
     kinds : mapping of str to ColumnKind
         Of columns that do not simply hold numbers: which kind, and what their codes stand for. It
@@ -321,10 +321,10 @@ class Dataset(FrozenTable):
             weight_name=parts.weight_name,
         )
         beside = {name: frame.obs[name] for name in frame.obs} if is_annotated(frame) else {}
-        played = found.playing(feature_groups, time, adjust, beside)
-        return played.surviving(event).encoded(encode)
+        played = found.with_roles(feature_groups, time, adjust, beside)
+        return played.with_events(event).encoded(encode)
 
-    def playing(
+    def with_roles(
         self,
         feature_groups: Mapping[str, Sequence[str]] | None = None,
         time: str | None = None,
@@ -352,7 +352,7 @@ class Dataset(FrozenTable):
         Examples
         --------
         >>> data = Dataset.from_arrays([[1.0, 7, 0], [2, 8, 1]], ["a", "b"])
-        >>> data.playing(time="f1", adjust="f3").feature_names
+        >>> data.with_roles(time="f1", adjust="f3").feature_names
         ('f2',)
         """
         if self.in_parts and (time is not None or adjust):
@@ -376,7 +376,7 @@ class Dataset(FrozenTable):
                 columns[name] = beside[name] if at is None else self.columns(at, at + 1)[:, 0]  # type: ignore[index]
                 nominal.append(at is not None and bool(self.categorical[at]))
             if columns:
-                found[option] = Beside.of(columns, nominal, f"{self.name}, column")
+                found[option] = SideColumns.of(columns, nominal, f"{self.name}, column")
         if "time" in found and self.groups is not None:
             raise DataError(
                 f"{self.name}: groups ({self.group_name!r}) and a time ({time!r}) together are not "
@@ -401,7 +401,7 @@ class Dataset(FrozenTable):
             covariates=found.get("adjust", data.covariates),
         )
 
-    def surviving(self, event: str | None) -> Dataset:
+    def with_events(self, event: str | None) -> Dataset:
         """With the name of a column, the label as times until an event; as it is with None.
 
         The column, which says with 1 and 0 whether each time ended with the event or was censored,
@@ -415,7 +415,7 @@ class Dataset(FrozenTable):
         Examples
         --------
         >>> data = Dataset.from_arrays([[0.5, 1], [2, 0]], [3.5, 7], ["a", "dead"])
-        >>> data.surviving("dead")
+        >>> data.with_events("dead")
         <Dataset 'data': 2 samples × 1 features (float64); time class: 3.5 to 7; 1 of 2 events seen>
         """
         if event is None:

@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.contracts.array_checks import as_counts
-from fsframe.contracts.beside_features import Beside, time_blocks
 from fsframe.contracts.column_kinds import ColumnKind
+from fsframe.contracts.roles import SideColumns, time_blocks
 from fsframe.contracts.showing import html_block, html_table, listed
 from fsframe.contracts.sparse_columns import SparseColumns
 from fsframe.contracts.survival import times_and_events
@@ -108,8 +108,8 @@ class FrozenTable:
     kinds: Mapping[str, ColumnKind] = attrs.field(factory=dict, repr=False)
     keep: NDArray[np.bool_] | None = attrs.field(default=None, repr=False)
     feature_groups: Mapping[str, tuple[str, ...]] = attrs.field(factory=dict, repr=False)
-    times: Beside | None = attrs.field(default=None, repr=False)
-    covariates: Beside | None = attrs.field(default=None, repr=False)
+    times: SideColumns | None = attrs.field(default=None, repr=False)
+    covariates: SideColumns | None = attrs.field(default=None, repr=False)
 
     def __repr__(self) -> str:
         return f"<Dataset {self.name!r}: {'; '.join(self._facts())}>"

@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.chains.chain import Chain
-from fsframe.contracts.beside_features import Beside
 from fsframe.contracts.column_kinds import ColumnKind
 from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.roles import SideColumns
 from fsframe.contracts.run import Run
 from fsframe.contracts.selection import Selection
 from fsframe.errors import FsframeError, PluginError, RequestError
@@ -87,8 +87,8 @@ class Call:
     parts: frozenset[str]
     groups: NDArray[Any] | None = None
     group_name: str = ""
-    times: Beside | None = None
-    covariates: Beside | None = None
+    times: SideColumns | None = None
+    covariates: SideColumns | None = None
     draws: Any = None
     upstream: bytes | None = None
     software: Mapping[str, str] = attrs.field(factory=dict)

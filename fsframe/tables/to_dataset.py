@@ -190,7 +190,7 @@ def read(
             ordinal=ordinal, dates=dates, encode=encode, weight=weight, delimiter=delimiter,
             header=header is not None, encoding=encoding, decimal=decimal != ".",
             in_memory=in_memory,
-        ).playing(sets, time, adjust)  # fmt: skip
+        ).with_roles(sets, time, adjust)  # fmt: skip
         if not sets:
             return found
         named = {title: list(members) for title, members in sets.items()}
@@ -231,8 +231,8 @@ def read(
     }
 
     def finished(data: Dataset, beside: Mapping[str, Any] | None = None) -> Dataset:
-        played = data.playing(sets, time, adjust, beside)
-        return attrs.evolve(played.surviving(event).encoded(encode), reading=reading)
+        played = data.with_roles(sets, time, adjust, beside)
+        return attrs.evolve(played.with_events(event).encoded(encode), reading=reading)
 
     reading = {key: value for key, value in given.items() if value not in (None, [])}
     found = find_table(path)

@@ -32,14 +32,14 @@ ADJUSTING = ["anova-f", "mim", "chi2", "jmi", "cmim", "cmi", "cife", "icap", "jm
 @pytest.mark.parametrize("name", ADJUSTING)
 def test_what_the_covariate_explains_is_taken_out(confounded, name):
     plain = confounded.take_columns(np.arange(8))
-    adjusted = confounded.playing(adjust="f9")
+    adjusted = confounded.with_roles(adjust="f9")
     assert Chain.parse(f"{name}:top=1").run(plain).selected_names == ("f1",)
     record = Chain.parse(f"{name}:top=1").run(adjusted)
     assert record.selected_names == ("f8",) and record.environment["adjust"] == ["f9"]
 
 
 def test_partial_f_is_that_of_two_linear_models(confounded):
-    data = confounded.playing(adjust=["f9", "f2"])
+    data = confounded.with_roles(adjust=["f9", "f2"])
     found = fsframe.selectors["anova-f"]().select(data)
     y, Z, n = data.y, data.covariates.values, data.n_samples
     D = np.column_stack([np.ones(n), Z])
@@ -54,7 +54,7 @@ def test_partial_f_is_that_of_two_linear_models(confounded):
 def test_conditional_information_and_chi2_are_sums_over_strata(confounded):
     X = (confounded.X > 0.5).astype(float)
     X[:, 8] = confounded.X[:, 8]
-    data = Dataset.from_arrays(X, confounded.y).playing(adjust="f9")
+    data = Dataset.from_arrays(X, confounded.y).with_roles(adjust="f9")
     strata = [np.flatnonzero(X[:, 8] == level) for level in range(3)]
     bits, chi2 = np.zeros(8), np.zeros(8)
     for rows in strata:
@@ -70,11 +70,11 @@ def test_conditional_information_and_chi2_are_sums_over_strata(confounded):
                                    "mim:top=3 relieff ensemble:n=4"])  # fmt: skip
 def test_what_knows_no_covariates_refuses_before_any_work(confounded, chain):
     with pytest.raises(DataError, match=r"cannot take out the effect of f9 \(--adjust\)"):
-        Chain.parse(chain).run(confounded.playing(adjust="f9"))
+        Chain.parse(chain).run(confounded.with_roles(adjust="f9"))
 
 
 def test_npfs_permutes_labels_within_strata_whatever_it_resamples(confounded):
-    adjusted = confounded.playing(adjust="f9")
+    adjusted = confounded.with_roles(adjust="f9")
     plain = confounded.take_columns(np.arange(8))
     chain = Chain.parse("relieff:top=3 npfs:n=20,alpha=0.05")
     assert "f1" in chain.run(plain, seed=1).selected_names
@@ -131,7 +131,7 @@ def series():
     y = draw.permutation(np.arange(30) % 2)[times // 4]
     X = draw.normal(size=(120, 6))
     X[:, 1], X[:, 5] = X[:, 1] + 2 * y, times
-    return Dataset.from_arrays(X, y).playing(time="f6")
+    return Dataset.from_arrays(X, y).with_roles(time="f6")
 
 
 def test_training_is_always_before_test(series):
@@ -191,13 +191,13 @@ def test_bootstraps_draw_stretches_and_labels_are_rotated(series):
 def test_roles_are_checked_together():
     data = Dataset.from_arrays([[1.0, 2, 0], [2, 1, 1], [3, 0, np.nan]], [0, 1, 0])
     with pytest.raises(DataError, match=r"missing or infinite in 1 rows, the first in row 3"):
-        data.playing(adjust="f3")
+        data.with_roles(adjust="f3")
     with pytest.raises(DataError, match="cannot be the time and adjusted for"):
-        data.playing(time="f1", adjust="f1")
+        data.with_roles(time="f1", adjust="f1")
     with pytest.raises(DataError, match=r"no column 'f9' \(time\)"):
-        data.playing(time="f9")
+        data.with_roles(time="f9")
     with pytest.raises(DataError, match="no feature is left"):
-        data.take_columns(np.array([0, 1])).playing(time="f1", adjust=["f2"])
+        data.take_columns(np.array([0, 1])).with_roles(time="f1", adjust=["f2"])
     grouped = Dataset.from_arrays(data.X[:, :2], data.y, groups=[0, 1, 1])
     with pytest.raises(DataError, match=r"groups .* and a time"):
-        grouped.playing(time="f1")
+        grouped.with_roles(time="f1")

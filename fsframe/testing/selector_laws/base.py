@@ -47,7 +47,7 @@ class SelectorLaws(Conformance):
         X[:, 0], X[:, 1], X[:, 4] = z + 0.2 * X[:, 0], 1.2 * y + 0.6 * X[:, 1], z
         target = "classification" not in self.make().tasks
         task = "regression" if target else "classification"
-        return Dataset.from_arrays(X, y, task=task).playing(adjust="f5")
+        return Dataset.from_arrays(X, y, task=task).with_roles(adjust="f5")
 
     def _of_classes(self) -> Dataset:
         if "classification" not in self.make().tasks:

@@ -94,7 +94,7 @@ class GroupLaws(SelectorLaws):
     @law
     def test_no_resample_takes_a_stretch_of_time_apart(self) -> None:
         plain, method = self.table(), self.make()
-        data = plain.playing(time=plain.feature_names[-1])
+        data = plain.with_roles(time=plain.feature_names[-1])
         if list(method.role_problems(data)):
             assert_refused(lambda: method.select(data), "time")
             return

@@ -1,4 +1,4 @@
-"""Columns that are known of each row and are no features: the time, covariates to adjust for."""
+"""Parts that columns play: time and covariates beside features; features that go together."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 
 from fsframe.errors import DataError
 
-__all__ = ["Beside", "feature_sets", "time_blocks"]
+__all__ = ["SideColumns", "feature_sets", "time_blocks"]
 
 _LEVELS, _PARTS = 10, 5
 
 
 @attrs.frozen(kw_only=True, eq=False)
-class Beside:
+class SideColumns:
     """Columns beside the features.
 
     Parameters
@@ -42,7 +42,7 @@ class Beside:
         columns: Mapping[str, NDArray[Any]],
         nominal: Sequence[bool],
         what: str,
-    ) -> Beside:
+    ) -> SideColumns:
         """The columns, checked; text is taken as names of categories.
 
         Raises
@@ -70,7 +70,7 @@ class Beside:
         table.setflags(write=False)
         return cls(names=tuple(columns), values=table, nominal=np.array(is_nominal, dtype=bool))
 
-    def take_rows(self, rows: NDArray[np.intp]) -> Beside:
+    def take_rows(self, rows: NDArray[np.intp]) -> SideColumns:
         """Only these rows, in this order."""
         values = self.values[rows]
         values.setflags(write=False)
@@ -87,7 +87,7 @@ class Beside:
 
         Examples
         --------
-        >>> Beside.of({"sex": np.array(["m", "f", "m"])}, [True], "column").strata().tolist()
+        >>> SideColumns.of({"sex": np.array(["m", "f", "m"])}, [True], "column").strata().tolist()
         [1, 0, 1]
         """
         codes = np.zeros(len(self.values), dtype=np.int64)
