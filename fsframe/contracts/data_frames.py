@@ -23,6 +23,7 @@ from fsframe.contracts.column_kinds import (
     numbers_of,
     ranks,
 )
+from fsframe.contracts.frame_columns import as_list, columns_of, values_of
 from fsframe.contracts.sparse_columns import is_sparse
 from fsframe.errors import DataError
 from fsframe.suggest import did_you_mean
@@ -30,9 +31,6 @@ from fsframe.suggest import did_you_mean
 __all__ = [
     "ColumnRefusals",
     "FrameParts",
-    "frame_column",
-    "frame_names",
-    "frame_texts",
     "group_values",
     "is_annotated",
     "is_frame",
@@ -243,7 +241,7 @@ def take_frame(
     DataError
         Listing all columns that cannot be found, or that hold neither numbers nor categories.
     """
-    columns = _columns(frame)
+    columns = columns_of(frame)
     names = [name for name, _ in columns]
     everything = range(len(names))
     dropped = set(_find(names, drop, "column to drop"))
@@ -281,7 +279,7 @@ def take_frame(
     kinds: dict[str, ColumnKind] = {}
     for position, column in enumerate(features):
         name, series = columns[column]
-        values, is_category = _values(series)
+        values, is_category = values_of(series)
         order = orders.get(column, _own_order(series))
         is_category = is_category or (name in worded and isinstance(values, list))
         mask[position] = order is None and (is_category or column in marked)
@@ -428,42 +426,9 @@ def _dated(
     if dates is None:
         refused.dates.append(name)
         return None, None
-    texts = ["" if value is None else str(value) for value in _as_list(series)]
+    texts = ["" if value is None else str(value) for value in as_list(series)]
     kind = ColumnKind("date")
     return numbers_of(texts, kind, lambda text: not text, str), kind
-
-
-def frame_names(frame: Any) -> tuple[str, ...]:
-    """The names of the columns of a frame."""
-    return tuple(name for name, _ in _columns(frame))
-
-
-def frame_texts(frame: Any, column: int) -> list[str]:
-    """The cells of a column as text, empty where missing."""
-    found = _as_list(_columns(frame)[column][1])
-    return ["" if value is None else str(value) for value in found]
-
-
-def frame_column(frame: Any, column: int) -> NDArray[np.float64] | list[str | None]:
-    """A column as numbers, NaN where missing, or as texts, None where missing."""
-    series = _columns(frame)[column][1]
-    values, _ = _values(series)
-    if values is None:
-        return [None if value is None else str(value) for value in _as_list(series)]
-    return values if isinstance(values, list) else np.asarray(values, dtype=np.float64)
-
-
-def _columns(frame: Any) -> list[tuple[str, Any]]:
-    """Names and columns; those of pyarrow as columns of pandas or polars would be."""
-    home = type(frame).__module__.partition(".")[0]
-    if home == "pyarrow":
-        import polars
-
-        frame = polars.from_arrow(frame)
-        home = "polars"
-    if home == "polars":
-        return [(series.name, series) for series in frame.get_columns()]
-    return [(str(name), frame.iloc[:, k]) for k, name in enumerate(frame.columns)]
 
 
 def _find(names: Sequence[str], keys: Keys, what: str) -> list[int]:
@@ -484,59 +449,6 @@ def _find(names: Sequence[str], keys: Keys, what: str) -> list[int]:
     return found
 
 
-def _values(series: Any) -> tuple[NDArray[Any] | list[Any] | None, bool]:
-    """Numbers, or a list of texts (None where missing), or None for what is neither; and whether
-    the kind of the column says that it is of categories."""
-    kind = str(series.dtype)
-    is_category = kind == "category" or kind.startswith(("Categorical", "Enum"))
-    if is_category:
-        return _plain(_as_list(series)), True
-    if kind in ("uint8", "int8", "UInt8", "Int8") and not _has_missing(series):
-        return series.to_numpy().astype(kind.lower(), copy=False), False
-    if kind.lower().startswith(("int", "uint", "float", "bool", "double")):
-        return _as_floats(series), False
-    if kind.startswith(("object", "str", "String", "large_string")):
-        return _plain(_as_list(series)), False
-    if kind.startswith("Decimal"):
-        return _as_floats(series), False
-    return None, False
-
-
-def _has_missing(series: Any) -> bool:
-    return bool(series.isna().any() if hasattr(series, "isna") else series.null_count())
-
-
-def _as_floats(series: Any) -> NDArray[np.float64]:
-    if hasattr(series, "isna"):
-        found: NDArray[np.float64] = series.to_numpy(dtype=np.float64, na_value=np.nan)
-        return found
-    import polars
-
-    return np.asarray(series.cast(polars.Float64).fill_null(float("nan")).to_numpy())
-
-
-def _as_list(series: Any) -> list[Any]:
-    found: list[Any] = series.to_list()
-    # NaN and pandas.NA, which is equal to nothing and has no truth, are missing.
-    return [None if _is_missing(value) else value for value in found]
-
-
-def _is_missing(value: Any) -> bool:
-    if value is None:
-        return True
-    try:
-        return bool(value != value)
-    except (TypeError, ValueError):
-        return True
-
-
-def _plain(values: list[Any]) -> NDArray[np.float64] | list[Any]:
-    """Numbers where all are, else text."""
-    if all(value is None or isinstance(value, (bool, int, float, np.number)) for value in values):
-        return np.array([np.nan if value is None else float(value) for value in values])
-    return [None if value is None else str(value) for value in values]
-
-
 def _coded(values: list[Any], name: str) -> tuple[NDArray[np.float64], ColumnKind, list[str]]:
     categories = sorted({value for value in values if value is not None})
     code = {text: float(place) for place, text in enumerate(categories)}
@@ -550,13 +462,13 @@ def _coded(values: list[Any], name: str) -> tuple[NDArray[np.float64], ColumnKin
 def group_values(series: Any, name: str = "") -> NDArray[Any]:
     """The names of groups in a column, None where missing."""
     found = np.empty(len(series), dtype=object)
-    found[:] = _as_list(series)
+    found[:] = as_list(series)
     return found
 
 
 def label_values_of(series: Any, name: str) -> NDArray[Any]:
     """The label in a column as numbers or texts, None where missing."""
-    values, _ = _values(series)
+    values, _ = values_of(series)
     if values is None:
         raise DataError(f"label {name!r} holds {series.dtype}, neither numbers nor text")
     if isinstance(values, list):

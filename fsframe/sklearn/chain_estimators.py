@@ -14,9 +14,6 @@ from fsframe.contracts.selection import Selection
 from fsframe.contracts.selector import Selector
 from fsframe.contracts.survival import LABELS
 from fsframe.sklearn.estimators import (
-    Predicting,
-    PredictingNumbers,
-    PredictsRows,
     Selecting,
     counting_stages,
     surroundings,
@@ -24,6 +21,7 @@ from fsframe.sklearn.estimators import (
 )
 from fsframe.sklearn.findings import Findings
 from fsframe.sklearn.messages import InvalidRequest, as_value_errors, tell
+from fsframe.sklearn.predicting import Predicting, PredictingNumbers, PredictsRows
 from fsframe.sklearn.stage_values import chain_of, stage_keys, stage_values, with_stage_values
 from fsframe.sklearn.tables import Codes, Training, training_table
 from fsframe.sklearn.travelling import blank_chain, own_classes

@@ -9,32 +9,30 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils._set_output import _get_output_config
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fsframe.chains.chain import Chain
 from fsframe.chains.stage import Stage
 from fsframe.contracts.classifier import Classifier, FittedOnColumns
-from fsframe.contracts.data_frames import frame_names, frame_texts, is_frame
+from fsframe.contracts.data_frames import is_frame
+from fsframe.contracts.frame_columns import frame_names, frame_texts
 from fsframe.contracts.kinds import is_stages
 from fsframe.contracts.run import DEFAULT_MEMORY, Run
 from fsframe.contracts.selector import Selector, wraps_left
-from fsframe.evaluation.measures.numbers import c_index
 from fsframe.registry import Offer, classifiers, find_offer, selectors
 from fsframe.sklearn.findings import Findings, iterations
 from fsframe.sklearn.messages import InvalidData, InvalidRequest, as_value_errors, tell
+from fsframe.sklearn.predicting import Predicting, PredictingNumbers, tagged
 from fsframe.sklearn.settings import SETTINGS, settings_of
 from fsframe.sklearn.stage_values import chain_text, stage_values, with_stage_values
 from fsframe.sklearn.tables import (
     Codes,
     Training,
     category_places,
-    new_rows,
-    times_as_numbers,
     training_table,
     with_gaps_filled,
 )
@@ -43,9 +41,6 @@ from fsframe.testing.declared import declared
 
 __all__ = [
     "ClassifierEstimator",
-    "Predicting",
-    "PredictingNumbers",
-    "PredictsRows",
     "RegressorEstimator",
     "Selecting",
     "SelectorEstimator",
@@ -174,115 +169,7 @@ class Selecting(Findings, SelectorMixin):  # type: ignore[misc]
         return mask
 
     def __sklearn_tags__(self) -> Any:
-        return _tagged(super().__sklearn_tags__(), self._allows_nan())
-
-
-class PredictsRows:
-    """A fitted `fitted_`, asked about new rows."""
-
-    fitted_: FittedOnColumns
-    _codes: Codes
-    _allows_nan: Callable[[], bool]
-
-    def _learned(self, training: Training, fitted: FittedOnColumns) -> None:
-        self.fitted_ = fitted
-        self._codes = training.codes
-
-    def _rows(self, X: Any) -> NDArray[Any]:
-        check_is_fitted(self)
-        return new_rows(self, X, self._codes, allow_nan=self._allows_nan())
-
-    def __sklearn_tags__(self) -> Any:
-        return _tagged(super().__sklearn_tags__(), self._allows_nan())  # type: ignore[misc]
-
-
-class PredictingNumbers(PredictsRows, RegressorMixin):  # type: ignore[misc]
-    """A fitted regressor of fsframe under scikit-learn's names; for classes that set `fitted_`."""
-
-    _of_times: bool
-
-    def _learned(self, training: Training, fitted: FittedOnColumns) -> None:
-        super()._learned(training, fitted)
-        self._of_times = training.data.task == "survival"
-
-    def predict(self, X: Any) -> NDArray[np.float64]:
-        """Numbers (n_samples,) predicted of new rows `X` (n_samples, n_features)."""
-        rows = self._rows(X)
-        with as_value_errors():
-            return self.fitted_.predict(rows)
-
-    def score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-        """R² of the predictions; of times until an event the c-index of the risks."""
-        if not self._of_times:
-            return float(super().score(X, y, sample_weight))
-        if sample_weight is not None:
-            raise InvalidRequest("the c-index of times until an event takes no sample_weight")
-        return c_index(times_as_numbers(y), self.predict(X))
-
-
-def _gives_probabilities(estimator: Any) -> bool:
-    """Whether the classifier at the end declares its scores to be probabilities."""
-    try:
-        classifier = estimator._chain().classifier
-    except ValueError:
-        # Parameters are refused by `fit`; whoever asks what there is, is told nothing of them.
-        return False
-    return classifier is not None and classifier.score_kind() == "probabilities"
-
-
-class Predicting(PredictsRows, ClassifierMixin):  # type: ignore[misc]
-    """A fitted classifier of fsframe under scikit-learn's names; for classes that set `fitted_`."""
-
-    classes_: NDArray[Any]
-
-    def _learned(self, training: Training, fitted: FittedOnColumns) -> None:
-        super()._learned(training, fitted)
-        self.classes_ = training.classes
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Classes (n_samples,) of new rows `X` (n_samples, n_features)."""
-        rows = self._rows(X)
-        with as_value_errors():
-            codes = self.fitted_.predict(rows)
-        found: NDArray[Any] = self.classes_[codes]
-        return found
-
-    def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """How strongly rows belong to each class, larger is more likely.
-
-        Returns
-        -------
-        (n_samples, n_classes) float64
-            With two classes, (n_samples,): that of the second less that of the first.
-        """
-        rows = self._rows(X)
-        with as_value_errors():
-            scores = self.fitted_.predict_scores(rows)
-        return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
-
-    @available_if(_gives_probabilities)
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """How probable each class is for new rows `X` (n_samples, n_features).
-
-        Only where the classifier says that its scores are probabilities, as votes of neighbours
-        are; elsewhere there is no such method, and scikit-learn's CalibratedClassifierCV makes
-        probabilities of `decision_function`.
-
-        Returns
-        -------
-        (n_samples, n_classes) float64
-            Columns as in `classes_`; each row has the sum 1.
-        """
-        rows = self._rows(X)
-        with as_value_errors():
-            return self.fitted_.predict_scores(rows)
-
-
-def _tagged(tags: Any, allow_nan: bool) -> Any:
-    tags.target_tags.required = True
-    tags.input_tags.allow_nan = allow_nan
-    tags.input_tags.categorical = True
-    return tags
+        return tagged(super().__sklearn_tags__(), self._allows_nan())
 
 
 class MethodEstimator(BaseEstimator):  # type: ignore[misc]

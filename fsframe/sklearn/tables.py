@@ -12,14 +12,9 @@ from sklearn.utils import check_array, check_X_y
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
-from fsframe.contracts.data_frames import (
-    FrameParts,
-    frame_names,
-    frame_texts,
-    is_frame,
-    take_frame,
-)
+from fsframe.contracts.data_frames import FrameParts, is_frame, take_frame
 from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.frame_columns import frame_names, frame_texts
 from fsframe.contracts.selection import Selection
 from fsframe.contracts.survival import LABELS, signed_times
 from fsframe.sklearn.messages import InvalidData, InvalidRequest

@@ -13,7 +13,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.contracts.data_frames import frame_column, frame_names
+from fsframe.contracts.frame_columns import frame_column, frame_names
 from fsframe.tables.array_table import ArrayTable
 from fsframe.tables.features import likely_codes
 from fsframe.tables.fields import delimiter_name

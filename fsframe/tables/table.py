@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.contracts.column_kinds import ColumnKind, numbers_of
-from fsframe.contracts.data_frames import frame_names, frame_texts, take_frame
+from fsframe.contracts.data_frames import take_frame
+from fsframe.contracts.frame_columns import frame_names, frame_texts
 from fsframe.errors import DataError
 from fsframe.suggest import did_you_mean
 from fsframe.tables.array_table import ArrayTable

@@ -1,0 +1,103 @@
+"""Columns of frames of pandas, polars and pyarrow as arrays or lists, whichever library it is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = [
+    "as_list",
+    "columns_of",
+    "frame_column",
+    "frame_names",
+    "frame_texts",
+    "values_of",
+]
+
+
+def frame_names(frame: Any) -> tuple[str, ...]:
+    """The names of the columns of a frame."""
+    return tuple(name for name, _ in columns_of(frame))
+
+
+def frame_texts(frame: Any, column: int) -> list[str]:
+    """The cells of a column as text, empty where missing."""
+    found = as_list(columns_of(frame)[column][1])
+    return ["" if value is None else str(value) for value in found]
+
+
+def frame_column(frame: Any, column: int) -> NDArray[np.float64] | list[str | None]:
+    """A column as numbers, NaN where missing, or as texts, None where missing."""
+    series = columns_of(frame)[column][1]
+    values, _ = values_of(series)
+    if values is None:
+        return [None if value is None else str(value) for value in as_list(series)]
+    return values if isinstance(values, list) else np.asarray(values, dtype=np.float64)
+
+
+def columns_of(frame: Any) -> list[tuple[str, Any]]:
+    """Names and columns; those of pyarrow as columns of pandas or polars would be."""
+    home = type(frame).__module__.partition(".")[0]
+    if home == "pyarrow":
+        import polars
+
+        frame = polars.from_arrow(frame)
+        home = "polars"
+    if home == "polars":
+        return [(series.name, series) for series in frame.get_columns()]
+    return [(str(name), frame.iloc[:, k]) for k, name in enumerate(frame.columns)]
+
+
+def values_of(series: Any) -> tuple[NDArray[Any] | list[Any] | None, bool]:
+    """Numbers, or a list of texts (None where missing), or None for what is neither; and whether
+    the kind of the column says that it is of categories."""
+    kind = str(series.dtype)
+    is_category = kind == "category" or kind.startswith(("Categorical", "Enum"))
+    if is_category:
+        return _plain(as_list(series)), True
+    if kind in ("uint8", "int8", "UInt8", "Int8") and not _has_missing(series):
+        return series.to_numpy().astype(kind.lower(), copy=False), False
+    if kind.lower().startswith(("int", "uint", "float", "bool", "double")):
+        return _as_floats(series), False
+    if kind.startswith(("object", "str", "String", "large_string")):
+        return _plain(as_list(series)), False
+    if kind.startswith("Decimal"):
+        return _as_floats(series), False
+    return None, False
+
+
+def _has_missing(series: Any) -> bool:
+    return bool(series.isna().any() if hasattr(series, "isna") else series.null_count())
+
+
+def _as_floats(series: Any) -> NDArray[np.float64]:
+    if hasattr(series, "isna"):
+        found: NDArray[np.float64] = series.to_numpy(dtype=np.float64, na_value=np.nan)
+        return found
+    import polars
+
+    return np.asarray(series.cast(polars.Float64).fill_null(float("nan")).to_numpy())
+
+
+def as_list(series: Any) -> list[Any]:
+    found: list[Any] = series.to_list()
+    # NaN and pandas.NA, which is equal to nothing and has no truth, are missing.
+    return [None if _is_missing(value) else value for value in found]
+
+
+def _is_missing(value: Any) -> bool:
+    if value is None:
+        return True
+    try:
+        return bool(value != value)
+    except (TypeError, ValueError):
+        return True
+
+
+def _plain(values: list[Any]) -> NDArray[np.float64] | list[Any]:
+    """Numbers where all are, else text."""
+    if all(value is None or isinstance(value, (bool, int, float, np.number)) for value in values):
+        return np.array([np.nan if value is None else float(value) for value in values])
+    return [None if value is None else str(value) for value in values]

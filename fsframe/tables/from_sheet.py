@@ -1,0 +1,280 @@
+"""A table of text as a Dataset: its label, the kinds of its columns, what is said of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fsframe.contracts.column_kinds import (
+    ColumnKind,
+    days_of,
+    level_text,
+    looks_boolean,
+    numbers_of,
+    ranks,
+)
+from fsframe.contracts.dataset import Dataset
+from fsframe.errors import DataError
+from fsframe.tables.features import (
+    check_finite,
+    coded_categories,
+    feature_warnings,
+    listed,
+)
+from fsframe.tables.locate import table_name
+from fsframe.tables.names import as_keys, check_names, column_word, find_column, find_columns
+from fsframe.tables.numbers import is_number
+from fsframe.tables.sheet import Sheet
+from fsframe.tables.target import check_classes, doubted_label, label_missing, label_values
+
+__all__ = ["from_sheet"]
+
+_COMMA = re.compile(r"[+-]?[0-9]*,[0-9]+(?:[eE][+-]?[0-9]+)?")
+Keys = str | int | Iterable[str | int]
+_USUAL_LABELS = ("class", "label", "target", "y", "outcome")
+
+
+def from_sheet(
+    sheet: Sheet,
+    label: str | int | None,
+    drop: tuple[str | int, ...],
+    categorical: Keys | bool | None,
+    groups: str | int | None,
+    task: str | None,
+    orders: Mapping[str | int, tuple[str, ...]],
+    dates: str | None,
+    keep: tuple[str | int, ...],
+    weight: str | int | None,
+    worded: tuple[str, ...],
+) -> Dataset:
+    path, n = sheet.path, sheet.n_fields
+    warnings: list[str] = []
+    dropped = set(find_columns(sheet.names, n, drop, f"{path}, column to drop"))
+    group = None if groups is None else find_column(sheet.names, n, groups, f"{path}, groups")
+    weighing = None if weight is None else find_column(sheet.names, n, weight, f"{path}, weight")
+    if sheet.has_row_names and 0 not in dropped and label != 0 and 0 not in (group, weighing):
+        dropped.add(0)
+        warnings.append("the first column has no name and holds row names or numbers: left out")
+    aside = {group, weighing}
+    left = [column for column in range(n) if column not in dropped and column not in aside]
+    if len(left) < 2:
+        raise DataError(
+            f"{path} has {len(left)} columns to use; a table needs features and a label"
+        )
+    place = left[-1] if label is None else find_column(sheet.names, n, label, f"{path}, label")
+    if place in dropped:
+        raise DataError(f"{path}: {_word(sheet, place)} is the label and cannot be dropped")
+    if place == group:
+        raise DataError(f"{path}: {_word(sheet, place)} is the label and cannot name groups")
+    if place == weighing:
+        raise DataError(f"{path}: {_word(sheet, place)} is the label and cannot be weights")
+    columns = [column for column in left if column != place]
+    names, label_name = _names(sheet, columns, place)
+    mask = _mask_of(sheet, columns, categorical, "categorical column")
+    stays = _mask_of(sheet, columns, keep, "column to keep")
+    beside = sorted({place, *(column for column in aside if column is not None)})
+    taken = sheet.take(columns, beside, _watch(sheet, place, weighing))
+    texts, X = taken.texts[place], taken.X
+    if sheet.cells.decimal == ",":
+        texts = [text.replace(",", ".") if _COMMA.fullmatch(text) else text for text in texts]
+    labels, kind = label_values(
+        texts, lambda row: sheet.where(row, place), task, missing=sheet.missing
+    )
+    ordered = _ordinal_columns(sheet, columns, orders)
+    texts_in = [k for k, column in enumerate(columns) if column in taken.bad]
+    mask[[k for k in texts_in if names[k] in worded]] = True
+    kinds, notes = _kinds_of_columns(sheet, taken.bad, columns, mask, ordered, X, names, dates)
+    check_finite(X, lambda row, column: sheet.where(row, columns[column]))
+    if label is None:
+        warnings += _other_label(names, label_name)
+        if label_name.lower() not in _USUAL_LABELS:
+            warnings += doubted_label(label_name, labels, kind, X, names)
+    warnings += check_classes(
+        labels, label_name, lambda row: f"line {sheet.line(row)}", kind, path, label is None
+    )
+    if taken.coded:
+        listing = ", ".join(sheet.missing.codes)
+        notes.append(f"{taken.coded} cells that hold {listing} were taken as missing")
+    return Dataset.from_arrays(
+        X,
+        labels,
+        names,
+        categorical=mask,
+        groups=None if group is None else np.array(taken.texts[group]),
+        group_name="group" if group is None else _column_name(sheet, group),
+        name=table_name(path),
+        label_name=label_name,
+        task=kind,
+        warnings=(*warnings, *notes, *feature_warnings(X, names), *_number_names(sheet, names)),
+        kinds=kinds,
+        keep=stays,
+        weights=None if weighing is None else _weights(sheet, weighing, taken.texts[weighing]),
+        weight_name="weight" if weighing is None else _column_name(sheet, weighing),
+    )
+
+
+def _weights(sheet: Sheet, column: int, texts: list[str]) -> list[float]:
+    point = sheet.cells.decimal
+    plain = [text.replace(",", ".") if point == "," else text for text in texts]
+    for row, text in enumerate(plain):
+        if not is_number(text):
+            raise DataError(f"{sheet.where(row, column)}: the weight {texts[row]!r} is no number")
+    return [float(text) for text in plain]
+
+
+def _watch(sheet: Sheet, label: int, weighing: int | None) -> Callable[[int, list[str], int], None]:
+    """A watch that stops the reading at the first missing label, group or weight."""
+
+    def watch(column: int, texts: list[str], row: int) -> None:
+        different = {text for text in set(texts) if sheet.missing(text)}
+        if different:
+            place = next(place for place, text in enumerate(texts) if text in different)
+            if column == weighing:
+                raise DataError(
+                    f"{sheet.where(row + place, column)}: the weight is missing; 0 leaves a row out"
+                )
+            if column != label:
+                raise DataError(
+                    f"{sheet.where(row + place, column)}: the group is missing; name one for every "
+                    "row, a name of its own where a row stands alone"
+                )
+            raise label_missing(sheet.where(row + place, column), texts[place])
+
+    return watch
+
+
+def _column_name(sheet: Sheet, column: int) -> str:
+    return sheet.names[column] if sheet.names else f"column {column + 1}"
+
+
+def _word(sheet: Sheet, column: int) -> str:
+    return column_word(column, sheet.names[column] if sheet.names else "")
+
+
+def _names(sheet: Sheet, columns: list[int], place: int) -> tuple[tuple[str, ...], str]:
+    if sheet.names is None:
+        return tuple(f"f{k + 1}" for k in range(len(columns))), "class"
+    check_names(sheet.names, [*columns, place], sheet.path)
+    return tuple(sheet.names[column] for column in columns), sheet.names[place]
+
+
+def _other_label(names: tuple[str, ...], label_name: str) -> list[str]:
+    lowered = {name.lower(): name for name in names}
+    others = [lowered[usual] for usual in _USUAL_LABELS if usual in lowered]
+    if not others or label_name.lower() in _USUAL_LABELS:
+        return []
+    return [
+        f"the last column, {label_name!r}, was taken as the label; there is a column "
+        f"{others[0]!r} too: "
+        "name the label if that is meant"
+    ]
+
+
+def _number_names(sheet: Sheet, names: tuple[str, ...]) -> list[str]:
+    numbers = [name for name in names if sheet.names and is_number(name)]
+    if not numbers or 2 * len(numbers) < len(names):
+        return []
+    return [
+        f"the first line was taken as names, though {len(numbers)} of them are numbers "
+        f"({listed(numbers, 3)}); if it is a row, say so (header=False, --no-header)"
+    ]
+
+
+def _mask_of(
+    sheet: Sheet, columns: list[int], keys: Keys | bool | None, word: str
+) -> NDArray[np.bool_]:
+    mask = np.zeros(len(columns), dtype=bool)
+    if isinstance(keys, bool) or keys is None:
+        mask[:] = bool(keys)
+        return mask
+    what = f"{sheet.path}, {word}"
+    found = find_columns(sheet.names, sheet.n_fields, as_keys(keys), what)
+    position = {column: place for place, column in enumerate(columns)}
+    wrong = [column for column in found if column not in position]
+    if wrong:
+        listing = ", ".join(_word(sheet, column) for column in wrong)
+        raise DataError(f"{what}: {listing} is the label or is left out")
+    mask[[position[column] for column in found]] = True
+    return mask
+
+
+def _ordinal_columns(
+    sheet: Sheet, columns: list[int], orders: Mapping[str | int, tuple[str, ...]]
+) -> dict[int, tuple[str, ...]]:
+    what = f"{sheet.path}, ordinal column"
+    found = {find_column(sheet.names, sheet.n_fields, key, what): o for key, o in orders.items()}
+    wrong = [column for column in found if column not in columns]
+    if wrong:
+        listing = ", ".join(_word(sheet, column) for column in wrong)
+        raise DataError(f"{what}: {listing} is the label or is left out")
+    return found
+
+
+def _kinds_of_columns(
+    sheet: Sheet,
+    bad: dict[int, Any],
+    columns: list[int],
+    mask: NDArray[np.bool_],
+    ordered: dict[int, tuple[str, ...]],
+    X: NDArray[np.float64],
+    names: tuple[str, ...],
+    dates: str | None,
+) -> tuple[dict[str, ColumnKind], list[str]]:
+    """Put numbers into `X` for columns that hold none, and say what kinds they are.
+
+    Raises
+    ------
+    DataError
+        Listing every column that cannot be used as it is declared.
+    """
+    kinds: dict[str, ColumnKind] = {}
+    notes: list[str] = []
+    dated, further, refused = [], [], {}
+    texts = sheet.take([], sorted({*bad, *ordered})).texts if bad or ordered else {}
+    for column in sorted(texts):
+        place, cells = columns.index(column), texts[column]
+        name, where = names[place], partial(sheet.where, column=column)
+        there = {text for text in set(cells) if not sheet.missing(text)}
+        order, words = ordered.get(column), None
+        if order is not None:
+            mask[place] = False
+            unknown = sorted({level_text(text) for text in there} - set(order))
+            if not order and column not in bad:
+                X[:, place], levels = ranks(X[:, place])
+                kinds[name] = ColumnKind("ordinal", levels)
+                continue
+            if unknown:
+                further.append(
+                    f"say where levels of {_word(sheet, column)} stand in its order: "
+                    f"{listed(unknown, 10)} (--ordinal '{name}=low<high')"
+                )
+                continue
+            kind = ColumnKind("ordinal", order)
+        elif mask[place]:
+            X[:, place], categories = coded_categories(cells, sheet.missing)
+            spelled = listed([f"{text}={code}" for code, text in enumerate(categories)], 10)
+            notes.append(f"text in column {name!r} was coded: {spelled}")
+            kinds[name] = ColumnKind("nominal", categories)
+            continue
+        elif (words := looks_boolean(there)) is not None:
+            kind = ColumnKind("boolean", words)
+            notes.append(f"column {name!r} was read as {words[0]}=0, {words[1]}=1")
+        elif all(days_of(text) is not None for text in there):
+            if dates is None:
+                dated.append(column)
+                continue
+            kind = ColumnKind("date")
+        else:
+            refused[column] = bad[column]
+            continue
+        X[:, place] = numbers_of(cells, kind, sheet.missing, where)
+        kinds[name] = kind
+    if refused or dated or further:
+        infinite = [columns[place] for place in np.flatnonzero(np.isinf(X).any(axis=0)).tolist()]
+        raise sheet.not_numbers(refused, infinite, dated, further)
+    return kinds, notes
