@@ -5,10 +5,11 @@ processes that compile at once can leave an index that points to the other's dat
 byte in machine code is executed. Here the file's name follows from what it holds, and its SHA-256
 is checked before anything in it is read.
 
-Folders, in this order: ``NUMBA_CACHE_DIR`` if it is set; ``__pycache__`` beside the module;
-``fsframe`` in the user's cache folder (``XDG_CACHE_HOME``, ``~/.cache``); a temporary one that this
-process and its workers share and that goes with it. What is found in any of them is used; what is
-compiled goes to the first that can be written to. A temporary folder, or none, is said on stderr.
+Folders, in this order: ``NUMBA_CACHE_DIR`` if it is set; ``__pycache__`` beside the package (see
+`_beside`); ``fsframe`` in the user's cache folder (``XDG_CACHE_HOME``, ``~/.cache``); a temporary
+one that this process and its workers share and that goes with it. What is found in any of them is
+used; what is compiled goes to the first that can be written to. A temporary folder, or none, is
+said on stderr.
 """
 
 from __future__ import annotations
@@ -139,7 +140,7 @@ class KernelCache(FunctionCache):  # type: ignore[misc]
                     f"compiled kernels are kept in a temporary folder only ({refused}); "
                     "NUMBA_CACHE_DIR can name a folder for them"
                 )
-            elif folder.name != "__pycache__" or refused:
+            elif folder != _beside(self._file) or refused:
                 _note_other_folder(folder)
             _remove(folder, self._stem(), except_for=_stamp(self._file))
             return
@@ -223,7 +224,7 @@ def _folders(file: Path) -> Iterator[Path]:
     inside = f"{file.parent.name}_{hashlib.sha256(os.fsencode(file.parent)).hexdigest()[:16]}"
     if _chosen():
         yield Path(os.path.abspath(_chosen())) / inside
-    yield file.parent / "__pycache__"
+    yield _beside(file)
     own = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
     # Without a home, `~` stays what it is, and would become a folder of that name here.
     if os.path.isabs(own):
@@ -231,6 +232,21 @@ def _folders(file: Path) -> Iterator[Path]:
     shared = os.environ.get(_SHARED)
     if shared and _is_ours(shared):
         yield Path(shared)
+
+
+def _beside(file: Path) -> Path:
+    """The folder for kernels of a module next to where it is installed.
+
+    ``__pycache__`` beside the outermost package, not inside it: an uninstaller removes what it has
+    installed, and a package's folder that kernels kept alive would stand before the same package
+    installed elsewhere, as a namespace without modules.
+    """
+    package: list[str] = []
+    folder = file.parent
+    while (folder / "__init__.py").is_file():
+        package.insert(0, folder.name)
+        folder = folder.parent
+    return folder.joinpath("__pycache__", ".".join(package))
 
 
 def _chosen() -> str:

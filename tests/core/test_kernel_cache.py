@@ -66,7 +66,7 @@ def files(folder: Path) -> list[Path]:
 
 def test_every_truncation_and_flip_of_a_kernel_is_thrown_away(module: ModuleType) -> None:
     assert module.triple(2) == 6
-    (file,) = files(Path(str(module.__file__)).parent)
+    (file,) = files(Path(str(module.__file__)).parents[1])
     sound = file.read_bytes()
     assert hits(module.triple, 2) == 1
     places = [0, 5, 20, 40, 83, 84, 90, *range(100, len(sound), len(sound) // 20), len(sound) - 1]
@@ -81,7 +81,7 @@ def test_every_truncation_and_flip_of_a_kernel_is_thrown_away(module: ModuleType
 
 def test_a_sealed_file_of_another_kernel_is_not_used(module: ModuleType) -> None:
     assert module.triple(2) == 6 and module.triple(2.5) == 7.5
-    one, other = files(Path(str(module.__file__)).parent)
+    one, other = files(Path(str(module.__file__)).parents[1])
     shutil.copy(one, other)
     # The bytes are whole, the machine code is that of another signature: it must not be run.
     assert hits(module.triple, 2) + hits(module.triple, 2.5) == 1
@@ -89,7 +89,7 @@ def test_a_sealed_file_of_another_kernel_is_not_used(module: ModuleType) -> None
 
 def test_a_folder_in_place_of_the_file_costs_the_cache_only(module: ModuleType) -> None:
     assert module.triple(2) == 6
-    (file,) = files(Path(str(module.__file__)).parent)
+    (file,) = files(Path(str(module.__file__)).parents[1])
     file.unlink()
     file.mkdir()
     assert hits(module.triple, 2) == 0
@@ -99,10 +99,10 @@ def test_files_of_older_sources_go_when_newer_are_kept(
     module: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert module.triple(2) == 6
-    (old,) = files(Path(str(module.__file__)).parent)
+    (old,) = files(Path(str(module.__file__)).parents[1])
     monkeypatch.setattr(kernel_cache, "_sources", lambda folder: "0123456789abcdef")
     assert hits(module.triple, 2) == 0
-    (new,) = files(Path(str(module.__file__)).parent)
+    (new,) = files(Path(str(module.__file__)).parents[1])
     assert new != old
 
 
@@ -146,7 +146,7 @@ def ask(package: Path, code: str = ASK, **environ: str) -> tuple[str, str]:
 @pytest.fixture
 def blocked(package: Path, tmp_path: Path) -> dict[str, str]:
     """Files stand where the folders beside the module and of the user would be."""
-    (package / "__pycache__").write_text("")
+    (package.parent / "__pycache__").write_text("")
     (tmp_path / "cache").write_text("")
     return {"XDG_CACHE_HOME": str(tmp_path / "cache"), "TMPDIR": str(tmp_path)}
 
@@ -156,16 +156,30 @@ def test_a_chosen_folder_is_used_and_one_that_cannot_be_is_told(
 ) -> None:
     chosen = tmp_path / "chosen"
     assert ask(package, NUMBA_CACHE_DIR=str(chosen))[0] == "6"
-    assert len(files(chosen)) == 1 and not files(package)
+    assert len(files(chosen)) == 1 and not files(package.parent / "__pycache__")
     answer, said = ask(package, NUMBA_CACHE_DIR=os.devnull)
-    assert answer == "6" and len(files(package)) == 1
+    assert answer == "6" and len(files(package.parent / "__pycache__")) == 1
     assert f"NUMBA_CACHE_DIR={os.devnull} cannot be used" in said
+
+
+def test_kernels_keep_no_folder_of_a_package_alive(package: Path, tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    shutil.copytree(package, elsewhere / "kernels")
+    assert ask(package)[0] == "6" and files(tmp_path / "__pycache__")
+    # What an uninstaller removes: its own files, their byte code, and folders that are then empty.
+    for found in [*package.rglob("*.py"), *package.rglob("*.pyc")]:
+        found.unlink()
+    for folder in [*package.rglob("*"), package]:
+        folder.rmdir()
+    # An editable installation finds its packages after everything that lies on the path.
+    later = f"import sys; sys.path.append({str(elsewhere)!r}); {ASK}"
+    assert ask(package, later)[0] == "6"
 
 
 def test_a_read_only_installation_keeps_its_kernels_with_the_user(
     package: Path, tmp_path: Path
 ) -> None:
-    (package / "__pycache__").write_text("")
+    (package.parent / "__pycache__").write_text("")
     own = {"XDG_CACHE_HOME": str(tmp_path / "cache")}
     assert ask(package, **own)[0] == "6"
     assert len(files(tmp_path / "cache" / "fsframe")) == 1
