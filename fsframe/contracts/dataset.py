@@ -377,11 +377,6 @@ class Dataset(FrozenTable):
                 nominal.append(at is not None and bool(self.categorical[at]))
             if columns:
                 found[option] = SideColumns.of(columns, nominal, f"{self.name}, column")
-        if "time" in found and self.groups is not None:
-            raise DataError(
-                f"{self.name}: groups ({self.group_name!r}) and a time ({time!r}) together are not "
-                "honoured by any resample; name one of them"
-            )
         taken = {*names["time"], *names["adjust"]}
         if len(taken) < len(names["time"]) + len(names["adjust"]):
             raise DataError(f"{self.name}: column {time!r} cannot be the time and adjusted for")

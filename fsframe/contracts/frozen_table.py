@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from fsframe.contracts.array_checks import as_counts
 from fsframe.contracts.column_kinds import ColumnKind
-from fsframe.contracts.roles import SideColumns, time_blocks
+from fsframe.contracts.roles import SideColumns, time_blocks, times_of_wholes
 from fsframe.contracts.showing import html_block, html_table, listed
 from fsframe.contracts.sparse_columns import SparseColumns
 from fsframe.contracts.survival import times_and_events
@@ -194,9 +194,22 @@ class FrozenTable:
     def together(self) -> NDArray[np.int64] | None:
         """Which rows a resample draws or leaves out together, as codes (n_samples,).
 
-        Those of one group, or of one stretch of time; None where each row is by itself.
+        Those of one group, or of one stretch of time, which holds whole groups; None where each row
+        is by itself.
         """
-        return self.groups if self.times is None else time_blocks(self.times.values[:, 0])
+        return self.groups if self.when is None else time_blocks(self.when)
+
+    @cached_property
+    def when(self) -> NDArray[np.float64] | None:
+        """The times that rows are put in order by, (n_samples,); None where there are none.
+
+        Where there are groups too, those that overlap in time have the time at which the first of
+        them began (`times_of_wholes`): no cut between two times takes a group apart.
+        """
+        if self.times is None:
+            return None
+        own = self.times.values[:, 0]
+        return own if self.groups is None else times_of_wholes(own, self.groups)
 
     def kinds_told(self) -> str:
         """How many columns there are of each kind but numbers: ``2 nominal, 1 ordinal``."""

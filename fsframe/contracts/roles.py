@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from fsframe.errors import DataError
 
-__all__ = ["SideColumns", "feature_sets", "time_blocks"]
+__all__ = ["SideColumns", "feature_sets", "time_blocks", "times_of_wholes"]
 
 _LEVELS, _PARTS = 10, 5
 
@@ -136,6 +136,32 @@ def time_blocks(times: NDArray[np.float64]) -> NDArray[np.int64]:
     place = np.searchsorted(np.sort(times), times, side="left")
     found: NDArray[np.int64] = np.unique(place // length, return_inverse=True)[1].astype(np.int64)
     return found
+
+
+def times_of_wholes(times: NDArray[np.float64], groups: NDArray[Any]) -> NDArray[np.float64]:
+    """The times of rows such that no order of them takes a group apart, as (n_samples,).
+
+    Groups that overlap in time are a whole, and so are groups that overlap with these; each row has
+    the time at which its whole begins. Groups one after another stay by themselves.
+
+    Examples
+    --------
+    >>> times, batch = np.array([1.0, 2, 3, 4, 5, 6]), np.array([7, 7, 8, 9, 8, 9])
+    >>> times_of_wholes(times, batch).tolist()
+    [1.0, 1.0, 3.0, 3.0, 3.0, 3.0]
+    """
+    names, code = np.unique(groups, return_inverse=True)
+    first, last = np.full(names.size, np.inf), np.full(names.size, -np.inf)
+    np.minimum.at(first, code, times)
+    np.maximum.at(last, code, times)
+    order = np.argsort(first, kind="stable")
+    # The latest row of all groups that have begun before: later than that, a whole can begin.
+    ended = np.maximum.accumulate(last[order])
+    begins = np.append(True, first[order][1:] > ended[:-1])
+    begun = np.empty(names.size)
+    begun[order] = first[order][np.maximum.accumulate(np.where(begins, np.arange(names.size), 0))]
+    whole: NDArray[np.float64] = begun[code]
+    return whole
 
 
 def feature_sets(

@@ -223,10 +223,10 @@ class CrossValidation(WrappingSelector):
                     "predicts it, once: say repeats=1 (--repeats 1) with scheme=folds, and leave "
                     "unstratified out"
                 )
-            if self.groups is not None or (self.base is not None and len(grid_of(self)) > 1):
+            if self.base is not None and len(grid_of(self)) > 1:
                 yield (
-                    f"rows are in the order of {time!r}: inner folds for tuning, and groups, do "
-                    "not keep it; give each parameter one value, and no groups"
+                    f"rows are in the order of {time!r}, which inner folds for tuning do not keep; "
+                    "give each parameter one value"
                 )
         table = self._studied(data)
         if table is None:
@@ -394,7 +394,7 @@ class CrossValidation(WrappingSelector):
     def _splits(self, data: Dataset, groups: NDArray[np.int64] | None, run: Run) -> list[Split]:
         y, classes = strata(data), data.classes
         if data.times is not None:
-            return folds_in_time(y, data.times.values[:, 0], self.folds, classes)
+            return folds_in_time(y, data.times.values[:, 0], self.folds, classes, groups)
         if self.scheme == "folds" and groups is None and not classes and self.folds > len(y):
             raise DataError(f"{len(y)} rows make {len(y)} folds at most, not {self.folds}")
         if self.scheme == "leave-one-out" and groups is None and not classes:

@@ -9,6 +9,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from fsframe.contracts.roles import times_of_wholes
 from fsframe.contracts.run import Run
 from fsframe.errors import DataError, RequestError
 from fsframe.resampling.groups import deal_groups
@@ -157,7 +158,11 @@ def five_by_two(y: NDArray[Any], run: Run, classes: Sequence[Any] = ()) -> list[
 
 
 def folds_in_time(
-    y: NDArray[Any], times: NDArray[np.float64], folds: int, classes: Sequence[Any] = ()
+    y: NDArray[Any],
+    times: NDArray[np.float64],
+    folds: int,
+    classes: Sequence[Any] = (),
+    groups: NDArray[Any] | None = None,
 ) -> list[Split]:
     """Each stretch of time but the first tested by all that came before it.
 
@@ -170,12 +175,15 @@ def folds_in_time(
         Rows are cut into one stretch more, of about equal size; rows of one time are in one.
     classes : sequence, optional
         Labels behind the codes, for messages.
+    groups : (n_samples,), optional
+        Rows of equal value are in one stretch, so that a group lies wholly before what it predicts
+        or is predicted with, and groups that overlap in time are in one too.
 
     Raises
     ------
     DataError
-        If there are not so many different times, or the training rows of a fold lack a class that
-        occurs later.
+        If there are not so many different times, or groups one after another, or the training rows
+        of a fold lack a class that occurs later.
 
     References
     ----------
@@ -188,12 +196,24 @@ def folds_in_time(
     >>> [(split.train.tolist(), split.test.tolist()) for split in splits]
     [([0, 1], [2, 3]), ([0, 1, 2, 3], [4, 5])]
     """
+    if groups is not None:
+        times = times_of_wholes(times, groups)
     place = np.searchsorted(np.sort(times), times, side="left") * (folds + 1) // len(times)
     stretch = np.unique(place, return_inverse=True)[1]
     if int(stretch.max()) != folds:
+        many = np.unique(times).size
+        what = f"{many} different times in {len(times)} rows do not"
+        advice = "use fewer folds"
+        if groups is not None:
+            what = (
+                f"{np.unique(groups).size} groups in the order of time, whole and those that "
+                f"overlap together, are {many} part{'s' * (many > 1)}, which do{'es' * (many < 2)} "
+                "not"
+            )
+            advice += ", or leave out the time or the groups (--drop)"
         raise DataError(
-            f"{np.unique(times).size} different times in {len(times)} rows do not make "
-            f"{folds + 1} stretches, of which {folds} are tested; use fewer folds"
+            f"{what} make {folds + 1} stretches of about equal size, of which {folds} are tested; "
+            f"{advice}"
         )
     splits = []
     for fold in range(folds):

@@ -128,6 +128,7 @@ class StabilityStudy(WrappingSelector):
     def role_problems(self, data: Dataset) -> Iterator[str]:
         """What stages of the chain under study refuse of the parts columns and rows play."""
         yield from super().role_problems(data)
+        yield from self.stretch_problems(data)
         if self.base is not None:
             yield from Chain.parse(self.base).role_problems(data)
 

@@ -14,7 +14,11 @@ from numpy.typing import NDArray
 
 from fsframe.errors import DataError
 
+FEWEST_GROUPS = 4
+"""Of fewer than these, bootstraps are too much alike to say anything."""
+
 __all__ = [
+    "FEWEST_GROUPS",
     "Grouping",
     "deal_groups",
     "permuted_labels",
@@ -215,17 +219,29 @@ def permuted_within(
 
 
 def rotated_labels(
-    y: NDArray[Any], times: NDArray[np.float64], generator: np.random.Generator
+    y: NDArray[Any],
+    times: NDArray[np.float64],
+    generator: np.random.Generator,
+    groups: NDArray[Any] | None = None,
 ) -> NDArray[Any]:
     """The label moved on in time by a random number of rows, those at the end to the beginning.
 
     Neighbours in time stay neighbours, so that the label is as alike to its past as it was, and
     whatever it had to do with the features is gone.
 
+    Parameters
+    ----------
+    y, times : (n_samples,)
+    generator : numpy.random.Generator
+    groups : (n_samples,) int, optional
+        Rows that belong together. Groups in which the label is constant hand it on from one to the
+        next, in the order in which they begin; in the others it is moved on among their own rows.
+
     Notes
     -----
     Exact for a stationary series on a circle; the place where the end meets the beginning is the
-    one pair of neighbours that is not one. There are n − 1 rotations.
+    one pair of neighbours that is not one. There are n − 1 rotations; of m groups with constant
+    labels, m − 1.
 
     Examples
     --------
@@ -233,9 +249,30 @@ def rotated_labels(
     [1, 2, 3, 0]
     """
     order = np.argsort(times, kind="stable")
-    found = np.empty_like(y)
-    found[order] = np.roll(y[order], int(generator.integers(1, len(y))))
+    found = y.copy()
+    if groups is None:
+        found[order] = _moved_on(y[order], generator)
+        return found
+    _, first, code = np.unique(groups[order], return_index=True, return_inverse=True)
+    in_time = y[order]
+    varies = np.zeros(first.size, dtype=bool)
+    varies[code[in_time != in_time[first[code]]]] = True
+    label_of = in_time[first]
+    whole = np.flatnonzero(~varies)
+    whole = whole[np.argsort(first[whole])]
+    label_of[whole] = _moved_on(label_of[whole], generator)
+    found[order] = label_of[code]
+    for group in np.flatnonzero(varies):
+        rows = order[code == group]
+        found[rows] = _moved_on(y[rows], generator)
     return found
+
+
+def _moved_on(labels: NDArray[Any], generator: np.random.Generator) -> NDArray[Any]:
+    """The labels, all by the same number of places and by one at least."""
+    if len(labels) < 2:
+        return labels
+    return np.roll(labels, int(generator.integers(1, len(labels))))
 
 
 def deal_groups(

@@ -12,6 +12,7 @@ from fsframe.chains.chain import Chain
 from fsframe.contracts.boundary import in_stage
 from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.params import optional, param, stages
+from fsframe.contracts.roles import time_blocks
 from fsframe.contracts.run import Run
 from fsframe.contracts.selection import Selection
 from fsframe.contracts.selector import Base, Selector
@@ -22,6 +23,7 @@ from fsframe.contracts.stage_view import (
     with_whole_groups,
 )
 from fsframe.errors import RequestError
+from fsframe.resampling.groups import FEWEST_GROUPS
 
 __all__ = ["Base", "WrappingSelector"]
 
@@ -85,6 +87,24 @@ class WrappingSelector(Selector):
         if self.base is not None and not self.reads_own_base:
             seen = data.without_adjusting() if self.adjusts_base() else data
             yield from Chain.parse(self.base).role_problems(seen)
+
+    def stretch_problems(self, data: Dataset) -> Iterator[str]:
+        """Why groups of rows, kept whole in the order of time, leave too little to draw from.
+
+        Authors whose resamples draw stretches of time pass it on from `role_problems`.
+        """
+        if data.when is None or data.groups is None:
+            return
+        assert data.times is not None
+        many = np.unique(time_blocks(data.when)).size
+        if many < FEWEST_GROUPS:
+            time = data.times.names[0]
+            yield (
+                f"{self.method_name()} draws stretches of {time!r} that hold whole groups "
+                f"({data.group_name!r}), and groups that overlap in time are in one: of "
+                f"{data.n_groups} groups there are {many} stretches, and at least {FEWEST_GROUPS} "
+                f"are needed; leave out the time (--drop {time}) or the groups"
+            )
 
     def adjusts(self) -> bool:
         """True: what is resampled decides, unless `adjusts_base`."""

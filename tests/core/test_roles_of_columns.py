@@ -198,6 +198,68 @@ def test_roles_are_checked_together():
         data.with_roles(time="f9")
     with pytest.raises(DataError, match="no feature is left"):
         data.take_columns(np.array([0, 1])).with_roles(time="f1", adjust=["f2"])
-    grouped = Dataset.from_arrays(data.X[:, :2], data.y, groups=[0, 1, 1])
-    with pytest.raises(DataError, match=r"groups .* and a time"):
-        grouped.with_roles(time="f1")
+
+
+@pytest.fixture(scope="module")
+def batches():
+    """40 batches of 3 rows one after another; the label is a batch's, and the second column's."""
+    draw = np.random.default_rng(9)
+    place = draw.permutation(120)
+    batch = place // 3
+    y = draw.permutation(np.arange(40) % 2)[batch]
+    X = draw.normal(size=(120, 5))
+    X[:, 1], X[:, 4] = X[:, 1] + 2 * y, place
+    return Dataset.from_arrays(X, y, groups=batch, group_name="batch").with_roles(time="f5")
+
+
+def test_groups_lie_wholly_before_or_after_in_every_fold(batches):
+    times = batches.times.values[:, 0]
+    for split in folds_in_time(batches.y, times, 6, (), batches.groups):
+        assert times[split.train].max() < times[split.test].min()
+        assert not set(batches.groups[split.train]) & set(batches.groups[split.test])
+    found = fsframe.evaluate("mim:top=2 knn", batches, folds=6, repeats=1, seed=0)
+    fold = found.stages[0].selection.tables["fold"][0]
+    assert all(np.unique(fold[batches.groups == batch]).size == 1 for batch in range(40))
+    assert found.environment["time"] == "f5" and found.groups == ("batch", 40)
+
+
+def test_groups_in_time_are_resampled_in_whole_stretches(batches):
+    for stretch in np.unique(batches.together):
+        rows = batches.together == stretch
+        assert not set(batches.groups[rows]) & set(batches.groups[~rows])
+    kept = Chain.parse("mim:top=2 npfs:n=20,alpha=0.05").run(batches, seed=3)
+    assert "f2" in kept.selected_names
+    assert fsframe.stability("mim:top=2", batches, n=6).environment["time"] == "f5"
+
+
+def test_labels_of_groups_are_handed_on_in_time():
+    times = np.array([5.0, 4, 3, 2, 1, 0])
+    groups = np.array([0, 0, 1, 1, 2, 2])
+    for seed in range(6):
+        moved = rotated_labels(
+            np.array([7, 7, 8, 8, 9, 9]), times, np.random.default_rng(seed), groups
+        )
+        assert moved.tolist() in ([9, 9, 7, 7, 8, 8], [8, 8, 9, 9, 7, 7])
+        within = rotated_labels(
+            np.array([0, 1, 2, 3, 3, 3]), times, np.random.default_rng(seed), groups
+        )
+        assert within.tolist() == [1, 0, 3, 2, 3, 3]
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda data: fsframe.evaluate("mim:top=2 knn", data, folds=3, repeats=1),
+        lambda data: fsframe.compare(["mim knn", "chi2 knn"], [data], folds=3, repeats=1),
+        lambda data: fsframe.stability("mim:top=2", data, n=6),
+        lambda data: Chain.parse("mim:top=2 npfs:n=20").run(data),
+        lambda data: Chain.parse("mim:top=2 ensemble").run(data),
+    ],
+)
+def test_groups_that_overlap_in_time_are_refused_with_a_way_out(batches, ask):
+    values = batches.times.values % 7
+    overlapping = attrs.evolve(batches, times=attrs.evolve(batches.times, values=values))
+    with pytest.raises(DataError, match=r"overlap(?s:.*)(leave|Leave) out the time"):
+        ask(overlapping)
+    # What draws nothing has nothing to keep in order.
+    assert Chain.parse("mim:top=2").run(overlapping).selected_names

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.roles import SideColumns
 from fsframe.contracts.run import Run
 from fsframe.contracts.selection import Selection
 from fsframe.contracts.selector import one_by_one
@@ -105,6 +106,27 @@ class GroupLaws(SelectorLaws):
         probe = TimeProbe()
         wrapping.select_wrapped(probe, data, None, Run())  # type: ignore[attr-defined]
         assert len(probe.seen) > 1, "the base saw no resample"
+
+    @law
+    def test_groups_one_after_another_stay_whole_in_stretches_of_time(self) -> None:
+        grouped, method = self._grouped(), self.make()
+        day = np.random.default_rng(11).permutation(grouped.n_groups)[grouped.groups]
+        hours = np.linspace(0, 0.9, grouped.n_samples)
+        times = SideColumns.of({"day": day + hours}, [False], "column")
+        data = attrs.evolve(grouped, times=times)
+        if list(method.role_problems(data)):
+            assert_refused(lambda: method.select(data), "day")
+            return
+        if not method.wrapping or getattr(method, "reads_own_base", False):
+            assert_sound(self._quietly(lambda: method.select(data)), data)
+            return
+        wrapping = attrs.evolve(method, base=None)  # type: ignore[call-arg]
+        for probe in (Probe(), TimeProbe()):
+            wrapping.select_wrapped(probe, data, None, Run())  # type: ignore[attr-defined]
+            assert len(probe.seen) > 1, "the base saw no resample"
+        overlapping = attrs.evolve(data, times=attrs.evolve(times, values=times.values % 1.0))
+        if list(method.role_problems(overlapping)):
+            assert_refused(lambda: method.select(overlapping), "overlap in time")
 
     @law
     def test_no_resample_takes_a_group_apart(self) -> None:

@@ -20,7 +20,7 @@ class Permutation(RelabellingNull):
     """Permuted labels: whole by group where the label is constant in groups, else within them.
 
     With covariates within their strata; in time the labels are moved on as they are, those at the
-    end to the beginning.
+    end to the beginning, from group to group where the rows have groups too.
     """
 
     promise = (
@@ -37,7 +37,7 @@ class Permutation(RelabellingNull):
 
     def _labels(self, data: Dataset, generator: np.random.Generator) -> NDArray:
         if data.times is not None:
-            return rotated_labels(data.y, data.times.values[:, 0], generator)
+            return rotated_labels(data.y, data.times.values[:, 0], generator, data.groups)
         if data.covariates is not None:
             return permuted_within(data.y, data.covariates.strata(), generator)
         if data.groups is not None:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.errors import DataError, RequestError
-from fsframe.resampling.groups import Grouping, require_two
+from fsframe.resampling.groups import FEWEST_GROUPS, Grouping, require_two
 
 __all__ = ["Urn", "bootstrap_counts", "half_counts", "largest_shard_number", "shard_counts"]
 
@@ -39,8 +39,10 @@ def _grouping(
     if y is not None:
         require_two(groups, y, name)
     found = Grouping.of(groups, y, times)
-    if len(found) < 4:
-        raise DataError(f"{name}: {len(found)} groups are too few to draw from; at least 4")
+    if len(found) < FEWEST_GROUPS:
+        raise DataError(
+            f"{name}: {len(found)} groups are too few to draw from; at least {FEWEST_GROUPS}"
+        )
     return found
 
 

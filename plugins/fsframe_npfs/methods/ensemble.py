@@ -131,6 +131,10 @@ class Ensemble(WrappingSelector):
         if halves and self.n % 2:
             yield f"aggregate=stability draws halves in pairs: n must be even, not {self.n}"
 
+    def role_problems(self, data: Dataset) -> Iterator[str]:
+        yield from super().role_problems(data)
+        yield from self.stretch_problems(data)
+
     def _select_wrapped(
         self, base: Base, data: Dataset, upstream: Selection | None, run: Run
     ) -> Selection:

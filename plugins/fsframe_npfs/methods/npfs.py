@@ -332,6 +332,7 @@ class Npfs(WrappingSelector):
 
     def role_problems(self, data: Dataset) -> Iterator[str]:
         yield from super().role_problems(data)
+        yield from self.stretch_problems(data)
         if data.keep is not None and not self.permuting:
             yield (
                 f"npfs: null={self.null} compares with how often a feature is kept by chance, and "
