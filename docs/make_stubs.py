@@ -28,7 +28,7 @@ FILE = Path(__file__).resolve().parents[1] / "fsframe" / "sklearn" / "__init__.p
 _HEAD = '''\
 # Written by `python docs/make_stubs.py` from the declarations of the methods; do not edit it.
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -99,7 +99,15 @@ class _Predicts(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float: ...
 
 class _Selector(_Selects):
-    def fit(self, X: Any, y: ArrayLike, *, groups: ArrayLike | None = None) -> Self: ...
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        *,
+        groups: ArrayLike | None = None,
+        times: ArrayLike | None = None,
+        adjust: Any = None,
+    ) -> Self: ...
 
 class _WeightedSelector(_Selects):
     def fit(
@@ -109,6 +117,8 @@ class _WeightedSelector(_Selects):
         sample_weight: ArrayLike | None = None,
         *,
         groups: ArrayLike | None = None,
+        times: ArrayLike | None = None,
+        adjust: Any = None,
     ) -> Self: ...
 
 class _Classifier(_Predicts):
@@ -125,6 +135,8 @@ class ChainSelector(_Selects):
         chain: _Stages = "immigrate",
         *,
         task: Literal["auto", "classification", "regression"] = "auto",
+        always_keep: str | int | Sequence[str | int] | None = None,
+        feature_groups: Mapping[str, Sequence[str | int]] | None = None,
         random_state: _Seed = 0,
         n_jobs: int | None = None,
         memory_limit: int | None = None,
@@ -136,6 +148,8 @@ class ChainSelector(_Selects):
         sample_weight: ArrayLike | None = None,
         *,
         groups: ArrayLike | None = None,
+        times: ArrayLike | None = None,
+        adjust: Any = None,
     ) -> Self: ...
     def get_params(self, deep: bool = True) -> dict[str, Any]: ...
     def set_params(self, **params: Any) -> Self: ...
@@ -147,6 +161,8 @@ class ChainClassifier(_Found, _Predicts):
         self,
         chain: _Stages = "immigrate margin",
         *,
+        always_keep: str | int | Sequence[str | int] | None = None,
+        feature_groups: Mapping[str, Sequence[str | int]] | None = None,
         random_state: _Seed = 0,
         n_jobs: int | None = None,
         memory_limit: int | None = None,
@@ -158,6 +174,8 @@ class ChainClassifier(_Found, _Predicts):
         sample_weight: ArrayLike | None = None,
         *,
         groups: ArrayLike | None = None,
+        times: ArrayLike | None = None,
+        adjust: Any = None,
     ) -> Self: ...
     def get_params(self, deep: bool = True) -> dict[str, Any]: ...
     def set_params(self, **params: Any) -> Self: ...
@@ -169,6 +187,8 @@ class ChainRegressor(_Found, _PredictsNumbers):
         self,
         chain: _Stages = "rrelieff knn:k=5",
         *,
+        always_keep: str | int | Sequence[str | int] | None = None,
+        feature_groups: Mapping[str, Sequence[str | int]] | None = None,
         random_state: _Seed = 0,
         n_jobs: int | None = None,
         memory_limit: int | None = None,
@@ -180,6 +200,8 @@ class ChainRegressor(_Found, _PredictsNumbers):
         sample_weight: ArrayLike | None = None,
         *,
         groups: ArrayLike | None = None,
+        times: ArrayLike | None = None,
+        adjust: Any = None,
     ) -> Self: ...
     def get_params(self, deep: bool = True) -> dict[str, Any]: ...
     def set_params(self, **params: Any) -> Self: ...

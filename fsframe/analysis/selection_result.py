@@ -106,7 +106,9 @@ class SelectionResult(ChainResult):
         -------
         fsframe.sklearn.ChainSelector
             With the chain, the seed and what the stages found here: `transform` keeps the columns
-            that this run kept; `fit` runs the chain again. Names of categories are not part of a
+            that this run kept; `fit` runs the chain again, with the columns that were always kept
+            and the groups of features; weights, groups, times and covariates of rows are given to
+            `fit`. Names of categories are not part of a
             run: where a stage fills gaps, one in a column of categories is refused until `fit`.
 
         Raises
@@ -127,7 +129,13 @@ class SelectionResult(ChainResult):
                 "fsframe.sklearn.ChainClassifier with it on the table"
             )
         return fitted_selector(
-            self.chain, found, self.feature_names, task=self.data.task, random_state=self.seed
+            self.chain,
+            found,
+            self.feature_names,
+            task=self.data.task,
+            always_keep=self.environment.get("keep"),
+            feature_groups=self.environment.get("feature_groups"),
+            random_state=self.seed,
         )
 
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:

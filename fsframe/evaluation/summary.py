@@ -211,8 +211,12 @@ def summarise_tables(tables: FoldTables, units: int | None = None) -> Evaluation
         named = default_measures(tables.task, labels, "probabilities")
         tables = measure_tables(tables, labels, named)
     parts = parts_of(tables.fold)
-    ratio = _test_to_train(parts, tables.truth.size)
-    units = tables.truth.size if units is None else units
+    ratio = _test_to_train(parts, tables.fold)
+    if units is None:
+        units = int((tables.fold >= 0).any(axis=0).sum())
+    elif tables.group_right is not None:
+        # Of groups in time the first is never tested.
+        units = int((~np.isnan(tables.group_right)).any(axis=0).sum())
     members = np.bincount(tables.truth) if tables.task == "classification" else np.ones(1)
     smallest = members[members > 0].min() / tables.truth.size
     measures = {
@@ -309,9 +313,13 @@ def _told(
     )
 
 
-def _test_to_train(parts: list[tuple[int, NDArray[np.intp]]], n: int) -> float:
+def _test_to_train(parts: list[tuple[int, NDArray[np.intp]]], fold: NDArray[np.int64]) -> float:
     tested = float(np.mean([rows.size for _, rows in parts]))
-    return tested / (n - tested)
+    if (fold >= 0).all():
+        return tested / (fold.shape[1] - tested)
+    # In time nothing is learned from what comes later.
+    before = [np.count_nonzero(fold[k] < fold[k, rows[0]]) for k, rows in parts]
+    return tested / float(np.mean(before))
 
 
 def _measure(tables: FoldTables, place: int, ratio: float, units: int, smallest: float) -> Measure:
@@ -406,7 +414,7 @@ def _by_group(tables: FoldTables) -> ByGroup | None:
         each = np.where(tested, right, 0.0).sum(axis=0)[times > 0] / times[times > 0]
     votes = vote[~np.isnan(vote)]
     return ByGroup(
-        n_groups=int(sizes.size),
+        n_groups=int((times > 0).sum()),
         accuracies=each,
         vote=float(votes.mean()) if votes.size else float("nan"),
         n_voting=int((~np.isnan(vote)).any(axis=0).sum()),

@@ -22,6 +22,8 @@ from fsframe.sklearn.estimators import (
 from fsframe.sklearn.findings import Findings
 from fsframe.sklearn.messages import InvalidRequest, as_value_errors, tell
 from fsframe.sklearn.predicting import Predicting, PredictingNumbers, PredictsRows
+from fsframe.sklearn.roles import Roles, roles_of
+from fsframe.sklearn.settings import is_set
 from fsframe.sklearn.stage_values import chain_of, stage_keys, stage_values, with_stage_values
 from fsframe.sklearn.tables import Codes, Training, training_table
 from fsframe.sklearn.travelling import blank_chain, own_classes
@@ -62,7 +64,8 @@ class _ChainEstimator(BaseEstimator):  # type: ignore[misc]
 
     def _as_stages(self) -> tuple[Stage, ...]:
         plain = type(self)(self.chain).get_params(deep=False)
-        own = [n for n, v in self.get_params(deep=False).items() if n != "chain" and v != plain[n]]
+        held = self.get_params(deep=False).items()
+        own = [n for n, v in held if n != "chain" and is_set(v, plain[n])]
         if own:
             raise InvalidRequest(
                 f"{type(self).__name__} is part of a chain here: {', '.join(own)} must be set on "
@@ -86,6 +89,7 @@ class _ChainEstimator(BaseEstimator):  # type: ignore[misc]
         y: ArrayLike,
         sample_weight: ArrayLike | None,
         groups: ArrayLike | None,
+        roles: Roles,
         task: str,
     ) -> None:
         """Run the chain on a table and note what its stages found."""
@@ -102,6 +106,7 @@ class _ChainEstimator(BaseEstimator):  # type: ignore[misc]
                 groups=groups,
                 sample_weight=sample_weight,
                 counting=counting_stages(chain),
+                roles=roles,
             )
             chain.check_request(training.data)
             results = list(chain.steps(training.data, run, training.upstream))
@@ -155,6 +160,10 @@ class ChainSelector(Selecting, _ChainEstimator):
     task : {"auto", "classification", "regression"}, default="auto"
         Whether y names classes or is a number; auto: as the stages, or else the values, say:
         numbers that are not all whole are a target.
+    always_keep : name or position of a column, several of them, or None, default=None
+        Columns of X that every stage keeps, whatever it finds.
+    feature_groups : mapping of str to names or positions of columns, or None, default=None
+        Columns of X that are kept or dropped together, by what their group is called.
     random_state : int, RandomState, Generator or None, default=0
         Seed; equal ones give equal bits. None draws from numpy's global state.
     n_jobs : int or None, default=None
@@ -203,12 +212,16 @@ class ChainSelector(Selecting, _ChainEstimator):
         chain: Any = "immigrate",
         *,
         task: str = "auto",
+        always_keep: Any = None,
+        feature_groups: Any = None,
         random_state: Any = 0,
         n_jobs: int | None = None,
         memory_limit: int | None = None,
     ) -> None:
         self.chain = chain
         self.task = task
+        self.always_keep = always_keep
+        self.feature_groups = feature_groups
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.memory_limit = memory_limit
@@ -220,6 +233,8 @@ class ChainSelector(Selecting, _ChainEstimator):
         sample_weight: ArrayLike | None = None,
         *,
         groups: ArrayLike | None = None,
+        times: ArrayLike | None = None,
+        adjust: Any = None,
     ) -> Self:
         """This estimator, with the chain run.
 
@@ -236,6 +251,10 @@ class ChainSelector(Selecting, _ChainEstimator):
             counts them, as filters do.
         groups : (n_samples,), optional
             Rows of equal value belong together: no resample or permutation takes them apart.
+        times : (n_samples,) numbers or dates, optional
+            When each row was: what draws or permutes rows keeps the order, or refuses.
+        adjust : (n_samples,) or (n_samples, q) array or data frame, optional
+            Covariates beside `X`, text or categories among them: their effect is taken out.
 
         Raises
         ------
@@ -250,7 +269,8 @@ class ChainSelector(Selecting, _ChainEstimator):
                 f"the chain ends with the classifier {last.method_name()}, and a ChainSelector "
                 "predicts nothing: use ChainClassifier, or leave it out"
             )
-        self._run_chain(X, y, sample_weight, groups, self.task)
+        roles = roles_of(self, times, adjust)
+        self._run_chain(X, y, sample_weight, groups, roles, self.task)
         return self
 
 
@@ -258,9 +278,7 @@ def fitted_selector(
     chain: str,
     found: Sequence[Selection],
     feature_names: Sequence[str],
-    *,
-    task: str,
-    random_state: int | None,
+    **settings: Any,
 ) -> ChainSelector:
     """A `ChainSelector` as `fit` would have left it, of a run that there is already.
 
@@ -271,15 +289,15 @@ def fitted_selector(
     found : sequence of Selection
         Of every stage, left to right.
     feature_names : (n_features,) texts
-    task, random_state
-        As for `ChainSelector`.
+    **settings
+        Other parameters of `ChainSelector`.
 
     Returns
     -------
     ChainSelector
         It knows no names of categories: a run does not keep them.
     """
-    made = ChainSelector(chain, task=task, random_state=random_state)
+    made = ChainSelector(chain, **settings)
     made._note(found, {})
     made.n_features_in_ = len(feature_names)
     made.feature_names_in_ = np.array(feature_names, dtype=object)
@@ -298,6 +316,8 @@ class _ChainPredictor(Findings, _ChainEstimator):
         sample_weight: ArrayLike | None = None,
         *,
         groups: ArrayLike | None = None,
+        times: ArrayLike | None = None,
+        adjust: Any = None,
     ) -> Self:
         """This estimator, with the chain run and what ends it fitted.
 
@@ -312,6 +332,10 @@ class _ChainPredictor(Findings, _ChainEstimator):
             rows or deal labels out refuse them by name.
         groups : (n_samples,), optional
             Rows of equal value belong together: no resample or permutation takes them apart.
+        times : (n_samples,) numbers or dates, optional
+            When each row was: what draws or permutes rows keeps the order, or refuses.
+        adjust : (n_samples,) or (n_samples, q) array or data frame, optional
+            Covariates beside `X`, text or categories among them: their effect is taken out.
 
         Raises
         ------
@@ -333,7 +357,8 @@ class _ChainPredictor(Findings, _ChainEstimator):
                 f"{last.method_name()} is not made for {self._task}: use {other}, or end the chain "
                 "with another method"
             )
-        self._run_chain(X, y, sample_weight, groups, min(tasks))
+        roles = roles_of(self, times, adjust)
+        self._run_chain(X, y, sample_weight, groups, roles, min(tasks))
         return self
 
 
@@ -344,7 +369,7 @@ class ChainClassifier(Predicting, _ChainPredictor):
     ----------
     chain : str, Chain, or list, default="immigrate margin"
         As for `ChainSelector`, with a classifier at the end.
-    random_state, n_jobs, memory_limit
+    always_keep, feature_groups, random_state, n_jobs, memory_limit
         As for `ChainSelector`.
 
     Attributes
@@ -375,11 +400,15 @@ class ChainClassifier(Predicting, _ChainPredictor):
         self,
         chain: Any = "immigrate margin",
         *,
+        always_keep: Any = None,
+        feature_groups: Any = None,
         random_state: Any = 0,
         n_jobs: int | None = None,
         memory_limit: int | None = None,
     ) -> None:
         self.chain = chain
+        self.always_keep = always_keep
+        self.feature_groups = feature_groups
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.memory_limit = memory_limit
@@ -393,7 +422,7 @@ class ChainRegressor(PredictingNumbers, _ChainPredictor):
     chain : str, Chain, or list, default="rrelieff knn:k=5"
         As for `ChainSelector`, with a method at the end that predicts numbers: ``knn``,
         ``sklearn:estimator=…`` with a regressor, or ``cox`` for risks of times until an event.
-    random_state, n_jobs, memory_limit
+    always_keep, feature_groups, random_state, n_jobs, memory_limit
         As for `ChainSelector`.
 
     Attributes
@@ -421,11 +450,15 @@ class ChainRegressor(PredictingNumbers, _ChainPredictor):
         self,
         chain: Any = "rrelieff knn:k=5",
         *,
+        always_keep: Any = None,
+        feature_groups: Any = None,
         random_state: Any = 0,
         n_jobs: int | None = None,
         memory_limit: int | None = None,
     ) -> None:
         self.chain = chain
+        self.always_keep = always_keep
+        self.feature_groups = feature_groups
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.memory_limit = memory_limit

@@ -27,7 +27,8 @@ from fsframe.registry import Offer, classifiers, find_offer, selectors
 from fsframe.sklearn.findings import Findings, iterations
 from fsframe.sklearn.messages import InvalidData, InvalidRequest, as_value_errors, tell
 from fsframe.sklearn.predicting import Predicting, PredictingNumbers, tagged
-from fsframe.sklearn.settings import SETTINGS, settings_of
+from fsframe.sklearn.roles import Roles, roles_of
+from fsframe.sklearn.settings import SETTINGS, is_set, settings_of
 from fsframe.sklearn.stage_values import chain_text, stage_values, with_stage_values
 from fsframe.sklearn.tables import (
     Codes,
@@ -250,7 +251,7 @@ class MethodEstimator(BaseEstimator):  # type: ignore[misc]
         own = [
             name
             for name in settings_of(self._method)
-            if getattr(self, name) != SETTINGS[name].default
+            if is_set(getattr(self, name), SETTINGS[name].default)
         ]
         if own:
             raise InvalidRequest(
@@ -279,7 +280,15 @@ class SelectorEstimator(Selecting, MethodEstimator):
 
     _method: ClassVar[type[Selector]]
 
-    def fit(self, X: Any, y: ArrayLike, *, groups: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        *,
+        groups: ArrayLike | None = None,
+        times: ArrayLike | None = None,
+        adjust: Any = None,
+    ) -> Self:
         """This estimator, with features selected.
 
         Parameters
@@ -291,6 +300,10 @@ class SelectorEstimator(Selecting, MethodEstimator):
             times, or the times, those of censored rows negative.
         groups : (n_samples,), optional
             Rows of equal value belong together: no resample or permutation takes them apart.
+        times : (n_samples,) numbers or dates, optional
+            When each row was: what draws or permutes rows keeps the order, or refuses.
+        adjust : (n_samples,) or (n_samples, q) array or data frame, optional
+            Covariates beside `X`, text or categories among them: their effect is taken out.
 
         Raises
         ------
@@ -299,10 +312,15 @@ class SelectorEstimator(Selecting, MethodEstimator):
         PluginError
             If the method fails.
         """
-        return self._select(X, y, None, groups)
+        return self._select(X, y, None, groups, roles_of(self, times, adjust))
 
     def _select(
-        self, X: Any, y: ArrayLike, weights: ArrayLike | None, groups: ArrayLike | None
+        self,
+        X: Any,
+        y: ArrayLike,
+        weights: ArrayLike | None,
+        groups: ArrayLike | None,
+        roles: Roles,
     ) -> Self:
         run = surroundings(self)
         chain = self._chain()
@@ -317,6 +335,7 @@ class SelectorEstimator(Selecting, MethodEstimator):
                 groups=groups,
                 sample_weight=weights,
                 counting=counting_stages(chain),
+                roles=roles,
             )
             data = training.data
             chain.check_request(data)
@@ -338,6 +357,8 @@ class WeightedSelectorEstimator(SelectorEstimator):
         sample_weight: ArrayLike | None = None,
         *,
         groups: ArrayLike | None = None,
+        times: ArrayLike | None = None,
+        adjust: Any = None,
     ) -> Self:
         """This estimator, with features selected.
 
@@ -352,6 +373,10 @@ class WeightedSelectorEstimator(SelectorEstimator):
             A row of weight k counts as k rows.
         groups : (n_samples,), optional
             Rows of equal value belong together: no resample or permutation takes them apart.
+        times : (n_samples,) numbers or dates, optional
+            When each row was: what draws or permutes rows keeps the order, or refuses.
+        adjust : (n_samples,) or (n_samples, q) array or data frame, optional
+            Covariates beside `X`, text or categories among them: their effect is taken out.
 
         Raises
         ------
@@ -360,7 +385,7 @@ class WeightedSelectorEstimator(SelectorEstimator):
         PluginError
             If the method fails.
         """
-        return self._select(X, y, sample_weight, groups)
+        return self._select(X, y, sample_weight, groups, roles_of(self, times, adjust))
 
 
 class _MethodPredictor(MethodEstimator):

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import attrs
+import numpy as np
 
 from fsframe.contracts.classifier import Classifier
 from fsframe.contracts.selector import Selector
 
-__all__ = ["SETTINGS", "Setting", "settings_of"]
+__all__ = ["SETTINGS", "Setting", "is_set", "settings_of"]
 
 
 @attrs.frozen(kw_only=True)
@@ -29,6 +30,18 @@ SETTINGS = {
         annotation='Literal["auto", "classification", "regression"]',
         help="Whether y names classes or is a number; auto: numbers that are not all whole are a "
         "target, all else classes.",
+    ),
+    "always_keep": Setting(
+        default=None,
+        kind="name or position of a column, several of them, or None",
+        annotation="str | int | Sequence[str | int] | None",
+        help="Columns of X that are kept whatever is found; greedy filters start from them.",
+    ),
+    "feature_groups": Setting(
+        default=None,
+        kind="mapping of str to names or positions of columns, or None",
+        annotation="Mapping[str, Sequence[str | int]] | None",
+        help="Columns of X that are kept or dropped together, by what their group is called.",
     ),
     "random_state": Setting(
         default=0,
@@ -55,5 +68,13 @@ SETTINGS = {
 def settings_of(method: type[Selector] | type[Classifier]) -> tuple[str, ...]:
     """Which of them the estimator of a method has: none that the method declares itself."""
     own = {parameter.name for parameter in method.parameters()}
-    both = issubclass(method, Selector) and len(method.tasks) > 1
-    return tuple(name for name in SETTINGS if name not in own and (name != "task" or both))
+    if not issubclass(method, Selector):
+        own |= {"task", "always_keep", "feature_groups"}
+    elif len(method.tasks) < 2:
+        own.add("task")
+    return tuple(name for name in SETTINGS if name not in own)
+
+
+def is_set(value: Any, default: Any) -> bool:
+    """Whether a setting is another than its default; sequences and arrays always are."""
+    return bool(np.ndim(value)) or value != default

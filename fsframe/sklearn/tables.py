@@ -18,6 +18,7 @@ from fsframe.contracts.frame_columns import frame_names, frame_texts
 from fsframe.contracts.selection import Selection
 from fsframe.contracts.survival import LABELS, signed_times
 from fsframe.sklearn.messages import InvalidData, InvalidRequest
+from fsframe.sklearn.roles import Roles
 
 __all__ = [
     "Codes",
@@ -129,6 +130,7 @@ def training_table(
     groups: ArrayLike | None,
     sample_weight: ArrayLike | None = None,
     counting: Sequence[str] = (),
+    roles: Roles | None = None,
 ) -> Training:
     """The table that an estimator is fitted on; its number and names of features are noted there.
 
@@ -180,6 +182,7 @@ def training_table(
         weights=drawn.counts,
         weight_name="sample_weight",
     )
+    data = data if roles is None else roles.given_to(data)
     classes = np.unique(labels) if kind == "classification" else labels[:0]
     upstream = drawn.upstream(data.n_features)
     return Training(data=data, classes=classes, codes=codes, upstream=upstream)

@@ -10,6 +10,7 @@ import fsframe
 from fsframe import Chain, Dataset, read
 from fsframe.errors import DataError
 from fsframe.evaluation.folds import folds_in_time
+from fsframe.evaluation.summary import summarise
 from fsframe.resampling.groups import rotated_labels
 from fsframe.storage import load_run
 from tests.command_line import fsframe as run
@@ -145,6 +146,14 @@ def test_training_is_always_before_test(series):
     tested = fold >= 0
     predicted = found.stages[0].selection.tables["predicted"][0]
     assert (predicted[tested] == series.y[tested]).mean() > 0.7 and (predicted[~tested] == -1).all()
+
+
+def test_intervals_count_what_was_learned_from_and_what_was_tested(series, batches):
+    found = fsframe.evaluate("mim:top=2 knn", series, folds=4, repeats=1, seed=0)
+    # 24 rows are tested by 24, 48, 72 and 96.
+    assert summarise(found.stages[0].selection).test_to_train == pytest.approx(24 / 60)
+    grouped = fsframe.evaluate("mim:top=2 knn", batches, folds=4, repeats=1, seed=0)
+    assert summarise(grouped.stages[0].selection).by_group.n_groups == 32
 
 
 def test_the_future_changes_no_prediction(series):

@@ -37,6 +37,8 @@ def test_parameters_of_stages_are_parameters() -> None:
     assert set(selector.get_params(deep=False)) == {
         "chain",
         "task",
+        "always_keep",
+        "feature_groups",
         "random_state",
         "n_jobs",
         "memory_limit",

@@ -1,0 +1,173 @@
+"""Parts of columns and rows in estimators: as on the command line, honoured or refused by name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("sklearn", reason="the scikit-learn face is an extra")
+
+import pandas
+import sklearn
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import KFold, cross_val_score, cross_validate
+from sklearn.pipeline import make_pipeline
+
+import fsframe
+from fsframe.chains.chain import Chain
+from fsframe.sklearn import (
+    MIM,
+    MRMR,
+    NPFS,
+    ChainClassifier,
+    ChainRegressor,
+    ChainSelector,
+    Immigrate,
+    Interactions,
+    Lasso,
+    ReliefF,
+)
+
+pytestmark = pytest.mark.filterwarnings("ignore::fsframe.errors.FsframeWarning")
+
+
+@pytest.fixture(scope="module")
+def frame() -> pandas.DataFrame:
+    """90 rows: `a` and the label follow `site`; `b` tells the label, `d` is a copy of it."""
+    draw = np.random.default_rng(3)
+    site = np.arange(90) % 3
+    y = (draw.random(90) < 0.2 + 0.3 * site).astype(int)
+    table = pandas.DataFrame(draw.normal(size=(90, 5)), columns=list("abcde"))
+    table["a"] += site
+    table["b"] += 1.5 * y
+    table["d"] = table["b"] + 0.01 * table["d"]
+    table["site"] = pandas.Categorical([f"s{code}" for code in site])
+    table["day"] = draw.permutation(90).astype(float)
+    table["y"] = y
+    return table
+
+
+@pytest.fixture(scope="module")
+def X(frame: pandas.DataFrame) -> pandas.DataFrame:
+    return frame[list("abcde")]
+
+
+def test_columns_always_kept_are_those_of_the_command_line(frame, X) -> None:
+    data = fsframe.read(frame[[*"abcde", "y"]], keep=["c"])
+    for given in (["c"], "c", 2, np.array([2])):
+        found = MRMR(top=2, always_keep=given).fit(X, frame["y"])
+        expected = Chain.parse("mrmr:top=2").run(data)
+        assert [X.columns[k] for k in found.ranking_] == list(expected.selected_names)
+        assert np.array_equal(found.scores_, expected.stages[-1].selection.scores, equal_nan=True)
+    assert "c" in found.get_feature_names_out()
+    # Immigrate and Interactions have a parameter `keep` of their own.
+    assert Immigrate(top=1, always_keep=[4]).fit(X, frame["y"]).get_support()[4]
+    assert clone(found).always_keep.tolist() == [2]
+
+
+def test_features_go_together_by_name_or_position(frame, X) -> None:
+    for sets in ({"scale": ["b", "e"]}, {"scale": [1, 4]}):
+        found = MIM(top=1, feature_groups=sets).fit(X, frame["y"])
+        assert set(found.get_feature_names_out()) in ({"b", "e"}, {"d"})
+        chained = ChainSelector("mim:top=1", feature_groups=sets).fit(X, frame["y"])
+        assert np.array_equal(chained.ranking_, found.ranking_)
+
+
+def test_covariates_stand_beside_the_features(frame, X) -> None:
+    data = fsframe.read(frame[[*"abcde", "site", "y"]], adjust="site")
+    expected = Chain.parse("mim").run(data).stages[-1].selection.scores
+    for given in (frame[["site"]], frame["site"], frame["site"].astype(str).to_numpy()):
+        found = MIM().fit(X, frame["y"], adjust=given)
+        assert np.array_equal(found.scores_, expected)
+    assert not np.array_equal(MIM().fit(X, frame["y"]).scores_, expected)
+
+
+def test_times_and_groups_reach_what_resamples(frame, X) -> None:
+    groups = (frame["day"] // 3).to_numpy()
+    chain = "mim:top=2 npfs:n=8,alpha=0.3"
+    data = fsframe.read(frame[[*"abcde", "day", "y"]], time="day")
+    expected = Chain.parse(chain).run(data, seed=0).stages[-1].selection
+    found = ChainSelector(chain).fit(X, frame["y"], times=frame["day"])
+    assert np.array_equal(found.selection_.scores, expected.scores, equal_nan=True)
+    day = np.datetime64("2024-01-01") + frame["day"].to_numpy().astype(int)
+    dated = ChainSelector(chain).fit(X, frame["y"], times=day)
+    assert np.array_equal(dated.selection_.scores, expected.scores, equal_nan=True)
+    both = NPFS(base="mim:top=2", n=8, alpha=0.3)
+    both.fit(X, frame["y"], times=frame["day"], groups=groups)
+    assert not np.array_equal(both.scores_, found.selection_.scores)
+
+
+def test_metadata_are_cut_to_the_rows_of_each_fold(frame, X) -> None:
+    with sklearn.config_context(enable_metadata_routing=True):
+        selector = ChainSelector("mim:top=2").set_fit_request(adjust=True, times=True)
+        pipeline = make_pipeline(selector, LogisticRegression())
+        folds = KFold(3)
+        params = {"adjust": frame[["site"]], "times": frame["day"]}
+        found = cross_validate(
+            pipeline, X, frame["y"], cv=folds, params=params, return_estimator=True
+        )
+        classifier = ChainClassifier("mim:top=2 knn").set_fit_request(adjust=True)
+        assert cross_val_score(
+            classifier, X, frame["y"], cv=folds, params={"adjust": frame["site"]}
+        ).shape == (3,)
+    for (train, _), fitted in zip(folds.split(X), found["estimator"], strict=True):
+        alone = MIM(top=2).fit(X.iloc[train], frame["y"].iloc[train], adjust=frame["site"][train])
+        assert np.array_equal(fitted[0].scores_, alone.scores_)
+
+
+@pytest.mark.parametrize(
+    ("fit", "says"),
+    [
+        (lambda X, y, site, day: ReliefF().fit(X, y, adjust=site), "relieff cannot take out"),
+        (lambda X, y, site, day: Lasso().fit(X, y, times=day), "lasso cannot keep the order"),
+        (
+            lambda X, y, site, day: NPFS(base="mim", null="published", always_keep="a").fit(X, y),
+            "null=published compares",
+        ),
+        (
+            lambda X, y, site, day: ChainClassifier("relieff knn").fit(X, y, adjust=site),
+            "relieff cannot take out",
+        ),
+        (
+            lambda X, y, site, day: ChainRegressor("rrelieff knn").fit(X, day, adjust=site),
+            "rrelieff cannot take out",
+        ),
+        (lambda X, y, site, day: MIM(always_keep=["aa"]).fit(X, y), "no column 'aa'. Did you mean `a`"),
+        (lambda X, y, site, day: MIM(always_keep=[9]).fit(X, y), "no column number 10"),
+        (lambda X, y, site, day: MIM(always_keep=[True]).fit(X, y), "not True"),
+        (lambda X, y, site, day: MIM(always_keep=list("abcde")).fit(X, y), "every column"),
+        (lambda X, y, site, day: MIM(feature_groups=["a"]).fit(X, y), "must be a mapping"),
+        (
+            lambda X, y, site, day: MIM(feature_groups={"p": ["a"], "q": ["a"]}).fit(X, y),
+            "two groups: 'a'",
+        ),
+        (lambda X, y, site, day: MIM().fit(X, y, times=day[:5]), "times must have a value"),
+        (lambda X, y, site, day: MIM().fit(X, y, times=site), "numbers or dates"),
+        (lambda X, y, site, day: MIM().fit(X, y, adjust=day[:5]), "adjust must have a value"),
+        (
+            lambda X, y, site, day: ChainSelector(["mim", MIM(always_keep=np.array([0]))]).fit(
+                X, y
+            ),
+            "always_keep must be set on the estimator that holds the chain",
+        ),
+    ],
+)
+def test_what_cannot_be_honoured_is_refused_by_name(frame, X, fit: Any, says: str) -> None:
+    site, day = frame["site"].astype(str), frame["day"]
+    with pytest.raises(ValueError, match=says):
+        fit(X, frame["y"], site, day)
+
+
+def test_a_run_hands_its_roles_to_the_estimator(frame, X) -> None:
+    data = fsframe.read(frame[[*"abcde", "y"]], keep=["c"], feature_groups={"scale": ["b", "e"]})
+    made = Chain.parse("mim:top=1").run(data).to_sklearn()
+    assert made.always_keep == ["c"] and list(made.feature_groups) == ["scale"]
+    again = clone(made).fit(X, frame["y"])
+    assert np.array_equal(again.get_support(), made.get_support())
+
+
+def test_a_method_with_keep_of_its_own_has_both() -> None:
+    assert {"keep", "always_keep"} <= set(Interactions().get_params())
