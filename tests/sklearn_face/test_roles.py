@@ -135,7 +135,10 @@ def test_metadata_are_cut_to_the_rows_of_each_fold(frame, X) -> None:
             lambda X, y, site, day: ChainRegressor("rrelieff knn").fit(X, day, adjust=site),
             "rrelieff cannot take out",
         ),
-        (lambda X, y, site, day: MIM(always_keep=["aa"]).fit(X, y), "no column 'aa'. Did you mean `a`"),
+        (
+            lambda X, y, site, day: MIM(always_keep=["aa"]).fit(X, y),
+            "no column 'aa'. Did you mean `a`",
+        ),
         (lambda X, y, site, day: MIM(always_keep=[9]).fit(X, y), "no column number 10"),
         (lambda X, y, site, day: MIM(always_keep=[True]).fit(X, y), "not True"),
         (lambda X, y, site, day: MIM(always_keep=list("abcde")).fit(X, y), "every column"),
