@@ -86,7 +86,7 @@ def calibrated(
     seed = run.generator().integers(0, 2**63, dtype=np.uint64)
     counts = np.arange(planes.n_rows + 1, dtype=np.float64)
     logs = gammaln(counts + 1.0), counts * np.log(np.maximum(counts, 1.0))
-    levels, classes = planes.margins.shape[1], len(planes.words) - 1
+    levels, classes = planes.margins.shape[1], planes.n_classes
     closer = found.log_p < np.log(_CLOSER)
 
     def work(chunk: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
@@ -103,14 +103,15 @@ def calibrated(
             of = np.flatnonzero(closer[chunk] == more)
             here = np.empty((len(of), 2))
             simulate_pairs(
-                planes.lanes, planes.offsets, planes.words, planes.stored, planes.levels,
-                planes.margins, found.pairs[chunk[of]], found.statistic[chunk[of]], tilts[of],
-                *logs, 5 * draws if more else draws, seed, here,
+                tables(chunk[of]), planes.levels, found.pairs[chunk[of]],
+                found.statistic[chunk[of]], tilts[of], *logs, 5 * draws if more else draws, seed,
+                here,
             )  # fmt: skip
             moments[of] = here
         return chunk, moments
 
     looked_at = np.arange(min(most, len(found.log_p)))
+    tables = planes.tables(found.pairs[looked_at], run)
     chunks = [looked_at[first : first + _CHUNK] for first in range(0, len(looked_at), _CHUNK)]
     log_p = found.log_p.copy()
     for pairs, moments in in_threads(run.threads, work, chunks):

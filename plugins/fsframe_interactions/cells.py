@@ -7,29 +7,27 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fsframe.contracts.run import Run
 from fsframe_interactions.engine.fit import fit, kirkwood
 from fsframe_interactions.engine.planes import Planes
 from fsframe_interactions.engine.screen import FIT_ROUNDS, FIT_TOLERANCE
-from fsframe_interactions.engine.tables import pair_counts
 
 __all__ = ["cell_tables"]
 
 
-def cell_tables(planes: Planes, pairs: NDArray[np.int64]) -> dict[str, NDArray[Any]]:
+def cell_tables(planes: Planes, pairs: NDArray[np.int64], run: Run) -> dict[str, NDArray[Any]]:
     """Counts, expected counts and log odds ratios of every cell of some pairs, by name.
 
     The log odds ratio of class k in a cell is log((n_k + ½)/(n − n_k + ½)) less the same of the
     expected counts: zero where the two main effects explain it, above where k is the commoner.
     """
     places, counts, fits = [], [], []
-    classes = len(planes.words) - 1
+    classes = planes.n_classes
+    tables = planes.tables(pairs, run)
     for rank, (a, b) in enumerate(pairs.tolist()):
         shape = (int(planes.levels[a]), int(planes.levels[b]), classes)
-        table, expected = np.empty(shape), np.empty(shape)
-        pair_counts(
-            planes.lanes, planes.offsets, planes.words, planes.stored, planes.levels,
-            planes.margins, a, b, table,
-        )  # fmt: skip
+        own = tables(np.array([rank]))[0, : shape[0], : shape[1]]
+        table, expected = np.array(own, dtype=np.float64), np.empty(shape)
         margins = (np.empty(shape[:2]), np.empty((shape[0], classes)), np.empty(shape[1:]))
         kirkwood(table, *margins, expected)
         fit(*margins, expected, FIT_TOLERANCE, FIT_ROUNDS)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import tempfile
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, ClassVar
 
 import attrs
@@ -21,6 +24,7 @@ from fsframe_interactions.engine.best import Found, best_pairs
 from fsframe_interactions.engine.planes import Planes
 from fsframe_interactions.levels import planes_of
 from fsframe_interactions.multiple import false_discovery_rates
+from fsframe_interactions.parts import planes_beside
 from fsframe_interactions.people import label_problem, one_row_each
 from fsframe_interactions.product import product_pairs
 from fsframe_interactions.within_bins import WithinBins
@@ -109,6 +113,7 @@ class Interactions(Selector):
     takes_nominal: ClassVar[bool] = True
     takes_counts: ClassVar[bool] = True
     reads_columns: ClassVar[bool] = True
+    takes_parts: ClassVar[bool] = True
 
     top: int | float | None = param(
         None,
@@ -224,8 +229,15 @@ class Interactions(Selector):
             tables={name: tables[name] for name in more if name in tables},
         )
 
-    def _tested(self, data: Dataset, run: Run) -> _Tested:
-        """Every pair of columns tested, by what suits the target; groups by their means."""
+    def works_in_parts(self, data: Dataset) -> bool:
+        """Pairs are counted over parts; means of groups and products of numbers are not."""
+        return data.task == "classification" and data.groups is None
+
+    def _tested(self, data: Dataset, run: Run, *, beside: bool = False) -> _Tested:
+        """Every pair of columns tested, by what suits the target; groups by their means.
+
+        The bit rows of a table in parts are kept `beside` it, or held: those of a few columns are.
+        """
         data = one_row_each(data)
         if data.task == "regression":
             found = product_pairs(data, self.keep, run)
@@ -236,11 +248,20 @@ class Interactions(Selector):
                 fitted=found.freedom.astype(np.float64),
                 n_tested=_tested_pairs(_varies(data)),
             )
-        planes, bounds = planes_of(data, self.bins, self.max_levels, run.memory)
+        planes: Planes
+        if beside and data.in_parts and data.counts is None:
+            planes, bounds = planes_beside(data, self.bins, self.max_levels, run)
+        else:
+            planes, bounds = planes_of(data, self.bins, self.max_levels, run.memory)
         tested = _tested_pairs(planes.levels > 1)
         found = best_pairs(planes, self.keep, min(1.0, self.keep / max(1, tested)), run)
-        within = WithinBins(data, planes, bounds, run.memory // 8)
-        told = calibrated(planes, found, self.calibrate, self.draws, run, within)
+        with contextlib.ExitStack() as meanwhile:
+            spool = None
+            if data.in_parts:
+                beside_it = tempfile.TemporaryDirectory(prefix=".within-", dir=data.matrix.shelf)
+                spool = Path(meanwhile.enter_context(beside_it))
+            within = WithinBins(data, planes, bounds, run.memory // 8, spool)
+            told = calibrated(planes, found, self.calibrate, self.draws, run, within)
         return _Tested(
             found=told.found,
             plain=told.plain,
@@ -253,14 +274,14 @@ class Interactions(Selector):
 
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
         numeric = data.task == "regression"
-        of_all = self._tested(data, run)
+        of_all = self._tested(data, run, beside=True)
         found, tested = of_all.found, of_all.n_tested
         q_values = false_discovery_rates(found.log_p, tested, self.correction)
         significant = int(np.count_nonzero(q_values <= self.alpha))
         cells: dict[str, NDArray[Any]] = {}
         if of_all.planes is not None:
             told = found.pairs[: min(_TOLD, max(1, significant))]
-            cells = cell_tables(of_all.planes, told)
+            cells = cell_tables(of_all.planes, told, run)
 
         weights = -found.log_p / np.log(10)
         scores = -found.best_log_p / np.log(10)

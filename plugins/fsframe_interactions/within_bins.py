@@ -7,6 +7,9 @@ the other: the binned table then shows a joint effect although both effects only
 
 from __future__ import annotations
 
+from pathlib import Path
+from threading import Lock
+
 import attrs
 import numpy as np
 from numpy.typing import NDArray
@@ -14,13 +17,16 @@ from scipy.special import ndtri, softmax
 from scipy.stats import rankdata
 
 from fsframe.contracts.dataset import Dataset
-from fsframe_interactions.engine.planes import Planes
+from fsframe_interactions.engine.planes import MISSING, Planes
 from fsframe_interactions.levels import rows_by_class
 
 __all__ = ["WithinBins"]
 
 _PARTS = 8
 """Parts of a bin whose rows are taken for alike here."""
+
+_ROWS = 1 << 20
+"""Rows whose parts are counted at a time."""
 
 _NEWTON = 8
 _RIDGE = 1e-6
@@ -45,15 +51,19 @@ class WithinBins:
         What the levels stand for, as `fsframe_interactions.levels.planes_of` gives them.
     memory : int
         Bytes that parts of columns may take.
+    spool : Path, optional
+        A folder for the parts of columns of a table in parts, which is read once for each.
     """
 
     data: Dataset
     planes: Planes
     bounds: list[Floats]
     memory: int
+    spool: Path | None = None
     _rows: NDArray[np.intp] = attrs.field(init=False)
     _y: NDArray[np.int64] = attrs.field(init=False)
-    _known: dict[int, tuple[NDArray[np.int64], Floats]] = attrs.field(factory=dict, init=False)
+    _known: dict[int, tuple[NDArray[np.uint8], Floats]] = attrs.field(factory=dict, init=False)
+    _reading: Lock = attrs.field(factory=Lock, init=False)
 
     def __attrs_post_init__(self) -> None:
         self._rows = rows_by_class(self.data)
@@ -84,10 +94,14 @@ class WithinBins:
         if not (self.binned(a) or self.binned(b)):
             return None
         (part_a, score_a), (part_b, score_b) = self._parts(a), self._parts(b)
-        classes = len(self.planes.words) - 1
-        known = (part_a >= 0) & (part_b >= 0)
-        key = (part_a * len(score_b) + part_b) * classes + self._y
-        counts = np.bincount(key[known], minlength=len(score_a) * len(score_b) * classes)
+        classes = self.planes.n_classes
+        counts = np.zeros(len(score_a) * len(score_b) * classes, np.int64)
+        for first in range(0, len(self._y), _ROWS):
+            some = slice(first, first + _ROWS)
+            known = (part_a[some] != MISSING) & (part_b[some] != MISSING)
+            key = part_a[some].astype(np.int64) * len(score_b) + part_b[some]
+            key = key * classes + self._y[some]
+            counts += np.bincount(key[known], minlength=len(counts))
         of_parts = counts.reshape(-1, classes)
         held = np.flatnonzero(of_parts.sum(axis=1))
         in_parts = of_parts[held].astype(np.float64)
@@ -108,21 +122,32 @@ class WithinBins:
         logs: Floats = np.log(np.maximum(cells, _LEAST))
         return np.round(logs, _DIGITS)
 
-    def _parts(self, column: int) -> tuple[NDArray[np.int64], Floats]:
-        """Part of each row, −1 where missing, and each part's score within its bin."""
+    def _parts(self, column: int) -> tuple[NDArray[np.uint8], Floats]:
+        """Part of each row, and each part's score within its bin."""
+        if self.spool is not None:
+            return self._spooled(column, self.spool)
         found = self._known.get(column)
         if found is None:
-            if (len(self._known) + 1) * 8 * len(self._rows) > self.memory:
+            if (len(self._known) + 1) * len(self._rows) > self.memory:
                 self._known = {}
             found = self._known[column] = self._parts_of(column)
         return found
 
-    def _parts_of(self, column: int) -> tuple[NDArray[np.int64], Floats]:
+    def _spooled(self, column: int, spool: Path) -> tuple[NDArray[np.uint8], Floats]:
+        path = spool / f"{column}.npy"
+        with self._reading:
+            if not path.exists():
+                part, scores = self._parts_of(column)
+                np.save(path, part)
+                self._known[column] = np.empty(0, np.uint8), scores
+        return np.load(path, mmap_mode="r"), self._known[column][1]
+
+    def _parts_of(self, column: int) -> tuple[NDArray[np.uint8], Floats]:
         values = np.asarray(self.data.columns(column, column + 1))[:, 0].astype(np.float64)
         values = values[self._rows]
         levels, bounds = int(self.planes.levels[column]), self.bounds[column]
         known = np.flatnonzero(~np.isnan(values))
-        part = np.full(len(values), -1, np.int64)
+        part = np.full(len(values), MISSING, np.uint8)
         x = values[known]
         if not self.binned(column):
             place = np.minimum(np.searchsorted(bounds, x), len(bounds) - 1)
@@ -132,11 +157,12 @@ class WithinBins:
         sizes = np.bincount(code, minlength=levels)
         below = np.concatenate([[0], np.cumsum(sizes)])[:-1]
         within = (ranks - 0.5 - below[code]) / sizes[code]
-        part[known] = code * _PARTS + np.minimum((within * _PARTS).astype(np.int64), _PARTS - 1)
+        own = code * _PARTS + np.minimum((within * _PARTS).astype(np.int64), _PARTS - 1)
+        part[known] = own
         score = ndtri((ranks - 0.5) / len(x))
         score -= (np.bincount(code, score, levels) / sizes)[code]
-        many = np.bincount(part[known], minlength=levels * _PARTS)
-        of_parts = np.bincount(part[known], score, levels * _PARTS) / np.maximum(many, 1)
+        many = np.bincount(own, minlength=levels * _PARTS)
+        of_parts = np.bincount(own, score, levels * _PARTS) / np.maximum(many, 1)
         return part, of_parts
 
 

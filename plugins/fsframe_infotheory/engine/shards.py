@@ -6,12 +6,10 @@ few levels, integers for the others, rows sorted by class. Levels are those of t
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
+import io
 import json
 import os
-import shutil
-import tempfile
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -25,6 +23,7 @@ from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.run import Run
 from fsframe.contracts.side_by_side import in_threads
 from fsframe.errors import DataError
+from fsframe.resampling.kept_folders import file_digest, made_whole, write_through
 from fsframe_infotheory.engine.bins import Bins
 from fsframe_infotheory.engine.byte_columns import RawColumns
 from fsframe_infotheory.engine.discretise import Discretiser
@@ -250,7 +249,7 @@ def _kept(folder: Path, digest: str, data: Dataset, n_classes: int) -> Shards | 
             and int(found.sizes.sum()) == data.n_samples
             and len(found.counts) == int(bins.n_levels.sum()) * n_classes
             and all(
-                _file_digest(folder / f"{k:06}.shard") == each
+                file_digest(folder / f"{k:06}.shard") == each
                 for k, each in enumerate(told["shards"])
             )
             and len(told["shards"]) == len(found)
@@ -258,11 +257,6 @@ def _kept(folder: Path, digest: str, data: Dataset, n_classes: int) -> Shards | 
         return found if sound else None
     except (OSError, ValueError, KeyError, TypeError, IndexError, EOFError):
         return None
-
-
-def _file_digest(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _made(
@@ -283,9 +277,7 @@ def _made(
     starts = np.concatenate([[0], np.cumsum(bins.n_levels * n_classes)])
     counts = np.zeros(starts[-1], np.int64)
     sizes, digests = [], []
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    made = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}-"))
-    try:
+    with made_whole(folder) as made:
         first = 0
         for k, block in enumerate(data.matrix.blocks(rows)):
             labels = y[first : first + len(block)]
@@ -309,34 +301,12 @@ def _made(
             "sizes": np.array(sizes, dtype=np.int64).reshape(-1, n_classes),
             "counts": counts,
         }
-        with (made / "codes.npz").open("wb") as file:
-            np.savez(file, **arrays)  # type: ignore[arg-type]
-            file.flush()
-            os.fsync(file.fileno())
-        told = {"table": digest, "head": _file_digest(made / "codes.npz"), "shards": digests}
-        with (made / "codes.json").open("w") as text:
-            json.dump(told, text)
-            text.flush()
-            os.fsync(text.fileno())
-        _place(made, folder)
-    finally:
-        shutil.rmtree(made, ignore_errors=True)
+        head = io.BytesIO()
+        np.savez(head, **arrays)  # type: ignore[arg-type]
+        write_through(made / "codes.npz", head.getvalue())
+        told = {"table": digest, "head": file_digest(made / "codes.npz"), "shards": digests}
+        write_through(made / "codes.json", json.dumps(told).encode())
     return Shards(folder=folder, form=form, sizes=arrays["sizes"], bins=bins, counts=counts)
-
-
-def _place(made: Path, folder: Path) -> None:
-    """Put a whole folder in its place; one that another process has put there meanwhile stays."""
-    for _ in range(2):
-        try:
-            made.rename(folder)
-            return
-        except OSError:
-            # What is there was found unsound, or has come from another process just now.
-            aside = Path(tempfile.mkdtemp(dir=folder.parent, prefix=".old-"))
-            with contextlib.suppress(OSError):
-                folder.rename(aside / "codes")
-            shutil.rmtree(aside, ignore_errors=True)
-    made.rename(folder)
 
 
 def _packed(block: NDArray[Any], bound: tuple[int, int], bins: Bins, layout: Layout) -> Chunk:

@@ -12,7 +12,7 @@ from scipy import stats
 from fsframe.contracts.bit_counts import LANES
 from fsframe.contracts.run import Run
 from fsframe.contracts.side_by_side import in_threads
-from fsframe_interactions.engine.planes import Planes
+from fsframe_interactions.engine.planes import Planes, Tile
 from fsframe_interactions.engine.screen import screen_tile
 from fsframe_interactions.engine.tail import log_chi2_tail
 
@@ -86,10 +86,28 @@ class Found:
         )
 
 
-def _tiles(n_blocks: int) -> Iterator[tuple[int, int, int]]:
+def _tiles(n_blocks: int) -> Iterator[Tile]:
     for row in range(n_blocks):
         for first in range(row, n_blocks, TILE):
             yield row, first, min(first + TILE, n_blocks)
+
+
+def _portions(planes: Planes, tiles: list[Tile], room: int) -> Iterator[list[Tile]]:
+    """The same tiles, or narrower ones, in lists whose counts fit into `room`, or of one tile."""
+    held = 0
+    portion: list[Tile] = []
+    for row, first, last in tiles:
+        while first < last:
+            stop = last
+            while stop - first > 1 and planes.counts_held((row, first, stop)) > room:
+                stop = (first + stop) // 2
+            size = planes.counts_held((row, first, stop))
+            if portion and held + size > room:
+                yield portion
+                held, portion = 0, []
+            portion.append((row, first, stop))
+            held, first = held + size, stop
+    yield portion
 
 
 def best_pairs(planes: Planes, keep: int, largest_p: float, run: Run) -> Found:
@@ -131,14 +149,16 @@ def best_pairs(planes: Planes, keep: int, largest_p: float, run: Run) -> Found:
     held: list[tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]] = []
     best = np.zeros(planes.n_columns)
 
-    def work(tile: tuple[int, int, int]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        row, first, last = tile
+    def work(
+        unit: tuple[Tile, NDArray[np.uint64]],
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        (row, first, last), counted = unit
         pairs = np.empty(((last - first) * LANES * LANES, 2), np.int64)
         found = np.empty((len(pairs), 3))
         written = screen_tile(
             planes.lanes, planes.offsets, planes.depth, planes.words, planes.stored,
             planes.levels, planes.margins, planes.class_sizes, xlogx, shares, alone, least,
-            row, first, last, pairs, found,
+            counted, row, first, last, pairs, found,
         )  # fmt: skip
         return pairs[:written].copy(), found[:written].copy()
 
@@ -155,9 +175,17 @@ def best_pairs(planes: Planes, keep: int, largest_p: float, run: Run) -> Found:
             best_log_p=best,
         ).in_order()
 
+    def screened(
+        tiles: list[Tile],
+    ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float64]]]:
+        # A few portions are in memory at a time, and with workers a few on their way.
+        for portion in _portions(planes, tiles, run.memory // 256):
+            units = list(zip(portion, planes.counted(portion, run), strict=True))
+            yield from in_threads(run.threads, work, units)
+
     tiles = list(_tiles(planes.n_blocks))
     for start in range(0, len(tiles), BAND):
-        for pairs, found in in_threads(run.threads, work, tiles[start : start + BAND]):
+        for pairs, found in screened(tiles[start : start + BAND]):
             log_p = log_chi2_tail(found[:, 0], found[:, 1])
             np.minimum.at(best, pairs.ravel(), np.repeat(log_p, 2))
             held.append((pairs, found, log_p))

@@ -9,7 +9,6 @@ import numpy as np
 from fsframe.contracts.compiled import njit
 from fsframe_interactions.engine.fit import fit, kirkwood
 from fsframe_interactions.engine.screen import FIT_ROUNDS, FIT_TOLERANCE
-from fsframe_interactions.engine.tables import pair_counts
 
 __all__ = ["canonical", "simulate_pairs"]
 
@@ -149,15 +148,15 @@ def _walk(table, tilt, inverse, log_factorials, xlogx, moves, rows, columns):
 
 @njit()
 def simulate_pairs(
-    lanes, offsets, words, stored, levels, margins, pairs, statistics, tilts, log_factorials,
-    xlogx, n_simulated, seed, moments,
-):  # fmt: skip
+    tables, levels, pairs, statistics, tilts, log_factorials, xlogx, n_simulated, seed, moments
+):
     """Write what G² comes to in tables of the same margins, for each pair.
 
     Parameters
     ----------
-    lanes, offsets, words, stored, levels, margins
-        As in `fsframe_interactions.engine.planes.Planes`.
+    tables : (m, most levels, most levels, n_classes) int64
+        How often levels and class occur together, pair by pair.
+    levels : (n_columns,) int64
     pairs : (m, 2) int64
     statistics : (m,) float64
         Their G².
@@ -178,14 +177,14 @@ def simulate_pairs(
     unknowns, Π 1/n_ijk! (with a tilt t: Π e^(t n)/n!), and the fit (1) is the same for all of them,
     so that G² changes by 2 Δ Σ n log n and nothing is fitted again.
     """
-    most, classes = margins.shape[1], words.size - 1
+    most, classes = tables.shape[2], tables.shape[3]
     space = np.empty((4, most * most * classes))
     for pair in range(len(pairs)):
         a, b = pairs[pair]
         shape = (levels[a], levels[b], classes)
         size = levels[a] * levels[b] * classes
         counted = space[0][:size].reshape(shape)
-        pair_counts(lanes, offsets, words, stored, levels, margins, a, b, counted)
+        counted[:] = tables[pair, : levels[a], : levels[b]]
         of_ij, of_ik = np.empty((levels[a], levels[b])), np.empty((levels[a], classes))
         of_jk = np.empty((levels[b], classes))
         expected = space[1][:size].reshape(shape)

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 import attrs
 import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.contracts.bit_counts import LANES
 from fsframe.contracts.compiled import njit
+from fsframe.contracts.run import Run
+from fsframe_interactions.engine.tables import complete_tables, count_pairs
 
-__all__ = ["MISSING", "PlaneWriter", "Planes", "plane_words"]
+__all__ = ["MISSING", "PlaneWriter", "Planes", "Tile", "depth_of", "plane_words", "write_planes"]
+
+Tile = tuple[int, int, int]
+"""A block of eight columns, and the first of some others and what follows their last."""
+
+_NOTHING = np.empty(0, np.uint64)
 
 MISSING = 255
 """Code of a missing value."""
@@ -54,6 +63,11 @@ class Planes:
         return int(self.class_sizes.sum())
 
     @property
+    def n_classes(self) -> int:
+        """Number of classes."""
+        return len(self.words) - 1
+
+    @property
     def n_columns(self) -> int:
         """Number of columns."""
         return len(self.levels)
@@ -62,6 +76,36 @@ class Planes:
     def n_blocks(self) -> int:
         """Number of blocks of eight columns."""
         return len(self.depth)
+
+    def counts_held(self, tile: Tile) -> int:
+        """How many counts of a tile `counted` holds: none, they are screened as they are counted.
+
+        A table in parts is counted part by part, and screened when all have been.
+        """
+        return 0
+
+    def counted(self, tiles: Sequence[Tile], run: Run) -> list[NDArray[np.uint64]]:
+        """The counts of each tile for `screen_tile`; empty where that counts them itself."""
+        return [_NOTHING] * len(tiles)
+
+    def tables(
+        self, pairs: NDArray[np.int64], run: Run
+    ) -> Callable[[NDArray[np.intp]], NDArray[np.int64]]:
+        """What gives the tables of some of the `pairs`, (m, most levels, most levels, n_classes).
+
+        Cells beyond a column's levels hold any number.
+        """
+
+        def of(places: NDArray[np.intp]) -> NDArray[np.int64]:
+            most = self.margins.shape[1]
+            found = np.zeros((len(places), most, most, self.n_classes), np.int64)
+            count_pairs(
+                self.lanes, self.offsets, self.words, self.stored, pairs[places], found
+            )  # fmt: skip
+            complete_tables(self.levels, self.stored, self.margins, pairs[places], found)
+            return found
+
+        return of
 
 
 def plane_words(class_sizes: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -96,19 +140,16 @@ class PlaneWriter:
 
     def add(self, codes: NDArray[np.uint8]) -> None:
         """Take in columns as (m, n) codes 0 … levels − 1 or MISSING; m = 8 but for the last."""
-        m = len(codes)
-        known = np.where(codes == MISSING, -1, codes.astype(np.int16))
-        levels = (known.max(axis=1, initial=-1) + 1).astype(np.int64)
-        missing = (codes == MISSING).any(axis=1)
-        stored = np.where(missing, levels, np.maximum(levels - 1, 0))
-        depth = int(stored.max(initial=0))
-        n_words = int(self.words[-1])
-        lanes = np.zeros((max(depth, 1), n_words, LANES), np.uint64)
-        margins = np.zeros((m, int(levels.max(initial=0)), len(self.sizes)), np.int64)
-        _write(np.ascontiguousarray(codes), stored, self.starts, self.words, lanes, margins)
+        levels, stored = depth_of(codes)
+        depth = max(1, int(stored.max(initial=0)))
+        lanes = np.zeros((depth, int(self.words[-1]), LANES), np.uint64)
+        margins = np.zeros((len(codes), int(levels.max(initial=0)), len(self.sizes)), np.int64)
+        write_planes(
+            np.ascontiguousarray(codes), stored, self.starts, self.words, lanes, margins
+        )  # fmt: skip
         self.parts.append(lanes.ravel())
         self.n_bytes += lanes.nbytes + margins.nbytes
-        self.depth.append(max(depth, 1))
+        self.depth.append(depth)
         self.levels.append(levels)
         self.stored.append(stored)
         self.margins.append(margins)
@@ -134,8 +175,17 @@ class PlaneWriter:
         )
 
 
+def depth_of(codes: NDArray[np.uint8]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """How many levels each of some columns has, and how many of them have a bit row."""
+    known = np.where(codes == MISSING, -1, codes.astype(np.int16))
+    levels = (known.max(axis=1, initial=-1) + 1).astype(np.int64)
+    missing = (codes == MISSING).any(axis=1)
+    return levels, np.where(missing, levels, np.maximum(levels - 1, 0))
+
+
 @njit()
-def _write(codes, stored, starts, words, lanes, margins):
+def write_planes(codes, stored, starts, words, lanes, margins):
+    """Set the bits of (m, n) codes, rows sorted by class, and count their levels by class."""
     for column in range(len(codes)):
         for k in range(starts.size - 1):
             for row in range(starts[k], starts[k + 1]):

@@ -7,7 +7,7 @@ import numpy as np
 from fsframe.contracts.bit_counts import LANES
 from fsframe.contracts.compiled import njit
 from fsframe_interactions.engine.fit import deviance, fit, freedom, kirkwood
-from fsframe_interactions.engine.tables import count_block, gather_rows
+from fsframe_interactions.engine.tables import count_block, gather_rows, row_starts
 
 __all__ = ["FIT_ROUNDS", "FIT_TOLERANCE", "screen_tile"]
 
@@ -164,6 +164,7 @@ def screen_tile(
     shares,
     alone,
     least,
+    counted,
     row_block,
     first_block,
     last_block,
@@ -184,6 +185,9 @@ def screen_tile(
         Σ n_i log n_i − Σ n_ik log n_ik.
     least : (most degrees of freedom + 1,) float64
         G² below which a pair of so many degrees of freedom is not reported; ascending.
+    counted : uint64
+        The tile's counts, if `fsframe_interactions.engine.tables.tile_counts` has been at work
+        before; `lanes` is not looked at then. Empty: they are counted here.
     row_block, first_block, last_block : int
         Columns 8·row_block … against 8·first_block … 8·last_block − 1.
     pairs : (capacity, 2) int64
@@ -205,7 +209,9 @@ def screen_tile(
     last = min(first + LANES, n_columns)
     rows = np.empty((max(1, depth[row_block] * LANES), n_words), np.uint64)
     starts = np.empty(LANES + 1, np.int64)
-    n_rows = gather_rows(lanes, offsets[row_block], n_words, first, last, stored, rows, starts)
+    n_rows = row_starts(first, last, stored, starts)
+    if not counted.size:
+        gather_rows(lanes, offsets[row_block], n_words, first, last, stored, rows, starts)
     largest = 1
     for block in range(first_block, last_block):
         largest = max(largest, depth[block])
@@ -226,9 +232,13 @@ def screen_tile(
     lane_margins = np.empty(most_levels * classes * LANES, np.int64)
     lane_shares = np.empty(most_levels * classes * LANES)
     lane_alone, lane_work, bounds = np.empty(LANES), np.empty((4, LANES)), np.empty(LANES)
-    written = 0
+    written, given = 0, 0
     for block in range(first_block, last_block):
-        if n_rows:
+        if counted.size:
+            size = depth[block] * classes * n_rows * LANES
+            cells = counted[given : given + size]
+            given += size
+        elif n_rows:
             count_block(rows, n_rows, lanes, offsets[block], depth[block], words, n_words, cells)
         deepest = depth[block] + 1
         quick = _turn_block(

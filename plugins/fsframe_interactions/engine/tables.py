@@ -7,7 +7,24 @@ import numpy as np
 from fsframe.contracts.bit_counts import LANES, at, count_rows, popcount
 from fsframe.contracts.compiled import njit
 
-__all__ = ["complete_table", "count_block", "gather_rows", "pair_counts"]
+__all__ = [
+    "complete_tables",
+    "count_block",
+    "count_pairs",
+    "gather_rows",
+    "row_starts",
+    "tile_cells",
+    "tile_counts",
+]
+
+
+@njit()
+def row_starts(first, last, stored, starts):
+    """Write which bit row each column of one block begins with; how many there are."""
+    starts[0] = 0
+    for column in range(first, last):
+        starts[column - first + 1] = starts[column - first] + stored[column]
+    return starts[last - first]
 
 
 @njit()
@@ -61,16 +78,69 @@ def complete_table(table, stored_a, stored_b, of_a, of_b):
 
 
 @njit()
-def pair_counts(lanes, offsets, words, stored, levels, margins, a, b, table):
-    """Write the table of the columns a and b, (levels of a, levels of b, n_classes)."""
+def count_pairs(lanes, offsets, words, stored, pairs, tables):
+    """Add the rows that `pairs` of columns have in common, of levels that have bit rows.
+
+    `tables` is (m, most levels, most levels, n_classes) of any number.
+    """
     n_words = words[words.size - 1]
-    for i in range(stored[a]):
-        mine = offsets[a // LANES] + i * n_words * LANES + a % LANES
-        for j in range(stored[b]):
-            theirs = offsets[b // LANES] + j * n_words * LANES + b % LANES
-            for k in range(words.size - 1):
-                count = np.uint64(0)
-                for word in range(words[k], words[k + 1]):
-                    count += popcount(lanes[mine + word * LANES] & lanes[theirs + word * LANES])
-                table[i, j, k] = np.float64(count)
-    complete_table(table, stored[a], stored[b], margins[a], margins[b])
+    for pair in range(len(pairs)):
+        a, b = pairs[pair]
+        for i in range(stored[a]):
+            mine = offsets[a // LANES] + i * n_words * LANES + a % LANES
+            for j in range(stored[b]):
+                theirs = offsets[b // LANES] + j * n_words * LANES + b % LANES
+                for k in range(words.size - 1):
+                    count = np.uint64(0)
+                    for word in range(words[k], words[k + 1]):
+                        count += popcount(lanes[mine + word * LANES] & lanes[theirs + word * LANES])
+                    tables[pair, i, j, k] += np.int64(count)
+
+
+@njit()
+def complete_tables(levels, stored, margins, pairs, tables):
+    """Fill in the last levels of tables that `count_pairs` has counted."""
+    for pair in range(len(pairs)):
+        a, b = pairs[pair]
+        table = tables[pair, : levels[a], : levels[b]]
+        complete_table(table, stored[a], stored[b], margins[a], margins[b])
+
+
+@njit()
+def tile_cells(depth, stored, classes, row_block, first_block, last_block):
+    """How many counts `tile_counts` writes for a tile."""
+    n_rows = 0
+    for column in range(row_block * LANES, min((row_block + 1) * LANES, stored.size)):
+        n_rows += stored[column]
+    deepest = 0
+    for block in range(first_block, last_block):
+        deepest += depth[block]
+    return deepest * classes * n_rows * LANES
+
+
+@njit()
+def tile_counts(lanes, offsets, depth, words, stored, row_block, first_block, last_block, counts):
+    """Add the common bits of the columns of one block with those of some blocks.
+
+    `counts` has the (depth, n_classes, n_rows, 8) of each block, one after the other.
+    """
+    classes, n_words = words.size - 1, words[words.size - 1]
+    first = row_block * LANES
+    last = min(first + LANES, stored.size)
+    starts = np.empty(LANES + 1, np.int64)
+    n_rows = row_starts(first, last, stored, starts)
+    if not n_rows:
+        return
+    rows = np.empty((n_rows, n_words), np.uint64)
+    gather_rows(lanes, offsets[row_block], n_words, first, last, stored, rows, starts)
+    largest = 0
+    for block in range(first_block, last_block):
+        largest = max(largest, depth[block])
+    cells = np.empty(largest * classes * n_rows * LANES, np.uint64)
+    into = 0
+    for block in range(first_block, last_block):
+        count_block(rows, n_rows, lanes, offsets[block], depth[block], words, n_words, cells)
+        size = depth[block] * classes * n_rows * LANES
+        for place in range(size):
+            counts[into + place] += cells[place]
+        into += size

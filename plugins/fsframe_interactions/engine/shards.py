@@ -1,0 +1,160 @@
+"""Bit rows of a table in parts, in a file beside it: so many rows of all columns are one shard.
+
+What `screen_tile` and the calibration need of a table are counts, and counts are sums over rows:
+each shard adds whole numbers to the same tables, so that neither the borders of parts, nor who
+counts them, nor in which order they come changes a bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from fsframe.contracts.bit_counts import LANES
+from fsframe.contracts.run import Run
+from fsframe.contracts.side_by_side import in_threads
+from fsframe.errors import DataError
+from fsframe.resampling.over_parts import over_parts
+from fsframe_interactions.engine.planes import Planes, Tile
+from fsframe_interactions.engine.tables import (
+    complete_tables,
+    count_pairs,
+    tile_cells,
+    tile_counts,
+)
+
+__all__ = ["PlaneShards", "ShardFile"]
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class ShardFile:
+    """Where the bit rows of all shards are: block after block of columns, in each all shards.
+
+    Parameters
+    ----------
+    path : Path
+    words : (n_shards, n_classes + 1) int64
+        First word of each class in each shard, and the end.
+    stored : (n_columns,) int64
+        How many bit rows each column has.
+    depth : (n_blocks,) int64
+        The most of eight columns.
+    """
+
+    path: Path
+    words: NDArray[np.int64]
+    stored: NDArray[np.int64]
+    depth: NDArray[np.int64]
+
+    @cached_property
+    def starts(self) -> NDArray[np.int64]:
+        """First word of every shard of a bit row, were they one after the other; and the end."""
+        return np.concatenate([[0], np.cumsum(self.words[:, -1])])
+
+    def open(self, k: int) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+        """The file, mapped, and where in it the blocks of shard k begin.
+
+        Raises
+        ------
+        DataError
+            If it cannot be read.
+        """
+        try:
+            lanes = np.asarray(np.memmap(self.path, dtype=np.uint64, mode="r"))
+        except (OSError, ValueError) as error:
+            raise DataError(
+                f"{self.path} cannot be read ({error}): workers must see the folder of the table; "
+                f"remove {self.path.parent} to have it made anew"
+            ) from error
+        before = np.concatenate([[0], np.cumsum(self.depth)])[:-1] * self.starts[-1]
+        return lanes, LANES * (before + self.depth * self.starts[k])
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class PlaneShards(Planes):
+    """`Planes` of a table in parts: what is known of all rows is here, the bit rows in a file.
+
+    Parameters
+    ----------
+    file : ShardFile
+    """
+
+    file: ShardFile
+
+    def counts_held(self, tile: Tile) -> int:
+        """How many counts of a tile are held until all shards have been counted."""
+        return int(tile_cells(self.depth, self.stored, self.n_classes, *tile))
+
+    def counted(self, tiles: Sequence[Tile], run: Run) -> list[NDArray[np.uint64]]:
+        """The counts of each tile, all shards together."""
+        sizes = [self.counts_held(tile) for tile in tiles]
+        total = self._summed(_count_tiles, (self.file, list(tiles), sizes), run)
+        return np.split(total, np.cumsum(sizes)[:-1])
+
+    def tables(
+        self, pairs: NDArray[np.int64], run: Run
+    ) -> Callable[[NDArray[np.intp]], NDArray[np.int64]]:
+        """What gives the tables of some of the `pairs`; they have all been counted then."""
+        most = self.margins.shape[1]
+        found = self._summed(_count_pairs, (self.file, pairs, most), run)
+        complete_tables(self.levels, self.stored, self.margins, pairs, found)
+        return lambda places: found[places]
+
+    def _summed(self, work: Any, ask: Any, run: Run) -> NDArray[Any]:
+        total = None
+        for found in over_parts(run, work, ask, range(len(self.file.words)), run.threads):
+            total = found if total is None else np.add(total, found, out=total)
+        assert total is not None
+        return total
+
+
+def _count_tiles(
+    ask: tuple[ShardFile, list[Tile], list[int]], shards: list[int], threads: int
+) -> NDArray[np.uint64]:
+    """Counts of some tiles in some shards, tile after tile."""
+    file, tiles, sizes = ask
+    total = np.zeros(sum(sizes), np.uint64)
+    units = list(zip(tiles, np.split(total, np.cumsum(sizes)[:-1]), strict=True))
+    for k in shards:
+        lanes, offsets = file.open(k)
+
+        def count(
+            unit: tuple[Tile, NDArray[np.uint64]],
+            k: int = k,
+            lanes: NDArray[np.uint64] = lanes,
+            offsets: NDArray[np.int64] = offsets,
+        ) -> None:
+            tile, into = unit
+            tile_counts(lanes, offsets, file.depth, file.words[k], file.stored, *tile, into)
+
+        in_threads(threads, count, units)
+    return total
+
+
+def _count_pairs(
+    ask: tuple[ShardFile, NDArray[np.int64], int], shards: list[int], threads: int
+) -> NDArray[np.int64]:
+    """Tables of some pairs in some shards, without the levels that have no bit row."""
+    file, pairs, most = ask
+    total = np.zeros((len(pairs), most, most, file.words.shape[1] - 1), np.int64)
+    cuts = np.linspace(0, len(pairs), threads + 1).astype(int)
+    for k in shards:
+        lanes, offsets = file.open(k)
+
+        def count(
+            bound: tuple[int, int],
+            k: int = k,
+            lanes: NDArray[np.uint64] = lanes,
+            offsets: NDArray[np.int64] = offsets,
+        ) -> None:
+            some = slice(*bound)
+            count_pairs(lanes, offsets, file.words[k], file.stored, pairs[some], total[some])
+
+        in_threads(threads, count, list(zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True)))
+    return total

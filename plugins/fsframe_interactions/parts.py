@@ -1,0 +1,213 @@
+"""A table in parts as bit rows in a file beside it: those that are kept there, or new ones."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+from pathlib import Path
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from fsframe.contracts.bit_counts import LANES
+from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.run import Run
+from fsframe.contracts.side_by_side import in_threads
+from fsframe.errors import DataError
+from fsframe.resampling.kept_folders import file_digest, made_whole, write_through
+from fsframe_interactions.engine.planes import depth_of, plane_words, write_planes
+from fsframe_interactions.engine.shards import PlaneShards, ShardFile
+from fsframe_interactions.levels import column_codes
+
+__all__ = ["planes_beside"]
+
+FORMAT = 1
+SHARD_ROWS = 1 << 17
+"""Rows of a shard: the bit rows of eight columns stay in the cache while they are counted."""
+
+HELD = 192
+"""Bytes per row while a column is read whole and sorted, beside labels and tables of logarithms."""
+
+_FEATURES = 512
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class _Form:
+    """What is known of all rows, as it is kept."""
+
+    words: NDArray[np.int64]
+    levels: NDArray[np.int64]
+    stored: NDArray[np.int64]
+    depth: NDArray[np.int64]
+    margins: NDArray[np.int64]
+    class_sizes: NDArray[np.int64]
+    starts: NDArray[np.int64]
+    bounds: NDArray[np.float64]
+
+    def planes(self, path: Path) -> tuple[PlaneShards, list[NDArray[np.float64]]]:
+        """The shards in a file, and what each column's codes stand for."""
+        file = ShardFile(path=path, words=self.words, stored=self.stored, depth=self.depth)
+        planes = PlaneShards(
+            words=np.zeros(len(self.class_sizes) + 1, np.int64),
+            levels=self.levels,
+            stored=self.stored,
+            offsets=np.zeros(len(self.depth) + 1, np.int64),
+            depth=self.depth,
+            lanes=np.empty(0, np.uint64),
+            margins=self.margins,
+            class_sizes=self.class_sizes,
+            file=file,
+        )
+        return planes, np.split(self.bounds, self.starts[1:-1])
+
+
+def planes_beside(
+    data: Dataset, bins: int, max_levels: int, run: Run
+) -> tuple[PlaneShards, list[NDArray[np.float64]]]:
+    """The bit rows of a table in parts, and what each column's codes stand for.
+
+    Levels and bins are those of `fsframe_interactions.levels.planes_of`: every column is read
+    whole, as many at a time as memory holds.
+
+    Raises
+    ------
+    RequestError
+        If memory does not hold one column.
+    DataError
+        If the file cannot be written.
+    """
+    run.must_hold(
+        HELD * data.n_samples,
+        f"interactions: {HELD} bytes for each of {data.n_samples} rows, to bin a column,",
+        "put a filter such as mim:top=1000 before",
+    )
+    _, y = np.unique(data.y, return_inverse=True)
+    key = json.dumps(
+        [
+            FORMAT,
+            SHARD_ROWS,
+            data.matrix.rows_sha256,
+            hashlib.sha256(np.ascontiguousarray(y, dtype="<i8").tobytes()).hexdigest(),
+            np.flatnonzero(data.categorical).tolist(),
+            bins,
+            max_levels,
+        ]
+    )
+    digest = hashlib.sha256(key.encode()).hexdigest()
+    folder = data.matrix.shelf / f"pairs-{digest[:24]}"
+    found = _kept(folder, digest)
+    if found is None:
+        try:
+            found = _made(folder, digest, data, y.astype(np.int64), bins, max_levels, run)
+        except OSError as error:
+            raise DataError(
+                f"bit rows of {data.name} cannot be kept in {folder.parent}: "
+                f"{error.strerror or error}; they need a quarter of a byte per value, with "
+                f"{max(bins, max_levels)} levels {max(bins, max_levels) - 1} bits"
+            ) from error
+    return found.planes(folder / "planes")
+
+
+def _kept(folder: Path, digest: str) -> _Form | None:
+    """What an earlier run has left; None where anything is not as it should be."""
+    try:
+        told = json.loads((folder / "planes.json").read_text())
+        if told["table"] != digest:
+            return None
+        head = (folder / "form.npz").read_bytes()
+        if hashlib.sha256(head).hexdigest() != told["head"]:
+            return None
+        if file_digest(folder / "planes") != told["planes"]:
+            return None
+        with np.load(io.BytesIO(head), allow_pickle=False) as file:
+            return _Form(**{name: file[name] for name in file.files})
+    except (OSError, ValueError, KeyError, TypeError, EOFError):
+        return None
+
+
+def _made(
+    folder: Path,
+    digest: str,
+    data: Dataset,
+    y: NDArray[np.int64],
+    bins: int,
+    max_levels: int,
+    run: Run,
+) -> _Form:
+    n, p, classes = data.n_samples, data.n_features, int(y.max(initial=0)) + 1
+    shards = [slice(first, min(first + SHARD_ROWS, n)) for first in range(0, n, SHARD_ROWS)]
+    orders = [some.start + np.argsort(y[some], kind="stable") for some in shards]
+    sizes = np.array([np.bincount(y[some], minlength=classes) for some in shards])
+    words = np.array([plane_words(own) for own in sizes])
+    firsts = np.array([np.concatenate([[0], np.cumsum(own)]) for own in sizes])
+    room = run.memory // 2
+    threads = int(np.clip(room // (HELD * n), 1, run.threads))
+    at_a_time = (room // (2 * data.matrix.dtype.itemsize * n)) // LANES * LANES
+    width = int(np.clip(at_a_time, 1, _FEATURES))
+    levels, stored, depth = np.zeros(p, np.int64), np.zeros(p, np.int64), []
+    bounds: list[NDArray[np.float64]] = []
+    margins: list[NDArray[np.int64]] = []
+    content = hashlib.sha256()
+    with made_whole(folder) as made:
+        with (made / "planes").open("wb") as file:
+            codes = np.empty((LANES, n), np.uint8)
+            for start in range(0, p, width):
+                stop = min(start + width, p)
+                values = data.matrix.read(start, stop)
+
+                def code(
+                    column: int, start: int = start, values: NDArray[np.generic] = values
+                ) -> NDArray[np.float64]:
+                    own = values[:, column - start].astype(np.float64)
+                    codes[column % LANES], held = column_codes(
+                        own, bins, max_levels, bool(data.categorical[column])
+                    )
+                    return held
+
+                for first in range(start, stop, LANES):
+                    # With little memory a block of eight columns comes in several reads.
+                    some = range(first, min(first - first % LANES + LANES, stop))
+                    bounds += in_threads(threads, code, some)
+                    last = some[-1] + 1
+                    if last % LANES and last < p:
+                        continue
+                    block = slice((last - 1) // LANES * LANES, last)
+                    own = codes[: block.stop - block.start]
+                    levels[block], stored[block] = depth_of(own)
+                    depth.append(max(1, int(stored[block].max())))
+                    counts = np.zeros((len(own), int(levels[block].max()), classes), np.int64)
+                    for k, order in enumerate(orders):
+                        lanes = np.zeros((depth[-1], int(words[k][-1]), LANES), np.uint64)
+                        write_planes(
+                            np.ascontiguousarray(own[:, order]), stored[block], firsts[k],
+                            words[k], lanes, counts,
+                        )  # fmt: skip
+                        file.write(lanes.data)
+                        content.update(lanes.data)
+                    margins.append(counts)
+                run.progress(stop, p, "columns taken in")
+        together = np.zeros((p, int(levels.max(initial=1)), classes), np.int64)
+        for k, counts in enumerate(margins):
+            together[k * LANES : k * LANES + len(counts), : counts.shape[1]] = counts
+        form = _Form(
+            words=words,
+            levels=levels,
+            stored=stored,
+            depth=np.array(depth, np.int64),
+            margins=together,
+            class_sizes=sizes.sum(axis=0),
+            starts=np.cumsum([0, *(len(held) for held in bounds)]),
+            bounds=np.concatenate([np.empty(0), *bounds]),
+        )
+        head = io.BytesIO()
+        np.savez(head, **attrs.asdict(form))
+        write_through(made / "form.npz", head.getvalue())
+        told = {
+            "table": digest,
+            "head": hashlib.sha256(head.getvalue()).hexdigest(),
+            "planes": content.hexdigest(),
+        }
+        write_through(made / "planes.json", json.dumps(told).encode())
+    return form
