@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 
-from fsframe.analysis.citations import OF_PROTOCOL, bibtex_of, cited_keys, references_of
 from fsframe.analysis.comparison_display import csv_text
 from fsframe.errors import PluginError, RequestError
 from fsframe.escaping import tex
 from fsframe.evaluation.comparison import Comparison
-from fsframe.evaluation.study_results import described_tables
 from fsframe.plots.canvas import figure_bytes
 from fsframe.plots.kinds import draw
+from fsframe.report.study_text import bibliography, methods_text
 from fsframe.storage.study_file import StudyCell, StudyRecord
 
-__all__ = ["latex_table", "methods_text", "study_figures", "study_file_names", "study_files"]
+__all__ = ["latex_table", "study_figures", "study_file_names", "study_files"]
 
 
 def study_files(record: StudyRecord, found: Mapping[str, Comparison]) -> dict[str, str]:
@@ -24,7 +23,7 @@ def study_files(record: StudyRecord, found: Mapping[str, Comparison]) -> dict[st
         files[_table_name(metric)] = latex_table(result)
     text = methods_text(record, lambda keys: f"~\\cite{{{','.join(keys)}}}", tex)
     files["methods.tex"] = text + "\n"
-    files["references.bib"] = _bibliography(record)
+    files["references.bib"] = bibliography(record)
     return files
 
 
@@ -106,98 +105,6 @@ def latex_table(result: Comparison) -> str:
     return "\n".join([*lines, r"\bottomrule", r"\end{tabular}"]) + "\n"
 
 
-Cite = Callable[[Sequence[str]], str]
-
-
-def methods_text(record: StudyRecord, cite: Cite, plain: Callable[[str], str] = str) -> str:
-    """A paragraph for a methods section: what was done, on what, with which tests.
-
-    Parameters
-    ----------
-    record : StudyRecord
-    cite : callable
-        Makes a citation of keys, such as ``~\\cite{a,b}``.
-    plain : callable
-        Escapes names for where the text goes.
-    """
-    return " ".join(_sentences(record, cite, plain))
-
-
-def _sentences(record: StudyRecord, cite: Cite, plain: Callable[[str], str]) -> Iterator[str]:
-    run = record.runs[StudyCell(0, 0, 0)]
-    params = run.stages[-1].params
-    scheme = params.get("scheme")
-    repeats, seeds = params.get("repeats"), len(record.seeds)
-    grouped = run.groups is not None
-    tables = "; ".join(plain(text) for text in described_tables(record))
-    number = len(record.tables)
-    chains = _count(len(record.chains), "chain")
-    yield f"We compared {chains} of methods on {_count(number, 'table')}: {tables}."
-    references = references_of((*record.chains, *record.beside), ())
-    named = ", ".join(
-        f"{plain(name)}{cite(cited_keys(text))}" if cited_keys(text) else plain(name)
-        for name, text in references.items()
-    )
-    if named:
-        yield f"Methods were {named}."
-    if scheme == "leave-one-out":
-        folds = "leave-one-out cross-validation" + (" by group" if grouped else "")
-    elif scheme == "five-by-two":
-        folds = "five times two-fold cross-validation"
-    else:
-        folds = f"stratified {params.get('folds')}-fold cross-validation"
-    times = seeds * (repeats if isinstance(repeats, int) and scheme == "folds" else 1)
-    repeated = f", repeated {times} times," if times > 1 else ""
-    apart = " Rows of one group were never separated." if grouped else ""
-    yield (
-        f"Performance was estimated by {folds}{repeated} on identical folds for all chains; "
-        "scaling, discretisation, selection, tuning and classification were learned from the "
-        f"training rows of each fold alone{cite(['ambroise2002'])}.{apart}"
-    )
-    metrics = references_of((), record.measures)
-    measured = ", ".join(
-        f"{plain(m)}{cite(cited_keys(metrics[_name(m)]))}" if _name(m) in metrics else plain(m)
-        for m in record.measures
-    )
-    yield f"Measures were {measured}; chains were compared by {plain(record.measures[0])}."
-    yield (
-        "Standard errors and paired tests are corrected for overlapping training sets"
-        f"{cite(['nadeau2003'])}; stability is the measure of Nogueira et al. over the sets "
-        f"kept in the folds{cite(['nogueira2018'])}."
-    )
-    if number > 1:
-        yield (
-            "Over the tables we report mean ranks with Friedman's test and Nemenyi's critical "
-            f"difference{cite(['demsar2006'])}, Wilcoxon's signed-rank tests with Holm's "
-            "adjustment, and the Bayesian signed-rank test with a region of practical equivalence "
-            f"of ±{record.rope:g}{cite(['benavoli2017'])}."
-        )
-    else:
-        yield (
-            "We also report the correlated Bayesian t-test with a region of practical equivalence "
-            f"of ±{record.rope:g}{cite(['benavoli2017'])}."
-        )
-    listed = ", ".join(map(str, record.seeds))
-    yield (
-        f"Computations were done with fsframe {plain(run.fsframe_version)} "
-        f"({'seed' if seeds == 1 else 'seeds'} {listed})."
-    )
-
-
-def _name(metric: str) -> str:
-    return metric.partition(":")[0]
-
-
-def _count(number: int, thing: str) -> str:
-    return f"{number} {thing}{'' if number == 1 else 's'}"
-
-
 def _markdown(record: StudyRecord) -> str:
     text = methods_text(record, lambda keys: " [" + "; ".join(f"@{key}" for key in keys) + "]")
     return f"# Methods of {record.name}\n\n{text}\n"
-
-
-def _bibliography(record: StudyRecord) -> str:
-    references = references_of((*record.chains, *record.beside), record.measures)
-    of_methods = bibtex_of(references.values())
-    return "\n\n".join([*OF_PROTOCOL.values(), of_methods]).rstrip() + "\n"

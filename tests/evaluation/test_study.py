@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import fsframe
-from fsframe.analysis.citations import bibtex_of, cited_keys
+from fsframe.report.citations import bibtex_of, cited_keys
 from fsframe.cli import main
 from fsframe.errors import RequestError, StoreError
 from fsframe.evaluation.study_plan import read_plan
