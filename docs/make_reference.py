@@ -185,7 +185,7 @@ def _plugins() -> Iterator[str]:
         "compiled kernels, where no other could be written to."
     )
     yield (
-        "* `FSFRAME_REMARKS`: `json`: remarks on stderr are events; set by `--events json`, for "
+        "* `FSFRAME_REMARKS`: `json`: remarks on stderr are events; set by `--progress json`, for "
         "workers too."
     )
     yield f"* `{VARIABLE}`: Bytes that reading a table may take, such as `12GB`."

@@ -21,6 +21,7 @@ __all__ = [
     "csv_rows",
     "csv_text",
     "hdf5_image",
+    "result_columns",
 ]
 
 CSV_NAMES = (
@@ -32,8 +33,19 @@ CSV_NAMES = (
 _MOST_PAIRWISE = 6
 
 
+def result_columns(results: Iterable[Comparison]) -> dict[str, list[Any]]:
+    """The tables of results of comparisons as columns; None where something is not known."""
+    rows = [row for result in results for row in _result_rows(result)]
+    return {name: [row[k] for row in rows] for k, name in enumerate(CSV_NAMES)}
+
+
 def csv_rows(result: Comparison) -> Iterator[Sequence[str]]:
     """The table of results, a row for each table and chain, then what stands beside them."""
+    for data, *cells in _result_rows(result):
+        yield [defused(data), *map(_cell, cells)]
+
+
+def _result_rows(result: Comparison) -> Iterator[list[Any]]:
     for d, data in enumerate(result.data):
         for c, chain in enumerate(result.chains):
             numbers = [
@@ -44,13 +56,12 @@ def csv_rows(result: Comparison) -> Iterator[Sequence[str]]:
                 result.kept[d, c],
                 result.stability[d, c],
             ]
-            flags = ["yes" if flag else "no" for flag in _marks(result, d, c)]
-            cells = [*map(_cell, numbers), *flags, _cell(result.seconds[d, c])]
-            yield [defused(data), chain, result.metric, *cells]
+            cells = [*map(_known, numbers), *_marks(result, d, c), _known(result.seconds[d, c])]
+            yield [data, chain, result.metric, *cells]
         beside = {f"({result.rule})": result.larger_class[d]}
         beside |= {f"(all features) {n}": of[d] for n, of in result.all_features.items()}
         for name, value in beside.items():
-            yield [defused(data), name, result.metric, _cell(value), *[""] * 9]
+            yield [data, name, result.metric, _known(value), *[None] * 9]
 
 
 def csv_text(results: Iterable[Comparison]) -> str:
@@ -63,8 +74,14 @@ def csv_text(results: Iterable[Comparison]) -> str:
     return memory.getvalue()
 
 
-def _cell(value: float) -> str:
-    return "" if value != value else repr(float(value))
+def _known(value: float) -> float | None:
+    return None if value != value else float(value)
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return "" if value is None else value if isinstance(value, str) else repr(value)
 
 
 def _marks(result: Comparison, d: int, c: int) -> tuple[bool, bool]:

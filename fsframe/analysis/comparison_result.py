@@ -17,7 +17,7 @@ from fsframe.analysis.selection_result import shown_picture
 from fsframe.contracts.showing import html_block, html_table
 from fsframe.escaping import printable
 from fsframe.evaluation.comparison import Cell, Comparison
-from fsframe.plots.kinds import draw
+from fsframe.plots.kinds import KINDS, draw
 from fsframe.storage import RunRecord
 
 __all__ = ["ComparisonResult"]
@@ -96,10 +96,10 @@ class ComparisonResult:
         Parameters
         ----------
         kind : str, optional
-            Of `fsframe.plots.kinds.KINDS` those that take several runs: ``"pareto"``, accuracy
-            against stability, ``"cd"``, mean ranks and what is not told apart, ``"roc"`` and
-            ``"sets"``. By default ``"cd"`` for several tables, and for one ``"pareto"`` where two
-            chains have a stability, else ``"roc"``.
+            Of `fsframe.plots.kinds.KINDS` those that take several runs: ``"pareto"``, the
+            measure against stability, ``"cd"``, mean ranks and what is not told apart, ``"roc"``
+            and ``"sets"``. By default ``"cd"`` for several tables, and for one ``"pareto"`` where
+            two chains have a stability, else ``"roc"``.
         ax : matplotlib Axes, optional
             Where to draw; a new figure by default.
 
@@ -111,7 +111,10 @@ class ComparisonResult:
             If matplotlib is not installed.
         """
         name = self._kind() if kind is None else kind
-        return shown_picture(draw(name, [each for row in self.records for each in row], ax=ax), ax)
+        runs = [each for row in self.records for each in row]
+        takes = name in KINDS and "metric" in KINDS[name].options
+        metric = self.comparison.metric if takes else None
+        return shown_picture(draw(name, runs, ax=ax, metric=metric), ax)
 
     def _kind(self) -> str:
         if len(self.data) > 1:

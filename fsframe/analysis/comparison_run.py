@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = [
     "RESULTS",
     "as_chain",
+    "asked_in",
     "carried_out",
     "check_folder",
     "check_names",
@@ -87,6 +89,23 @@ def check_folder(folder: Path, apart_from: Sequence[Path]) -> None:
                 f"{results} is there and is not of an earlier comparison; move it away, or choose "
                 "another folder with --out"
             )
+
+
+def asked_in(folder: Path) -> tuple[list[str], str] | None:
+    """The chains that the comparison in `folder` compared, and by which measure.
+
+    None where it left no table of results. The other runs in it are classifiers on all features.
+    """
+    try:
+        with open(folder / RESULTS[0], newline="", encoding="utf-8") as file:
+            rows = list(csv.reader(file))
+    except (OSError, UnicodeDecodeError, csv.Error):
+        return None
+    if len(rows) < 2 or tuple(rows[0]) != CSV_NAMES or any(len(r) != len(rows[0]) for r in rows):
+        return None
+    # What stands beside the chains has no standard error, stability or time.
+    chains = dict.fromkeys(row[1] for row in rows[1:] if row[-1])
+    return list(chains), rows[1][2]
 
 
 def make_folder(folder: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 
 from fsframe.analysis.comparison_display import csv_text
 from fsframe.errors import PluginError, RequestError
@@ -10,6 +11,7 @@ from fsframe.escaping import tex
 from fsframe.evaluation.comparison import Comparison
 from fsframe.plots.canvas import figure_bytes
 from fsframe.plots.kinds import draw
+from fsframe.report.study_page import report_page_of_study
 from fsframe.report.study_text import bibliography, methods_text
 from fsframe.storage.study_file import StudyCell, StudyRecord
 
@@ -33,10 +35,11 @@ def _table_name(metric: str) -> str:
 
 
 def study_figures(record: StudyRecord) -> dict[str, bytes]:
-    """The pictures of a study as PDF and SVG, by name; none where matplotlib is not installed.
+    """The pictures of a study as PDF and SVG, and its page; none where matplotlib is not installed.
 
-    Mean ranks over the tables, and for each table what chains reach against their stability, of the
-    first seed. One that the study has not enough for (one table; no stability) is left out.
+    By the first measure, of the first seed: mean ranks over the tables, and for each table what
+    chains reach against their stability. One that the study has not enough for (one table; no
+    stability) is left out.
     """
     first = [
         [record.runs[StudyCell(table, chain, 0)] for chain in range(len(record.chains))]
@@ -47,12 +50,13 @@ def study_figures(record: StudyRecord) -> dict[str, bytes]:
     found: dict[str, bytes] = {}
     for name, runs in asked.items():
         try:
-            figure = draw(name.partition("-")[0], runs)
+            figure = draw(name.partition("-")[0], runs, metric=record.measures[0])
         except RequestError:
             continue
         except PluginError:
             return {}
         found |= {f"figure-{name}.{form}": figure_bytes(figure, form) for form in _FORMS}
+    found["report.html"] = report_page_of_study(record, path=Path("study.zip")).encode()
     return found
 
 
@@ -69,7 +73,8 @@ def study_file_names(measures: Iterable[str], n_tables: int) -> list[str]:
     tables = [_table_name(measure) for measure in measures]
     kinds = ["cd", *(f"pareto-{place + 1}" for place in range(n_tables))]
     figures = [f"figure-{kind}.{form}" for kind in kinds for form in _FORMS]
-    return ["results.csv", "methods.md", *tables, "methods.tex", "references.bib", *figures]
+    texts = ["results.csv", "methods.md", *tables, "methods.tex", "references.bib"]
+    return [*texts, "report.html", *figures]
 
 
 def latex_table(result: Comparison) -> str:

@@ -166,7 +166,7 @@ def run_on(
             check_destination(written, overwrite=options["overwrite"], apart_from=used)
             used.append(written)
     check_log(options["log"], used)
-    talk = Talk(quiet=options["quiet"], events=options["events"] == "json")
+    talk = Talk.asked(options)
     table = read_data(str(path), **options)
     for warning in table.warnings:
         talk.note(warning)

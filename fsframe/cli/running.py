@@ -107,6 +107,22 @@ class EngineName(click.ParamType):
         return [CompletionItem(n, help=h) for n, h in known.items() if n.startswith(incomplete)]
 
 
+class EarlierName(click.ParamType):
+    """What ``--events`` takes, or where those go that meant ``--event``."""
+
+    name = "json"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> str:
+        if value != "json":
+            self.fail(
+                f"{value!r} is no way to report progress (--progress json); the column of events "
+                f"is --event {value}",
+                param,
+                ctx,
+            )
+        return "json"
+
+
 _OPTIONS = (
     click.option(
         "--memory",
@@ -138,10 +154,12 @@ _OPTIONS = (
         help="Seconds that a worker may be silent before the run goes on without it. [default: 60]",
     ),
     click.option(
-        "--events",
+        "--progress",
         type=click.Choice(["json"]),
-        help="Report events on stderr as JSON lines instead of progress.",
+        help="Report progress, notes and ends on stderr as JSON lines, for programs.",
     ),
+    # Its earlier name, which differs by one letter from --event, the column of a survival table.
+    click.option("--events", type=EarlierName(), hidden=True),
     click.option(
         "--log",
         metavar="FILE",
@@ -182,6 +200,16 @@ class Talk:
         if events:
             os.environ[REMARKS_VARIABLE] = "json"
         self._line = None if quiet or events else ProgressBars()
+
+    @classmethod
+    def asked(cls, options: Mapping[str, Any]) -> Talk:
+        """As the options of a command ask for it."""
+        talk = cls(
+            quiet=options["quiet"], events="json" in (options["progress"], options["events"])
+        )
+        if options["events"]:
+            talk.note("--events is called --progress now, and will go")
+        return talk
 
     def __call__(self, progress: Progress) -> None:
         if self.events:

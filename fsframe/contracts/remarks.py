@@ -20,7 +20,7 @@ __all__ = [
 ]
 
 REMARKS_VARIABLE = "FSFRAME_REMARKS"
-"""``json``: remarks are events; ``--events json`` sets it, for workers too."""
+"""``json``: remarks are events; ``--progress json`` sets it, for workers too."""
 
 
 _rooms: list[Callable[[], None]] = []

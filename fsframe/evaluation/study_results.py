@@ -2,16 +2,90 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from fsframe.errors import StoreError
+from fsframe.errors import RequestError, StoreError
+from fsframe.escaping import printable
 from fsframe.evaluation.comparison import Cell, Comparison, compared
 from fsframe.evaluation.measuring import join_repetitions
+from fsframe.evaluation.recorded import protocol_name, recorded_evaluation
 from fsframe.evaluation.summary import summarise_tables
+from fsframe.storage import RunRecord
 from fsframe.storage.known_tables import fold_tables
 from fsframe.storage.study_file import StudyCell, StudyRecord
 
-__all__ = ["described_tables", "study_comparisons"]
+__all__ = ["described_tables", "study_comparisons", "study_of_runs"]
+
+
+def study_of_runs(
+    records: Sequence[RunRecord],
+    chains: Sequence[str] = (),
+    measures: Sequence[str] = (),
+    *,
+    name: str = "comparison",
+    rope: float = 0.01,
+) -> StudyRecord:
+    """Evaluations of every chain on every table, such as a comparison leaves them, as a study.
+
+    Parameters
+    ----------
+    records : sequence of RunRecord
+    chains : sequence of str, optional
+        What is compared; the other runs stand beside them as classifiers on all features. All by
+        default.
+    measures : sequence of str, optional
+        The first is compared by; those that all runs have by default, accuracy (R²) first.
+    name : str
+    rope : float
+        Half width of the region of practical equivalence.
+
+    Raises
+    ------
+    RequestError
+        If some run is no evaluation, a chain lacks a table or is there twice, seeds or measures
+        differ, or there are fewer than two chains.
+    """
+    found: dict[tuple[str, str], RunRecord] = {}
+    common: list[str] = []
+    for place, record in enumerate(records):
+        if protocol_name(record) != "cross-validation":
+            raise RequestError(f"{printable(record.chain, longest=60)} is no evaluation")
+        recorded = recorded_evaluation(record)
+        here = list(recorded.found.measures)
+        common = here if not place else [measure for measure in common if measure in here]
+        key = (record.data.name, recorded.base)
+        if key in found:
+            raise RequestError(f"`{printable(key[1], longest=60)}` on {key[0]} is there twice")
+        found[key] = record
+    tables, bases = (list(dict.fromkeys(key[side] for key in found)) for side in (0, 1))
+    compared = list(chains) or bases
+    missing = [f"`{c}` on {t}" for t in tables for c in compared if (t, c) not in found]
+    lacking = [measure for measure in measures if measure not in common]
+    seeds = {record.seed for record in records}
+    if missing or lacking or len(compared) < 2 or len(seeds) > 1:
+        raise RequestError(
+            f"the runs do not make a comparison; missing: {', '.join([*missing, *lacking][:5])}"
+            if missing or lacking
+            else "a comparison has two chains at least, all with one seed"
+        )
+    beside = [base for base in bases if base not in compared]
+    runs = {
+        StudyCell(t, c, 0): found[table, chain]
+        for t, table in enumerate(tables)
+        for c, chain in enumerate([*compared, *beside])
+        if (table, chain) in found
+    }
+    return StudyRecord(
+        name=name,
+        tables=tuple(tables),
+        chains=tuple(compared),
+        beside=tuple(beside),
+        measures=tuple(measures or common),
+        seeds=(records[0].seed or 0,),
+        rope=rope,
+        sha256=tuple(runs[StudyCell(t, 0, 0)].data.sha256 for t in range(len(tables))),
+        runs=runs,
+    )
 
 
 def study_comparisons(record: StudyRecord) -> dict[str, Comparison]:

@@ -18,6 +18,7 @@ from fsframe.evaluation.recorded import (
     protocol_name,
     recorded_evaluation,
 )
+from fsframe.evaluation.summary import Measure
 from fsframe.plots.canvas import (
     BLUE,
     COLOURS,
@@ -52,6 +53,21 @@ def _evaluation(record: RunRecord) -> RecordedEvaluation:
     return recorded_evaluation(record)
 
 
+def _measured(found: Sequence[RecordedEvaluation], metric: str | None) -> list[Measure]:
+    """The measure of every run, by default the one that they are told by first."""
+    name = _leading(found) if metric is None else metric
+    measures = [each.found.measures.get(name) for each in found]
+    known = [measure for measure in measures if measure is not None]
+    if len(known) < len(measures):
+        some = ", ".join(found[measures.index(None)].found.measures)
+        raise RequestError(f"not all of the runs were measured by {name!r}; one has {some}")
+    return known
+
+
+def _on_axis(name: str) -> str:
+    return "R²" if name == "r2" else printable(name)
+
+
 def _leading(found: Sequence[RecordedEvaluation]) -> str:
     """What the runs are told by first, if that is the same of all."""
     names = {each.found.leading.name for each in found}
@@ -60,8 +76,7 @@ def _leading(found: Sequence[RecordedEvaluation]) -> str:
             f"the runs are measured differently ({', '.join(sorted(names))}); draw those of one "
             "measure together"
         )
-    name = names.pop()
-    return "R²" if name == "r2" else name
+    return names.pop()
 
 
 def _folds(record: RunRecord) -> FoldTables:
@@ -90,7 +105,7 @@ def accuracy_by_size(record: RunRecord, ax: Any = None) -> Any:
         If the run is none, or has no curve.
     """
     recorded = _evaluation(record)
-    found, quality = recorded.found, _leading([recorded])
+    found, quality = recorded.found, _on_axis(_leading([recorded]))
     if not found.curve:
         raise lacks(record, "accuracy by number of features", "evaluate with --curve")
     sizes = [point.size for point in found.curve]
@@ -265,7 +280,13 @@ def calibration(record: RunRecord, ax: Any = None) -> Any:
 def _reliability(
     p: NDArray[np.float64], true: NDArray[np.bool_]
 ) -> tuple[list[float], list[float]]:
-    """Mean probability and share that came true, in bins of equally many predictions."""
+    """Mean probability and share that came true, in bins of equally many predictions.
+
+    A classifier that gives few different probabilities has a bin for each.
+    """
+    values = np.unique(p)
+    if values.size <= _BINS:
+        return values.tolist(), [float(true[p == value].mean()) for value in values]
     edges = np.unique(np.quantile(p, np.linspace(0, 1, _BINS + 1)))
     place = np.clip(np.searchsorted(edges, p, side="right") - 1, 0, max(0, edges.size - 2))
     bins = [np.flatnonzero(place == k) for k in range(max(1, edges.size - 1))]
@@ -273,17 +294,21 @@ def _reliability(
     return [float(p[rows].mean()) for rows in bins], [float(true[rows].mean()) for rows in bins]
 
 
-def accuracy_against_stability(records: Sequence[RunRecord], ax: Any = None) -> Any:
+def accuracy_against_stability(
+    records: Sequence[RunRecord], ax: Any = None, metric: str | None = None
+) -> Any:
     """Accuracy against stability of several chains on one table, with their Pareto front.
 
     On the line are the chains that no other beats in both. Bars: corrected standard error of
-    the accuracy, 95 % interval of φ.
+    the accuracy, 95 % interval of φ. A loss is drawn from large to small.
 
     Parameters
     ----------
     records : sequence of RunRecord
         Two evaluations at least, of one table.
     ax : matplotlib Axes, optional
+    metric : str, optional
+        A measure to take in place of accuracy (R², c-index).
 
     Raises
     ------
@@ -295,12 +320,13 @@ def accuracy_against_stability(records: Sequence[RunRecord], ax: Any = None) -> 
     if len({record.data.sha256 for record in records}) > 1:
         raise RequestError("the runs are of different tables; draw those of one table")
     found = [_evaluation(record) for record in records]
-    quality = _leading(found)
-    points = [(e.found.stability.value, e.found.leading.mean) for e in found]
+    measures = _measured(found, metric)
+    quality, sign = _on_axis(measures[0].name), 1 if measures[0].larger_is_better else -1
+    points = [(e.found.stability.value, m.mean) for e, m in zip(found, measures, strict=True)]
     known = [k for k, point in enumerate(points) if drawable(np.array(point)).all()]
     if len(known) < 2:
-        raise RequestError("fewer than two of the runs have both an accuracy and a stability")
-    unbeaten = pareto_front(*np.array([points[k] for k in known]).T)
+        raise RequestError(f"fewer than two of the runs have both {quality} and a stability")
+    unbeaten = pareto_front(*np.array([(points[k][0], sign * points[k][1]) for k in known]).T)
     front = sorted(np.array(known)[unbeaten].tolist(), key=lambda k: points[k])
     with axes_for(ax, 6.6, 4.6) as (panel,):
         panel.plot(
@@ -312,7 +338,7 @@ def accuracy_against_stability(records: Sequence[RunRecord], ax: Any = None) -> 
         )
         for number, k in enumerate(known):
             x, y = points[k]
-            measure, stability = found[k].found.leading, found[k].found.stability
+            measure, stability = measures[k], found[k].found.stability
             look = number % len(COLOURS)
             error = measure.standard_error if drawable(measure.standard_error) else 0.0
             sides = [[0.0], [0.0]]
@@ -334,8 +360,12 @@ def accuracy_against_stability(records: Sequence[RunRecord], ax: Any = None) -> 
                 ls="none",
                 label=short(found[k].base, 44),
             )
+        # Of equal stabilities the axis would go beyond what there can be.
+        panel.set_xlim(right=min(panel.get_xlim()[1], 1.03))
         panel.set_xlabel("stability φ of the kept features")
         panel.set_ylabel(f"{quality} on rows not trained on")
+        if sign < 0:
+            panel.invert_yaxis()
         panel.legend(
             loc="lower center",
             bbox_to_anchor=(0.5, 1.0),
@@ -345,7 +375,9 @@ def accuracy_against_stability(records: Sequence[RunRecord], ax: Any = None) -> 
         return panel.figure
 
 
-def critical_difference(records: Sequence[RunRecord], ax: Any = None) -> Any:
+def critical_difference(
+    records: Sequence[RunRecord], ax: Any = None, metric: str | None = None
+) -> Any:
     """Mean ranks of several chains over several tables, with Nemenyi's critical difference.
 
     Thick bars join chains that Wilcoxon's test with Holm's adjustment does not tell apart.
@@ -355,6 +387,8 @@ def critical_difference(records: Sequence[RunRecord], ax: Any = None) -> Any:
     records : sequence of RunRecord
         Evaluations of every chain on every table, as ``fsframe compare -o FOLDER`` leaves them.
     ax : matplotlib Axes, optional
+    metric : str, optional
+        A measure to rank by in place of accuracy (R², c-index).
 
     Raises
     ------
@@ -366,7 +400,7 @@ def critical_difference(records: Sequence[RunRecord], ax: Any = None) -> Any:
     Demšar 2006, Statistical comparisons of classifiers over multiple data sets, J. Mach. Learn.
     Res. 7:1.
     """
-    results, chains, tables, quality = _accuracies(records)
+    results, chains, tables, quality = _means(records, metric)
     summary = cd_of(results)
     order = np.argsort(summary.mean_ranks, kind="stable")
     m = len(chains)
@@ -411,22 +445,21 @@ def critical_difference(records: Sequence[RunRecord], ax: Any = None) -> Any:
         return panel.figure
 
 
-def _accuracies(
-    records: Sequence[RunRecord],
+def _means(
+    records: Sequence[RunRecord], metric: str | None
 ) -> tuple[NDArray[np.float64], list[str], list[str], str]:
-    """Accuracy (R²) as (n_tables, n_chains), with the names of both, and its own."""
+    """Means of the measure as (n_tables, n_chains), larger is better; names of both; its own."""
+    every = [_evaluation(record) for record in records]
+    measures = _measured(every, metric)
     cells: dict[tuple[str, str], float] = {}
-    every: list[RecordedEvaluation] = []
-    for record in records:
-        found = _evaluation(record)
+    for record, found, measure in zip(records, every, measures, strict=True):
         key = (record.data.name, found.base)
         if key in cells:
             raise RequestError(
                 f"`{printable(found.base, longest=60)}` on {printable(record.data.name)} is given "
                 "twice"
             )
-        cells[key] = found.found.leading.mean
-        every.append(found)
+        cells[key] = measure.mean if measure.larger_is_better else -measure.mean
     tables, chains = (list(dict.fromkeys(key[side] for key in cells)) for side in (0, 1))
     if len(tables) < 2 or len(chains) < 2:
         raise RequestError(
@@ -437,4 +470,4 @@ def _accuracies(
     if missing:
         raise RequestError(f"every chain on every table, please; missing: {'; '.join(missing[:5])}")
     values = np.array([[cells[t, c] for c in chains] for t in tables])
-    return values, chains, tables, _leading(every)
+    return values, chains, tables, _on_axis(measures[0].name)

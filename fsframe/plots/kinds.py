@@ -33,7 +33,7 @@ class Kind:
     data : bool
         Whether it takes the table of the run.
     options : tuple of str
-        Which of ``most`` and ``pair`` it takes.
+        Which of ``most``, ``pair`` and ``metric`` it takes.
     """
 
     target: str
@@ -115,12 +115,14 @@ KINDS: Mapping[str, Kind] = {
         shows="accuracy against stability of several chains, with the Pareto front",
         needs="runs of `fsframe evaluate` or `compare -o` on one table",
         several=True,
+        options=("metric",),
     ),
     "cd": Kind(
         target="evaluations:critical_difference",
         shows="mean ranks of chains over tables, with the critical difference",
         needs="runs of `fsframe compare -o` on two tables or more",
         several=True,
+        options=("metric",),
     ),
     "sets": Kind(
         target="resampling:kept_sets",
@@ -155,7 +157,7 @@ def draw(
         The table of the run, for kinds that need it.
     ax : matplotlib Axes, optional
     options
-        ``most`` and ``pair``, of kinds that take them.
+        ``most``, ``pair`` and ``metric``, of kinds that take them.
 
     Raises
     ------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import attrs
 
@@ -123,17 +123,30 @@ def figures(record: RunRecord, data: Dataset | None = None) -> Iterator[Figure]:
             yield Figure(heading=heading, svg=svg, caption=caption)
 
 
-def figures_of_several(records: Sequence[RunRecord]) -> Iterator[Figure]:
-    """The pictures that several runs allow together."""
-    for kind, (heading, caption) in _OF_SEVERAL.items():
-        svg = _drawn(kind, records, None)
+def figures_of_several(
+    records: Sequence[RunRecord], kinds: Mapping[str, str | None] | None = None
+) -> Iterator[Figure]:
+    """The pictures that several runs allow together.
+
+    Parameters
+    ----------
+    records : sequence of RunRecord
+    kinds : mapping of str to str or None, optional
+        Which kinds, each with the measure that it is to show; all by default, by accuracy.
+    """
+    asked = dict.fromkeys(_OF_SEVERAL) if kinds is None else kinds
+    for kind, metric in asked.items():
+        heading, caption = _OF_SEVERAL[kind]
+        svg = _drawn(kind, records, None, metric)
         if svg:
             yield Figure(heading=heading, svg=svg, caption=caption)
 
 
-def _drawn(kind: str, records: Sequence[RunRecord], data: Dataset | None) -> str:
+def _drawn(
+    kind: str, records: Sequence[RunRecord], data: Dataset | None, metric: str | None = None
+) -> str:
     try:
-        figure = draw(kind, records, data)
+        figure = draw(kind, records, data, metric=metric)
     except RequestError:
         # The run has not what this one needs.
         return ""

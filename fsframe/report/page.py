@@ -19,7 +19,7 @@ from fsframe.report.style import SCRIPT, STYLE
 from fsframe.report.verdict import heading, measure_words, verdict_of_several
 from fsframe.storage import RunRecord
 
-__all__ = ["report_page", "report_page_of_several"]
+__all__ = ["page_text", "report_page", "report_page_of_several"]
 
 _MOST_RUNS = 20
 
@@ -54,7 +54,7 @@ def report_page(record: RunRecord, path: Path | None = None, data: Dataset | Non
         *_facts(record),
         *_sections(About(record=record, path=path, data=data)),
     ]
-    return _page(f"{record.chain} on {record.data.name}", body)
+    return page_text(f"{record.chain} on {record.data.name}", body)
 
 
 def report_page_of_several(runs: Sequence[tuple[RunRecord, Path | None]]) -> str:
@@ -86,10 +86,11 @@ def report_page_of_several(runs: Sequence[tuple[RunRecord, Path | None]]) -> str
         body.append(f'<section><h2 id="run-{number}">{number}. {escape(heading(record))}</h2>')
         about = About(record=record, path=path, level=3, prefix=f"run{number}")
         body += [*_facts(record), *_sections(about), "</section>"]
-    return _page(f"{len(runs)} runs", body)
+    return page_text(f"{len(runs)} runs", body)
 
 
-def _page(title: str, body: Iterable[str]) -> str:
+def page_text(title: str, body: Iterable[str]) -> str:
+    """A whole page around the lines of its body, with its style, its script and its policy."""
     digest = base64.b64encode(hashlib.sha256(SCRIPT.encode()).digest()).decode()
     # Whatever a name in a file might smuggle in, the browser runs this one script alone.
     policy = (

@@ -30,6 +30,8 @@ from fsframe.report.section import (
 from fsframe.report.verdict import verdict
 
 __all__ = [
+    "CHECKLIST_WORDS",
+    "STATES",
     "Checklist",
     "Features",
     "HowMade",
@@ -43,7 +45,11 @@ __all__ = [
 
 _WARNINGS = 50
 _ROWS = 1000
-_STATES = {"yes": "yes", "no": "no", "open": "for you to say", "n/a": "does not apply"}
+CHECKLIST_WORDS = (
+    "Items of REFORMS (Kapoor et al. 2024, Sci. Adv. 10:eadk3452) and TRIPOD+AI (Collins et al. "
+    "2024, BMJ 385:e078378) that a run can speak to, filled from what it knows."
+)
+STATES = {"yes": "yes", "no": "no", "open": "for you to say", "n/a": "does not apply"}
 _COLUMNS = {
     "frequency_low": "from",
     "frequency_high": "to",
@@ -126,7 +132,7 @@ class Pairs(Section):
             return
         what, how = pair_weight_words(about.record)
         yield Heading(f"Pairs by {what}")
-        words = [f"{how}." if how else "", pair_test_words(about.record)]
+        words = [f"{how[:1].upper()}{how[1:]}." if how else "", pair_test_words(about.record)]
         if any(words):
             yield Text(" ".join(filter(None, words)), "quiet")
         yield from _answer("pairs", table, "fsframe table RUN --pairs")
@@ -137,14 +143,9 @@ class Checklist(Section):
 
     def _blocks(self, about: About) -> Iterator[Block]:
         yield Heading("Checklist: leaks, and what a reader may ask")
-        yield Text(
-            "Items of REFORMS (Kapoor et al. 2024, Sci. Adv. 10:eadk3452) and "
-            "TRIPOD+AI (Collins et al. 2024, BMJ 385:e078378) that a run can speak to, filled from "
-            "what it knows.",
-            "quiet",
-        )
+        yield Text(CHECKLIST_WORDS, "quiet")
         items = checklist(about.record)
-        rows = [[i.question, _STATES[i.state], i.answer, i.source] for i in items]
+        rows = [[i.question, STATES[i.state], i.answer, i.source] for i in items]
         yield Table(["question", "answer", "what the run knows", "from"], rows, "checklist")
 
 

@@ -32,6 +32,7 @@ table { border-collapse: collapse; font-size: 0.94rem; }
 th, td { padding: 0.16rem 0.9rem 0.16rem 0; text-align: left; vertical-align: top; }
 th { border-bottom: 1px solid var(--line); white-space: nowrap; }
 td { overflow-wrap: break-word; max-width: 32rem; }
+[data-name="stages"] td:last-child, [data-name="checklist"] td:nth-child(3) { min-width: 15rem; }
 [data-name="features"] td, [data-name="pairs"] td { white-space: nowrap; }
 tbody tr:nth-child(even) { background: var(--soft); }
 .n { text-align: right; font-variant-numeric: tabular-nums; }
@@ -47,13 +48,16 @@ figure { margin: 0.6rem 0 1rem; }
 figure svg { display: block; max-width: 100%; height: auto; background: #ffffff; }
 @media (max-width: 40rem) { figure svg { max-width: none; } }
 @media screen {
-  .scroll:has(table) { max-height: 36rem; overflow: auto; }
+  .scroll:has(table), pre { max-height: 36rem; overflow: auto; }
   thead th { position: sticky; top: 0; background: var(--page); }
 }
 @media print {
   :root { --text: #000; --quiet: #333; --page: #fff; --soft: #fff; }
   main { max-width: none; padding: 0; } body { font-size: 10.5pt; }
   .filter { display: none; } th button::after { content: ""; }
+  /* Chromium repeats no head that has a button in it. */
+  th button { display: contents; }
+  thead { display: table-header-group; break-inside: avoid; } @page { margin: 1.6cm 1.4cm; }
   figure, tr { break-inside: avoid; } h1, h2, h3 { break-after: avoid; }
   .scroll { overflow: visible; max-height: none; } figure svg { max-width: 100%; width: auto; }
 }

@@ -11,7 +11,14 @@ from fsframe.evaluation.summary import Measure
 from fsframe.storage import RunRecord, printable
 from fsframe.storage.known_tables import bootstrap_tables
 
-__all__ = ["heading", "measure_words", "verdict", "verdict_of_several"]
+__all__ = [
+    "heading",
+    "measure_name_words",
+    "measure_words",
+    "quoted",
+    "verdict",
+    "verdict_of_several",
+]
 
 _NAMED = 5
 _DOUBTFUL = 0.05
@@ -121,7 +128,7 @@ def _of_evaluation(record: RunRecord) -> tuple[str, str]:
         if found.leading.name != "r2":
             beside = [_short_of(found.leading, rule)]
     first = (
-        f"On rows it was not trained on, {_quoted(recorded.base)} {told}, against "
+        f"On rows it was not trained on, {quoted(recorded.base)} {told}, against "
         f"{' and '.join(beside)}"
     )
     if balanced is not None and np.isfinite(balanced.mean) and record.class_names:
@@ -144,7 +151,7 @@ def _of_stability(record: RunRecord) -> tuple[str, str]:
     size = f"{sizes.min()}" if sizes.min() == sizes.max() else f"{sizes.min()} to {sizes.max()}"
     often = int((kept.mean(axis=0) > 0.5).sum())
     first = (
-        f"On {len(kept)} resamples {_quoted(recorded.base)} keeps {size} of {record.n_features} "
+        f"On {len(kept)} resamples {quoted(recorded.base)} keeps {size} of {record.n_features} "
         f"features, {often} of them in more than half."
     )
     metric = recorded.tables.metrics[0]
@@ -159,7 +166,13 @@ def _of_stability(record: RunRecord) -> tuple[str, str]:
 
 def measure_words(measure: Measure) -> str:
     """The measure in a sentence."""
-    return "R²" if measure.name == "r2" else printable(measure.name.replace("-", " "))
+    return measure_name_words(measure.name)
+
+
+def measure_name_words(name: str) -> str:
+    """A measure in a sentence, by its name."""
+    plain = {"r2": "R²", "auc": "AUC", "c-index": "c-index"}
+    return plain.get(name) or printable(name.replace("-", " "))
 
 
 def _short_of(measure: Measure, rule: str) -> str:
@@ -167,7 +180,8 @@ def _short_of(measure: Measure, rule: str) -> str:
     return f"{plain} for always saying {rule}"
 
 
-def _quoted(chain: str) -> str:
+def quoted(chain: str) -> str:
+    """A chain in a sentence."""
     return f"`{printable(chain, longest=120)}`"
 
 

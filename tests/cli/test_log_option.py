@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -74,3 +75,18 @@ def test_names_forge_no_line_of_the_log(call: Call, here: Path) -> None:
     (here / name).write_text(text, encoding="utf-8")
     assert call("chain", "mim", "on", name, "--no-out", "--log", "run.log").code == 0
     assert len(lines(here / "run.log")) == 5
+
+
+def test_the_earlier_name_of_progress_works_and_says_so(call: Call) -> None:
+    done = call("chain anova-f:top=1 on small.csv --no-out --events json")
+    events = [json.loads(line) for line in done.err.splitlines()]
+    assert done.code == 0
+    assert {"event": "note", "text": "--events is called --progress now, and will go"} in events
+    assert "begin" in {each["event"] for each in events}
+    now = call("chain anova-f:top=1 on small.csv --no-out --progress json")
+    assert now.code == 0 and "will go" not in now.err
+
+
+def test_events_for_event_is_told_what_was_meant(call: Call) -> None:
+    done = call("chain cox-score on small.csv --label gene-a --events died --no-out")
+    assert done.code == 2 and "the column of events is --event died" in done.err

@@ -39,7 +39,27 @@ def test_a_folder_stands_for_the_runs_in_it(call: Call, here: Path) -> None:
     ).code == 0  # fmt: skip
     assert (here / "folder" / "results.h5").is_file()
     assert call("plot pareto folder -o a.svg").code == 0
-    assert call("report folder -o a.html").code == 0
+    assert call("plot pareto folder --metric auc -o c.svg").code == 0
+    assert ">auc on rows not trained on<" in (here / "c.svg").read_text()
+    unknown = call("plot pareto folder --metric r2 -o d.svg")
+    assert unknown.code == 2 and "not all of the runs were measured by 'r2'" in unknown.err
+    assert call("report folder").code == 0
+    page = (here / "folder.html").read_text()
+    # The classifier that stands beside the chains is none of them.
+    assert "folder: 2 chains on 1 table<" in page and "(margin on all features)" in page
+    assert "folder/small.margin" in page
+    assert call("report folder").code == 5
+    written = call("table folder").out.splitlines()
+    assert written[0] == (here / "folder" / "results.csv").read_text().splitlines()[0]
+    assert [line.split(",")[:3] for line in written[1:]] == [
+        ["small", "mim:top=1 margin", "accuracy"],
+        ["small", "jmi:top=1 margin", "accuracy"],
+        ["small", "(larger class)", "accuracy"],
+        ["small", "(all features) margin", "accuracy"],
+    ]
+    assert call("table folder -o results.tex").code == 0
+    assert "jmi:top=1 margin" in (here / "results.tex").read_text()
+    assert "--pairs" in call("table folder --pairs").err
     refused = call("report folder on small.csv -o b.html")
     assert refused.code == 2 and "say one run and one table" in refused.err
     (here / "empty").mkdir()

@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 
 import fsframe
-from fsframe.report.citations import bibtex_of, cited_keys
 from fsframe.cli import main
 from fsframe.errors import RequestError, StoreError
 from fsframe.evaluation.study_plan import read_plan
+from fsframe.report.citations import bibtex_of, cited_keys
 from fsframe.storage.study_file import load_study
 
 STUDY = """
@@ -87,6 +87,9 @@ def test_what_is_written_up_names_tables_methods_tests_and_cites_what_the_entrie
     figures = {path.name for path in out.glob("figure-*")}
     assert {"figure-cd.pdf", "figure-cd.svg"} <= figures
     assert (out / "figure-cd.pdf").read_bytes().startswith(b"%PDF")
+    page = (out / "report.html").read_text()
+    assert "toy: 2 chains on 2 tables" in page and "by balanced accuracy" in page
+    assert "seeds 0, 5" in page and "Results by log loss" in page
     tex, bib = (out / "methods.tex").read_text(), (out / "references.bib").read_text()
     for words in (
         "2 chains of methods on 2 tables",

@@ -56,7 +56,7 @@ def digests(folder: Path, *arguments: str) -> dict[str, str]:
 def started(folder: Path, *arguments: str) -> subprocess.Popen[str]:
     """A run in a process group of its own, as a shell starts one, told by events."""
     return subprocess.Popen(
-        [*COMMAND, *arguments, "--events", "json"],
+        [*COMMAND, *arguments, "--progress", "json"],
         # A test run under nohup would hand on that SIGHUP is ignored, as it should be there.
         preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL) and None,
         cwd=folder,
@@ -230,7 +230,7 @@ def test_nothing_to_resume_is_told(folder):
 
 
 def test_events_are_one_json_object_a_line_and_nothing_else(folder):
-    done = fsframe(folder, "chain", *SLOW, "--workers", "2", "--events", "json")
+    done = fsframe(folder, "chain", *SLOW, "--workers", "2", "--progress", "json")
     events = [json.loads(line) for line in done.stderr.splitlines()]
     assert events[0]["event"] == "begin"
     assert events[0]["workers"] == 2

@@ -82,7 +82,9 @@ def make_folder(base: Path, command: str) -> Path:
         folder.mkdir()
         make_table(folder)
         if command in ("resume", "audit"):
-            child = forked(folder, [*COMMANDS["chain"], "-o", "run.h5", "--events", "json"], "made")
+            child = forked(
+                folder, [*COMMANDS["chain"], "-o", "run.h5", "--progress", "json"], "made"
+            )
             while command == "resume" and not parts_on_disk(folder):
                 time.sleep(0.01)
             if command == "resume":
@@ -224,7 +226,7 @@ def trial(
     before = contents(folder)
     (base / "first.err").unlink(missing_ok=True)
     # `audit` keeps nothing and tells no events.
-    events = [*COMMANDS[command], *([] if command == "audit" else ["--events", "json"])]
+    events = [*COMMANDS[command], *([] if command == "audit" else ["--progress", "json"])]
     engine = ["--workers", str(workers)] if workers else []
     child = forked(folder, events + engine, "first")
     begun = base / "first.err"
@@ -339,7 +341,7 @@ def main() -> None:
     try:
         for command in commands:
             folder = make_folder(base, command)
-            events = [] if command == "audit" else ["--events", "json"]
+            events = [] if command == "audit" else ["--progress", "json"]
             start = time.perf_counter() if command == "audit" else None
             child = forked(folder, [*COMMANDS[command], *engine, *events], "plain")
             said = base / "plain.err"

@@ -148,7 +148,7 @@ def test_a_plugin_that_loops_at_import_is_given_up_and_named(folder):
     assert "importing it took longer than 1 s" in asked.stderr
 
 
-@pytest.mark.parametrize("options", [["--events", "json"], []])
+@pytest.mark.parametrize("options", [["--progress", "json"], []])
 def test_a_reader_of_stderr_that_leaves_does_not_end_the_run(folder, options):
     words = ["chain", "unruly:how=print", *AFTER, "--json", *options]
     reading, writing = os.pipe()
@@ -169,7 +169,7 @@ def test_a_reader_of_stderr_that_leaves_does_not_end_the_run(folder, options):
 
 
 def test_a_closed_stderr_does_not_end_the_run_or_get_into_its_files(folder):
-    words = " ".join(["chain", "unruly:how=print", *AFTER, "--events", "json"])
+    words = " ".join(["chain", "unruly:how=print", *AFTER, "--progress", "json"])
     line = f'"{sys.executable}" -m fsframe {words} 2>&-'
     environ = {**os.environ, "PYTHONPATH": str(UNRULY)}
     done = subprocess.run(

@@ -110,10 +110,24 @@ def test_calibration_of_three_classes_is_scikit_learns_line_by_line():
         assert told[name].get_ydata() == pytest.approx(share)
 
 
+def test_calibration_of_few_probabilities_has_a_point_for_each():
+    # One bin over 0 and 1 would lie on the diagonal whatever the classifier does.
+    record = evaluation("mim:top=2 knn:k=1", table())
+    line = next(
+        line for line in draw("calibration", [record]).axes[0].lines if line.get_label() == "bins"
+    )
+    tables = record.stages[-1].tables
+    given, truth = tables["class-scores"][0][:, 1], tables["truth"] == 1
+    assert line.get_xdata().tolist() == [0.0, 1.0]
+    assert line.get_ydata() == pytest.approx([truth[given == value].mean() for value in (0, 1)])
+
+
 def test_a_pdf_holds_its_fonts_and_no_date(runs):
     pdf = plots.figure_bytes(plots.ranked_scores(runs["npfs"]), "pdf")
     assert b"/FontFile2" in pdf and b"/CreationDate" not in pdf
     assert pdf == plots.figure_bytes(plots.ranked_scores(runs["npfs"]), "pdf")
+    png = plots.figure_bytes(plots.ranked_scores(runs["npfs"]), "png")
+    assert png == plots.figure_bytes(plots.ranked_scores(runs["npfs"]), "png")
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -134,7 +134,7 @@ def compare(words: tuple[str, ...], **options: Any) -> None:
     leading = leading_measure(tables)
     if folder is not None:
         make_folder(folder)
-    talk = Talk(quiet=options["quiet"], events=options["events"] == "json")
+    talk = Talk.asked(options)
     # The run files are this command's own: --overwrite is for the tables of results.
     of_runs = {**options, "overwrite": False}
     asked = tuple(options[name] for name in ("engine", "workers", "scheduler", "patience"))

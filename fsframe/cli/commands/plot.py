@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from fsframe.cli.found_comparison import find_comparison
 from fsframe.cli.reading_options import table_of_run
 from fsframe.cli.run_file import find_runs
 from fsframe.cli.saying import say, say_lines
@@ -26,6 +27,7 @@ __all__ = ["plot"]
 )
 @click.option("--most", type=click.IntRange(min=1), help="At most so many features or pairs.")
 @click.option("--pair", metavar="NAME,NAME", help="Kind pair: which two features.")
+@click.option("--metric", metavar="NAME", help="Kinds pareto and cd: by which measure.")
 @click.option("--dpi", type=click.FloatRange(10, 1200), default=200, show_default=True, help="PNG.")
 @click.option(
     "--outlines",
@@ -39,13 +41,15 @@ def plot(
     out: str | None,
     most: int | None,
     pair: str | None,
+    metric: str | None,
     dpi: float,
     outlines: bool,
     overwrite: bool,
 ) -> None:
     """Draw a picture of one run or of several; without words, list the kinds.
 
-    A folder, such as `compare -o` leaves, stands for the runs in it.
+    A folder, such as `compare -o` leaves, or a study stands for the chains compared in it; of a
+    study's seeds the first is drawn.
 
     Colours are told apart by everybody, and in print without colour by marks and dashes. Equal runs
     give equal bytes. Drawn with matplotlib (the extra fsframe[report]).
@@ -68,7 +72,8 @@ def plot(
             f"say of which run: fsframe plot {kind} RUN.h5 (it needs {KINDS[kind].needs})"
         )
     runs, source = _split(words)
-    paths = find_runs(runs)
+    several = find_comparison(runs[0]) if len(runs) == 1 and KINDS[kind].several else None
+    paths = [several.name] if several else find_runs(runs)
     target = Path(out) if out else paths[0].with_suffix(f".{kind}.svg")
     form = target.suffix.lower().removeprefix(".")
     if form not in ("svg", "pdf", "png"):
@@ -78,10 +83,17 @@ def plot(
     from fsframe.plots.canvas import figure_bytes
     from fsframe.storage import check_destination, load_run, place_file
 
-    records = [load_run(path) for path in paths]
-    # Nor the tables that runs were made on, named or not.
-    tables = [source or "", *(record.data.source for record in records)]
-    used: list[str | Path] = [*paths, *(table for table in tables if table)]
+    if several:
+        # Without the classifiers that stand beside the chains, by the measure of the comparison.
+        study = several.study
+        cells = [c for c in study.runs if c.chain < len(study.chains) and c.seed == 0]
+        records, used = [study.runs[cell] for cell in cells], several.used()
+        metric = metric or (study.measures[0] if "metric" in KINDS[kind].options else None)
+    else:
+        records = [load_run(path) for path in paths]
+        # Nor the tables that runs were made on, named or not.
+        tables = [source or "", *(record.data.source for record in records)]
+        used = [*paths, *(table for table in tables if table)]
     check_destination(target, overwrite=overwrite, apart_from=used)
     data = None
     if KINDS[kind].data:
@@ -94,7 +106,7 @@ def plot(
         data = table_of_run(records[0], where)
     elif source:
         raise RequestError(f"the picture {kind!r} is drawn from the run alone, without a table")
-    figure = draw(kind, records, data, most=most, pair=ends)
+    figure = draw(kind, records, data, most=most, pair=ends, metric=metric)
     content = figure_bytes(figure, form, dpi=dpi, outlines=outlines)
     say(f"picture: {place_file(target, content, overwrite=overwrite, apart_from=used)}")
 

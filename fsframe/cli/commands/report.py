@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
+import attrs
 import click
 
+from fsframe.cli.found_comparison import find_comparison
 from fsframe.cli.reading_options import table_if_there, table_of_run
 from fsframe.cli.run_file import find_runs
 from fsframe.cli.saying import say
@@ -16,7 +19,12 @@ __all__ = ["report"]
 
 @click.command()
 @click.argument("words", nargs=-1, required=True, metavar="RUN... [on DATA]")
-@click.option("-o", "--out", metavar="FILE", help="[default: RUN.html beside the first run file]")
+@click.option(
+    "-o",
+    "--out",
+    metavar="FILE",
+    help="[default: RUN.html beside the first run file, FOLDER.html beside a folder]",
+)
 @click.option(
     "--means/--no-means",
     default=True,
@@ -28,8 +36,9 @@ def report(words: tuple[str, ...], out: str | None, means: bool, overwrite: bool
     """Write a report: a verdict, pictures, tables, a checklist of leaks, methods, how it was made.
 
     One HTML file that needs nothing from elsewhere; its tables sort and filter, and are complete
-    without scripts. Of several runs, or of a folder of them, it begins with what they have in
-    common. Drawn with matplotlib (the extra fsframe[report]).
+    without scripts. RUN may be the folder of a comparison, or a study (study.zip or its folder). Of
+    other runs together it begins with what they have in common. Drawn with matplotlib (the extra
+    fsframe[report]).
 
     \b
     Example:
@@ -45,23 +54,54 @@ def report(words: tuple[str, ...], out: str | None, means: bool, overwrite: bool
     if not runs:
         raise RequestError("say of which run: fsframe report RUN.h5")
 
-    from fsframe.report.page import report_page, report_page_of_several
-    from fsframe.storage import check_destination, load_run, place_file
+    from fsframe.storage import check_destination, place_file
 
-    paths = find_runs(runs)
+    page = None if source or len(runs) > 1 else _of_comparison(runs[0])
+    page = page or _of_runs(find_runs(runs), source, means=means)
+    target = Path(out) if out else page.place
+    check_destination(target, overwrite=overwrite, apart_from=page.used)
+    content = page.text().encode()
+    say(f"report: {place_file(target, content, overwrite=overwrite, apart_from=page.used)}")
+
+
+@attrs.frozen
+class _Page:
+    """What writes the page, where it goes by itself, and which files it must not replace."""
+
+    text: Callable[[], str]
+    place: Path
+    used: list[str | Path]
+
+
+def _of_runs(paths: list[Path], source: str | None, *, means: bool) -> _Page:
+    from fsframe.report.page import report_page, report_page_of_several
+    from fsframe.storage import load_run
+
     if source and len(paths) > 1:
-        raise RequestError(f"{runs[0]} has {len(paths)} runs; say one run and one table")
-    target = Path(out) if out else paths[0].with_suffix(".html")
+        raise RequestError(f"{paths[0].parent} has {len(paths)} runs; say one run and one table")
     records = [load_run(path) for path in paths]
-    # Nor the tables that runs were made on, named or not.
-    tables = [source or "", *(record.data.source for record in records)]
-    used: list[str | Path] = [*paths, *(table for table in tables if table)]
-    check_destination(target, overwrite=overwrite, apart_from=used)
-    if len(records) > 1:
-        page = report_page_of_several(list(zip(records, paths, strict=True)))
-    else:
+
+    def text() -> str:
+        if len(records) > 1:
+            return report_page_of_several(list(zip(records, paths, strict=True)))
         data = table_of_run(records[0], source) if source else None
         if data is None and means:
             data = table_if_there(records[0], "pictures of values")
-        page = report_page(records[0], paths[0], data)
-    say(f"report: {place_file(target, page.encode(), overwrite=overwrite, apart_from=used)}")
+        return report_page(records[0], paths[0], data)
+
+    # Nor the tables that runs were made on, named or not.
+    tables = [source or "", *(record.data.source for record in records)]
+    return _Page(text, paths[0].with_suffix(".html"), [*paths, *filter(None, tables)])
+
+
+def _of_comparison(text: str) -> _Page | None:
+    """Of the study or the comparison that `text` names; None where something else is there."""
+    from fsframe.report.study_page import report_page_of_study
+
+    found = find_comparison(text)
+    if found is None:
+        return None
+    place = found.name.with_name(f"{found.name.name}.html")
+    return _Page(
+        lambda: report_page_of_study(found.study, found.where, found.file), place, found.used()
+    )

@@ -182,7 +182,7 @@ def _go_on(out: Path, manifest: Manifest, options: dict[str, Any]) -> RunRecord:
         raise StoreError(f"the table {path} is no longer there; say where it is now (--data)")
     reading = _stored_reading(request.get("reading", "{}"))
     reading |= {name: options[name] for name in READING if options[name] not in (None, ())}
-    talk = Talk(quiet=options["quiet"], events=options["events"] == "json")
+    talk = Talk.asked(options)
     table = read_data(path, **reading)
     memory = request.get("memory", "")
     begun = int(memory) if memory.isdecimal() else None

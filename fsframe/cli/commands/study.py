@@ -52,8 +52,8 @@ def study(file: str, **options: Any) -> None:
     Everything that FILE asks for is checked before anything is computed, and every fault is told.
     A study that was interrupted goes on when the same command is given again. In the end FOLDER
     holds study.zip with every run, results.csv, a LaTeX table for each measure, a paragraph of
-    methods (methods.md, methods.tex), references.bib and figures. FILE may also be a study.zip: it
-    is shown, and its tables are written again with --out.
+    methods (methods.md, methods.tex), references.bib, figures and report.html. FILE may also be a
+    study.zip: it is shown, and its tables are written again with --out.
 
     \b
     Example:
@@ -65,7 +65,7 @@ def study(file: str, **options: Any) -> None:
     from fsframe.storage.study_file import load_study
 
     path = Path(os.path.abspath(file))
-    talk = Talk(quiet=options["quiet"], events=options["events"] == "json")
+    talk = Talk.asked(options)
     if path.suffix == ".zip":
         record = load_study(path)
         folder = Path(os.path.abspath(options["out"])) if options["out"] else None

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import click
 
+from fsframe.cli.found_comparison import find_comparison
 from fsframe.cli.method_names import OfferedName
 from fsframe.cli.reading_options import table_if_there, table_of_run
 from fsframe.cli.run_file import find_run, is_stdout
@@ -61,15 +64,16 @@ def table(
     """Write what a run found: rank, feature, score, p, q, how often kept, means, stage by stage.
 
     One row per feature, the kept ones first; with --pairs one row per pair, with its statistic,
-    degrees of freedom, p, q and weight. Columns that the run does not know are left out.
+    degrees of freedom, p, q and weight. Columns that the run does not know are left out. RUN may be
+    the folder of a comparison, or a study: one row per table, chain and measure then.
 
     \b
     Examples:
       fsframe table examples/parkinsons.immigrate-npfs.h5 -o genes.csv
       fsframe table examples/parkinsons.immigrate-npfs.h5 --pairs --top 20
     """
-    from fsframe.storage import check_destination, load_run, place_file
-    from fsframe.tables.writing import format_of, is_text, table_bytes
+    from fsframe.storage import check_destination, load_run
+    from fsframe.tables.writing import format_of, is_text
 
     if words and (len(words) != 2 or words[0] != "on"):
         raise RequestError("say which table: fsframe table RUN.h5 on DATA -o FILE")
@@ -79,10 +83,34 @@ def table(
     chosen = form or ("csv" if target is None else format_of(target))
     if target is None and not is_text(chosen):
         raise RequestError(f"{chosen} is no text for a screen; say where to write: -o FILE")
+    several = find_comparison(run)
+    if several is not None:
+        if pairs or kept or words:
+            raise RequestError(
+                "of a comparison the results are written; --pairs, --kept and on DATA "
+                "are about one run"
+            )
+        from fsframe.analysis.comparison_display import result_columns
+        from fsframe.evaluation.study_results import study_comparisons
+
+        columns = result_columns(study_comparisons(several.study).values())
+        used = several.used()
+        if target is not None:
+            check_destination(target, overwrite=overwrite, apart_from=used)
+        _give(
+            {name: values[:top] for name, values in columns.items()},
+            "results",
+            target,
+            chosen,
+            defuse,
+            used,
+            overwrite,
+        )
+        return
     path = find_run(run)
     record = load_run(path)
     # Nor the table that the run was made on, named or not.
-    used: list[str | Path] = [path, *words[1:], *filter(None, [record.data.source])]
+    used = [path, *words[1:], *filter(None, [record.data.source])]
     if target is not None:
         check_destination(target, overwrite=overwrite, apart_from=used)
     if pairs:
@@ -97,7 +125,24 @@ def table(
         if kept:
             found = found.where(found.columns["kept"])
     found = found.head(top)
-    content = table_bytes({n: found.cells(n) for n in found.columns}, chosen, defuse=defuse)
+    columns = {name: found.cells(name) for name in found.columns}
+    what = "pairs" if pairs else "features"
+    _give(columns, what, target, chosen, defuse, used, overwrite)
+
+
+def _give(
+    columns: Mapping[str, list[Any]],
+    what: str,
+    target: Path | None,
+    form: str,
+    defuse: bool,
+    used: list[str | Path],
+    overwrite: bool,
+) -> None:
+    from fsframe.storage import place_file
+    from fsframe.tables.writing import table_bytes
+
+    content = table_bytes(columns, form, defuse=defuse)
     if target is None:
         if sys.stdout.isatty():
             say_lines(content.decode().splitlines())
@@ -105,5 +150,5 @@ def table(
             click.echo(content.decode(), nl=False)
         return
     written = place_file(target, content, overwrite=overwrite, apart_from=used)
-    say(f"{'pairs' if pairs else 'features'}: {len(found)}, columns: {', '.join(found.columns)}")
+    say(f"{what}: {len(next(iter(columns.values())))}, columns: {', '.join(columns)}")
     say(f"table: {written}")

@@ -1,0 +1,271 @@
+"""One self-contained page about chains on identical folds: a comparison or a study."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import attrs
+import numpy as np
+
+from fsframe.evaluation.comparison import Comparison
+from fsframe.evaluation.study_results import study_comparisons
+from fsframe.report.figures import Figure, figures_of_several
+from fsframe.report.methods_text import checklist
+from fsframe.report.page import page_text
+from fsframe.report.section import About, Block, Bullets, Code, Heading, Picture, Table, Text, safe
+from fsframe.report.sections import CHECKLIST_WORDS, STATES
+from fsframe.report.study_text import bibliography, methods_text
+from fsframe.report.study_verdict import verdict_of_comparison
+from fsframe.report.verdict import measure_name_words
+from fsframe.storage import RunRecord, printable
+from fsframe.storage.study_file import StudyCell, StudyRecord
+
+__all__ = ["report_page_of_study"]
+
+_WARNINGS = 50
+_ANSWERS = 5
+_TABLES_DRAWN = 12
+_ROWS = 1000
+
+
+def report_page_of_study(
+    record: StudyRecord, where: Mapping[StudyCell, Path] | None = None, path: Path | None = None
+) -> str:
+    """The page about a comparison or a study as HTML text.
+
+    Parameters
+    ----------
+    record : StudyRecord
+        Of `load_study`, or of `study_of_runs`.
+    where : mapping of StudyCell to Path, optional
+        The run files; by default they are members of `path`.
+    path : Path, optional
+        The file of the study.
+
+    Returns
+    -------
+    str
+        Complete without scripts; with them, its tables sort and filter.
+
+    Raises
+    ------
+    StoreError
+        If the runs do not fit together.
+    PluginError
+        If matplotlib is not installed.
+    """
+    found = study_comparisons(record)
+    first = found[record.measures[0]]
+    runs, tables = len(record.runs), len(record.tables)
+    number = f"{len(record.chains)} chains on {tables} table{'' if tables == 1 else 's'}"
+    facts = (
+        f"Compared by {measure_name_words(first.metric)} on identical folds; {runs} runs, "
+        f"seed{'' if len(record.seeds) == 1 else 's'} {', '.join(map(str, record.seeds))}."
+    )
+    blocks = [
+        Text(facts, "quiet"),
+        Text(" ".join(verdict_of_comparison(first)), "verdict"),
+        *_warnings(record),
+        *(block for result in found.values() for block in _results(result)),
+        *_tests(first),
+        *_checklist(record),
+        Heading("For the methods section"),
+        Text(methods_text(record, lambda keys: f" [{', '.join(keys)}]", printable)),
+        Code(bibliography(record).splitlines(), "references as BibTeX"),
+        *_how_made(record, where, path),
+    ]
+    about = About(record=next(iter(record.runs.values())))
+    lines = [line for block in blocks for line in block.lines(about)]
+    # Behind the first table of results.
+    place = next(k for k, line in enumerate(lines) if line.startswith("</tbody>")) + 1
+    lines[place:place] = _pictures(record, first.metric)
+    heading = printable(f"{record.name}: {number}")
+    return page_text(heading, [f"<h1>{safe(heading)}</h1>", *lines])
+
+
+def _warnings(record: StudyRecord) -> Iterator[Block]:
+    """What weakens any run, once, with the number of runs."""
+    counts: Counter[str] = Counter()
+    for run in record.runs.values():
+        counts.update(set(run.all_warnings()))
+    if not counts:
+        return
+    n = len(record.runs)
+    yield Heading("What weakens these results")
+    told = sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:_WARNINGS]
+    yield Bullets([f"{text} ({number} of {n} runs)" for text, number in told], "warnings")
+    if len(counts) > _WARNINGS:
+        yield Text(f"… and {len(counts) - _WARNINGS} warnings more in the run files.", "quiet")
+
+
+def _results(found: Comparison) -> Iterator[Block]:
+    """What every chain reaches on every table, and what stands beside them."""
+    rows = []
+    for d, data in enumerate(found.data):
+        values = found.values[d]
+        best = np.nanmax(values) if found.larger_is_better else np.nanmin(values)
+        for c, chain in enumerate(found.chains):
+            marks = "*" * bool(values[c] == best) + "‡" * (int(found.fewest[d]) == c)
+            marks += "P" * bool(found.front[d, c])
+            numbers = [values[c], found.standard_error[d, c], *found.intervals[d, c]]
+            kept = f"{found.kept[d, c]:.1f}"
+            cells = [*map(_four, numbers), kept, _four(found.stability[d, c], 2), marks]
+            rows.append([data, chain, *cells])
+        rows.append([data, f"({found.rule})", _four(found.larger_class[d]), *["—"] * 5, ""])
+        for name, of in found.all_features.items():
+            rows.append([data, f"({name} on all features)", _four(of[d]), *["—"] * 5, ""])
+    name = measure_name_words(found.metric)
+    yield Heading(f"Results by {name}")
+    yield Text(
+        "± is the standard error corrected for overlapping training sets (Nadeau, Bengio 2003), "
+        "from … to a 95 % interval within the range of the measure, kept the mean number of "
+        "features, φ how stable they are from fold to fold. * best, ‡ fewest features within ± of "
+        "the best, P no chain is both better and stabler. In brackets: what the chains are to be "
+        "better than.",
+        "quiet",
+    )
+    header = ["table", "chain", name, "±", "from", "to", "kept", "φ", "mark"]
+    yield Table(header, rows[:_ROWS], f"results by {name}", set(range(2, 8)))
+    yield from _rest(rows)
+
+
+def _rest(rows: list[list[str]]) -> Iterator[Block]:
+    if len(rows) > _ROWS:
+        yield Text(f"The first {_ROWS} of {len(rows)}; results.csv has all.", "quiet")
+
+
+def _pictures(record: StudyRecord, metric: str) -> Iterator[str]:
+    """Of the first seed: mean ranks over the tables, then every table by itself."""
+    n = len(record.chains)
+    rows = [
+        [record.runs[StudyCell(table, chain, 0)] for chain in range(n)]
+        for table in range(len(record.tables))
+    ]
+    seed = f" Of seed {record.seeds[0]}." if len(record.seeds) > 1 else ""
+    together = [run for row in rows for run in row]
+    if len(rows) > 1:
+        about = About(record=together[0], prefix="all")
+        yield from _drawn(figures_of_several(together, {"cd": metric}), about, "", seed)
+    kinds = {"pareto": metric} if len(rows) > 1 else {"pareto": metric, "roc": None, "sets": None}
+    for table, row in enumerate(rows[:_TABLES_DRAWN]):
+        name = f": {record.tables[table]}" if len(rows) > 1 else ""
+        about = About(record=row[0], prefix=f"table{table}")
+        yield from _drawn(figures_of_several(row, kinds), about, name, seed)
+    if len(rows) > _TABLES_DRAWN:
+        yield from Text(f"The first {_TABLES_DRAWN} tables are drawn.", "quiet").lines(about)
+
+
+def _drawn(figures: Iterator[Figure], about: About, name: str, seed: str) -> Iterator[str]:
+    for figure in figures:
+        heading, caption = f"{figure.heading}{name}", f"{figure.caption}{seed}"
+        yield from Picture(attrs.evolve(figure, heading=heading, caption=caption)).lines(about)
+
+
+def _tests(found: Comparison) -> Iterator[Block]:
+    """Ranks and tests over the tables, and every two chains on every table."""
+    ranks, p = found.ranks, found.adjusted_p
+    if ranks is not None and p is not None:
+        order = np.argsort(ranks.mean_ranks, kind="stable").tolist()
+        best = order[0]
+        header = ["chain", "mean rank", "p, Wilcoxon–Holm"]
+        rows = [
+            [
+                found.chains[c],
+                f"{ranks.mean_ranks[c]:.2f}",
+                "—" if c == best else f"{p[best, c]:.3g}",
+            ]
+            for c in order
+        ]
+        if found.overall is not None:
+            header += ["first better", "equal", "worse"]
+            for row, c in zip(rows, order, strict=True):
+                worse, equal, better = found.overall[best, c].tolist()
+                row += ["—"] * 3 if c == best else [f"{x:.2f}" for x in (better, equal, worse)]
+        yield Heading(f"Over the {len(found.data)} tables")
+        yield Text(
+            f"Friedman's test of all being alike has p = {ranks.friedman_p:.3g}; mean ranks that "
+            f"are {ranks.difference:.2f} apart differ by Nemenyi's test at {ranks.level:g}. p is "
+            "of the first against each other one. Behind it stand the probabilities of the "
+            f"Bayesian signed-rank test that the first is better by more than {found.rope:g}, "
+            "practically equal, worse.",
+            "quiet",
+        )
+        yield Table(header, rows, "mean ranks", set(range(1, len(header))))
+    if not found.papers:
+        return
+    rows = []
+    for (d, i, j), test in found.papers.items():
+        worse, equal, better = found.posterior[d, i, j]
+        corrected = found.corrected[d, i, j].p_value
+        figures = [f"{test.difference:.4f}", f"{corrected:.3g}", f"{test.p_value:.3g}"]
+        chances = [f"{x:.2f}" for x in (better, equal, worse)]
+        rows.append([found.data[d], found.chains[i], found.chains[j], *figures, *chances])
+    yield Heading("Every two chains on every table")
+    yield Text(
+        "Corrected: the corrected resampled t-test, which holds its level; paired: Student's "
+        "t-test over the folds, as papers have it, which does not. Neither is adjusted for the "
+        "number of pairs. Then how likely the first is better, practically equal, worse, by more "
+        f"than {found.rope:g} (correlated Bayesian t-test).",
+        "quiet",
+    )
+    header = ["table", "first", "second", "difference", "p corrected", "p paired"]
+    header += ["better", "equal", "worse"]
+    yield Table(header, rows[:_ROWS], "pairs of chains", set(range(3, 9)))
+    yield from _rest(rows)
+
+
+def _checklist(record: StudyRecord) -> Iterator[Block]:
+    """Each question once with every answer that a run gives, and how many give it."""
+    answers: dict[tuple[str, str], Counter[tuple[str, str]]] = {}
+    for run in record.runs.values():
+        for item in checklist(run):
+            key = (item.question, item.source)
+            answers.setdefault(key, Counter())[STATES[item.state], item.answer] += 1
+    rows = []
+    for (question, source), given in answers.items():
+        for (state, answer), number in given.most_common(_ANSWERS):
+            of = "all" if number == len(record.runs) else f"{number} of {len(record.runs)}"
+            rows.append([question, state, answer, of, source])
+        if len(given) > _ANSWERS:
+            rows.append([question, "", f"… and {len(given) - _ANSWERS} more answers", "", source])
+    yield Heading("Checklist: leaks, and what a reader may ask")
+    yield Text(CHECKLIST_WORDS, "quiet")
+    yield Table(["question", "answer", "what the runs know", "runs", "from"], rows, "checklist")
+
+
+def _how_made(
+    record: StudyRecord, where: Mapping[StudyCell, Path] | None, path: Path | None
+) -> Iterator[Block]:
+    yield Heading("How it was made")
+    typed = dict.fromkeys(printable(run.command) for run in record.runs.values() if run.command)
+    if typed:
+        yield Code(list(typed)[:_ANSWERS], "commands")
+    names = [*record.chains, *record.beside]
+    rows = []
+    for cell, run in sorted(record.runs.items(), key=lambda item: attrs.astuple(item[0])):
+        file = cell.member if where is None else str(where[cell])
+        table, chain = record.tables[cell.table], names[cell.chain]
+        rows.append(
+            [table, chain, str(record.seeds[cell.seed]), file, run.stages[-1].digest()[:16]]
+        )
+    inside = f", members of {path}" if where is None and path is not None else ""
+    yield Text(f"Run files{inside}; `fsframe report FILE` makes the page of one.", "quiet")
+    yield Table(
+        ["table", "chain", "seed", "run file", "digest, 16 of 64 signs"], rows[:_ROWS], "runs", {2}
+    )
+    yield from _rest(rows)
+    digests = [list(pair) for pair in zip(record.tables, record.sha256, strict=True)]
+    yield Table(["table", "SHA-256"], digests, "tables")
+    made = dict.fromkeys(_versions(run) for run in record.runs.values())
+    yield Bullets(list(made)[:_ANSWERS])
+
+
+def _versions(run: RunRecord) -> str:
+    plain = {k: v for k, v in run.environment.items() if not isinstance(v, Mapping)}
+    return ", ".join(f"{k} {v}" for k, v in plain.items())
+
+
+def _four(value: float, digits: int = 4) -> str:
+    return "—" if value != value else f"{value:.{digits}f}"
