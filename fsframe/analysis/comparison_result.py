@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import attrs
@@ -10,6 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.analysis.comparison_display import accuracy_rows, comparison_lines
+from fsframe.analysis.comparison_files import (
+    check_folder,
+    make_folder,
+    run_file,
+    write_comparison,
+)
 from fsframe.analysis.protocol_results import EvaluationResult
 from fsframe.analysis.result_frames import frame_of
 from fsframe.analysis.results import as_result
@@ -18,7 +26,7 @@ from fsframe.contracts.showing import html_block, html_table
 from fsframe.escaping import printable
 from fsframe.evaluation.comparison import Cell, Comparison
 from fsframe.plots.kinds import KINDS, draw
-from fsframe.storage import RunRecord
+from fsframe.storage import RunRecord, check_destination, write_run
 
 __all__ = ["ComparisonResult"]
 
@@ -89,6 +97,35 @@ class ComparisonResult:
         return frame_of(
             {"results": self._result_columns, "pairs": self._pair_columns}, what, library
         )
+
+    def save(self, folder: str | os.PathLike[str]) -> Path:
+        """Leave the run files of all chains and the tables of results in a folder.
+
+        Parameters
+        ----------
+        folder : path
+            Made if it is not there. `fsframe.load_run` reads a run file in it, ``fsframe report``,
+            ``plot`` and ``table`` take it as a whole, ``fsframe compare -o`` goes on with it.
+
+        Raises
+        ------
+        StoreError
+            If a run file or results of something else are there, or it cannot be written.
+        """
+        target = Path(folder)
+        check_folder(target, [])
+        runs = {
+            run_file(target, self.data[d], self.chains[c]): record
+            for d, row in enumerate(self.records)
+            for c, record in enumerate(row)
+        }
+        make_folder(target)
+        for path in runs:
+            check_destination(path)
+        for path, record in runs.items():
+            write_run(path, record)
+        write_comparison(self.comparison, self.cells, target)
+        return target
 
     def plot(self, kind: str | None = None, ax: Any = None) -> Any:
         """A picture of the comparison, as a matplotlib figure.

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import csv
-import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fsframe.analysis.comparison_display import CSV_NAMES, csv_text, hdf5_image
+from fsframe.analysis.comparison_files import run_file
 from fsframe.analysis.comparison_result import ComparisonResult
 from fsframe.chains.chain import Chain, Stage
 from fsframe.contracts.run import Run
 from fsframe.errors import DataError, FsframeError, RequestError, StoreError
 from fsframe.evaluation.comparison import Cell, compared
 from fsframe.evaluation.summary import summarise
-from fsframe.storage import RunRecord, check_destination, load_run, place_file
+from fsframe.storage import RunRecord, load_run
 from fsframe.storage.numerics import fingerprint, numeric_differences
 
 if TYPE_CHECKING:
@@ -23,21 +21,13 @@ if TYPE_CHECKING:
     from fsframe.evaluation.cross_validation import CrossValidation
 
 __all__ = [
-    "RESULTS",
     "as_chain",
-    "asked_in",
     "carried_out",
-    "check_folder",
     "check_names",
     "finished_run",
     "held",
-    "make_folder",
     "request_problems",
-    "write_comparison",
 ]
-
-RESULTS = ("results.csv", "results.h5")
-"""What stands in the folder of a comparison beside the run files."""
 
 
 def as_chain(method: CrossValidation) -> Chain:
@@ -68,53 +58,6 @@ def request_problems(
             method.check(table, Run(entropy=seed).child(0))
         except FsframeError as error:
             yield error
-
-
-def check_folder(folder: Path, apart_from: Sequence[Path]) -> None:
-    """Refuse to replace in `folder` what an earlier comparison has not written.
-
-    Raises
-    ------
-    StoreError
-        Also if the folder cannot be written to.
-    """
-    for name in RESULTS if folder.is_dir() else ():
-        check_destination(folder / name, overwrite=True, apart_from=list(apart_from))
-    results = folder / RESULTS[0]
-    if not results.is_file():
-        return
-    with open(results, "rb") as file:
-        if file.readline(200).strip() != ",".join(CSV_NAMES).encode():
-            raise StoreError(
-                f"{results} is there and is not of an earlier comparison; move it away, or choose "
-                "another folder with --out"
-            )
-
-
-def asked_in(folder: Path) -> tuple[list[str], str] | None:
-    """The chains that the comparison in `folder` compared, and by which measure.
-
-    None where it left no table of results. The other runs in it are classifiers on all features.
-    """
-    try:
-        with open(folder / RESULTS[0], newline="", encoding="utf-8") as file:
-            rows = list(csv.reader(file))
-    except (OSError, UnicodeDecodeError, csv.Error):
-        return None
-    if len(rows) < 2 or tuple(rows[0]) != CSV_NAMES or any(len(r) != len(rows[0]) for r in rows):
-        return None
-    # What stands beside the chains has no standard error, stability or time.
-    chains = dict.fromkeys(row[1] for row in rows[1:] if row[-1])
-    return list(chains), rows[1][2]
-
-
-def make_folder(folder: Path) -> None:
-    """Make the folder; StoreError if that cannot be."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        reason = "it is not a folder" if folder.exists() else error.strerror or str(error)
-        raise StoreError(f"cannot make {folder}: {reason}; choose another --out") from error
 
 
 def carried_out(
@@ -165,7 +108,7 @@ def carried_out(
     def one(method: CrossValidation, place: int) -> RunRecord:
         table, chain, path = tables[place], as_chain(method), None
         if folder is not None:
-            path = folder / f"{table.name}.{_slug(str(method.base))}.h5"
+            path = run_file(folder, table.name, str(method.base))
         record = None if path is None else finished_run(path, chain, table, seed, mixed)
         beside = held(tables) - held([table])
         return run(chain, place, path, beside) if record is None else record
@@ -219,12 +162,6 @@ def _cell(base: str, record: RunRecord) -> Cell:
     )
 
 
-def _slug(text: str) -> str:
-    """A chain's text as part of a file name, different for different chains."""
-    plain = "".join(c if c.isalnum() else "-" for c in text).strip("-")[:60]
-    return f"{plain}.{hashlib.sha256(text.encode()).hexdigest()[:8]}"
-
-
 def finished_run(
     path: Path, chain: Chain, table: Dataset, seed: int, mixed: bool
 ) -> RunRecord | None:
@@ -250,21 +187,3 @@ def finished_run(
             "or accept both (--mixed)"
         )
     return record
-
-
-def write_comparison(
-    result: ComparisonResult,
-    folder: Path | None = None,
-    csv_out: Path | None = None,
-    *,
-    overwrite: bool = False,
-) -> None:
-    """Leave the table of results, and in `folder` the accuracy of every split too."""
-    text = csv_text([result.comparison])
-    if csv_out is not None:
-        place_file(csv_out, text.encode(), overwrite=overwrite)
-    if folder is not None:
-        # These two are made from the run files beside them, anew at every call.
-        contents = (text.encode(), hdf5_image(result.comparison, result.cells))
-        for name, content in zip(RESULTS, contents, strict=True):
-            place_file(folder / name, content, overwrite=True)

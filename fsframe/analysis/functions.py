@@ -15,15 +15,9 @@ from fsframe.analysis.asking import (
     texts_of,
 )
 from fsframe.analysis.carrying_out import Surroundings, Target, run_chain
+from fsframe.analysis.comparison_files import check_folder, make_folder, write_comparison
 from fsframe.analysis.comparison_result import ComparisonResult
-from fsframe.analysis.comparison_run import (
-    carried_out,
-    check_folder,
-    check_names,
-    make_folder,
-    request_problems,
-    write_comparison,
-)
+from fsframe.analysis.comparison_run import carried_out, check_names, request_problems
 from fsframe.analysis.protocol_results import EvaluationResult, StabilityResult
 from fsframe.analysis.results import as_result
 from fsframe.analysis.selection_result import SelectionResult
@@ -355,7 +349,7 @@ def compare(
         rope=rope,
         on_all=on_all_features(methods) if all_features else {},
     )
-    write_comparison(result, folder)
+    write_comparison(result.comparison, result.cells, folder)
     return result
 
 

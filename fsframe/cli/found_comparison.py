@@ -52,7 +52,7 @@ def find_comparison(text: str) -> FoundComparison | None:
     RequestError
         If its runs do not make a comparison.
     """
-    from fsframe.analysis.comparison_run import asked_in
+    from fsframe.analysis.comparison_files import asked_in
     from fsframe.evaluation.study_results import study_of_runs
     from fsframe.storage import load_run
     from fsframe.storage.study_file import load_study

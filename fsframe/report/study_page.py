@@ -86,18 +86,24 @@ def report_page_of_study(
 
 
 def _warnings(record: StudyRecord) -> Iterator[Block]:
-    """What weakens any run, once, with the number of runs."""
-    counts: Counter[str] = Counter()
-    for run in record.runs.values():
-        counts.update(set(run.all_warnings()))
-    if not counts:
+    """What weakens any run, once, with the run, or how many there are."""
+    found: dict[str, list[StudyCell]] = {}
+    for cell, run in sorted(record.runs.items(), key=lambda item: attrs.astuple(item[0])):
+        for text in dict.fromkeys(run.all_warnings()):
+            found.setdefault(text, []).append(cell)
+    if not found:
         return
-    n = len(record.runs)
+    names = [*record.chains, *record.beside]
     yield Heading("What weakens these results")
-    told = sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:_WARNINGS]
-    yield Bullets([f"{text} ({number} of {n} runs)" for text, number in told], "warnings")
-    if len(counts) > _WARNINGS:
-        yield Text(f"… and {len(counts) - _WARNINGS} warnings more in the run files.", "quiet")
+    lines = []
+    for text, cells in sorted(found.items(), key=lambda item: (-len(item[1]), item[0])):
+        first = cells[0]
+        one = f"{names[first.chain]} on {record.tables[first.table]}"
+        whose = one if len(cells) == 1 else f"{len(cells)} of {len(record.runs)} runs"
+        lines.append(f"{text} ({whose})")
+    yield Bullets(lines[:_WARNINGS], "warnings")
+    if len(lines) > _WARNINGS:
+        yield Text(f"… and {len(lines) - _WARNINGS} warnings more in the run files.", "quiet")
 
 
 def _results(found: Comparison) -> Iterator[Block]:

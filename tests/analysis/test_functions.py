@@ -154,6 +154,14 @@ def test_a_comparison_goes_on_in_its_folder(tmp_path, data, compared, monkeypatc
     monkeypatch.setattr(fsframe.Chain, "run", lambda *_, **__: pytest.fail("computed twice"))
     again = fsframe.compare(chains, data, folds=4, repeats=2, out=tmp_path / "kept")
     assert np.array_equal(again.accuracy, compared.accuracy)
+    # What is saved later is the same folder, but for classifiers on all features.
+    saved = again.save(tmp_path / "saved")
+    assert (saved / "results.csv").read_bytes() == (tmp_path / "kept/results.csv").read_bytes()
+    assert {p.name for p in saved.iterdir()} <= {p.name for p in (tmp_path / "kept").iterdir()}
+    alone = fsframe.compare(chains, data, folds=4, repeats=2, out=saved, all_features=False)
+    assert np.array_equal(alone.accuracy, compared.accuracy)
+    with pytest.raises(StoreError):
+        again.save(saved)
 
 
 def test_a_run_is_a_result_too(data):

@@ -88,16 +88,13 @@ def compare(words: tuple[str, ...], **options: Any) -> None:
       fsframe compare {mim,jmi}:top={5,10} x knn margin on examples/parkinsons.csv --metric auc
     """
     from fsframe.analysis.asking import classifier_text
-    from fsframe.analysis.comparison_run import (
+    from fsframe.analysis.comparison_files import (
         RESULTS,
-        as_chain,
-        carried_out,
         check_folder,
-        check_names,
-        held,
         make_folder,
         write_comparison,
     )
+    from fsframe.analysis.comparison_run import as_chain, carried_out, check_names, held
     from fsframe.chains.memory_shares import shares_of
     from fsframe.contracts.grammar import format_list
     from fsframe.evaluation.comparison import leading_measure, methods_of, on_all_features
@@ -169,7 +166,9 @@ def compare(words: tuple[str, ...], **options: Any) -> None:
             on_all=alone,
             tell=talk.note,
         )
-    write_comparison(result, folder, csv_out, overwrite=options["overwrite"])
+    write_comparison(
+        result.comparison, result.cells, folder, csv_out, overwrite=options["overwrite"]
+    )
     if options["as_json"]:
         say_json(comparison_object(result.comparison))
         return
