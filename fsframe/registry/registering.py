@@ -102,6 +102,8 @@ def register(method: C | None = None, /, *, name: str | None = None, **described
     >>> fsframe.Chain.parse("largest-spread:top=1").select(data).selected
     array([0])
     """
+    if isinstance(method, str):
+        raise RequestError(f"say the name as such: @fsframe.register(name={method!r})")
     if method is None:
         return lambda each: _registered(each, name, described)
     return _registered(method, name, described)

@@ -274,6 +274,8 @@ def test_wrong_descriptions_are_told(described, told):
 
 
 def test_what_is_no_method_is_told():
+    with pytest.raises(RequestError, match=r"@fsframe\.register\(name='mine'\)"):
+        fsframe.register("mine")
     with pytest.raises(RequestError, match=r"must be a class derived from fsframe\.Selector"):
         fsframe.register(dict)
     with pytest.raises(RequestError, match=r"declares power but is not decorated"):
