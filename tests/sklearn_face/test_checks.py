@@ -48,10 +48,6 @@ EXPECTED_TO_FAIL = {
         "check_methods_sample_order_invariance": _ROWS,
         "check_methods_subset_invariance": _ROWS,
     },
-    "NPFS": {
-        "check_fit2d_1feature": "the message says '1 features to test', constant columns apart, "
-        "which is no pattern of the check",
-    },
     "RFECV": {
         "check_sample_weight_equivalence_on_dense_data": "15 rows: the folds of copied rows are "
         "other folds",

@@ -384,8 +384,8 @@ class Npfs(WrappingSelector):
         marker = self._marker(columns, data.n_features)
         if marker.cells < 2:
             raise RequestError(
-                f"npfs: {marker.cells} {self.of} to test in {data.name!r} (columns that are "
-                "constant apart); there must be two at least"
+                f"npfs: {marker.cells} {self.of[:-1]}(s) to test in {data.name!r} (columns that "
+                "are constant apart); there must be two at least"
             )
         test = attrs.evolve(self, correction=self._correction(marker.cells))
         n_permutations = test._permutation_number(marker.cells)
