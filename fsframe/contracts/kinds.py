@@ -18,6 +18,7 @@ from fsframe.errors import PluginError, RequestError
 from fsframe.suggest import did_you_mean
 
 __all__ = [
+    "MOST_TIMES",
     "Kind",
     "annotation",
     "choice",
@@ -35,6 +36,10 @@ __all__ = [
     "stages",
     "text",
 ]
+
+
+MOST_TIMES = 100_000_000
+"""The most rounds, trees or the like that may be asked for; more is a slip of the pen."""
 
 
 @runtime_checkable

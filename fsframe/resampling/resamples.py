@@ -11,15 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.kinds import MOST_TIMES
 from fsframe.contracts.run import Run, size_text
 from fsframe.contracts.selection import Selection
 from fsframe.resampling.work import Draws
 from fsframe.resampling.wrapping import Base
 
-__all__ = ["MOST_RESAMPLES", "Draws", "select_resamples", "too_many"]
-
-MOST_RESAMPLES = 100_000_000
-"""Resamples of one call at most; more is a slip of the pen, which no machine could hold."""
+__all__ = ["Draws", "select_resamples", "too_many"]
 
 # What is kept of each resample at least: its number, its labelling, its result and their objects.
 _LEAST_BYTES = 200
@@ -109,10 +107,10 @@ def too_many(resamples: int, how: str) -> Iterator[str]:
     >>> next(too_many(10**12, "n=10^12"))
     'n=10^12 is 1e+12 fits, and 186264.5 GiB to keep count of them; at most 1e+08 can be asked'
     """
-    if resamples > MOST_RESAMPLES:
+    if resamples > MOST_TIMES:
         yield (
             f"{how} is {resamples:.6g} fits, and {size_text(_LEAST_BYTES * resamples)} to keep "
-            f"count of them; at most {MOST_RESAMPLES:g} can be asked"
+            f"count of them; at most {MOST_TIMES:g} can be asked"
         )
 
 

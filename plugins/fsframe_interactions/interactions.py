@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.kinds import MOST_TIMES
 from fsframe.contracts.pair_tests import PairTests
 from fsframe.contracts.params import choice, count_or_fraction, integer, optional, param, real
 from fsframe.contracts.run import Run
@@ -152,7 +153,7 @@ class Interactions(Selector):
     )
     draws: int = param(
         200,
-        integer(20),
+        integer(20, MOST_TIMES),
         help="Tables simulated per pair; five times as many where p is below 0.1.",
     )
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.kinds import MOST_TIMES
 from fsframe.contracts.pair_tests import PairTests
 from fsframe.contracts.params import choice, count_or_fraction, integer, optional, param, real
 from fsframe.contracts.run import Run
@@ -108,7 +109,7 @@ class InteractionsSplit(WrappingSelector):
         "bh", choice("bh", "by"), help="How q is computed, as in `interactions`."
     )
     bins: int = param(3, integer(2, 16), help="Quantile bins of a column of numbers.")
-    draws: int = param(200, integer(20), help="Tables simulated per pair, as in `interactions`.")
+    draws: int = param(200, integer(20, MOST_TIMES), help="Tables simulated per pair.")
 
     def _tester(self) -> Interactions:
         return Interactions(

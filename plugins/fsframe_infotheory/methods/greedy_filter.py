@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.kinds import MOST_TIMES
 from fsframe.contracts.params import choice, integer, param, real
 from fsframe.contracts.permutation_test import PermutationTest
 from fsframe.contracts.run import Run
@@ -54,7 +55,7 @@ class GreedyFilter(InformationFilter):
         help="Test for stopping: the G-test with Bonferroni's correction for the candidates, or "
         "permutations of the class against the largest gain of all candidates.",
     )
-    permutations: int = param(199, integer(19), help="How many permutations.")
+    permutations: int = param(199, integer(19, MOST_TIMES), help="How many permutations.")
     constants: str = param(
         "compete",
         choice("compete", "last"),

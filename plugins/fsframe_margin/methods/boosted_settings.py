@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.kinds import MOST_TIMES
 from fsframe.contracts.params import Parameterised, choice, flag, integer, param, real
 from fsframe.contracts.run import Run, size_text
 from fsframe.contracts.selection import Selection
@@ -38,7 +39,7 @@ class BoostedSettings(Parameterised):
     """Parameters of Algorithm 3."""
 
     rounds: int = param(
-        100, integer(1), help="Boosting rounds.", symbol="T", source=f"{_PAPER}, §4.2"
+        100, integer(1, MOST_TIMES), help="Boosting rounds.", symbol="T", source=f"{_PAPER}, §4.2"
     )
     sigma_max: float = param(
         4.0, real(above=0), help="σ of the first round.", symbol="σ_max", source=f"{_PAPER}, §4.2"

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.kinds import MOST_TIMES
 from fsframe.contracts.params import choice, either, integer, param, real
 from fsframe.contracts.run import Run
 from fsframe.contracts.selection import Selection
@@ -68,7 +69,9 @@ class Simba(MarginSelector):
     array([2])
     """
 
-    passes: int = param(1, integer(1), help="How often every row is visited.", symbol="T")
+    passes: int = param(
+        1, integer(1, MOST_TIMES), help="How often every row is visited.", symbol="T"
+    )
     order: str = param(
         "random", choice("random", "given"), help="Visit rows in random order, or as given."
     )
@@ -88,6 +91,9 @@ class Simba(MarginSelector):
 
         training = self._training(data, upstream, margins=True)
         generator, n = run.generator(0), len(training.y)
+        run.must_hold(
+            16 * n * self.passes, f"simba: {self.passes} orders of {n} rows", "lower passes"
+        )
         orders = [
             generator.permutation(n) if self.order == "random" else np.arange(n)
             for _ in range(self.passes)

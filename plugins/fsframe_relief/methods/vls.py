@@ -9,6 +9,7 @@ import attrs
 import numpy as np
 
 from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.kinds import MOST_TIMES
 from fsframe.contracts.params import choice, integer, param
 from fsframe.contracts.run import Run
 from fsframe.contracts.selection import Selection
@@ -58,7 +59,9 @@ class Vls(ReliefSelector):
         100, integer(2), help="Features per subset.", symbol="p_s", source="Eppstein & Haake 2008"
     )
     rounds: int = param(
-        20, integer(1), help="Number of times the features are shuffled and cut into subsets."
+        20,
+        integer(1, MOST_TIMES),
+        help="Number of times the features are shuffled and cut into subsets.",
     )
     scoring: str = param(
         "relieff",

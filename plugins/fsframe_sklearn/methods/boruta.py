@@ -13,6 +13,7 @@ from scipy.stats import binom
 
 from fsframe.contracts.cost import Cost
 from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.kinds import MOST_TIMES
 from fsframe.contracts.params import count_or_fraction, integer, optional, param, real, text
 from fsframe.contracts.run import Run
 from fsframe.contracts.selection import Selection, rank_by_score
@@ -83,14 +84,14 @@ class Boruta(Selector):
         help="How many columns to keep, by their scores: a count, or a fraction of the columns at "
         "hand. By default those that the test confirms, which may be none.",
     )
-    max_runs: int = param(100, integer(1), help="Forests, at most.", source="sec. 3")
+    max_runs: int = param(100, integer(1, MOST_TIMES), help="Forests, at most.", source="sec. 3")
     alpha: float = param(
         0.01,
         real(above=0, below=1),
         help="Level of the test on each side, over all columns.",
         source="sec. 3",
     )
-    trees: int = param(500, integer(1), help="Trees of a forest.")
+    trees: int = param(500, integer(1, MOST_TIMES), help="Trees of a forest.")
     options: str = param(
         "{}",
         text("a JSON object"),

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.kinds import MOST_TIMES
 from fsframe.contracts.params import choice, count_or_fraction, integer, optional, param, text
 from fsframe.contracts.run import Run
 from fsframe.contracts.selection import Selection, rank_by_score
@@ -76,7 +77,9 @@ class Importance(LearnerSelector):
         "held out, or that a tree of a forest has not drawn.",
     )
     folds: int = param(5, integer(2), help="Folds, for measure=held-out.")
-    repeats: int = param(5, integer(1), help="Permutations of a column, for measure=held-out.")
+    repeats: int = param(
+        5, integer(1, MOST_TIMES), help="Permutations of a column, for measure=held-out."
+    )
     scoring: str | None = param(
         None,
         optional(text("a measure of scikit-learn")),

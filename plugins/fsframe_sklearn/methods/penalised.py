@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.kinds import MOST_TIMES
 from fsframe.contracts.params import choice, count_or_fraction, integer, optional, param, real
 from fsframe.contracts.run import Run
 from fsframe.contracts.selection import Selection, rank_by_score
@@ -73,7 +74,9 @@ class Lasso(Selector):
         help="How many columns to keep, in the order in which they enter: a count, or a fraction "
         "of the columns at hand. By default those in the model that cross-validation chooses.",
     )
-    penalties: int = param(50, integer(2), help="Penalties on the path, in equal ratios.")
+    penalties: int = param(
+        50, integer(2, MOST_TIMES), help="Penalties on the path, in equal ratios."
+    )
     smallest: float = param(
         0.01, real(above=0, below=1), help="The last penalty, as a share of the first."
     )
@@ -120,6 +123,8 @@ class Lasso(Selector):
                 scores=np.zeros(p),
                 warnings=("no column says anything of the label, so that none enters",),
             )
+        held = 8 * self.penalties * len(problem.responses) * p
+        run.must_hold(held, f"{name}: the path of {self.penalties} penalties", "lower penalties")
         grid = largest * np.geomspace(1.0, self.smallest, self.penalties)
         remarks = Remarks()
         tables: dict[str, NDArray[np.float64]] = {}
