@@ -137,22 +137,28 @@ def places(path: Path) -> Iterator[str]:
 
 
 def mutants(path: Path) -> Iterator[str]:
-    """Killed of all, by module, and in all."""
+    """Killed of all by room and in all, equivalents apart; then why the others survived."""
     rows = rows_of(path)
-    total = {"module": "all", "mutants": 0, "killed": 0, "survived": 0}
+    rooms = list(dict.fromkeys(row["room"] for row in rows))
     shown = []
+    for room in (*rooms, "all"):
+        own = [row for row in rows if room in (row["room"], "all")]
+        killed = sum(row["ended"] != "survived" for row in own)
+        equal = sum(row["why"].startswith("equivalent") for row in own)
+        shown.append(
+            {
+                "room": room, "mutants": len(own), "killed": killed,
+                "survived": len(own) - killed, "of these equivalent": equal,
+                "killed %": f"{100 * killed / len(own):.1f}",
+                "without equivalents %": f"{100 * killed / max(1, len(own) - equal):.1f}",
+            }
+        )  # fmt: skip
+    yield from table(shown)
+    yield ""
     for row in rows:
-        one = {
-            "module": row["module"],
-            **{n: int(row[n]) for n in ("mutants", "killed", "survived")},
-        }
-        for name in ("mutants", "killed", "survived"):
-            total[name] += one[name]
-        shown.append(one)
-    yield from table(
-        {**row, "killed %": f"{100 * row['killed'] / max(1, row['mutants']):.1f}"}
-        for row in (*shown, total)
-    )
+        if row["ended"] == "survived":
+            why = row["why"] or "not looked at"
+            yield f"* `{row['module']}`:{row['line']} {row['fault']!r}: {why}"
 
 
 FIGURES: dict[str, list[Figure]] = {
@@ -181,7 +187,7 @@ FIGURES: dict[str, list[Figure]] = {
     "Memory": [
         Figure(
             "What whole commands hold beside `--memory`, workers and copies included, MB",
-            "python benchmarks/memory/peaks.py runs --shape 100x60000 --memory 400MB --add FILE",
+            "python benchmarks/memory/peaks.py runs --shape 100x60000 --memory least --add FILE",
             ("memory/results/runs.csv",),
             whole,
         ),

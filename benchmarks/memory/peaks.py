@@ -2,7 +2,7 @@
 
     python benchmarks/memory/peaks.py fits --shape 1000x20000 --memory 400MB
     python benchmarks/memory/peaks.py fits --shape 100x15000 --memory 100MB immigrate:screen=500
-    python benchmarks/memory/peaks.py runs --shape 1000x5000 --memory 400MB
+    python benchmarks/memory/peaks.py runs --shape 100x60000 --memory least,400MB
     python benchmarks/memory/peaks.py runs --shape 2000x200000 --kind bytes --memory least
     python benchmarks/memory/peaks.py files --shape 100x60000
 
@@ -11,13 +11,14 @@ imported and kernels loaded by a fit on a small table, the table is made, the ma
 resident set is set back, and the fit runs. Printed is by how much the mark rose, the table itself
 not counted.
 
-`runs` starts whole commands, with and without workers, and samples the proportional set size of
-all their processes; from the peak is taken that of the same command on a table of 40 × 8, which is
-the interpreters and libraries. With `--memory least` each command is first given 17 MB, refused,
-and then given what the refusal says would do. `report`, `verify` and others that take a run file
-have no option; they are in `files`.
+`runs` starts whole commands, with and without workers, and samples what all their processes hold
+(proportional set size without pages of files, such as libraries); from the peak is taken that of
+the same command on a table of 40 × 8, which is the imported programs. With `--memory least` each
+command is first given 17 MB, refused, and then given what the refusal says would do. Tables of
+bytes are HDF5 files, others NPZ.
 
-`files` does the same for commands that look at a run file or use one.
+`files` does the same for commands that look at a run file or use one, such as `report` and
+`verify`, which have no such option.
 
 With `--add FILE` a line is added to a table for each command.
 
@@ -176,7 +177,10 @@ def fits(options: argparse.Namespace) -> None:
 
 
 def held_by(pid: int) -> int:
-    """Proportional set size of a process and of all that come from it."""
+    """Bytes that a process and all that come from it hold: their own, and shared ones once.
+
+    Pages of files are left out: libraries, which other programs share.
+    """
     total, waiting = 0, [pid]
     while waiting:
         one = waiting.pop()
@@ -185,10 +189,10 @@ def held_by(pid: int) -> int:
                 with open(f"/proc/{one}/task/{task}/children") as file:
                     waiting += map(int, file.read().split())
             with open(f"/proc/{one}/smaps_rollup") as file:
-                total += next(
-                    int(line.split()[1]) * 1024 for line in file if line.startswith("Pss:")
-                )
-        except (OSError, StopIteration):
+                for line in file:
+                    if line.startswith(("Pss_Anon:", "Pss_Shmem:")):
+                        total += int(line.split()[1]) * 1024
+        except OSError:
             continue
     return total
 
@@ -203,7 +207,7 @@ def one_run(arguments: list[str], limit: int, most: float) -> tuple[int, str, fl
         )  # fmt: skip
         while process.poll() is None:
             peak = max(peak, held_by(process.pid))
-            time.sleep(0.01)
+            time.sleep(0.03)
             if time.monotonic() - began > most:
                 process.terminate()
         said.seek(0)
@@ -212,29 +216,41 @@ def one_run(arguments: list[str], limit: int, most: float) -> tuple[int, str, fl
     return peak, text, time.monotonic() - began
 
 
-def write_table(path: Path, n: int, p: int, kind: str) -> None:
+def write_table(folder: Path, n: int, p: int, kind: str) -> Path:
+    """A table of numbers as an NPZ file, or of bytes as an HDF5 file."""
     rng = np.random.default_rng(0)
     y = np.arange(n) % 2
     if kind == "bytes":
-        X: Any = rng.integers(0, 3, (n, p), dtype=np.uint8)
-        X[:, 0] = y
-    else:
-        X = rng.standard_normal((n, p))
-        X[:, :5] += y[:, None]
+        import h5py
+
+        path, step = folder / f"{n}x{p}.h5", 20_000
+        with h5py.File(path, "w") as file:
+            held = file.create_dataset("X", (n, p), dtype="u1", chunks=(n, min(p, 200)))
+            for start in range(0, p, step):
+                block = rng.integers(0, 3, (n, min(step, p - start)), dtype=np.uint8)
+                if not start:
+                    block[:, 0] = y
+                held[:, start : start + step] = block
+            file["y"] = y
+        return path
+    X = rng.standard_normal((n, p))
+    X[:, :5] += y[:, None]
+    path = folder / f"{n}x{p}.npz"
     np.savez(path, X=X, y=y)
+    return path
 
 
-def commands(path: Path, folder: Path) -> Iterator[list[str]]:
-    """Commands as users give them; `{memory}` is put in by the caller."""
+def commands(path: Path) -> Iterator[list[str]]:
+    """Commands as users give them, without their bound."""
     screen = "mim:top=20"
     for workers in ([], ["--workers", "2"]):
-        yield ["chain", screen, "ensemble:n=8", "on", str(path), "--no-out", *workers]
-        yield ["chain", screen, "npfs:n=12,null=published", "on", str(path), "--no-out", *workers]
-        yield ["evaluate", screen, "margin", "on", str(path), "--repeats", "1", "--folds", "4",
+        yield ["chain", screen, "ensemble:n=4", "on", str(path), "--no-out", *workers]
+        yield ["chain", screen, "npfs:n=6,null=published", "on", str(path), "--no-out", *workers]
+        yield ["evaluate", screen, "margin", "on", str(path), "--repeats", "1", "--folds", "3",
                "--no-out", *workers]  # fmt: skip
-        yield ["stability", screen, "on", str(path), "--n", "8", "--no-out", *workers]
+        yield ["stability", screen, "on", str(path), "--n", "4", "--no-out", *workers]
         yield ["compare", f"{screen} knn", f"{screen} margin", "on", str(path), "--repeats", "1",
-               "--folds", "4", *workers]  # fmt: skip
+               "--folds", "3", *workers]  # fmt: skip
 
 
 def runs(options: argparse.Namespace) -> None:
@@ -242,42 +258,46 @@ def runs(options: argparse.Namespace) -> None:
     limit = bytes_of(options.limit)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        write_table(folder / "small.npz", 40, 8, options.kind)
-        write_table(folder / "table.npz", n, p, options.kind)
-        print(
-            f"{n} × {p}, table {8e-6 * n * p:.0f} MB as float64, allowed {options.memory}",
-            flush=True,
-        )
-        small = commands(folder / "small.npz", folder)
-        large = commands(folder / "table.npz", folder)
+        small = commands(write_table(folder, 40, 8, options.kind))
+        large = commands(write_table(folder, n, p, options.kind))
+        print(f"{n} × {p}, {8e-6 * n * p:.0f} MB as float64, allowed {options.memory}", flush=True)
         for less, more in zip(small, large, strict=True):
-            if options.chains and more[0] not in options.chains:
-                continue
             label = " ".join(w for w in more if "/" not in w and w not in ("on", "--no-out"))
-            if options.only and options.only not in label:
+            if (options.chains and more[0] not in options.chains) or options.only not in label:
                 continue
-            bound = ["--memory", options.memory]
-            if options.memory == "least":
-                refusal = one_run([*more, "--memory", "17MB"], limit, options.timeout)[1]
-                found = re.search(r"allow --memory (\w+)", refusal)
-                if not found:
-                    print(f"{label:70} {refusal[:160]}", flush=True)
-                    continue
-                bound = ["--memory", found[1]]
-            memory = bytes_of(bound[1])
-            smaller = [word.replace("top=20", "top=4") for word in less] + bound
-            # The first may compile kernels.
-            base = min(one_run(smaller, limit, options.timeout)[0] for _ in range(2))
-            peak, said, seconds = one_run([*more, *bound], limit, options.timeout)
-            held = peak - base
-            print(
-                f"{label:70} base {base / 1e6:5.0f} MB  held {held / 1e6:6.0f} MB of "
-                f"{memory / 1e6:5.0f} {held / memory:5.2f}  {seconds:5.1f} s  {said[:70]}"
-                + (" <<<" if held > 1.1 * memory else ""),
-                flush=True,
-            )
-            add(options, command=label, allowed_mb=memory // 10**6, base_mb=base // 10**6,
-                held_mb=held // 10**6, share=round(held / memory, 3), ended=said[:6])  # fmt: skip
+            smaller = [word.replace("top=20", "top=4") for word in less]
+            base = one_run(smaller, limit, options.timeout)[0]
+            for bound in options.memory.split(","):
+                one_bound(options, label, more, bound, base)
+
+
+def one_bound(
+    options: argparse.Namespace, label: str, command: list[str], bound: str, base: int
+) -> None:
+    """What one command holds that was allowed so much, or the least that it takes."""
+    limit = bytes_of(options.limit)
+    if bound == "least":
+        refusal = one_run([*command, "--memory", "17MB"], limit, options.timeout)[1]
+        found = re.search(r"allow --memory (\w+)", refusal)
+        if not found:
+            print(f"{label:70} {refusal[:160]}", flush=True)
+            return
+        bound = found[1]
+    memory = bytes_of(bound)
+    peak, said, seconds = one_run([*command, "--memory", bound], limit, options.timeout)
+    if "memory are too little" in said:
+        print(f"{label:70} refused at {bound}: {said[-40:]}", flush=True)
+        return
+    held = peak - base
+    print(
+        f"{label:70} base {base / 1e6:5.0f} MB  held {held / 1e6:6.0f} MB of "
+        f"{memory / 1e6:5.0f} {held / memory:5.2f}  {seconds:5.1f} s  {said[:70]}"
+        + (" <<<" if held > 1.1 * memory else ""),
+        flush=True,
+    )
+    ended = f"stopped at {options.timeout:.0f} s" if seconds > options.timeout else said[:6]
+    add(options, command=label, allowed_mb=memory // 10**6, base_mb=base // 10**6,
+        held_mb=held // 10**6, share=round(held / memory, 3), ended=ended)  # fmt: skip
 
 
 def add(options: argparse.Namespace, **facts: object) -> None:
@@ -297,12 +317,11 @@ def files(options: argparse.Namespace) -> None:
     """What is held by commands on the run file of a chain with resamples."""
     n, p = map(int, options.shape.split("x"))
     limit = bytes_of(options.limit)
-    chain = ["mim:top=20", "ensemble:n=8", "immigrate:max-iter=2", "margin"]
+    chain = ["mim:top=20", "ensemble:n=4", "immigrate:max-iter=2", "margin"]
     with tempfile.TemporaryDirectory() as name:
         folder, sizes, peaks = Path(name), [], {}
         for shape in ((40, 24), (n, p)):
-            table, run = folder / f"{shape[1]}.npz", folder / f"{shape[1]}.h5"
-            write_table(table, *shape, options.kind)
+            table, run = write_table(folder, *shape, options.kind), folder / f"{shape[1]}.run.h5"
             told = one_run(["chain", *chain, "on", str(table), "-o", str(run)], limit,
                            options.timeout)[1]  # fmt: skip
             if not run.exists():
@@ -337,7 +356,7 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--limit", default="6GB", help="address space of every process")
     parser.add_argument("--timeout", type=float, default=300.0)
-    parser.add_argument("--only", help="runs: commands with these words alone")
+    parser.add_argument("--only", default="", help="runs: commands with these words alone")
     parser.add_argument("--add", type=Path, help="a CSV file; lines are added to it")
     options = parser.parse_intermixed_args()
     {"fits": fits, "runs": runs, "files": files}[options.what](options)

@@ -1,17 +1,24 @@
-"""Mutation testing: small faults put into modules one at a time; do their tests notice?
+"""Mutation testing: small faults put into the program one at a time; do its tests notice?
 
-    python benchmarks/trust/mutants.py                                 # every module of the list
-    python benchmarks/trust/mutants.py fsframe/storage/seal.py --all   # each mutant, not a sample
-    python benchmarks/trust/mutants.py --sample 40 --seconds 420 --out FILE
+    python benchmarks/trust/mutants.py --each 110 --out FILE            # a sample of every room
+    python benchmarks/trust/mutants.py kernels --seed 7 --each 50
+    python benchmarks/trust/mutants.py contracts --again FILE           # survivors, once more
 
-For every module the tests named here run once while its executed lines are noted. Then each mutant
-of those lines, or a sample drawn with a fixed seed, is compiled in the module's place in a fork of
-this process, and the same tests run until the first failure. Killed are mutants that make a test
-fail, the process die, or take ten times as long. Mutated are comparisons, arithmetic, logic, whole
-numbers, truth values, conditions, `not`, and lines that raise or return.
+For each room the tests named here run once, and of each is kept what it took and which lines of the
+room it ran. Tests that take more than `--test` seconds are left out: the score is of what runs
+within minutes. Of all mutants on lines that a test ran, `--each` are drawn with a fixed seed, all
+alike, whatever their module. Each is compiled in its module's place in a fork of this process,
+where the tests that ran its line run, the quickest first, until one fails or they have taken
+`--budget` seconds. Killed are mutants that make a test fail, the process die, or take far longer.
 
-A line is added to FILE for each module: mutants tried, killed, survived, lines executed and in all,
-and each survivor. Linux only.
+Mutated are comparisons, arithmetic, logic, whole numbers, truth values, conditions, `not`, signs,
+and statements that raise or return. Kernels run as Python (NUMBA_DISABLE_JIT), so that a fault is
+in them and in whatever calls them. What tests do in other processes is not seen: a fault that
+they alone would notice counts as survived.
+
+FILE gets one line for each mutant: room, module, line, fault, how it ended, how many tests could
+have noticed. Column `why` says of a survivor why no test fails: it is written by hand and kept.
+Linux only.
 """
 
 from __future__ import annotations
@@ -20,8 +27,10 @@ import argparse
 import ast
 import copy
 import csv
+import importlib
 import importlib.abc
 import importlib.util
+import json
 import os
 import random
 import resource
@@ -30,36 +39,43 @@ import sys
 import tempfile
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import CodeType, FrameType, ModuleType
 from typing import Any
 
-os.environ.update(OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1", NUMBA_NUM_THREADS="1")
+import attrs
+
 ROOT = Path(__file__).resolve().parents[2]
-MODULES = {
-    "fsframe/contracts/grammar.py": "tests/core/test_grammar.py fsframe/contracts/grammar.py",
-    "fsframe/contracts/params.py": "tests/core/test_params.py fsframe/contracts/params.py",
-    "fsframe/contracts/kinds.py": "tests/core/test_params.py fsframe/contracts/kinds.py",
-    "fsframe/contracts/selection.py": "tests/core/test_selection.py fsframe/contracts/selection.py",
-    "fsframe/contracts/ranking.py": "tests/core/test_ranking.py fsframe/contracts/ranking.py",
-    "fsframe/contracts/array_checks.py": "tests/core/test_selection.py tests/core/test_dataset.py "
-    "fsframe/contracts/array_checks.py",
-    "fsframe/storage/seal.py": "tests/storage/test_round_trip.py tests/storage/test_versions.py "
-    "fsframe/storage/seal.py",
-    "fsframe/storage/digest.py": "tests/storage/test_versions.py tests/storage/test_round_trip.py "
-    "fsframe/storage/digest.py",
-    "fsframe/storage/guard.py": "tests/storage/test_round_trip.py tests/storage/test_costs.py "
-    "fsframe/storage/guard.py",
-    "fsframe/storage/units/unit_files.py": "tests/storage/units/test_unit_files.py "
-    "tests/storage/units/test_packing.py",
-    "fsframe/storage/units/packing.py": "tests/storage/units/test_packing.py "
-    "tests/storage/units/test_unit_files.py",
-    "fsframe/storage/repeated_arrays.py": "tests/storage/test_repeated_arrays.py",
-    "plugins/fsframe_infotheory/plain.py": "tests/plugins/infotheory/test_against_plain.py",
-    "plugins/fsframe_relief/plain.py": "tests/plugins/relief/test_against_plain.py",
-    "plugins/fsframe_margin/plain.py": "tests/plugins/margin/test_against_plain.py",
+os.environ.update(
+    OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1", POLARS_MAX_THREADS="1", NUMBA_DISABLE_JIT="1",
+    HYPOTHESIS_STORAGE_DIRECTORY=tempfile.mkdtemp(prefix="hypothesis-"),
+)  # fmt: skip
+# Those that hold kernels to plain arrays; as Python, all tests of the plugins would take an hour.
+KERNEL_TESTS = (
+    "relief/test_plain.py", "relief/test_definitions.py", "relief/test_levels.py",
+    "relief/test_permutations.py", "relief/test_screening.py", "infotheory/test_against_plain.py",
+    "infotheory/test_mim.py", "infotheory/test_discretise.py", "infotheory/test_nearest.py",
+    "margin/test_plain.py", "margin/test_streamed_passes.py", "margin/test_ties.py",
+    "npfs/test_tails.py", "npfs/test_corrections.py", "npfs/test_standings.py",
+    "npfs/test_resamples.py",
+)  # fmt: skip
+ROOMS: dict[str, tuple[list[str], list[str]]] = {
+    "grammar": (
+        ["fsframe/contracts/grammar.py"],
+        ["tests/core/test_grammar.py", "tests/core/test_chain.py", "fsframe/contracts/grammar.py"],
+    ),
+    "contracts": (["fsframe/contracts"], ["tests/core", "fsframe/contracts"]),
+    "storage": (["fsframe/storage"], ["tests/storage", "fsframe/storage"]),
+    "kernels": (
+        [f"plugins/fsframe_{name}/engine" for name in ("relief", "infotheory", "margin", "npfs")],
+        [f"tests/plugins/{name}" for name in KERNEL_TESTS],
+    ),
 }
+"""Room → (files with faults, tests)."""
+
 
 _OPERATORS: dict[type, type] = {
     ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq,
@@ -90,7 +106,7 @@ def faults(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
         yield "condition", other
     elif isinstance(node, ast.Raise):
         yield "not raised", ast.Pass()
-    elif isinstance(node, ast.Return) and node.value is not None:
+    elif isinstance(node, ast.Return) and getattr(node.value, "value", node) is not None:
         other.value = ast.Constant(None)
         yield "returned", other
 
@@ -115,12 +131,10 @@ def places(tree: ast.Module) -> Iterator[tuple[ast.AST, str, int | None, ast.AST
     yield from below(tree, False)
 
 
-def mutants(source: str, lines: set[int]) -> Iterator[tuple[int, str, ast.Module]]:
-    """Line, what is wrong, and the whole module with one fault."""
+def faulty(source: str) -> Iterator[tuple[int, str, ast.Module]]:
+    """Line, what is wrong, and the module with that one fault, until the next is asked for."""
     tree = ast.parse(source)
     for parent, field, k, child in list(places(tree)):
-        if getattr(child, "lineno", 0) not in lines:
-            continue
         for what, other in faults(child):
             ast.copy_location(other, child)
             held: Any = getattr(parent, field)
@@ -129,14 +143,19 @@ def mutants(source: str, lines: set[int]) -> Iterator[tuple[int, str, ast.Module
             else:
                 held[k] = other
             was, now = ast.unparse(child).splitlines()[0], ast.unparse(other).splitlines()[0]
-            yield (
-                child.lineno, f"{what}: {was[:60]} → {now[:60]}",
-                ast.fix_missing_locations(copy.deepcopy(tree)),
-            )  # fmt: skip
+            yield child.lineno, f"{what}: {was[:60]} → {now[:60]}", tree  # type: ignore[attr-defined]
             if k is None:
                 setattr(parent, field, child)
             else:
                 held[k] = child
+
+
+def with_fault(path: Path, number: int) -> CodeType:
+    """A module with the fault of that number, compiled."""
+    for k, (_, _, tree) in enumerate(faulty(path.read_text(encoding="utf-8"))):
+        if k == number:
+            return compile(ast.fix_missing_locations(tree), str(path), "exec")
+    raise IndexError(number)
 
 
 class InItsPlace(importlib.abc.MetaPathFinder, importlib.abc.Loader):
@@ -154,8 +173,60 @@ class InItsPlace(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         exec(self.code, module.__dict__)
 
 
-def tested(path: str, code: CodeType, tests: list[str], most: float, note: Path | None) -> str:
-    """How the tests ended with this code in the module's place: passed, failed, died, slow."""
+class Watch:
+    """A plugin of pytest: what each test took, and which lines of some files it ran."""
+
+    def __init__(self, files: set[str], most: float) -> None:
+        self.files, self.most = files, most
+        self.seen: set[tuple[str, int]] = set()
+        self.tests: dict[str, tuple[float, list[tuple[str, int]]]] = {}
+
+    def within(self, frame: FrameType, event: str, _: Any) -> Any:
+        if event == "line":
+            self.seen.add((frame.f_code.co_filename, frame.f_lineno))
+        return self.within
+
+    def trace(self, frame: FrameType, *_: Any) -> Any:
+        return self.within if frame.f_code.co_filename in self.files else None
+
+    def pytest_runtest_protocol(self, item: Any, nextitem: Any) -> bool:
+        from _pytest.runner import runtestprotocol
+
+        self.seen = set()
+        began = time.process_time()
+        signal.signal(signal.SIGPROF, self.stop)
+        signal.setitimer(signal.ITIMER_PROF, self.most)
+        threading.settrace(self.trace)
+        sys.settrace(self.trace)
+        try:
+            reports = runtestprotocol(item, nextitem=nextitem, log=False)
+        finally:
+            sys.settrace(None)
+            threading.settrace(None)  # type: ignore[arg-type]
+            signal.setitimer(signal.ITIMER_PROF, 0)
+        took = time.process_time() - began
+        if took <= self.most and all(report.passed for report in reports) and self.seen:
+            self.tests[item.nodeid] = took, sorted(self.seen)
+        return True
+
+    def stop(self, *_: Any) -> None:
+        raise TimeoutError("too slow for mutants")
+
+
+@attrs.frozen(kw_only=True)
+class Mutant:
+    """One fault, and the tests that ran its line, the quickest first."""
+
+    room: str
+    path: str
+    line: int
+    what: str
+    number: int
+    tests: tuple[tuple[float, str], ...]
+
+
+def forked(work: Any, most: float) -> str:
+    """How a function ended that ran in a fork with nothing to say: passed, failed, died, slow."""
     child = os.fork()
     if child == 0:
         os.setsid()
@@ -163,28 +234,11 @@ def tested(path: str, code: CodeType, tests: list[str], most: float, note: Path 
         os.dup2(silent, 1)
         os.dup2(silent, 2)
         resource.setrlimit(resource.RLIMIT_AS, (6 << 30, 6 << 30))
-        name = path.removeprefix("plugins/").removesuffix(".py").replace("/", ".")
-        sys.meta_path.insert(0, InItsPlace(name, ROOT / path, code))
-        seen: set[int] = set()
-
-        def within(frame: FrameType, event: str, _: Any) -> Any:
-            if event == "line":
-                seen.add(frame.f_lineno)
-            return within
-
-        def trace(frame: FrameType, *_: Any) -> Any:
-            return within if frame.f_code.co_filename == str(ROOT / path) else None
-
-        if note:
-            threading.settrace(trace)
-            sys.settrace(trace)
-        import pytest
-
-        place = tempfile.mkdtemp(prefix="mutant-")
-        ended = pytest.main([*tests, "-x", "-q", "-p", "no:cacheprovider", f"--basetemp={place}/t"])
-        if note:
-            note.write_text(" ".join(map(str, sorted(seen))))
-        os._exit(0 if ended == 0 else 1)
+        code = 1
+        try:
+            code = work()
+        finally:
+            os._exit(code)
     give_up = time.monotonic() + most
     while time.monotonic() < give_up:
         pid, status = os.waitpid(child, os.WNOHANG)
@@ -198,63 +252,146 @@ def tested(path: str, code: CodeType, tests: list[str], most: float, note: Path 
     return "slow"
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("modules", nargs="*", help="all of the list by default")
-    parser.add_argument("--sample", type=int, default=40, help="mutants for each module")
-    parser.add_argument("--all", action="store_true", help="every mutant")
-    parser.add_argument("--seconds", type=float, default=1e9, help="begin no module after so many")
-    parser.add_argument("--out", type=Path, help="a CSV file; lines are added to it")
-    options = parser.parse_args()
-    os.chdir(ROOT)
-    # What does not change is imported once, and the sources as they are now.
+def files_of(room: str) -> list[Path]:
+    """The modules of a room; the grammar has a room of its own."""
+    found: list[Path] = []
+    for place in ROOMS[room][0]:
+        path = ROOT / place
+        found += sorted(path.rglob("*.py")) if path.is_dir() else [path]
+    other = set() if room == "grammar" else {ROOT / ROOMS["grammar"][0][0]}
+    return [path for path in found if path not in other and path.name != "__init__.py"]
+
+
+def watched(room: str, most: float) -> dict[str, tuple[float, list[tuple[str, int]]]]:
+    """Test → seconds and lines, of the tests of a room that pass in so much time."""
+    place = Path(tempfile.mkdtemp(prefix="mutants-"))
+
+    def work() -> int:
+        import pytest
+
+        watch = Watch({str(path) for path in files_of(room)}, most)
+        pytest.main(
+            [*ROOMS[room][1], "-q", "-p", "no:cacheprovider", f"--basetemp={place}/t"],
+            plugins=[watch],
+        )
+        (place / "seen").write_text(json.dumps(watch.tests))
+        return 0
+
+    if forked(work, 3600) != "passed":
+        raise SystemExit(f"{room}: its tests could not be watched")
+    found: dict[str, Any] = json.loads((place / "seen").read_text())
+    return {test: (took, [tuple(line) for line in lines]) for test, (took, lines) in found.items()}
+
+
+def all_mutants(room: str, most: float) -> tuple[list[Mutant], dict[str, int]]:
+    """The mutants on lines that tests ran, and how much that is of the room."""
+    ran: dict[tuple[str, int], list[tuple[float, str]]] = {}
+    tests = watched(room, most)
+    for test, (took, lines) in tests.items():
+        for line in lines:
+            ran.setdefault(line, []).append((took, test))
+    found, every = [], 0
+    for path in files_of(room):
+        for number, (line, what, _) in enumerate(faulty(path.read_text(encoding="utf-8"))):
+            every += 1
+            able = ran.get((str(path), line))
+            if able:
+                found.append(
+                    Mutant(room=room, path=str(path.relative_to(ROOT)), line=line, what=what,
+                           number=number, tests=tuple(sorted(able)))
+                )  # fmt: skip
+    return found, {"tests": len(tests), "mutants": every, "on lines that run": len(found)}
+
+
+def tested(mutant: Mutant, budget: float) -> str:
+    """How the tests of a mutant ended."""
+    chosen, sum_of = [], 0.0
+    for took, test in mutant.tests:
+        sum_of += took
+        if chosen and sum_of > budget:
+            break
+        chosen.append(test)
+    code = with_fault(ROOT / mutant.path, mutant.number)
+    name = mutant.path.removeprefix("plugins/").removesuffix(".py").replace("/", ".")
+
+    def work() -> int:
+        sys.meta_path.insert(0, InItsPlace(name, ROOT / mutant.path, code))
+        import pytest
+
+        # Before pytest, which would read the file where its doctests are named.
+        importlib.import_module(name)
+
+        place = tempfile.mkdtemp(prefix="mutant-")
+        options = ["-x", "-q", "-p", "no:cacheprovider", f"--basetemp={place}/t"]
+        return int(pytest.main([*chosen, *options]) != 0)
+
+    return forked(work, 90 + 10 * min(sum_of, budget))
+
+
+def load_what_stays() -> None:
+    """Import what does not change, once for all forks."""
     import h5py  # noqa: F401
     import hypothesis  # noqa: F401
     import numba  # noqa: F401
     import pytest  # noqa: F401
     import scipy.stats  # noqa: F401
 
-    done = set()
-    if options.out and options.out.exists():
-        with options.out.open(newline="") as file:
-            done = {row["module"] for row in csv.DictReader(file)}
-    began = time.monotonic()
-    for path in options.modules or MODULES:
-        if path in done or time.monotonic() - began > options.seconds:
-            continue
-        tests, source = MODULES[path].split(), (ROOT / path).read_text()
-        note = Path(tempfile.mkstemp(prefix="lines-")[1])
-        start = time.monotonic()
-        sound = tested(path, compile(source, str(ROOT / path), "exec"), tests, 600, note)
-        most = 10 * (time.monotonic() - start)
-        if sound != "passed":
-            raise SystemExit(f"{path}: its tests do not pass as it is: {sound}")
-        lines = set(map(int, note.read_text().split()))
-        note.unlink()
-        every = list(mutants(source, lines))
-        chance = random.Random(path)
-        chosen = every if options.all else chance.sample(every, min(options.sample, len(every)))
-        survivors, killed = [], 0
-        for line, what, tree in chosen:
-            code = compile(tree, str(ROOT / path), "exec")
-            if tested(path, code, tests, most, None) == "passed":
-                survivors.append(f"{line} {what}")
-                print(f"{path}:{line} survives: {what}", flush=True)
-            else:
-                killed += 1
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("rooms", nargs="*", help=f"of {', '.join(ROOMS)}; all by default")
+    parser.add_argument("--each", type=int, default=100, help="mutants for each room")
+    parser.add_argument("--seed", type=int, default=20)
+    parser.add_argument(
+        "--test", type=float, default=4.0, help="seconds of a processor that a test may take"
+    )
+    parser.add_argument("--budget", type=float, default=8.0, help="seconds of tests for a mutant")
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--out", type=Path, help="a CSV file; lines are added to it")
+    parser.add_argument("--again", type=Path, help="only the survivors of this CSV file")
+    options = parser.parse_args()
+    os.chdir(ROOT)
+    load_what_stays()
+    writing = threading.Lock()
+
+    def try_one(mutant: Mutant) -> str:
+        ended = tested(mutant, options.budget)
         row = {
-            "module": path, "mutants": len(chosen), "of": len(every), "killed": killed,
-            "survived": len(survivors), "lines_run": len(lines),
-            "survivors": "; ".join(sorted(survivors, key=lambda s: int(s.split()[0]))),
+            "room": mutant.room, "module": mutant.path, "line": mutant.line, "fault": mutant.what,
+            "ended": "survived" if ended == "passed" else f"killed: {ended}",
+            "tests": len(mutant.tests), "why": "",
         }  # fmt: skip
-        print({k: v for k, v in row.items() if k != "survivors"}, flush=True)
-        if options.out:
-            new = not options.out.exists()
-            with options.out.open("a", newline="", encoding="utf-8") as file:
-                writer = csv.DictWriter(file, list(row), lineterminator="\n")
-                if new:
-                    writer.writeheader()
-                writer.writerow(row)
+        with writing:
+            if ended == "passed":
+                print(f"{mutant.path}:{mutant.line} survives: {mutant.what}", flush=True)
+            if options.out:
+                add(options.out, row)
+        return str(row["ended"])
+
+    for room in options.rooms or ROOMS:
+        every, facts = all_mutants(room, options.test)
+        if options.again:
+            wanted = {
+                (row["module"], row["fault"])
+                for row in csv.DictReader(options.again.open(newline="", encoding="utf-8"))
+                if row["ended"] == "survived"
+            }
+            chosen = [one for one in every if (one.path, one.what) in wanted]
+        else:
+            chosen = random.Random(options.seed).sample(every, min(options.each, len(every)))
+        print(room, facts, "tried", len(chosen), flush=True)
+        with ThreadPoolExecutor(options.jobs) as pool:
+            print(room, dict(Counter(pool.map(try_one, chosen))), flush=True)
+
+
+def add(path: Path, row: dict[str, Any]) -> None:
+    """Add a line to a CSV file."""
+    new = not path.exists()
+    with path.open("a", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, list(row), lineterminator="\n")
+        if new:
+            writer.writeheader()
+        writer.writerow(row)
 
 
 if __name__ == "__main__":

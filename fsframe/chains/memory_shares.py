@@ -14,10 +14,14 @@ from fsframe.errors import RequestError
 if TYPE_CHECKING:
     from fsframe.contracts.dataset import Dataset
 
-__all__ = ["LEAST_SHARE", "MemoryShares", "shares_of"]
+__all__ = ["LEAST_SHARE", "MemoryShares", "shares_of", "working_room"]
 
 LEAST_SHARE = 1 << 20
 """What a fit is given at least, beside its rows of the table."""
+
+# Measured over whole commands (benchmarks/memory/peaks.py), rounded up.
+_ROOM, _ROOM_PER_FEATURE, _ROOM_PER_SAMPLE = 48_000_000, 400, 100
+_WORKER_ROOM, _WORKER_ROOM_PER_FEATURE = 32_000_000, 200
 
 
 class HasStages(Protocol):
@@ -41,6 +45,8 @@ class MemoryShares:
         Copies of the table that exist for workers.
     copied : int
         Rows and columns of the table that one resample copies.
+    room : int
+        What the program itself works in, in this process and its workers: see `working_room`.
     fits : int
         How many fits work at a time, in processes of their own; 1 without workers.
     one_fit : int
@@ -54,9 +60,34 @@ class MemoryShares:
     table: int
     shared: int
     copied: int
+    room: int
     fits: int
     one_fit: int
     route: int
+
+
+def working_room(n_samples: int, n_features: int, workers: int = 0) -> int:
+    """Bytes that a run takes whatever it computes, beyond the imported program and the table.
+
+    Parameters
+    ----------
+    n_samples, n_features : int
+        Of the table.
+    workers : int
+        Processes that compute; 0 where this one does.
+
+    Notes
+    -----
+    They are buffers of libraries, memory that Python's allocator keeps, the names of features, the
+    results and the image of the run file. They do not shrink with a bound.
+
+    Examples
+    --------
+    >>> working_room(100, 60_000) // 10**6, working_room(100, 60_000, workers=2) // 10**6
+    (72, 160)
+    """
+    here = _ROOM + _ROOM_PER_FEATURE * n_features + _ROOM_PER_SAMPLE * n_samples
+    return here + workers * (_WORKER_ROOM + _WORKER_ROOM_PER_FEATURE * n_features)
 
 
 def shares_of(
@@ -95,8 +126,9 @@ def shares_of(
     -----
     Counted are: the table in this process; for worker processes of this machine one mapped copy of
     it, for others one each; for every fit at a time its copy of the rows, where a stage resamples
-    (two where folds lie inside folds); the rest is divided equally. Not counted are interpreters
-    and libraries (`docs/memory.md` says what they take).
+    (two where folds lie inside folds); what the program works in (`working_room`); the rest is
+    divided equally. Not counted are interpreters and libraries (`docs/memory.md` says what they
+    take).
 
     Examples
     --------
@@ -104,9 +136,9 @@ def shares_of(
     >>> from fsframe.contracts.dataset import Dataset
     >>> import numpy as np
     >>> data = Dataset.from_arrays(np.zeros((50, 1000)), np.arange(50) % 2)
-    >>> shares = shares_of(Chain.parse("mim npfs"), data, 10_000_000)
-    >>> shares.table, shares.copied, shares.one_fit
-    (400000, 400000, 9200000)
+    >>> shares = shares_of(Chain.parse("mim npfs"), data, 100_000_000)
+    >>> shares.table, shares.copied, shares.room, shares.one_fit
+    (400000, 400000, 48405000, 50795000)
     """
     if bound is None:
         return None
@@ -122,19 +154,36 @@ def shares_of(
     methods = [stage.method for stage in chain.stages]
     copied = int(values * max(method.rows_copied() for method in methods))
     own = table + beside if here else 0
-    one_fit = (bound - own - shared) // fits - copied
+    n, p = data.n_samples, data.n_features
+    room = working_room(n, p, 0 if executor is None else fits)
+    if not here:
+        room -= working_room(n, p)
+    one_fit = (bound - own - shared - room) // fits - copied
     # A stage behind the first sees fewer columns, nobody knows how many.
     held = [methods[0], *(method for method in methods[1:] if method.rows_copied())]
     least = max(LEAST_SHARE, int(values * max(method.tables_held() for method in held)))
     if one_fit < least:
-        raise RequestError(_too_little(bound, own, shared, copied, least, fits, data, here=here))
+        raise RequestError(
+            _too_little(
+                bound,
+                own + shared,
+                room,
+                copied,
+                least,
+                fits,
+                data,
+                workers=executor is not None,
+                here=here,
+            )
+        )
     if chosen_by == 0:
         route = DEFAULT_MEMORY
     else:
-        route = max(LEAST_SHARE, (chosen_by or bound) - 2 * table - beside - copied)
+        alone = 2 * table + beside + working_room(n, p, 1) + copied
+        route = max(LEAST_SHARE, (chosen_by or bound) - alone)
     return MemoryShares(
-        bound=bound, table=own, shared=shared, copied=copied, fits=fits, one_fit=one_fit,
-        route=route,
+        bound=bound, table=own, shared=shared, copied=copied, room=room, fits=fits,
+        one_fit=one_fit, route=route,
     )  # fmt: skip
 
 
@@ -149,14 +198,15 @@ def _workers(executor: Any) -> tuple[int, bool]:
 
 
 def _too_little(
-    bound: int, own: int, shared: int, copied: int, least: int, fits: int, data: Dataset,
-    *, here: bool,
+    bound: int, tables: int, room: int, copied: int, least: int, fits: int, data: Dataset,
+    *, workers: bool, here: bool,
 ) -> str:  # fmt: skip
     """What was asked for, what is needed for what, and what would do."""
-    needed = own + shared + fits * (copied + least)
+    needed = tables + room + fits * (copied + least)
     # The next whole MB, so that what the message says is enough.
     enough = -(-needed // 10**6)
-    parts = [f"the table {size_text(own + shared)}" + (" with the workers' copy" if shared else "")]
+    copies = " with the workers' copy" if workers else ""
+    parts = [f"the table {size_text(tables)}{copies}", f"the program's own work {size_text(room)}"]
     if copied:
         parts.append(f"a resample's rows {size_text(copied)}")
     parts.append(f"a fit at least {size_text(least)}")
@@ -165,6 +215,7 @@ def _too_little(
     where = "" if here else "in each worker, "
     return (
         f"{size_text(bound)} of memory are too little for {data.n_samples} × {data.n_features} "
-        f"values: {where}{parts[0]}, {' and '.join(parts[1:])}{times} come to {size_text(needed)}; "
-        f"{fewer}put a filter such as mim:top=1000 before, or allow --memory {enough}MB"
+        f"values: {where}{', '.join(parts[:-1])} and {parts[-1]}{times} come to "
+        f"{size_text(needed)}; {fewer}put a filter such as mim:top=1000 before, or allow "
+        f"--memory {enough}MB"
     )

@@ -127,8 +127,8 @@ _OPTIONS = (
     click.option(
         "--memory",
         type=MemorySize(),
-        help="Bound on what the run holds, such as 2GB: table, copies, workers, fits. "
-        "[default: 2 GiB for each fit, beside the table]",
+        help="Bound on what the run holds beyond the imported program, such as 2GB: table, copies, "
+        "workers, fits. [default: 2 GiB for each fit, beside the table]",
     ),
     click.option(
         "--engine",

@@ -175,10 +175,14 @@ class Classifier(Parameterised):
         Whether NaN in the features is allowed.
     takes_nominal : bool
         As `Selector.takes_nominal`, of training rows and new ones.
+    table_copies : float
+        How many times it holds its training rows, as float64 and beside them; most keep them once,
+        scaled. Counted where a run has a bound on memory and the classifier sees all columns.
     """
 
     takes_missing: ClassVar[bool] = False
     takes_nominal: ClassVar[bool] = False
+    table_copies: ClassVar[float] = 1.0
 
     def role_problems(self, data: Dataset) -> Iterator[str]:
         """As `Selector.role_problems`."""
@@ -226,8 +230,8 @@ class Classifier(Parameterised):
         return "scores"
 
     def tables_held(self) -> float:
-        """As `Selector.table_copies`: most classifiers keep their training rows, scaled."""
-        return 1.0
+        """As `table_copies` says."""
+        return self.table_copies
 
     def rows_copied(self) -> float:
         """How many copies of the table's rows resampling makes for one fit; none."""

@@ -163,10 +163,12 @@ class CrossValidation(WrappingSelector):
     )
 
     def tables_held(self) -> float:
-        """As `table_copies` says, of the first stages that are studied."""
+        """As `table_copies` says, of what is fitted on all columns: first stages, classifiers."""
         if self.base is None:
             return 0.0
-        return max(chain.stages[0].method.tables_held() for chain in grid_of(self).chains)
+        places = (0, -1) if self.all_features else (0,)
+        chains = grid_of(self).chains
+        return max(chain.stages[k].method.tables_held() for chain in chains for k in places)
 
     def rows_copied(self) -> float:
         """A fold's training and test rows, and the inner training rows where sets are tuned."""

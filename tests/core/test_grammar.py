@@ -140,3 +140,18 @@ def test_arbitrary_text_is_read_or_refused_never_worse(text: str) -> None:
     except RequestError:
         return
     assert parse_stages(format_stages(stages)) == stages
+
+
+@pytest.mark.parametrize(
+    ("text", "items"),
+    [("[]", []), ("", []), ("[[]]", ["[]"]), ("[a],[b]", ["[a]", "[b]"]), ("()", ["()"])],
+)
+def test_a_list_may_be_empty_or_hold_lists(text, items):
+    assert parse_list(text) == items
+
+
+def test_a_value_without_its_key_may_be_what_the_shell_has_left():
+    with pytest.raises(RequestError, match="'5' is not of the form key=value; quote the stage"):
+        parse_stage("s:5")
+    with pytest.raises(RequestError, match=r"'a-b' is not of the form key=value$"):
+        parse_stage("s:a-b")

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from fsframe.chains.chain import Chain
-from fsframe.chains.memory_shares import shares_of
+from fsframe.chains.memory_shares import shares_of, working_room
 from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.run import DEFAULT_MEMORY, Run
 from fsframe.errors import RequestError
@@ -37,10 +37,12 @@ def workers(number, mappable=True):
 @pytest.mark.parametrize("number", [0, 1, 2, 7])
 def test_shares_come_to_no_more_than_the_bound(text, number):
     executor = workers(number) if number else None
-    found = shares_of(Chain.parse(text), table(), 200_000_000, executor)
-    total = found.table + found.shared + found.fits * (found.copied + found.one_fit)
-    assert total <= 200_000_000
-    assert total > 199_000_000
+    found = shares_of(Chain.parse(text), table(), 500_000_000, executor)
+    fits = found.fits * (found.copied + found.one_fit)
+    total = found.table + found.shared + found.room + fits
+    assert total <= 500_000_000
+    assert total > 499_000_000
+    assert found.room == working_room(60, 5000, number)
     assert found.fits == max(1, number)
     assert found.table == table().matrix.nbytes
     assert (found.shared > 0) == (number > 0)
@@ -49,7 +51,7 @@ def test_shares_come_to_no_more_than_the_bound(text, number):
 @pytest.mark.parametrize("text", CHAINS)
 def test_the_way_a_method_takes_does_not_depend_on_workers(text):
     executors = (None, workers(1), workers(5), workers(3, mappable=False))
-    routes = {shares_of(Chain.parse(text), table(), 150_000_000, e).route for e in executors}
+    routes = {shares_of(Chain.parse(text), table(), 300_000_000, e).route for e in executors}
     assert len(routes) == 1
 
 
@@ -60,6 +62,18 @@ def test_folds_inside_folds_copy_the_rows_twice():
         for base in ("mim:top=5", "mim:top={5,6}")
     )
     assert (one.copied, two.copied) == (data.matrix.nbytes, 2 * data.matrix.nbytes)
+
+
+def test_a_classifier_on_all_columns_is_counted():
+    alone, beside = (
+        Chain.parse(f"cross-validation:base=(mim:top=5 margin),all-features={word}")
+        for word in ("no", "yes")
+    )
+    bound = working_room(60, 5000) + 6 * table().nbytes
+    assert shares_of(alone, table(), bound) is not None
+    with pytest.raises(RequestError, match=r"a fit at least 9 MiB come to"):
+        shares_of(beside, table(), bound - 1)
+    assert shares_of(beside, table(), bound).one_fit == 4 * table().nbytes
 
 
 @pytest.mark.parametrize("text", CHAINS)
@@ -80,11 +94,11 @@ def test_without_a_bound_nothing_is_divided():
 
 def test_a_run_that_goes_on_with_another_bound_keeps_its_ways():
     chain, data = Chain.parse("mim npfs"), table()
-    begun = shares_of(chain, data, 10**8)
-    later = shares_of(chain, data, 5 * 10**8, workers(2), chosen_by=10**8)
+    begun = shares_of(chain, data, 2 * 10**8)
+    later = shares_of(chain, data, 10**9, workers(2), chosen_by=2 * 10**8)
     assert later.route == begun.route
     assert later.one_fit > begun.one_fit
-    assert shares_of(chain, data, 10**8, chosen_by=0).route == DEFAULT_MEMORY
+    assert shares_of(chain, data, 2 * 10**8, chosen_by=0).route == DEFAULT_MEMORY
 
 
 def test_a_fit_refuses_what_not_even_copies_of_the_table_fit_into():
@@ -103,9 +117,10 @@ def test_bits_under_a_bound_do_not_depend_on_workers():
     data = Dataset.from_arrays(X, X[:, 0] * X[:, 1] > 0)
     # 48 · 90² bytes are within what one fit may hold alone, with four at a time just so
     chain = Chain.parse("immigrate:top=3 ensemble:n=4")
-    alone = chain.run(data, memory=4_000_000)
+    bound = working_room(90, 12, workers=2) + 4_000_000
+    alone = chain.run(data, memory=bound)
     with ThreadPoolExecutor(2) as pool:
-        shared = chain.run(data, memory=4_000_000, executor=pool)
+        shared = chain.run(data, memory=bound, executor=pool)
     assert alone.digests() == shared.digests()
 
 

@@ -97,6 +97,7 @@ class Margin(Classifier):
     """
 
     takes_nominal: ClassVar[bool] = True
+    table_copies: ClassVar[float] = 4.0
 
     sigma: float | None = param(
         None,
