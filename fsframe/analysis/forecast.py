@@ -12,7 +12,7 @@ from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.selector import Selector
 from fsframe.registry import selectors
 
-__all__ = ["first_chain"]
+__all__ = ["first_chain", "first_in_parts"]
 
 _HOUR = 3600.0
 
@@ -30,6 +30,16 @@ def first_chain(data: Dataset) -> tuple[str, Cost | None]:
             if cost is not None and cost.seconds < _HOUR:
                 return found[-1]
     return found[-1] if found else ("", None)
+
+
+def first_in_parts(data: Dataset) -> str:
+    """The stage to begin with on a table in parts: the first proposed one that works on it as it
+    is; empty where there is none."""
+    gaps = bool(data.matrix.facts.missing.any())
+    for text in _proposals(data, gaps, wraps=False):
+        if all(stage.method.works_in_parts(data) for stage in Chain.parse(text).stages):
+            return text
+    return ""
 
 
 def _proposals(data: Dataset, gaps: bool, *, wraps: bool) -> Iterator[str]:

@@ -10,6 +10,7 @@ from typing import Any
 import attrs
 import numpy as np
 
+from fsframe.analysis.forecast import first_in_parts
 from fsframe.analysis.inspection_display import duration
 from fsframe.analysis.text_table import counted
 from fsframe.contracts.dataset import Dataset
@@ -20,7 +21,6 @@ from fsframe.tables import read
 __all__ = ["PartsForecast", "PartsInspection", "inspect_parts", "parts_lines", "parts_object"]
 
 _BINS = 10
-_CHAIN = "jmi:top=100"
 
 
 @attrs.frozen(kw_only=True)
@@ -78,7 +78,7 @@ class PartsInspection:
         In parts.
     forecast : PartsForecast
     command : str
-        The line to begin with.
+        The line to begin with; empty where nothing is proposed that works on such a table.
     """
 
     path: str
@@ -103,10 +103,12 @@ def inspect_parts(path: str | os.PathLike[str], **options: Any) -> PartsInspecti
         As `fsframe.read` says.
     """
     data = read(path, **options)
-    gaps = ",missing=level" if data.matrix.facts.missing.any() else ""
-    words = ["fsframe", "chain", _CHAIN + gaps, "on", str(path), "--label", data.label_name]
+    words = ["fsframe", "chain", first_in_parts(data), "on", str(path), "--label", data.label_name]
     return PartsInspection(
-        path=str(path), data=data, forecast=PartsForecast.of(data), command=shlex.join(words)
+        path=str(path),
+        data=data,
+        forecast=PartsForecast.of(data),
+        command=shlex.join(words) if words[2] else "",
     )
 
 
@@ -129,8 +131,9 @@ def parts_lines(found: PartsInspection) -> Iterator[str]:
         yield "To settle or to know:"
         yield from (f"* {printable(warning)}" for warning in data.warnings)
     yield ""
-    yield "To begin with:"
-    yield f"  {found.command}"
+    if found.command:
+        yield "To begin with:"
+        yield f"  {found.command}"
     total = forecast.taking_in + 100 * forecast.feature
     yield (
         f"  forecast, not measured: {duration(forecast.taking_in)} of processor time to take it in,"

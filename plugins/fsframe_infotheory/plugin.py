@@ -51,7 +51,7 @@ def fsframe_selectors() -> Iterator[SelectorEntry]:
             pair_weight="information about the class" if name in ("mim", "jmi") else "",
             reference=reference,
             compiles=True,
-            proposed=3 if name == "mim" else 0,
+            proposed=3 if name in ("jmi", "mim") else 0,
         )
     for name, target, summary, reference in _OTHERS:
         yield SelectorEntry(

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+import polars
 import pytest
 
 import fsframe
 from fsframe import Dataset
-from fsframe.analysis.forecast import first_chain
+from fsframe.analysis.forecast import first_chain, first_in_parts
 
 
 @pytest.mark.parametrize(
@@ -58,3 +59,14 @@ def test_the_chain_to_begin_with_follows_from_proposals(p, gaps, task, chain):
     data = Dataset.from_arrays(X, y, task=task)
     found, cost = first_chain(data)
     assert found == chain and cost is not None
+
+
+def test_the_stage_to_begin_with_in_parts_is_a_proposal_that_works_there(tmp_path, monkeypatch):
+    frame = polars.DataFrame({"a": [0, 1, 2, 1], "b": [0.5, 1.5, 2.5, None], "y": [0, 1, 1, 0]})
+    frame.write_parquet(tmp_path / "0.parquet")
+    data = fsframe.read(str(tmp_path))
+    assert first_in_parts(data) == "jmi:top=100,missing=level"
+    monkeypatch.setattr(fsframe.selectors["jmi"], "proposal", classmethod(lambda *given: ""))
+    # `mim` proposes to leave gaps out, which is not counted over parts.
+    assert first_in_parts(data) == ""
+    assert first_in_parts(fsframe.read(polars.LazyFrame(frame.drop("b")))) == "mim"

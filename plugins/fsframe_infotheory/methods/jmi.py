@@ -8,6 +8,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.params import choice, param
 from fsframe.contracts.run import Run
 from fsframe.contracts.selection import PairWeights
@@ -55,6 +56,11 @@ class Jmi(PairParameters, EstimatingGreedyFilter):
         yield from super().check_parameters()
         if self.estimator == "knn" and self.pairs != "none":
             yield "pairs are counted, so they need estimator=plug-in"
+
+    @classmethod
+    def proposal(cls, data: Dataset, gaps: bool) -> str:
+        # In memory a test of all features, with a screen before it, comes first.
+        return ("jmi:top=100" + ",missing=level" * gaps) if data.in_parts else ""
 
     def criterion(self) -> Criterion:
         """Σ I(X, X_s; Y), or I(X; Y) less the mean of I(X; X_s) − I(X; X_s | Y)."""
