@@ -37,7 +37,8 @@ def first_in_parts(data: Dataset) -> str:
     is; empty where there is none."""
     gaps = bool(data.matrix.facts.missing.any())
     for text in _proposals(data, gaps, wraps=False):
-        if all(stage.method.works_in_parts(data) for stage in Chain.parse(text).stages):
+        methods = [stage.method for stage in Chain.parse(text).stages]
+        if all(isinstance(m, Selector) and m.works_in_parts(data) for m in methods):
             return text
     return ""
 

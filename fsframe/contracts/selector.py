@@ -427,6 +427,8 @@ class Selector(Parameterised):
 
     def _require_memory(self, data: Dataset, p: int, run: Run) -> None:
         """Refuse a bound on memory that not even copies of the table fit into."""
+        if data.in_parts and self.works_in_parts(data):
+            return
         n, copies, what = data.n_samples, self.table_copies, "what it makes of"
         if not data.in_memory and not self.reads_columns:
             copies += 1.0  # read whole first

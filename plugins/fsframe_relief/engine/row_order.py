@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["content_groups", "content_order"]
+from fsframe.contracts.dataset import RowSource
+
+__all__ = ["content_groups", "content_order", "content_order_over_parts"]
 
 
 def content_order(X: NDArray[np.float64], *labels: NDArray[np.generic]) -> NDArray[np.intp]:
@@ -36,7 +41,19 @@ def content_order(X: NDArray[np.float64], *labels: NDArray[np.generic]) -> NDArr
     >>> X[content_order(X)].tolist() == X[::-1][content_order(X[::-1])].tolist()
     True
     """
-    return _ordered(X, labels)[0]
+    n, p = X.shape
+    return _ordered(lambda first, last: X[:, first:last], n, p, labels)[0]
+
+
+def content_order_over_parts(
+    matrix: RowSource, memory: int, *labels: NDArray[np.generic]
+) -> NDArray[np.intp]:
+    """`content_order` of a table in parts, of which a few columns are read at a time.
+
+    Takes some 100 bytes per row, and beyond them at most `memory` where many rows are tied.
+    """
+    n, p = matrix.shape
+    return _ordered(matrix.read, n, p, labels, max(1, memory // (16 * n)))[0]
 
 
 def content_groups(X: NDArray[np.float64]) -> NDArray[np.intp]:
@@ -47,20 +64,27 @@ def content_groups(X: NDArray[np.float64]) -> NDArray[np.intp]:
     >>> content_groups(np.array([[2.0, 0.0], [1.0, 0.0], [2.0, 0.0]])).tolist()
     [1, 0, 1]
     """
-    order, group = _ordered(X, ())
+    n, p = X.shape
+    order, group = _ordered(lambda first, last: X[:, first:last], n, p, ())
     places = np.empty(len(order), dtype=np.intp)
     places[order] = group
     return places
 
 
 def _ordered(
-    X: NDArray[np.float64], labels: tuple[NDArray[np.generic], ...]
+    read: Callable[[int, int], NDArray[Any]],
+    n: int,
+    p: int,
+    labels: tuple[NDArray[np.generic], ...],
+    widest: int | None = None,
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """The order, and for each place in it the number of its group of equal rows."""
-    n, p = X.shape
+    """The order, and for each place in it the number of its group of equal rows.
+
+    At most the `widest` columns are looked at together, which does not change the order.
+    """
     order = np.arange(n)
     group = np.zeros(n, dtype=np.intp)
-    start, width = 0, 16
+    start, width = 0, 16 if widest is None else min(16, widest)
     parts: list[NDArray[np.generic]] = list(labels)
     while start < p or parts:
         # Only rows that still share their group with another one need a further look.
@@ -69,11 +93,11 @@ def _ordered(
             break
         rows = order[tied]
         if start < p:
-            block = np.array(X[rows, start : start + width], dtype=np.float64)
+            block = np.array(read(start, min(p, start + width))[rows], dtype=np.float64)
             block += 0.0  # -0.0 becomes 0.0
             block[np.isnan(block)] = np.nan
             start += width
-            width *= 4
+            width = 4 * width if widest is None else min(4 * width, widest)
         else:
             block = np.array(parts.pop(0)[rows], dtype=np.float64)[:, None] + 0.0
         block = np.ascontiguousarray(block).byteswap()

@@ -12,7 +12,7 @@ from fsframe_relief.engine.columns import Columns
 from fsframe_relief.engine.neighbours import Nearest, Target
 from fsframe_relief.engine.scaling import CACHED
 
-__all__ = ["NearestScreen", "screen_pays"]
+__all__ = ["NearestScreen", "block_of", "screen_pays"]
 
 LEVELS = 4095
 """Largest whole number: eight differences sum to less than 2^15."""
@@ -39,6 +39,11 @@ def screen_pays(columns: Columns, rule: Any, target: Target, memory: int) -> boo
         and columns.probability is None
         and 2 * columns.n * columns.plain.size <= memory // 4
     )
+
+
+def block_of(n: int, memory: int) -> int:
+    """Targets whose sums are one addend of the whole, for any screen."""
+    return int(np.clip(memory // (8 * BYTES * n), 1, ROW_BLOCK))
 
 
 class NearestScreen:
@@ -69,7 +74,7 @@ class NearestScreen:
             error[r : r + step] = np.abs(exact, out=exact).sum(axis=1)
         # one more for the rounding of all this
         self.slack = np.ceil(2 * (error + error.max())).astype(np.int64) + 1
-        self.block = int(np.clip(memory // (8 * BYTES * n), 1, ROW_BLOCK))
+        self.block = self.wide = block_of(n, memory)
         self.threads = max(1, memory // (2 * BYTES * self.block * n))
 
     def listed(
@@ -87,8 +92,20 @@ class NearestScreen:
         kernels.likely_neighbours(
             W, rows, self.target.bounds, min(self.rule.k, n), self.slack[rows], index, starts
         )
+        return (*self.weighed(rows, index, starts, weight), np.ones(b, dtype=bool))
+
+    def weighed(
+        self,
+        rows: NDArray[np.int64],
+        index: NDArray[np.int32],
+        starts: NDArray[np.int64],
+        weight: NDArray[np.float64],
+    ) -> tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.int64]]:
+        """Of candidates those that are neighbours, by exact distances, their weights, how many."""
+        from fsframe_relief.engine import screen_kernels as kernels
+
         kernels.listed_distances(self.columns.scaled, rows, index, starts, weight)
         self.rule.weigh_listed(weight, index, rows, self.target, starts)
-        length = np.empty(b, dtype=np.int64)
+        length = np.empty(len(rows), dtype=np.int64)
         kernels.keep_weighted(index, weight, starts, length)
-        return index, weight, length, np.ones(b, dtype=bool)
+        return index, weight, length

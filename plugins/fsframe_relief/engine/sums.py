@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe_relief.engine.blocks import ROW_BLOCK, row_block, run_blocks
+from fsframe_relief.engine.byte_screening import NearestBytes, bytes_pay
 from fsframe_relief.engine.columns import Columns
 from fsframe_relief.engine.distances import distance_rows, full_distances
 from fsframe_relief.engine.neighbours import Nearest, Rule, Target
@@ -123,6 +124,9 @@ class _Listing(Protocol):
     """A way to the neighbours of a block of targets that does not pass by all exact distances."""
 
     block: int
+    """Targets whose sums are one addend of the whole."""
+    wide: int
+    """Targets that are listed together: some blocks."""
     threads: int
 
     def listed(
@@ -135,6 +139,8 @@ def _listing(columns: Columns, rule: Any, target: Target, memory: int) -> _Listi
     if tree_pays(columns, rule):
         return NearestTrees(columns, rule, target)
     if screen_pays(columns, rule, target, memory):
+        if bytes_pay(columns, rule, target, memory):
+            return NearestBytes(columns, rule, target, memory)
         return NearestScreen(columns, rule, target, memory)
     return None
 
@@ -150,9 +156,13 @@ def _listed_scores(
     """Scores from lists of neighbours; targets left unsettled look at all distances."""
     sums = PairSums(columns, target, rule)
 
-    def part(start: int) -> NDArray[np.float64]:
-        block = targets[start : start + source.block]
-        index, weights, length, settled = source.listed(block)
+    def of(
+        index: NDArray[np.int32],
+        weights: NDArray[np.float64],
+        length: NDArray[np.int64],
+        settled: NDArray[np.bool_],
+        block: NDArray[np.int64],
+    ) -> NDArray[np.float64]:
         if settled.all():
             return sums.of_lists(index, weights, length, block)
         out = sums.of_lists(index[settled], weights[settled], length[settled], block[settled])
@@ -162,10 +172,17 @@ def _listed_scores(
             out += sums.of_block(C, r, whole=None)
         return out
 
+    def part(start: int) -> list[NDArray[np.float64]]:
+        wide = targets[start : start + source.wide]
+        found = (*source.listed(wide), wide)
+        starts = range(0, len(wide), source.block)
+        return [of(*(array[k : k + source.block] for array in found)) for k in starts]  # type: ignore[arg-type]
+
     total = sums.empty()
     threads = min(threads, source.threads)
-    for found in run_blocks(part, range(0, len(targets), source.block), threads):
-        total += found
+    for found in run_blocks(part, range(0, len(targets), source.wide), threads):
+        for each in found:
+            total += each
     return sums.finish(total, float(target.omega[targets].sum()))
 
 

@@ -51,7 +51,7 @@ class NearestTrees:
     are left to the caller. O(n log n) to build, and per target about k log n for few columns.
     """
 
-    block = TREE_BLOCK
+    block = wide = TREE_BLOCK
     threads = 1 << 10
 
     def __init__(self, columns: Columns, rule: Nearest, target: Target) -> None:

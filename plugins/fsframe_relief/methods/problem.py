@@ -14,6 +14,7 @@ from fsframe_relief.engine.blocks import SMALL
 from fsframe_relief.engine.columns import Columns, prepare_columns
 from fsframe_relief.engine.levels import ColumnSummary, few_levels, summarise
 from fsframe_relief.engine.neighbours import Target
+from fsframe_relief.engine.over_parts import few_levels_over_parts
 from fsframe_relief.engine.row_order import content_order
 from fsframe_relief.methods.parameters import ReliefParameters
 
@@ -22,6 +23,7 @@ __all__ = [
     "by_index",
     "discrete_columns",
     "judged",
+    "judged_by",
     "label_codes",
     "make_problem",
     "row_weights",
@@ -144,10 +146,33 @@ def judged(
             f"{size_text(run.memory)} that a fit may hold; ask for at most "
             f"{max(0, run.memory // 16 // len(y) - 1)}, or allow more memory (--memory)"
         )
+    target, drawn, more = judged_by(method, y, value, weights, order, run, draw)
+    return Problem(
+        columns=prepared,
+        target=target,
+        order=order,
+        drawn=drawn,
+        threads=threads_for(len(y), prepared.n_features, run),
+        discrete=mask,
+        notes=(*notes, *more),
+    )
+
+
+def judged_by(
+    method: ReliefParameters,
+    y: NDArray[np.int64],
+    value: NDArray[np.float64] | None,
+    weights: tuple[NDArray[np.float64], NDArray[np.float64]],
+    order: NDArray[np.intp],
+    run: Run,
+    draw: tuple[int, ...],
+) -> tuple[Target, NDArray[np.int64] | None, tuple[str, ...]]:
+    """What rows in `order` are judged by, the targets drawn (None: all), and what to warn of."""
     counts, importance = weights
     sizes = np.bincount(y, weights=counts)
     omega = (counts * importance)[order]
     drawn = None
+    notes: tuple[str, ...] = ()
     if method.m is not None and method.m < counts.sum():
         copies = counts[order].astype(np.int64)
         times = run.generator(*draw).multivariate_hypergeometric(
@@ -156,28 +181,19 @@ def judged(
         drawn = np.flatnonzero(times).astype(np.int64)
         omega = times * importance[order]
     elif method.m is not None and method.m > counts.sum():
-        notes = (
-            *notes,
-            f"m={method.m} is more than the {int(counts.sum())} instances: all were used",
-        )
+        all_used = f"m={method.m} is more than the {int(counts.sum())} instances: all were used"
+        notes = (all_used,)
     if not omega.sum() > 0:
         raise DataError("all target instances that were drawn have weight zero; draw more (m)")
-    return Problem(
-        columns=prepared,
-        target=Target(
-            y=y[order],
-            prior=sizes / sizes.sum(),
-            counts=counts[order],
-            omega=omega / omega.sum(),
-            value=None if value is None else value[order],
-            ramp=(0.0, 1.0) if method.ramp is None else (method.ramp[0], method.ramp[1]),
-        ),
-        order=order,
-        drawn=drawn,
-        threads=threads_for(len(y), prepared.n_features, run),
-        discrete=mask,
-        notes=notes,
+    target = Target(
+        y=y[order],
+        prior=sizes / sizes.sum(),
+        counts=counts[order],
+        omega=omega / omega.sum(),
+        value=None if value is None else value[order],
+        ramp=(0.0, 1.0) if method.ramp is None else (method.ramp[0], method.ramp[1]),
     )
+    return target, drawn, notes
 
 
 def label_codes(
@@ -227,7 +243,10 @@ def discrete_columns(
     if wish == "auto":
         if data.categorical.any() or data.ordinal.any():
             return np.asarray(data.categorical), ()
-        mask = few_levels(data.X, summary or summarise(data.X), FEW_LEVELS)
+        if data.in_parts:
+            mask = few_levels_over_parts(data.matrix, FEW_LEVELS)
+        else:
+            mask = few_levels(data.X, summary or summarise(data.X), FEW_LEVELS)
         if not mask.any():
             return mask, ()
         note = (

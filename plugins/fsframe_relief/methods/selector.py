@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.run import Run
 from fsframe.contracts.selection import Selection, rank_by_score
-from fsframe_relief.engine.neighbours import Rule
+from fsframe_relief.engine.neighbours import Rule, Target
 from fsframe_relief.engine.permutations import adjusted, permutation_p_values
 from fsframe_relief.engine.sums import feature_scores
 from fsframe_relief.methods.bootstraps import select_each
+from fsframe_relief.methods.in_parts import can_draw_from_parts, scores_in_parts
 from fsframe_relief.methods.parameters import ReliefParameters
 from fsframe_relief.methods.problem import Problem, make_problem
 
@@ -36,7 +37,26 @@ class ReliefSelector(ReliefParameters):
     shuffled rows give the same bits.
     """
 
+    def works_in_parts(self, data: Dataset) -> bool:
+        """Drawn instances are compared with all rows over parts, if the nearest ones count."""
+        return (
+            type(self)._select is ReliefSelector._select
+            and can_draw_from_parts(self, data)
+            and self.m is not None
+        )
+
+    def parts_problem(self, data: Dataset, n_features: int | None = None) -> str:
+        problem = super().parts_problem(data, n_features)
+        plain = type(self)._select is ReliefSelector._select
+        if problem and self.m is None and plain and can_draw_from_parts(self, data):
+            return f"{problem}, or m=1000 here: instances drawn are compared with all rows"
+        return problem
+
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
+        if data.in_parts:
+            scores, target, drawn, said = scores_in_parts(self, data, upstream, run)
+            notes = [*said, *_neighbour_notes(target, drawn, self.rule(False))]
+            return self.kept(scores, {}, notes)
         problem = make_problem(self, data, upstream, run)
         if data.groups is not None:
             problem = attrs.evolve(problem, groups=data.groups[problem.order])
@@ -63,7 +83,8 @@ class ReliefSelector(ReliefParameters):
 
     def finish(self, problem: Problem, scores: NDArray[np.float64], run: Run) -> Selection:
         """The Selection of some scores: what is kept, p-values if asked for, warnings."""
-        notes = [*problem.notes, *_neighbour_notes(problem, self.rule(not problem.target.signed))]
+        rule = self.rule(not problem.target.signed)
+        notes = [*problem.notes, *_neighbour_notes(problem.target, problem.drawn, rule)]
         tables: dict[str, NDArray[Any]] = {}
         if self.permutations:
             p_values = permutation_p_values(
@@ -80,6 +101,12 @@ class ReliefSelector(ReliefParameters):
             )
             tables["p_values"] = p_values
             tables["p_adjusted"] = adjusted(p_values, self.correction)
+        return self.kept(scores, tables, notes)
+
+    def kept(
+        self, scores: NDArray[np.float64], tables: dict[str, NDArray[Any]], notes: list[str]
+    ) -> Selection:
+        """The Selection of some scores, of p-values if there are any, and of what to warn of."""
         if self.level is not None and self.top is None:
             ranked = rank_by_score(scores)
             kept = ranked[tables["p_adjusted"][ranked] <= self.level]
@@ -101,11 +128,10 @@ class ReliefSelector(ReliefParameters):
         )
 
 
-def _neighbour_notes(problem: Problem, rule: Rule) -> Iterator[str]:
+def _neighbour_notes(target: Target, drawn: NDArray[np.int64] | None, rule: Rule) -> Iterator[str]:
     """What to say of classes too small to have the neighbours asked for."""
-    target = problem.target
     sizes = np.bincount(target.y, weights=target.counts, minlength=len(target.prior))
-    targets = slice(None) if problem.drawn is None else problem.drawn
+    targets = slice(None) if drawn is None else drawn
     apart = ", copies of the instance itself left out" if (target.counts > 1).any() else ""
     # A row's own copies are no neighbours of it.
     others = (sizes[target.y] - target.counts)[targets]

@@ -1,0 +1,280 @@
+"""Nearest neighbours of drawn instances over the parts of a table: exact, whatever the parts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+from typing import Any
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from fsframe.contracts.run import Run
+from fsframe.contracts.side_by_side import in_threads
+from fsframe_relief.engine.levels import ColumnSummary
+from fsframe_relief.engine.neighbours import Nearest, Target
+from fsframe_relief.engine.scaling import scaled
+
+__all__ = ["few_levels_over_parts", "scores_over_parts"]
+
+SPARE = 8
+"""Distances kept beyond the k-th: they tell whether all rows as far as that are known."""
+
+_ROWS = 1 << 14
+
+Floats = NDArray[np.float64]
+Places = NDArray[np.int64]
+
+
+def few_levels_over_parts(matrix: Any, limit: int) -> NDArray[np.bool_]:
+    """Columns with at most `limit` distinct values, as `few_levels` of the table in memory."""
+    p = len(matrix.names)
+    found: dict[int, NDArray[Any]] = {}
+    few = np.zeros(p, dtype=bool)
+    for column in range(p):
+        levels = matrix.facts.levels(column)
+        if levels is None:
+            found[column] = np.empty(0)
+        else:
+            few[column] = 0 < levels.size <= limit
+
+    def take_in(block: NDArray[Any]) -> None:
+        for column in list(found):
+            values = block[:, column]
+            found[column] = np.unique(np.append(found[column], values[~np.isnan(values)]))
+            if found[column].size > limit:
+                del found[column]
+
+    if found:
+        # A few rows settle nearly all columns of numbers.
+        take_in(next(matrix.blocks(16 * limit)))
+    for block in matrix.blocks() if found else ():
+        take_in(block)
+    few[[column for column, values in found.items() if values.size]] = True
+    return few
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class _Rows:
+    """The rows of a table, block after block, as differences need them: column by column.
+
+    Parameters
+    ----------
+    matrix : RowSource
+    real, codes : int arrays
+        Continuous columns, and discrete ones; constant ones are in neither.
+    summary : ColumnSummary
+    n_rows : int
+        Rows of a block.
+    """
+
+    matrix: Any
+    real: NDArray[np.intp]
+    codes: NDArray[np.intp]
+    summary: ColumnSummary
+    n_rows: int
+
+    def ready(self, block: NDArray[Any]) -> Floats:
+        """Some rows as (n_real + n_codes, r)."""
+        low, high = self.summary.low, self.summary.high
+        values = np.asarray(block, dtype=np.float64)
+        found = np.empty((self.real.size + self.codes.size, len(block)))
+        found[: self.real.size] = scaled(values, self.real, low, high, np.arange(len(block))).T
+        found[self.real.size :] = values[:, self.codes].T
+        return found
+
+    def __iter__(self) -> Iterator[tuple[int, Floats]]:
+        at = 0
+        for block in self.matrix.blocks(self.n_rows):
+            yield at, self.ready(block)
+            at += len(block)
+
+
+def scores_over_parts(
+    matrix: Any,
+    discrete: NDArray[np.bool_],
+    rule: Nearest,
+    target: Target,
+    order: NDArray[np.intp],
+    drawn: Places,
+    run: Run,
+) -> Floats:
+    """The score of every column, from drawn targets and all rows of a table in parts.
+
+    Parameters
+    ----------
+    matrix : RowSource
+        Without missing values.
+    discrete : (n_features,) bool
+    rule : Nearest
+        Ties share their places.
+    target : Target
+        Of classes; rows in `order`.
+    order : (n,) int
+        The row of the table in each place of `target`.
+    drawn : (m,) int64
+        Places of the targets.
+    run : Run
+        Targets are taken so many at a time as memory holds; each time is two or three passes.
+
+    Notes
+    -----
+    A pass keeps, for each target and class, the k + 8 smallest distances; they tell the k-th,
+    which rows are nearer, and mostly how many are as far as that (otherwise a pass counts them),
+    hence what every neighbour weighs. The last pass adds weight times difference of each
+    neighbour, rounded to 2^−60, as whole numbers. So neither the division of the rows nor threads
+    nor the number of targets at a time change a bit, and a score is off by less than 2^−61 for
+    each pair of target and neighbour.
+    """
+    facts = matrix.facts
+    summary = ColumnSummary(facts.low, facts.high, facts.missing, facts.whole)
+    constant = summary.low == summary.high
+    real, codes = np.flatnonzero(~discrete & ~constant), np.flatnonzero(discrete & ~constant)
+    p = real.size + codes.size
+    n_groups = 2 if rule.pooled else len(target.prior)
+    k = int(min(rule.k, len(target.y)))
+    # Blocks as read, widened and turned; targets with their lists.
+    n_rows = int(np.clip(run.memory // 8 // (32 * max(1, len(facts.low))), 64, _ROWS))
+    rows = _Rows(matrix=matrix, real=real, codes=codes, summary=summary, n_rows=n_rows)
+    each = 8 * (p + 6 * n_groups * (k + SPARE))
+    batch = int(max(1, run.memory // 2 // each))
+    y = np.empty(len(order), np.int64)
+    y[order] = target.y
+    total = np.zeros(p, np.int64)
+    for first in range(0, len(drawn), batch):
+        some = drawn[first : first + batch]
+        total += _Batch(
+            rows=rows, rule=rule, target=target, places=some, own=order[some].astype(np.int64),
+            y=y, n_groups=n_groups, k=k, run=run,
+        ).sums()  # fmt: skip
+        run.progress(min(first + batch, len(drawn)), len(drawn), "targets compared with all rows")
+    from fsframe_relief.engine.part_kernels import UNIT
+
+    scores = np.zeros(len(facts.low))
+    scores[np.concatenate([real, codes])] = total / UNIT
+    return scores
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class _Batch:
+    """Some targets, compared with all rows."""
+
+    rows: _Rows
+    rule: Nearest
+    target: Target
+    places: Places
+    own: Places
+    y: Places
+    n_groups: int
+    k: int
+    run: Run
+
+    def sums(self) -> Places:
+        """What these targets give every column, in whole numbers."""
+        from fsframe_relief.engine import part_kernels
+
+        kernels: Any = part_kernels
+        m = len(self.own)
+        targets = self._targets()
+        best = np.full((m, self.n_groups, self.k + SPARE), np.inf)
+        self._pass(targets, lambda t, *rows: kernels.keep_nearest(*rows, best[t]))
+        filled = np.isfinite(best).sum(axis=2)
+        last = np.clip(np.minimum(filled, self.k) - 1, 0, None)
+        edge = np.take_along_axis(best, last[:, :, None], axis=2)[:, :, 0]
+        edge[filled == 0] = -1.0
+        low, high = edge * (1 - kernels.TIE), edge * (1 + kernels.TIE)
+        tied = ((best >= low[:, :, None]) & (best <= high[:, :, None])).sum(axis=2)
+        crowded = (filled == best.shape[2]) & (best[:, :, -1] <= high)
+        if crowded.any():
+            counted = np.zeros((m, self.n_groups), np.int64)
+            self._pass(targets, lambda t, *rows: kernels.count_tied(*rows, edge[t], counted[t]))
+            tied = counted
+        weight, at_edge = self._weights(best, edge, low, tied)
+        parts: list[Places] = []
+
+        def add(t: slice, *rows: Any) -> None:
+            own = np.zeros(targets.shape[1], np.int64)
+            kernels.add_differences(*rows, edge[t], best[t], weight[t], at_edge[t], own)
+            parts.append(own)
+
+        found = np.zeros(targets.shape[1], np.int64)
+        for _ in self._blocks(targets, add):
+            found += sum(parts)
+            parts.clear()
+        return found
+
+    def _targets(self) -> Floats:
+        """The targets' own values, (m, p)."""
+        found = np.empty((len(self.own), self.rows.real.size + self.rows.codes.size))
+        order = np.argsort(self.own)
+        ascending = self.own[order]
+        for at, across in self.rows:
+            first, last = np.searchsorted(ascending, [at, at + across.shape[1]])
+            found[order[first:last]] = across[:, ascending[first:last] - at].T
+        return found
+
+    def _pass(self, targets: Floats, work: Callable[..., None]) -> None:
+        for _ in self._blocks(targets, work):
+            pass
+
+    def _blocks(self, targets: Floats, work: Callable[..., None]) -> Iterator[None]:
+        """Do `work` with all rows, block after block, targets shared among threads."""
+        mine = self.target.y[self.places]
+        threads = max(1, min(self.run.threads, len(targets)))
+        cuts = np.linspace(0, len(targets), threads + 1).astype(int)
+        shares = [slice(*bound) for bound in pairwise(cuts)]
+        for at, across in self.rows:
+            numbers = np.arange(at, at + across.shape[1])
+
+            def share(t: slice, across: Floats = across, numbers: Places = numbers) -> None:
+                work(
+                    t, targets[t], self.own[t], across, self.rows.real.size, numbers,
+                    self.y[numbers], mine[t], self.rule.pooled,
+                )  # fmt: skip
+
+            in_threads(threads, share, shares)
+            yield
+
+    def _weights(
+        self, best: Floats, edge: Floats, low: Floats, tied: NDArray[np.int64]
+    ) -> tuple[Floats, Floats]:
+        """What rows nearer than the k-th weigh, by place in `best`, and what those as far do.
+
+        As `fsframe_relief.engine.neighbour_kernels.nearest_weights`, which looks at single rows.
+        """
+        nearer = best < low[:, :, None]
+        left = self.k - nearer.sum(axis=2)
+        share = np.where(tied > 0, np.minimum(1.0, left / np.maximum(tied, 1)), 0.0)
+        weight = np.where(nearer, self._by_distance(best, best), 0.0)
+        at_edge = share * self._by_distance(best, edge[:, :, None])[:, :, 0]
+        if self.rule.weighting == "distance":
+            # Neighbours at distance zero take all the weight.
+            zero = best[:, :, 0] <= 0.0
+            weight = np.where(zero[:, :, None], np.where(nearer, best <= 0.0, 0.0), weight)
+            at_edge = np.where(zero, share * (edge <= 0.0), at_edge)
+        size = weight.sum(axis=2) + tied * at_edge
+        mine = np.zeros(len(best), np.int64) if self.rule.pooled else self.target.y[self.places]
+        prior = np.array([0.5, 0.5]) if self.rule.pooled else self.target.prior
+        own = np.arange(self.n_groups)[None] == mine[:, None]
+        usable = np.where(own | (size <= 0), 0.0, prior)
+        whole = usable.sum(axis=1, keepdims=True)
+        worth = np.divide(usable, whole, out=np.zeros_like(usable), where=whole > 0)
+        worth[own] = -1.0
+        factor = np.divide(worth, size, out=np.zeros_like(size), where=size > 0)
+        factor *= self.target.omega[self.places][:, None]
+        return weight * factor[:, :, None], at_edge * factor
+
+    def _by_distance(self, best: Floats, d: Floats) -> Floats:
+        """The weight of a neighbour at distance d among those of `best`, before ties share."""
+        from fsframe_relief.engine.part_kernels import TIE
+
+        if self.rule.weighting == "equal":
+            return np.ones_like(d)
+        if self.rule.weighting == "distance":
+            with np.errstate(divide="ignore"):
+                return np.where(np.isfinite(d), 1.0 / d, 0.0)
+        rank = np.empty_like(d)
+        for t, g in np.ndindex(d.shape[:2]):
+            rank[t, g] = np.searchsorted(best[t, g], d[t, g] * (1 - TIE), side="left")
+        return np.asarray(np.exp(-((rank / self.rule.decay) ** 2)))
