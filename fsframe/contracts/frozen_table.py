@@ -378,6 +378,8 @@ class FrozenTable:
         matrix: Any
         if isinstance(self.matrix, SparseColumns):
             matrix = self.matrix.take_rows(np.asarray(rows, dtype=np.intp))
+        elif self.in_parts:
+            matrix = _rows_of(self.matrix, np.asarray(rows, dtype=np.intp))
         else:
             matrix = np.ascontiguousarray((self.matrix if self.in_memory else self.X)[rows])
             matrix.setflags(write=False)
@@ -417,3 +419,21 @@ class FrozenTable:
         weights = None if self.counts is None else self.counts
         sizes = np.bincount(self.y, weights=weights, minlength=self.n_classes)
         return np.round(sizes).astype(np.int64)
+
+
+def _rows_of(source: RowSource, rows: NDArray[np.intp]) -> NDArray[Any]:
+    """Some rows of a table in parts, in that order, after a pass over those up to the last."""
+    order = np.argsort(rows, kind="stable")
+    ascending = rows[order]
+    at, found = 0, None
+    for block in source.blocks():
+        if found is None:
+            found = np.empty((len(rows), block.shape[1]), block.dtype)
+        first, last = np.searchsorted(ascending, [at, at + len(block)])
+        found[order[first:last]] = block[ascending[first:last] - at]
+        at += len(block)
+        if last == len(rows):
+            break
+    assert found is not None
+    found.setflags(write=False)
+    return found

@@ -86,7 +86,14 @@ class WrappingSelector(Selector):
         yield from super().role_problems(data)
         if self.base is not None and not self.reads_own_base:
             seen = data.without_adjusting() if self.adjusts_base() else data
-            yield from Chain.parse(self.base).role_problems(seen)
+            yield from Chain.parse(self.base).role_problems(self.seen_by_base(seen))
+
+    def seen_by_base(self, data: Dataset) -> Dataset:
+        """A table with the columns and roles of those that `base` is given.
+
+        Authors who give it parts of a table in parts, each of which is in memory, override this.
+        """
+        return data
 
     def stretch_problems(self, data: Dataset) -> Iterator[str]:
         """Why groups of rows, kept whole in the order of time, leave too little to draw from.

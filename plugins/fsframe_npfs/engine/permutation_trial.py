@@ -87,6 +87,10 @@ class Settings(Protocol):
     def keep_count(self, n_features: int, default: int) -> int: ...
 
 
+SHARE = 0.5
+"""Of the memory of a run, what shards of a table in parts may take that are loaded together."""
+
+
 @attrs.define(eq=False)
 class Trial:
     """One carrying-out of the test: bootstraps of the true label and of permuted ones."""
@@ -136,8 +140,17 @@ class Trial:
             return
         self.nulls = [Marks(self.marker) for _ in range(self.n_permutations)]
         if self.law is not None and self.law.own_resamples:
+            if self.data.in_parts:
+                self.run.must_hold(
+                    8 * self.data.n_samples * test.resamples,
+                    f"npfs: who is in which of {test.resamples} shards",
+                    "take fewer (n)",
+                )
             shards = self.law.resamples(self.data, test.resamples, self.run.generator(DRAWS))
-            self._run_base(shards, 0, test.resamples)
+            if self.data.in_parts:
+                self._run_in_parts(shards)
+            else:
+                self._run_base(shards, 0, test.resamples)
             self._decide()
             return
         plan = [test.resamples] if test.settle is None else looks(test.resamples)
@@ -198,6 +211,31 @@ class Trial:
                     f"open; on to {then} fits, about {span_text(pace * (then - self.fits))} (at "
                     f"most {most}, {span_text(pace * (most - self.fits))})"
                 )
+
+    def _run_in_parts(self, shards: NDArray[np.int64]) -> None:
+        """Run the base on disjoint shards of a table in parts, as many at a time as memory holds.
+
+        Each time is a pass over the table; what it takes does not depend on how that is divided.
+        """
+        data, start = self.data, self.start
+        each = 8 * data.n_features * int(shards.sum(axis=1).max())
+        many = int(np.clip(SHARE * self.run.memory / each, 1, len(shards)))
+        for first in range(0, len(shards), many):
+            rows = np.flatnonzero(shards[first : first + many].sum(axis=0))
+            arrived = start
+            if start is not None and start.instance_weights is not None:
+                arrived = attrs.evolve(start, instance_weights=start.instance_weights[rows])
+            found = select_resamples(
+                self.base,
+                data.take_rows(rows),
+                shards[first : first + many, rows],
+                self.run.child(BASE).batch(first),
+                upstream=arrived,
+                parts=self.marker.parts,
+            )
+            for selection, row in zip(found, shards[first : first + many], strict=True):
+                self.observed.add(selection, row)
+        self._check_choice()
 
     @property
     def fits(self) -> int:

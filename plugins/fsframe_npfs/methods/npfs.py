@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 import attrs
+import numpy as np
 
 from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.params import choice, flag, integer, offered, optional, param, real
@@ -329,6 +330,29 @@ class Npfs(WrappingSelector):
     def adjusts_base(self) -> bool:
         """Whether labels are permuted within the strata of the covariates."""
         return self.null == "permutation"
+
+    def works_in_parts(self, data: Dataset) -> bool:
+        """Disjoint shards are loaded some at a time, and the base runs on each in memory."""
+        return self.null == "shards" and data.counts is None and data.groups is None
+
+    def parts_problem(self, data: Dataset, n_features: int | None = None) -> str:
+        if not data.in_parts or not self.works_in_parts(data):
+            return super().parts_problem(data, n_features)
+        p = data.n_features if n_features is None else n_features
+        rows, most = -(-data.n_samples // self.resamples), data.matrix.most_bytes
+        if 8 * rows * p <= most:
+            return ""
+        return (
+            f"npfs: a shard of {rows} × {p} values takes {8 * rows * p / 1e9:.1f} GB, and "
+            f"{most / 1e9:.1f} GB are allowed (FSFRAME_TABLE_MEMORY): take "
+            f"n={-(-8 * data.n_samples * p // most)} shards or more"
+        )
+
+    def seen_by_base(self, data: Dataset) -> Dataset:
+        """A few rows of a table in parts: the base is given shards, in memory."""
+        if not data.in_parts or not self.works_in_parts(data):
+            return data
+        return data.take_rows(np.arange(min(data.n_samples, 64)))
 
     def role_problems(self, data: Dataset) -> Iterator[str]:
         yield from super().role_problems(data)
