@@ -204,6 +204,14 @@ FIGURES: dict[str, list[Figure]] = {
             whole,
         ),
     ],
+    "Many rows": [
+        Figure(
+            "Chains on tables in parts, in fresh processes; held_gb beside the interpreter",
+            "python benchmarks/parts/measured.py FOLDER LABEL CHAIN --memory 1 --workers 0 2",
+            ("parts/results/measured.jsonl",),
+            objects,
+        ),
+    ],
     "Statistics": [
         Figure(
             "NPFS: what is named where nothing is relevant, and found where something is",

@@ -164,7 +164,7 @@ def main() -> int:
                 }
                 print(json.dumps(line), flush=True)
                 with given.out.open("a", encoding="utf-8") as file:
-                    file.write(json.dumps(line) + "\n")
+                    file.write(json.dumps(line, ensure_ascii=False) + "\n")
     return 0
 
 
