@@ -182,6 +182,12 @@ FIGURES: dict[str, list[Figure]] = {
             ("trust/results/hostile.jsonl",),
             objects,
         ),
+        Figure(
+            "Small faults that quick tests notice (mutation testing); kernels: Relief's alone",
+            "python benchmarks/trust/mutants.py --each 45 --test 2.5 --out FILE",
+            ("trust/results/mutants.csv",),
+            mutants,
+        ),
         # The same file: `python benchmarks/trust/fuzz.py chain -max_total_time=300 --add FILE`.
     ],
     "Memory": [
@@ -189,6 +195,12 @@ FIGURES: dict[str, list[Figure]] = {
             "What whole commands hold beside `--memory`, workers and copies included, MB",
             "python benchmarks/memory/peaks.py runs --shape 100x60000 --memory least --add FILE",
             ("memory/results/runs.csv",),
+            whole,
+        ),
+        Figure(
+            "What commands on a run file hold, beyond the imported program, MB",
+            "python benchmarks/memory/peaks.py files --shape 100x60000 --add FILE",
+            ("memory/results/files.csv",),
             whole,
         ),
         Figure(

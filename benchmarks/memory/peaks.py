@@ -245,7 +245,7 @@ def commands(path: Path) -> Iterator[list[str]]:
     screen = "mim:top=20"
     for workers in ([], ["--workers", "2"]):
         yield ["chain", screen, "ensemble:n=4", "on", str(path), "--no-out", *workers]
-        yield ["chain", screen, "npfs:n=6,null=published", "on", str(path), "--no-out", *workers]
+        yield ["chain", screen, "npfs:n=12,null=published", "on", str(path), "--no-out", *workers]
         yield ["evaluate", screen, "margin", "on", str(path), "--repeats", "1", "--folds", "3",
                "--no-out", *workers]  # fmt: skip
         yield ["stability", screen, "on", str(path), "--n", "4", "--no-out", *workers]

@@ -47,6 +47,7 @@ from types import CodeType, FrameType, ModuleType
 from typing import Any
 
 import attrs
+import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 os.environ.update(
@@ -194,8 +195,6 @@ class Watch:
 
         self.seen = set()
         began = time.process_time()
-        signal.signal(signal.SIGPROF, self.stop)
-        signal.setitimer(signal.ITIMER_PROF, self.most)
         threading.settrace(self.trace)
         sys.settrace(self.trace)
         try:
@@ -203,11 +202,19 @@ class Watch:
         finally:
             sys.settrace(None)
             threading.settrace(None)  # type: ignore[arg-type]
-            signal.setitimer(signal.ITIMER_PROF, 0)
         took = time.process_time() - began
         if took <= self.most and all(report.passed for report in reports) and self.seen:
             self.tests[item.nodeid] = took, sorted(self.seen)
         return True
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_call(self) -> Iterator[None]:
+        signal.signal(signal.SIGPROF, self.stop)
+        signal.setitimer(signal.ITIMER_PROF, self.most)
+        try:
+            yield
+        finally:
+            signal.setitimer(signal.ITIMER_PROF, 0)
 
     def stop(self, *_: Any) -> None:
         raise TimeoutError("too slow for mutants")
@@ -267,8 +274,6 @@ def watched(room: str, most: float) -> dict[str, tuple[float, list[tuple[str, in
     place = Path(tempfile.mkdtemp(prefix="mutants-"))
 
     def work() -> int:
-        import pytest
-
         watch = Watch({str(path) for path in files_of(room)}, most)
         pytest.main(
             [*ROOMS[room][1], "-q", "-p", "no:cacheprovider", f"--basetemp={place}/t"],
@@ -316,8 +321,6 @@ def tested(mutant: Mutant, budget: float) -> str:
 
     def work() -> int:
         sys.meta_path.insert(0, InItsPlace(name, ROOT / mutant.path, code))
-        import pytest
-
         # Before pytest, which would read the file where its doctests are named.
         importlib.import_module(name)
 
@@ -333,7 +336,6 @@ def load_what_stays() -> None:
     import h5py  # noqa: F401
     import hypothesis  # noqa: F401
     import numba  # noqa: F401
-    import pytest  # noqa: F401
     import scipy.stats  # noqa: F401
 
 

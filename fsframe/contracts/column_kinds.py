@@ -55,8 +55,8 @@ class ColumnKind:
 def level_text(value: Any) -> str:
     """A level as text: whole numbers without a point, however they are spelled.
 
-    >>> level_text(2.0), level_text("2.0"), level_text("blue"), level_text(2.5)
-    ('2', '2', 'blue', '2.5')
+    >>> level_text(1990.0), level_text("2.0"), level_text("blue"), level_text(2.5)
+    ('1990', '2', 'blue', '2.5')
     """
     text = str(value).strip()
     try:

@@ -144,7 +144,14 @@ def test_arbitrary_text_is_read_or_refused_never_worse(text: str) -> None:
 
 @pytest.mark.parametrize(
     ("text", "items"),
-    [("[]", []), ("", []), ("[[]]", ["[]"]), ("[a],[b]", ["[a]", "[b]"]), ("()", ["()"])],
+    [
+        ("[]", []),
+        ("", []),
+        ("['a,b']", ["a,b"]),
+        ("[[]]", ["[]"]),
+        ("[a],[b]", ["[a]", "[b]"]),
+        ("()", ["()"]),
+    ],
 )
 def test_a_list_may_be_empty_or_hold_lists(text, items):
     assert parse_list(text) == items

@@ -136,6 +136,18 @@ def test_differences_name_what_differs_and_nothing_else(change, reason):
     assert reason in found
 
 
+def test_a_fingerprint_that_only_one_manifest_has_stands_for_no_version():
+    known = attrs.evolve(MANIFEST, numerics={"blas": "a"}, software={"numpy": "2.2"})
+    assert MANIFEST.differences(known) == ["it was begun with numpy 2.1, not 2.2"]
+    assert known.differences(MANIFEST) == ["it was begun with numpy 2.2, not 2.1"]
+
+
+def test_another_fingerprint_is_a_difference_unless_runs_may_be_mixed():
+    here, there = (attrs.evolve(MANIFEST, numerics={"blas": word}) for word in "ab")
+    assert here.differences(there) == ["it was begun with blas 'a', not 'b'"]
+    assert here.differences(there, mixed=True) == []
+
+
 def test_the_software_of_a_chain_names_the_plugins_of_every_stage_also_within_a_base():
     found = software(Chain.parse("mim:top=5 npfs:base=(relieff immigrate)"))
     assert {"plugin infotheory", "plugin npfs", "plugin relief", "plugin margin"} <= set(found)
