@@ -190,6 +190,14 @@ FIGURES: dict[str, list[Figure]] = {
         ),
         # The same file: `python benchmarks/trust/fuzz.py chain -max_total_time=300 --add FILE`.
     ],
+    "Report": [
+        Figure(
+            "The page about a large run",
+            "python benchmarks/report/page.py",
+            ("report/results/page.csv",),
+            whole,
+        ),
+    ],
     "Memory": [
         Figure(
             "What whole commands hold beside `--memory`, workers and copies included, MB",
