@@ -231,6 +231,12 @@ FIGURES: dict[str, list[Figure]] = {
             ("parts/results/measured.jsonl",),
             objects,
         ),
+        Figure(
+            "ReliefF: processor time of a target, and of all rows as targets",
+            "python benchmarks/relief/million.py --targets 1000",
+            ("relief/results/million.jsonl",),
+            objects,
+        ),
     ],
     "Statistics": [
         Figure(
