@@ -121,8 +121,8 @@ class Selector(Parameterised):
     top: int | float | None = param(
         None,
         optional(count_or_fraction()),
-        help="How many columns to keep: a count, or a fraction of the columns at hand. "
-        "By default the method's own published rule.",
+        help="Number of features to keep: a count, or a fraction of the features it is given. "
+             "By default the method's own published rule.",
     )
 
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:

@@ -132,34 +132,38 @@ class CrossValidation(WrappingSelector):
     scheme: str = param(
         "folds",
         choice("folds", "five-by-two", "leave-one-out"),
-        help="Repeated stratified folds, 5 × 2, or every row by all the others.",
+        help="Repeated stratified folds, 5×2 folds, or leave-one-out.",
     )
-    folds: int = param(10, integer(2), help="Folds of scheme=folds.")
-    repeats: int = param(10, integer(1), help="Repetitions of scheme=folds.")
+    folds: int = param(10, integer(2), help="Number of folds, for scheme=folds.")
+    repeats: int = param(10, integer(1), help="Number of repetitions, for scheme=folds.")
     stratify: bool = param(
-        True, flag(), help="Deal rows out class by class, so that folds have equal class shares."
+        True, flag(), help="Stratify by class, so that every fold has the same class proportions."
     )
     groups: str | None = param(
-        None, optional(text("a column's name")), help="Column whose groups are never separated."
+        None,
+        optional(text("a column's name")),
+        help="Column of groups; rows of a group are kept together.",
     )
     classifier: str = param(
         "",
         text("a classifier"),
-        help=f"For a chain that does not end with a classifier; empty means {DEFAULT_CLASSIFIER}.",
+        help=f"Classifier for a chain that does not end with one; empty means {DEFAULT_CLASSIFIER}.",
     )
-    inner_folds: int = param(5, integer(2), help="Folds inside the training rows for tuning.")
+    inner_folds: int = param(
+        5, integer(2), help="Number of folds inside the training rows, for tuning."
+    )
     curve: tuple[int, ...] | str | None = param(
         None,
         optional(either(listing(integer(1), least=1), choice("auto"))),
-        help="Numbers of features at which the classifier is also tried; auto doubles from 1.",
+        help="Also evaluate the classifier with these numbers of features; auto: 1, 2, 4, …",
     )
     all_features: bool = param(
-        False, flag(), help="Also fit the classifier on all columns in every fold, to compare with."
+        False, flag(), help="Also fit the classifier on all features in every fold, for comparison."
     )
     metric: tuple[str, ...] = param(
         (),
         listing(text("the name of a measure")),
-        help="Measures to take; none means all bundled ones that apply.",
+        help="Performance measures; none: all bundled ones that apply.",
     )
 
     def tables_held(self) -> float:

@@ -84,15 +84,15 @@ class StabilityStudy(WrappingSelector):
     resample: str = param(
         "subsample",
         choice("subsample", "bootstrap", "folds"),
-        help="How rows are drawn again.",
+        help="Resampling scheme.",
     )
     n: int = param(30, integer(2), help="Number of resamples.", symbol="M")
-    fraction: float = param(0.8, real(above=0, most=1), help="Share of the rows in a subsample.")
-    stratify: bool = param(True, flag(), help="Draw within the classes.")
+    fraction: float = param(0.8, real(above=0, most=1), help="Fraction of the rows in a subsample.")
+    stratify: bool = param(True, flag(), help="Draw within classes.")
     sizes: int | str = param(
         "all",
         either(integer(1), choice("all")),
-        help="Largest set size for which the best-ranked features are compared as well.",
+        help="Also compare the top-ranked features for set sizes up to this.",
         symbol="K",
     )
 

@@ -70,7 +70,7 @@ class WrappingSelector(Selector):
     base: str | None = param(
         None,
         optional(stages()),
-        help="The selector or chain to resample; by default everything on the left.",
+        help="Selector or chain to resample; by default everything on its left.",
     )
 
     def check_request(self, data: Dataset) -> Iterator[str]:

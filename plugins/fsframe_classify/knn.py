@@ -60,12 +60,14 @@ class Knn(Classifier):
 
     takes_nominal: ClassVar[bool] = True
 
-    k: int = param(1, integer(1), help="Neighbours that vote.", symbol="k")
+    k: int = param(1, integer(1), help="Number of neighbours.", symbol="k")
     distance: str = param(
         "euclidean", choice("euclidean", "manhattan"), help="Distance between rows."
     )
     standardize: bool = param(
-        True, flag(), help="Columns to mean 0 and standard deviation 1, learned from these rows."
+        True,
+        flag(),
+        help="Scale features to mean 0 and standard deviation 1, learned from the training rows.",
     )
 
     def predicts(self) -> frozenset[str]:

@@ -16,6 +16,7 @@ def fsframe_classifiers() -> Iterator[ClassifierEntry]:
     yield ClassifierEntry(
         name="knn",
         target="fsframe_classify.knn:Knn",
-        summary="Vote of the k nearest rows, or mean of a numeric target, on standardised columns",
+        summary="k nearest neighbours on standardised features: majority vote, or mean of a "
+        "numeric target",
         reference="Fix, Hodges 1951; Aha, Kibler, Albert 1991",
     )

@@ -10,32 +10,63 @@ from fsframe.registry.hookspecs import hookimpl
 _BROWN = "Brown, Pocock, Zhao, Luján 2012, J. Mach. Learn. Res. 13:27"
 
 _OFFERS = (
-    ("mim", "features of the largest mutual information with the class, each alone", _BROWN),
-    ("mifs", "relevance less β times the summed redundancy with selected features", "Battiti 1994"),
+    ("mim", "features ranked by their mutual information with the class", _BROWN),
+    ("mifs", "relevance − β · summed redundancy with the selected features", "Battiti 1994"),
     ("mrmr", "relevance − mean redundancy with the selected features", "Peng, Long, Ding 2005"),
-    ("jmi", "what a feature tells together with each selected one", "Yang, Moody 1999"),
-    ("cmim", "the least a feature tells beyond any one selected", "Fleuret 2004"),
-    ("disr", "joint relevance relative to joint entropy", "Meyer, Bontempi 2006"),
-    ("icap", "relevance less uncompensated redundancy", "Jakulin 2005"),
+    (
+        "jmi",
+        "joint mutual information of feature, selected feature and class, summed",
+        "Yang, Moody 1999",
+    ),
+    ("cmim", "smallest information a feature adds to any one selected feature", "Fleuret 2004"),
+    ("disr", "joint mutual information normalised by joint entropy", "Meyer, Bontempi 2006"),
+    ("icap", "relevance − redundancy that the class does not compensate for", "Jakulin 2005"),
     ("cife", "relevance − redundancy + class-conditional redundancy", "Lin, Tang 2006"),
-    ("condred", "relevance plus redundancy given the class", _BROWN),
-    ("betagamma", "any linear mixture of relevance and the two redundancies", _BROWN + ", eq. 17"),
-    ("jmim", "the least a feature tells together with any one selected", "Bennasar et al. 2015"),
-    ("njmim", "as jmim, relative to joint entropy", "Bennasar, Hicks, Setchi 2015"),
-    ("cmi", "what a feature tells beyond all selected together", _BROWN + ", eq. 8"),
-    ("jmi3", "what a feature tells together with each pair selected", "Sechidis et al. 2019"),
+    ("condred", "relevance + class-conditional redundancy", _BROWN),
+    (
+        "betagamma",
+        "relevance − β·redundancy + γ·class-conditional redundancy, for any β and γ",
+        _BROWN + ", eq. 17",
+    ),
+    (
+        "jmim",
+        "smallest joint mutual information with any one selected feature",
+        "Bennasar et al. 2015",
+    ),
+    ("njmim", "as jmim, normalised by joint entropy", "Bennasar, Hicks, Setchi 2015"),
+    ("cmi", "information a feature adds to all selected features jointly", _BROWN + ", eq. 8"),
+    (
+        "jmi3",
+        "joint mutual information with each pair of selected features, summed",
+        "Sechidis et al. 2019",
+    ),
 )
 
 _OTHERS = (
     (
         "symmetric-uncertainty",
         "symmetric_uncertainty:SymmetricUncertainty",
-        "mutual information relative to the mean of both entropies",
+        "mutual information divided by the mean of the two entropies",
         "Yu, Liu 2004, eq. 3",
     ),
-    ("fcbf", "fcbf:Fcbf", "features that no better one makes redundant", "Yu, Liu 2003"),
-    ("chi2", "chi2:Chi2", "the chi-squared test of levels against the class", "Pearson 1900"),
-    ("anova-f", "anova_f:AnovaF", "class means beside the spread within classes", "Fisher 1925"),
+    (
+        "fcbf",
+        "fcbf:Fcbf",
+        "predominant features: those that no better feature makes redundant",
+        "Yu, Liu 2003",
+    ),
+    (
+        "chi2",
+        "chi2:Chi2",
+        "chi-squared test of independence between feature and class",
+        "Pearson 1900",
+    ),
+    (
+        "anova-f",
+        "anova_f:AnovaF",
+        ("f test: variance between the class means over the variance within classes"),
+        "Fisher 1925",
+    ),
 )
 
 

@@ -119,37 +119,41 @@ class Interactions(Selector):
     top: int | float | None = param(
         None,
         optional(count_or_fraction()),
-        help="How many features to keep, by their best pair: a count, or a fraction of those at "
-        "hand. By default those of all significant pairs, which may be none.",
+        help="Number of features to keep, ranked by their best pair: a count, or a fraction of "
+             "the features it is given. By default those of all significant pairs, which may "
+             "be none.",
     )
     bins: int = param(
         3,
         integer(2, 16),
-        help="Quantile bins of a column of numbers; with a numeric target columns are not binned.",
+        help="Quantile bins for a numeric feature; with a numeric target, features are not binned.",
     )
     max_levels: int = param(
         5,
         integer(2, 16),
-        help="Whole numbers with at most so many distinct values are not binned; beyond so many "
-        "categories, the rarest share the last level.",
+        help="Features of whole numbers with at most this many distinct values are not binned; "
+        "a nominal feature with more categories has its rarest merged into one level.",
     )
     correction: str = param(
         "bh",
         choice("bh", "by"),
-        help="How q is computed: Benjamini–Hochberg, or Benjamini–Yekutieli, which holds under "
-        "any dependence between pairs.",
+        help="Multiple-testing correction: Benjamini–Hochberg, or Benjamini–Yekutieli, which "
+        "is valid under any dependence between pairs.",
     )
     alpha: float = param(
-        0.05, real(above=0, below=1), help="Largest q of a significant pair.", symbol="α"
+        0.05,
+        real(above=0, below=1),
+        help="Pairs with q at or below this are significant.",
+        symbol="α",
     )
     keep: int = param(
-        20_000, integer(1), help="At most so many pairs, the best, are kept in the result."
+        20_000, integer(1), help="Store at most this many pairs in the result, best first."
     )
     calibrate: int = param(
         1000,
         integer(0),
-        help="For how many of the best pairs the law of G² under main effects alone is simulated, "
-        "where an expected count is below 50, or columns are binned.",
+        help="Number of top pairs for which the distribution of G² under main effects alone is "
+        "simulated, where an expected count is below 50 or features are binned.",
     )
     draws: int = param(
         200,

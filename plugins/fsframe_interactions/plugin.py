@@ -13,7 +13,7 @@ def fsframe_selectors() -> Iterator[SelectorEntry]:
     yield SelectorEntry(
         name="interactions",
         target="fsframe_interactions.interactions:Interactions",
-        summary="features of pairs that interact: what main effects cannot explain of the class",
+        summary="features in pairs that interact: effects on the class beyond both main effects",
         family="interactions",
         gives={"scores", "pair-weights", "pair-test"},
         pair_weight="−log₁₀ p of interaction",
@@ -23,7 +23,7 @@ def fsframe_selectors() -> Iterator[SelectorEntry]:
     yield SelectorEntry(
         name="interactions-split",
         target="fsframe_interactions.split:InteractionsSplit",
-        summary="pairs of what a chain keeps on half of the rows, tested on the other half",
+        summary="selects pairs on half of the rows and tests them on the other half",
         family="interactions",
         gives={"scores", "pair-weights"},
         pair_weight="−log₁₀ p of interaction, on rows that did not choose",

@@ -99,14 +99,17 @@ class InteractionsSplit(WrappingSelector):
     top: int | float | None = param(
         None,
         optional(count_or_fraction()),
-        help="How many of the chosen features to keep, by their best pair: a count, or a fraction. "
-        "By default those of all significant pairs, which may be none.",
+        help="Number of the selected features to keep, ranked by their best pair: a count, or "
+             "a fraction. By default those of all significant pairs, which may be none.",
     )
     alpha: float = param(
-        0.05, real(above=0, below=1), help="Largest q of a significant pair.", symbol="α"
+        0.05,
+        real(above=0, below=1),
+        help="Pairs with q at or below this are significant.",
+        symbol="α",
     )
     correction: str = param(
-        "bh", choice("bh", "by"), help="How q is computed, as in `interactions`."
+        "bh", choice("bh", "by"), help="Multiple-testing correction, as in `interactions`."
     )
     bins: int = param(3, integer(2, 16), help="Quantile bins of a column of numbers.")
     draws: int = param(200, integer(20, MOST_TIMES), help="Tables simulated per pair.")

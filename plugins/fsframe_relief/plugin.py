@@ -11,13 +11,13 @@ _METHODS = (
     (
         "relief",
         "relief:Relief",
-        "Nearest hit against nearest miss of every instance",
+        "Nearest hit against nearest miss of each instance",
         "Kira & Rendell 1992, ICML, Figure 1",
     ),
     (
         "relieff",
         "relieff:Relieff",
-        "The k nearest hits against the k nearest misses of each other class",
+        "The k nearest hits against the k nearest misses of every other class",
         "Kononenko 1994, ECML; Robnik-Šikonja & Kononenko 2003, Machine Learning 53:23",
     ),
     (
@@ -35,43 +35,43 @@ _METHODS = (
     (
         "surfstar",
         "surfstar:Surfstar",
-        "SURF minus the same score on far instances; for pure interactions",
+        "SURF, minus the same score over distant instances; for pure interactions",
         "Greene, Himmelstein, Kiralis & Moore 2010, LNCS 6023:182",
     ),
     (
         "multisurf",
         "multisurf:Multisurf",
-        "Hits and misses within a radius of each instance's own; nothing to tune",
+        "Hits and misses within a radius adapted to each instance; nothing to tune",
         "Urbanowicz, Olson, Schmitt, Meeker & Moore 2018, J. Biomed. Inform. 85:168",
     ),
     (
         "multisurfstar",
         "multisurfstar:Multisurfstar",
-        "MultiSURF minus the same score on far instances",
+        "MultiSURF, minus the same score over distant instances",
         "Granizo-Mackenzie & Moore 2013, LNCS 7833:1",
     ),
     (
         "swrfstar",
         "swrfstar:Swrfstar",
-        "All instances weighted by a sigmoid of distance, far ones subtracted",
+        "All instances weighted by a sigmoid of distance; distant ones are subtracted",
         "Stokes & Visweswaran 2012, BioData Mining 5:20",
     ),
     (
         "relieved-f",
         "relieved_f:RelievedF",
-        "All nearest hits and misses of every instance, without random sampling",
+        "Relief over all instances, without random sampling",
         "John, Kohavi & Pfleger 1994, ICML; Kohavi & John 1997, Artif. Intell. 97:273",
     ),
     (
         "iterative-relief",
         "iterative_relief:IterativeRelief",
-        "Scores of one round weigh the features in the distance of the next",
+        "Relief repeated, each round's scores weighting the distance of the next",
         "Draper, Kaito & Bins 2003, CVPR Workshops",
     ),
     (
         "vls",
         "vls:Vls",
-        "Relief on many small random subsets of very many features",
+        "Relief on many random subsets of the features, for very wide tables",
         "Eppstein & Haake 2008, IEEE CIBCB",
     ),
 )
@@ -93,7 +93,7 @@ def fsframe_selectors() -> Iterator[SelectorEntry]:
     yield SelectorEntry(
         name="turf",
         target="fsframe_relief.methods.turf:Turf",
-        summary="Repeatedly scores with the stages on its left and drops the worst columns",
+        summary="Repeatedly scores with the stages on its left and drops the worst features",
         family="relief",
         gives={"scores", "weights"},
         reference="Moore & White 2007, LNCS 4447:166",

@@ -16,7 +16,7 @@ def fsframe_classifiers() -> Iterator[ClassifierEntry]:
     yield ClassifierEntry(
         name="sklearn",
         target="fsframe_sklearn.methods.classifier:Sklearn",
-        summary="Any scikit-learn classifier or regressor by its public name",
+        summary="Any scikit-learn classifier or regressor, by its class name",
         reference="Pedregosa et al. 2011, JMLR 12",
     )
 
@@ -27,7 +27,7 @@ def fsframe_regressors() -> Iterator[RegressorEntry]:
     yield RegressorEntry(
         name="ridge",
         target="fsframe_sklearn.methods.ridge:Ridge",
-        summary="Ridge regression, its penalty chosen by leave-one-out errors",
+        summary="Ridge regression; the penalty is chosen by leave-one-out error",
         reference="Hoerl, Kennard 1970, Technometrics 12:55",
     )
 
@@ -38,70 +38,70 @@ def fsframe_selectors() -> Iterator[SelectorEntry]:
     yield SelectorEntry(
         name="sklearn-selector",
         target="fsframe_sklearn.methods.selector:SklearnSelector",
-        summary="what a selector of scikit-learn keeps, by its public name",
+        summary="any scikit-learn selector, by its class name",
         family="scikit-learn",
         reference="Pedregosa et al. 2011, JMLR 12",
     )
     yield SelectorEntry(
         name="importance",
         target="fsframe_sklearn.methods.importance:Importance",
-        summary="columns that a classifier or regressor of scikit-learn finds important",
+        summary="feature importance from any scikit-learn classifier or regressor",
         family="scikit-learn",
         reference="Breiman 2001, Mach. Learn. 45:5",
     )
     yield SelectorEntry(
         name="rfe",
         target="fsframe_sklearn.methods.elimination:Rfe",
-        summary="recursive elimination of the least important columns",
+        summary="recursive elimination of the least important features",
         family="scikit-learn",
         reference="Guyon et al. 2002, Mach. Learn. 46:389",
     )
     yield SelectorEntry(
         name="rfecv",
         target="fsframe_sklearn.methods.elimination:Rfecv",
-        summary="recursive elimination, as many columns kept as cross-validation finds best",
+        summary="recursive elimination; how many to keep is chosen by cross-validation",
         family="scikit-learn",
         reference="Guyon et al. 2002, Mach. Learn. 46:389",
     )
     yield SelectorEntry(
         name="sequential",
         target="fsframe_sklearn.methods.sequential:Sequential",
-        summary="columns added, or removed, one by one by cross-validation",
+        summary="features added or removed one at a time, judged by cross-validation",
         family="scikit-learn",
         reference="Whitney 1971, IEEE Trans. Comput. C-20:1100",
     )
     yield SelectorEntry(
         name="lasso",
         target="fsframe_sklearn.methods.penalised:Lasso",
-        summary="columns in the order in which they enter a linear or logistic lasso",
+        summary="features in the order in which they enter the lasso path (linear or logistic)",
         family="scikit-learn",
         reference="Tibshirani 1996, J. R. Stat. Soc. B 58:267",
     )
     yield SelectorEntry(
         name="elastic-net",
         target="fsframe_sklearn.methods.penalised:ElasticNet",
-        summary="as lasso, correlated columns entering together",
+        summary="as lasso, but correlated features enter together",
         family="scikit-learn",
         reference="Zou, Hastie 2005, J. R. Stat. Soc. B 67:301",
     )
     yield SelectorEntry(
         name="boruta",
         target="fsframe_sklearn.methods.boruta:Boruta",
-        summary="columns that a random forest finds more important than their shuffled copies",
+        summary="features that a random forest finds more important than shuffled copies",
         family="scikit-learn",
         reference="Kursa, Rudnicki 2010, J. Stat. Softw. 36(11)",
     )
     yield SelectorEntry(
         name="variance",
         target="fsframe_sklearn.methods.variance:Variance",
-        summary="columns that vary",
+        summary="drops features whose variance is at or below a threshold",
         family="scikit-learn",
         reference="Pedregosa et al. 2011, JMLR 12",
     )
     yield SelectorEntry(
         name="correlation",
         target="fsframe_sklearn.methods.correlation:Correlation",
-        summary="one column of each cluster of correlated columns",
+        summary="one feature from each cluster of correlated features",
         family="scikit-learn",
         reference="Sokal, Michener 1958, Univ. Kansas Sci. Bull. 38:1409",
     )

@@ -95,7 +95,7 @@ class Canberra(RankMetric):
     depth: int | None = param(
         None,
         optional(integer(1)),
-        help="Places beyond it count as one. Default all places.",
+        help="Ranks beyond this depth count as tied; by default all ranks count.",
         symbol="k",
         source="Jurman et al. 2008",
     )

@@ -53,7 +53,7 @@ class Davis(OverlapMetric):
     penalty: float = param(
         0.0,
         real(0),
-        help="How much large sets cost: penalty · median size / p.",
+        help="Penalty for large sets: penalty · median size / p.",
         source="Davis et al. 2006",
     )
 

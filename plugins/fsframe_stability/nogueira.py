@@ -128,7 +128,7 @@ class Nogueira(OverlapMetric):
         symbol="1 − α",
         source="Nogueira et al. 2018, Corollary 9",
     )
-    clip: bool = param(False, flag(), help="Whether to cut the interval at −1 and 1.")
+    clip: bool = param(False, flag(), help="Clip the interval to [−1, 1].")
 
     def measure_overlap(self, overlap: Overlap) -> StabilityValue:
         """φ, variance and interval."""

@@ -119,8 +119,8 @@ class PairwiseMetric(OverlapMetric):
     impute: float | None = param(
         None,
         optional(real()),
-        help="Score for pairs of runs that have none; by default one such pair leaves the whole "
-        "collection undefined.",
+        help="Value for pairs of runs where the index is undefined; by default one such pair "
+        "makes the whole result undefined.",
     )
 
     def measure_overlap(self, overlap: Overlap) -> StabilityValue:

@@ -28,7 +28,7 @@ _OFFERED = {
     ),
     "wald": (
         "agreement:Wald",
-        "Intersection beyond chance over the smaller set's",
+        "Intersection beyond chance, divided by its largest value for the smaller set",
         "Wald, Khoshgoftaar, Napolitano 2013",
     ),
     "kappa": ("agreement:Kappa", "Cohen's κ between the decisions of two runs", "Carletta 1996"),
@@ -39,13 +39,17 @@ _OFFERED = {
     ),
     "unadjusted": (
         "agreement:Unadjusted",
-        "Intersection beyond chance over the geometric mean size's",
+        "Intersection beyond chance, divided by its largest value at the geometric mean size",
         "Bommert, Rahnenführer 2020",
     ),
     "jaccard": ("coefficients:Jaccard", "Intersection over union", "Jaccard 1901"),
     "dice": ("coefficients:Dice", "Intersection over mean size", "Dice 1945"),
     "ochiai": ("coefficients:Ochiai", "Intersection over geometric mean size", "Ochiai 1957"),
-    "hamming": ("coefficients:Hamming", "Share of equal decisions", "Dunne et al. 2002"),
+    "hamming": (
+        "coefficients:Hamming",
+        "Share of features on which two runs agree",
+        "Dunne et al. 2002",
+    ),
     "jaccard-corrected": (
         "coefficients:JaccardCorrected",
         "Jaccard's index beyond chance",
@@ -59,17 +63,17 @@ _OFFERED = {
     ),
     "hamming-corrected": (
         "coefficients:HammingCorrected",
-        "Share of equal decisions, corrected for chance",
+        "Share of features on which two runs agree, corrected for chance",
         _BOMMERT_2017,
     ),
     "davis": (
         "frequency:Davis",
-        "Mean selection frequency, over features selected at least once",
+        "Mean selection frequency over features selected at least once",
         "Davis et al. 2006",
     ),
     "novovicova": (
         "frequency:Novovicova",
-        "Entropy of the features' frequencies",
+        "Entropy of the features' selection frequencies",
         "Novovičová, Somol, Pudil 2009",
     ),
     "somol-cw": ("frequency:SomolCw", "Weighted consistency", "Somol, Novovičová 2010"),
@@ -80,17 +84,17 @@ _OFFERED = {
     ),
     "krizek": (
         "krizek:Krizek",
-        "Entropy of the distribution of whole sets; 1 if the set never changes",
+        "Entropy of the distribution of selected sets; 1 if the set never changes",
         "Křížek, Kittler, Hlaváč 2007",
     ),
     "yu": (
         "yu:Yu",
-        "Agreement where similar features replace each other, corrected for chance",
+        "Agreement that counts similar features as matches, corrected for chance",
         "Yu, Han, Berens 2012",
     ),
     "zucknick": (
         "zucknick:Zucknick",
-        "Jaccard's index where similar features count partially",
+        "Jaccard's index with partial credit for similar features",
         "Zucknick, Richardson, Stronach 2008",
     ),
     "zucknick-corrected": (
@@ -100,14 +104,14 @@ _OFFERED = {
     ),
     "sechidis": (
         "sechidis:Sechidis",
-        "Nogueira's φ where similar features count as each other",
+        "Nogueira's φ with similar features treated as equivalent",
         "Sechidis et al. 2020",
     ),
     "spearman": ("rankings:Spearman", "Correlation of rankings", "Spearman 1904"),
     "kendall": ("rankings:Kendall", "Kendall's τ-b of rankings", "Kendall 1945"),
     "weighted-tau": (
         "rankings:WeightedTau",
-        "Kendall's τ with more weight at the top",
+        "Kendall's τ, weighted towards the top ranks",
         "Vigna 2015",
     ),
     "canberra": (

@@ -49,7 +49,7 @@ class RankMetric(StabilityMetric):
     best: str = param(
         "largest",
         choice("largest", "smallest"),
-        help="Which number is best: largest for scores, smallest for ranks 1, 2, …",
+        help="Which value is best: largest for scores, smallest for ranks 1, 2, …",
     )
 
     def ranks(self, matrix: NDArray[np.float64]) -> NDArray[np.float64]:

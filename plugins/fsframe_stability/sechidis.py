@@ -58,7 +58,7 @@ class Sechidis(StabilityMetric):
         "nothing or everything is kept, or the similarities leave random selection no variance"
     )
 
-    threshold: float = param(0.9, real(0, 1), help="Similarities below it count as 0.")
+    threshold: float = param(0.9, real(0, 1), help="Similarities below this count as 0.")
 
     def _measure(
         self, matrix: NDArray[np.bool_], similarity: NDArray[np.float64] | None = None

@@ -33,12 +33,14 @@ class SimilarityMetric(StabilityMetric):
 
     needs_similarity: ClassVar[bool] = True
 
-    threshold: float = param(0.9, real(0, 1), help="Features are similar from this similarity on.")
+    threshold: float = param(
+        0.9, real(0, 1), help="Features with at least this similarity count as similar."
+    )
     impute: float | None = param(
         None,
         optional(real()),
-        help="Score for pairs of runs that have none; by default one such pair leaves the whole "
-        "collection undefined.",
+        help="Value for pairs of runs where the index is undefined; by default one such pair "
+        "makes the whole result undefined.",
     )
 
     def _measure(

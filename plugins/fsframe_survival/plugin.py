@@ -18,7 +18,7 @@ def fsframe_selectors() -> Iterator[SelectorEntry]:
     yield SelectorEntry(
         name="cox-score",
         target="fsframe_survival.methods.cox_score:CoxScore",
-        summary="Score test of each feature in Cox's model of times until an event",
+        summary="Score test of each feature in Cox's proportional hazards model",
         family="survival",
         gives=frozenset({"scores", "p-values"}),
         reference=_COX,
@@ -32,6 +32,6 @@ def fsframe_regressors() -> Iterator[RegressorEntry]:
     yield RegressorEntry(
         name="cox",
         target="fsframe_survival.methods.cox:Cox",
-        summary="Cox's proportional hazards with a ridge penalty; predicts log risks",
+        summary="Cox proportional hazards with a ridge penalty; predicts log hazard ratios",
         reference=f"{_COX}; Verweij, van Houwelingen 1994, Stat. Med. 13:2427",
     )

@@ -66,8 +66,8 @@ class Impute(Selector):
     method: str = param(
         "median",
         choice("median", "mean", "most-frequent"),
-        help="What stands for a missing value of a column; of a categorical one always the most "
-        "frequent level.",
+        help="Replacement for missing values of a numeric feature; nominal features always get "
+        "their most frequent level.",
     )
 
     def cost(self, n: int, p: int) -> Cost:

@@ -108,7 +108,8 @@ class _OfOneClass(PredictionMeasure):
     positive: str | None = param(
         None,
         optional(text("a label")),
-        help="Class that is meant; by default the second of two, the mean over more.",
+        help="The positive class; by default the second of two classes; with more classes, the "
+        "mean over all.",
     )
 
     def check_classes(self, classes: tuple[Any, ...]) -> Iterator[str]:

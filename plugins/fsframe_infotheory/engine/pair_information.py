@@ -77,12 +77,12 @@ class PairParameters:
     pairs: str = param(
         "none",
         choice("none", "synergy", "joint"),
-        help="Pair weights: I(Xi; Xj | Y) − I(Xi; Xj), or I(Xi, Xj; Y), or none.",
+        help="Pair weights: I(Xi; Xj | Y) − I(Xi; Xj), I(Xi, Xj; Y), or none.",
     )
     pair_columns: str = param(
         "all",
         choice("all", "selected"),
-        help="Pairs of which features: all that were seen (8 bytes per pair), or those selected.",
+        help="Features to form pairs of: all (8 bytes per pair), or those selected.",
     )
 
     def weigh_pairs(

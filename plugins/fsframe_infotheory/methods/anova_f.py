@@ -76,7 +76,8 @@ class AnovaF(Selector):
     top: int | float | None = param(
         None,
         optional(count_or_fraction()),
-        help="How many features to keep: a count, or a fraction of those at hand. By default 10.",
+        help="Number of features to keep: a count, or a fraction of the features it is given. "
+             "By default 10.",
     )
     missing: str = param(
         "refuse",

@@ -31,7 +31,9 @@ class Betagamma(EstimatingGreedyFilter):
     conditional: ClassVar[bool] = False
 
     beta: float = param(1.0, real(0), help="Weight of the redundancy.", symbol="β")
-    gamma: float = param(1.0, real(0), help="Weight of the redundancy given the class.", symbol="γ")
+    gamma: float = param(
+        1.0, real(0), help="Weight of the class-conditional redundancy.", symbol="γ"
+    )
 
     def criterion(self) -> Criterion:
         """I(X; Y) − β Σ I(X; X_s) + γ Σ I(X; X_s | Y)."""

@@ -44,7 +44,7 @@ class Chi2(ScoredFilter):
     rank_by: str = param(
         "statistic",
         choice("statistic", "p-value"),
-        help="Score: the statistic, or −log₁₀ of its p-value.",
+        help="Rank by the statistic, or by −log₁₀ of its p-value.",
     )
 
     def adjusts(self) -> bool:

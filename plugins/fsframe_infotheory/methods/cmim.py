@@ -35,7 +35,7 @@ class Cmim(EstimatingGreedyFilter):
     clamp: bool = param(
         True,
         flag(),
-        help="Whether the score is at most I(X; Y), as in the published algorithm.",
+        help="Cap the score at I(X; Y), as in the published algorithm.",
         source="Fleuret 2004, section 5",
     )
 

@@ -39,11 +39,13 @@ class EstimatorParameters:
     estimator: str = param(
         "plug-in",
         choice("plug-in", "knn"),
-        help="Information of continuous columns: from counts after binning, or estimated from "
-        "nearest neighbours without binning (may be negative).",
+        help="Estimator of mutual information for continuous features: counts after binning, "
+        "or k nearest neighbours without binning (may be negative).",
         source="Ross 2014; Kraskov, Stögbauer, Grassberger 2004",
     )
-    neighbours: int = param(3, integer(1), help="Nearest neighbours for estimator=knn.", symbol="k")
+    neighbours: int = param(
+        3, integer(1), help="Number of nearest neighbours, for estimator=knn.", symbol="k"
+    )
 
 
 def estimation_note(bits: NDArray[np.float64]) -> str:

@@ -44,11 +44,14 @@ class Fcbf(InformationFilter):
     top: int | float | None = param(
         None,
         optional(count_or_fraction()),
-        help="How many features to keep: a count, or a fraction of those at hand. By default all "
-        "that no better one makes redundant.",
+        help="Number of features to keep: a count, or a fraction of the features it is given. "
+             "By default all that no better one makes redundant.",
     )
     delta: float = param(
-        0.0, real(0, below=1), help="Uncertainty that a feature must exceed.", symbol="δ"
+        0.0,
+        real(0, below=1),
+        help="Threshold on the symmetric uncertainty with the class.",
+        symbol="δ",
     )
 
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:

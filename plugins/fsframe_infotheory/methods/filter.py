@@ -54,41 +54,44 @@ class InformationFilter(Selector):
     top: int | float | None = param(
         None,
         optional(count_or_fraction()),
-        help="How many features to keep: a count, or a fraction of those at hand. By default 10, "
-        "or with a stopping rule all that it allows.",
+        help="Number of features to keep: a count, or a fraction of the features it is given. "
+             "By default 10, or, with a stopping rule, as many as it allows.",
     )
     discretise: str = param(
         "auto",
         choice(*RULES),
-        help="How columns become levels. auto: categorical columns, and whole numbers with at most "
-        "max_levels distinct values, stay as they are, and other columns fall into bins of equal "
-        "width; equal-width, equal-frequency, mdl, freedman-diaconis, edges: those others by that "
-        "rule; none: every distinct value is a level.",
+        help="Discretisation. auto: nominal features, and whole numbers with at most "
+        "max_levels distinct values, keep their values as levels; other features are cut "
+        "into bins of equal width. equal-width, equal-frequency, mdl, freedman-diaconis, "
+        "edges: cut those others by that rule. none: every distinct value is a level.",
     )
     bins: int | str = param(
         "auto",
         either(integer(2, 65536), choice("auto")),
-        help="Number of bins of equal width or frequency; auto is 2 below 6 samples, 10 above 30, "
-        "a third of the samples between.",
+        help="Number of bins of equal width or frequency; auto: a third of the number of "
+        "samples, at least 2 and at most 10.",
     )
     edges: tuple[float, ...] = param(
-        (), listing(real()), help="Inner edges for discretise=edges, the same for every column."
+        (),
+        listing(real()),
+        help="Inner bin edges for discretise=edges, the same for every feature.",
     )
     max_levels: int = param(
         32,
         integer(0),
-        help="Columns of whole numbers with at most so many distinct values are not binned.",
+        help="Features of whole numbers with at most this many distinct values are not binned.",
     )
     missing: str = param(
         "refuse",
         choice("refuse", "level", "pairwise"),
-        help="Missing values: an error, a level of their own, or left out of counts they enter.",
+        help="Missing values: an error, a level of their own, or left out of the counts they "
+        "enter.",
     )
     unit: str = param("bits", choice("bits", "nats"), help="Unit of the scores.")
     given: tuple[str, ...] = param(
         (),
         listing(text("a feature's name")),
-        help="Features taken as selected already; they come first and do not count towards top.",
+        help="Features to treat as already selected; they come first and do not count towards top.",
     )
     exclude: tuple[str, ...] = param(
         (), listing(text("a feature's name")), help="Features that are never selected."

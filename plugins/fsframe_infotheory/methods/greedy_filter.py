@@ -45,22 +45,25 @@ class GreedyFilter(InformationFilter):
     stop: str = param(
         "k",
         choice("k", "positive", "significant"),
-        help="When to end: after top features; before the first score that is not above zero; "
-        "before the first feature whose conditional gain I(X; Y | selected) is not significant.",
+        help="Stopping rule: after top features; before the first score that is not positive; "
+        "before the first feature whose conditional gain I(X; Y | selected) is not "
+        "significant.",
     )
-    alpha: float = param(0.05, real(above=0, below=1), help="Level of the test for stopping.")
+    alpha: float = param(
+        0.05, real(above=0, below=1), help="Significance level of the stopping test."
+    )
     test: str = param(
         "g",
         choice("g", "permutation"),
-        help="Test for stopping: the G-test with Bonferroni's correction for the candidates, or "
+        help="Stopping test: the G-test with Bonferroni correction over the candidates, or "
         "permutations of the class against the largest gain of all candidates.",
     )
     permutations: int = param(199, integer(19, MOST_TIMES), help="How many permutations.")
     constants: str = param(
         "compete",
         choice("compete", "last"),
-        help="Features of one level: scored by the formula as others are (some criteria then "
-        "prefer them to redundant features), or kept back, with score 0, until no other is left.",
+        help="Constant features: scored by the formula like any other (some criteria then "
+        "prefer them to redundant features), or ranked last with score 0.",
     )
 
     conditional: ClassVar[bool] = True

@@ -48,7 +48,7 @@ class Jmi(PairParameters, EstimatingGreedyFilter):
     form: str = param(
         "sum",
         choice("sum", "mean"),
-        help="The sum of joint relevances, or Brown's mean, which gives the same order.",
+        help="Sum of joint relevances, or Brown's mean, which ranks identically.",
         source="Brown et al. 2012, eq. 20",
     )
 

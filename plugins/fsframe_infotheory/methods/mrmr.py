@@ -34,7 +34,7 @@ class Mrmr(EstimatingGreedyFilter):
     form: str = param(
         "difference",
         choice("difference", "quotient"),
-        help="Relevance less mean redundancy, or divided by it.",
+        help="Relevance minus mean redundancy, or divided by it.",
         source="Ding, Peng 2005, MID and MIQ",
     )
 

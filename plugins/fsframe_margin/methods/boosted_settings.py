@@ -42,35 +42,37 @@ class BoostedSettings(Parameterised):
         100, integer(1, MOST_TIMES), help="Boosting rounds.", symbol="T", source=f"{_PAPER}, §4.2"
     )
     sigma_max: float = param(
-        4.0, real(above=0), help="σ of the first round.", symbol="σ_max", source=f"{_PAPER}, §4.2"
+        4.0, real(above=0), help="σ in the first round.", symbol="σ_max", source=f"{_PAPER}, §4.2"
     )
     sigma_min: float = param(
         0.2,
         real(above=0),
-        help="σ that the rounds approach.",
+        help="σ that the rounds converge to.",
         symbol="σ_min",
         source=f"{_PAPER}, §4.2",
     )
     max_iter: int = param(
         5,
         integer(1),
-        help="Most updates within a round, so that learners stay weak.",
+        help="Maximum number of updates per round; few keep the learners weak.",
         source=f"{_PAPER}, Algorithm 3",
     )
     update: str = param(
         "elementwise",
         choice("elementwise", "psd", "psd-clip"),
-        help="What step 2 moves towards, as for immigrate.",
+        help="Update rule of step 2, as in immigrate.",
     )
-    line_search: bool = param(True, flag(), help="Search the step, as for immigrate.")
+    line_search: bool = param(True, flag(), help="Line search, as in immigrate.")
     start: str = param(
         "random",
         choice("random", "upstream", "identity"),
-        help="Where W starts in every round: drawn anew, from the weights that arrive, or I/√A.",
+        help="Start of W in every round: random, the upstream weights, or I/√A.",
         source=f"{_PAPER}, Algorithm 3",
     )
     standardize: bool = param(
-        True, flag(), help="Columns to mean 0 and standard deviation 1, learned from these rows."
+        True,
+        flag(),
+        help="Scale features to mean 0 and standard deviation 1, learned from the training rows.",
     )
 
     prototypes: int | None = prototypes_parameter()

@@ -68,11 +68,13 @@ class Gflip(MarginSelector):
     utility: str = param(
         "linear",
         choice("linear", "zero-one", "sigmoid"),
-        help="Utility of a margin.",
+        help="Utility function of the margin.",
         source=f"{_PAPER}, §3.1",
     )
-    beta: float = param(1.0, real(above=0), help="Slope of the sigmoid utility.", symbol="β")
-    max_passes: int = param(20, integer(1), help="Most passes over the features.")
+    beta: float = param(
+        1.0, real(above=0), help="Slope of the sigmoid utility function.", symbol="β"
+    )
+    max_passes: int = param(20, integer(1), help="Maximum number of passes over the features.")
 
     @one_blas_thread
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:

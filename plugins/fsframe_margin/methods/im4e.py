@@ -80,42 +80,46 @@ class Im4e(TunedSelector):
     sigma: float | str = param(
         1.0,
         either(real(above=0), choice("cv")),
-        help="Width of the neighbourhood, or cv to choose it by inner cross-validation.",
+        help="Width of the neighbourhood; cv: chosen by inner cross-validation.",
         symbol="σ",
         source=f"{_PAPER}, eq. 5; path in §5.2",
     )
     penalty: float | None = param(
         None,
         optional(real(above=0)),
-        help="λ‖w‖² in the cost, and step 2 by its minimiser on the simplex; by default the "
-        "closed form as printed, which λ drops out of.",
+        help="Weight λ of ‖w‖² in the cost, with step 2 by its minimiser on the simplex; by "
+        "default the closed form as printed, in which λ cancels.",
         symbol="λ",
         source=f"{_PAPER}, eq. 3; §3.2",
     )
     line_search: bool = param(
-        False, flag(), help="Go towards the update only as far as the cost falls."
+        False,
+        flag(),
+        help="Line search: step towards the update only as far as the cost decreases.",
     )
-    max_iter: int = param(50, integer(0), help="Most updates.", source=f"{_PAPER}, Algorithm 1")
+    max_iter: int = param(
+        50, integer(0), help="Maximum number of updates.", source=f"{_PAPER}, Algorithm 1"
+    )
     tol: float = param(
-        1e-5, real(0), help="Stop when the cost changes by no more than this share of itself."
+        1e-5, real(0), help="Stop when the relative change of the cost is at most this."
     )
     start: str = param(
         "uniform",
         choice("uniform", "random", "upstream"),
-        help="Where w starts; the paper draws it at random.",
+        help="Start of w; random in the paper.",
         source=f"{_PAPER}, Algorithm 1",
     )
     threshold: float = param(
         2.0,
         real(above=0),
-        help="Without top, kept are columns with a weight above threshold/A, at least one.",
+        help="Without top: keep features with a weight above threshold/A, at least one.",
         source="IMMIGRATE, §4.2 (1/A in its earlier version)",
     )
 
     margins: bool = param(
         False,
         flag(),
-        help="Also tell each row's expected margin and the entropies of its hits and misses.",
+        help="Also store each row's expected margin and the entropies of its hits and misses.",
         source=f"{_PAPER}, §2.1–2.2",
     )
 

@@ -110,77 +110,75 @@ class Immigrate(TunedSelector):
     sigma: float | str = param(
         1.0,
         either(real(above=0), choice("cv")),
-        help="Width of the neighbourhood, or cv to choose it by inner cross-validation.",
+        help="Width of the neighbourhood; cv: chosen by inner cross-validation.",
         symbol="σ",
         source=f"{_PAPER}, eq. 3.6; path in §4.2",
     )
     update: str = param(
         "elementwise",
         choice("elementwise", "psd", "psd-clip"),
-        help="What step 2 moves towards: the exact minimiser with W ≥ 0, Theorem 3.1, "
-        "or that with negative entries clipped.",
+        help="Update rule of step 2: the exact minimiser with W ≥ 0, Theorem 3.1, or Theorem "
+        "3.1 with negative entries clipped.",
         source=f"{_PAPER}, eq. 3.8",
     )
-    line_search: bool = param(
-        True, flag(), help="Search the step, so that the cost never increases."
-    )
+    line_search: bool = param(True, flag(), help="Line search, so that the cost never increases.")
     max_iter: int = param(
         50,
         integer(0),
-        help="Most updates (the paper's program makes 10).",
+        help="Maximum number of updates (the authors' program makes 10).",
         source=f"{_PAPER}, §4.2",
     )
     tol: float | None = param(
         None,
         optional(real(0)),
-        help="Stop when the cost changes by no more than this share of itself; by default 1e-5 "
-        "with the line search, and never without.",
+        help="Stop when the relative change of the cost is at most this; by default 1e-5 with "
+        "the line search, and never without it.",
         symbol="ε",
         source=f"{_PAPER}, Figure 1",
     )
     keep: str = param(
         "auto",
         choice("auto", "best", "last"),
-        help="Return the iterate of the lowest cost or the last one; auto is the last for "
-        "psd-clip without line search, else the best.",
+        help="Return the iterate with the lowest cost, or the last; auto: the last for "
+        "psd-clip without line search, otherwise the best.",
     )
     start: str = param(
         "upstream",
         choice("upstream", "identity", "random"),
-        help="Where W starts: from the weights that arrive (identity where none do), "
-        "I/√A, or random.",
+        help="Start of W: the upstream weights (the identity where there are none), I/√A, or "
+        "random.",
         source=f"{_PAPER}, Algorithm 2; §3.6",
     )
     prune: bool | str = param(
         "auto",
         either(flag(), choice("auto")),
-        help="Set entries of W below 1/A to zero; auto is no, or tuned together with sigma=cv.",
+        help="Set entries of W below 1/A to zero; auto: no, or tuned together with sigma=cv.",
         source=f"{_PAPER}, §3.4.3",
     )
     prune_from: str = param(
         "start",
         choice("start", "half"),
-        help="Prune in every iteration, or in the second half of max_iter.",
+        help="Prune in every iteration, or only in the second half of max_iter.",
         source="earlier version, §3.2.3",
     )
     l1: float = param(
         0.0,
         real(0),
-        help="Penalty on the sum of W per row, in place of pruning.",
+        help="ℓ₁ penalty on the rows of W, instead of pruning.",
         symbol="λ",
         source=f"{_PAPER}, §6, first direction",
     )
     screen: float | None = param(
         None,
         optional(real(above=0)),
-        help="Screen with IM4E first: only features with a weight above screen/A form pairs "
-        "(the paper uses 2). `im4e immigrate` does the same as two stages.",
+        help="Screen with IM4E first: only features with a weight above screen/A form pairs (2 "
+        "in the paper). `im4e immigrate` does the same in two stages.",
         source=f"{_PAPER}, §3.6",
     )
     screened: str = param(
         "drop",
         choice("drop", "diagonal"),
-        help="Leave features that were screened out away, or add them back as diagonal terms.",
+        help="Drop features that were screened out, or keep them as diagonal terms.",
         source=f"{_PAPER}, §3.6",
     )
 

@@ -65,7 +65,7 @@ class Irelief(MarginSelector):
     sigma: float = param(
         2.0, real(above=0), help="Kernel width.", symbol="σ", source=f"{_PAPER}, kernel function"
     )
-    max_iter: int = param(100, integer(0), help="Most updates.")
+    max_iter: int = param(100, integer(0), help="Maximum number of updates.")
     tol: float = param(1e-6, real(0), help="Stop when w changes by no more than this.", symbol="θ")
 
     @one_blas_thread

@@ -66,8 +66,8 @@ class Logo(MarginSelector):
     l1: float = param(
         1.0, real(0), help="Weight of the ℓ₁ penalty.", symbol="λ", source=f"{_PAPER}, eq. 8; §4"
     )
-    max_iter: int = param(50, integer(1), help="Most outer iterations.")
-    tol: float = param(1e-3, real(0), help="Stop when w changes by no more than this share.")
+    max_iter: int = param(50, integer(1), help="Maximum number of outer iterations.")
+    tol: float = param(1e-3, real(0), help="Stop when the relative change of w is at most this.")
 
     @one_blas_thread
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:

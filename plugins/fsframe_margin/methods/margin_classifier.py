@@ -102,17 +102,19 @@ class Margin(Classifier):
     sigma: float | None = param(
         None,
         optional(real(above=0)),
-        help="Width of the neighbourhood; by default that of the stage that gave the weights.",
+        help="Width of the neighbourhood; by default that of the stage the weights come from.",
         symbol="σ",
         source="Zhao, Hong, Liu, eq. 3.18",
     )
     measure: str = param(
         "auto",
         choice("auto", "quadratic", "linear"),
-        help="Measure with pair weights, or with feature weights.",
+        help="Distance with pair weights, or with feature weights only.",
     )
     standardize: bool = param(
-        True, flag(), help="Columns to mean 0 and standard deviation 1, learned from these rows."
+        True,
+        flag(),
+        help="Scale features to mean 0 and standard deviation 1, learned from the training rows.",
     )
 
     @one_blas_thread

@@ -42,7 +42,9 @@ class MarginSelector(Selector):
     uses_upstream_weights: ClassVar[bool] = True
 
     standardize: bool = param(
-        True, flag(), help="Columns to mean 0 and standard deviation 1, learned from these rows."
+        True,
+        flag(),
+        help="Scale features to mean 0 and standard deviation 1, learned from the training rows.",
     )
 
     def _training(
@@ -106,7 +108,7 @@ class MarginSelector(Selector):
 class TunedSelector(MarginSelector):
     """A selector with a width σ that inner cross-validation can choose."""
 
-    folds: int = param(5, integer(2), help="Inner folds for sigma=cv.")
+    folds: int = param(5, integer(2), help="Number of inner folds, for sigma=cv.")
     prototypes: int | None = prototypes_parameter()
 
     def ignores_time(self) -> str:

@@ -19,7 +19,7 @@ def prototypes_parameter() -> Any:
     return param(
         None,
         optional(integer(4)),
-        help="With more rows than this, learn from so many drawn ones, weighted for their classes.",
+        help="With more rows than this, learn from a sample of this many, weighted by class.",
         source="Zhao, Hong, Liu, §6, second direction",
     )
 

@@ -73,17 +73,21 @@ class Simba(MarginSelector):
         1, integer(1, MOST_TIMES), help="How often every row is visited.", symbol="T"
     )
     order: str = param(
-        "random", choice("random", "given"), help="Visit rows in random order, or as given."
+        "random",
+        choice("random", "given"),
+        help="Visit rows in random order, or in the order given.",
     )
     utility: str = param(
-        "linear", choice("linear", "sigmoid"), help="Utility of a margin.", source=_PAPER
+        "linear", choice("linear", "sigmoid"), help="Utility function of the margin.", source=_PAPER
     )
     step: float | str = param(
         1.0,
         either(real(above=0), choice("1/n")),
-        help="Size of a step: 1 as published, or 1/n, so that the steps of a pass sum to one.",
+        help="Step size: 1 as published, or 1/n, so that the steps of a pass sum to one.",
     )
-    beta: float = param(1.0, real(above=0), help="Slope of the sigmoid utility.", symbol="β")
+    beta: float = param(
+        1.0, real(above=0), help="Slope of the sigmoid utility function.", symbol="β"
+    )
 
     @one_blas_thread
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:

@@ -68,19 +68,20 @@ class SimbaMbiw(MarginSelector):
     strategy: str = param(
         "order",
         choice("order", "normal", "sample"),
-        help="Visit rows by decreasing weight, in random order, or drawn by weight.",
+        help="Visit rows by decreasing weight, in random order, or sampled by weight.",
         source=f"{_PAPER}, Algorithm 1",
     )
     instance_scale: str = param(
         "sum",
         choice("sum", "mean"),
-        help="Instance weights with sum one as printed, or mean one, for steps of Simba's size.",
+        help="Scale of the instance weights: sum one, as printed, or mean one, which keeps "
+        "Simba's step size.",
         source=f"{_PAPER}, Algorithm 1, line 14",
     )
     refresh: int = param(
         0,
         integer(0),
-        help="Update the instance weights after every so many visits; 0 never does.",
+        help="Update the instance weights after this many visits; 0: never.",
         source=f"{_PAPER}, §5 (synergetic process)",
     )
 

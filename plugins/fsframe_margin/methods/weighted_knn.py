@@ -170,9 +170,11 @@ class WeightedKnn(Classifier):
 
     takes_nominal: ClassVar[bool] = True
 
-    k: int = param(3, integer(1), help="Neighbours.", symbol="k", source="Algorithm 2")
+    k: int = param(3, integer(1), help="Number of neighbours.", symbol="k", source="Algorithm 2")
     standardize: bool = param(
-        True, flag(), help="Columns to mean 0 and standard deviation 1, learned from these rows."
+        True,
+        flag(),
+        help="Scale features to mean 0 and standard deviation 1, learned from the training rows.",
     )
 
     def predicts(self) -> frozenset[str]:

@@ -81,32 +81,30 @@ class Ensemble(WrappingSelector):
     aggregate: str = param(
         "mean-rank",
         choice("mean-rank", "linear", "stability"),
-        help="mean-rank: of the kept lists over bootstraps; linear: complete linear aggregation of "
-        "all scores over bootstraps; stability: share of half samples that keep the feature, with "
-        "a threshold.",
+        help="mean-rank: mean rank in the lists kept over bootstraps; linear: sum of complete "
+        "ranks over bootstraps; stability: share of half samples that keep the feature, "
+        "with a threshold.",
         source="Saeys 2008; Abeel 2010; Meinshausen 2010",
     )
     fraction: float | None = param(
         None,
         optional(real(above=0, most=1)),
-        help="Rows drawn per bootstrap, as a share of all; by default 1.",
+        help="Rows drawn per bootstrap, as a fraction of all; by default 1.",
     )
-    stratify: bool = param(
-        True, flag(), help="Draw within the classes, so that each keeps its size."
-    )
+    stratify: bool = param(True, flag(), help="Draw within classes, so that each keeps its size.")
     threshold: float | None = param(
         None,
         optional(real(above=0.5, most=1)),
-        help="With aggregate=stability: the share of halves that must keep a feature; by default "
-        "0.75.",
+        help="With aggregate=stability: fraction of half samples that must select a feature; "
+        "by default 0.75.",
         symbol="π",
         source="Meinshausen 2010, theorem 1",
     )
     false_selections: float | None = param(
         None,
         optional(real(above=0)),
-        help="With aggregate=stability, in place of threshold: the bound on the expected number of "
-        "false selections.",
+        help="With aggregate=stability, instead of threshold: upper bound on the expected "
+        "number of false selections.",
         symbol="E[V]",
         source="Meinshausen 2010, theorem 1",
     )

@@ -124,65 +124,69 @@ class Npfs(WrappingSelector):
     n: int | None = param(
         None,
         optional(integer(1)),
-        help="Number of bootstraps of the true label (or of shards); by default 100, 200 for a "
-        "corrected test of scores, and 20 where permuted counts are compared.",
+        help="Number of bootstraps with the true label (or of shards); by default 100, or 200 "
+        "for a corrected test of scores, or 20 where counts are compared with permuted "
+        "labels.",
         symbol="n",
         source="slide 24",
     )
     alpha: float = param(
         0.01,
         real(above=0, below=1),
-        help="Level of the test: the share of features named when the label means nothing.",
+        help="Significance level: the share of features selected when the label carries no "
+        "information.",
         symbol="α",
         source="eq. 1",
     )
     null: str = param(
         "permutation",
         offered("nulls"),
-        help="What counts are compared with: permutation (permuted labels; holds its level), "
-        "shards (disjoint parts of a large table; holds its level), published (binomial; does "
-        "not hold its level on one table), matlab (0.75 N rows, z ≥ ζ; does not either).",
+        help="Null distribution: permutation (permuted labels; keeps its level), shards "
+        "(disjoint parts of a large table; keeps its level), published (binomial; does "
+        "not keep its level on one table), matlab (0.75 N rows, z ≥ ζ; does not either).",
         source="slides 24–25",
     )
     permutations: int | None = param(
         None,
         optional(integer(1)),
-        help="Label permutations for null=permutation; by default 99 (450 with a correction, 54 "
-        "where counts are compared), or as many as alpha needs.",
+        help="Number of label permutations, for null=permutation; by default 99 (450 with a "
+        "correction, 54 where counts are compared), or as many as alpha needs.",
     )
     permuted_n: int | None = param(
         None,
         optional(integer(1)),
-        help="Bootstraps of each permuted label where scores are compared; by default a tenth of "
-        "n, and 10 at least; 2 with a correction.",
+        help="Bootstraps per permuted label, where scores are compared; by default n/10 but at "
+        "least 10, or 2 with a correction.",
     )
     statistic: str | None = param(
         None,
         optional(choice("scores", "counts")),
-        help="What null=permutation compares: the base's mean scores and ranks, or how often it "
-        "keeps a feature; by default scores for features, counts for pairs.",
+        help="Statistic for null=permutation: the base's mean scores and ranks, or how often "
+        "it selects a feature; by default scores for features, counts for pairs.",
     )
     compare: str = param(
         "centred",
         choice("centred", "pooled", "own"),
-        help="With null=permutation, a feature is compared with all features under all labels, "
-        "less what its own mean differs by (centred) or as it is (pooled), or with itself only "
-        "(own, which needs 1/alpha - 1 permutations).",
+        help="With null=permutation: compare each feature with all features under permuted "
+        "labels, after centring each on its own mean (centred) or without (pooled), or "
+        "only with itself (own, which needs 1/alpha - 1 permutations).",
     )
     correction: str = param(
         "auto",
         choice("auto", *CORRECTIONS),
-        help="Correction for the number of tests: none (published), bonferroni, bh "
-        "(Benjamini-Hochberg), or auto: bh above 200 features with null=permutation, else none.",
+        help="Multiple-testing correction: none (published), bonferroni, bh "
+        "(Benjamini–Hochberg), or auto: bh above 200 features with null=permutation, else "
+        "none.",
     )
     fraction: float | None = param(
         None,
         optional(real(above=0, most=1)),
-        help="Rows drawn per bootstrap, as a share of all; by default 1, and 0.75 for null=matlab.",
+        help="Rows drawn per bootstrap, as a fraction of all; by default 1, and 0.75 for "
+        "null=matlab.",
         symbol="m/N",
     )
     stratify: bool = param(
-        True, flag(), help="Draw within the classes, so that each keeps its size (published: no)."
+        True, flag(), help="Draw within classes, so that each keeps its size (published: no)."
     )
     bias: float = param(
         0.0,
@@ -193,27 +197,28 @@ class Npfs(WrappingSelector):
     settle: float | None = param(
         None,
         optional(real(above=0, below=0.5)),
-        help="Where scores decide: more bootstraps and permutations, until another seed would "
-        "reverse no decision with a larger chance than this, or `fits` are made. Where counts do: "
-        "stop before n bootstraps once every decision is settled with at most this chance of "
-        "error.",
+        help="Where scores are compared: add bootstraps and permutations until no decision "
+        "would change with another seed with a probability above this, or `fits` is "
+        "reached. Where counts are compared: stop early once every decision has at most "
+        "this probability of error.",
     )
     fits: int | None = param(
         None,
         optional(integer(1)),
-        help="With settle where scores decide: how many fits of the base at most; by default ten "
-        "times those of a test without settle. What they take is said while it runs.",
+        help="With settle, where scores are compared: upper limit on fits of the base; by "
+        "default ten times the fits of a test without settle. Progress shows how many are "
+        "used.",
     )
     of: str = param(
         "features",
         choice("features", "pairs"),
-        help="What is tested: features, or the pairs of a base that weighs pairs.",
+        help="What to test: features, or pairs, if the base weights pairs.",
     )
     pairs: int | None = param(
         None,
         optional(integer(1)),
-        help="With of=pairs: how many pairs a bootstrap marks; by default as many as there are "
-        "features.",
+        help="With of=pairs: number of pairs that count as selected in a bootstrap; by default "
+        "the number of features.",
     )
 
     @property

@@ -63,12 +63,14 @@ class IterativeRelief(ReliefSelector):
     least: int = param(
         10,
         integer(1),
-        help="Hits and misses that the ball around a target holds at least.",
+        help="Minimum number of hits and misses in the ball around a target instance.",
         symbol="n",
         source="Draper, Kaito & Bins 2003",
     )
-    rounds: int = param(20, integer(1), help="Largest number of rounds.")
-    tol: float = param(0.01, real(above=0), help="Change of weights at which iteration stops.")
+    rounds: int = param(20, integer(1), help="Maximum number of rounds.")
+    tol: float = param(
+        0.01, real(above=0), help="Stop when the weights change by no more than this."
+    )
 
     def check_parameters(self) -> Iterator[str]:
         yield from super().check_parameters()

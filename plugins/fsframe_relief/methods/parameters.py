@@ -34,57 +34,57 @@ class ReliefParameters(Selector):
     threshold: float = param(
         0.0,
         real(),
-        help="Without top, columns with a score above this are kept, the best one at least.",
+        help="Without top: keep features with a score above this, at least the best one.",
         symbol="τ",
         source="Kira & Rendell 1992",
     )
     discrete_features: str | tuple[int | str, ...] = param(
         "auto",
         either(choice("auto", "all", "none"), listing(either(integer(0), text("a feature name")))),
-        help="Columns with diff 0 or 1: all, none, or a list of names or numbers from 0. "
-        "auto: those the data mark as nominal or, if none is marked so or as ordinal, those with "
-        "at most 10 distinct values, which is then said.",
+        help="Features compared as equal or different: all, none, or a list of names or "
+        "numbers from 0. auto: those the data mark as nominal; if none is marked nominal "
+        "or ordinal, those with at most 10 distinct values (a warning says which).",
     )
     task: str = param(
         "data",
         choice("data", "classification", "regression"),
-        help="Whether the label names classes or is a number; data: as the data say.",
+        help="Whether the label is classes or a number; data: as the table declares.",
     )
     m: int | None = param(
         None,
         optional(integer(1)),
-        help="Number of target instances drawn without replacement; by default all.",
+        help="Number of target instances, drawn without replacement; by default all.",
         symbol="m",
         source="Kira & Rendell 1992",
     )
     missing: str = param(
         "skip",
         choice("skip", "probability"),
-        help="Missing values are left out of distance and score, or differ with probability "
-        "1 - P(value | class).",
+        help="Missing values: left out of distances and scores, or counted as different with "
+        "probability 1 - P(value | class).",
         source="Kononenko 1994",
     )
     ramp: tuple[float, ...] | None = param(
         None,
         optional(listing(real(0, 1), 2)),
-        help="[equal,different]: fractions of the range up to which values count as equal and from "
-        "which as different, linear between; by default |difference| / range.",
+        help="[equal,different]: differences up to the first fraction of the range count as 0, "
+        "from the second on as 1, linear in between; by default |difference| / range.",
         source="Hong 1997; Robnik-Šikonja & Kononenko 2003, eq. 15",
     )
     permutations: int = param(
         0,
         integer(0),
-        help="Label permutations for p-values per feature; 0 computes none.",
+        help="Number of label permutations for a p-value per feature; 0: no p-values.",
     )
     level: float | None = param(
         None,
         optional(real(above=0, most=1)),
-        help="Keep the features whose adjusted p-value is at most this (needs permutations).",
+        help="Keep features with adjusted p at or below this (needs permutations).",
     )
     correction: str = param(
         "benjamini-hochberg",
         choice("benjamini-hochberg", "none"),
-        help="Adjustment of the p-values for many features.",
+        help="Correction of the p-values for the number of features.",
     )
 
     def rule(self, regression: bool) -> Rule:

@@ -42,7 +42,7 @@ class Relief(ReliefSelector):
     ties: str = param(
         "share",
         choice("share", "index"),
-        help="Instances equally near share their place, or the first row takes it.",
+        help="Instances tied for the nearest share the place, or the first row takes it.",
     )
 
     def rule(self, regression: bool) -> Rule:

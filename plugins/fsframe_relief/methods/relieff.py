@@ -53,20 +53,21 @@ class Relieff(ReliefSelector):
     weighting: str = param(
         "equal",
         choice("equal", "rank", "distance"),
-        help="Neighbours count equally, by exp(-(rank/decay)^2), or by 1/distance.",
+        help="Weights of neighbours: equal, exp(-(rank/decay)^2), or 1/distance.",
         source="Robnik-Šikonja & Kononenko 2003, eq. 11-13",
     )
     decay: float = param(
         20.0,
         real(above=0),
-        help="How fast the weight falls with the rank.",
+        help="Decay of the weight with the neighbour's rank.",
         symbol="σ",
         source="Robnik-Šikonja & Kononenko 2003, eq. 12",
     )
     ties: str = param(
         "share",
         choice("share", "index"),
-        help="Instances at the k-th distance share the places left, or are taken in row order.",
+        help="Instances tied at the k-th distance share the remaining places, or are taken in "
+        "row order.",
     )
 
     def check_parameters(self) -> Iterator[str]:

@@ -52,20 +52,21 @@ class Rrelieff(ReliefSelector):
     weighting: str = param(
         "rank",
         choice("rank", "equal", "distance"),
-        help="Neighbours count by exp(-(rank/decay)^2), equally, or by 1/distance.",
+        help="Weights of neighbours: exp(-(rank/decay)^2), equal, or 1/distance.",
         source="Robnik-Šikonja & Kononenko 2003, eq. 11-13",
     )
     decay: float = param(
         20.0,
         real(above=0),
-        help="How fast the weight falls with the rank.",
+        help="Decay of the weight with the neighbour's rank.",
         symbol="σ",
         source="Robnik-Šikonja & Kononenko 2003, eq. 12",
     )
     ties: str = param(
         "share",
         choice("share", "index"),
-        help="Instances at the k-th distance share the places left, or are taken in row order.",
+        help="Instances tied at the k-th distance share the remaining places, or are taken in "
+        "row order.",
     )
 
     def rule(self, regression: bool) -> Rule:

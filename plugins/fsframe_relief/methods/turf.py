@@ -61,7 +61,7 @@ class Turf(WrappingSelector):
     drop: int | float = param(
         0.1,
         count_or_fraction(),
-        help="Columns dropped per round: a count, or a fraction of the columns at hand.",
+        help="Features dropped per round: a count, or a fraction of those remaining.",
         source="Moore & White 2007",
     )
 

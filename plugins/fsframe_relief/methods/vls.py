@@ -56,7 +56,11 @@ class Vls(ReliefSelector):
     tasks: ClassVar[frozenset[str]] = frozenset({"classification", "regression"})
 
     subset: int = param(
-        100, integer(2), help="Features per subset.", symbol="p_s", source="Eppstein & Haake 2008"
+        100,
+        integer(2),
+        help="Number of features per subset.",
+        symbol="p_s",
+        source="Eppstein & Haake 2008",
     )
     rounds: int = param(
         20,
@@ -66,9 +70,9 @@ class Vls(ReliefSelector):
     scoring: str = param(
         "relieff",
         choice("relieff", "surf", "multisurf"),
-        help="How a subset is scored.",
+        help="Relief variant that scores a subset.",
     )
-    k: int = param(10, integer(1), help="Neighbours per class for relieff.", symbol="k")
+    k: int = param(10, integer(1), help="Neighbours per class, for relieff.", symbol="k")
 
     def check_parameters(self) -> Iterator[str]:
         yield from super().check_parameters()

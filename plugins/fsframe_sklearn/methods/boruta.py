@@ -81,21 +81,21 @@ class Boruta(Selector):
     top: int | float | None = param(
         None,
         optional(count_or_fraction()),
-        help="How many columns to keep, by their scores: a count, or a fraction of the columns at "
-        "hand. By default those that the test confirms, which may be none.",
+        help="Number of features to keep, by score: a count, or a fraction of the features it "
+             "is given. By default those that the test confirms, which may be none.",
     )
     max_runs: int = param(100, integer(1, MOST_TIMES), help="Forests, at most.", source="sec. 3")
     alpha: float = param(
         0.01,
         real(above=0, below=1),
-        help="Level of the test on each side, over all columns.",
+        help="Significance level of the test on each side, over all features.",
         source="sec. 3",
     )
     trees: int = param(500, integer(1, MOST_TIMES), help="Trees of a forest.")
     options: str = param(
         "{}",
         text("a JSON object"),
-        help='Further parameters of the forest as JSON, such as {"max_depth": 5}.',
+        help='More parameters of the forest, as JSON: {"max_depth": 5}.',
     )
 
     def ignores_groups(self) -> str:

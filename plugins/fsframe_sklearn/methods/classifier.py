@@ -68,10 +68,12 @@ class Sklearn(Classifier):
         help="Public name of the class, such as sklearn.naive_bayes.GaussianNB or Ridge.",
     )
     options: str = param(
-        "{}", text("a JSON object"), help='Its parameters as JSON, such as {"max_depth": 3}.'
+        "{}", text("a JSON object"), help='Its parameters, as JSON: {"max_depth": 3}.'
     )
     standardize: bool = param(
-        False, flag(), help="Columns to mean 0 and standard deviation 1, learned from these rows."
+        False,
+        flag(),
+        help="Scale features to mean 0 and standard deviation 1, learned from the training rows.",
     )
 
     def check_parameters(self) -> Iterator[str]:

@@ -68,28 +68,30 @@ class Correlation(Selector):
     top: int | float | None = param(
         None,
         optional(count_or_fraction()),
-        help="How many columns to keep: a count, or a fraction of the columns at hand. By default "
-        "one of each cluster.",
+        help="Number of features to keep: a count, or a fraction of the features it is given. "
+             "By default one of each cluster.",
     )
     threshold: float = param(
         0.9,
         real(above=0, most=1),
-        help="Columns with so large an |r| are of one cluster.",
+        help="Features with |r| at or above this belong to one cluster.",
         symbol="|r|",
     )
     method: str = param(
-        "pearson", choice("pearson", "spearman"), help="Of the values, or of their ranks."
+        "pearson",
+        choice("pearson", "spearman"),
+        help="Correlation of the values (Pearson) or of their ranks (Spearman).",
     )
     clusters: str = param(
         "complete",
         choice("complete", "average", "single"),
-        help="Which |r| joins two clusters: the least, the mean or the largest between them.",
+        help="Linkage of clusters: by the smallest, the mean or the largest |r| between them.",
     )
     keep: str = param(
         "label",
         choice("label", "upstream", "centre"),
-        help="Which column is kept: the one most related to the label, the best of the stage on "
-        "the left, or the one most like the others.",
+        help="Which feature of a cluster to keep: the one most related to the label, the best "
+        "by the previous stage, or the one most correlated with the rest.",
     )
 
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:

@@ -78,13 +78,13 @@ class Rfe(LearnerSelector):
     top: int | float | None = param(
         None,
         optional(count_or_fraction()),
-        help="How many columns to keep: a count, or a fraction of the columns at hand. By default "
-        "half of them.",
+        help="Number of features to keep: a count, or a fraction of the features it is given. "
+             "By default half of them.",
     )
     step: int | float = param(
         1,
         count_or_fraction(),
-        help="How many columns go at a time: a count, or a fraction of all at hand.",
+        help="Features removed at a time: a count, or a fraction of all.",
     )
 
     def learner(self, data: Dataset, seed: int) -> Learner:
@@ -152,14 +152,14 @@ class Rfecv(Rfe):
     top: int | float | None = param(
         None,
         optional(count_or_fraction()),
-        help="How many columns to keep: a count, or a fraction of the columns at hand. By default "
-        "as many as score best in cross-validation.",
+        help="Number of features to keep: a count, or a fraction of the features it is given. "
+             "By default the number with the best cross-validation score.",
     )
-    folds: int = param(5, integer(2), help="Folds.")
+    folds: int = param(5, integer(2), help="Number of folds.")
     scoring: str | None = param(
         None,
         optional(text("a measure of scikit-learn")),
-        help="How a model is scored on a fold; the estimator's own score by default.",
+        help="Scorer of scikit-learn for a fold; by default the estimator's own score.",
     )
 
     def check_parameters(self) -> Iterator[str]:

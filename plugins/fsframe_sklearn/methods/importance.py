@@ -67,14 +67,14 @@ class Importance(LearnerSelector):
     top: int | float | None = param(
         None,
         optional(count_or_fraction()),
-        help="How many columns to keep: a count, or a fraction of the columns at hand. By default "
-        "those of at least the mean importance.",
+        help="Number of features to keep: a count, or a fraction of the features it is given. "
+             "By default those with at least the mean importance.",
     )
     measure: str = param(
         "own",
         choice("own", "held-out", "out-of-bag"),
-        help="What the estimator says itself, or what permuting a column costs on rows that were "
-        "held out, or that a tree of a forest has not drawn.",
+        help="Importance: the estimator's own, or the loss in score when a feature is "
+        "permuted, on held-out rows or on each tree's out-of-bag rows.",
     )
     folds: int = param(5, integer(2), help="Folds, for measure=held-out.")
     repeats: int = param(
@@ -83,7 +83,7 @@ class Importance(LearnerSelector):
     scoring: str | None = param(
         None,
         optional(text("a measure of scikit-learn")),
-        help="What permuting costs, for measure=held-out; the estimator's own score by default.",
+        help="Scorer of scikit-learn, for measure=held-out; by default the estimator's own score.",
     )
 
     def check_parameters(self) -> Iterator[str]:

@@ -43,14 +43,16 @@ class LearnerSelector(Selector):
     of: str | None = param(
         None,
         optional(text("a classifier or regressor of scikit-learn, such as RandomForestClassifier")),
-        help="The estimator, by its class; by default the one that the method was published with, "
-        "for classes or a numeric target.",
+        help="Class name of the estimator; by default the one the method was published with, "
+        "for classes or for a numeric target.",
     )
     options: str = param(
-        "{}", text("a JSON object"), help='Its parameters as JSON, such as {"max_depth": 3}.'
+        "{}", text("a JSON object"), help='Its parameters, as JSON: {"max_depth": 3}.'
     )
     standardize: bool = param(
-        True, flag(), help="Columns to mean 0 and standard deviation 1, learned from the rows."
+        True,
+        flag(),
+        help="Scale features to mean 0 and standard deviation 1, learned from the rows.",
     )
 
     def check_parameters(self) -> Iterator[str]:

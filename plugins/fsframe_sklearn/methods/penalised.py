@@ -71,25 +71,30 @@ class Lasso(Selector):
     top: int | float | None = param(
         None,
         optional(count_or_fraction()),
-        help="How many columns to keep, in the order in which they enter: a count, or a fraction "
-        "of the columns at hand. By default those in the model that cross-validation chooses.",
+        help="Number of features to keep, in the order in which they enter: a count, or a "
+             "fraction of the features it is given. By default those in the model that "
+             "cross-validation chooses.",
+    )
+    penalties: int = param(
+        50, integer(2), help="Number of penalties on the path, evenly spaced on a log scale."
     )
     penalties: int = param(
         50, integer(2, MOST_TIMES), help="Penalties on the path, in equal ratios."
     )
     smallest: float = param(
-        0.01, real(above=0, below=1), help="The last penalty, as a share of the first."
+        0.01, real(above=0, below=1), help="Smallest penalty, as a fraction of the largest."
     )
-    folds: int = param(5, integer(2), help="Folds, without top.")
+    folds: int = param(5, integer(2), help="Number of folds; not used with top.")
     rule: str = param(
         "min",
         choice("min", "one-se"),
-        help="The penalty of the least loss, or the largest within one standard error of it.",
+        help="Penalty with the smallest loss, or the largest within one standard error of it.",
     )
     weakness: float = param(
         1.0,
         real(above=0, most=1),
-        help="Below 1, half of the columns, drawn anew for every fit, are multiplied by it.",
+        help="Below 1: for every fit, a new random half of the features is multiplied by this "
+        "(randomised lasso).",
         source="Meinshausen, Bühlmann 2010, sec. 3.1",
     )
 
@@ -204,7 +209,7 @@ class ElasticNet(Lasso):
     """
 
     l1_ratio: float = param(
-        0.5, real(above=0, below=1), help="Share of the absolute values in the penalty."
+        0.5, real(above=0, below=1), help="Share of the ℓ₁ term in the penalty."
     )
 
     @property

@@ -63,8 +63,8 @@ class SklearnSelector(Selector):
     top: int | float | None = param(
         None,
         optional(count_or_fraction()),
-        help="How many columns to keep: a count, or a fraction of the columns at hand. By default "
-        "as many as the selector keeps by its own options.",
+        help="Number of features to keep: a count, or a fraction of the features it is given. "
+             "By default as many as the selector keeps by its own options.",
     )
     estimator: str = param(
         kind=text("a selector of scikit-learn"),

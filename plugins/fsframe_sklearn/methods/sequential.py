@@ -59,22 +59,24 @@ class Sequential(LearnerSelector):
     top: int | float | None = param(
         None,
         optional(count_or_fraction()),
-        help="How many columns to keep: a count, or a fraction of the columns at hand. By default "
-        "as many as `tol` says.",
+        help="Number of features to keep: a count, or a fraction of the features it is given. "
+             "By default `tol` decides.",
     )
     direction: str = param(
-        "forward", choice("forward", "backward"), help="Add columns to none, or remove from all."
+        "forward",
+        choice("forward", "backward"),
+        help="forward adds features to an empty set, backward removes from all.",
     )
     tol: float = param(
         1e-3,
         real(0),
-        help="Smallest gain of a further column; backward, the largest loss.",
+        help="Smallest gain for adding a feature; backward: largest loss for removing one.",
     )
-    folds: int = param(5, integer(2), help="Folds.")
+    folds: int = param(5, integer(2), help="Number of folds.")
     scoring: str | None = param(
         None,
         optional(text("a measure of scikit-learn")),
-        help="How a model is scored on a fold; the estimator's own score by default.",
+        help="Scorer of scikit-learn for a fold; by default the estimator's own score.",
     )
 
     def check_parameters(self) -> Iterator[str]:

@@ -52,10 +52,12 @@ class Variance(Selector):
     top: int | float | None = param(
         None,
         optional(count_or_fraction()),
-        help="How many columns to keep, the most variable: a count, or a fraction of the columns "
-        "at hand. By default those above the threshold.",
+        help="Number of features to keep, the most variable first: a count, or a fraction of "
+             "the features it is given. By default those above the threshold.",
     )
-    threshold: float = param(0.0, real(0), help="Columns that vary no more than this go.")
+    threshold: float = param(
+        0.0, real(0), help="Features with a variance at or below this are dropped."
+    )
 
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
         counts = None if data.counts is None else data.counts.astype(np.float64)

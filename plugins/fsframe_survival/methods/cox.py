@@ -65,9 +65,7 @@ class Cox(Regressor):
     """
 
     penalty: float = param(1.0, real(0), help="Ridge penalty on standardised columns.", symbol="λ")
-    ties: str = param(
-        "efron", choice("efron", "breslow"), help="How events at equal times are counted."
-    )
+    ties: str = param("efron", choice("efron", "breslow"), help="Treatment of tied event times.")
 
     def predicts(self) -> frozenset[str]:
         return frozenset({"survival"})

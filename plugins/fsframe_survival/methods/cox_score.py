@@ -61,11 +61,10 @@ class CoxScore(Selector):
     top: int | float | None = param(
         None,
         optional(count_or_fraction()),
-        help="How many features to keep: a count, or a fraction of those at hand. By default 10.",
+        help="Number of features to keep: a count, or a fraction of the features it is given. "
+             "By default 10.",
     )
-    ties: str = param(
-        "efron", choice("efron", "breslow"), help="How events at equal times are counted."
-    )
+    ties: str = param("efron", choice("efron", "breslow"), help="Treatment of tied event times.")
 
     def cost(self, n: int, p: int) -> Cost:
         return Cost(seconds=5e-4 + 1e-5 * n + 2e-8 * n * p, formula="5e-4 + 1e-5 n + 2e-8 np")
