@@ -33,9 +33,10 @@ Example:
 @click.version_option(package_name="fsframe", message="fsframe %(version)s")
 @traceback_option
 def cli() -> None:
-    """Which features matter, which interact, how many to keep, and would it be the same next time?
+    """Feature selection by chains of published methods.
 
-    fsframe runs chains of published feature-selection methods on a table.
+    Which features matter, which interact, how many to keep, and would the answer be the same next
+    time?
     """
 
 

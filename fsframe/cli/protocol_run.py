@@ -42,35 +42,41 @@ _OPTIONS = (
         type=click.IntRange(min=0),
         default=0,
         show_default=True,
-        help="Equal seed, equal bits on the same kind of processor.",
+        help="Random seed: the same seed gives the same bits on the same kind of processor.",
     ),
     click.option("--overwrite", is_flag=True, help="Replace existing files."),
     click.option("--json", "as_json", is_flag=True, help="Print one JSON object."),
-    click.option("-q", "--quiet", is_flag=True, help="No progress and no notes on stderr."),
+    click.option("-q", "--quiet", is_flag=True, help="No progress or notes on stderr."),
     click.option(
-        "--dry-run", is_flag=True, help="Check the request, print the chain, run nothing."
+        "--dry-run", is_flag=True, help="Check the request and print the chain, but run nothing."
     ),
 )
 
 
 _FOLDS = (
-    click.option("--folds", metavar="N", help="Folds. [default: 10]"),
-    click.option("--repeats", metavar="N", help="Repetitions. [default: 10]"),
-    click.option("--scheme", metavar="folds|five-by-two|leave-one-out", help="[default: folds]"),
+    click.option("--folds", metavar="N", help="Number of folds. [default: 10]"),
+    click.option("--repeats", metavar="N", help="Number of repetitions. [default: 10]"),
+    click.option(
+        "--scheme",
+        metavar="folds|five-by-two|leave-one-out",
+        help="How rows are split into training and test rows. [default: folds]",
+    ),
     click.option(
         "--classifier",
         metavar="STAGE|PATH",
-        help="For a chain that does not end with one: a stage, or the name of a scikit-learn "
-        "classifier. [default: weighted-knn]",
+        help="Classifier for a chain that does not end with one: a stage, or the name of a "
+        "scikit-learn classifier. [default: weighted-knn]",
     ),
     click.option(
         "--unstratified",
         "stratify",
         flag_value="no",
         default=None,
-        help="Deal rows out to folds whatever their class. [default: class by class]",
+        help="Do not stratify folds by class. [default: stratified]",
     ),
-    click.option("--inner-folds", metavar="N", help="Folds for tuning sets. [default: 5]"),
+    click.option(
+        "--inner-folds", metavar="N", help="Number of inner folds, for tuning. [default: 5]"
+    ),
 )
 
 

@@ -52,51 +52,52 @@ _OPTIONS = (
     click.option(
         "--ordinal",
         metavar="NAME[=LOW<…<HIGH],…",
-        help="Columns of which only the order of levels counts: size=S<M<L, or by number.",
+        help="Columns with ordered levels: size=S<M<L; without levels, in numeric order.",
     ),
     click.option(
         "--dates",
         type=click.Choice(["days"]),
-        help="Dates become days since 1970-01-01. [default: they are refused]",
+        help="Convert dates to days since 1970-01-01. [default: dates are refused]",
     ),
     click.option(
         "--encode",
         type=click.Choice(["onehot"]),
-        help="Columns of 0 and 1 in place of nominal ones.",
+        help="Replace nominal columns by indicator columns of 0 and 1.",
     ),
     click.option(
         "--keep",
         metavar="NAME,…",
-        help="Columns that every stage keeps.",
+        help="Columns that every stage has to keep.",
     ),
     click.option(
         "--weight",
         metavar="NAME|NUMBER",
-        help="Column of how many rows each row stands for.",
+        help="Column of row weights: how many rows each row stands for.",
     ),
     click.option(
         "--event",
         metavar="NAME",
-        help="Column of 1 and 0: whether the label, a time, ended with the event or was censored.",
+        help="Survival data: column of 1 (event) and 0 (censored); the label is the time.",
     ),
     click.option(
         "--groups",
         metavar="NAME|NUMBER",
-        help="Column naming rows that belong together, such as one person's: never taken apart.",
+        help="Column that says which rows belong together, such as one person's: kept together "
+        "in every split.",
     ),
-    click.option("--time", metavar="NAME", help="Column of time: resamples keep its order."),
-    click.option("--adjust", metavar="NAME,…", help="Covariates whose effect is taken out."),
+    click.option("--time", metavar="NAME", help="Column of time: resamples respect its order."),
+    click.option("--adjust", metavar="NAME,…", help="Covariates to adjust for."),
     click.option(
         "--feature-groups",
         metavar="FILE",
         type=click.Path(),
-        help="Features kept or dropped together.",
+        help="File of feature groups: kept or dropped together.",
     ),
     click.option(
         "--na",
         metavar="CODE",
         multiple=True,
-        help="A code for a missing value, such as -999; may be given several times.",
+        help="Code for a missing value, such as -999; may be repeated.",
     ),
     click.option(
         "--delimiter",
@@ -109,20 +110,24 @@ _OPTIONS = (
         help="Decimal mark in text. [default: .]",
     ),
     click.option(
-        "--encoding", metavar="NAME", help="Of text, such as windows-1252. [default: utf-8]"
+        "--encoding", metavar="NAME", help="Text encoding, such as windows-1252. [default: utf-8]"
     ),
     click.option(
         "--header/--no-header",
         default=None,
-        help="Whether the first line holds names. [default: detected]",
+        help="Whether the first line holds column names. [default: detected]",
     ),
-    click.option("--x", "x_path", metavar="PATH", help="HDF5, NPZ: features. [default: X]"),
-    click.option("--y", "y_path", metavar="PATH", help="HDF5, NPZ: label. [default: y]"),
+    click.option(
+        "--x", "x_path", metavar="PATH", help="HDF5, NPZ: path of the features. [default: X]"
+    ),
+    click.option(
+        "--y", "y_path", metavar="PATH", help="HDF5, NPZ: path of the label. [default: y]"
+    ),
     click.option(
         "--names",
         "names_path",
         metavar="PATH",
-        help="HDF5, NPZ: feature names. [default: feature_names]",
+        help="HDF5, NPZ: path of the feature names. [default: feature_names]",
     ),
 )
 

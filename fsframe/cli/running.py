@@ -133,8 +133,8 @@ _OPTIONS = (
     click.option(
         "--engine",
         type=EngineName(),
-        help="Where resamples are computed: serial, processes, dask, a plugin's. "
-        "[default: serial, or what --workers or --scheduler imply]",
+        help="Where resamples are computed: serial, processes, dask, or a plugin's engine. "
+        "[default: serial, or as --workers or --scheduler imply]",
     ),
     click.option(
         "--workers",
@@ -151,7 +151,7 @@ _OPTIONS = (
         "--patience",
         type=click.FloatRange(min=0, min_open=True, max=1e9),
         metavar="SECONDS",
-        help="Seconds that a worker may be silent before the run goes on without it. [default: 60]",
+        help="Seconds without a sign of life before a worker is given up. [default: 60]",
     ),
     click.option(
         "--progress",
@@ -163,16 +163,17 @@ _OPTIONS = (
     click.option(
         "--log",
         metavar="FILE",
-        help="Add a line to FILE for each stage, warning and end of a run: a new file or a log.",
+        help="Append a line to FILE for each stage, each warning and the end of the run.",
     ),
     traceback_option,
     click.option(
-        "--restart", is_flag=True, help="Discard what an interrupted run of this file left."
+        "--restart", is_flag=True, help="Discard the results of an interrupted run and start again."
     ),
     click.option(
         "--mixed",
         is_flag=True,
-        help="Accept workers and results of other processors or libraries; it is recorded.",
+        help="Accept workers and results from other processors or library versions; this is "
+        "recorded.",
     ),
 )
 

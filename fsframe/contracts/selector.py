@@ -122,7 +122,7 @@ class Selector(Parameterised):
         None,
         optional(count_or_fraction()),
         help="Number of features to keep: a count, or a fraction of the features it is given. "
-             "By default the method's own published rule.",
+        "By default the method's own published rule.",
     )
 
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:

@@ -147,7 +147,7 @@ class CrossValidation(WrappingSelector):
     classifier: str = param(
         "",
         text("a classifier"),
-        help=f"Classifier for a chain that does not end with one; empty means {DEFAULT_CLASSIFIER}.",
+        help=f"Classifier for a chain without one; empty means {DEFAULT_CLASSIFIER}.",
     )
     inner_folds: int = param(
         5, integer(2), help="Number of folds inside the training rows, for tuning."

@@ -120,8 +120,8 @@ class Interactions(Selector):
         None,
         optional(count_or_fraction()),
         help="Number of features to keep, ranked by their best pair: a count, or a fraction of "
-             "the features it is given. By default those of all significant pairs, which may "
-             "be none.",
+        "the features it is given. By default those of all significant pairs, which may "
+        "be none.",
     )
     bins: int = param(
         3,

@@ -100,7 +100,7 @@ class InteractionsSplit(WrappingSelector):
         None,
         optional(count_or_fraction()),
         help="Number of the selected features to keep, ranked by their best pair: a count, or "
-             "a fraction. By default those of all significant pairs, which may be none.",
+        "a fraction. By default those of all significant pairs, which may be none.",
     )
     alpha: float = param(
         0.05,

@@ -32,14 +32,14 @@ __all__ = ["apply"]
 @click.argument("words", nargs=-1, required=True, metavar="on DATA")
 @click.option("-o", "--out", metavar="FILE", required=True, help="Where to write; - is stdout.")
 @click.option(
-    "--top", type=click.IntRange(min=1), help="Only the best so many of the kept features."
+    "--top", type=click.IntRange(min=1), help="Only this many of the kept features, best first."
 )
 @click.option("--keep", metavar="NAME,…", help="Additional columns to keep, such as an identifier.")
 @click.option(
     "--defuse/--no-defuse",
     default=False,
-    help="Put an apostrophe before cells that a spreadsheet would take for formulas. [default: "
-    "cells stay as they are spelled]",
+    help="Put an apostrophe before cells that a spreadsheet would run as formulas. [default: "
+    "cells are left as they are]",
 )
 @form_options
 @click.option("--overwrite", is_flag=True, help="Replace the file if it exists.")
@@ -55,12 +55,12 @@ def apply(
     quiet: bool,
     **reading: Any,
 ) -> None:
-    """Write a table reduced to the features a run kept, and its label if it has one.
+    """Write a table reduced to the features a run kept, with its label if it has one.
 
-    Rows and columns stay in the order of DATA, cells as they are spelled there; only what is
-    missing is filled in if a stage of the run learned what stands for it (`impute`). A table that
-    lacks a needed column is refused. DATA is read as the run's table was (--delimiter, --encoding,
-    …) unless said otherwise here.
+    Rows and columns keep the order of DATA, and cells their spelling; only missing values are
+    filled in, if a stage of the run learned how (`impute`). A table that lacks a needed column is
+    refused. DATA is read with the options of the run (--delimiter, --encoding, …) unless they are
+    given here.
 
     \b
     Example:

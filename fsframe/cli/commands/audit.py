@@ -1,4 +1,4 @@
-"""Compute stages of a run again and compare them with its file."""
+"""Recompute stages of a run and compare them with its file."""
 
 from __future__ import annotations
 
@@ -24,11 +24,13 @@ __all__ = ["audit"]
     type=click.FloatRange(0, 1, min_open=True),
     default=1.0,
     show_default=True,
-    help="Of the time that the run took: stages drawn at random, one at least, that took no more "
-    "than this share.",
+    help="Recompute a random choice of stages that took at most this share of the run's time; "
+    "at least one stage.",
 )
 @click.option("--workers", type=click.IntRange(1), help="Worker processes. [default: none]")
-@click.option("--memory", type=MemorySize(), help="The bound that the run was given, if any.")
+@click.option(
+    "--memory", type=MemorySize(), help="Memory limit; by default that of the run, if it had one."
+)
 @reading_options
 def audit(
     run: str,
@@ -38,12 +40,12 @@ def audit(
     memory: int | None,
     **reading: Any,
 ) -> None:
-    """Compute stages of a finished run again, and compare them with its file.
+    """Recompute stages of a finished run and compare them with its file.
 
-    Each stage starts from what the file says of the stages before it, on the table the run was made
-    on, with its seed. Where processor and libraries are those of the run, every bit must be the
-    same; elsewhere numbers may differ by rounding (1e-9 of the largest), and the answer says so.
-    The exit code is 5 if a stage comes out otherwise.
+    Each stage starts from the stored results of the stages before it, on the table of the run, with
+    its seed. On the same processor and libraries every bit must be equal; elsewhere numbers may
+    differ by rounding (1e-9 of the largest), and the output says so. Exit code 5 if a stage
+    differs.
 
     \b
     Examples:

@@ -31,10 +31,10 @@ __all__ = ["chain"]
 def _on(data: str, **options: Any) -> dict[str, Any]:
     """The table to run on: delimited text (also compressed), NPZ or HDF5.
 
-    DATA is a path, or - for standard input; its content decides what it is. An ending may be left
-    out where only one known file matches. A pattern ('parts/*.parquet') or a folder of Parquet,
-    Arrow or HDF5 files is one table in parts. The label is the last column unless `--label` says
-    otherwise.
+    DATA is a path, or - for standard input; the format is detected from the content. The file
+    extension may be left out where only one known file matches. A pattern ('parts/*.parquet') or a
+    folder of Parquet, Arrow or HDF5 files is one table in parts. The label is the last column
+    unless `--label` says otherwise.
 
     \b
     Example:
@@ -59,12 +59,14 @@ A stage's parameters follow it as options, or behind a colon:
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-@click.option("--dry-run", is_flag=True, help="Check the request, print the chain, run nothing.")
+@click.option(
+    "--dry-run", is_flag=True, help="Check the request and print the chain, but run nothing."
+)
 def chain(dry_run: bool) -> None:
     """Run selectors one after the other on a table.
 
-    Each stage sees the columns that the stage on its left kept, and the weights that travel with
-    them. A stage that resamples (npfs) wraps everything on its left.
+    Each stage gets the features that the stage on its left kept, with their weights. A stage that
+    resamples (npfs) wraps everything on its left.
     """
 
 

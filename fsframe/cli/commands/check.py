@@ -25,10 +25,12 @@ _MARKS = {"passed": "ok", "excepted": "excepted", "not applicable": "—"}
 @click.option(
     "--badge",
     is_flag=True,
-    help="Also write a report: versions, laws, exceptions with reasons; for a selector what it "
-    "does on noise, and how its time and memory grow.",
+    help="Also write a report: versions, test results, exceptions with reasons; for a "
+    "selector, how it behaves on noise and how its time and memory grow.",
 )
-@click.option("-o", "--out", metavar="FILE", help="Where the report goes. [default: NAME.check.md]")
+@click.option(
+    "-o", "--out", metavar="FILE", help="Where to write the report. [default: NAME.check.md]"
+)
 @click.option("--overwrite", is_flag=True, help="Replace the report if it exists.")
 def check(
     name: str, as_json: bool, quiet: bool, badge: bool, out: str | None, overwrite: bool
@@ -36,8 +38,8 @@ def check(
     """Run every conformance test that applies to a method.
 
     NAME may carry parameters as in a chain, such as relieff:k=5. Exceptions that the plugin
-    declares are shown with their reason; failures are told by cause at the end. Exit code 3 if a
-    test fails.
+    declares are shown with their reasons; failures are grouped by cause at the end. Exit code 3 if
+    a test fails.
 
     \b
     Examples:

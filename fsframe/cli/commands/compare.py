@@ -33,8 +33,8 @@ __all__ = ["compare"]
 @click.option(
     "--metric",
     metavar="NAME",
-    help="The measure to compare by, such as auc or balanced-accuracy. [default: accuracy, or r2 "
-    "of numeric targets]",
+    help="Measure to compare by, such as auc or balanced-accuracy. [default: accuracy, or r2 "
+    "for numeric targets]",
 )
 @click.option(
     "--rope",
@@ -42,45 +42,44 @@ __all__ = ["compare"]
     default=0.01,
     show_default=True,
     metavar="X",
-    help="Differences of the measure up to this are practically none.",
+    help="Region of practical equivalence: smaller differences count as none.",
 )
 @click.option(
     "--all-features/--no-all-features",
     default=True,
-    help="Whether every classifier is also evaluated on all columns, to stand beside the chains. "
-    "[default: all-features]",
+    help="Also evaluate every classifier on all features, for comparison. [default: all-features]",
 )
 @click.option(
     "-o",
     "--out",
     metavar="FOLDER",
-    help="Keep every chain on every table as a run file there, and results.csv and results.h5. "
-    "Called again, what is there is verified and not computed twice.",
+    help="Keep a run file for every chain and table there, with results.csv and results.h5. A "
+    "second call verifies what is there and computes only the rest.",
 )
-@click.option("--csv", "csv_out", metavar="FILE", help="Write the table of results.")
+@click.option("--csv", "csv_out", metavar="FILE", help="Also write the table of results.")
 @click.option(
     "--seed",
     type=click.IntRange(min=0),
     default=0,
     show_default=True,
-    help="Equal seed, equal folds and bits.",
+    help="Random seed: the same seed gives the same folds and the same bits.",
 )
 @click.option("--overwrite", is_flag=True, help="Replace the file of --csv if it exists.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-@click.option("-q", "--quiet", is_flag=True, help="No progress and no notes on stderr.")
+@click.option("-q", "--quiet", is_flag=True, help="No progress or notes on stderr.")
 @engine_options
 def compare(words: tuple[str, ...], **options: Any) -> None:
-    """Which chain predicts better, on identical folds of one table or several.
+    """Compare how well chains predict, on identical folds of one table or several.
 
-    Each CHAIN is one argument in quotes. SELECTORS x CLASSIFIERS on DATA compares every chain of
-    selectors on the left with every classifier on the right of the word x; sets in braces are
-    spelled out there, whether the shell has done so already or not.
+    Each CHAIN is one argument in quotes. SELECTORS x CLASSIFIERS on DATA combines every chain of
+    selectors left of the word x with every classifier right of it; sets in braces are expanded,
+    whether or not the shell has already done so.
 
-    Beside the chains stand the larger class and every classifier on all features. Reported are the
-    papers' win/tie/loss by the paired t-test, the corrected resampled t-test, which holds its
-    level, and over several tables Friedman's and Wilcoxon's tests with the mean ranks, and the
-    Bayesian signed-rank test; also which chains are best in accuracy and stability together, and
-    which keeps the fewest features within one standard error of the best.
+    The baselines are the largest class and every classifier on all features. Reported are
+    win/tie/loss by the paired t-test, as in the papers, and by the corrected resampled t-test,
+    which keeps its level; over several tables the Friedman and Wilcoxon tests with mean ranks, and
+    the Bayesian signed-rank test; also the chains that are Pareto-optimal in accuracy and
+    stability, and the one with the fewest features within one standard error of the best.
 
     \b
     Example:

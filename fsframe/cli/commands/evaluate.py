@@ -26,19 +26,19 @@ __all__ = ["evaluate"]
 @click.argument("data", type=click.Path())
 @reading_options
 @fold_options
-@click.option("--curve", metavar="auto|[N,…]", help="Numbers of features to try as well.")
+@click.option("--curve", metavar="auto|[N,…]", help="Also evaluate with these numbers of features.")
 @click.option(
     "--all-features/--no-all-features",
     default=True,
-    help="Whether the classifier is also fitted on all columns in every fold, to compare with. "
-    "[default: all-features]",
+    help="Also fit the classifier on all features in every fold, for comparison. [default: "
+    "all-features]",
 )
 @click.option(
     "--metric",
     "metrics",
     multiple=True,
     metavar="NAME",
-    help="A measure to take, such as auc or sensitivity:positive=ill; may be given several times. "
+    help="Performance measure, such as auc or sensitivity:positive=ill; may be repeated. "
     "[default: all bundled ones that apply]",
 )
 @click.option("--csv", "csv_out", metavar="FILE", help="Also write one line per fold.")
@@ -73,8 +73,8 @@ A chain without a classifier is given one, weighted-knn unless told otherwise:
 def evaluate() -> None:
     """Estimate how well a chain predicts unseen rows, and how stable its selection is.
 
-    Repeated stratified cross-validation, 10 × 10 by default. Everything that learns, tuning
-    included, learns from the training rows of the fold.
+    Repeated stratified cross-validation, 10 × 10 by default. Everything that is learned, tuning
+    included, is learned from the training rows of each fold only.
     """
 
 

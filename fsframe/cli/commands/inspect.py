@@ -17,13 +17,13 @@ __all__ = ["inspect"]
 @reading_options
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def inspect(data: str, as_json: bool, **reading: Any) -> None:
-    """Describe a table, what to decide, and a chain to start with.
+    """Describe a table, list what needs a decision, and suggest a chain to start with.
 
-    Nothing is run. DATA is a table in any form that `chain` reads; of what no option says, a guess
-    is made and shown: the label, identifiers, columns that name whom rows belong to, categories;
-    codes for missing values are only pointed at. The last lines are the command to begin with, and
-    how much processor time it would take: a forecast from the numbers of rows and columns, good to
-    a factor of three. A table in parts is taken in by one pass, and its memory is told too.
+    Nothing is run. DATA is any table that `chain` reads. What no option states is guessed and
+    shown: the label, identifiers, group columns, nominal columns; likely codes for missing values
+    are only reported. The last lines give a command to start with and a forecast of its processor
+    time from the numbers of rows and columns, good to a factor of three. A table in parts is read
+    once, and the memory it needs is reported too.
 
     \b
     Example:

@@ -1,4 +1,4 @@
-"""List the methods there are, or explain one."""
+"""List the available methods, or explain one."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["methods"]
 @click.argument("name", required=False, type=MethodName())
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def methods(name: str | None, as_json: bool) -> None:
-    """List the methods there are, or explain one with its parameters.
+    """List the available methods, or explain one with its parameters.
 
     \b
     Example:

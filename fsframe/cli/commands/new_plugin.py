@@ -54,7 +54,7 @@ _FOR_ALL = ("pyproject.toml.txt", "tests/conftest.py.txt", "@package@/__init__.p
 def new_plugin(name: str, kind: str, out: str | None) -> None:
     """Write a plugin, ready to be installed, tested and changed.
 
-    NAME is what people will type: lower-case words joined by hyphens.
+    NAME is what users will type: lower-case words joined by hyphens.
 
     \b
     Examples:

@@ -1,4 +1,4 @@
-"""Draw a picture of one run or of several."""
+"""Plot one run or several."""
 
 from __future__ import annotations
 
@@ -25,16 +25,18 @@ __all__ = ["plot"]
     metavar="FILE",
     help="Ending in .svg, .pdf or .png. [default: RUN.KIND.svg beside the first run]",
 )
-@click.option("--most", type=click.IntRange(min=1), help="At most so many features or pairs.")
-@click.option("--pair", metavar="NAME,NAME", help="Kind pair: which two features.")
-@click.option("--metric", metavar="NAME", help="Kinds pareto and cd: by which measure.")
+@click.option(
+    "--most", type=click.IntRange(min=1), help="Draw at most this many features or pairs."
+)
+@click.option("--pair", metavar="NAME,NAME", help="For the kind pair: the two features.")
+@click.option("--metric", metavar="NAME", help="For the kinds pareto and cd: the measure.")
 @click.option("--dpi", type=click.FloatRange(10, 1200), default=200, show_default=True, help="PNG.")
 @click.option(
     "--outlines",
     is_flag=True,
-    help="SVG: text as outlines, which look the same everywhere, not as text to edit.",
+    help="SVG: draw text as outlines, which look the same everywhere but cannot be edited.",
 )
-@click.option("--overwrite", is_flag=True, help="Replace the file if it is there.")
+@click.option("--overwrite", is_flag=True, help="Replace the file if it exists.")
 def plot(
     kind: str | None,
     words: tuple[str, ...],
@@ -46,13 +48,13 @@ def plot(
     outlines: bool,
     overwrite: bool,
 ) -> None:
-    """Draw a picture of one run or of several; without words, list the kinds.
+    """Plot one run or several; without arguments, list the kinds of plots.
 
-    A folder, such as `compare -o` leaves, or a study stands for the chains compared in it; of a
-    study's seeds the first is drawn.
+    A folder, such as one written by `compare -o`, or a study stands for the chains compared in it;
+    for a study, its first seed is drawn.
 
-    Colours are told apart by everybody, and in print without colour by marks and dashes. Equal runs
-    give equal bytes. Drawn with matplotlib (the extra fsframe[report]).
+    Colours are safe for colour-blind readers; in grey, markers and dashes tell lines apart. Equal
+    runs give equal bytes. Needs matplotlib (the extra fsframe[report]).
 
     \b
     Examples:

@@ -27,10 +27,9 @@ def plugins(as_json: bool, traceback: bool) -> None:
     """List the plugins, and whether each was loaded.
 
     FSFRAME_PLUGINS=a,b loads only these, FSFRAME_BLOCK=a,b all but these; FSFRAME_STRICT=1 stops at
-    the first that fails; FSFRAME_TRACE=1 tells each step; FSFRAME_IMPORT_TIMEOUT=60 gives imports
-    60 s each in place of 30. A method is asked for by its name, or as DISTRIBUTION/NAME where a
-    bundled one or that of another plugin has the same name; FSFRAME_PREFER=DISTRIBUTION/NAME,…
-    settles the latter.
+    the first that fails; FSFRAME_TRACE=1 reports each step; FSFRAME_IMPORT_TIMEOUT=60 allows 60 s
+    per import instead of 30. Use DISTRIBUTION/NAME for a method whose name a bundled method or
+    another plugin also has; FSFRAME_PREFER=DISTRIBUTION/NAME,… chooses between plugins.
 
     \b
     Example:

@@ -28,7 +28,9 @@ __all__ = ["predict"]
 @click.argument("run", type=click.Path())
 @click.argument("words", nargs=-1, required=True, metavar="on DATA")
 @click.option(
-    "--train", metavar="DATA", help="The table the run was made on. [default: where it was then]"
+    "--train",
+    metavar="DATA",
+    help="The table the run was made on. [default: where it was at the time]",
 )
 @reading_options
 @click.option(
@@ -41,7 +43,7 @@ __all__ = ["predict"]
 @click.option(
     "--defuse/--no-defuse",
     default=True,
-    help="Put an apostrophe before classes that a spreadsheet would take for formulas. [default: "
+    help="Put an apostrophe before classes that a spreadsheet would run as formulas. [default: "
     "defuse]",
 )
 @click.option("--overwrite", is_flag=True, help="Replace the file if it exists.")
@@ -55,12 +57,12 @@ def predict(
     overwrite: bool,
     **reading: Any,
 ) -> None:
-    """Predict the class, or the number, of every row of a table with a finished run.
+    """Predict the label of every row of a table with a finished run.
 
-    Written is a CSV with the row's number, the class, and a score for every class (larger is more
-    likely); with a numeric target the row's number and the prediction. The classifier is fitted
-    again on the table the run was made on, which must be at hand. Both tables are read as the run's
-    was (--drop, --na, --decimal, …) unless said otherwise here.
+    Writes a CSV with the row number, the predicted class, and a score for every class (larger is
+    more likely); for a numeric target, the row number and the prediction. The classifier is fitted
+    again on the table of the run, which must still be there. Both tables are read with the options
+    of the run (--drop, --na, --decimal, …) unless they are given here.
 
     \b
     Example:

@@ -28,16 +28,16 @@ __all__ = ["report"]
 @click.option(
     "--means/--no-means",
     default=True,
-    help="Whether to read the run's table, for means and pictures of values. [default: where it "
-    "is still there]",
+    help="Read the run's table, for class means and plots of values. [default: if it is still "
+    "there]",
 )
 @click.option("--overwrite", is_flag=True, help="Replace the report if it exists.")
 def report(words: tuple[str, ...], out: str | None, means: bool, overwrite: bool) -> None:
-    """Write a report: a verdict, pictures, tables, a checklist of leaks, methods, how it was made.
+    """Write a report: verdict, figures, tables, leakage checklist, methods text, provenance.
 
-    One HTML file that needs nothing from elsewhere; its tables sort and filter, and are complete
-    without scripts. RUN may be the folder of a comparison, or a study (study.zip or its folder). Of
-    other runs together it begins with what they have in common. Drawn with matplotlib (the extra
+    One self-contained HTML file; tables can be sorted and filtered, and are complete without
+    scripts. RUN may be the folder of a comparison, or a study (study.zip or its folder). For
+    several other runs it starts with what they have in common. Needs matplotlib (the extra
     fsframe[report]).
 
     \b

@@ -29,24 +29,26 @@ _PREFER = "FSFRAME_PREFER"
 
 @click.command()
 @click.argument("run", type=click.Path())
-@click.option("--data", metavar="PATH", help="Where the table is now. [default: where it was then]")
+@click.option(
+    "--data", metavar="PATH", help="Where the table is now. [default: where it was at the time]"
+)
 @reading_options
 @engine_options
 @click.option("--threads", type=click.IntRange(min=1), help="Threads to use. [default: all]")
 @click.option("--csv", "csv_out", metavar="FILE", help="Of an evaluation: write one line per fold.")
 @click.option("--overwrite", is_flag=True, help="Replace the run file, or --csv, if it is there.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-@click.option("-q", "--quiet", is_flag=True, help="No progress and no notes on stderr.")
+@click.option("-q", "--quiet", is_flag=True, help="No progress or notes on stderr.")
 def resume(run: str, **options: Any) -> None:
-    """Continue an interrupted run from what it has finished.
+    """Continue an interrupted run from its finished part.
 
-    RUN is the run file to be written. The chain, the seed and the table must be
-    those of the interrupted run, and so must versions and processor where they could change a bit
-    of the result (--mixed accepts that); the result is the same, bit by bit, as without the
-    interruption. The engine may be another.
+    RUN is the run file to write. Chain, seed and table must be those of the interrupted run, and so
+    must versions and processor where they could change a bit of the result (--mixed accepts that).
+    The result is bit for bit what it would have been without the interruption. The engine may
+    differ.
 
-    Nothing is written but RUN and what this command names: what is left of an interrupted run may
-    come from somebody else, and does not decide what is replaced.
+    Only RUN and files named in this command are written: the leftovers of an interrupted run may
+    come from somebody else, and must not decide which files are replaced.
 
     \b
     Example:

@@ -49,8 +49,8 @@ def _on(data: str, **options: Any) -> dict[str, Any]:
 def stability() -> None:
     """Measure the stability of the features that a chain selects.
 
-    Runs a chain on resamples of the rows, and measures how alike the kept features are: as the
-    chain keeps them, and for the best 1, 2, … K of its rankings.
+    Runs a chain on resamples of the rows and measures how similar the selected sets are: as the
+    chain selects them, and for the top 1, 2, … K of its rankings.
 
     \b
     Example:

@@ -1,4 +1,4 @@
-"""Compare chains on tables as a TOML file says."""
+"""Run a study described in a TOML file: tables × chains × measures."""
 
 from __future__ import annotations
 
@@ -45,15 +45,15 @@ _FILE = "study.zip"
 @click.option("-q", "--quiet", is_flag=True, help="No progress and no remarks on stderr.")
 @engine_options
 def study(file: str, **options: Any) -> None:
-    """Compare chains on tables as a TOML file says.
+    """Run a study described in a TOML file: tables × chains × measures.
 
-    It leaves tables and text for a paper.
+    Writes tables, figures and text for a paper.
 
-    Everything that FILE asks for is checked before anything is computed, and every fault is told.
-    A study that was interrupted goes on when the same command is given again. In the end FOLDER
-    holds study.zip with every run, results.csv, a LaTeX table for each measure, a paragraph of
-    methods (methods.md, methods.tex), references.bib, figures and report.html. FILE may also be a
-    study.zip: it is shown, and its tables are written again with --out.
+    Everything in FILE is checked before anything is computed, and all errors are reported at once.
+    An interrupted study continues when the same command is given again. In the end FOLDER holds
+    study.zip with every run, results.csv, a LaTeX table for each measure, a paragraph of methods
+    (methods.md, methods.tex), references.bib, figures and report.html. FILE may also be a
+    study.zip, which is then shown; with --out its tables are written again.
 
     \b
     Example:

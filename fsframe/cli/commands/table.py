@@ -1,4 +1,4 @@
-"""Export what a run found for each feature or pair as a table."""
+"""Export the results of a run, by feature or by pair, as a table."""
 
 from __future__ import annotations
 
@@ -61,11 +61,11 @@ def table(
     defuse: bool,
     overwrite: bool,
 ) -> None:
-    """Write what a run found: rank, feature, score, p, q, how often kept, means, stage by stage.
+    """Write a run's results: rank, feature, score, p, q, selection frequency, means, by stage.
 
     One row per feature, the kept ones first; with --pairs one row per pair, with its statistic,
-    degrees of freedom, p, q and weight. Columns that the run does not know are left out. RUN may be
-    the folder of a comparison, or a study: one row per table, chain and measure then.
+    degrees of freedom, p, q and weight. Columns that the run has no values for are left out. RUN
+    may be the folder of a comparison, or a study: then one row per table, chain and measure.
 
     \b
     Examples:

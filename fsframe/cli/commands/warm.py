@@ -27,10 +27,10 @@ __all__ = ["warm"]
 def warm(families: tuple[str, ...], workers: int | None, as_json: bool) -> None:
     """Compile the numerical kernels of all families, or of those named, and keep them.
 
-    Every method runs with its defaults on small tables of each kind: numbers, levels, gaps, more
-    columns than rows, a numeric target. What other settings or large tables need besides is
-    compiled when it is first met. Kernels that are there already are not compiled again. Exit code
-    5 if kernels cannot be kept.
+    Runs every method with its defaults on small tables of each kind: numeric, nominal, with missing
+    values, more columns than rows, numeric target. Kernels that only other settings or large tables
+    need are compiled when first used. Kernels already compiled are reused. Exit code 5 if kernels
+    cannot be stored.
 
     \b
     Example:

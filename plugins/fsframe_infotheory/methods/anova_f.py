@@ -77,7 +77,7 @@ class AnovaF(Selector):
         None,
         optional(count_or_fraction()),
         help="Number of features to keep: a count, or a fraction of the features it is given. "
-             "By default 10.",
+        "By default 10.",
     )
     missing: str = param(
         "refuse",

@@ -45,7 +45,7 @@ class Fcbf(InformationFilter):
         None,
         optional(count_or_fraction()),
         help="Number of features to keep: a count, or a fraction of the features it is given. "
-             "By default all that no better one makes redundant.",
+        "By default all that no better one makes redundant.",
     )
     delta: float = param(
         0.0,

@@ -55,7 +55,7 @@ class InformationFilter(Selector):
         None,
         optional(count_or_fraction()),
         help="Number of features to keep: a count, or a fraction of the features it is given. "
-             "By default 10, or, with a stopping rule, as many as it allows.",
+        "By default 10, or, with a stopping rule, as many as it allows.",
     )
     discretise: str = param(
         "auto",

@@ -82,7 +82,7 @@ class Boruta(Selector):
         None,
         optional(count_or_fraction()),
         help="Number of features to keep, by score: a count, or a fraction of the features it "
-             "is given. By default those that the test confirms, which may be none.",
+        "is given. By default those that the test confirms, which may be none.",
     )
     max_runs: int = param(100, integer(1, MOST_TIMES), help="Forests, at most.", source="sec. 3")
     alpha: float = param(

@@ -69,7 +69,7 @@ class Correlation(Selector):
         None,
         optional(count_or_fraction()),
         help="Number of features to keep: a count, or a fraction of the features it is given. "
-             "By default one of each cluster.",
+        "By default one of each cluster.",
     )
     threshold: float = param(
         0.9,

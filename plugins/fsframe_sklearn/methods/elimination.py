@@ -79,7 +79,7 @@ class Rfe(LearnerSelector):
         None,
         optional(count_or_fraction()),
         help="Number of features to keep: a count, or a fraction of the features it is given. "
-             "By default half of them.",
+        "By default half of them.",
     )
     step: int | float = param(
         1,
@@ -153,7 +153,7 @@ class Rfecv(Rfe):
         None,
         optional(count_or_fraction()),
         help="Number of features to keep: a count, or a fraction of the features it is given. "
-             "By default the number with the best cross-validation score.",
+        "By default the number with the best cross-validation score.",
     )
     folds: int = param(5, integer(2), help="Number of folds.")
     scoring: str | None = param(

@@ -68,7 +68,7 @@ class Importance(LearnerSelector):
         None,
         optional(count_or_fraction()),
         help="Number of features to keep: a count, or a fraction of the features it is given. "
-             "By default those with at least the mean importance.",
+        "By default those with at least the mean importance.",
     )
     measure: str = param(
         "own",

@@ -72,8 +72,8 @@ class Lasso(Selector):
         None,
         optional(count_or_fraction()),
         help="Number of features to keep, in the order in which they enter: a count, or a "
-             "fraction of the features it is given. By default those in the model that "
-             "cross-validation chooses.",
+        "fraction of the features it is given. By default those in the model that "
+        "cross-validation chooses.",
     )
     penalties: int = param(
         50, integer(2), help="Number of penalties on the path, evenly spaced on a log scale."

@@ -64,7 +64,7 @@ class SklearnSelector(Selector):
         None,
         optional(count_or_fraction()),
         help="Number of features to keep: a count, or a fraction of the features it is given. "
-             "By default as many as the selector keeps by its own options.",
+        "By default as many as the selector keeps by its own options.",
     )
     estimator: str = param(
         kind=text("a selector of scikit-learn"),

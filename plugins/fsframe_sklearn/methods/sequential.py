@@ -60,7 +60,7 @@ class Sequential(LearnerSelector):
         None,
         optional(count_or_fraction()),
         help="Number of features to keep: a count, or a fraction of the features it is given. "
-             "By default `tol` decides.",
+        "By default `tol` decides.",
     )
     direction: str = param(
         "forward",

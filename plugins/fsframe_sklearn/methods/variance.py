@@ -53,7 +53,7 @@ class Variance(Selector):
         None,
         optional(count_or_fraction()),
         help="Number of features to keep, the most variable first: a count, or a fraction of "
-             "the features it is given. By default those above the threshold.",
+        "the features it is given. By default those above the threshold.",
     )
     threshold: float = param(
         0.0, real(0), help="Features with a variance at or below this are dropped."

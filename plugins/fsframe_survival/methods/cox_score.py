@@ -62,7 +62,7 @@ class CoxScore(Selector):
         None,
         optional(count_or_fraction()),
         help="Number of features to keep: a count, or a fraction of the features it is given. "
-             "By default 10.",
+        "By default 10.",
     )
     ties: str = param("efron", choice("efron", "breslow"), help="Treatment of tied event times.")
 
