@@ -93,10 +93,10 @@ def run_chain(
     unknown = sorted(set(surroundings) - set(Surroundings.__annotations__))
     if unknown:
         known = ", ".join(Surroundings.__annotations__)
-        raise TypeError(f"{function}() got {', '.join(unknown)}; beside its own it takes {known}")
+        raise TypeError(f"{function}() got {', '.join(unknown)}; it also takes {known}")
     workers, executor = surroundings.get("workers"), surroundings.get("executor")
     if workers is not None and executor is not None:
-        raise RequestError("say workers= or executor=, not both")
+        raise RequestError("give workers= or executor=, not both")
     memory = surroundings.get("memory")
     said = "" if memory is None else f", memory={memory}"
     command = f"fsframe.{function}({str(chain)!r}, …, seed={seed}{said})"

@@ -246,7 +246,7 @@ def _four(value: float) -> str:
 _RULE_WORDS = (
     ("two-step", "paired t-test, p < 0.05 (IMMIGRATE's rule)"),
     ("strict", "paired t-test, p < 0.01 and ≥ 0.5 % (IM4E's rule)"),
-    ("corrected", "corrected resampled t-test, p < 0.05 (holds its level)"),
+    ("corrected", "corrected resampled t-test, p < 0.05 (keeps its level)"),
 )
 
 
@@ -304,7 +304,7 @@ def _rank_lines(result: Comparison, letters: Sequence[str]) -> Iterator[str]:
     yield from table_lines(["", "mean rank"], rows, right={1})
     yield f"Nemenyi's critical difference at {ranks.level:g}: {ranks.difference:.2f} ranks"
     for group in ranks.groups:
-        yield "not told apart by Wilcoxon–Holm: " + " ".join(letters[c] for c in group)
+        yield "no significant difference by Wilcoxon–Holm: " + " ".join(letters[c] for c in group)
     yield "Wilcoxon–Holm p-values:"
     rows = [
         [letters[i], *("" if i == j else f"{p[i, j]:.3g}" for j in range(len(letters)))]

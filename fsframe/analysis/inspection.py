@@ -315,13 +315,14 @@ class _Judged:
         facts, n = self._found.columns, self._found.n_rows
         people = self.people if group is None else []
         for what, columns, option in (
-            ("names whom repeated rows belong to: one label for each value, {different} values",
+            ("identifies whose the repeated rows are: one label for each value, {different} values",
              people, "--groups {names}"),
-            ("names the rows; as a feature it would be a leak", self.identifiers, "--drop {names}"),
+            ("identifies the rows; as a feature it would leak the label", self.identifiers,
+             "--drop {names}"),
             ("dates, which methods take as days only", self.dates, "--drop {names}"),
             ("text that hardly repeats", [k for k in self.prose if k not in categorical],
              "--drop {names}"),
-            ("text that stands for categories" + self._examples(categorical),
+            ("text: categories" + self._examples(categorical),
              [k for k in self.texts if k not in categorical], "--categorical {names}"),
             ("no value at all", self.empty, "--drop {names}"),
             ("one value only, no information", self.constant, ""),
@@ -332,7 +333,7 @@ class _Judged:
                 yield Finding(
                     columns=(self._names[k],),
                     what=f"{code:g} stands there {times} times, far from the other values, and "
-                    "looks like a code for a missing one",
+                    "looks like a code for a missing value",
                     option=f"--na {code:g}",
                 )
         equal = [(self._names[a], self._names[b]) for a, b in self._found.repeated_columns]

@@ -48,7 +48,9 @@ def inspection_lines(found: Inspection) -> Iterator[str]:
                 yield f"    {_cut(finding.option, _WIDTH - 4)}"
     yield ""
     if found.refused:
-        yield from _wrapped(f"As it stands a chain would refuse it: {found.refused}", indent="  ")
+        yield from _wrapped(
+            f"A chain would refuse this table as it is: {found.refused}", indent="  "
+        )
         return
     yield "To begin with:"
     yield from _continued(printable(found.command))

@@ -120,7 +120,7 @@ def closing_lines(record: RunRecord, path: Path | None) -> Iterator[str]:
         yield ""
         yield from (f"warning: {warning}" for warning in warnings[:_WARNINGS_SHOWN])
         if len(warnings) > _WARNINGS_SHOWN:
-            yield f"… and {len(warnings) - _WARNINGS_SHOWN} warnings more (--json has all)"
+            yield f"… and {len(warnings) - _WARNINGS_SHOWN} more warnings (--json has all)"
     if path is not None:
         yield ""
         yield f"run file: {path}"

@@ -55,7 +55,7 @@ class SelectionResult(ChainResult):
         told = self.all_warnings()
         yield from (f"warning: {warning}" for warning in told[:_WARNINGS_SHOWN])
         if len(told) > _WARNINGS_SHOWN:
-            yield f"… and {len(told) - _WARNINGS_SHOWN} warnings more (all_warnings() has all)"
+            yield f"… and {len(told) - _WARNINGS_SHOWN} more warnings (all_warnings() has all)"
 
     def _tables(self) -> Iterator[str]:
         if self.selected.size:

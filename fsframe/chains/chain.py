@@ -498,7 +498,7 @@ def _last(results: Iterator[StageResult]) -> Selection:
 def _order_problems(stages: tuple[Stage, ...]) -> Iterator[str]:
     for stage in stages[:-1]:
         if isinstance(stage.method, Classifier):
-            yield f"{stage.name} is a classifier: it can only stand at the end of the chain"
+            yield f"{stage.name} is a classifier: it can only be the last stage of a chain"
     first = stages[0]
     if wraps_left(first.method):
         yield (

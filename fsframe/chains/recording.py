@@ -119,7 +119,7 @@ def _observers() -> Observers:
         try:
             found.append(observers[f"{offer.provider}/{offer.entry.name}"]())
         except Exception as error:
-            wrong.append(f"the observer {offer.entry.name!r} was not told: {one_line(error)}")
+            wrong.append(f"the observer {offer.entry.name!r} was not notified: {one_line(error)}")
     heard = Observers(found)
     heard.warnings += wrong
     return heard

@@ -60,8 +60,8 @@ def check_log(
         raise StoreError(f"cannot write the log {path}: {error.strerror or error}") from error
     if not known:
         raise StoreError(
-            f"cannot write the log {path}: it is there and is no log of fsframe (its first line "
-            f"is not {FIRST_LINE!r}), so it was left as it is; name another file"
+            f"cannot write the log {path}: it exists and is not a log of fsframe (its first line "
+            f"is not {FIRST_LINE!r}), so it was left unchanged; name another file"
         )
     return target
 

@@ -96,7 +96,7 @@ def as_ordinal(given: Ordinal | None) -> dict[str | int, tuple[str, ...]]:
     found = {key: tuple(map(level_text, order or ())) for key, order in given.items()}
     twice = [key for key, order in found.items() if len(set(order)) != len(order)]
     if twice:
-        raise RequestError(f"ordinal column {twice[0]!r}: a level stands twice in its order")
+        raise RequestError(f"ordinal column {twice[0]!r}: a level occurs twice in its order")
     return found
 
 

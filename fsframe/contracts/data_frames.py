@@ -385,7 +385,7 @@ def _ordered(
         unknown = sorted({text for text in texts if text} - set(order))
         if unknown:
             refused.order.append(
-                f"say where levels of column {name!r} stand in its order: "
+                f"give the place of levels of column {name!r} in its order: "
                 f"{', '.join(unknown[:10])} (--ordinal '{name}=low<high', "
                 f"ordinal={{{name!r}: ['low', 'high']}})"
             )

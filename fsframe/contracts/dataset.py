@@ -382,7 +382,7 @@ class Dataset(FrozenTable):
             raise DataError(f"{self.name}: column {time!r} cannot be the time and adjusted for")
         left = np.array([k for k, name in enumerate(self.feature_names) if name not in taken])
         if not left.size:
-            raise DataError(f"{self.name}: no feature is left beside {', '.join(sorted(taken))}")
+            raise DataError(f"{self.name}: no feature is left besides {', '.join(sorted(taken))}")
         data = self.take_columns(left)
         groups = {name: tuple(members) for name, members in (feature_groups or {}).items()}
         feature_sets(groups, data.feature_names, did_you_mean)

@@ -77,7 +77,7 @@ class Observers:
                 self._listening.remove(observer)
                 name = type(observer).__qualname__
                 self.warnings.append(
-                    f"the observer {name} failed in {what} and was told no more: {one_line(error)}"
+                    f"the observer {name} failed in {what} and was disabled: {one_line(error)}"
                 )
 
     @contextmanager

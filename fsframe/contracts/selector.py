@@ -353,7 +353,7 @@ class Selector(Parameterised):
             )
         elif data.weight_name and self.permutation_test() is not None:
             yield (
-                f"{name}: permutations deal labels out row by row, and rows have weights "
+                f"{name}: permutations shuffle labels row by row, and rows have weights "
                 f"({data.weight_name!r}): leave permutations or the weights out"
             )
         ignored = "" if data.times is None else self.ignores_time()

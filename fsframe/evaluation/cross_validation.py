@@ -189,7 +189,7 @@ class CrossValidation(WrappingSelector):
         if self.scheme != "folds" and not self.stratify:
             yield f"stratify is for scheme=folds, not {self.scheme}"
         if self.groups is not None and not self.stratify:
-            yield "with groups, whole groups are dealt out as evenly as they allow: stratify=yes"
+            yield "whole groups are assigned to folds as evenly as possible: stratify=yes"
         try:
             find_measures(self.metric)
         except FsframeError as error:
@@ -422,8 +422,8 @@ class CrossValidation(WrappingSelector):
             return five_by_two(y, run, classes)
         if groups is not None and not self.stratify:
             raise RequestError(
-                "rows have groups, which are dealt out whole as evenly as they allow: folds cannot "
-                "be unstratified"
+                "rows have groups, which are assigned whole and as evenly as possible: folds "
+                "cannot be unstratified"
             )
         if groups is not None:
             return grouped_folds(y, groups, self.folds, self.repeats, run, classes)

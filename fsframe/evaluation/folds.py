@@ -288,7 +288,7 @@ def grouped_folds(
         raise RequestError(f"cross-validation needs at least 2 folds, not {folds}")
     names, code = np.unique(groups, return_inverse=True)
     if names.size < folds:
-        raise DataError(f"{names.size} groups cannot be dealt to {folds} folds; use fewer folds")
+        raise DataError(f"{names.size} groups cannot be split into {folds} folds; use fewer folds")
     _refuse_lone_classes(y, code, classes)
     splits = []
     for repeat in range(repeats):

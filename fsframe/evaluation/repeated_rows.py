@@ -16,8 +16,8 @@ _MOST_ROWS, _MOST_PROBES, _MOST_COLUMNS = 5_000, 500, 100
 _FEWEST_NAMES, _FEWEST_MEMBERS = 8, 10
 _RARE = 1e-6
 _ADVICE = (
-    "if they are of one person, family or batch, say so (--groups COLUMN): split apart, they make "
-    "every accuracy too high"
+    "if they come from one person, family or batch, name the column that says so (--groups "
+    "COLUMN): split between training and test rows, they make every accuracy too high"
 )
 
 
@@ -45,14 +45,14 @@ def repeated_rows(data: Dataset) -> Iterator[str]:
     if names:
         yield (
             f"column{'s' * (len(names) > 1)} {_listed(names)} "
-            f"look{'s' * (len(names) == 1)} like the name of whom repeated rows belong to (its "
-            f"rows follow each other, with one label each): {_ADVICE}"
+            f"look{'s' * (len(names) == 1)} like an identifier of repeated rows (rows with the "
+            f"same value follow each other and share a label): {_ADVICE}"
         )
     share, chance = _beside(data)
     if share:
         yield (
-            f"rows follow each other that are alike: {share:.0%} have their nearest row of the "
-            f"same class right beside them, {chance:.1%} would by chance; {_ADVICE}"
+            f"neighbouring rows are alike: {share:.0%} have their nearest row of the same class "
+            f"next to them, {chance:.1%} would by chance; {_ADVICE}"
         )
 
 

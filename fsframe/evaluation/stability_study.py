@@ -165,7 +165,7 @@ class StabilityStudy(WrappingSelector):
             units = len(np.unique(together))
             what = "groups" if data.times is None else "stretches of time"
         if self.resample == "folds" and self.n > units:
-            raise DataError(f"{units} {what} cannot be dealt to {self.n} folds")
+            raise DataError(f"{units} {what} cannot be split into {self.n} folds")
         p = data.n_features
         known = _known_size(stages, p)
         for name in self.metric:

@@ -63,8 +63,8 @@ _OF_ONE = {
     "pair": ("The first pair itself", "The rows by class on both features."),
     "matrix": (
         "Weights of pairs",
-        "Weights as the method defines them, features that go together side by side; the diagonal "
-        "holds what each feature does by itself.",
+        "Weights as the method defines them, clustered so that related features are next to "
+        "each other; the diagonal is the weight of each feature alone.",
     ),
     "tests": (
         "What the test decided by",
@@ -87,8 +87,8 @@ _OF_SEVERAL = {
     ),
     "cd": (
         "Mean ranks over the tables",
-        "Chains joined by a thick bar are not told apart by Wilcoxon's test with Holm's "
-        "adjustment.",
+        "Chains joined by a thick bar do not differ significantly by Wilcoxon's test with "
+        "Holm's adjustment.",
     ),
     "roc": ("True against false positives", "Rows are those that were not trained on."),
     "sets": (

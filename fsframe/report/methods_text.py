@@ -188,7 +188,7 @@ def checklist(record: RunRecord) -> Iterator[Item]:
         found = evaluation.found
         rule = found.baseline.name
         yield Item(
-            "Is performance told with its uncertainty and beside baselines?",
+            "Is performance reported with its uncertainty and against baselines?",
             f"REFORMS, metrics and uncertainty; {methods}",
             "yes" if found.leading.interval is not None else "no",
             f"{found.n_splits} splits with corrected standard errors; beside the {rule}"

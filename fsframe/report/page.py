@@ -77,7 +77,7 @@ def report_page_of_several(runs: Sequence[tuple[RunRecord, Path | None]]) -> str
     records = [record for record, _ in runs]
     first, second = verdict_of_several(records)
     body = [
-        f"<h1>{len(runs)} runs beside each other</h1>",
+        f"<h1>{len(runs)} runs side by side</h1>",
         f'<p class="verdict">{escape(first)} {escape(second)}</p>',
         *_overview(records),
         *_pictures_of_several(records),

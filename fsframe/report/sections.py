@@ -74,7 +74,7 @@ class Warnings(Section):
         yield Heading("What weakens this result")
         yield Bullets(told[:_WARNINGS], "warnings")
         if len(told) > _WARNINGS:
-            yield Text(f"… and {len(told) - _WARNINGS} warnings more in the run file.", "quiet")
+            yield Text(f"… and {len(told) - _WARNINGS} more warnings in the run file.", "quiet")
 
 
 class Measures(Section):

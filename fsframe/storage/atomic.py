@@ -168,8 +168,8 @@ def _same_file(target: Path, other: _PathLike) -> bool:
 
 def _in_the_way(target: Path) -> StoreError:
     return StoreError(
-        f"{target} is there already and was left as it is; choose another name, or say that it may "
-        "be replaced (overwrite=True, --overwrite)"
+        f"{target} already exists and was left unchanged; choose another name, or allow "
+        "replacing it (overwrite=True, --overwrite)"
     )
 
 

@@ -175,7 +175,7 @@ def dataset_from_arrays(
     aside = {place, group, weighing}
     columns = [column for column in range(p) if column not in dropped and column not in aside]
     if not columns:
-        raise DataError(f"{path} has no feature left beside the label")
+        raise DataError(f"{path} has no feature besides the label")
     if table.names:
         check_names(names, columns, path)
     if place is not None:

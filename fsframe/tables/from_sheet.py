@@ -250,7 +250,7 @@ def _kinds_of_columns(
                 continue
             if unknown:
                 further.append(
-                    f"say where levels of {_word(sheet, column)} stand in its order: "
+                    f"give the place of levels of {_word(sheet, column)} in its order: "
                     f"{listed(unknown, 10)} (--ordinal '{name}=low<high')"
                 )
                 continue

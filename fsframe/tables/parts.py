@@ -233,7 +233,7 @@ def read_parts(
     check_names(everything, columns, paths[0] if paths else Path(what))
     features = tuple(everything[k] for k in columns)
     if not features:
-        raise DataError(f"{what} has no feature left beside the label")
+        raise DataError(f"{what} has no feature besides the label")
     mask = _mask(everything, columns, categorical, f"{what}, categorical column")
     kinds, notes, small = _kinds(reader, features, mask)
     label_name = y.strip("/").rpartition("/")[2] if place is None else everything[place]

@@ -129,7 +129,7 @@ _PACKED_ENDINGS = {".gz": "gzipped", ".bz2": "packed by bzip2", ".xz": "packed b
 def _as_utf8(raw: bytes, path: Path, encoding: str | None) -> bytes:
     if encoding is None and raw.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise DataError(
-            f"{path} is encoded in UTF-16; say so (encoding='utf-16', --encoding utf-16), or save "
+            f"{path} is encoded in UTF-16; use (encoding='utf-16', --encoding utf-16), or save "
             "it as UTF-8"
         )
     try:

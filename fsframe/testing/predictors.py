@@ -115,7 +115,7 @@ class PredictorConformance(Conformance):
     def test_no_file_is_written(self) -> None:
         data = self.table()
         found = written_files(lambda: self._answers(data, seed=1))
-        assert not found, f"files are the core's affair: {', '.join(found[:3])}"
+        assert not found, f"writing files is left to the core: {', '.join(found[:3])}"
 
     @law
     def test_number_of_threads_changes_no_bit_on_many_rows(self) -> None:

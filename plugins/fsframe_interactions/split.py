@@ -70,7 +70,7 @@ class InteractionsSplit(WrappingSelector):
     """Features of pairs that interact on rows that were not used to choose them.
 
     Half of the rows, of every class, choose: the base runs on them. The pairs of the features that
-    it keeps are tested by `interactions` on the other half, where p holds its level however the
+    it keeps are tested by `interactions` on the other half, where p keeps its level however the
     choice was made. Without `top`, the features of pairs with q ≤ `alpha` are kept, best pair
     first. Tables: ``pairs`` (m, 2), columns among those at hand, ``g2`` (or ``f``), ``freedom``,
     ``p_values``, ``q_values`` over the pairs of the chosen features, ``mean_ratio``,
@@ -194,7 +194,7 @@ class InteractionsSplit(WrappingSelector):
             yield f"{chosen.size} features were chosen, which make no pair"
         if self.base is not None and upstream is not None:
             yield (
-                "the stages on the left have seen all rows: p holds its level only for what `base` "
+                "the stages on the left have seen all rows: p keeps its level only for what `base` "
                 "chooses; leave `base` out to have everything on the left choose on half of them"
             )
 

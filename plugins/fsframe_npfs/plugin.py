@@ -37,9 +37,9 @@ def fsframe_selectors() -> Iterator[SelectorEntry]:
 @hookimpl
 def fsframe_nulls() -> Iterator[NullEntry]:
     for name, target, summary in (
-        ("permutation", "Permutation", "Permuted labels; holds its level"),
-        ("shards", "Shards", "Disjoint parts of a large table; holds its level"),
-        ("published", "Published", "The binomial law as printed; does not hold its level"),
-        ("matlab", "Matlab", "The authors' MATLAB code; does not hold its level"),
+        ("permutation", "Permutation", "Permuted labels; keeps its level"),
+        ("shards", "Shards", "Disjoint parts of a large table; keeps its level"),
+        ("published", "Published", "The binomial law as printed; does not keep its level"),
+        ("matlab", "Matlab", "The authors' MATLAB code; does not keep its level"),
     ):
         yield NullEntry(name=name, target=f"fsframe_npfs.engine.nulls:{target}", summary=summary)

@@ -223,7 +223,7 @@ def test_columns_are_dropped_by_name(call: Call) -> None:
     ("line", "code", "complaint"),
     [
         ("chain imigrate on small", 2, "Did you mean `immigrate`?"),
-        ("chain immigrate", 2, "say which data to run on: fsframe chain immigrate on DATA"),
+        ("chain immigrate", 2, "name the table to run on: fsframe chain immigrate on DATA"),
         ("chain on small", 2, "name at least one stage before `on`"),
         ("chain mim on small relieff", 2, "unexpected extra argument (relieff)"),
         ("chain npfs on small", 2, "npfs resamples another selector: put one on its left"),

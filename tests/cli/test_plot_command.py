@@ -61,7 +61,7 @@ def test_a_folder_stands_for_the_runs_in_it(call: Call, here: Path) -> None:
     assert "jmi:top=1 margin" in (here / "results.tex").read_text()
     assert "--pairs" in call("table folder --pairs").err
     refused = call("report folder on small.csv -o b.html")
-    assert refused.code == 2 and "say one run and one table" in refused.err
+    assert refused.code == 2 and "name one run and one table" in refused.err
     (here / "empty").mkdir()
     assert "no run file in the folder" in call("plot pareto empty -o b.svg").err
 

@@ -143,7 +143,7 @@ def test_grouped_folds_are_as_even_as_those_of_scikit_learn():
 
 def test_groups_that_cannot_be_dealt_are_told():
     y = np.array([0, 0, 1, 1, 0, 1])
-    with pytest.raises(DataError, match="2 groups cannot be dealt to 3 folds"):
+    with pytest.raises(DataError, match="2 groups cannot be split into 3 folds"):
         grouped_folds(y, np.array([0, 0, 0, 1, 1, 1]), 3, 1, Run())
     alone = np.array([0, 0, 0, 1, 1, 0])
     with pytest.raises(DataError, match=r"within a single group: 'ill' \(2 rows\)"):

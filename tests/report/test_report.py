@@ -64,7 +64,7 @@ def test_page_answers_the_readers_questions(page):
         "How it was made",
     ):
         assert heading in text
-    assert "signal" in text and "null=published does not hold its level" in text
+    assert "signal" in text and "null=published does not keep its level" in text
 
 
 def test_page_runs_nothing_and_fetches_nothing(page):

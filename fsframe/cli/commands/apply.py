@@ -72,7 +72,7 @@ def apply(
     from fsframe.tables import read_table, reduced_text, write_reduced
 
     if len(words) != 2 or words[0] != "on":
-        raise RequestError("say which table: fsframe apply RUN.h5 on DATA -o OUT.csv")
+        raise RequestError("name the table: fsframe apply RUN.h5 on DATA -o OUT.csv")
     path = find_run(run)
     record = load_run(path)
     kinds = stored_kinds(record.environment.get("kinds"))
@@ -80,7 +80,7 @@ def apply(
     # Several columns of 0 and 1 are made of one column of the table.
     names = tuple(dict.fromkeys(kept))
     if not names:
-        raise RequestError(f"{run} kept no feature; there is nothing to reduce a table to")
+        raise RequestError(f"{run} kept no feature; so there is nothing to reduce a table to")
     form = {**stored_reading(record), **reading_arguments(**reading)}
     table = read_table(words[1], **{key: form[key] for key in TABLE_FORM if key in form})
     fill = record.fill

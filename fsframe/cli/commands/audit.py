@@ -58,14 +58,14 @@ def audit(
     from fsframe.storage import load_run
 
     if words and (len(words) != 2 or words[0] != "on"):
-        raise RequestError("say which table: fsframe audit RUN.h5 on DATA")
+        raise RequestError("name the table: fsframe audit RUN.h5 on DATA")
     path = find_run(run)
     record = load_run(path)
     source = words[1] if words else record.data.source
     if not words and not (source and Path(source).is_file()):
         raise DataError(
-            f"the table the run was made on ({source or 'of unknown place'}) is not there; say "
-            "where it is: fsframe audit RUN.h5 on DATA"
+            f"the table the run was made on ({source or 'location unknown'}) is not there; give "
+            "its path: fsframe audit RUN.h5 on DATA"
         )
     data = table_of_run(record, source, **reading_arguments(**reading))
     chosen = choose_stages(record, share)

@@ -87,7 +87,7 @@ def _run(results: list[StageText | dict[str, Any]], dry_run: bool) -> None:
         return
     if not requests:
         raise RequestError(
-            f"say which data to run on: fsframe chain {shlex.join(str(parsed).split())} on DATA"
+            f"name the table to run on: fsframe chain {shlex.join(str(parsed).split())} on DATA"
         )
     from fsframe.analysis.display import result_lines, result_object
 

@@ -179,11 +179,11 @@ def compare(words: tuple[str, ...], **options: Any) -> None:
 
 def _split(words: Sequence[str]) -> tuple[list[str], list[str]]:
     if "on" not in words:
-        raise RequestError("say which tables: fsframe compare CHAIN CHAIN … on DATA …")
+        raise RequestError("name the tables: fsframe compare CHAIN CHAIN … on DATA …")
     place = list(words).index("on")
     chains, paths = list(words[:place]), list(words[place + 1 :])
     if not paths:
-        raise RequestError("name at least one table behind `on`")
+        raise RequestError("name at least one table after `on`")
     return _chains(chains), paths
 
 

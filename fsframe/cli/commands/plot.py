@@ -71,7 +71,7 @@ def plot(
         draw(kind, [])
     if not words or words[0] == "on":
         raise RequestError(
-            f"say of which run: fsframe plot {kind} RUN.h5 (it needs {KINDS[kind].needs})"
+            f"name the run: fsframe plot {kind} RUN.h5 (it needs {KINDS[kind].needs})"
         )
     runs, source = _split(words)
     several = find_comparison(runs[0]) if len(runs) == 1 and KINDS[kind].several else None
@@ -102,8 +102,8 @@ def plot(
         where = source or records[0].data.source
         if not where or (not source and not Path(where).is_file()):
             raise DataError(
-                f"the table the run was made on ({where or 'of unknown place'}) is not there; say "
-                "where it is: … RUN on DATA"
+                f"the table the run was made on ({where or 'location unknown'}) is not there; "
+                "give its path: … RUN on DATA"
             )
         data = table_of_run(records[0], where)
     elif source:
@@ -118,7 +118,7 @@ def _split(words: tuple[str, ...]) -> tuple[list[str], str | None]:
         return list(words), None
     place = words.index("on")
     if len(words) != place + 2:
-        raise RequestError("say one table behind `on`: fsframe plot KIND RUN on DATA")
+        raise RequestError("name one table after `on`: fsframe plot KIND RUN on DATA")
     return list(words[:place]), words[place + 1]
 
 
@@ -126,7 +126,7 @@ def _listed() -> list[str]:
     from fsframe.plots.kinds import KINDS
 
     width = max(map(len, KINDS)) + 2
-    lines = ["Kinds of pictures: fsframe plot KIND RUN… -o FILE.svg", ""]
+    lines = ["Kinds of plots: fsframe plot KIND RUN… -o FILE.svg", ""]
     for name, kind in KINDS.items():
         text = f"{kind.shows}; needs {kind.needs}"
         lines += textwrap.wrap(

@@ -75,14 +75,14 @@ def predict(
     from fsframe.tables.formulas import defused
 
     if len(words) != 2 or words[0] != "on":
-        raise RequestError("say which table: fsframe predict RUN.h5 on DATA")
+        raise RequestError("name the table: fsframe predict RUN.h5 on DATA")
     path = find_run(run)
     record = load_run(path)
     source = train or record.data.source
     if not train and not (source and Path(source).is_file()):
         raise DataError(
-            f"the table the run was made on ({source or 'of unknown place'}) is not there; say "
-            "where it is: --train DATA"
+            f"the table the run was made on ({source or 'location unknown'}) is not there; give "
+            "its path: --train DATA"
         )
     out = None if out is not None and is_stdout(out) else out
     used = [path, _file(source), _file(words[1])]

@@ -49,10 +49,10 @@ def report(words: tuple[str, ...], out: str | None, means: bool, overwrite: bool
         place = words.index("on")
         runs = list(words[:place])
         if len(words) != place + 2 or len(runs) != 1:
-            raise RequestError("say one run and one table: fsframe report RUN.h5 on DATA")
+            raise RequestError("name one run and one table: fsframe report RUN.h5 on DATA")
         source = words[-1]
     if not runs:
-        raise RequestError("say of which run: fsframe report RUN.h5")
+        raise RequestError("name the run: fsframe report RUN.h5")
 
     from fsframe.storage import check_destination, place_file
 
@@ -78,7 +78,7 @@ def _of_runs(paths: list[Path], source: str | None, *, means: bool) -> _Page:
     from fsframe.storage import load_run
 
     if source and len(paths) > 1:
-        raise RequestError(f"{paths[0].parent} has {len(paths)} runs; say one run and one table")
+        raise RequestError(f"{paths[0].parent} has {len(paths)} runs; name one run and one table")
     records = [load_run(path) for path in paths]
 
     def text() -> str:

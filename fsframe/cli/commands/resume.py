@@ -35,8 +35,12 @@ _PREFER = "FSFRAME_PREFER"
 @reading_options
 @engine_options
 @click.option("--threads", type=click.IntRange(min=1), help="Threads to use. [default: all]")
-@click.option("--csv", "csv_out", metavar="FILE", help="Of an evaluation: write one line per fold.")
-@click.option("--overwrite", is_flag=True, help="Replace the run file, or --csv, if it is there.")
+@click.option(
+    "--csv", "csv_out", metavar="FILE", help="For an evaluation: also write one line per fold."
+)
+@click.option(
+    "--overwrite", is_flag=True, help="Replace the run file, or the --csv file, if it exists."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.option("-q", "--quiet", is_flag=True, help="No progress or notes on stderr.")
 def resume(run: str, **options: Any) -> None:
@@ -131,14 +135,15 @@ def _also_asked(
         if not options["quiet"]:
             say(
                 f"note: the interrupted command was also to write {name}, which is no CSV file "
-                f"beside the run file; if it shall be written, say so: --csv {shlex.quote(name)}",
+                f"beside the run file; to write it, add --csv {shlex.quote(name)}",
                 err=True,
             )
         return None
     if os.path.lexists(asked):
         raise StoreError(
-            f"{asked}, which the interrupted command was to write, is there already and was left "
-            f"as it is; say where the table of folds shall go (--csv FILE, with --overwrite to "
+            f"{asked}, which the interrupted command was to write, already exists and was left "
+            "unchanged; name another file for the table of folds (--csv FILE, with "
+            "--overwrite to "
             "replace a file)"
         )
     return check_destination(asked, apart_from=used)
@@ -162,8 +167,7 @@ def _finished(out: Path, manifest: Manifest, *, overwrite: bool) -> RunRecord | 
     if overwrite:
         return None
     raise StoreError(
-        f"{out} is the file of another run and was left as it is; if it shall be replaced, say so: "
-        "--overwrite"
+        f"{out} is the file of another run and was left unchanged; use --overwrite to replace it"
     )
 
 

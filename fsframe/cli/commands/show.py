@@ -15,7 +15,9 @@ __all__ = ["show"]
 @click.command()
 @click.argument("run", type=click.Path())
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-@click.option("--csv", "csv_out", metavar="FILE", help="Of an evaluation: write one line per fold.")
+@click.option(
+    "--csv", "csv_out", metavar="FILE", help="For an evaluation: also write one line per fold."
+)
 @click.option("--overwrite", is_flag=True, help="Replace the file of --csv if it exists.")
 def show(run: str, as_json: bool, csv_out: str | None, overwrite: bool) -> None:
     """Show what a run file holds: chain, data, stages, kept features, top pairs, warnings.

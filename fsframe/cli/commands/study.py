@@ -33,16 +33,16 @@ _FILE = "study.zip"
     "-o",
     "--out",
     metavar="FOLDER",
-    help="Where to leave the study and its tables. [default: named like the study, beside FILE]",
+    help="Folder for the study and its tables. [default: named like the study, beside FILE]",
 )
 @click.option("--dry-run", is_flag=True, help="Only check FILE and say what would be computed.")
 @click.option(
     "--overwrite",
     is_flag=True,
-    help="Replace a study that is there and is another, and files that it has not written.",
+    help="Replace a different study in the folder, and files that this study has not written.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-@click.option("-q", "--quiet", is_flag=True, help="No progress and no remarks on stderr.")
+@click.option("-q", "--quiet", is_flag=True, help="No progress or notes on stderr.")
 @engine_options
 def study(file: str, **options: Any) -> None:
     """Run a study described in a TOML file: tables × chains × measures.

@@ -33,19 +33,19 @@ __all__ = ["table"]
     help="csv, tsv, xlsx, parquet, latex, markdown, or what a plugin writes. [default: by the "
     "ending of FILE (.csv, .tsv, .xlsx, .parquet, .tex, .md); csv]",
 )
-@click.option("--pairs", is_flag=True, help="One row per pair of features instead.")
+@click.option("--pairs", is_flag=True, help="Write one row per pair of features instead.")
 @click.option("--kept", is_flag=True, help="Only the features that were kept.")
-@click.option("--top", type=click.IntRange(min=1), help="Only the first so many rows.")
+@click.option("--top", type=click.IntRange(min=1), help="Only this many rows, from the top.")
 @click.option(
     "--means/--no-means",
     default=True,
-    help="Whether to read the run's table for the direction and the mean of each feature in every "
-    "class. [default: where it is still there]",
+    help="Read the run's table, for the direction of each feature and its mean in every class. "
+    "[default: if it is still there]",
 )
 @click.option(
     "--defuse/--no-defuse",
     default=True,
-    help="CSV, TSV: put an apostrophe before cells that a spreadsheet would take for formulas. "
+    help="CSV, TSV: put an apostrophe before cells that a spreadsheet would run as formulas. "
     "[default: defuse]",
 )
 @click.option("--overwrite", is_flag=True, help="Replace the file if it exists.")
@@ -76,7 +76,7 @@ def table(
     from fsframe.tables.writing import format_of, is_text
 
     if words and (len(words) != 2 or words[0] != "on"):
-        raise RequestError("say which table: fsframe table RUN.h5 on DATA -o FILE")
+        raise RequestError("name the table: fsframe table RUN.h5 on DATA -o FILE")
     if pairs and (kept or words):
         raise RequestError("--pairs writes pairs; --kept and `on DATA` are about single features")
     target = None if out is None or is_stdout(out) else Path(out)

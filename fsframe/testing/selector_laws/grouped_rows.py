@@ -39,7 +39,7 @@ class Probe:
         for group in np.unique(data.groups):
             rows = data.groups == group
             assert np.unique(counts[rows]).size == 1, "a resample takes a group apart"
-            assert np.unique(data.y[rows]).size == 1, "labels are dealt out within a group"
+            assert np.unique(data.y[rows]).size == 1, "labels are permuted within a group"
         self.seen.append(np.where(counts > 0, data.y, -1))
         scores = (Run() if run is None else run).generator().random(data.n_features)
         return Selection(selected=np.argsort(-scores)[:2], scores=scores)

@@ -40,7 +40,9 @@ class MannerLaws(SelectorLaws):
     @law
     def test_no_file_is_written(self) -> None:
         found = written_files(lambda: self.make().select(self.table(), seed=1))
-        assert not found, f"files are the core's affair (Selection.tables): {', '.join(found[:3])}"
+        assert not found, (
+            f"writing files is left to the core (Selection.tables): {', '.join(found[:3])}"
+        )
 
     @law
     def test_number_of_threads_changes_no_bit_on_many_rows(self) -> None:

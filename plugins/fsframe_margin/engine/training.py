@@ -108,8 +108,8 @@ def take_training(
     varying = scaling.varying
     if not varying.size:
         raise DataError(
-            f"{name}: all {X.shape[1]} columns are constant in the {len(y)} rows at hand; "
-            "there is nothing to select from"
+            f"{name}: all {X.shape[1]} columns are constant in the {len(y)} rows given; there is "
+            "nothing to select from"
         )
     outer = count
     if importance is not None:

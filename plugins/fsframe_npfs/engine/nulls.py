@@ -51,7 +51,7 @@ class Published(LawNull):
     holds_level: ClassVar[bool] = False
     promise = (
         "The test as printed: binomial law with p0 = k/K over bootstraps of one table. It does not "
-        "hold its level: bootstraps share the noise of the table they come from, and with a label "
+        "keep its level: bootstraps share the noise of the table they come from, and with a label "
         "that means nothing it names many times alpha of the features, and more of them the more "
         "bootstraps there are. Its answer is: picked more often than k/K when this table is "
         "perturbed."
@@ -68,7 +68,7 @@ class Matlab(Published):
     at_least: ClassVar[bool] = True
     promise = (
         "The test of the authors' MATLAB code: three quarters of the rows, relevant where "
-        "z ≥ ζ. It does not hold its level, for the reason given for `published`, and its size is "
+        "z ≥ ζ. It does not keep its level, for the reason given for `published`, and its size is "
         "above alpha even for independent samples."
     )
 

@@ -504,7 +504,7 @@ class Npfs(WrappingSelector):
             )
         if not self.compared_with.holds_level:
             yield (
-                f"null={self.null} does not hold its level on one table: bootstraps share its "
+                f"null={self.null} does not keep its level on one table: bootstraps share its "
                 "noise, so features without any relation to the label are named too; "
                 "null=permutation holds it"
             )

@@ -115,7 +115,7 @@ def test_every_null_has_its_promise_and_the_help_says_which_hold_their_level() -
     assert set(nulls) == {"matlab", "permutation", "published", "shards"}
     assert all(nulls[name].promise for name in nulls)
     for null in ("published", "matlab"):
-        assert "does not hold its level" in nulls[null].promise
+        assert "does not keep its level" in nulls[null].promise
     assert "not hold" in parameter.help.replace("does not hold", "not hold")
 
 

@@ -129,7 +129,7 @@ def test_tables_hold_what_the_test_is_made_of(mim: Any, slides: Any) -> None:
     np.testing.assert_allclose(found.scores, tables["z"] / 40)
     half = np.sqrt(np.log(2 / 0.01) / 80)
     np.testing.assert_allclose(tables["upper"], np.minimum(found.scores + half, 1))
-    assert "does not hold its level" in found.warnings[0]
+    assert "does not keep its level" in found.warnings[0]
 
 
 def test_published_form_names_noise_and_more_bootstraps_make_it_worse(
