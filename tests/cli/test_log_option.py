@@ -53,7 +53,7 @@ def test_later_commands_add_to_a_log_and_failures_are_in_it(call: Call, here: Pa
         ("chain mim on small --log small.csv", "same file"),
         ("chain mim on small --overwrite -o out.h5 --log ./out.h5", "same file"),
         ("evaluate mim on small --folds 2 --repeats 1 --csv f.csv --log f.csv", "same file"),
-        ("chain mim on small --log mine.txt", "is no log of fsframe"),
+        ("chain mim on small --log mine.txt", "is not a log of fsframe"),
         ("chain mim on small --log no/run.log", "there is no folder"),
         ("compare knn margin on small --folds 2 -o cmp --log cmp/results.csv", "folder"),
     ],

@@ -55,7 +55,7 @@ def test_pairs_have_statistic_p_and_q(call: Call, here: Path) -> None:
 def test_wrong_requests_are_refused_before_anything_is_written(call: Call, here: Path) -> None:
     assert call("chain mim:top=1 on small.csv -q -o run.h5").code == 0
     for words, said in (
-        ("table run.h5 small.csv", "say which table"),
+        ("table run.h5 small.csv", "name the table"),
         ("table run.h5 -o genes.ods", "end its name in .csv"),
         ("table run.h5 --format xlsx", "no text for a screen"),
         ("table run.h5 --pairs --kept", "--pairs writes pairs"),

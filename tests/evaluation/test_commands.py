@@ -159,7 +159,7 @@ def test_workers_change_no_bit_of_an_evaluation(folder, capsys):
         (("stability", "mim", "on", "toy.csv", "--metric", "nonsense"), 2, "nonsense"),
         (("stability", "mim:top={1,2}", "on", "toy.csv"), 2, "sets of values"),
         (("compare", "mim", "on", "toy.csv"), 2, "at least two"),
-        (("compare", "mim knn", "relieff", "toy.csv"), 2, "say which tables"),
+        (("compare", "mim knn", "relieff", "toy.csv"), 2, "name the tables"),
         (("compare", "mim", "relieff", "on"), 2, "at least one table"),
         (("compare", "mim:top=0", "relief:top=0", "on", "toy.csv"), 2, "relief"),
         (("compare", "mim", "relieff", "on", "toy.csv", "toy.csv"), 2, "different names"),

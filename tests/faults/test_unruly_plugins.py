@@ -210,7 +210,7 @@ def test_only_the_answer_to_the_very_request_is_shown(folder, fsframe):
     for other in others:
         refused = fsframe(*other)
         assert refused.returncode == 5, other
-        assert "there already and was left as it is" in refused.stderr
+        assert "already exists and was left unchanged" in refused.stderr
     text = (folder / "table.csv").read_text()
     (folder / "table.csv").write_text(text.replace("ill", "sick"))
     assert fsframe(*words).returncode == 5
@@ -235,7 +235,7 @@ def test_an_answer_of_other_software_is_not_shown(folder, monkeypatch):
     record = load_run(out)
     older = attrs.evolve(record, environment={**record.environment, "numpy": "1.0"})
     write_run(out, older, overwrite=True)
-    with pytest.raises(StoreError, match="there already"):
+    with pytest.raises(StoreError, match="already exists"):
         likely_answer(out, chain, options, Path("table.csv"))
 
 

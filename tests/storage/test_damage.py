@@ -215,7 +215,7 @@ def test_a_writer_killed_at_any_point_leaves_the_old_file_or_the_new_one(tmp_pat
 def test_an_existing_file_is_not_replaced_without_being_told(run_file, record):
     bytes_before = run_file.read_bytes()
     other = attrs.evolve(record, command="other")
-    with pytest.raises(StoreError, match="left as it is"):
+    with pytest.raises(StoreError, match="left unchanged"):
         write_run(run_file, other)
     assert run_file.read_bytes() == bytes_before
     write_run(run_file, other, overwrite=True)
@@ -324,7 +324,7 @@ def test_folders_in_the_way_or_missing_are_told(tmp_path, record):
 def test_a_symbolic_link_stays_and_the_file_behind_it_is_replaced(tmp_path, run_file, record):
     link = tmp_path / "latest.h5"
     link.symlink_to(run_file)
-    with pytest.raises(StoreError, match="left as it is"):
+    with pytest.raises(StoreError, match="left unchanged"):
         write_run(link, record)
     write_run(link, attrs.evolve(record, command="new"), overwrite=True)
     assert link.is_symlink()

@@ -55,7 +55,7 @@ def test_other_orders_and_encodings_are_refused_before_anything_is_read():
         fsframe.read("nowhere.csv", encode="hash")
     with pytest.raises(RequestError, match="dates must be days"):
         fsframe.read("nowhere.csv", dates="years")
-    with pytest.raises(RequestError, match="stands twice"):
+    with pytest.raises(RequestError, match="occurs twice"):
         fsframe.read("nowhere.csv", ordinal={"a": ["x", "x"]})
 
 

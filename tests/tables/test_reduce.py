@@ -45,7 +45,7 @@ def test_an_existing_file_is_left_alone_unless_told(put, tmp_path):
     table = read_table(put(TEXT))
     target = tmp_path / "out.csv"
     target.write_text("precious")
-    with pytest.raises(StoreError, match="left as it is"):
+    with pytest.raises(StoreError, match="left unchanged"):
         write_reduced(target, table, ["a"])
     assert target.read_text() == "precious"
     write_reduced(target, table, ["a"], overwrite=True)

@@ -23,8 +23,8 @@ class BorutaPy(Selector):
     takes_groups: ClassVar[bool] = False
     tasks: ClassVar[frozenset[str]] = frozenset({"classification", "regression"})
 
-    trees: int = param(200, integer(1), help="Trees of a forest.")
-    max_iter: int = param(100, integer(2), help="Forests, at most.")
+    trees: int = param(200, integer(1), help="Number of trees in a forest.")
+    max_iter: int = param(100, integer(2), help="Maximum number of forests.")
     alpha: float = param(0.05, real(above=0, below=1), help="Level of the test.")
 
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:

@@ -116,7 +116,7 @@ def test_every_null_has_its_promise_and_the_help_says_which_hold_their_level() -
     assert all(nulls[name].promise for name in nulls)
     for null in ("published", "matlab"):
         assert "does not keep its level" in nulls[null].promise
-    assert "not hold" in parameter.help.replace("does not hold", "not hold")
+    assert "does not keep its level" in parameter.help
 
 
 def test_immigrate_under_the_default_test_on_a_small_table_with_two_relevant_columns() -> None:
