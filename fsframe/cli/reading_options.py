@@ -62,7 +62,7 @@ _OPTIONS = (
     click.option(
         "--encode",
         type=click.Choice(["onehot"]),
-        help="Replace nominal columns by indicator columns of 0 and 1.",
+        help="Nominal columns become indicator columns.",
     ),
     click.option(
         "--keep",
@@ -72,7 +72,7 @@ _OPTIONS = (
     click.option(
         "--weight",
         metavar="NAME|NUMBER",
-        help="Column of row weights: how many rows each row stands for.",
+        help="Column of weights: copies of each row.",
     ),
     click.option(
         "--event",
@@ -82,8 +82,7 @@ _OPTIONS = (
     click.option(
         "--groups",
         metavar="NAME|NUMBER",
-        help="Column that says which rows belong together, such as one person's: kept together "
-        "in every split.",
+        help="Column naming rows to keep together in every split, such as one person's.",
     ),
     click.option("--time", metavar="NAME", help="Column of time: resamples respect its order."),
     click.option("--adjust", metavar="NAME,…", help="Covariates to adjust for."),
@@ -127,7 +126,7 @@ _OPTIONS = (
         "--names",
         "names_path",
         metavar="PATH",
-        help="HDF5, NPZ: path of the feature names. [default: feature_names]",
+        help="HDF5, NPZ: path of feature names. [default: feature_names]",
     ),
 )
 

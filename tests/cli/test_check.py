@@ -65,7 +65,7 @@ def test_failures_are_told_by_cause_and_a_badge_says_all(tmp_path: Path) -> None
     ):
         assert part in text
     again = fsframe("check", "fake-spread", "--badge", fakes=["fake_sound"], cwd=tmp_path)
-    assert again.code == 5 and "there already" in again.err and not again.out
+    assert again.code == 5 and "already exists" in again.err and not again.out
     metric = fsframe("check", "kuncheva", "--badge", "-o", "k.md", "-q", cwd=tmp_path)
     assert metric.code == 0
     assert "passes" in (tmp_path / "k.md").read_text(encoding="utf-8")

@@ -28,7 +28,7 @@ def test_a_picture_is_written_and_not_over_another(call: Call, here: Path) -> No
     assert call("plot classes run.h5").code == 0 and (here / "run.classes.svg").is_file()
     assert call("plot scores run.h5 -o a.svg").code == 5
     (here / "small.csv").rename(here / "moved.csv")
-    assert "say where it is" in call("plot classes run.h5 -o b.svg").err
+    assert "give its path" in call("plot classes run.h5 -o b.svg").err
     assert call("plot pair run.h5 on moved.csv --pair gene-a,gene-b -o b.svg").code == 0
 
 
@@ -71,7 +71,7 @@ def test_wrong_requests_leave_nothing(call: Call, here: Path) -> None:
     before = sorted(here.iterdir())
     for words, code, said in (
         ("plot scoers run.h5", 2, "Did you mean `scores`"),
-        ("plot scores", 2, "say of which run"),
+        ("plot scores", 2, "name the run"),
         ("plot scores run.h5 -o a.jpg", 2, ".svg, .pdf or .png"),
         ("plot tests run.h5", 2, "draw a run that ends with npfs"),
         ("plot scores run.h5 on small.csv", 2, "without a table"),

@@ -232,7 +232,7 @@ def test_a_file_that_appears_while_writing_is_left_alone(tmp_path, record, monke
         target.write_text("somebody else's")
 
     monkeypatch.setattr(atomic, "_write_synced", write_while_another_does)
-    with pytest.raises(StoreError, match="there already"):
+    with pytest.raises(StoreError, match="already exists"):
         write_run(target, record)
     assert target.read_text() == "somebody else's"
     assert siblings(tmp_path) == []
@@ -245,7 +245,7 @@ def test_file_systems_without_hard_links_are_served_too(tmp_path, record, monkey
     monkeypatch.setattr(os, "link", refuse)
     target = write_run(tmp_path / "run.h5", record)
     assert first_difference(record, load_run(target)) == ""
-    with pytest.raises(StoreError, match="there already"):
+    with pytest.raises(StoreError, match="already exists"):
         write_run(target, record)
     assert [path.name for path in tmp_path.iterdir()] == ["run.h5"]
 
