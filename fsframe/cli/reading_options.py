@@ -47,7 +47,7 @@ _OPTIONS = (
     click.option(
         "--categorical",
         metavar="NAME,…",
-        help="Nominal columns: they hold names of categories.",
+        help="Nominal columns, such as blood groups.",
     ),
     click.option(
         "--ordinal",
@@ -90,7 +90,7 @@ _OPTIONS = (
         "--feature-groups",
         metavar="FILE",
         type=click.Path(),
-        help="File of feature groups: kept or dropped together.",
+        help="File of features to keep or drop together.",
     ),
     click.option(
         "--na",

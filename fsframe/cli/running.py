@@ -167,13 +167,12 @@ _OPTIONS = (
     ),
     traceback_option,
     click.option(
-        "--restart", is_flag=True, help="Discard the results of an interrupted run and start again."
+        "--restart", is_flag=True, help="Discard an interrupted run and start again."
     ),
     click.option(
         "--mixed",
         is_flag=True,
-        help="Accept workers and results from other processors or library versions; this is "
-        "recorded.",
+        help="Accept workers and results from other processors or libraries; this is recorded.",
     ),
 )
 
