@@ -166,9 +166,7 @@ _OPTIONS = (
         help="Append a line to FILE for each stage, each warning and the end of the run.",
     ),
     traceback_option,
-    click.option(
-        "--restart", is_flag=True, help="Discard an interrupted run and start again."
-    ),
+    click.option("--restart", is_flag=True, help="Discard an interrupted run and start again."),
     click.option(
         "--mixed",
         is_flag=True,
