@@ -193,10 +193,10 @@ def test_the_readme_counts_what_there_is() -> None:
     base = getattr(importlib.import_module(module), name)
     counts = {
         "variants of Relief": sum(o.provider == "relief" for o in offers),
-        "greedy criteria of information": sum(
+        "greedy information-theoretic criteria": sum(
             issubclass(fsframe.selectors[o.name], base) for o in offers
         ),
-        "margin methods that weigh pairs of features": sum(
+        "margin methods that weight pairs of features": sum(
             o.provider == "margin" and "pair-weights" in o.entry.gives  # type: ignore[attr-defined]
             for o in offers
         ),
