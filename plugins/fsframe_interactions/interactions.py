@@ -158,7 +158,7 @@ class Interactions(Selector):
     draws: int = param(
         200,
         integer(20, MOST_TIMES),
-        help="Tables simulated per pair; five times as many where p is below 0.1.",
+        help="Simulated tables per pair; five times as many where p is below 0.1.",
     )
 
     def role_problems(self, data: Dataset) -> Iterator[str]:

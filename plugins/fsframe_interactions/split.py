@@ -111,7 +111,7 @@ class InteractionsSplit(WrappingSelector):
     correction: str = param(
         "bh", choice("bh", "by"), help="Multiple-testing correction, as in `interactions`."
     )
-    bins: int = param(3, integer(2, 16), help="Quantile bins of a column of numbers.")
+    bins: int = param(3, integer(2, 16), help="Quantile bins for a numeric feature.")
     draws: int = param(200, integer(20, MOST_TIMES), help="Tables simulated per pair.")
 
     def _tester(self) -> Interactions:

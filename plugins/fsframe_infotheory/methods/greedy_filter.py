@@ -58,7 +58,7 @@ class GreedyFilter(InformationFilter):
         help="Stopping test: the G-test with Bonferroni correction over the candidates, or "
         "permutations of the class against the largest gain of all candidates.",
     )
-    permutations: int = param(199, integer(19, MOST_TIMES), help="How many permutations.")
+    permutations: int = param(199, integer(19, MOST_TIMES), help="Number of permutations.")
     constants: str = param(
         "compete",
         choice("compete", "last"),

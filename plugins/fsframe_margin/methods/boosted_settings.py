@@ -39,7 +39,11 @@ class BoostedSettings(Parameterised):
     """Parameters of Algorithm 3."""
 
     rounds: int = param(
-        100, integer(1, MOST_TIMES), help="Boosting rounds.", symbol="T", source=f"{_PAPER}, §4.2"
+        100,
+        integer(1, MOST_TIMES),
+        help="Number of boosting rounds.",
+        symbol="T",
+        source=f"{_PAPER}, §4.2",
     )
     sigma_max: float = param(
         4.0, real(above=0), help="σ in the first round.", symbol="σ_max", source=f"{_PAPER}, §4.2"

@@ -70,7 +70,7 @@ class Simba(MarginSelector):
     """
 
     passes: int = param(
-        1, integer(1, MOST_TIMES), help="How often every row is visited.", symbol="T"
+        1, integer(1, MOST_TIMES), help="Number of passes over the rows.", symbol="T"
     )
     order: str = param(
         "random",

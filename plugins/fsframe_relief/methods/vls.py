@@ -65,7 +65,7 @@ class Vls(ReliefSelector):
     rounds: int = param(
         20,
         integer(1, MOST_TIMES),
-        help="Number of times the features are shuffled and cut into subsets.",
+        help="Number of times the features are shuffled and split into subsets.",
     )
     scoring: str = param(
         "relieff",

@@ -84,14 +84,16 @@ class Boruta(Selector):
         help="Number of features to keep, by score: a count, or a fraction of the features it "
         "is given. By default those that the test confirms, which may be none.",
     )
-    max_runs: int = param(100, integer(1, MOST_TIMES), help="Forests, at most.", source="sec. 3")
+    max_runs: int = param(
+        100, integer(1, MOST_TIMES), help="Maximum number of forests.", source="sec. 3"
+    )
     alpha: float = param(
         0.01,
         real(above=0, below=1),
         help="Significance level of the test on each side, over all features.",
         source="sec. 3",
     )
-    trees: int = param(500, integer(1, MOST_TIMES), help="Trees of a forest.")
+    trees: int = param(500, integer(1, MOST_TIMES), help="Number of trees in a forest.")
     options: str = param(
         "{}",
         text("a JSON object"),

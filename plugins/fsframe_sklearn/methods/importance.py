@@ -76,9 +76,9 @@ class Importance(LearnerSelector):
         help="Importance: the estimator's own, or the loss in score when a feature is "
         "permuted, on held-out rows or on each tree's out-of-bag rows.",
     )
-    folds: int = param(5, integer(2), help="Folds, for measure=held-out.")
+    folds: int = param(5, integer(2), help="Number of folds, for measure=held-out.")
     repeats: int = param(
-        5, integer(1, MOST_TIMES), help="Permutations of a column, for measure=held-out."
+        5, integer(1, MOST_TIMES), help="Permutations per feature, for measure=held-out."
     )
     scoring: str | None = param(
         None,

@@ -79,7 +79,9 @@ class Lasso(Selector):
         50, integer(2), help="Number of penalties on the path, evenly spaced on a log scale."
     )
     penalties: int = param(
-        50, integer(2, MOST_TIMES), help="Penalties on the path, in equal ratios."
+        50,
+        integer(2, MOST_TIMES),
+        help="Number of penalties on the path, evenly spaced on a log scale.",
     )
     smallest: float = param(
         0.01, real(above=0, below=1), help="Smallest penalty, as a fraction of the largest."
