@@ -76,9 +76,6 @@ class Lasso(Selector):
         "cross-validation chooses.",
     )
     penalties: int = param(
-        50, integer(2), help="Number of penalties on the path, evenly spaced on a log scale."
-    )
-    penalties: int = param(
         50,
         integer(2, MOST_TIMES),
         help="Number of penalties on the path, evenly spaced on a log scale.",
