@@ -100,8 +100,7 @@ def record_run(
             checkpoint.kept = lambda unit: heard.tell("unit_kept", attrs.asdict(unit))
         surroundings = attrs.evolve(run, checkpoint=checkpoint)
         record = _recorded(chain, data, surroundings, source, command, heard)
-        write_run(target, record, overwrite=overwrite)
-        checkpoint.finish()
+        checkpoint.finish(lambda: write_run(target, record, overwrite=overwrite))
         _tell_the_end(heard, record)
     return record
 

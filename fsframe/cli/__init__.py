@@ -13,7 +13,7 @@ from fsframe.cli.command_group import CommandGroup
 from fsframe.cli.encoding import speak_any_encoding
 from fsframe.cli.saying import say, say_error, say_usage
 from fsframe.cli.tracebacks import begin, told_traceback, traceback_option
-from fsframe.cli.written import written_words
+from fsframe.cli.written import forget_written, written_words
 from fsframe.errors import FsframeError, FsframeWarning, StoreError, one_line
 from fsframe.execution.lasting_stream import LastingStream, occupy_standard_streams
 
@@ -71,6 +71,7 @@ def _run(arguments: Sequence[str] | None) -> int:
     speak_any_encoding()
     warnings.formatwarning = _remark
     begin()
+    forget_written()
     talk = sys.stderr
     # Who listens to progress and remarks may leave; the run goes on.
     sys.stderr = LastingStream(talk)  # type: ignore[assignment]

@@ -23,7 +23,7 @@ from fsframe.analysis.progress import ProgressBars
 from fsframe.cli.log_file import check_log, log_stop, logging_to
 from fsframe.cli.saying import say, say_error, say_json
 from fsframe.cli.tracebacks import traceback_option
-from fsframe.cli.written import note_written, written_words
+from fsframe.cli.written import note_written, written, written_words
 from fsframe.contracts.remarks import REMARKS_VARIABLE, making_room
 from fsframe.errors import Forewarning, FsframeError
 
@@ -345,7 +345,7 @@ def run_chain(
             ):
                 # They are told above, in the form that is asked for.
                 warnings.simplefilter("ignore", Forewarning)
-                return chain.run(
+                record = chain.run(
                     table,
                     seed,
                     out,
@@ -360,9 +360,13 @@ def run_chain(
                     source=source,
                     command=command,
                 )
+            # Here, so that no interrupt comes between the file and the word of it.
+            if out is not None:
+                note_written(out)
+            return record
 
         try:
-            record = _stoppable(work, lambda number: _stop(number, engine, checkpoint, talk))
+            record = _stoppable(work, lambda number: _stop(number, engine, checkpoint, out, talk))
         except FsframeError as error:
             talk.close()
             talk.event("error", kind=type(error).__name__, text=str(error))
@@ -371,11 +375,9 @@ def run_chain(
             raise
         except KeyboardInterrupt:
             # A stage has caught the signal, or it came in between.
-            _stop(signal.SIGINT, engine, checkpoint, talk)
+            _stop(signal.SIGINT, engine, checkpoint, out, talk)
         finally:
             talk.close()
-    if out is not None:
-        note_written(out)
     talk.event("end", run_file=None if out is None else str(out))
     return record
 
@@ -398,7 +400,11 @@ def _way_on(checkpoint: Checkpoint) -> str:
 
 
 def _stop(
-    number: int, engine: Engine | None, checkpoint: Checkpoint | None, talk: Talk
+    number: int,
+    engine: Engine | None,
+    checkpoint: Checkpoint | None,
+    out: Path | None,
+    talk: Talk,
 ) -> NoReturn:
     """Keep what is finished, say how to go on, and end the process, whatever is being computed."""
     with contextlib.suppress(ValueError):
@@ -411,16 +417,16 @@ def _stop(
         engine.kill()
     if checkpoint is not None:
         try:
-            checkpoint.close()
+            checkpoint.hold()
         except FsframeError as error:
             problem = str(error)
     kept = 0 if checkpoint is None else checkpoint.n_parts
     if checkpoint is not None and checkpoint.finished:
-        note_written(checkpoint.out)
+        note_written(out)
     name = signal.Signals(number).name
     log_stop(f"stopped by {name}; {kept} finished resamples and stages are kept")
     if talk.events:
-        talk.event("stopped", signal=name, kept=kept, problem=problem)
+        talk.event("stopped", signal=name, kept=kept, written=written(), problem=problem)
     else:
         if problem:
             say_error(problem)

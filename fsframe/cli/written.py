@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
-__all__ = ["note_written", "written_words"]
+__all__ = ["forget_written", "note_written", "written", "written_words"]
 
-_files: list[str] = []
+_files: dict[str, None] = {}
 
 
 def note_written(path: object) -> None:
     """A run file is in its place."""
-    _files.append(str(path))
+    _files[str(path)] = None
+
+
+def forget_written() -> None:
+    """A command begins, in a process that may have run others."""
+    _files.clear()
+
+
+def written() -> list[str]:
+    """The run files that are in their places, in order."""
+    return list(_files)
 
 
 def written_words() -> str:
     """What an interrupted command has written; no run is going on."""
     if not _files:
         return "this command wrote nothing"
-    return f"{', '.join(_files)} {'is' if len(_files) == 1 else 'are'} written already"
+    return f"{', '.join(written())} {'is' if len(_files) == 1 else 'are'} written already"

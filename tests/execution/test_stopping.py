@@ -143,6 +143,48 @@ def test_people_are_told_how_to_go_on(folder):
     assert fsframe(folder, *command[1:]).returncode == 0
 
 
+STOPPED_AT_THE_END = """
+import os, signal, sys, threading, time
+import fsframe.chains.recording as recording
+from fsframe.cli import main
+from fsframe.storage.units import checkpoint
+write_run, remove = recording.write_run, checkpoint._remove
+def placed(*arguments, **options):
+    write_run(*arguments, **options)
+    os.kill(os.getpid(), signal.SIGINT)
+    time.sleep(0.5)
+def slowly(path):
+    remove(path)
+    time.sleep(0.2)
+recording.write_run, checkpoint._remove = placed, slowly
+main(sys.argv[1:])
+"""
+
+
+@pytest.mark.parametrize("events", [(), ("--events", "json")])
+def test_an_interrupt_between_the_run_file_and_the_removal_of_its_units_says_what_is_there(
+    folder, events
+):
+    chain = ["tiny:top=3", "npfs:n=4,permutations=2,alpha=0.2", "on", "table.csv", "-o", "run.h5"]
+    done = subprocess.run(
+        [sys.executable, "-c", STOPPED_AT_THE_END, "chain", *chain, *events],
+        cwd=folder,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
+    assert done.returncode == 130, done.stderr
+    last = done.stderr.splitlines()[-1]
+    if events:
+        told = json.loads(last)
+        assert (told["kept"], told["written"]) == (0, ["run.h5"])
+    else:
+        assert last == "fsframe: interrupted; run.h5 is written already"
+    assert sorted(os.listdir(folder)) == ["run.h5", "table.csv"]
+    assert fsframe(folder, "verify", "run.h5").returncode == 0
+
+
 def test_a_run_stopped_before_anything_is_finished_leaves_nothing(folder):
     slow = ["tiny:top=3,seconds=3000", *SLOW[1:]]
     process = started(folder, "chain", *slow)

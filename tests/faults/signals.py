@@ -300,8 +300,25 @@ def judge_words(
     kept = re.search(r"(\d+) finished resamples and stages are kept", last)
     if kept and int(kept[1]) not in there:
         note(counts, "untrue", f"{what}: {last}, {there} on disk")
+    events = last.startswith('{"event": "stopped"')
+    placed = json.loads(last)["written"] if events else re.findall(r"(\S+\.h5)(?:,| is| are)", last)
+    for name in placed:
+        if not sound(folder / name):
+            note(counts, "untrue", f"{what}: {last}, but {name} cannot be read")
     if "wrote nothing" in last and contents(folder) != before:
         note(counts, "untrue", f"{what}: {last}, {there} on disk")
+
+
+def sound(path: Path) -> bool:
+    """Whether a run file is there and whole."""
+    from fsframe.errors import StoreError
+    from fsframe.storage import load_run
+
+    try:
+        load_run(path)
+    except StoreError:
+        return False
+    return True
 
 
 def note(counts: dict[str, Any], name: str, example: str, number: int = 1) -> None:

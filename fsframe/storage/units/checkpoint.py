@@ -318,13 +318,30 @@ class Checkpoint:
             finally:
                 self._abandon()
 
-    def finish(self) -> None:
-        """Remove the folder: the run file is there."""
+    def finish(self, place: Callable[[], object] = lambda: None) -> None:
+        """Have `place` put the run file there, and remove the folder.
+
+        Who stops the run (`hold`) comes before both or after both.
+        """
         with self._guard:
+            place()
             self._closed = self.finished = True
             self._waiting.clear()
             self._remove_units()
             self._abandon()
+
+    def hold(self) -> None:
+        """Close, and let no other thread change the disk any more: this process is about to end.
+
+        What is said of the run from now on, such as `n_parts`, stays true.
+
+        Raises
+        ------
+        StoreError
+            As `close` says.
+        """
+        self._guard.acquire()
+        self.close()
 
     def _remove_units(self) -> None:
         # First: an interrupt meanwhile must not say that they are kept.
