@@ -100,7 +100,10 @@ def record_run(
             checkpoint.kept = lambda unit: heard.tell("unit_kept", attrs.asdict(unit))
         surroundings = attrs.evolve(run, checkpoint=checkpoint)
         record = _recorded(chain, data, surroundings, source, command, heard)
+        told = len(checkpoint.notes)
         checkpoint.finish(lambda: write_run(target, record, overwrite=overwrite))
+        for text in checkpoint.notes[told:]:
+            warnings.warn(text, FsframeWarning, stacklevel=3)
         _tell_the_end(heard, record)
     return record
 

@@ -125,7 +125,8 @@ def place_file(
             else:
                 _move_without_replacing(sibling, target)
         finally:
-            with contextlib.suppress(FileNotFoundError):
+            # Whether the target is in its place does not hang on it.
+            with contextlib.suppress(OSError):
                 os.unlink(sibling)
         _sync_folder(target.parent)
     except FileExistsError:
@@ -192,8 +193,16 @@ def _move_without_replacing(sibling: Path, target: Path) -> None:
         raise
     except OSError:
         # File systems without hard links: claim the name first, then replace the claim.
-        os.close(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
-        os.replace(sibling, target)
+        descriptor = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+        claim = os.fstat(descriptor)
+        try:
+            os.close(descriptor)
+            os.replace(sibling, target)
+        except OSError:
+            with contextlib.suppress(OSError):
+                if os.path.samestat(os.stat(target), claim):
+                    os.unlink(target)
+            raise
 
 
 def _sync_folder(folder: Path) -> None:

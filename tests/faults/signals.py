@@ -36,7 +36,9 @@ from pathlib import Path
 from typing import Any
 
 os.environ.update(OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1")
-sys.path.insert(0, str(Path(__file__).parent / "tiny_plugin"))
+sys.path[:0] = [str(Path(__file__).parent / "tiny_plugin"), str(Path(__file__).parents[2])]
+
+from tests.faults.forks import import_noted, note_imported
 
 TINY = "tiny:top=3,seconds=0.02"
 COMMANDS = {
@@ -121,6 +123,8 @@ def forked(folder: Path, words: list[str], name: str) -> int:
             code = int(ended.code or 0)
         sys.stdout.flush()
         sys.stderr.flush()
+        if name == "plain":
+            note_imported(folder.parent)
     finally:
         os._exit(code)
 
@@ -348,7 +352,7 @@ def main() -> None:
     counts: dict[str, Any] = {**dict.fromkeys(names, 0), "examples": [], "expected": {},
                               "by": Counter()}  # fmt: skip
     began = time.perf_counter()
-    # Everything is imported once.
+    # Everything is imported once: these, and what the undisturbed commands say.
     from fsframe.chains.chain import Chain
 
     Chain.parse("tiny npfs:n=3,permutations=2 weighted-knn")
@@ -368,6 +372,7 @@ def main() -> None:
             assert status == 0, said.read_text()
             assert start is not None
             whole[command] = time.perf_counter() - start
+            import_noted(base)
             counts["expected"][command] = result(folder)
         targets = TARGETS if options.workers else TARGETS[:2]
         for number in range(options.trials):

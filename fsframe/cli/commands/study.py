@@ -14,6 +14,7 @@ import click
 from fsframe.cli.log_file import check_log
 from fsframe.cli.running import Talk, engine_options, run_chain
 from fsframe.cli.saying import say, say_json, say_lines
+from fsframe.cli.written import forget_written, note_written
 from fsframe.errors import DataError, RequestError, StoreError
 
 if TYPE_CHECKING:
@@ -140,8 +141,14 @@ def _run(
                 continue
             images[cell] = out.read_bytes()
     write_study(target, plan.asked(), images, plan.source, overwrite=options["overwrite"])
+    # It holds the runs; their own files go.
+    forget_written()
+    note_written(target)
     record = load_study(target)
-    shutil.rmtree(work)
+    try:
+        shutil.rmtree(work)
+    except OSError as error:
+        talk.note(f"{target} is written; {work}, which can go, cannot be removed: {error.strerror}")
     return record
 
 

@@ -321,13 +321,17 @@ class Checkpoint:
     def finish(self, place: Callable[[], object] = lambda: None) -> None:
         """Have `place` put the run file there, and remove the folder.
 
-        Who stops the run (`hold`) comes before both or after both.
+        Who stops the run (`hold`) comes before both or after both. That the folder cannot be
+        removed is no failure of the run: it is added to `notes`.
         """
         with self._guard:
             place()
             self._closed = self.finished = True
             self._waiting.clear()
-            self._remove_units()
+            try:
+                self._remove_units()
+            except StoreError as error:
+                self.notes.append(f"{self.out} is written, but {error}; {self.folder} can go")
             self._abandon()
 
     def hold(self) -> None:
