@@ -70,8 +70,11 @@ class _LogFile(logging.FileHandler):
     """Lines at the end of a file, on the disk one by one; a full disk is told once."""
 
     def __init__(self, path: Path, tell: Callable[[str], None]) -> None:
+        from fsframe.storage import place_file
+
         if not path.exists() or not path.stat().st_size:
-            path.write_text(f"{FIRST_LINE}\n", encoding="utf-8")
+            # Whole or not at all: with half of its first line it would be no log.
+            place_file(path, f"{FIRST_LINE}\n".encode(), overwrite=True)
         super().__init__(path, mode="a", encoding="utf-8", errors="backslashreplace")
         self._tell: Callable[[str], None] | None = tell
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+import signal
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +14,24 @@ from fsframe.cli import main
 from tests.command_line import Done
 
 Call = Callable[..., Done]
+LONGEST = 10
+"""Seconds that the answer to anything senseless may take."""
+
+
+@contextlib.contextmanager
+def within_seconds(seconds: int) -> Iterator[None]:
+    """TimeoutError if the block takes longer, such as an endless loop would."""
+
+    def too_long(*_: object) -> None:
+        raise TimeoutError(f"not over after {seconds} s")
+
+    old = signal.signal(signal.SIGALRM, too_long)
+    signal.alarm(seconds)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, old)
 
 
 @pytest.fixture

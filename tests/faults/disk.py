@@ -5,8 +5,8 @@
 
 `faulty_disk.c`, compiled and loaded before the C library, stands for the disk: it sees what Python,
 HDF5 and polars ask of it below one folder, and lets the call that is due fail. Everything is
-imported once; each trial is a fork that runs one command with one fault, and then a second fork runs
-the same command without. Counted are
+imported once; each trial is a fork that runs one command with one fault, and then a second fork
+that runs the same command without. Counted are
 
     points     calls that could fail, over all commands and forms: one trial each
     fired      trials in which the call came and failed (or was cut short)
@@ -43,10 +43,10 @@ import zipfile
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 os.environ.update(OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1", POLARS_MAX_THREADS="1")
-sys.path[:0] = [str(Path(__file__).parent / "tiny_plugin"), str(Path(__file__).parents[2])]
+sys.path.insert(0, str(Path(__file__).parents[2]))
+sys.path.insert(0, str(Path(__file__).parent / "tiny_plugin"))
 
 import attrs
 
@@ -62,7 +62,7 @@ _ALL = _NAMES | _WRITE | _SYNC | _TRUNCATE
 
 @attrs.frozen
 class Form:
-    """Which calls fail, with which error; from the first on, or that one only; see faulty_disk.c."""
+    """Which calls fail, and how; `faulty_disk.c` says what the words mean."""
 
     calls: int
     error: int
@@ -77,7 +77,7 @@ FORMS = {
     "ENOSPC": Form(_ROOM, errno.ENOSPC),
     "ENOSPC, half written": Form(_WRITE, errno.ENOSPC, part=128),
     "EDQUOT, all but a byte written": Form(_WRITE, errno.EDQUOT, part=-1),
-    "EFBIG": Form(_WRITE, errno.EFBIG, part=128, lasting=False),
+    "EFBIG": Form(_WRITE, errno.EFBIG, part=64),
     "EIO once": Form(_ALL & ~_UNLINK, errno.EIO, lasting=False),
     "EIO at fsync": Form(_SYNC, errno.EIO),
     "EIO at close": Form(_CLOSE, errno.EIO, lasting=False),
@@ -281,7 +281,7 @@ BAD = ("codes", "tracebacks", "hurt", "half", "litter", "untrue", "failed", "une
 
 
 def parts_on_disk(folder: Path) -> set[int]:
-    """Finished resamples and stages of unfinished runs; those beside a finished one may not count."""
+    """Finished resamples and stages, without and with those that lie beside a finished run."""
     from tests.faults.signals import parts_on_disk as parts
 
     return {parts(folder), parts(folder, beside_results=True)}
@@ -318,7 +318,7 @@ def judge_first(
         if name in before:
             continue
         if name not in expected:
-            if form.tidy and not done.code == -99:
+            if form.tidy and done.code != -99:
                 counts.note("litter", f"{what}: {name}")
         elif name in same and digest != expected[name]:
             counts.note("half", f"{what}: {name}")
@@ -330,7 +330,7 @@ def judge_first(
     there = parts_on_disk(folder)
     kept = re.search(r"(\d+) finished resamples and stages are kept", done.said)
     if kept and int(kept[1]) not in there:
-        counts.note("untrue", f"{what}: {there} are on the disk")
+        counts.note("untrue", f"{what}: {kept[0]}, {there} are on the disk")
     for name in re.findall(r"cannot write \S*?/run/(out/[^\s:]+):", done.said):
         new = now.get(name) is not None and now.get(name) != before.get(name)
         if new and name in same and now[name] == expected.get(name):
@@ -344,7 +344,7 @@ def judge_second(
 ) -> None:
     """Whether the same command, on a sound disk, came to what it comes to undisturbed."""
     now = files(folder)
-    there_already = done.code == 5 and "is there already" in done.said
+    there_already = done.code == 5 and re.search("is there already|already exists", done.said)
     what = f"{what}, then: {done.code}: {done.said[-240:]!r}"
     if done.code == -99:
         counts.note("hangs", what)

@@ -36,7 +36,8 @@ from pathlib import Path
 from typing import Any
 
 os.environ.update(OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1")
-sys.path[:0] = [str(Path(__file__).parent / "tiny_plugin"), str(Path(__file__).parents[2])]
+sys.path.insert(0, str(Path(__file__).parents[2]))
+sys.path.insert(0, str(Path(__file__).parent / "tiny_plugin"))
 
 from tests.faults.forks import import_noted, note_imported
 

@@ -6,7 +6,9 @@ Its files are those of the folder ``fsframe/cli/plugin_template``, with the word
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+import shutil
+from collections.abc import Iterator, Mapping
 from importlib.resources import files
 from pathlib import Path
 
@@ -82,17 +84,44 @@ def new_plugin(name: str, kind: str, out: str | None) -> None:
             f"`fsframe-{name}/{name}`",
             err=True,
         )
-    for path, text in plugin_files(name, kind).items():
-        place = folder / path
-        try:
-            place.parent.mkdir(parents=True, exist_ok=True)
-            place.write_text(text, encoding="utf-8")
-        except OSError as error:
-            raise StoreError(f"cannot write {place}: {error.strerror}") from None
-        say(str(place))
+    texts = plugin_files(name, kind)
+    _write(folder, texts)
+    for path in texts:
+        say(str(folder / path))
     say()
     say(f"Install and try it:  pip install -e '{folder}[test]' && pytest {folder}")
     say(f"plugin: {folder}")
+
+
+def _write(folder: Path, texts: Mapping[str, str]) -> None:
+    """Write the files of a plugin, `folder` being empty or new: all, or none where one cannot be.
+
+    Raises
+    ------
+    StoreError
+        Naming what cannot be written.
+    """
+    target = Path(os.path.abspath(folder))
+    made = target.with_name(f".{target.name}.{os.getpid()}.partial")
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        for path, text in texts.items():
+            # Not with all that is above them: a folder that has gone meanwhile is not made anew.
+            for above in reversed(Path(path).parents):
+                (made / above).mkdir(exist_ok=True)
+            (made / path).write_text(text, encoding="utf-8")
+        if target.is_dir():
+            # Not replaced: it may be somebody's current folder.
+            for entry in made.iterdir():
+                entry.rename(target / entry.name)
+        else:
+            made.rename(target)
+    except OSError as error:
+        raise StoreError(
+            f"cannot write {folder}: {error.strerror or error}; free space or choose another folder"
+        ) from error
+    finally:
+        shutil.rmtree(made, ignore_errors=True)
 
 
 def plugin_files(name: str, kind: str = "selector") -> dict[str, str]:

@@ -62,7 +62,7 @@ def resume(run: str, **options: Any) -> None:
 
     out = Path(run.rstrip("/").removesuffix(".units"))
     folder = units_folder(out)
-    if not folder.is_dir():
+    if not folder.is_dir() or (out.is_file() and _is_left_over(folder)):
         if out.is_dir():
             raise StoreError(
                 f"{out} is a folder, such as `compare --out` keeps: give the same compare again, "
@@ -92,6 +92,13 @@ def resume(run: str, **options: Any) -> None:
 
         protocol_csv(record, csv_out, overwrite=options["overwrite"])
     _show(record, out, options["as_json"])
+
+
+def _is_left_over(folder: Path) -> bool:
+    """Whether nothing of a run is in a folder that could not be removed after the run."""
+    with contextlib.suppress(OSError):
+        return set(os.listdir(folder)) <= {"lock"}
+    return False
 
 
 def _manifest(folder: Path) -> Manifest:

@@ -250,9 +250,18 @@ class Checkpoint:
 
     @property
     def n_parts(self) -> int:
-        """How many resamples and stages are safely on disk."""
+        """How many resamples and stages are on the disk now: not those of files that have gone."""
         with self._guard:
-            return sum(u.stop - u.start for units in self._places.values() for u in units)
+            try:
+                there = set(os.listdir(self.folder))
+            except OSError:
+                return 0
+            return sum(
+                unit.stop - unit.start
+                for units in self._places.values()
+                for unit, place in units.items()
+                if place.path.name in there
+            )
 
     def units(self, call: str) -> list[Unit]:
         """The finished units of a call, in order, none overlapping another."""
