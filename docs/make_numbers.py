@@ -97,18 +97,33 @@ BAD = ("lost", "unequal", "failed", "left", "hangs", "untrue", "tracebacks")
 
 
 def signals(path: Path) -> Iterator[str]:
-    """Trials, by workers and in all, and how many were of each kind."""
+    """Trials, by the state of the program and workers and in all, and how many of each kind."""
     lines = lines_of(path)
     sums = []
-    for workers in (0, 2, None):
-        own = [line for line in lines if workers in (line["workers"], None)]
-        label = "all" if workers is None else str(workers)
-        names = ("trials", "stopped", "kept", *BAD)
-        sums.append({"workers": label, **{n: sum(line[n] for line in own) for n in names}})
+    names = ("trials", "stopped", "kept", *BAD)
+    for state in dict.fromkeys(line.get("state", "") for line in lines):
+        for workers in (0, 2, None):
+            own = [line for line in lines if workers in (line["workers"], None)]
+            own = [line for line in own if line.get("state", "") == state]
+            label = "all" if workers is None else str(workers)
+            counts = {n: sum(line[n] for line in own) for n in names}
+            sums.append({"program": state or "as it is", "workers": label, **counts})
     yield from table(sums)
     by: Counter[str] = sum((Counter(line["by"]) for line in lines), Counter())
     yield ""
     yield "Signals that came before the end: " + ", ".join(f"{k} {n}" for k, n in by.most_common())
+    for line in lines:
+        yield from (f"* {' '.join(example.split())}" for example in line["examples"])
+
+
+def commands_on_disks(path: Path) -> Iterator[str]:
+    """One line for each command, and what they come to."""
+    lines = lines_of(path)
+    names = ("points", "fired", "ended_0", "ended_5", "codes", "tracebacks", "hurt", "half",
+             "litter", "untrue", "failed", "unequal", "hangs")  # fmt: skip
+    rows = [{n: line[n] for n in ("command", "calls", "every", *names)} for line in lines]
+    both = {n: sum(line[n] for line in lines) for n in ("calls", *names)}
+    yield from table([*rows, {"command": "all", "calls": 0, "every": "", **both}])
     for line in lines:
         yield from (f"* {' '.join(example.split())}" for example in line["examples"])
 
@@ -170,10 +185,17 @@ FIGURES: dict[str, list[Figure]] = {
             signals,
         ),
         Figure(
-            "Kills and disk errors at every call that changes the disk",
+            "Kills and disk errors at every call that changes the disk, within one run",
             "python tests/faults/harness.py errors --error ENOSPC --short --add FILE",
             ("trust/results/disk_errors.jsonl",),
             disk,
+        ),
+        Figure(
+            "Twelve forms of disk error at the calls by which whole commands change the disk "
+            "(every: 1 for each of them, 3 for each third)",
+            "python tests/faults/disk.py --add FILE",
+            ("trust/results/disk_commands.jsonl",),
+            commands_on_disks,
         ),
         Figure(
             "Hostile files and requests",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 
-__all__ = ["is_unsafe", "printable", "tex"]
+__all__ = ["is_unsafe", "printable", "storable_text", "tex"]
 
 # Control, format (bidirectional overrides among them), surrogate, private, unassigned,
 # line and paragraph separators.
@@ -70,6 +70,21 @@ def printable(text: str, longest: int | None = None) -> str:
     if longest is not None and len(text) > longest:
         text = text[: longest - 1] + "…"
     return text
+
+
+def storable_text(text: str) -> str:
+    r"""A text that came from the system, as UTF-8 can hold it.
+
+    Names of files are bytes. Those that the locale cannot read come as surrogates: as UTF-8 if they
+    are that, as escapes if not.
+
+    >>> storable_text("gr\udcc3\udcb6\udcc3\udc9fen.csv"), storable_text("bad\udcff.csv")
+    ('größen.csv', 'bad\\xff.csv')
+    """
+    try:
+        return text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "backslashreplace").decode()
 
 
 def tex(text: str) -> str:

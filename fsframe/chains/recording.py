@@ -26,6 +26,7 @@ from fsframe.contracts.observer import Observers
 from fsframe.contracts.run import Run
 from fsframe.contracts.selection import Selection
 from fsframe.errors import Forewarning, FsframeWarning, RequestError, one_line
+from fsframe.escaping import storable_text
 from fsframe.registry import observers
 from fsframe.storage import DataRecord, RunRecord, StageRecord, check_destination, write_run
 from fsframe.storage.numerics import fingerprint
@@ -244,7 +245,7 @@ def _recorded(
         scores=scores,
         pair_tests=tests,
         seed=run.entropy,
-        command=command,
+        command=storable_text(command),
         fsframe_version=release("fsframe"),
         warnings=(
             *data.warnings,

@@ -225,7 +225,8 @@ class Registry(Mapping[str, Any]):
             # It may import large libraries.
             with strangers_import(share=4.0):
                 found = getattr(import_module(module_name), class_name)
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, MemoryError):
+            # Neither is the plugin's fault.
             raise
         # The plugin boundary again: the class's module is a stranger's too.
         except BaseException as error:

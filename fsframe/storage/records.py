@@ -17,7 +17,7 @@ from fsframe.contracts.pair_tests import PairTests
 from fsframe.contracts.selection import Pair, PairWeights, Selection
 from fsframe.contracts.showing import html_block, html_table, listed
 from fsframe.errors import DataError
-from fsframe.escaping import printable
+from fsframe.escaping import printable, storable_text
 from fsframe.storage.digest import pair_test_digest, result_digest, stage_digest
 from fsframe.storage.spec import STAGE_KINDS, STATUS, TASKS
 
@@ -106,8 +106,8 @@ class DataRecord:
         ('ill', 'well')
         """
         return cls(
-            name=data.name,
-            source=source,
+            name=storable_text(data.name),
+            source=storable_text(source),
             sha256=data.sha256,
             label=data.label_name,
             task=data.task,

@@ -1,3 +1,3 @@
 """What is run by processes of its own is not for pytest to import."""
 
-collect_ignore = ["harness.py", "tiny_plugin"]
+collect_ignore = ["disk.py", "harness.py", "tiny_plugin"]

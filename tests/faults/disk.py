@@ -113,7 +113,8 @@ COMMANDS: dict[str, list[str]] = {
     "apply": ["apply", "done.h5", "on", "table.csv", "-o", "out/reduced.csv"],
     "apply, over the old": ["apply", "done.h5", "on", "table.csv", "-o", "out/old.csv",
                             "--overwrite"],
-    "predict": ["predict", "folds.h5", "on", "table.csv", "-o", "out/classes.csv"],
+    "predict": ["predict", "done.h5", "on", "table.csv", "--classifier", "weighted-knn", "-o",
+                "out/classes.csv"],
     "new-plugin": ["new-plugin", "my-gap", "-o", "out/plugin"],
     "audit": ["audit", "done.h5"],
 }  # fmt: skip
@@ -429,7 +430,6 @@ def main() -> None:
     warm_up()
     memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
     base = Path(tempfile.mkdtemp(prefix="fsframe-disk-", dir=memory))
-    bad = 0
     try:
         # Where it will be: an unfinished run says where its table is.
         make_inputs(base / "run", disk)
@@ -441,12 +441,13 @@ def main() -> None:
                            options.offset, counts)  # fmt: skip
             line = {
                 "command": command,
+                "forms": len(options.form or FORMS),
                 "calls": calls,
+                "every": options.step,
                 **{name: counts.numbers[name] for name in (*GOOD, *BAD)},
                 "examples": counts.examples,
                 "seconds": round(time.perf_counter() - began, 1),
             }
-            bad += sum(counts.numbers[name] for name in BAD)
             print(json.dumps(line), flush=True)
             if options.add:
                 with options.add.open("a") as file:

@@ -1,4 +1,4 @@
-"""Folders that cannot be written to, clocks that are wrong, files with strange times."""
+"""Folders that cannot be written to, wrong clocks, strange times, few descriptors, no home."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from fsframe.chains.chain import Chain
 from fsframe.chains.recording import open_checkpoint
 from fsframe.contracts.dataset import Dataset
 from fsframe.errors import StoreError
+from fsframe.storage import load_run
 from fsframe.storage.units import units_folder
 
 CHAIN = Chain.parse("mim:top=3 npfs:n=8,permutations=2,alpha=0.2")
@@ -163,3 +164,97 @@ def test_a_folder_that_disappears_is_told(tmp_path, table):
     with pytest.raises(StoreError, match="no folder"):
         CHAIN.run(table, out=out, listener=remove)
     assert json.dumps(sorted(os.listdir(tmp_path))) == '["elsewhere"]'
+
+
+SMALL = ["mim:top=2", "npfs:n=4,permutations=3,alpha=0.2", "on", "größen.csv"]
+
+
+def narrow(folder: Path, line: str, **environ: str) -> subprocess.CompletedProcess[bytes]:
+    """A shell's line in `folder`, ``fsframe`` standing for this installation's."""
+    program = f'"{sys.executable}" -m fsframe'
+    return subprocess.run(
+        ["sh", "-c", line.replace("fsframe", program)],
+        cwd=folder,
+        env={**os.environ, "OPENBLAS_NUM_THREADS": "1", **environ},
+        capture_output=True,
+        timeout=600,
+    )
+
+
+@pytest.fixture
+def sizes(tmp_path: Path) -> Path:
+    """A folder with a table whose names need more than ASCII."""
+    generator = np.random.default_rng(5)
+    X = generator.normal(size=(40, 5))
+    lines = ["größe,b,c,d,e,klasse"]
+    lines += [",".join([*map(str, row), "ill" if row[0] > 0 else "well"]) for row in X]
+    (tmp_path / "größen.csv").write_text("\n".join(lines), encoding="utf-8")
+    return tmp_path
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="ulimit is of POSIX shells")
+@pytest.mark.parametrize(
+    ("before", "environ", "more"),
+    [
+        pytest.param("ulimit -n 24;", {}, "--workers 2", id="few descriptors"),
+        pytest.param("ulimit -v 4000000;", {}, "", id="a small address space"),
+        pytest.param("unset HOME XDG_CACHE_HOME;", {}, "", id="no home"),
+        pytest.param("", {"HOME": "/nowhere", "XDG_CACHE_HOME": "/proc/none"}, "", id="no cache"),
+        pytest.param(
+            "",
+            {"LC_ALL": "C", "LANG": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
+            "",
+            id="the C locale",
+        ),
+        pytest.param("exec >&-;", {}, "", id="no standard output"),
+    ],
+)
+def test_narrow_surroundings_change_no_bit(sizes, before, environ, more):
+    words = " ".join(["fsframe", "chain", *(f"'{word}'" for word in SMALL), "-o", "run.h5", more])
+    done = narrow(sizes, f"{before} {words}", **environ)
+    assert done.returncode == 0, done.stderr
+    assert b"Traceback" not in done.stderr
+    expected = narrow(sizes, words.replace("run.h5", "plain.h5").replace("--workers 2", ""))
+    assert expected.returncode == 0, expected.stderr
+    found = [load_run(sizes / name).digests() for name in ("run.h5", "plain.h5")]
+    assert found[0] == found[1]
+    shown = narrow(sizes, f"{before} fsframe show run.h5", **environ)
+    assert shown.returncode == 0, shown.stderr
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="addresses are bounded on Linux")
+def test_too_small_an_address_space_is_told_and_blamed_on_no_plugin(sizes):
+    words = " ".join(f"'{word}'" for word in SMALL)
+    for kilobytes in (700_000, 500_000):
+        done = narrow(sizes, f"ulimit -v {kilobytes}; fsframe chain {words}")
+        assert done.returncode in (0, 1), done.stderr
+        assert b"Traceback" not in done.stderr
+        if done.returncode:
+            assert b"not enough memory" in done.stderr
+            assert not list(sizes.glob("*.h5"))
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="names are bytes on Linux")
+def test_a_table_whose_name_is_not_utf8_is_run_and_resumed(sizes):
+    """Its run used to be refused by the run file when everything was computed."""
+    name = os.fsdecode(b"bad\xff.csv")
+    (sizes / "größen.csv").rename(sizes / name)
+    (sizes / "chain.py").write_text(
+        "import os, sys\n"
+        "from fsframe.cli import main\n"
+        "import fsframe.chains.recording as recording\n"
+        "if sys.argv.pop(1) == 'stop':\n"
+        "    recording.write_run = lambda *_, **__: os._exit(9)\n"
+        "main(sys.argv[1:])\n"
+    )
+    words = [*SMALL[:-1], name, "-o", "run.h5"]
+    for how, code in (("stop", 9), ("go", 0)):
+        command = ["chain", *words] if how == "stop" else ["resume", "run.h5"]
+        done = subprocess.run(
+            [sys.executable, "chain.py", how, *command], cwd=sizes, capture_output=True, timeout=600
+        )
+        assert done.returncode == code, done.stderr
+    record = load_run(sizes / "run.h5")
+    assert record.data.source == r"bad\xff.csv"
+    shown = narrow(sizes, "fsframe show run.h5")
+    assert shown.returncode == 0 and b"Traceback" not in shown.stderr

@@ -135,8 +135,8 @@ class Manifest:
                 "numerics": dict(self.numerics),
                 "earlier": [[last, dict(numerics)] for last, numerics in self.earlier],
             },
+            # ASCII: a file name that is not UTF-8 comes back as it was.
             indent=1,
-            ensure_ascii=False,
         ).encode()
         digest = hashlib.sha256(body).hexdigest()
         content = f"fsframe-unfinished 1\nsha256 {digest}\n".encode() + body
