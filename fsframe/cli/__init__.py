@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import warnings
 from collections.abc import Sequence
@@ -108,13 +109,13 @@ def _ended(arguments: Sequence[str] | None) -> int:
         place = f"{error.filename}: " if error.filename else ""
         say_error(f"{place}{error.strerror or one_line(error)}")
         return StoreError.exit_code
-    except RuntimeError as error:
-        # All that Python says of it; a small address space (ulimit -v) is the usual cause.
-        if str(error) != "can't start new thread":
-            raise
-        say_error("not enough memory, or room for threads, to begin (ulimit -v, ulimit -u)")
-        return FsframeError.exit_code
     except MemoryError as error:
         detail = f" ({error})" if str(error) else ""
         say_error(f"not enough memory{detail}; screen first, or use fewer columns")
+        return FsframeError.exit_code
+    except BaseException as error:
+        # All that Python and Rust say of it; a small address space is the usual cause.
+        if not re.search(r"can't (start new|spawn worker) thread", str(error)):
+            raise
+        say_error("not enough memory, or room for threads, to begin (ulimit -v, ulimit -u)")
         return FsframeError.exit_code

@@ -17,6 +17,7 @@ import pytest
 
 from fsframe.chains.chain import Chain
 from fsframe.chains.recording import open_checkpoint
+from fsframe.cli import main
 from fsframe.contracts.dataset import Dataset
 from fsframe.errors import StoreError
 from fsframe.storage import load_run
@@ -84,6 +85,7 @@ def test_a_folder_that_becomes_read_only_costs_nothing_finished(open_folder):
         import sys, fsframe.storage.units.checkpoint as module
         from fsframe.errors import StoreError
         from fsframe.chains.recording import open_checkpoint
+from fsframe.cli import main
         checkpoint = open_checkpoint(chain, data, 0, "run.h5")
         checkpoint._every = 0.0
         def close_the_folder(progress):
@@ -222,16 +224,25 @@ def test_narrow_surroundings_change_no_bit(sizes, before, environ, more):
     assert shown.returncode == 0, shown.stderr
 
 
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="addresses are bounded on Linux")
-def test_too_small_an_address_space_is_told_and_blamed_on_no_plugin(sizes):
-    words = " ".join(f"'{word}'" for word in SMALL)
-    for kilobytes in (700_000, 500_000):
-        done = narrow(sizes, f"ulimit -v {kilobytes}; fsframe chain {words}")
-        assert done.returncode in (0, 1), done.stderr
-        assert b"Traceback" not in done.stderr
-        if done.returncode:
-            assert b"not enough memory" in done.stderr
-            assert not list(sizes.glob("*.h5"))
+@pytest.mark.parametrize(
+    ("error", "says"),
+    [
+        (RuntimeError("can't start new thread"), "room for threads"),
+        (MemoryError(), "not enough memory"),
+    ],
+)
+def test_want_of_threads_or_memory_is_told_in_a_sentence(sizes, monkeypatch, capsys, error, says):
+    """What is seen at `ulimit -v 700000`, and at 500000."""
+
+    def fail(*_: object, **__: object) -> None:
+        raise error
+
+    monkeypatch.chdir(sizes)
+    monkeypatch.setattr("fsframe.cli.running._stoppable", fail)
+    with pytest.raises(SystemExit) as ended:
+        main(["chain", "mim:top=2", "on", "größen.csv", "--no-out"])
+    assert ended.value.code == 1
+    assert says in capsys.readouterr().err
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="names are bytes on Linux")
