@@ -8,8 +8,13 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fsframe.analysis.record_display import closing_lines, frequency_lines, in_groups, result_object
-from fsframe.analysis.text_table import table_lines
+from fsframe.analysis.record_display import (
+    closing_lines,
+    frequency_lines,
+    result_object,
+    table_facts,
+)
+from fsframe.analysis.text_table import counted, table_lines
 from fsframe.storage import RunRecord, place_file, printable
 
 if TYPE_CHECKING:
@@ -113,9 +118,8 @@ def evaluation_lines(
     """An evaluation as lines for a terminal."""
     found = recorded.found
     yield (
-        f"{recorded.base} on {printable(record.data.name)}: {record.n_samples} samples"
-        f"{in_groups(record)} × "
-        f"{record.n_features} features, {found.n_splits} splits"
+        f"{recorded.base} on {printable(record.data.name)}: {table_facts(record)}; "
+        f"{counted(found.n_splits, 'split')}"
     )
     yield ""
     yield from measure_lines(found, record.stages[-1].seconds, record.class_names)

@@ -319,7 +319,9 @@ class _Judged:
              people, "--groups {names}"),
             ("identifies the rows; as a feature it would leak the label", self.identifiers,
              "--drop {names}"),
-            ("dates, which methods take as days only", self.dates, "--drop {names}"),
+            ("dates, which methods take as days (--dates days), folds and bootstraps as the order "
+             "of rows (--time, with --dates days); else leave them out", self.dates,
+             "--drop {names}"),
             ("text that hardly repeats", [k for k in self.prose if k not in categorical],
              "--drop {names}"),
             ("text: categories" + self._examples(categorical),

@@ -135,9 +135,12 @@ def in_groups(record: RunRecord) -> str:
 
 
 def _other_roles(record: RunRecord) -> str:
-    """In which order rows stand, and what was adjusted for, if anything."""
+    """In which order rows stand, what weighs them and what was adjusted for, if anything."""
     time, adjusted = record.environment.get("time"), record.environment.get("adjust")
+    weights = record.environment.get("weights")
     told = f" in the order of {printable(time)}" if isinstance(time, str) else ""
+    if isinstance(weights, dict) and isinstance(weights.get("name"), str):
+        told += f" with weights ({printable(weights['name'])})"
     if isinstance(adjusted, list) and adjusted:
         told += f", adjusted for {', '.join(printable(str(name)) for name in adjusted)},"
     return told

@@ -7,8 +7,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fsframe.analysis.record_display import closing_lines, frequency_lines, in_groups, result_object
-from fsframe.analysis.text_table import table_lines
+from fsframe.analysis.record_display import (
+    closing_lines,
+    frequency_lines,
+    result_object,
+    table_facts,
+)
+from fsframe.analysis.text_table import counted, table_lines
 from fsframe.storage import RunRecord, printable
 
 if TYPE_CHECKING:
@@ -54,9 +59,8 @@ def stability_lines(record: RunRecord, out: Path | None) -> Iterator[str]:
     metrics = study.tables.metrics
     kept = study.tables.kept.sum(axis=1)
     yield (
-        f"{study.base} on {printable(record.data.name)}: {record.n_samples} samples"
-        f"{in_groups(record)} × "
-        f"{record.n_features} features, {len(kept)} resamples ({study.resample})"
+        f"{study.base} on {printable(record.data.name)}: {table_facts(record)}; "
+        f"{counted(len(kept), 'resample')} ({study.resample})"
     )
     span = f"{kept.min()} to {kept.max()}" if kept.min() != kept.max() else f"{kept.min()}"
     yield f"features kept per resample: {span}"

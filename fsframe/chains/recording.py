@@ -382,9 +382,11 @@ def _other_roles(data: Dataset) -> dict[str, Any]:
 
 def _weights(data: Dataset) -> dict[str, Any]:
     """What is kept of weights of rows: their name and their sum; nothing without."""
-    if not data.weight_name or data.counts is None:
+    if not data.weight_name:
         return {}
-    return {"weights": {"name": data.weight_name, "sum": int(data.counts.sum())}}
+    # A table in parts holds each row as often as it counts.
+    total = data.n_samples if data.counts is None else int(data.counts.sum())
+    return {"weights": {"name": data.weight_name, "sum": total}}
 
 
 def _groups(data: Dataset) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from fsframe.contracts.boundary import in_stage
 from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.nominal import nominal_problems
 from fsframe.contracts.params import Parameterised
+from fsframe.contracts.roles import weights_in_parts
 from fsframe.contracts.run import Run, make_run
 from fsframe.contracts.selection import Selection
 from fsframe.contracts.stage_view import filled, local_upstream
@@ -186,6 +187,8 @@ class Classifier(Parameterised):
 
     def role_problems(self, data: Dataset) -> Iterator[str]:
         """As `Selector.role_problems`."""
+        if data.weight_name and data.in_parts:
+            yield weights_in_parts(self.method_name(), data.weight_name)
         yield from nominal_problems(self.method_name(), self.takes_nominal, data)
 
     def check_roles(self, data: Dataset) -> None:

@@ -162,6 +162,8 @@ class FrozenTable:
         if self.weight_name and self.counts is not None:
             total = int(self.counts.sum())
             facts.append(f"weights {printable(self.weight_name)}: {total} rows in all")
+        elif self.weight_name:
+            facts.append(f"each as often as {printable(self.weight_name)} says")
         elif self.counts is not None:
             facts.append(f"a resample of {int(self.counts.sum())} rows")
         return facts

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from fsframe.errors import DataError
 
-__all__ = ["SideColumns", "feature_sets", "time_blocks", "times_of_wholes"]
+__all__ = ["SideColumns", "feature_sets", "time_blocks", "times_of_wholes", "weights_in_parts"]
 
 _LEVELS, _PARTS = 10, 5
 
@@ -207,3 +207,12 @@ def feature_sets(
         )
     codes.setflags(write=False)
     return codes
+
+
+def weights_in_parts(name: str, weights: str) -> str:
+    """Why the method `name` does not take weights of rows of a table in parts, and what to do."""
+    return (
+        f"{name} does not take weights of rows ({weights!r}) of a table in parts; methods that are "
+        "sums over rows do (mim, chi2, anova-f, mrmr, jmi). Leave the weights out (--drop "
+        f"{weights}), or read the table into memory, as fsframe.read(polars.read_parquet(…))"
+    )

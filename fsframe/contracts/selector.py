@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterator
 from typing import Any, ClassVar, Protocol, TypeGuard
 
@@ -16,6 +17,7 @@ from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.nominal import nominal_problems
 from fsframe.contracts.params import Parameterised, count_or_fraction, optional, param
 from fsframe.contracts.permutation_test import PermutationTest
+from fsframe.contracts.roles import weights_in_parts
 from fsframe.contracts.run import Run, make_run
 from fsframe.contracts.selection import Selection
 from fsframe.contracts.stage_view import (
@@ -30,7 +32,7 @@ from fsframe.contracts.stage_view import (
 )
 from fsframe.contracts.survival import LABELS
 from fsframe.errors import DataError, PluginError
-from fsframe.registry import selectors
+from fsframe.registry import Offer, selectors
 
 __all__ = ["Base", "Selector", "WrapsLeft", "one_by_one", "wraps_left"]
 
@@ -73,6 +75,9 @@ class Selector(Parameterised):
     takes_parts : bool
         Whether `_select` works on a table in parts (`data.in_parts`) without holding it. Another
         method is given the table in memory, or, where it is too large for that, refuses it.
+    takes_weighted_parts : bool
+        Whether it takes parts with weights of rows: they hold every row as often as it counts,
+        which must be what the weight means in it, as it is in sums over rows.
     univariate : bool
         Whether a column's score depends on that column and the label alone. Choosing by such scores
         says nothing of pairs beforehand, so that tests of pairs need no allowance for it.
@@ -111,6 +116,7 @@ class Selector(Parameterised):
     takes_kept: ClassVar[bool] = True
     takes_weights: ClassVar[bool] = True
     takes_parts: ClassVar[bool] = False
+    takes_weighted_parts: ClassVar[bool] = False
     takes_time: ClassVar[bool] = True
     univariate: ClassVar[bool] = False
     uses_upstream_weights: ClassVar[bool] = False
@@ -356,6 +362,9 @@ class Selector(Parameterised):
                 f"{name}: permutations shuffle labels row by row, and rows have weights "
                 f"({data.weight_name!r}): leave permutations or the weights out"
             )
+        if data.weight_name and data.in_parts and self.takes_weights:
+            works = self.takes_weighted_parts and self.works_in_parts(data)
+            yield from () if works else (weights_in_parts(name, data.weight_name),)
         ignored = "" if data.times is None else self.ignores_time()
         if data.times is not None and ignored:
             yield (
@@ -406,6 +415,7 @@ class Selector(Parameterised):
                 f"{name} does not take {kind} (label {data.label_name!r}); it is made for "
                 + " and ".join(sorted(self.tasks))
                 + (" (--event names the events)" if self.tasks == {"survival"} else "")
+                + _made_for(data.task)
             )
         if not self.takes_missing:
             missing = first_missing(data)
@@ -446,6 +456,7 @@ class Selector(Parameterised):
         fill = None if upstream is None or upstream.fill is None else upstream.fill[columns]
         given = data.take_columns(columns)
         if given.in_parts:
+            self.check_roles(given)
             problem = self.parts_problem(given)
             if problem:
                 raise DataError(problem)
@@ -489,21 +500,27 @@ class Selector(Parameterised):
             )
 
 
+def _bundled() -> Iterator[tuple[Offer, type[Selector]]]:
+    """The selectors that come with fsframe: others are not imported for the sake of a message."""
+    for offer in selectors.offers():
+        if offer.plugin.source.distribution == "fsframe":
+            with contextlib.suppress(PluginError):
+                yield offer, selectors[offer.name]
+
+
+def _made_for(task: str) -> str:
+    """Which selectors take such a label, as the end of a sentence."""
+    named = [o.name for o, m in _bundled() if task in m.tasks and not m.wrapping and m.univariate]
+    return f". {', '.join(named)} and others do (`fsframe methods`)" if named else ""
+
+
 def _ways_out(name: str, task: str) -> str:
     """What to do where a method takes no missing values."""
     fill, take = [], []
-    for offer in selectors.offers():
-        # Others' plugins are not imported for the sake of a message.
-        if offer.plugin.source.distribution != "fsframe":
-            continue
+    for offer, method in _bundled():
         if "fill" in getattr(offer.entry, "gives", ()):
             fill.append(offer.name)
-            continue
-        try:
-            method = selectors[offer.name]
-        except PluginError:
-            continue
-        if not method.wrapping and method.takes_missing and task in method.tasks:
+        elif not method.wrapping and method.takes_missing and task in method.tasks:
             take.append(offer.name)
     ways = [f"fill them in every resample by a stage before it (`{f} {name}`)" for f in fill[:1]]
     ways += [f"drop them, or take a method that bears them: {', '.join(take)}"] if take else []

@@ -206,9 +206,8 @@ def folds_in_time(
         advice = "use fewer folds"
         if groups is not None:
             what = (
-                f"{np.unique(groups).size} groups in the order of time, whole and those that "
-                f"overlap together, are {many} part{'s' * (many > 1)}, which do{'es' * (many < 2)} "
-                "not"
+                f"{np.unique(groups).size} groups are {many} part{'s' * (many > 1)} when those that "
+                f"overlap in time stay together: {'these do' if many > 1 else 'it does'} not"
             )
             advice += ", or leave out the time or the groups (--drop)"
         raise DataError(

@@ -23,6 +23,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from fsframe.contracts.array_checks import whole_weights
 from fsframe.contracts.column_kinds import ColumnKind
 from fsframe.contracts.data_frames import group_values, label_values_of
 from fsframe.contracts.dataset import Dataset
@@ -40,6 +41,7 @@ from fsframe.tables.row_readers import (
     FrameRows,
     Hdf5Rows,
     Holes,
+    RepeatedRows,
     RowReader,
     files_of,
     frame_rows,
@@ -59,6 +61,23 @@ BLOCK_BYTES = 1 << 26
 """Rows are read in blocks of so many bytes, one row at least."""
 
 _KINDS = ("parquet", "arrow", "hdf5")
+_TEXT = "its columns have kinds already; leave it out"
+_MADE = "write the parts with these columns as numbers"
+_INSTEAD = {
+    "adjust": "strata of covariates are formed in memory only; read it there, as "
+    "fsframe.read(polars.read_parquet(…)), or --drop the covariates",
+    "dates": _MADE,
+    "decimal": _TEXT,
+    "delimiter": _TEXT,
+    "encode": "write the parts with columns of 0 and 1, or take a method that takes nominal ones",
+    "encoding": _TEXT,
+    "header": _TEXT,
+    "in_memory": "one file is loaded by its own name",
+    "ordinal": _MADE,
+    "time": "what keeps rows in order resamples them in memory; read it there, as "
+    "fsframe.read(polars.read_parquet(…)), or --drop the time",
+}
+"""What a table in parts does not take, and what to do instead."""
 
 
 def large_in_file(path: Path, kind: str, x: str) -> bool:
@@ -181,6 +200,7 @@ def read_parts(
     drop: tuple[str | int, ...] = (),
     categorical: Any = None,
     groups: str | int | None = None,
+    weight: str | int | None = None,
     task: str | None = None,
     keep: tuple[str | int, ...] = (),
     x: str = "/X",
@@ -194,8 +214,8 @@ def read_parts(
     Parameters
     ----------
     given : str, path, list of paths, polars.LazyFrame, pyarrow dataset or dask frame
-    label, drop, categorical, groups, task, keep, x, y, names, na
-        As in `fsframe.read`.
+    label, drop, categorical, groups, weight, task, keep, x, y, names, na
+        As in `fsframe.read`. With weights the table holds every row as often as it counts.
     others
         What `read` takes besides; anything but its default is refused.
 
@@ -206,12 +226,9 @@ def read_parts(
     RequestError
         If something is asked for that tables in parts do not have.
     """
-    wrong = sorted(key for key, value in others.items() if value)
+    wrong = [f"{key}: {_INSTEAD[key]}" for key in sorted(others) if others[key]]
     if wrong:
-        raise RequestError(
-            f"a table in parts is read without {', '.join(wrong)}: its columns are numbers, truth "
-            "values, or categories; write the parts with what is to be counted"
-        )
+        raise RequestError("a table in parts is read without " + "; ".join(wrong))
     paths = files_of(given) if isinstance(given, (str, os.PathLike, list, tuple)) else []
     reader, beside = _reader(given, paths, x, y, names, na)
     everything = reader.names
@@ -229,7 +246,12 @@ def read_parts(
     group = None if groups is None else find_column(everything, n, groups, f"{what}, groups")
     if group is not None and group == place:
         raise DataError(f"{what}: {column_word(group, everything[group])} is the label")
-    columns = [k for k in range(n) if k not in dropped and k not in (place, group)]
+    weighing = None if weight is None else find_column(everything, n, weight, f"{what}, weights")
+    if weighing is not None and weighing in (place, group):
+        raise DataError(
+            f"{what}: {column_word(weighing, everything[weighing])} is the label or the groups"
+        )
+    columns = [k for k in range(n) if k not in dropped and k not in (place, group, weighing)]
     check_names(everything, columns, paths[0] if paths else Path(what))
     features = tuple(everything[k] for k in columns)
     if not features:
@@ -242,13 +264,21 @@ def read_parts(
         labels = reader.label()
     else:
         labels = _column(reader, label_name, label_values_of)
-    source = _taken_in(reader, features, small, beside, notes)
+    together = None if group is None else _column(reader, everything[group], group_values)
+    counted: RowReader = reader
+    if weighing is not None:
+        given = _column(reader, everything[weighing], group_values)
+        weights = whole_weights(given, len(labels), everything[weighing])
+        counted = RepeatedRows.of(reader, weights)
+        labels = np.repeat(labels, weights)
+        together = None if together is None else np.repeat(together, weights)
+    source = _taken_in(counted, features, small, beside, notes)
     found = Dataset.from_arrays(
         source,
         labels,
         features,
         categorical=mask,
-        groups=None if group is None else _column(reader, everything[group], group_values),
+        groups=together,
         group_name="group" if group is None else everything[group],
         name=table_name(Path(what)) if paths else "data",
         label_name=label_name,
@@ -259,10 +289,13 @@ def read_parts(
     )
     reading = {
         "label": label, "drop": list(drop), "groups": groups, "task": task, "keep": list(keep),
+        "weight": weight,
         "categorical": categorical if isinstance(categorical, bool) else list(categorical or ()),
     }  # fmt: skip
     return attrs.evolve(
-        found, reading={key: value for key, value in reading.items() if value not in (None, [])}
+        found,
+        weight_name="" if weighing is None else everything[weighing],
+        reading={key: value for key, value in reading.items() if value not in (None, [])},
     )
 
 
@@ -350,9 +383,12 @@ def _taken_in(
 ) -> TableParts:
     """The features after one pass over them, or with what an earlier one has left."""
     home, stamp = beside
-    key = json.dumps(
-        [stamp, features, small, getattr(reader, "x", ""), getattr(reader, "codes", ())]
-    )
+    told = [stamp, features, small, getattr(reader, "x", ""), getattr(reader, "codes", ())]
+    if isinstance(reader, RepeatedRows):
+        values = hashlib.sha256(reader.weights.astype("<i8").tobytes()).hexdigest()
+        told = [*told[:3], getattr(reader.reader, "x", ""), getattr(reader.reader, "codes", ())]
+        told.append(values)
+    key = json.dumps(told)
     shelf, owner = _shelf(home, hashlib.sha256(key.encode()).hexdigest()[:24], notes)
     kept = shelf / "facts.npz"
     found = _kept_facts(kept, len(features))

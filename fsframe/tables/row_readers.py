@@ -16,7 +16,7 @@ from fsframe.errors import DataError, one_line
 from fsframe.tables.columns import file_mark
 from fsframe.tables.hdf5 import Hdf5Arrays
 
-__all__ = ["FrameRows", "Hdf5Rows", "RowReader", "frame_rows", "stamp_of"]
+__all__ = ["FrameRows", "Hdf5Rows", "RepeatedRows", "RowReader", "frame_rows", "stamp_of"]
 
 _EDGE = 1 << 16
 _LABELS = 1 << 20
@@ -303,6 +303,44 @@ class Hdf5Rows(RowReader):
                     if self.codes:
                         block = np.where(np.isin(block, self.codes), np.nan, block)
                     yield np.ascontiguousarray(block, dtype=dtype)
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class RepeatedRows(RowReader):
+    """Rows as often as their weights say, copies one after the other.
+
+    Parameters
+    ----------
+    reader : RowReader
+    weights : (n_rows,) int64, ≥ 0
+    """
+
+    reader: RowReader
+    weights: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, reader: RowReader, weights: NDArray[np.int64]) -> RepeatedRows:
+        """The rows of `reader` with these weights."""
+        return cls(
+            what=reader.what,
+            names=reader.names,
+            files=reader.files,
+            marks=reader.marks,
+            reader=reader,
+            weights=weights,
+        )
+
+    def blocks(self, columns: Sequence[str], rows: int, dtype: Any) -> Iterator[NDArray[Any]]:
+        first = 0
+        for block in self.reader.blocks(columns, rows, dtype):
+            ends = np.cumsum(self.weights[first : first + len(block)])
+            first += len(block)
+            if len(ends) < len(block):
+                raise DataError(f"{self.what} was changed while it was in use; start again")
+            # A heavy row is copied block by block too.
+            for start in range(0, int(ends[-1]), rows):
+                copies = np.arange(start, min(start + rows, int(ends[-1])))
+                yield block[np.searchsorted(ends, copies, side="right")]
 
 
 def files_of(given: str | os.PathLike[str] | Iterable[Any]) -> list[Path]:

@@ -178,12 +178,14 @@ def read(
             categorical=_keys(categorical), x=x, y=y, names=names, na=codes,
             ordinal=ordinal, dates=dates, encode=encode, weight=weight, delimiter=delimiter,
             header=header is not None, encoding=encoding, decimal=decimal != ".",
-            in_memory=in_memory,
-        ).with_roles(sets, time, adjust)  # fmt: skip
-        if not sets:
-            return found
-        named = {title: list(members) for title, members in sets.items()}
-        return attrs.evolve(found, reading={**found.reading, "feature_groups": named})
+            in_memory=in_memory, time=time, adjust=bool(adjust),
+        ).with_roles(sets).with_events(event)  # fmt: skip
+        told = {key: value for key, value in found.reading.items() if not (event and key == "task")}
+        if event:
+            told["event"] = event
+        if sets:
+            told["feature_groups"] = {title: list(members) for title, members in sets.items()}
+        return attrs.evolve(found, reading=told)
 
     sets = sets_of_features(feature_groups)
     orders = as_ordinal(ordinal)

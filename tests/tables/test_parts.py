@@ -10,6 +10,7 @@ import polars
 import pytest
 
 import fsframe
+from fsframe.chains.chain import Chain
 from fsframe.errors import DataError, RequestError
 from fsframe.tables.parts import SHELF
 
@@ -159,8 +160,9 @@ def test_table_that_changes_while_it_is_used_is_refused(
 
 def test_refusals_name_what_would_work(frame: polars.DataFrame, tmp_path: Path) -> None:
     folder = written(frame, tmp_path / "parts", (100,))
-    with pytest.raises(RequestError, match="without dates, weight"):
-        fsframe.read(folder, weight="few", dates="days")
+    with pytest.raises(RequestError, match=r"without adjust: strata .*; dates: .*; time: .*drop"):
+        fsframe.read(folder, time="few", dates="days", adjust="real")
+    assert not (folder / SHELF).exists(), "the table was taken in before it was refused"
     with pytest.raises(DataError, match=r"'ill' .String. hold neither numbers nor categories"):
         fsframe.read(folder, label="few")
     (tmp_path / "a.csv").write_text("a,y\n1,0\n2,1\n")
@@ -171,6 +173,57 @@ def test_refusals_name_what_would_work(frame: polars.DataFrame, tmp_path: Path) 
         fsframe.read(written(infinite, tmp_path / "inf", ()))
     with pytest.raises(DataError, match="no file"):
         fsframe.read(str(tmp_path / "none" / "*.parquet"))
+
+
+@pytest.fixture
+def weighted(frame: polars.DataFrame) -> polars.DataFrame:
+    draw = np.random.default_rng(6)
+    times = draw.integers(0, 4, frame.height)
+    times[5] = 40
+    return frame.with_columns(times=times, person=np.arange(frame.height) // 2)
+
+
+@pytest.mark.parametrize(
+    "chain",
+    ["mim", "mim:discretise=equal-frequency", "chi2", "anova-f", "mrmr:top=3", "jmi:top=3"],
+)
+def test_weights_of_rows_are_those_of_the_table_in_memory(
+    frame: polars.DataFrame, weighted: polars.DataFrame, tmp_path: Path, chain: str
+) -> None:
+    folder = written(weighted, tmp_path / "parts", (100, 101))
+    roles = {"label": "ill", "weight": "times", "drop": ["person", "gap"]}
+    whole = fsframe.read(weighted, **roles)
+    parts = fsframe.read(folder, **roles)
+    found, expected = (Chain.parse(chain).run(data, seed=0) for data in (parts, whole))
+    assert found.selected_names == expected.selected_names
+    one, other = (run.stages[-1].selection.scores for run in (found, expected))
+    assert np.allclose(one, other, rtol=1e-9, atol=1e-12, equal_nan=True)
+    assert found.environment["weights"] == expected.environment["weights"]
+    again = fsframe.read(written(weighted, tmp_path / "others", (7,)), **roles)
+    assert again.sha256 == parts.sha256
+
+
+def test_what_is_no_sum_over_rows_refuses_weights_in_parts(
+    weighted: polars.DataFrame, tmp_path: Path
+) -> None:
+    folder = written(weighted, tmp_path / "parts", (100,))
+    data = fsframe.read(folder, label="ill", weight="times", groups="person", drop="gap")
+    for chain in ("relieff", "mim:top=2 relieff", "mim:top=2 knn", "cmi:top=2"):
+        with pytest.raises(DataError, match=r"weights of rows \('times'\) of a table in parts"):
+            Chain.parse(chain).run(data)
+    with pytest.raises(DataError, match="npfs draws or deals out rows"):
+        Chain.parse("mim:top=2 npfs").run(data)
+    with pytest.raises(DataError, match="weights 'real' must be whole numbers"):
+        fsframe.read(folder, label="ill", weight="real")
+
+
+def test_events_make_a_label_of_parts_a_time(frame: polars.DataFrame, tmp_path: Path) -> None:
+    seen = np.arange(frame.height) % 2
+    table = frame.drop("ill").with_columns(years=np.arange(frame.height) + 1.0, seen=seen)
+    data = fsframe.read(written(table, tmp_path / "parts", (50,)), label="years", event="seen")
+    expected = fsframe.read(table, label="years", event="seen")
+    assert data.task == "survival" and np.array_equal(data.y, expected.y)
+    assert data.feature_names == expected.feature_names and data.reading["event"] == "seen"
 
 
 def test_folder_that_cannot_be_written_to_is_no_obstacle(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fsframe.analysis.comparison_display import comparison_lines, comparison_object
+from fsframe.analysis.record_display import table_facts
 from fsframe.cli.log_file import check_log
 from fsframe.cli.protocol_run import fold_options
 from fsframe.cli.reading_options import read_data, reading_options
@@ -134,6 +135,9 @@ def compare(words: tuple[str, ...], **options: Any) -> None:
     # The run files are this command's own: --overwrite is for the tables of results.
     of_runs = {**options, "overwrite": False}
     asked = tuple(options[name] for name in ("engine", "workers", "scheduler", "patience"))
+    for table in tables:
+        for warning in table.warnings:
+            talk.note(f"{table.name}: {warning}")
     with open_engine(*asked, mixed=options["mixed"]) as engine:
         for table in tables:
             for method in methods:
@@ -171,6 +175,9 @@ def compare(words: tuple[str, ...], **options: Any) -> None:
     if options["as_json"]:
         say_json(comparison_object(result.comparison))
         return
+    for runs in result.records:
+        say(f"{runs[0].data.name}: {table_facts(runs[0])}")
+    say()
     say_lines(comparison_lines(result.comparison))
     if folder is not None:
         say()

@@ -100,7 +100,10 @@ def _plan_lines(plan: StudyPlan) -> Iterator[str]:
         f"features, {len(plan.tables)} tables, {len(plan.seeds)} seeds: {len(cells)} runs"
     )
     for table in plan.tables:
-        yield f"table  {table.name}: {table.data.n_samples} × {table.data.n_features}"
+        yield (
+            f"table  {table.name}: {table.data.n_samples} × {table.data.n_features}, label: "
+            f"{table.data.label_name}"
+        )
     for method in plan.methods:
         yield f"chain  {method.base}"
     yield f"measures: {', '.join(plan.measures)}"

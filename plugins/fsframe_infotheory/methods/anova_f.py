@@ -69,6 +69,7 @@ class AnovaF(Selector):
     takes_missing: ClassVar[bool] = True
     takes_nominal: ClassVar[bool] = True
     takes_parts: ClassVar[bool] = True
+    takes_weighted_parts: ClassVar[bool] = True
     takes_counts: ClassVar[bool] = True
     reads_columns: ClassVar[bool] = True
     uses_upstream_weights: ClassVar[bool] = True
