@@ -219,7 +219,9 @@ def _columns_of(X: Any, start: int, stop: int) -> NDArray[Any]:
 def _checked(X: Any, names: tuple[str, ...], columns: list[int], path: Path) -> list[str]:
     """Warnings about features that are finite, in blocks where they are on disk."""
     n_samples, n_features = X.shape
-    whole = isinstance(X, np.ndarray) and X.dtype == np.float64
+    # Whole numbers are finite, and need not be widened to see what else is to be said.
+    kept = X.dtype == np.float64 or X.dtype.kind in "iub"
+    whole = isinstance(X, np.ndarray) and kept
     width = n_features if whole else max(1, _BLOCK // n_samples)
     about = FeatureReview()
 
@@ -232,8 +234,11 @@ def _checked(X: Any, names: tuple[str, ...], columns: list[int], path: Path) -> 
 
     for start in range(0, n_features, width):
         stop = min(start + width, n_features)
-        block = np.asarray(_columns_of(X, start, stop), dtype=np.float64)
-        check_finite(block, place_in(start))
+        block = np.asarray(_columns_of(X, start, stop))
+        if not kept:
+            block = block.astype(np.float64)
+        if block.dtype.kind == "f":
+            check_finite(block, place_in(start))
         about.add(block, names[start:stop])
     return about.warnings()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -71,16 +72,22 @@ class FeatureReview:
         self._counting: list[str] = []
         self._coded: list[str] = []
 
-    def add(self, X: NDArray[np.float64], names: Sequence[str]) -> None:
-        """Take in the columns `X` (n_samples, n_columns) of those names."""
-        lowest, highest = np.fmin.reduce(X, axis=0), np.fmax.reduce(X, axis=0)
+    def add(self, X: NDArray[Any], names: Sequence[str]) -> None:
+        """Take in the columns `X` (n_samples, n_columns), float64 or whole, of those names."""
+        plain = X.dtype.kind != "f"
+        least, most = (np.minimum, np.maximum) if plain else (np.fmin, np.fmax)
+        lowest = least.reduce(X, axis=0).astype(np.float64)
+        highest = most.reduce(X, axis=0).astype(np.float64)
         rows = np.arange(len(X), dtype=np.float64)
-        starts = np.isin(X[0], (0.0, 1.0)) & (X[-1] == X[0] + rows[-1]) & (len(X) > 2)
-        counting = [c for c in np.flatnonzero(starts).tolist() if np.all(X[:, c] == X[0, c] + rows)]
+        first, last = X[0].astype(np.float64), X[-1].astype(np.float64)
+        starts = np.isin(first, (0.0, 1.0)) & (last == first + rows[-1]) & (len(X) > 2)
+        counting = [
+            c for c in np.flatnonzero(starts).tolist() if np.all(X[:, c] == first[c] + rows)
+        ]
         self._coded += [
             f"{names[c]} ({code:g}, {times} times)"
             for c in np.flatnonzero(np.isin(lowest, _CODES) | np.isin(highest, _CODES)).tolist()
-            for code, times in likely_codes(X[:, c])
+            for code, times in likely_codes(X[:, c].astype(np.float64))
         ]
         self._counting += [names[c] for c in counting]
         self.note(names, empty=np.isnan(lowest), constant=lowest == highest)
