@@ -234,6 +234,12 @@ FIGURES: dict[str, list[Figure]] = {
             whole,
         ),
         Figure(
+            "Reading tables: seconds, and memory over the size of the file or table",
+            "python benchmarks/tables/limits.py --out FILE",
+            ("tables/results/limits.csv",),
+            whole,
+        ),
+        Figure(
             "How commands on run files grow with what these hold",
             "python benchmarks/trust/growth.py --out FILE",
             ("trust/results/growth.csv",),

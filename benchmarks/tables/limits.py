@@ -1,6 +1,6 @@
 """What reading may take: time and memory of text tables, of bytes, and of tables in HDF5.
 
-    python benchmarks/tables/limits.py [--repeats 3] [--out benchmarks/tables/results/limits.json]
+    python benchmarks/tables/limits.py [--repeats 3] [--out benchmarks/tables/results/limits.csv]
 
 Each measurement is a process of its own; the best of the repeats counts. Printed are processor
 seconds (user and system, of all threads), seconds by the clock, and the peak of resident memory
@@ -12,6 +12,7 @@ one it had before times 1.5 where that was quicker), and memory.
 from __future__ import annotations
 
 import argparse
+import csv
 import json
 import os
 import subprocess
@@ -111,9 +112,12 @@ def main() -> None:
         took = best("read", path, options.repeats)
         tell(f"{name}, HDF5, opened and checked", took, X.nbytes, [FILE_SECONDS, BYTES_MEMORY])
     if options.out:
-        load = os.getloadavg()[0]
-        found = {"load": round(load, 1), "processors": os.cpu_count(), "tables": rows}
-        options.out.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n")
+        with options.out.open("w", newline="", encoding="utf-8") as file:
+            load = f"{os.cpu_count()} processors, load {os.getloadavg()[0]:.0f}"
+            file.write(f"# {load}; best of {options.repeats}\n")
+            writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(rows)
 
 
 if __name__ == "__main__":
