@@ -442,7 +442,11 @@ class Selector(Parameterised):
         n, copies, what = data.n_samples, self.table_copies, "what it makes of"
         if not data.in_memory and not self.reads_columns:
             copies += 1.0  # read whole first
-            what = "the whole table, which it needs widened, is sparse:" if data.nbytes else what
+            what = (
+                "the whole table, which it needs widened, is sparse or packed:"
+                if data.nbytes
+                else what
+            )
         run.must_hold(
             int(copies * 8 * n * p),
             f"{self.method_name()}: {what} {n} × {p} values",

@@ -19,7 +19,7 @@ class ArrayTable:
     Parameters
     ----------
     path : Path
-    X : (n_samples, n_features) numbers, or Hdf5Columns
+    X : (n_samples, n_features) numbers, or a ColumnSource with `take`
     y : (n_samples,) numbers or str, optional
         None if the file has none.
     names : tuple of str, optional

@@ -11,18 +11,15 @@ from numpy.typing import NDArray
 
 from fsframe.errors import DataError
 from fsframe.tables.array_table import ArrayTable
-from fsframe.tables.bounds import check_size
+from fsframe.tables.arrays import LARGE
+from fsframe.tables.bounds import check_size, memory_bound
 from fsframe.tables.reader import Reader
 from fsframe.tables.text_file import load_text
+from fsframe_tables.genotypes import PackedGenotypes
 
 __all__ = ["PlinkReader"]
 
 _MAGIC = b"\x6c\x1b\x01"
-_MISSING = 3
-# Two bits a genotype, the first person in the lowest: copies of the first allele, or missing.
-_COPIES = np.array([2, _MISSING, 1, 0], dtype=np.uint8)
-_OF_BYTE = _COPIES[(np.arange(256)[:, None] >> np.array([0, 2, 4, 6])) & 3]
-_BLOCK = 1 << 24
 
 
 class PlinkReader(Reader):
@@ -30,6 +27,9 @@ class PlinkReader(Reader):
 
     Notes
     -----
+    Tables that would take more than 2 GiB because a genotype is missing, or more than may be
+    loaded, stay in two bits a genotype and are read by columns.
+
     The label is the phenotype of the .fam file; family, person and sex may be named as groups or as
     label. Variants without an id of their own are called ``chromosome:position:A1:A2``.
 
@@ -54,17 +54,11 @@ class PlinkReader(Reader):
                     f"{path} holds {stored} bytes; {n} persons and {p} variants need "
                     f"{3 + p * width}: the three files are not of one data set, or it is cut short"
                 )
-            check_size(2 * n * p, f"{path} of {n} persons × {p} variants")
-            X = np.empty((n, p), dtype=np.uint8)
-            step = max(1, _BLOCK // width)
-            for start in range(0, p, step):
-                stop = min(start + step, p)
-                packed = np.frombuffer(file.read((stop - start) * width), dtype=np.uint8)
-                copies = _OF_BYTE[packed].reshape(stop - start, 4 * width)
-                X[:, start:stop] = copies[:, :n].T
+            check_size(stored, f"{path} of {n} persons × {p} variants")
+            packed = np.fromfile(file, dtype=np.uint8).reshape(p, width)
         return ArrayTable(
             path=path,
-            X=_with_gaps(X, path),
+            X=_table(PackedGenotypes.of(packed, n)),
             y=_phenotype([fields[5] for fields in persons]),
             names=_names(variants),
             label_name="phenotype",
@@ -88,15 +82,11 @@ def _lines(path: Path) -> list[list[str]]:
     return rows
 
 
-def _with_gaps(X: NDArray[np.uint8], path: Path) -> NDArray[Any]:
-    """The genotypes, as float64 with NaN if one is missing: bytes have no room for that."""
-    gaps = X == _MISSING
-    if not gaps.any():
-        return X
-    check_size(10 * X.size, f"{path} has missing genotypes, so that numbers of 8 bytes")
-    found = X.astype(np.float64)
-    found[gaps] = np.nan
-    return found
+def _table(genotypes: PackedGenotypes) -> Any:
+    """The genotypes as bytes, or as float64 with NaN where one is missing; as they are if large."""
+    n, p = genotypes.shape
+    large = 8 * n * p > LARGE if genotypes.gaps else 2 * n * p > memory_bound()
+    return genotypes if large else genotypes.read(0, p)
 
 
 def _names(variants: list[list[str]]) -> tuple[str, ...]:

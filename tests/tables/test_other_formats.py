@@ -6,11 +6,13 @@ import contextlib
 import shutil
 import subprocess
 
+import attrs
 import h5py
 import numpy as np
 import pytest
 from scipy import io, sparse
 
+from fsframe.chains.chain import Chain
 from fsframe.contracts.dataset import Dataset
 from fsframe.errors import DataError, RequestError
 from fsframe.tables import read, read_table, write_reduced
@@ -184,6 +186,25 @@ def test_plink_genotypes_are_bytes_unless_one_is_missing(tmp_path):
     (tmp_path / "t.fam").unlink()
     with pytest.raises(DataError, match=r"belongs to the \.bed file"):
         read(tmp_path / "t.bed")
+
+
+def test_large_plink_tables_with_gaps_stay_in_two_bits(tmp_path, monkeypatch):
+    gaps = GENOTYPES.copy()
+    gaps[2, 3] = gaps[-1, 0] = 3
+    path = write_plink(tmp_path, gaps)
+    expected = read(path)
+    monkeypatch.setattr("fsframe_tables.plink.LARGE", 0)
+    packed = read(path, groups="family")
+    assert packed.nbytes == P * -(-N // 4) and not packed.in_memory
+    np.testing.assert_array_equal(packed.X, expected.X)
+    assert attrs.evolve(packed, groups=None).sha256 == expected.sha256
+    for chain in ("mim:top=2,missing=level", "impute relieff:top=2", "impute anova-f:top=2"):
+        one, other = (
+            Chain.parse(chain).run(data, seed=0).stages[-1].selection for data in (packed, expected)
+        )
+        assert np.array_equal(one.scores, other.scores, equal_nan=True)
+    few = read(path, drop=["g0", "g2"])
+    np.testing.assert_array_equal(few.X, np.delete(expected.X, [0, 2], 1))
 
 
 @pytest.mark.skipif(shutil.which("plink1.9") is None, reason="plink1.9 is not installed")

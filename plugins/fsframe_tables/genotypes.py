@@ -1,0 +1,76 @@
+"""Genotypes in two bits each, as PLINK writes them, and as numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["PackedGenotypes"]
+
+_MISSING = 3
+# Two bits a genotype, the first person in the lowest: copies of the first allele, or missing.
+_COPIES = np.array([2, _MISSING, 1, 0], dtype=np.uint8)
+_OF_BYTE = _COPIES[(np.arange(256)[:, None] >> np.array([0, 2, 4, 6])) & 3]
+_NUMBERS = np.where(_OF_BYTE == _MISSING, np.nan, _OF_BYTE.astype(np.float64))
+_HAS_GAP = (_OF_BYTE == _MISSING).any(axis=1)
+_BLOCK = 1 << 22
+
+
+@attrs.frozen(eq=False)
+class PackedGenotypes:
+    """Persons × variants, held in two bits a genotype and read by columns.
+
+    Parameters
+    ----------
+    packed : (n_variants, ⌈n_samples / 4⌉) uint8
+        As in a .bed file by variants.
+    n_samples : int
+    gaps : bool
+        Whether a genotype is missing; they come as float64 with NaN then, else as bytes.
+    """
+
+    packed: NDArray[np.uint8] = attrs.field(repr=False)
+    n_samples: int
+    gaps: bool
+
+    @classmethod
+    def of(cls, packed: NDArray[np.uint8], n_samples: int) -> PackedGenotypes:
+        """The genotypes of a file; bits behind the last person are none."""
+        if n_samples % 4:
+            packed[:, -1] &= (1 << 2 * (n_samples % 4)) - 1
+        rows = max(1, _BLOCK // packed.shape[1])
+        blocks = (packed[start : start + rows] for start in range(0, len(packed), rows))
+        return cls(packed, n_samples, any(bool(_HAS_GAP[block].any()) for block in blocks))
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Persons, variants."""
+        return self.n_samples, len(self.packed)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Of what `read` returns."""
+        return np.dtype(np.float64 if self.gaps else np.uint8)
+
+    @property
+    def nbytes(self) -> int:
+        """Memory that the packed genotypes take."""
+        return self.packed.nbytes
+
+    def take(self, columns: NDArray[np.intp]) -> PackedGenotypes:
+        """Only these of the variants, in this order."""
+        return attrs.evolve(self, packed=self.packed[columns])
+
+    def read(self, start: int, stop: int) -> NDArray[Any]:
+        """Variants ``start … stop-1`` as (n_samples, stop-start): copies of the first allele."""
+        wanted = self.packed[start:stop]
+        found = np.empty((self.n_samples, len(wanted)), dtype=self.dtype)
+        table = _NUMBERS if self.gaps else _OF_BYTE
+        step = max(1, _BLOCK // wanted.shape[1])
+        for first in range(0, len(wanted), step):
+            copies = table[wanted[first : first + step]].reshape(-1, 4 * wanted.shape[1])
+            found[:, first : first + step] = copies[:, : self.n_samples].T
+        return found
