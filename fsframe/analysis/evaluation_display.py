@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 from fsframe.analysis.record_display import (
     closing_lines,
     frequency_lines,
+    label_facts,
     result_object,
-    table_facts,
+    size_facts,
 )
 from fsframe.analysis.text_table import counted, table_lines
 from fsframe.storage import RunRecord, place_file, printable
@@ -118,9 +119,10 @@ def evaluation_lines(
     """An evaluation as lines for a terminal."""
     found = recorded.found
     yield (
-        f"{recorded.base} on {printable(record.data.name)}: {table_facts(record)}; "
+        f"{recorded.base} on {printable(record.data.name)}: {size_facts(record)}, "
         f"{counted(found.n_splits, 'split')}"
     )
+    yield label_facts(record)
     yield ""
     yield from measure_lines(found, record.stages[-1].seconds, record.class_names)
     lacking = [name for name in _OF_PROBABILITIES if name not in found.measures]

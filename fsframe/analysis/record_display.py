@@ -27,10 +27,12 @@ __all__ = [
     "frequency_lines",
     "frequency_rows",
     "in_groups",
+    "label_facts",
     "pair_heading",
     "pair_lines",
     "pair_rows",
     "result_object",
+    "size_facts",
     "stage_lines",
     "table_facts",
 ]
@@ -147,14 +149,25 @@ def _other_roles(record: RunRecord) -> str:
 
 
 def table_facts(record: RunRecord) -> str:
+    """The table of a run in words: its size, roles and label."""
+    return ", ".join(filter(None, (size_facts(record), label_facts(record))))
+
+
+def size_facts(record: RunRecord) -> str:
+    """Samples and features, and how rows stand together."""
     samples = f"{counted(record.n_samples, 'sample')}{in_groups(record)}{_other_roles(record)}"
-    facts = f"{samples} × {counted(record.n_features, 'feature')}"
-    label = f", label: {printable(record.data.label)}" if record.data.label else ""
+    return f"{samples} × {counted(record.n_features, 'feature')}"
+
+
+def label_facts(record: RunRecord) -> str:
+    """The label, such as ``label: class (2 classes: ill, well)``."""
+    label = f"label: {printable(record.data.label)}" if record.data.label else ""
     if record.class_names:
         labels = ", ".join(printable(label) for label in record.class_names[:6])
         more = ", …" if len(record.class_names) > 6 else ""
-        return f"{facts}{label} ({counted(len(record.class_names), 'class')}: {labels}{more})"
-    return f"{facts}{label} ({record.data.task})" if label else facts
+        classes = counted(len(record.class_names), "class")
+        return f"{label} ({classes}: {labels}{more})".lstrip()
+    return f"{label} ({record.data.task})" if label else ""
 
 
 def stage_lines(record: RunRecord) -> Iterator[str]:

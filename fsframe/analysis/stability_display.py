@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 from fsframe.analysis.record_display import (
     closing_lines,
     frequency_lines,
+    label_facts,
     result_object,
-    table_facts,
+    size_facts,
 )
 from fsframe.analysis.text_table import counted, table_lines
 from fsframe.storage import RunRecord, printable
@@ -59,9 +60,10 @@ def stability_lines(record: RunRecord, out: Path | None) -> Iterator[str]:
     metrics = study.tables.metrics
     kept = study.tables.kept.sum(axis=1)
     yield (
-        f"{study.base} on {printable(record.data.name)}: {table_facts(record)}; "
+        f"{study.base} on {printable(record.data.name)}: {size_facts(record)}, "
         f"{counted(len(kept), 'resample')} ({study.resample})"
     )
+    yield label_facts(record)
     span = f"{kept.min()} to {kept.max()}" if kept.min() != kept.max() else f"{kept.min()}"
     yield f"features kept per resample: {span}"
     yield ""
