@@ -159,7 +159,9 @@ _OPTIONS = (
         help="Report progress, notes and ends on stderr as JSON lines, for programs.",
     ),
     # Its earlier name, which differs by one letter from --event, the column of a survival table.
-    click.option("--events", type=EarlierName(), hidden=True),
+    click.option(
+        "--events", type=EarlierName(), hidden=True, help="The earlier name of --progress."
+    ),
     click.option(
         "--log",
         metavar="FILE",

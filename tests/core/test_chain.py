@@ -81,7 +81,7 @@ def test_any_chain_of_methods_reads_back(stages: list[tuple[str, Any]]) -> None:
         ("immigrate:sigma=-1", "sigma must be a number > 0"),
         ("npfs", r"npfs resamples another selector: put one on its left \(`immigrate npfs`\)"),
         ("npfs mim", "npfs resamples another selector"),
-        ("margin mim", "margin is a classifier: it can only stand at the end"),
+        ("margin mim", "margin is a classifier: it can only be the last stage"),
         ("npfs:base=5x", "base must be a selector or a chain"),
         ("on", "selector or classifier 'on'"),
     ],

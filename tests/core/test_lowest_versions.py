@@ -8,7 +8,10 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 # They check and build the project; none is imported by it or by a test that has to pass.
-_TOOLS = {"import-linter", "mkdocs-material", "mkdocstrings[python]", "mypy", "ruff", "setuptools"}
+_TOOLS = {
+    *("import-linter", "mkdocs-material", "mkdocstrings[python]", "mypy", "ruff", "setuptools"),
+    *("axe-core-python", "playwright", "pypdf"),
+}
 
 
 def test_every_dependency_is_tested_at_its_lowest_version() -> None:

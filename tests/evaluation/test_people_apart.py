@@ -75,7 +75,7 @@ def test_repeated_rows_are_noticed_without_being_told(voices):
     assert not list(repeated_rows(plain.take_rows(np.random.default_rng(0).permutation(195))))
     numbered = np.column_stack([voices.groups, plain.X[:, 3:]])
     found = list(repeated_rows(Dataset.from_arrays(numbered, plain.y)))
-    assert len(found) == 2 and "column f1 looks like the name" in found[0]
+    assert len(found) == 2 and "column f1 looks like an identifier" in found[0]
     method = CrossValidation(base="knn", folds=3, repeats=1)
     assert any("--groups" in warning for warning in method.select(plain).warnings)
     assert not method.select(voices).warnings

@@ -132,7 +132,7 @@ def test_threads_processes_and_seeds():
     [
         (table(), {"base": "anova-f:top=10"}, "nogueira is not defined for sets of 10 of 10"),
         (table(), {"base": "anova-f:top=1.0", "metric": ("kuncheva",)}, "kuncheva is not defined"),
-        (table(12), {"resample": "folds", "n": 13}, "12 rows cannot be dealt to 13 folds"),
+        (table(12), {"resample": "folds", "n": 13}, "12 rows cannot be split into 13 folds"),
         (
             Dataset.from_arrays([[np.nan, 1.0], [2, 2], [3, 3], [1, 1]], [0, 1, 0, 1]),
             {"base": "immigrate"},

@@ -85,7 +85,6 @@ def test_a_folder_that_becomes_read_only_costs_nothing_finished(open_folder):
         import sys, fsframe.storage.units.checkpoint as module
         from fsframe.errors import StoreError
         from fsframe.chains.recording import open_checkpoint
-from fsframe.cli import main
         checkpoint = open_checkpoint(chain, data, 0, "run.h5")
         checkpoint._every = 0.0
         def close_the_folder(progress):

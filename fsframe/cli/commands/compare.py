@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fsframe.analysis.comparison_display import comparison_lines, comparison_object
-from fsframe.analysis.record_display import table_facts
 from fsframe.cli.log_file import check_log
 from fsframe.cli.protocol_run import fold_options
 from fsframe.cli.reading_options import read_data, reading_options
@@ -175,6 +174,8 @@ def compare(words: tuple[str, ...], **options: Any) -> None:
     if options["as_json"]:
         say_json(comparison_object(result.comparison))
         return
+    from fsframe.analysis.record_display import table_facts
+
     for runs in result.records:
         say(f"{runs[0].data.name}: {table_facts(runs[0])}")
     say()

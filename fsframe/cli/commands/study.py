@@ -1,4 +1,4 @@
-"""Run a study described in a TOML file: tables × chains × measures."""
+"""Run a study that a TOML file describes."""
 
 from __future__ import annotations
 
