@@ -71,7 +71,7 @@ def _command(title: str, command: click.Command) -> Iterator[str]:
     # \b and \f are click's own marks: keep these lines, stop here.
     text = inspect.cleandoc(command.help or "").partition("\f")[0].replace("\b\n", "")
     yield _as_markdown(text) + "\n"
-    options = [p for p in command.params if isinstance(p, click.Option) and not p.hidden]
+    options = [param for param in command.params if isinstance(param, click.Option)]
     if not options:
         return
     yield "| option | what it does |"
