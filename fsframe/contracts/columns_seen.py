@@ -90,23 +90,27 @@ class ColumnsSeen:
         self.seen = np.zeros((m, width), np.uint8)
 
     def add(self, block: NDArray[Any], in_turn: Callable[..., Any] = map, parts: int = 1) -> None:
-        """Take in a block of rows, (k, n_columns) uint8 or float64 in C order.
+        """Take in a block of rows, (k, n_columns) uint8 or float64, in C or in Fortran order.
 
         `in_turn` does with columns in so many `parts` what `map` does, such as in threads.
         """
         n, m = block.shape
-        flat = block.reshape(-1)
         small = block.dtype == np.uint8
+        by_row = block.flags.c_contiguous
         cuts = np.linspace(0, m, parts + 1).astype(int)
+        found = (self.seen,) if small else (
+            self.base, self.low, self.high, self.whole, self.outside, self.missing, self.infinite,
+            self.seen,
+        )  # fmt: skip
+        see = _see_bytes if small else _see
 
         def work(bound: tuple[int, int]) -> None:
-            if small:
-                _see_bytes(flat, n, m, *bound, self.seen)
+            if by_row:
+                see(block.reshape(-1), n, m, *bound, *found)
                 return
-            _see(
-                flat, n, m, *bound, self.base, self.low, self.high, self.whole, self.outside,
-                self.missing, self.infinite, self.seen,
-            )  # fmt: skip
+            for j in range(*bound):
+                # A column that lies by itself is a table of one.
+                see(block[:, j], n, 1, 0, 1, *(each[j : j + 1] for each in found))
 
         for _ in in_turn(work, list(zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True))):
             pass

@@ -60,6 +60,8 @@ SHELF = ".fsframe-parts"
 BLOCK_BYTES = 1 << 26
 """Rows are read in blocks of so many bytes, one row at least."""
 
+_TURNED = 512
+
 _KINDS = ("parquet", "arrow", "hdf5")
 _TEXT = "its columns have kinds already; leave it out"
 _MADE = "write the parts with these columns as numbers"
@@ -136,7 +138,9 @@ class TableParts:
         return self.n_samples, len(self.names)
 
     def blocks(self, rows: int | None = None) -> Iterator[NDArray[Any]]:
-        """All rows in order, (at most `rows`, n_features) at a time, in C order.
+        """All rows in order, (at most `rows`, n_features) at a time, as they are read.
+
+        They lie row after row or column after column.
 
         Raises
         ------
@@ -176,19 +180,21 @@ def _counted(
         left -= len(block)
         if left < 0:
             break
+        at = 0
         if len(block) == rows and not kept:
             yield block
-            continue
-        at = 0
+            at = rows
         while at < len(block):
             if not kept:
-                held = np.empty((min(rows, left + len(block) - at), len(names)), dtype)
+                held = np.empty_like(block, shape=(min(rows, left + len(block) - at), len(names)))
             taken = min(len(held) - kept, len(block) - at)
             held[kept : kept + taken] = block[at : at + taken]
             at, kept = at + taken, kept + taken
             if kept == len(held):
                 yield held
-                kept = 0
+                held, kept = np.empty((0, len(names)), dtype), 0
+        # Not held while the next one is read.
+        del block
     if left or kept:
         raise DataError(f"{reader.what} was changed while it was in use; start again")
 
@@ -429,10 +435,16 @@ def _pass(reader: RowReader, features: tuple[str, ...], dtype: np.dtype[Any]) ->
     threads = available_threads()
     side_by_side = partial(in_threads, threads)
     rows = max(1, BLOCK_BYTES // (dtype.itemsize * len(features)))
+    turned = np.empty((min(rows, _TURNED), len(features)), dtype)
     for block in reader.blocks(features, rows, dtype):
         facts.add(block, side_by_side, threads)
-        digest.update(block.data)
+        # Row after row; some are turned at a time, so that they stay in the cache.
+        for start in range(0, len(block), _TURNED):
+            rows_in_turn = block[start : start + _TURNED]
+            turned[: len(rows_in_turn)] = rows_in_turn
+            digest.update(turned[: len(rows_in_turn)].data)
         n_samples += len(block)
+        del block, rows_in_turn
     if not n_samples:
         raise DataError(f"{reader.what} has no rows")
     return facts, n_samples, digest.hexdigest(), dtype

@@ -20,6 +20,7 @@ __all__ = ["FrameRows", "Hdf5Rows", "RepeatedRows", "RowReader", "frame_rows", "
 
 _EDGE = 1 << 16
 _LABELS = 1 << 20
+_SIDES = 8
 
 
 def stamp_of(paths: Sequence[Path]) -> str:
@@ -76,7 +77,10 @@ class RowReader:
                 raise DataError(f"{path} was changed while it was in use; start again")
 
     def blocks(self, columns: Sequence[str], rows: int, dtype: Any) -> Iterator[NDArray[Any]]:
-        """Some columns as (at most `rows`, n_columns) of that dtype, C order, NaN where missing."""
+        """Some columns as (at most `rows`, n_columns) of that dtype, NaN where missing.
+
+        A block lies row after row or column after column, as the reader has it.
+        """
         raise NotImplementedError
 
 
@@ -88,7 +92,8 @@ class FrameRows(RowReader):
     ----------
     schema : mapping of str to polars dtype
     frames : callable
-        ``frames(columns, rows)`` yields frames of these columns, of about so many rows each.
+        ``frames(columns, rows)`` yields at most so many rows of these columns at a time: their
+        number, and frames of some columns each, side by side.
     levels : dict of str to tuple of str
         Levels of nominal columns of text, sorted.
     """
@@ -102,7 +107,7 @@ class FrameRows(RowReader):
         import polars
 
         with _told(self.what):
-            parts = [frame[name] for frame in self.frames([name], _LABELS)]
+            parts = [frame[name] for _, side in self.frames([name], _LABELS) for frame in side]
         return polars.concat(parts) if parts else polars.Series(name, [])
 
     def categories(self, name: str) -> tuple[str, ...]:
@@ -111,7 +116,7 @@ class FrameRows(RowReader):
 
         found: set[str] = set()
         with _told(self.what):
-            for frame in self.frames([name], _LABELS):
+            for _, (frame,) in self.frames([name], _LABELS):
                 column = frame[name].cast(polars.String).unique().drop_nulls()
                 found |= set(column.to_list())
         return tuple(sorted(found))
@@ -130,13 +135,17 @@ class FrameRows(RowReader):
                 column = column.cast(polars.Float64).fill_null(float("nan"))
             taken.append(column)
         with _told(self.what):
-            for frame in self.frames(list(columns), rows):
-                for start in range(0, frame.height, rows):
-                    part = frame.slice(start, rows)
-                    if dtype == np.uint8 and not _all_bytes(part, polars.UInt8):
+            for height, frames in self.frames(list(columns), rows):
+                found, at = np.empty((len(columns), height), dtype), 0
+                for frame in frames:
+                    if dtype == np.uint8 and not _all_bytes(frame, polars.UInt8):
                         raise Holes
-                    found = part.select(taken).to_numpy(order="c")
-                    yield np.ascontiguousarray(found, dtype=dtype)
+                    for values in frame.select(taken[at : at + frame.width]):
+                        found[at] = values.to_numpy()
+                        at += 1
+                yield found.T
+                # Not held while the next one is read.
+                del found
 
 
 class Holes(Exception):
@@ -178,30 +187,39 @@ def frame_rows(
     files : sequence of Path
         Where the frame is of files.
     pieces : sequence of polars.LazyFrame
-        One of each file. Read by slices they hold no more than a slice; a lazy frame that is
-        read in batches holds what it reads ahead, several files.
+        One of each file. Read by slices of some columns they hold no more than such a slice; a
+        lazy frame that is read in batches holds what it reads ahead, several files.
     """
     import polars
 
     home = type(given).__module__.partition(".")[0]
 
-    def sliced(columns: list[str], rows: int) -> Iterator[Any]:
+    def sliced(columns: list[str], rows: int) -> Iterator[tuple[int, Iterable[Any]]]:
+        width = max(1, -(-len(columns) // _SIDES))
+        some = [columns[at : at + width] for at in range(0, len(columns), width)]
         for piece in pieces:
             height = int(piece.select(polars.len()).collect().item())
             for start in range(0, height, rows):
-                yield piece.select(columns).slice(start, rows).collect()
+                sides = (piece.select(names).slice(start, rows).collect() for names in some)
+                yield min(rows, height - start), sides
+
+    def whole(frames: Iterable[Any], rows: int) -> Iterator[tuple[int, Iterable[Any]]]:
+        for frame in frames:
+            for start in range(0, frame.height, rows):
+                part = frame.slice(start, rows)
+                yield part.height, [part]
 
     def lazy(columns: list[str], rows: int) -> Iterator[Any]:
         selected = given.select(columns)
-        yield from selected.collect_batches(chunk_size=rows, maintain_order=True)
+        return whole(selected.collect_batches(chunk_size=rows, maintain_order=True), rows)
 
     def arrow(columns: list[str], rows: int) -> Iterator[Any]:
         batches = given.to_batches(columns=columns, batch_size=rows, use_threads=False)
-        yield from (polars.from_arrow(batch) for batch in batches if batch.num_rows)
+        return whole((polars.from_arrow(batch) for batch in batches), rows)
 
     def dask(columns: list[str], rows: int) -> Iterator[Any]:
-        for part in given[columns].partitions:
-            yield polars.from_pandas(part.compute(), include_index=False)
+        parts = (part.compute() for part in given[columns].partitions)
+        return whole((polars.from_pandas(part, include_index=False) for part in parts), rows)
 
     with _told(what):
         if home == "polars":

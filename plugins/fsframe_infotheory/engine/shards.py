@@ -10,7 +10,8 @@ import hashlib
 import io
 import json
 import os
-from functools import lru_cache
+from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,6 @@ from numpy.typing import NDArray
 from fsframe.contracts.bit_counts import LANES
 from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.run import Run
-from fsframe.contracts.side_by_side import in_threads
 from fsframe.errors import DataError
 from fsframe.resampling.kept_folders import file_digest, made_whole, write_through
 from fsframe_infotheory.engine.bins import Bins
@@ -29,7 +29,6 @@ from fsframe_infotheory.engine.byte_columns import RawColumns
 from fsframe_infotheory.engine.discretise import Discretiser
 from fsframe_infotheory.engine.encode import Encoded
 from fsframe_infotheory.engine.packing import (
-    MOST_BYTES,
     PACKED_LEVELS,
     Chunk,
     Coded,
@@ -47,6 +46,8 @@ SHARD_ROWS = 1 << 17
 
 GROUP = 128
 """Columns that are packed together."""
+
+_TURNED = 256
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -271,30 +272,34 @@ def _made(
     bins = discretiser.learn_columns(data, 0, data.n_features)
     form = Form(n_levels=bins.n_levels, n_classes=n_classes)
     m = data.n_features
-    # A block of rows as they are, the same as codes, and their bit rows.
-    each = m * (data.matrix.dtype.itemsize + 2) + int((bins.n_levels.clip(1, 17) - 1).sum()) // 8
-    rows = int(max(64, min(SHARD_ROWS, run.memory // 4 // max(1, each))))
+    # A block of rows as it was read, the rest of the one before, and what the reader holds of it;
+    # bytes, codes and bit rows of the groups at hand.
+    codes = code_type(bins.n_levels)().itemsize
+    each = int(m * data.matrix.dtype.itemsize * 2.25 + min(m, GROUP * run.threads) * (3 + codes))
+    rows = int(max(64, min(SHARD_ROWS, run.memory // 2 // max(1, each))))
     starts = np.concatenate([[0], np.cumsum(bins.n_levels * n_classes)])
     counts = np.zeros(starts[-1], np.int64)
     sizes, digests = [], []
-    with made_whole(folder) as made:
+    # Threads that last: each keeps memory of its own, which others would not use again.
+    with made_whole(folder) as made, ThreadPoolExecutor(run.threads) as pool:
         first = 0
         for k, block in enumerate(data.matrix.blocks(rows)):
             labels = y[first : first + len(block)]
             first += len(block)
             layout = Layout.of(labels, n_classes)
-
-            def packed(
-                bound: tuple[int, int], block: Any = block, layout: Layout = layout
-            ) -> Chunk:
-                return _packed(block, bound, bins, layout)
-
-            chunks = in_threads(run.threads, packed, form.bounds)
-            digests.append(_write(made / f"{k:06}.shard", chunks))
+            pack_group = partial(_packed, block, bins, layout)
+            with Digesting(made / f"{k:06}.shard") as file:
+                # As many groups at a time as there are threads: that much is held packed.
+                for at in range(0, len(form.bounds), run.threads):
+                    some = form.bounds[at : at + run.threads]
+                    for chunk in pool.map(pack_group, some):
+                        _write(file, chunk)
+                        _add_counts(chunk, form, layout, starts, counts)
+            digests.append(file.digest)
             sizes.append(np.diff(layout.starts))
-            for chunk in chunks:
-                _add_counts(chunk, form, layout, starts, counts)
             run.progress(first, data.n_samples, "rows taken in")
+            # Not held while the next rows are read.
+            del block, chunk, pack_group
         arrays = {
             **bins.tables(),
             "binned": np.array(bins.binned_by_default, dtype=np.int64),
@@ -309,7 +314,7 @@ def _made(
     return Shards(folder=folder, form=form, sizes=arrays["sizes"], bins=bins, counts=counts)
 
 
-def _packed(block: NDArray[Any], bound: tuple[int, int], bins: Bins, layout: Layout) -> Chunk:
+def _packed(block: NDArray[Any], bins: Bins, layout: Layout, bound: tuple[int, int]) -> Chunk:
     """The codes of a group of columns of some rows, by the bins of the whole table."""
     start, stop = bound
     own = bins.part(start, stop)
@@ -318,37 +323,74 @@ def _packed(block: NDArray[Any], bound: tuple[int, int], bins: Bins, layout: Lay
         sums=np.empty((2, 0)),
     )  # fmt: skip
     levels = own.n_levels
-    raw = np.empty((stop - start, len(block)), np.uint8)
-    every = np.arange(len(block))
-    few = np.flatnonzero(levels <= MOST_BYTES)
-    write_levels(group, few, own, every, every, few, raw)
+    # Bytes that are their own levels are packed as they are; what is not packed needs no bytes.
+    as_read = own.as_levels & (block.dtype == np.uint8)
+    few = np.flatnonzero(~as_read & (levels <= PACKED_LEVELS))
+    raw = _turned(block[:, start:stop]) if as_read.any() else None
+    if few.size:
+        raw = np.empty((stop - start, len(block)), np.uint8) if raw is None else raw.copy()
+        every = np.arange(len(block))
+        write_levels(group, few, own, every, every, few, raw)
+    if raw is None:
+        raw = np.empty((stop - start, 0), np.uint8)
+    raw = raw.view()
     raw.setflags(write=False)
     starts = np.concatenate([[0], np.cumsum(levels)])
-    numbers = np.arange(starts[-1]) - np.repeat(starts[:-1], levels)
+    bytes_of = np.arange(starts[-1]) - np.repeat(starts[:-1], levels)
+    known = np.repeat(as_read, levels)
+    bytes_of[known] = own.thresholds[np.repeat(as_read, np.diff(own.offsets))]
     coded = Coded(
-        raw=raw, starts=starts, levels=(numbers & 255).astype(np.uint8), sums=np.empty((2, 0))
+        raw=raw, starts=starts, levels=(bytes_of & 255).astype(np.uint8), sums=np.empty((2, 0))
     )
     return pack(group, own, layout, coded)
 
 
-def _write(path: Path, chunks: list[Chunk]) -> str:
-    """The digest of the file that the chunks were written to."""
-    digest = hashlib.sha256()
-    with path.open("wb") as file:
-        for chunk in chunks:
-            for array in (chunk.planes, chunk.margins, chunk.codes):
-                for piece in (
-                    array.data.cast("B") if array.size else b"",
-                    bytes(-array.nbytes % 64),
-                ):
-                    file.write(piece)
-                    digest.update(piece)
-        if not file.tell():
-            file.write(bytes(64))
-            digest.update(bytes(64))
-        file.flush()
-        os.fsync(file.fileno())
-    return digest.hexdigest()
+def _turned(rows: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """Columns of bytes one after the other; those that lie so are not copied."""
+    if rows.T.flags.c_contiguous:
+        return rows.T
+    found = np.empty(rows.shape[::-1], np.uint8)
+    for first in range(0, len(rows), _TURNED):
+        found[:, first : first + _TURNED] = rows[first : first + _TURNED].T
+    return found
+
+
+class Digesting:
+    """A file that is written once; its digest is known in the end."""
+
+    def __init__(self, path: Path) -> None:
+        self.file = path.open("wb")
+        self.sha256 = hashlib.sha256()
+
+    def __enter__(self) -> Digesting:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if error[0] is None:
+            if not self.file.tell():
+                # An empty file cannot be mapped.
+                self.write(bytes(64))
+            self.file.flush()
+            os.fsync(self.file.fileno())
+        self.file.close()
+
+    def write(self, content: Any) -> None:
+        """Append bytes."""
+        self.file.write(content)
+        self.sha256.update(content)
+
+    @property
+    def digest(self) -> str:
+        """Of all that was written, in hexadecimal."""
+        return self.sha256.hexdigest()
+
+
+def _write(file: Digesting, chunk: Chunk) -> None:
+    """Append the codes of a group of columns."""
+    for array in (chunk.planes, chunk.margins, chunk.codes):
+        if array.size:
+            file.write(array.data.cast("B"))
+            file.write(bytes(-array.nbytes % 64))
 
 
 def _add_counts(

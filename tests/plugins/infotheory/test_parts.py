@@ -8,6 +8,7 @@ from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
 
+import h5py
 import numpy as np
 import polars
 import pytest
@@ -142,6 +143,38 @@ def test_numeric_targets_and_bytes_are_taken(tmp_path: Path) -> None:
     np.testing.assert_array_equal(
         chain.select(data).selected, chain.select(fsframe.read(small)).selected
     )
+
+
+def test_bytes_by_rows_and_by_columns_become_the_same_codes(tmp_path: Path) -> None:
+    rng = np.random.default_rng(8)
+    levels = np.array([2, 3, 10, 16, 17, 60, 250, 3, 5, 1])
+    X = (rng.random((N, 10)) * levels).astype(np.uint8)
+    X[:, 7:9] += 248
+    y = rng.integers(0, 3, N)
+    frame = polars.DataFrame({f"f{k + 1}": X[:, k] for k in range(10)}).with_columns(y=y)
+    by_column = parts(frame, tmp_path / "columns", (1, 400))
+    (tmp_path / "rows").mkdir()
+    with h5py.File(tmp_path / "rows" / "table.h5", "w") as file:
+        file["X"], file["y"] = X, y
+    by_row = fsframe.read(tmp_path / "rows")
+    assert by_row.matrix.rows_sha256 == by_column.matrix.rows_sha256
+    for rule in (Discretiser(), Discretiser(rule="equal-width", bins=4)):
+        expected, bins = encode(fsframe.read(frame), rule)
+        digests = []
+        for data in (by_row, by_column):
+            found = encode_parts(data, rule, Run(memory=1 << 17))[0]
+            np.testing.assert_array_equal(found.relevance, expected.relevance)
+            digests.append([path.read_bytes() for path in sorted(found.shards.folder.glob("*.s*"))])
+        assert digests[0] == digests[1]
+        at = 0
+        for k in range(len(found.shards)):
+            shard = found.shards.open(k)
+            rows = np.arange(at, at + shard.layout.n)
+            order = rows[np.argsort(y[rows], kind="stable")]
+            at += len(rows)
+            own = np.column_stack([shard.codes_of(j) for j in range(10)])
+            np.testing.assert_array_equal(own, bins.apply(X[order]))
+        assert at == N
 
 
 def test_codes_beside_the_table_are_used_checked_and_made_anew(
