@@ -87,13 +87,14 @@ def write_comparison(
 ) -> None:
     """Leave the table of results, and in `folder` the accuracy of every split too."""
     text = csv_text([comparison])
-    if csv_out is not None:
-        place_file(csv_out, text.encode(), overwrite=overwrite)
     if folder is not None:
         # These two are made from the run files beside them, anew at every call.
         contents = (text.encode(), hdf5_image(comparison, cells))
         for name, content in zip(RESULTS, contents, strict=True):
             place_file(folder / name, content, overwrite=True)
+    # Last: once this file is there, the same command is refused, so the folder must be whole.
+    if csv_out is not None:
+        place_file(csv_out, text.encode(), overwrite=overwrite)
 
 
 def _slug(text: str) -> str:

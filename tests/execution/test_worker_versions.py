@@ -28,6 +28,9 @@ from fsframe.resampling.needed_versions import needed_by
 from fsframe.storage.numerics import fingerprint
 
 TINY = Path(__file__).parents[1] / "faults" / "tiny_plugin"
+# A worker that has not answered within the patience is given no work, and not refused by name: on
+# a machine with much else to do it may import the package for longer than the default.
+PATIENCE = 600.0
 
 
 def other_version(folder: Path, name: str, version: str) -> str:
@@ -70,7 +73,7 @@ def cluster(tmp_path_factory) -> Iterator[Cluster]:
 
 def test_workers_that_differ_are_refused_by_name_before_work_starts(cluster):
     needed = {**needed_by("mim"), "plugin fsframe-tiny": "1.0"}
-    with open_engine(scheduler=cluster.address) as engine:
+    with open_engine(scheduler=cluster.address, patience=PATIENCE) as engine:
         cluster.wait_for(engine, 4)
         # A second time too: to have been told once is no leave.
         for _ in range(2):
@@ -91,7 +94,7 @@ def test_a_run_ends_before_its_first_stage_where_a_worker_differs(cluster):
     data = Dataset.from_arrays(X, (X[:, 2] > 0).astype(int))
     begun: list[object] = []
     chain = Chain.parse("mim:top=6 npfs:n=20,permutations=3,alpha=0.2")
-    with open_engine(scheduler=cluster.address) as engine:
+    with open_engine(scheduler=cluster.address, patience=PATIENCE) as engine:
         cluster.wait_for(engine, 4)
         with pytest.raises(EngineError, match=r"odd-numpy .* numpy 9\.9\.9"):
             chain.run(data, executor=engine, listener=begun.append)
@@ -110,12 +113,12 @@ def test_a_worker_of_another_processor_is_refused_or_marks_the_run(tmp_path):
     cluster = Cluster(tmp_path, workers=1)
     try:
         cluster.workers.append(cluster.worker("--name", "old", OPENBLAS_CORETYPE="Nehalem"))
-        with open_engine(scheduler=cluster.address) as engine:
+        with open_engine(scheduler=cluster.address, patience=PATIENCE) as engine:
             cluster.wait_for(engine, 2)
             refused = r"worker old at .* has blas .*Nehalem.*--mixed"
             with pytest.raises(EngineError, match=refused):
                 chain.run(data, executor=engine)
-        with open_engine(scheduler=cluster.address, mixed=True) as engine:
+        with open_engine(scheduler=cluster.address, patience=PATIENCE, mixed=True) as engine:
             cluster.wait_for(engine, 2)
             record = chain.run(data, executor=engine)
         assert "Nehalem" in record.environment["mixed"]

@@ -28,6 +28,7 @@ from __future__ import annotations
 import argparse
 import ctypes
 import errno
+import faulthandler
 import hashlib
 import json
 import os
@@ -178,6 +179,7 @@ def run(
             os.dup2(descriptor, 1)
             os.dup2(descriptor, 2)
             sys.stdout, sys.stderr = (open(k, "w", closefd=False) for k in (1, 2))  # noqa: SIM115
+            faulthandler.register(signal.SIGUSR1, all_threads=True, file=2)
             sys.argv = ["fsframe", *words]
             from fsframe.cli import main
 
@@ -200,6 +202,9 @@ def run(
             code = os.waitstatus_to_exitcode(status)
             return Ended(code, said.read_text(errors="replace"), disk.calls(), disk.fired())
         time.sleep(0.002)
+    # Where it hangs, for whoever reads the example.
+    os.kill(child, signal.SIGUSR1)
+    time.sleep(0.5)
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
     return Ended(-99, said.read_text(errors="replace"), disk.calls(), disk.fired())
@@ -294,7 +299,7 @@ def judge_first(
 ) -> None:  # fmt: skip
     """Whether a command that met a fault left everything whole and spoke the truth."""
     last = done.said.splitlines()[-1] if done.said.splitlines() else ""
-    what = f"{what}: {done.code}: {done.said[-240:]!r}"
+    what = f"{what}: {done.code}: {done.said[-2400 if done.code == -99 else -240 :]!r}"
     if done.code == -99:
         counts.note("hangs", what)
     elif done.code in (0, 5):
@@ -346,7 +351,7 @@ def judge_second(
     """Whether the same command, on a sound disk, came to what it comes to undisturbed."""
     now = files(folder)
     there_already = done.code == 5 and re.search("is there already|already exists", done.said)
-    what = f"{what}, then: {done.code}: {done.said[-240:]!r}"
+    what = f"{what}, then: {done.code}: {done.said[-2400 if done.code == -99 else -240 :]!r}"
     if done.code == -99:
         counts.note("hangs", what)
     elif done.code != 0 and not there_already:
