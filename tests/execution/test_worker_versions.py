@@ -75,6 +75,10 @@ def test_workers_that_differ_are_refused_by_name_before_work_starts(cluster):
     needed = {**needed_by("mim"), "plugin fsframe-tiny": "1.0"}
     with open_engine(scheduler=cluster.address, patience=PATIENCE) as engine:
         cluster.wait_for(engine, 4)
+        told: list[str] = []
+        engine.tell = told.append
+        # As long as nothing is needed of them, all four may be given work.
+        assert engine.workers == 4
         # A second time too: to have been told once is no leave.
         for _ in range(2):
             with pytest.raises(EngineError) as caught:
@@ -87,6 +91,8 @@ def test_workers_that_differ_are_refused_by_name_before_work_starts(cluster):
         assert "worker odd-numpy at tcp://" in text
         assert f"has numpy 9.9.9, not {np.__version__}" in text
         assert "sound" not in text
+        # The refusal says it; they are not called silent as well.
+        assert told == []
 
 
 def test_a_run_ends_before_its_first_stage_where_a_worker_differs(cluster):

@@ -231,10 +231,12 @@ class ClusterEngine(Engine):
             return
         for worker in self._known.values():
             if worker.address in self._fit and worker.address not in fit:
-                self.tell(
-                    f"the worker {worker} has given no sign for {self._patience:g} s: others do "
-                    "its work"
-                )
+                # One whose versions differ has been told of, or is about to be refused.
+                if not worker.differing:
+                    self.tell(
+                        f"the worker {worker} has given no sign for {self._patience:g} s: others "
+                        "do its work"
+                    )
                 # It holds tables and tasks, and would go on holding them.
                 self._left = True
         # What was handed out may go to those alone that were there then.
