@@ -12,12 +12,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from fsframe.contracts.boundary import in_stage
 from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.donors import Donors
 from fsframe.contracts.nominal import nominal_problems
 from fsframe.contracts.params import Parameterised
 from fsframe.contracts.roles import weights_in_parts
 from fsframe.contracts.run import Run, make_run
 from fsframe.contracts.selection import Selection
-from fsframe.contracts.stage_view import filled, local_upstream
+from fsframe.contracts.stage_view import filled_rows, local_upstream, view
 from fsframe.contracts.survival import LABELS
 from fsframe.errors import DataError, PluginError, RequestError
 
@@ -63,6 +64,8 @@ class FittedOnColumns:
         Whether NaN among those columns is allowed.
     fill : (n_features,) float64, optional
         What a stage before it puts in place of missing values; NaN: nothing.
+    donors : Donors, optional
+        Rows whose values it puts there instead, as `Selection.donors`.
     name : str
         What messages call it.
     method : type, optional
@@ -75,6 +78,7 @@ class FittedOnColumns:
     inner: Any
     takes_missing: bool = False
     fill: NDArray[np.float64] | None = None
+    donors: Donors | None = None
     name: str = "the classifier"
     method: type | None = None
 
@@ -93,9 +97,7 @@ class FittedOnColumns:
                 f"prediction needs the {self.n_features} columns of the training table, "
                 f"not an array of shape {table.shape}"
             )
-        taken = np.ascontiguousarray(table[:, self.columns])
-        if self.fill is not None:
-            taken = np.where(np.isnan(taken), self.fill[self.columns], taken)
+        taken = filled_rows(table, self.columns, self.fill, self.donors)
         if not self.takes_missing and not np.isfinite(taken).all():
             row, position = np.argwhere(~np.isfinite(taken))[0]
             raise DataError(
@@ -276,8 +278,7 @@ class Classifier(Parameterised):
         if data.categorical.any():
             self.check_roles(data.take_columns(columns))
         rows = np.arange(data.n_samples) if data.counts is None else np.flatnonzero(data.counts)
-        fill = None if upstream is None else upstream.fill
-        local = filled(data.take_columns(columns).loaded(), None if fill is None else fill[columns])
+        local = view(data, columns, upstream).loaded()
         local = local if rows.size == data.n_samples else local.take_rows(rows)
         if not self.takes_missing and np.isnan(local.X.sum()):
             raise DataError(f"{name} does not take missing values; drop or fill them first")
@@ -294,7 +295,8 @@ class Classifier(Parameterised):
             classes=data.classes,
             inner=fitted,
             takes_missing=self.takes_missing,
-            fill=fill,
+            fill=None if upstream is None else upstream.fill,
+            donors=None if upstream is None else upstream.donors,
             name=name,
             method=type(self),
         )

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from fsframe.contracts.answer import feature_table, pair_table
 from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.donors import Donors
 from fsframe.contracts.frozen_arrays import arrays, axes_by_name, floats, indices
 from fsframe.contracts.pair_weights import Pair, PairWeights
 from fsframe.contracts.ranking import rank_by_score
@@ -50,6 +51,9 @@ class Selection:
     fill : (n_features,) float64, optional
         What stands for a missing value in each column from here on, in this chain and in new rows;
         NaN where nothing does. The core puts it there before the next stage sees the table.
+    donors : Donors, optional
+        Rows that lend their values to the ones nearest to them: what stands for a missing value in
+        a column of which `fill` is a number is theirs, and `fill` what there is without them.
     model : mapping of str to array
         What a later stage or a classifier needs to work as the method does.
     model_columns : mapping of str to tuple of int
@@ -73,6 +77,7 @@ class Selection:
     pair_weights: PairWeights | None = None
     instance_weights: NDArray[np.float64] | None = attrs.field(default=None, converter=floats)
     fill: NDArray[np.float64] | None = attrs.field(default=None, converter=floats)
+    donors: Donors | None = None
     model: Mapping[str, NDArray[Any]] = attrs.field(factory=dict, converter=arrays)
     model_columns: Mapping[str, tuple[int, ...]] = attrs.field(factory=dict, converter=axes_by_name)
     tables: Mapping[str, NDArray[Any]] = attrs.field(factory=dict, converter=arrays)
@@ -224,6 +229,8 @@ class Selection:
             found.append(f"fill has shape {self.fill.shape}, not ({n_features},)")
         elif self.fill is not None and np.isinf(self.fill).any():
             found.append("fill holds infinite values")
+        if self.donors is not None:
+            found.extend(self._donor_problems(n_features))
         if self.pair_weights is not None and self.pair_weights.columns.size:
             columns = self.pair_weights.columns
             if columns.min() < 0 or columns.max() >= n_features:
@@ -234,6 +241,20 @@ class Selection:
             n_seen = n_features if self.features_in is None else self.features_in.size
             found.extend(self._axis_problems(n_seen))
         return found
+
+    def _donor_problems(self, n_features: int) -> Iterator[str]:
+        """What is wrong with `donors` for a table of so many columns."""
+        assert self.donors is not None
+        columns = self.donors.columns
+        if self.fill is None:
+            yield "donors are there, but no fill"
+        elif columns.size and not 0 <= columns[0] <= columns[-1] < n_features:
+            yield f"donors have columns outside 0 … {n_features - 1}"
+        elif (
+            self.fill.shape == (n_features,)
+            and not np.isin(np.flatnonzero(~np.isnan(self.fill)), columns).all()
+        ):
+            yield "fill holds columns that donors lack"
 
     def _axis_problems(self, n_seen: int) -> Iterator[str]:
         """What is wrong with `model_columns` where the method saw `n_seen` columns."""
@@ -268,6 +289,7 @@ class Selection:
             scores=self.scores[columns],
             weights=None if self.weights is None else self.weights[columns],
             fill=None if self.fill is None else self.fill[columns],
+            donors=None if self.donors is None else self.donors.restrict(columns),
             pair_weights=None if self.pair_weights is None else self.pair_weights.restrict(columns),
         )
 
@@ -316,6 +338,7 @@ class Selection:
             scores=scores,
             weights=weights,
             fill=fill,
+            donors=None if self.donors is None else self.donors.lift(columns),
             pair_weights=None if self.pair_weights is None else self.pair_weights.lift(columns),
             features_in=columns,
         )

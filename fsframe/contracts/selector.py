@@ -22,11 +22,11 @@ from fsframe.contracts.run import Run, make_run
 from fsframe.contracts.selection import Selection
 from fsframe.contracts.stage_view import (
     columns_at_hand,
-    filled,
     first_missing,
     in_whole_table,
     local_upstream,
     nothing_left,
+    view,
     with_kept,
     with_whole_groups,
 )
@@ -457,17 +457,15 @@ class Selector(Parameterised):
         self, data: Dataset, columns: NDArray[np.intp], upstream: Selection | None
     ) -> Dataset:
         """`data` with these columns only, its gaps filled as `upstream` says; checked."""
-        fill = None if upstream is None or upstream.fill is None else upstream.fill[columns]
-        given = data.take_columns(columns)
-        if given.in_parts:
+        if data.in_parts:
+            given = data.take_columns(columns)
             self.check_roles(given)
             problem = self.parts_problem(given)
             if problem:
                 raise DataError(problem)
-            # What stands for missing values is put in where the table is at hand.
-            if not self.works_in_parts(given) or data.counts is not None or fill is not None:
-                given = given.loaded()
-        seen = filled(given, fill)
+        seen = view(data, columns, upstream)
+        if seen.in_parts and (not self.works_in_parts(seen) or data.counts is not None):
+            seen = seen.loaded()
         self.check_data(seen)
         return seen
 

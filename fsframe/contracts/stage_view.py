@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.donors import Donors
 from fsframe.contracts.selection import Selection
 from fsframe.contracts.sparse_columns import SparseColumns
 from fsframe.errors import RequestError
@@ -16,10 +17,12 @@ from fsframe.errors import RequestError
 __all__ = [
     "columns_at_hand",
     "filled",
+    "filled_rows",
     "first_missing",
     "in_whole_table",
     "local_upstream",
     "nothing_left",
+    "view",
     "with_kept",
     "with_whole_groups",
 ]
@@ -75,6 +78,70 @@ def filled(data: Dataset, fill: NDArray[np.float64] | None) -> Dataset:
     matrix = np.where(np.isnan(data.matrix), fill, data.matrix)
     matrix.setflags(write=False)
     return attrs.evolve(data, matrix=matrix)
+
+
+def view(data: Dataset, columns: NDArray[np.intp], upstream: Selection | None) -> Dataset:
+    """`data` with these columns only, its gaps filled as `upstream` says.
+
+    A table in parts is read into memory where something is to be put into its gaps.
+    """
+    given = data.take_columns(columns)
+    if upstream is None or upstream.fill is None:
+        return given
+    given = given.loaded()
+    donors = upstream.donors
+    if donors is None or first_missing(given) is None:
+        return filled(given, upstream.fill[columns])
+    rows = data.take_columns(donors.columns).loaded().X
+    matrix = _lent(given.X, rows, columns, upstream.fill, donors)
+    matrix.setflags(write=False)
+    return attrs.evolve(given, matrix=matrix)
+
+
+def filled_rows(
+    table: NDArray[np.float64],
+    columns: NDArray[np.intp],
+    fill: NDArray[np.float64] | None,
+    donors: Donors | None,
+) -> NDArray[np.float64]:
+    """These columns of new rows (n, n_features), their gaps filled.
+
+    Parameters
+    ----------
+    table : (n, n_features) float64
+        All columns: donors may be found by others than those that are wanted.
+    columns : (k,) int
+    fill, donors
+        As a Selection has them.
+
+    Returns
+    -------
+    (n, k) float64
+        NaN where nothing stands for a missing value.
+    """
+    taken = np.ascontiguousarray(table[:, columns])
+    if fill is None or not np.isnan(taken).any():
+        return taken
+    if donors is None:
+        return np.where(np.isnan(taken), fill[columns], taken)
+    return _lent(taken, table[:, donors.columns], columns, fill, donors)
+
+
+def _lent(
+    taken: NDArray[np.float64],
+    rows: NDArray[np.float64],
+    columns: NDArray[np.intp],
+    fill: NDArray[np.float64],
+    donors: Donors,
+) -> NDArray[np.float64]:
+    """`taken`, (n, k), with values of donors in its gaps; `rows` holds the donors' columns."""
+    known = np.flatnonzero(~np.isnan(fill[columns]))
+    found = np.array(taken)
+    lacking = np.isnan(taken[:, known]).any(axis=1)
+    place = np.searchsorted(donors.columns, columns[known])
+    # Only rows with a gap in these columns: other gaps of the table are not asked about.
+    found[np.ix_(lacking, known)] = donors.filled(rows[lacking])[:, place]
+    return found
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -186,6 +253,7 @@ def in_whole_table(
         # The first to fill a column has done it for good.
         first = upstream.fill
         changes["fill"] = np.where(np.isnan(first), lifted.fill, first)
+        changes["donors"] = upstream.donors
     carried = _carried(lifted, upstream)
     if carried or found.carried:
         changes.update(carried, carried=frozenset(carried))
@@ -210,6 +278,8 @@ def _carried(found: Selection, upstream: Selection | None) -> dict[str, Any]:
         carried["instance_weights"] = upstream.instance_weights
     if found.fill is None and upstream.fill is not None:
         carried["fill"] = upstream.fill
+        if upstream.donors is not None:
+            carried["donors"] = upstream.donors
     return carried
 
 

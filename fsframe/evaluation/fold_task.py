@@ -103,7 +103,7 @@ class FoldTask:
                 if "class-scores" in tables:
                     of_all["all-features-scores"] = tables["class-scores"]
             else:
-                of_all = _on_all(chain, train, X, selection.fill, surroundings.child(3))
+                of_all = _on_all(chain, train, X, selection, surroundings.child(3))
             tables |= of_all
         if self.sizes:
             tables["curve"] = self._curve(chain, train, selection, X, surroundings.child(2))
@@ -268,16 +268,20 @@ def _on_all(
     chain: Chain,
     train: Dataset,
     X: NDArray[np.float64],
-    fill: NDArray[np.float64] | None,
+    selection: Selection,
     run: Run,
 ) -> dict[str, NDArray[Any]]:
-    """Tables of what the chain's classifier predicts on all columns; -1 or NaN if it refuses."""
+    """Tables of what the chain's classifier predicts on all columns; -1 or NaN if it refuses.
+
+    Gaps are filled as `selection` says.
+    """
     every = np.arange(train.n_features)
-    plain = Selection(selected=every, scores=np.full(train.n_features, np.nan), fill=fill)
+    scores = np.full(train.n_features, np.nan)
+    plain = Selection(selected=every, scores=scores, fill=selection.fill, donors=selection.donors)
     try:
         fitted = _fitted(chain, train, plain, run)
-        scores = _scored("all-features-scores", fitted, X, train.task)
-        return {"all-features": fitted.predict(X), **scores}
+        of_classes = _scored("all-features-scores", fitted, X, train.task)
+        return {"all-features": fitted.predict(X), **of_classes}
     except (DataError, RequestError):
         # Missing values in a column that the chain left out, or more memory than is allowed.
         if train.task != "classification":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -23,6 +23,7 @@ from fsframe.contracts.frame_columns import frame_names, frame_texts
 from fsframe.contracts.kinds import is_stages
 from fsframe.contracts.run import DEFAULT_MEMORY, Run
 from fsframe.contracts.selector import Selector, wraps_left
+from fsframe.contracts.stage_view import filled_rows
 from fsframe.registry import Offer, classifiers, find_offer, selectors
 from fsframe.sklearn.findings import Findings, iterations
 from fsframe.sklearn.messages import InvalidData, InvalidRequest, as_value_errors, tell
@@ -34,6 +35,7 @@ from fsframe.sklearn.tables import (
     Codes,
     Training,
     category_places,
+    new_rows,
     training_table,
     with_gaps_filled,
 )
@@ -139,28 +141,54 @@ class Selecting(Findings, SelectorMixin):  # type: ignore[misc]
             reset=False,
         )
         kept = self._transform(X)
-        fill = self.selection_.fill
-        return kept if fill is None else with_gaps_filled(kept, self._filling(fill))
+        found = self.selection_
+        if found.fill is None:
+            return kept
+        if found.donors is None:
+            return with_gaps_filled(kept, self._filling(found.fill[self._kept()]))
+        rows = new_rows(self, X, self._codes, allow_nan=True)
+        return with_gaps_filled(kept, self._filling(self._lent(rows)))
 
     def _check_filling(self, X: Any) -> None:
         """Refuse to put something in place of a category where its name is not known."""
         fill = self.selection_.fill
         if fill is None:
             return
+        donors = self.selection_.donors
+        needed = self._kept() if donors is None else donors.columns
         unnamed = category_places(X) - set(self._codes)
-        for column in unnamed & set(self.get_support(indices=True).tolist()):
+        for column in unnamed & set(needed.tolist()):
+            if donors is not None:
+                raise InvalidData(
+                    f"column {frame_names(X)[column]!r} holds categories, gaps are filled by the "
+                    "nearest rows, and the run that this estimator was made of does not tell the "
+                    "categories' names: call fit"
+                )
             if not np.isnan(fill[column]) and not all(frame_texts(X, column)):
                 raise InvalidData(
                     f"column {frame_names(X)[column]!r} lacks values, and the run that this "
                     "estimator was made of does not tell the categories' names: call fit"
                 )
 
-    def _filling(self, fill: NDArray[np.float64]) -> list[Any]:
-        """What stands for a missing value of each kept column, categories as the frame has them."""
+    def _kept(self) -> NDArray[np.intp]:
+        found: NDArray[np.intp] = self.get_support(indices=True)
+        return found
+
+    def _lent(self, rows: NDArray[Any]) -> list[NDArray[np.float64]]:
+        """What donors put into gaps of each row, for each kept column."""
+        found = self.selection_
+        table = np.asarray(rows, dtype=np.float64)
+        return list(filled_rows(table, self._kept(), found.fill, found.donors).T)
+
+    def _filling(self, values: Iterable[Any]) -> list[Any]:
+        """What stands for missing values of each kept column, categories as the frame has them."""
         found: list[Any] = []
-        for column in self.get_support(indices=True).tolist():
+        for column, value in zip(self._kept().tolist(), values, strict=True):
             named = {code: text for text, code in self._codes.get(column, {}).items()}
-            found.append(named.get(float(fill[column]), float(fill[column])))
+            if np.ndim(value):
+                found.append([named.get(v, v) for v in value.tolist()])
+            else:
+                found.append(named.get(float(value), float(value)))
         return found
 
     def _get_support_mask(self) -> NDArray[np.bool_]:

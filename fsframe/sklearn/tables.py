@@ -226,7 +226,7 @@ def with_gaps_filled(kept: Any, filling: list[Any]) -> Any:
     Parameters
     ----------
     kept : (n, m) array or data frame
-    filling : list of m numbers or categories
+    filling : list of m numbers, categories, or lists of n of them
         NaN leaves what is missing.
     """
     known = [column for column, value in enumerate(filling) if value == value]
@@ -235,19 +235,31 @@ def with_gaps_filled(kept: Any, filling: list[Any]) -> Any:
         for column in known:
             cells = table[:, column]
             # NaN is the one value that differs from itself.
-            cells[(cells != cells).astype(bool)] = filling[column]
+            gaps = (cells != cells).astype(bool)
+            each = isinstance(filling[column], list)
+            cells[gaps] = np.array(filling[column])[gaps] if each else filling[column]
         return table
     names = list(kept.columns)
     if hasattr(kept, "iloc"):
-        return kept.fillna({names[column]: filling[column] for column in known})
+        one = {names[k]: filling[k] for k in known if not isinstance(filling[k], list)}
+        table = kept.fillna(one)
+        for column in known:
+            if isinstance(filling[column], list):
+                # A Series of the same index is filled in row by row.
+                cells = table.iloc[:, column]
+                each = type(cells)(filling[column], index=cells.index)
+                table[names[column]] = cells.fillna(each)
+        return table
     import polars
 
     changed = []
     for place in known:
-        found = polars.col(names[place]).fill_null(polars.lit(filling[place]))
+        value = filling[place]
+        kind = kept[names[place]].dtype
+        new: Any = polars.Series(value) if isinstance(value, list) else polars.lit(value)
+        found = polars.col(names[place]).fill_null(new)
         # polars tells null from NaN; both are missing here.
-        fraction = kept[names[place]].dtype.is_float()
-        changed.append(found.fill_nan(filling[place]) if fraction else found)
+        changed.append(found.fill_nan(new) if kind.is_float() else found)
     return kept.with_columns(changed)
 
 

@@ -130,7 +130,13 @@ def stage_items(stage: StageContent) -> dict[str, Any]:
     }
     if stage.selection is not None:
         found = selection_arrays(stage.selection)
-        items |= {path: array for path, array in found.items() if path not in items}
+        # Donors that an earlier stage handed on stand with that stage.
+        carried = "donors" in stage.selection.carried
+        items |= {
+            path: array
+            for path, array in found.items()
+            if path not in items and not (carried and path.startswith("donors/"))
+        }
     items |= {f"model/{name}": array for name, array in stage.model.items()}
     items |= {f"tables/{name}": array for name, array in stage.tables.items()}
     return items

@@ -7,13 +7,15 @@ import math
 import os
 import re
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any
 
+import attrs
 from numpy.typing import NDArray
 
 from fsframe.contracts.pair_tests import PairTests
+from fsframe.contracts.selection import Selection
 from fsframe.errors import StoreError
 from fsframe.escaping import printable
 from fsframe.storage import spec
@@ -147,12 +149,12 @@ def _record(content: bytes, limits: Limits, version: int) -> RunRecord:
     return record
 
 
-def _versions_1_and_2(
+def _versions_1_to_3(
     root: GuardedGroup, limits: Limits, version: int
 ) -> tuple[RunRecord, dict[str, str]]:
-    """The record of a file of version 1 or 2, and the digests it declares, by path.
+    """The record of a file of version 1 to 3, and the digests it declares, by path.
 
-    Version 2 is version 1 with `packing` and `/pair_tests`.
+    Version 2 is version 1 with `packing`, `fill` and `/pair_tests`, version 3 has `donors` besides.
     """
     top = root.attributes(spec.ROOT_ATTRIBUTES)
     _check_root(top, version)
@@ -184,8 +186,9 @@ def _versions_1_and_2(
 
 
 READERS: dict[int, Callable[[GuardedGroup, Limits, int], tuple[RunRecord, dict[str, str]]]] = {
-    1: _versions_1_and_2,
-    2: _versions_1_and_2,
+    1: _versions_1_to_3,
+    2: _versions_1_to_3,
+    3: _versions_1_to_3,
 }
 """One reader for each version there has been; a version that is added leaves the others alone."""
 
@@ -222,20 +225,22 @@ def _stages(
         raise StoreError(f"/stages has {len(names)} stages; {limits.stages} may be")
     # Three digits from stage 100 on: sort by number, not by text.
     ordered = sorted(names, key=lambda name: (len(name.partition("-")[0]), name))
-    stages, stored = [], {}
+    stages: list[StageRecord] = []
+    stored: dict[str, str] = {}
     for place, name in enumerate(ordered):
         match = _STAGE_NAME.fullmatch(name)
         if match is None or match[1] != f"{place:02d}":
             raise StoreError(f"/stages has a member {printable(name)!r}, not {place:02d}-NAME")
         inner = group.group(name)
-        stage, stored[f"/stages/{name}"] = _stage(inner, version)
+        before = next((s.selection for s in reversed(stages) if s.selection is not None), None)
+        stage, stored[f"/stages/{name}"] = _stage(inner, version, before)
         if stage.name.rpartition("/")[2] != match[2]:
             raise StoreError(f"{printable(inner.path)} says it is {printable(stage.name)!r}")
         stages.append(stage)
     return stages, stored
 
 
-def _stage(group: GuardedGroup, version: int) -> tuple[StageRecord, str]:
+def _stage(group: GuardedGroup, version: int, before: Selection | None) -> tuple[StageRecord, str]:
     top = group.attributes(spec.STAGE_ATTRIBUTES)
     members = [*spec.STAGE_ARRAYS, *spec.STAGE_GROUPS, *spec.STAGE_TEXTS]
     known = [name for name in members if version >= spec.MEMBERS_SINCE.get(name, 1)]
@@ -243,7 +248,8 @@ def _stage(group: GuardedGroup, version: int) -> tuple[StageRecord, str]:
     kinds = {name: kind for name, kind in spec.STAGE_ARRAYS.items() if name in names}
     arrays = {name: group.array(name, kind) for name, kind in kinds.items()}
     free = {name: _free_arrays(group, name, name in names) for name in ("model", "tables")}
-    paired = _pair_arrays(group.group("pair_weights")) if "pair_weights" in names else {}
+    paired = _known_arrays(group, "pair_weights", spec.PAIR_ARRAYS, ("columns",), names)
+    lent = _known_arrays(group, "donors", spec.DONOR_ARRAYS, tuple(spec.DONOR_ARRAYS), names)
     if "packing" in names:
         _unpack(group, free | {"pair_weights": paired})
     features_in, warnings = arrays["features_in"], group.texts("warnings")
@@ -252,7 +258,7 @@ def _stage(group: GuardedGroup, version: int) -> tuple[StageRecord, str]:
         if "scores" not in arrays:
             raise StoreError(f"{group.path} has selected columns but no scores")
         axes = _json(group, "model_columns", dict) if "model_columns" in names else None
-        inner = free | {"pair_weights": paired}
+        inner = free | {"pair_weights": paired, "donors": lent}
         arrays |= {f"{folder}/{name}": a for folder in inner for name, a in inner[folder].items()}
         try:
             selection = selection_of(
@@ -260,7 +266,11 @@ def _stage(group: GuardedGroup, version: int) -> tuple[StageRecord, str]:
             )
         except StoreError as error:
             raise StoreError(f"{group.path}: {error}") from None
-    elif len(arrays) > 1 or paired or top["carried"] or "model_columns" in names:
+        if "donors" in selection.carried:
+            if lent or before is None or before.donors is None:
+                raise StoreError(f"{group.path} has donors of an earlier stage, or none came")
+            selection = attrs.evolve(selection, donors=before.donors)
+    elif len(arrays) > 1 or paired or lent or top["carried"] or "model_columns" in names:
         raise StoreError(f"{group.path} has scores, weights or axes but no selected columns")
     stage = StageRecord(
         name=top["name"],
@@ -286,10 +296,20 @@ def _free_arrays(group: GuardedGroup, name: str, there: bool) -> dict[str, NDArr
     return {member: inner.decoded(member) for member in inner.members()}
 
 
-def _pair_arrays(group: GuardedGroup) -> dict[str, NDArray[Any]]:
-    group.attributes({})
-    names = group.check_members(("columns",), spec.PAIR_ARRAYS)
-    return {name: group.array(name, spec.PAIR_ARRAYS[name]) for name in names}
+def _known_arrays(
+    group: GuardedGroup,
+    folder: str,
+    kinds: Mapping[str, str],
+    required: tuple[str, ...],
+    members: Collection[str],
+) -> dict[str, NDArray[Any]]:
+    """The datasets in `folder` of a stage, which are of these kinds; none if it is not there."""
+    if folder not in members:
+        return {}
+    inner = group.group(folder)
+    inner.attributes({})
+    names = inner.check_members(required, kinds)
+    return {name: inner.array(name, kinds[name]) for name in names}
 
 
 def _unpack(group: GuardedGroup, folders: dict[str, dict[str, NDArray[Any]]]) -> None:

@@ -13,12 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.contracts.answer import AnswerTable, feature_table, pair_table
+from fsframe.contracts.donors import Donors
 from fsframe.contracts.pair_tests import PairTests
 from fsframe.contracts.selection import Pair, PairWeights, Selection
 from fsframe.contracts.showing import html_block, html_table, listed
 from fsframe.errors import DataError
 from fsframe.escaping import printable, storable_text
 from fsframe.storage.digest import pair_test_digest, result_digest, stage_digest
+from fsframe.storage.selection_arrays import same_donors
 from fsframe.storage.spec import STAGE_KINDS, STATUS, TASKS
 
 if TYPE_CHECKING:
@@ -366,8 +368,18 @@ class RunRecord:
     @property
     def fill(self) -> NDArray[np.float64] | None:
         """What stands for a missing value of each column behind the last selector; None without."""
-        last = next((s.selection for s in reversed(self.stages) if s.selection is not None), None)
+        last = self._last_selection
         return None if last is None else last.fill
+
+    @property
+    def donors(self) -> Donors | None:
+        """Rows whose values stand for missing ones behind the last selector; None without."""
+        last = self._last_selection
+        return None if last is None else last.donors
+
+    @property
+    def _last_selection(self) -> Selection | None:
+        return next((s.selection for s in reversed(self.stages) if s.selection is not None), None)
 
     @property
     def pair_stage(self) -> StageRecord | None:
@@ -446,6 +458,7 @@ class RunRecord:
         found += [f"/result: {problem}" for problem in result.problems(p, n)]
         if not self._answers_for_last_stage():
             found.append("/result: is not what the last stage that selects has found")
+        before: Selection | None = None
         for path, stage in zip(self.stage_paths(), self.stages, strict=True):
             seen = stage.features_in
             if seen.ndim != 1 or (
@@ -454,6 +467,11 @@ class RunRecord:
                 found.append(f"{path}: features_in are not ascending columns below {p}")
             if stage.selection is not None:
                 found += [f"{path}: {problem}" for problem in stage.selection.problems(p, n)]
+                if "donors" in stage.selection.carried and not same_donors(stage.selection, before):
+                    found.append(
+                        f"{path}: says that donors came from the stage before, which has others"
+                    )
+                before = stage.selection
         if self.pair_tests is not None:
             found += [f"/pair_tests: {text}" for text in self.pair_tests.found.problems(p)]
         return found

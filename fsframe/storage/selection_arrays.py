@@ -12,14 +12,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fsframe.contracts.donors import Donors
 from fsframe.contracts.frozen_arrays import are_axes
 from fsframe.contracts.selection import PairWeights, Selection
 from fsframe.errors import StoreError
 from fsframe.storage import spec
 
-__all__ = ["selection_arrays", "selection_of"]
+__all__ = ["same_donors", "selection_arrays", "selection_of"]
 
 _FREE = ("model", "tables")
+_SINGLE = ("k", "standardize")
+_FOLDERS = {"pair_weights": spec.PAIR_ARRAYS, "donors": spec.DONOR_ARRAYS}
 _MATRIX = frozenset({"columns", "matrix"})
 _LISTED = frozenset({"columns", "i", "j", "weight"})
 
@@ -37,6 +40,13 @@ def selection_arrays(selection: Selection) -> dict[str, NDArray[Any]]:
     pairs = selection.pair_weights
     if pairs is not None:
         found |= {f"pair_weights/{name}": getattr(pairs, name) for name in spec.PAIR_ARRAYS}
+    if selection.donors is not None:
+        found |= {
+            f"donors/{name}": np.asarray(getattr(selection.donors, name)).reshape(
+                (1,) if name in _SINGLE else np.shape(getattr(selection.donors, name))
+            )
+            for name in spec.DONOR_ARRAYS
+        }
     for folder in _FREE:
         members: Mapping[str, NDArray[Any]] = getattr(selection, folder)
         found |= {f"{folder}/{name}": array for name, array in members.items()}
@@ -70,7 +80,8 @@ def selection_of(
     StoreError
         If no selection has these parts.
     """
-    folders: dict[str, dict[str, NDArray[Any]]] = {"pair_weights": {}, "model": {}, "tables": {}}
+    folders: dict[str, dict[str, NDArray[Any]]]
+    folders = {"donors": {}, "pair_weights": {}, "model": {}, "tables": {}}
     plain: dict[str, Any] = {}
     for path, array in arrays.items():
         folder, slash, name = path.partition("/")
@@ -83,12 +94,13 @@ def selection_of(
     axes = {} if model_columns is None else model_columns
     if not are_axes(axes, folders["model"]):
         raise StoreError("what is said of the model does not give axes of arrays in model")
-    pairs = folders.pop("pair_weights")
+    pairs, lent = folders.pop("pair_weights"), folders.pop("donors")
     try:
         return Selection(
             **plain,
             **folders,
             pair_weights=_pair_weights(pairs) if pairs else None,
+            donors=_donors(lent) if lent else None,
             warnings=tuple(warnings),
             carried=frozenset(carried),
             model_columns=axes,
@@ -104,6 +116,26 @@ def _pair_weights(arrays: dict[str, NDArray[Any]]) -> PairWeights:
     return PairWeights(**arrays)
 
 
+def _donors(arrays: dict[str, NDArray[Any]]) -> Donors:
+    if set(arrays) != set(spec.DONOR_ARRAYS):
+        raise ValueError(f"donors are {', '.join(spec.DONOR_ARRAYS)}")
+    if any(arrays[name].shape != (1,) for name in _SINGLE):
+        raise ValueError(f"{' and '.join(_SINGLE)} of donors are one value each")
+    return Donors(**{n: a[0] if n in _SINGLE else a for n, a in arrays.items()})
+
+
+def same_donors(one: Selection, other: Selection | None) -> bool:
+    """Whether two selections have the same donors, and have some."""
+    a, b = one.donors, None if other is None else other.donors
+    if a is None or b is None or a is b:
+        return a is not None and a is b
+    return all(
+        np.array_equal(getattr(a, name), getattr(b, name), equal_nan=kind == "float64")
+        for name, kind in spec.DONOR_ARRAYS.items()
+    )
+
+
 def _names_columns(path: str) -> bool:
-    kinds = spec.PAIR_ARRAYS if path.startswith("pair_weights/") else spec.STAGE_ARRAYS
-    return kinds.get(path.rpartition("/")[2] if kinds is spec.PAIR_ARRAYS else path) == "int64"
+    folder, slash, name = path.partition("/")
+    kinds = _FOLDERS.get(folder, {}) if slash else spec.STAGE_ARRAYS
+    return kinds.get(name if slash else path) == "int64"

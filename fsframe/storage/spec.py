@@ -6,6 +6,7 @@ import attrs
 
 __all__ = [
     "DATA_ATTRIBUTES",
+    "DONOR_ARRAYS",
     "ENCODING_TYPE",
     "ENCODING_VERSION",
     "JSON_CHARACTERS",
@@ -28,7 +29,7 @@ __all__ = [
 ]
 
 ENCODING_TYPE = "fsframe-run"
-ENCODING_VERSION = 2
+ENCODING_VERSION = 3
 SEAL_BYTES = 512
 JSON_CHARACTERS = 4_000_000
 STATUS = "complete"
@@ -80,9 +81,9 @@ STAGE_ARRAYS: dict[str, str] = {
 }
 """In the order in which units hold them: bytes of units depend on it, run files do not."""
 STAGE_TEXTS = ("model_columns", "packing", "params", "warnings")
-MEMBERS_SINCE: dict[str, int] = {"fill": 2, "packing": 2}
+MEMBERS_SINCE: dict[str, int] = {"donors": 3, "fill": 2, "packing": 2}
 """The version that brought a dataset; a file of an earlier one may not hold it."""
-STAGE_GROUPS = ("model", "pair_weights", "tables")
+STAGE_GROUPS = ("donors", "model", "pair_weights", "tables")
 STAGE_REQUIRED = ("features_in", "params", "warnings")
 PAIR_ARRAYS: dict[str, str] = {
     "columns": "int64",
@@ -91,6 +92,14 @@ PAIR_ARRAYS: dict[str, str] = {
     "j": "int64",
     "weight": "float64",
     "diagonal": "float64",
+}
+DONOR_ARRAYS: dict[str, str] = {
+    "columns": "int64",
+    "rows": "float64",
+    "times": "int64",
+    "nominal": "bool",
+    "k": "int64",
+    "standardize": "bool",
 }
 
 RESULT_ATTRIBUTES: dict[str, type] = {"digest": str}

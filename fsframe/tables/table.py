@@ -61,14 +61,17 @@ class Table:
     _missing: Missing = attrs.field(factory=Missing, repr=False)
     _decimal: str = attrs.field(default=".", repr=False)
 
-    def filled(self, fill: Mapping[int, float]) -> tuple[Table, int, list[int]]:
+    def filled(
+        self, fill: Mapping[int, float | NDArray[np.float64]]
+    ) -> tuple[Table, int, list[int]]:
         """The table with numbers in place of missing values, so many, and columns left as they are.
 
         Parameters
         ----------
-        fill : mapping of int to float
-            What stands for a missing value, by column. Columns that hold text are left as they are:
-            what a code means there, only the table knows that it was learned from.
+        fill : mapping of int to float or (n_rows,) float64
+            What stands for a missing value, by column, in all rows or in each. Columns that hold
+            text are left as they are: what a code means there, only the table knows that it was
+            learned from.
         """
         gaps = dict.fromkeys(fill, 0)
         texts: set[int] = set()
@@ -82,15 +85,14 @@ class Table:
                     if not is_number(plain):
                         texts.add(column)
         left = [column for column in order if gaps[column] and column in texts]
-        spelled = {
-            column: quoted(repr(float(fill[column])).removesuffix(".0").replace(".", self._decimal),
-                           self.delimiter)
+        known = {
+            column: np.broadcast_to(fill[column], (self.n_rows,))
             for column in order
             if gaps[column] and column not in texts
-        }  # fmt: skip
-        cells_of = _FilledCells(self._cells, spelled, {k: fill[k] for k in spelled}, self._missing)
+        }
+        cells_of = _FilledCells(self._cells, known, self._missing, self._decimal, self.delimiter)
         found = attrs.evolve(self, cells=cells_of)
-        return found, sum(gaps[column] for column in spelled), left
+        return found, sum(gaps[column] for column in known), left
 
     def rows(self, columns: Sequence[int]) -> Iterator[list[str]]:
         """The cells of some columns as spelled, quotes and blanks included, row by row."""
@@ -195,23 +197,29 @@ class _FilledCells:
     """Cells with something in place of those that are missing."""
 
     inner: _Cells
-    spelled: Mapping[int, str]
-    fill: Mapping[int, float]
+    fill: Mapping[int, NDArray[np.float64]]
     missing: Missing
+    decimal: str
+    delimiter: str
 
     def rows(self, columns: Sequence[int]) -> Iterator[list[str]]:
-        fill = [self.spelled.get(column) for column in columns]
-        for cells in self.inner.rows(columns):
+        fill = [self.fill.get(column) for column in columns]
+        for row, cells in enumerate(self.inner.rows(columns)):
             yield [
-                cell if new is None or not self.missing(unquote(cell)) else new
+                cell if new is None or not self.missing(unquote(cell)) else self._spelled(new[row])
                 for cell, new in zip(cells, fill, strict=True)
             ]
+
+    def _spelled(self, value: float) -> str:
+        text = repr(float(value)).removesuffix(".0").replace(".", self.decimal)
+        return quoted(text, self.delimiter)
 
     def numbers(self, columns: Sequence[int]) -> NDArray[np.float64]:
         X = self.inner.numbers(columns)
         for place, column in enumerate(columns):
             if column in self.fill:
-                X[np.isnan(X[:, place]), place] = self.fill[column]
+                gaps = np.isnan(X[:, place])
+                X[gaps, place] = self.fill[column][gaps]
         return X
 
 

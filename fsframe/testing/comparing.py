@@ -55,6 +55,12 @@ def _paired(found: Selection, expected: Selection) -> Iterator[tuple[str, Any, A
             getattr(found.pair_weights, name, None),
             getattr(expected.pair_weights, name, None),
         )
+    for name in ("columns", "rows", "times", "nominal", "k", "standardize"):
+        yield (
+            f"donors.{name}",
+            getattr(found.donors, name, None),
+            getattr(expected.donors, name, None),
+        )
     for group in ("model", "tables"):
         a, b = getattr(found, group), getattr(expected, group)
         for key in sorted({*a, *b}):

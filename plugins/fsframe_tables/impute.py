@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Iterator
+from typing import Any, ClassVar
 
 import attrs
 import numpy as np
@@ -10,12 +11,16 @@ from numpy.typing import NDArray
 
 from fsframe.contracts.cost import Cost
 from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.params import choice, param
+from fsframe.contracts.donors import Donors
+from fsframe.contracts.params import choice, flag, integer, param
 from fsframe.contracts.run import Run
 from fsframe.contracts.selection import Selection, rank_by_score
 from fsframe.contracts.selector import Selector
+from fsframe.registry.required import missing
 
 __all__ = ["Impute"]
+
+_INSTEAD = "take method=median, or put a filter such as mim:missing=pairwise,top=1000 before"
 
 
 @attrs.frozen(kw_only=True)
@@ -24,9 +29,13 @@ class Impute(Selector):
 
     Parameters
     ----------
-    method : {"median", "mean", "most-frequent"}
+    method : {"median", "mean", "most-frequent", "neighbours"}
         Of the values that are there, each row as often as a bootstrap drew it. Categorical columns
-        get their most frequent level whatever is asked for.
+        get their most frequent level, of all rows or of the neighbours.
+    k : int ≥ 1
+        How many neighbours, of those that have a value in the column.
+    standardize : bool
+        Whether columns are brought to deviation 1 before distances are taken.
 
     Notes
     -----
@@ -36,17 +45,24 @@ class Impute(Selector):
     been observed, so that levels stay levels. Of equally frequent levels of a categorical column it
     is the one that comes first in the order of rows, whatever the levels are called.
 
+    With ``method="neighbours"`` each gap gets a number of its own: the mean of the `k` training
+    rows nearest to the row of the gap, as `fsframe.contracts.donors.Donors` says, by
+    scikit-learn's KNNImputer. The result, and so the run file, then holds the training rows.
+
     What stands for a missing value is learned from the rows of the running resample, and put into
     those rows, into rows to predict, and into nothing else; it says nothing of how sure it is.
     Values that are missing for a reason that has to do with the label (a test that only the ill
     get) are a finding, not a gap: `mim:missing=level` keeps them as a level of their own.
 
-    O(n p log n) time; memory of blocks of columns.
+    O(n p log n) time, memory of blocks of columns; neighbours O(n² p) time for each stage that sees
+    the table, and some copies of it.
 
     References
     ----------
     R. J. A. Little, D. B. Rubin 2019, Statistical Analysis with Missing Data, 3rd ed., section 4.2
     (unconditional imputation, and what it does to variances).
+    O. Troyanskaya et al. 2001, Missing value estimation methods for DNA microarrays,
+    Bioinformatics 17, 520–525 (KNNimpute).
 
     Examples
     --------
@@ -65,23 +81,42 @@ class Impute(Selector):
 
     method: str = param(
         "median",
-        choice("median", "mean", "most-frequent"),
-        help="Replacement for missing values of a numeric feature; nominal features always get "
-        "their most frequent level.",
+        choice("median", "mean", "most-frequent", "neighbours"),
+        help="Replacement for missing values of a numeric feature: one number for the column, or "
+        "the mean of the nearest rows. Nominal features get their most frequent level, of all rows "
+        "or of the nearest.",
+    )
+    k: int = param(5, integer(1), help="Number of neighbours of method=neighbours.", symbol="k")
+    standardize: bool = param(
+        True,
+        flag(),
+        help="Scale features to mean 0 and standard deviation 1, learned from the training rows, "
+        "before neighbours are found.",
     )
 
     def cost(self, n: int, p: int) -> Cost:
+        if self.method == "neighbours":
+            return Cost(seconds=2e-9 * n * n * p, formula="2e-9 n²p")
         return Cost(seconds=2e-8 * n * p, formula="2e-8 np")
+
+    def check_request(self, data: Dataset) -> Iterator[str]:
+        if self.method == "neighbours" and missing(["fsframe[sklearn]"]):
+            yield (
+                "method=neighbours needs scikit-learn: pip install 'fsframe[sklearn]', or take "
+                "method=median"
+            )
 
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
         n, p = data.n_samples, data.n_features
         counts = np.ones(n, dtype=np.int64) if data.counts is None else data.counts
-        fill, share = np.full(p, np.nan), np.ones(p)
+        donors = self._donors(data, counts, run) if self.method == "neighbours" else None
+        fill = np.full(p, np.nan) if donors is None else donors.averages()
+        share = np.ones(p)
         for start, stop in data.column_blocks(max(1 << 16, run.memory // 8)):
             block = np.asarray(data.columns(start, stop), dtype=np.float64)
-            known = ~np.isnan(block)
+            known = ~np.isnan(block) & (counts > 0)[:, None]
             share[start:stop] = counts @ known / counts.sum()
-            for k in range(stop - start):
+            for k in range(0 if donors is not None else stop - start):
                 there = known[:, k]
                 if there.any():
                     values, times = _levels(block[there, k], counts[there])
@@ -96,8 +131,34 @@ class Impute(Selector):
             selected=kept[: self.keep_count(p, len(kept))],
             scores=share,
             fill=fill,
+            donors=donors,
             warnings=_empty(data, share),
         )
+
+    def _select_many(
+        self,
+        data: Dataset,
+        counts: NDArray[np.integer[Any]],
+        upstream: Selection | None,
+        run: Run,
+    ) -> list[Selection]:
+        # Rows that are not drawn stay, counted 0: donors of all resamples share one table.
+        return [self._select(data.with_counts(row), upstream, run) for row in counts]
+
+    def _donors(self, data: Dataset, counts: NDArray[np.int64], run: Run) -> Donors:
+        n, p = int(counts.sum()), data.n_features
+        what = f"impute: neighbours among {n} × {p} values"
+        run.must_hold(8 * 10 * n * p, what, _INSTEAD)
+        donors = Donors(
+            columns=np.arange(p),
+            rows=data.X,
+            times=counts,
+            nominal=data.categorical,
+            k=self.k,
+            standardize=self.standardize,
+        )
+        run.must_hold(donors.memory, what, _INSTEAD)
+        return donors
 
 
 def _levels(

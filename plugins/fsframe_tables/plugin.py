@@ -121,7 +121,7 @@ def fsframe_selectors() -> Iterator[SelectorEntry]:
     yield SelectorEntry(
         name="impute",
         target="fsframe_tables.impute:Impute",
-        summary="Fills missing values with the column's median or most frequent value",
+        summary="Fills missing values: median, most frequent value, or nearest rows",
         family="preparation",
         gives={"scores", "fill"},
         reference="Little, Rubin 2019, Statistical Analysis with Missing Data, 3rd ed., ch. 4",

@@ -16,6 +16,7 @@ ARCHIVES = Path(__file__).resolve().parents[1] / "data" / "archives"
 SHA256 = {
     "run-v1.h5": "b2d0dac9bf9accb168ecb684f356c35580582951b32d56f3207efffbe96bc2ac",
     "run-v2.h5": "8bbcc3d52a1afed14334e9c27013b019a3ef6eaceb2e0d41788437ccb237c98c",
+    "run-v3.h5": "a4fb2db66e243286248713d250e5257d45ba954893b12e8574980df2d748f13e",
 }
 
 
@@ -120,6 +121,26 @@ def test_version_2_reads_for_ever():
     assert run.digests() == {
         "/stages/00-immigrate": "f3b84028306cca8f6ea3c7fddffb9ca777235a8c8f2d7fb5d9e8a7a3d22cc90b",
         "/result": "f073496ae7a4c892a02f3486a9720137207d99b12b6d89c5325b75057acd69ca",
+    }
+
+
+def test_version_3_reads_for_ever():
+    run = load_run(ARCHIVES / "run-v3.h5")
+    impute, mim = (stage.selection for stage in run.stages)
+    assert impute.fill.tolist()[::2] == [-0.700625, 0.628625, 0.0]
+    assert mim.carried == {"fill", "donors"} and mim.donors is impute.donors
+    donors = run.donors
+    assert (donors.columns.tolist(), donors.times.tolist()) == ([0, 2, 4], [1, 0, 2, 1, 1, 3])
+    assert (donors.nominal.tolist(), donors.k, donors.standardize) == (
+        [False, False, True],
+        2,
+        True,
+    )
+    assert np.isnan(donors.rows[1, 0]) and donors.rows[:5, 2].tolist() == [0, 1, 2, 1, 0]
+    assert run.digests() == {
+        "/stages/00-impute": "3fb62c9fbc4fd17dd1c670b595a0b22c2e90f7530b69d666f56c29dc3616c34e",
+        "/stages/01-mim": "e3f1ec3be94cc34b470e1f5659a2eaf427da58301ec9552047cf94cbdaabe44a",
+        "/result": "e14034e5649366ef4482074137a44327013df4898adfa4511d1f5da24ccaf40d",
     }
 
 

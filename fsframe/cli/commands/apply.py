@@ -83,9 +83,8 @@ def apply(
         raise RequestError(f"{run} kept no feature; so there is nothing to reduce a table to")
     form = {**stored_reading(record), **reading_arguments(**reading)}
     table = read_table(words[1], **{key: form[key] for key in TABLE_FORM if key in form})
-    fill = record.fill
-    if fill is not None:
-        table, n_filled, texts = _filled(table, names, fill, record)
+    if record.fill is not None:
+        table, n_filled, texts = _filled(table, names, record)
         told = (
             [f"{counted(n_filled, 'missing value')} filled in as the run does"] if n_filled else []
         )
@@ -118,14 +117,37 @@ def apply(
         say(f"table: {written}")
 
 
-def _filled(
-    table: Table, names: Sequence[str], fill: NDArray[np.float64], record: RunRecord
-) -> tuple[Table, int, list[str]]:
+def _filled(table: Table, names: Sequence[str], record: RunRecord) -> tuple[Table, int, list[str]]:
     """The table without gaps as the run fills them, how many were, and columns left as they are."""
-    value = dict(zip(record.feature_names, fill.tolist(), strict=True))
+    assert record.fill is not None
+    value = dict(zip(record.feature_names, record.fill.tolist(), strict=True))
     places = dict(zip(table.places(names), names, strict=True))
     # What stands for gaps of a column of 0 and 1 is no level of the column it was made from.
     value = {name: value.get(name, float("nan")) for name in names}
+    known: dict[int, Any]
     known = {place: value[name] for place, name in places.items() if value[name] == value[name]}
+    if record.donors is not None and table.filled(known)[1]:
+        known = _lent(table, {place: places[place] for place in known}, record)
     found, n_filled, texts = table.filled(known)
     return found, n_filled, [places[column] for column in texts]
+
+
+def _lent(
+    table: Table, places: dict[int, str], record: RunRecord
+) -> dict[int, NDArray[np.float64]]:
+    """What donors of the run put into gaps of each row, by place; the table needs all columns by
+    which the nearest are found."""
+    import numpy as np
+
+    from fsframe.contracts.column_kinds import stored_kinds
+    from fsframe.contracts.stage_view import filled_rows
+
+    donors, names = record.donors, record.feature_names
+    assert donors is not None
+    seen = [names[column] for column in donors.columns]
+    kinds = stored_kinds(record.environment.get("kinds"))
+    rows = np.full((table.n_rows, len(names)), np.nan)
+    rows[:, donors.columns] = table.features(seen, kinds)
+    columns = np.array([names.index(name) for name in places.values()])
+    found = filled_rows(rows, columns, record.fill, donors)
+    return dict(zip(places, found.T, strict=True))

@@ -19,7 +19,7 @@ from fsframe.storage.units.stacking import apart, cut, together
 __all__ = ["PARTS", "pack_selections", "reduced", "unpack_selections"]
 
 PARTS = frozenset(
-    {"scores", "weights", "pair_weights", "instance_weights", "fill", "model", "tables"}
+    {"scores", "weights", "pair_weights", "instance_weights", "fill", "donors", "model", "tables"}
 )
 """What a Selection holds besides the kept columns and the warnings, which always travel."""
 
