@@ -709,7 +709,9 @@ class Impute(_WeightedSelector):
     def __init__(
         self,
         *,
-        method: Literal['median', 'mean', 'most-frequent'] = 'median',
+        method: Literal['median', 'mean', 'most-frequent', 'neighbours'] = 'median',
+        k: int = 5,
+        standardize: bool = True,
         top: int | float | None = None,
         task: Literal["auto", "classification", "regression"] = 'auto',
         always_keep: str | int | Sequence[str | int] | None = None,
