@@ -260,6 +260,12 @@ FIGURES: dict[str, list[Figure]] = {
             objects,
         ),
         Figure(
+            "mRMR of sparse tables: the first feature, with taking in, and each further one",
+            "python benchmarks/infotheory/sparse.py 1000000 3000000 --values ones",
+            ("infotheory/results/sparse.jsonl",),
+            objects,
+        ),
+        Figure(
             "ReliefF: processor time of a target, and of all rows as targets",
             "python benchmarks/relief/million.py --targets 1000",
             ("relief/results/million.jsonl",),

@@ -128,6 +128,13 @@ class ColumnsSeen:
         found = np.flatnonzero(self.seen[column])
         return found + self.base[column] if found.size else np.empty(0)
 
+    def levels_of(self, columns: NDArray[np.intp]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """How many different values some columns have, −1 where not known, and those values."""
+        found = [self.levels(column) for column in columns.tolist()]
+        known = [levels for levels in found if levels is not None]
+        sizes = [-1 if levels is None else levels.size for levels in found]
+        return np.array(sizes, np.int64), np.concatenate([np.empty(0), *known])
+
     def take(self, columns: NDArray[np.intp]) -> ColumnsSeen:
         """The facts of these columns, in this order."""
         found = ColumnsSeen.__new__(ColumnsSeen)

@@ -78,12 +78,13 @@ class Discretiser:
         block: NDArray[Any] | None = None,
         first: int = 0,
         seen: SeenBytes | None = None,
+        facts: Any = None,
     ) -> Bins:
         """The bins of columns ``start … stop−1``.
 
         If they were read already, they are those of `block` from `first`; `seen` is what is known
-        of those that fit into bytes. Of a table in parts everything is known already, but for rules
-        that need all values of a column, which is then read whole.
+        of those that fit into bytes. Of a table in parts everything is known already (`facts` of
+        the whole table), but for rules that need all values of a column, which is then read whole.
         """
         categorical = data.categorical[start:stop]
         as_seen = np.zeros(stop - start, bool)
@@ -91,7 +92,8 @@ class Discretiser:
             as_seen = seen.usable & self._stay(seen.distinct, categorical)
             if as_seen.all():
                 return seen.as_bins()
-        facts = data.matrix.facts if data.in_parts else None
+        if data.in_parts:
+            facts = data.matrix.facts
         if facts is not None:
             block = np.empty((1, 0))
         elif block is None and data.in_memory:
@@ -127,11 +129,11 @@ class Discretiser:
         span[known] = high[known] / 2 - low[known] / 2
         short = np.flatnonzero(known & (span < LONGEST_TABLE / 2))
         short = short[whole[short]]
-        if facts is not None:
-            for j in short.tolist():
-                levels = facts.levels(start + j)
-                if levels is not None and self._stay(np.array(levels.size), categorical[j]):
-                    parts.add_one(j, True, levels)
+        if facts is not None and short.size:
+            distinct, levels = facts.levels_of(start + short)
+            kept = (distinct >= 0) & self._stay(distinct, categorical[short])
+            levels = levels[np.repeat(kept, distinct.clip(0))]
+            parts.add(short[kept], distinct[kept], levels, True)
         elif short.size:
             lengths = (high[short] - low[short]).astype(np.int64) + 1
             offsets = np.concatenate([[0], np.cumsum(lengths)])

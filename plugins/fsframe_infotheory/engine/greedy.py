@@ -12,7 +12,7 @@ from fsframe.contracts.run import Run
 from fsframe_infotheory.engine.criterion import Criterion
 from fsframe_infotheory.engine.encode import Encoded, Sums
 from fsframe_infotheory.engine.lazy_greedy import least_conditional_relevance
-from fsframe_infotheory.engine.parts import EncodedParts, counter_of, joint, partner_of
+from fsframe_infotheory.engine.parts import AnyEncoded, counter_of, joint, partner_of
 from fsframe_infotheory.engine.ranking import TIE, first_best
 from fsframe_infotheory.engine.stopping import NOT_POSITIVE, Stopping
 
@@ -43,7 +43,7 @@ class Ranking:
 
 
 def select_greedily(
-    encoded: Encoded | EncodedParts,
+    encoded: AnyEncoded,
     criterion: Criterion,
     count: int,
     *,
@@ -139,7 +139,7 @@ class _Engine:
 
     def __init__(
         self,
-        encoded: Encoded | EncodedParts,
+        encoded: AnyEncoded,
         criterion: Criterion,
         relevance: NDArray[np.float64],
         candidates: NDArray[np.bool_],

@@ -35,8 +35,17 @@ from fsframe_infotheory.engine.partner import joint as joint_in_memory
 from fsframe_infotheory.engine.partner import partner_of as partner_in_memory
 from fsframe_infotheory.engine.shards import Form, Shards, open_shard, shards_of
 from fsframe_infotheory.engine.sparse_counts import cell_sums, dense_cells
+from fsframe_infotheory.engine.sparse_table import EncodedSparse, SparseCounter, SparsePartner
 
-__all__ = ["EncodedParts", "PartsCounter", "counter_of", "encode_parts", "joint", "partner_of"]
+__all__ = [
+    "AnyEncoded",
+    "EncodedParts",
+    "PartsCounter",
+    "counter_of",
+    "encode_parts",
+    "joint",
+    "partner_of",
+]
 
 MOST_LEVELS = 1 << 16
 """Most levels of several features as one partner."""
@@ -108,15 +117,22 @@ def encode_parts(data: Dataset, discretiser: Discretiser, run: Run) -> tuple[Enc
     return encoded, shards.bins
 
 
-def counter_of(encoded: Encoded | EncodedParts, run: Run) -> Counter | PartsCounter:
+AnyEncoded = Encoded | EncodedParts | EncodedSparse
+
+
+def counter_of(encoded: AnyEncoded, run: Run) -> Counter | PartsCounter | SparseCounter:
     """What counts all features of an encoded table with partners."""
+    if isinstance(encoded, EncodedSparse):
+        return SparseCounter(encoded, run)
     if isinstance(encoded, EncodedParts):
         return PartsCounter(encoded, run)
     return Counter(encoded, run.threads)
 
 
-def partner_of(encoded: Encoded | EncodedParts, feature: int) -> Any:
+def partner_of(encoded: AnyEncoded, feature: int) -> Any:
     """One feature as a partner."""
+    if isinstance(encoded, EncodedSparse):
+        return SparsePartner(encoded, feature)
     if isinstance(encoded, EncodedParts):
         return PartsPartner(
             features=(feature,),

@@ -16,6 +16,7 @@ __all__ = [
     "dense_sums",
     "grouped_sums",
     "level_sums",
+    "sum_of",
     "weighted_dense_sums",
 ]
 
@@ -52,7 +53,7 @@ def level_sums(codes, n_levels, starts, table, sums_j, sums_jy):
 
 
 @njit()
-def _sum_of(counts, size, table):
+def sum_of(counts, size, table):
     """Σ table[count]; four sums that take turns, so that additions need not wait for each other."""
     a, b, c, d = 0.0, 0.0, 0.0, 0.0
     for k in range(0, size - size % 4, 4):
@@ -116,7 +117,7 @@ def dense_sums(codes, n_levels, cells, n_cells, group, table, start, stop, sums_
         for j in range(first, last):
             found = counts[(j - first) * size :]
             used = n_levels[j] * n_cells
-            sums_jsy[j] = _sum_of(found, used, table)
+            sums_jsy[j] = sum_of(found, used, table)
             sums_js[j] = sums_jsy[j]
             if group > 1:
                 for k in range(used // group):
@@ -124,7 +125,7 @@ def dense_sums(codes, n_levels, cells, n_cells, group, table, start, stop, sums_
                     for c in range(group):
                         count += found[k * group + c]
                     both[k] = count
-                sums_js[j] = _sum_of(both, used // group, table)
+                sums_js[j] = sum_of(both, used // group, table)
 
 
 @njit()
@@ -168,7 +169,7 @@ def cell_sums(cells, starts, n_levels, partner_levels, groups, table, sums_js, s
     for j in range(starts.size):
         size = n_levels[j] * partner_levels * groups
         found = cells[starts[j] : starts[j] + size]
-        sums_jsy[j] = _sum_of(found, size, table)
+        sums_jsy[j] = sum_of(found, size, table)
         if groups == 1:
             sums_js[j] = sums_jsy[j]
             continue
@@ -178,7 +179,7 @@ def cell_sums(cells, starts, n_levels, partner_levels, groups, table, sums_js, s
             for c in range(groups):
                 total += found[k * groups + c]
             both[k] = total
-        sums_js[j] = _sum_of(both, both.size, table)
+        sums_js[j] = sum_of(both, both.size, table)
 
 
 @njit()

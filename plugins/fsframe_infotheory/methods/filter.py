@@ -25,12 +25,14 @@ from fsframe.contracts.run import Run
 from fsframe.contracts.selection import Selection
 from fsframe.contracts.selector import Selector
 from fsframe.contracts.side_by_side import drawn_rows
+from fsframe.contracts.sparse_columns import SparseColumns
 from fsframe.contracts.stage_view import first_missing
 from fsframe.errors import DataError, RequestError
 from fsframe.suggest import did_you_mean
 from fsframe_infotheory.engine.discretise import RULES, Bins, Discretiser
 from fsframe_infotheory.engine.encode import Encoded, Sums, encode
 from fsframe_infotheory.engine.parts import EncodedParts, encode_parts
+from fsframe_infotheory.engine.sparse_table import EncodedSparse, encode_sparse
 
 __all__ = ["DEFAULT_COUNT", "InformationFilter"]
 
@@ -138,6 +140,22 @@ class InformationFilter(Selector):
             keep=keep,
             run=run,
         )
+
+    def encode_for_pairs(
+        self, data: Dataset, upstream: Selection | None, run: Run, keep: str = "codes"
+    ) -> tuple[Encoded | EncodedParts | EncodedSparse, Bins]:
+        """As `encode`, for counts of a feature with the class or with one other, nothing else.
+
+        A sparse table need not be widened for that.
+        """
+        weighted = upstream is not None and upstream.instance_weights is not None
+        if isinstance(data.matrix, SparseColumns) and data.counts is None and not weighted:
+            whole = self.missing != "pairwise" or first_missing(data) is None
+            pairs = keep != "sums"
+            found = encode_sparse(data, self.discretiser(), run, pairs) if whole else None
+            if found is not None:
+                return found
+        return self.encode(data, upstream, run, keep)
 
     def counts_are_whole(self, data: Dataset, upstream: Selection | None) -> bool:
         """Whether a bootstrap of the table is counted in whole numbers, with the classes given."""

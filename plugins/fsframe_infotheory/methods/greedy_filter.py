@@ -20,8 +20,9 @@ from fsframe_infotheory.engine.criterion import Criterion
 from fsframe_infotheory.engine.encode import Encoded, encode
 from fsframe_infotheory.engine.greedy import Ranking, select_greedily
 from fsframe_infotheory.engine.packing import PACKED_LEVELS
-from fsframe_infotheory.engine.parts import EncodedParts
+from fsframe_infotheory.engine.parts import AnyEncoded, EncodedParts
 from fsframe_infotheory.engine.sample_layout import MOST_REPEATED
+from fsframe_infotheory.engine.sparse_table import EncodedSparse
 from fsframe_infotheory.engine.stopping import Stopping
 from fsframe_infotheory.engine.strata import with_strata, without_last
 from fsframe_infotheory.methods.filter import DEFAULT_COUNT, InformationFilter
@@ -118,6 +119,12 @@ class GreedyFilter(InformationFilter):
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
         if data.covariates is not None and self.adjusts():
             return self._beyond_strata(data, upstream, run)
+        criterion = self.criterion()
+        pairs_only = criterion.partners == "each" and not criterion.per_class
+        if pairs_only and self.stop != "significant":
+            return self._ranked(
+                data, *self.encode_for_pairs(data, upstream, run, keep=self._kept), run
+            )
         encoded, bins = self.encode(data, upstream, run, keep=self._kept)
         return self._ranked(data, encoded, bins, run)
 
@@ -170,9 +177,7 @@ class GreedyFilter(InformationFilter):
         encoded, bins = encode(data, self.discretiser(), keep="sums", run=run)
         return bool(bins.as_levels.all() and encoded.n_levels.max() <= PACKED_LEVELS)
 
-    def _ranked(
-        self, data: Dataset, encoded: Encoded | EncodedParts, bins: Bins, run: Run
-    ) -> Selection:
+    def _ranked(self, data: Dataset, encoded: AnyEncoded, bins: Bins, run: Run) -> Selection:
         """The Selection from a table that is encoded."""
         given = self.columns_given(data)
         count = self.keep_count(
@@ -205,10 +210,13 @@ class GreedyFilter(InformationFilter):
             notes += (f"{len(ranking.selected)} of {count} features: {ranking.stopped}",)
         elif self.stop != "k" and not len(ranking.selected):
             notes += (f"nothing was selected: {ranking.stopped}",)
+        pairs = None
+        if not isinstance(encoded, EncodedSparse):
+            pairs = self.pair_weights(encoded, ranking, given, run)
         return Selection(
             selected=np.concatenate([given, ranking.selected]),
             scores=scores,
-            pair_weights=self.pair_weights(encoded, ranking, given, run),
+            pair_weights=pairs,
             tables=tables,
             warnings=notes,
         )

@@ -14,10 +14,9 @@ from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.run import Run
 from fsframe.contracts.selection import Selection
 from fsframe_infotheory.engine.bootstrap_relevance import bootstrap_relevance
-from fsframe_infotheory.engine.encode import Encoded
+from fsframe_infotheory.engine.encode import Sums
 from fsframe_infotheory.engine.estimated import Estimator
 from fsframe_infotheory.engine.pair_information import PairParameters
-from fsframe_infotheory.engine.parts import EncodedParts
 from fsframe_infotheory.engine.strata import labels_with_strata
 from fsframe_infotheory.methods.estimator import (
     EstimatorParameters,
@@ -83,8 +82,11 @@ class Mim(PairParameters, EstimatorParameters, ScoredFilter):
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
         if self.estimator == "knn":
             return self._estimate(data, upstream, run)
-        keep = "sums" if self.pairs == "none" else "codes"
-        encoded, bins = self.encode(data, upstream, run, keep=keep)
+        encoded: Any
+        if self.pairs == "none":
+            encoded, bins = self.encode_for_pairs(data, upstream, run, keep="sums")
+        else:
+            encoded, bins = self.encode(data, upstream, run)
         notes = self.notes(data, bins, encoded)
         relevance = self.in_unit(self._bits(data, encoded, upstream, run))
         tables = {"relevance": relevance, **bins.tables()}
@@ -94,7 +96,7 @@ class Mim(PairParameters, EstimatorParameters, ScoredFilter):
         return attrs.evolve(found, pair_weights=pairs)
 
     def _bits(
-        self, data: Dataset, encoded: Encoded | EncodedParts, upstream: Selection | None, run: Run
+        self, data: Dataset, encoded: Sums, upstream: Selection | None, run: Run
     ) -> NDArray[np.float64]:
         """I(X; Y), or given covariates I(X; Y | Z) = I(X; (Y, Z)) − I(X; Z), in bits."""
         if data.covariates is None or not self.adjusts():

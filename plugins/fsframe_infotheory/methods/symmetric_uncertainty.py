@@ -51,6 +51,6 @@ class SymmetricUncertainty(ScoredFilter):
     unitless: ClassVar[bool] = True
 
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
-        encoded, bins = self.encode(data, upstream, run, keep="sums")
+        encoded, bins = self.encode_for_pairs(data, upstream, run, keep="sums")
         notes = self.notes(data, bins, encoded)
         return self.ranking(class_uncertainty(encoded), data, bins.tables(), notes)

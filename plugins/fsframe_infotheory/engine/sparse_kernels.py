@@ -1,0 +1,168 @@
+"""Passes over the values of a sparse table that are held, column by column."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fsframe.contracts.compiled import njit
+from fsframe_infotheory.engine.sparse_counts import sum_of
+
+__all__ = ["class_sums", "joint_held", "list_levels", "scan_held", "write_levels"]
+
+
+@njit()
+def scan_held(values, starts, n_rows, start, stop, low, high, whole, missing):
+    """Write least and greatest value of columns, whether all are whole, and how many are NaN.
+
+    Zeros count where a column holds fewer values than there are rows.
+    """
+    for j in range(start, stop):
+        first, last = starts[j], starts[j + 1]
+        zeros = last - first < n_rows
+        low[j] = 0.0 if zeros else np.inf
+        high[j] = 0.0 if zeros else -np.inf
+        whole[j] = True
+        missing[j] = 0
+        for i in range(first, last):
+            x = np.float64(values[i])
+            if x != x:
+                missing[j] += 1
+                continue
+            low[j] = min(low[j], x)
+            high[j] = max(high[j], x)
+            if x != np.floor(x):
+                whole[j] = False
+
+
+@njit()
+def list_levels(values, starts, n_rows, columns, low, high, sizes, places, levels):
+    """Write how many values columns of whole numbers have, and the values where there is room.
+
+    Parameters
+    ----------
+    columns : (k,) int64
+        Columns whose values lie close together.
+    sizes, places : (k,) int64
+        How many, and where those of each begin in `levels`.
+    levels : float64
+        Ascending in each column; of length 0 if they are only counted.
+    """
+    present = np.zeros(1, np.uint8)
+    for k in range(columns.size):
+        j = columns[k]
+        width = np.int64(high[j] - low[j]) + 1
+        if width > present.size:
+            present = np.zeros(width, np.uint8)
+        if starts[j + 1] - starts[j] < n_rows:
+            present[np.int64(-low[j])] = 1
+        for i in range(starts[j], starts[j + 1]):
+            x = np.float64(values[i])
+            if x == x:
+                present[np.int64(x - low[j])] = 1
+        size = 0
+        for v in range(width):
+            if present[v]:
+                if levels.size:
+                    levels[places[k] + size] = low[j] + v
+                size += 1
+                present[v] = 0
+        sizes[k] = size
+
+
+@njit()
+def write_levels(
+    values, starts, start, stop, as_levels, offsets, thresholds, n_values, codes, zero
+):
+    """Write the level of each value held, and that of zero; NaN is the last."""
+    for j in range(start, stop):
+        first, last = offsets[j], offsets[j + 1]
+        # A level's code is the number of levels at or below it, less one.
+        less = 1 if as_levels[j] else 0
+        for i in range(starts[j] - 1, starts[j + 1]):
+            x = 0.0 if i < starts[j] else np.float64(values[i])
+            if x != x:
+                codes[i] = n_values[j]
+                continue
+            code = -less
+            for t in range(first, last):
+                code += thresholds[t] <= x
+            if i < starts[j]:
+                zero[j] = max(0, code)
+            else:
+                codes[i] = code
+
+
+@njit()
+def class_sums(
+    codes, rows, starts, start, stop, zero, n_levels, labels, sizes, table, sum_j, sum_jy
+):
+    """Write Σ c·log₂c over the levels of columns, and over levels and classes."""
+    n_classes = sizes.size
+    counts = np.zeros((256, n_classes), np.int64)
+    for j in range(start, stop):
+        left = counts[zero[j]]
+        left[:] = sizes
+        for i in range(starts[j], starts[j + 1]):
+            c = labels[rows[i]]
+            left[c] -= 1
+            counts[codes[i], c] += 1
+        of_j = 0.0
+        of_jy = 0.0
+        for level in range(n_levels[j]):
+            total = np.int64(0)
+            for c in range(n_classes):
+                of_jy += table[counts[level, c]]
+                total += counts[level, c]
+            of_j += table[total]
+        counts[: max(n_levels[j], zero[j] + 1)] = 0
+        sum_j[j] = of_j
+        sum_jy[j] = of_jy
+
+
+@njit()
+def joint_held(
+    codes, rows, starts, start, stop, zero, n_levels, partner, margins, table, packed, js
+):
+    """Write Σ c·log₂c over the joint levels of columns and a partner.
+
+    Parameters
+    ----------
+    partner : (n_rows,) uint8
+        The partner's level in each row.
+    margins : (partner levels,) int64
+        How often each occurs.
+    packed : int
+        Columns of up to so many levels are added as bit rows of them are, level by level; others
+        as tables of counts are.
+    js : (n_features,) float64
+        Result.
+
+    Notes
+    -----
+    Rows that hold nothing in a column have there the level of zero: what is left of the partner's
+    counts. One step for each value held, and one for each cell.
+    """
+    width = margins.size
+    most = np.int64(1)
+    for j in range(start, stop):
+        most = max(most, n_levels[j], zero[j] + 1)
+    counts = np.zeros(most * width, np.int64)
+    for j in range(start, stop):
+        own = zero[j] * width
+        for b in range(width):
+            counts[own + b] = margins[b]
+        for i in range(starts[j], starts[j + 1]):
+            at = np.int64(partner[rows[i]])
+            counts[own + at] -= 1
+            counts[np.int64(codes[i]) * width + at] += 1
+        size = n_levels[j] * width
+        if n_levels[j] <= packed:
+            found = 0.0
+            for cell in range(size):
+                count = counts[cell]
+                if count:
+                    found += table[count]
+        else:
+            found = sum_of(counts, size, table)
+        js[j] = found
+        counts[: max(size, own + width)] = 0
