@@ -115,7 +115,7 @@ def picture() -> str:
             )
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" role="img">',
-        "<title>The rooms of fsframe; arrows point at what a room imports</title>",
+        "<title>The subpackages of fsframe; arrows point to what each imports</title>",
         "<style>rect{fill:#f4f6f8;stroke:#44546a}text{font:13px sans-serif;fill:#1b2733;"
         "text-anchor:middle}path.a{stroke:#8795a5;fill:none}</style>",
         '<defs><marker id="a" markerWidth="8" markerHeight="8" refX="7" refY="4" orient="auto">'
