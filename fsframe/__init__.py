@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from fsframe.analysis.protocol_results import StabilityResult as StabilityResult
     from fsframe.analysis.results import load_run as load_run
     from fsframe.analysis.selection_result import SelectionResult as SelectionResult
+    from fsframe.analysis.study_result import StudyResult as StudyResult
+    from fsframe.analysis.study_result import load_study as load_study
+    from fsframe.analysis.studying import study as study
     from fsframe.chains.chain import Chain as Chain
     from fsframe.contracts.classifier import Classifier as Classifier
     from fsframe.contracts.classifier import FittedClassifier as FittedClassifier
@@ -77,11 +80,14 @@ _HOME = {
     "EvaluationResult": "fsframe.analysis.protocol_results",
     "SelectionResult": "fsframe.analysis.selection_result",
     "StabilityResult": "fsframe.analysis.protocol_results",
+    "StudyResult": "fsframe.analysis.study_result",
     "compare": "fsframe.analysis.functions",
     "evaluate": "fsframe.analysis.functions",
     "load_run": "fsframe.analysis.results",
+    "load_study": "fsframe.analysis.study_result",
     "select": "fsframe.analysis.functions",
     "stability": "fsframe.analysis.functions",
+    "study": "fsframe.analysis.studying",
     "measures": "fsframe.registry",
     "read": "fsframe.tables",
     "register": "fsframe.registry",

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+from collections.abc import Iterator
 from concurrent.futures import Executor
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 
-from fsframe.analysis.progress import progress_shown
+from fsframe.analysis.progress import ProgressBars, progress_shown
 from fsframe.chains.chain import Chain
 from fsframe.chains.recording import is_answer_to
 from fsframe.contracts.dataset import Dataset
@@ -18,7 +20,7 @@ from fsframe.storage import RunRecord, check_destination, load_run
 if TYPE_CHECKING:
     from fsframe.execution import Engine
 
-__all__ = ["Surroundings", "Target", "run_chain"]
+__all__ = ["Surroundings", "Target", "check_surroundings", "one_engine", "run_chain"]
 
 Target = str | os.PathLike[str] | None
 
@@ -58,6 +60,35 @@ class Surroundings(TypedDict, total=False):
     mixed: bool
 
 
+def check_surroundings(function: str, surroundings: Surroundings) -> None:
+    """Refuse what cannot be a surrounding.
+
+    Raises
+    ------
+    TypeError
+        If there is no such surrounding.
+    RequestError
+        If two of them exclude each other.
+    """
+    unknown = sorted(set(surroundings) - set(Surroundings.__annotations__))
+    if unknown:
+        known = ", ".join(Surroundings.__annotations__)
+        raise TypeError(f"{function}() got {', '.join(unknown)}; it also takes {known}")
+    if surroundings.get("workers") is not None and surroundings.get("executor") is not None:
+        raise RequestError("give workers= or executor=, not both")
+
+
+@contextlib.contextmanager
+def one_engine(surroundings: Surroundings) -> Iterator[Surroundings]:
+    """The surroundings of several runs, with one set of workers for all of them."""
+    with open_engine(workers=surroundings.get("workers")) as engine:
+        own: Surroundings = {**surroundings}
+        if engine is not None:
+            own.pop("workers")
+            own["executor"] = engine
+        yield own
+
+
 def run_chain(
     function: str,
     chain: Chain,
@@ -67,6 +98,7 @@ def run_chain(
     out: Target,
     surroundings: Surroundings,
     beside: int = 0,
+    bars: ProgressBars | None = None,
 ) -> RunRecord:
     """A chain run on a table for one of the functions, which the run file names as its command.
 
@@ -82,21 +114,18 @@ def run_chain(
         As the user gives them.
     beside : int
         Bytes that the caller holds besides, which count within `memory`.
+    bars : ProgressBars, optional
+        Those of the caller, for one of several runs.
 
     Raises
     ------
     TypeError
-        If there is no such surrounding.
+        As `check_surroundings`.
     RequestError
-        If two of them exclude each other; otherwise as `Chain.run` says.
+        As `check_surroundings` and `Chain.run`.
     """
-    unknown = sorted(set(surroundings) - set(Surroundings.__annotations__))
-    if unknown:
-        known = ", ".join(Surroundings.__annotations__)
-        raise TypeError(f"{function}() got {', '.join(unknown)}; it also takes {known}")
+    check_surroundings(function, surroundings)
     workers, executor = surroundings.get("workers"), surroundings.get("executor")
-    if workers is not None and executor is not None:
-        raise RequestError("give workers= or executor=, not both")
     memory = surroundings.get("memory")
     said = "" if memory is None else f", memory={memory}"
     command = f"fsframe.{function}({str(chain)!r}, …, seed={seed}{said})"
@@ -109,7 +138,7 @@ def run_chain(
         check_destination(Path(out), apart_from=[source] if source else [])
     with (
         open_engine(workers=workers) as engine,
-        progress_shown(surroundings.get("progress", True)) as listener,
+        progress_shown(surroundings.get("progress", True), bars) as listener,
     ):
         return chain.run(
             table,

@@ -21,6 +21,7 @@ __all__ = [
     "csv_rows",
     "csv_text",
     "hdf5_image",
+    "pair_columns",
     "result_columns",
 ]
 
@@ -37,6 +38,20 @@ def result_columns(results: Iterable[Comparison]) -> dict[str, list[Any]]:
     """The tables of results of comparisons as columns; None where something is not known."""
     rows = [row for result in results for row in _result_rows(result)]
     return {name: [row[k] for row in rows] for k, name in enumerate(CSV_NAMES)}
+
+
+def pair_columns(result: Comparison) -> dict[str, list[Any]]:
+    """The tests of every two chains on every table as columns."""
+    places = list(result.papers)
+    return {
+        "data": [result.data[d] for d, _, _ in places],
+        "a": [result.chains[i] for _, i, _ in places],
+        "b": [result.chains[j] for _, _, j in places],
+        "difference": [result.papers[place].difference for place in places],
+        "p_paired": [result.papers[place].p_value for place in places],
+        "p_corrected": [result.corrected[place].p_value for place in places],
+        "corrected": [str(result.outcome["corrected"][place]) for place in places],
+    }
 
 
 def csv_rows(result: Comparison) -> Iterator[Sequence[str]]:

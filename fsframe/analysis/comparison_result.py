@@ -11,7 +11,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.analysis.comparison_display import accuracy_rows, comparison_lines
+from fsframe.analysis.comparison_display import accuracy_rows, comparison_lines, pair_columns
 from fsframe.analysis.comparison_files import (
     check_folder,
     make_folder,
@@ -22,13 +22,47 @@ from fsframe.analysis.protocol_results import EvaluationResult
 from fsframe.analysis.result_frames import frame_of
 from fsframe.analysis.results import as_result
 from fsframe.analysis.selection_result import shown_picture
-from fsframe.contracts.showing import html_block, html_table
+from fsframe.contracts.showing import html_block, html_table, listed
+from fsframe.errors import RequestError
 from fsframe.escaping import printable
 from fsframe.evaluation.comparison import Cell, Comparison
 from fsframe.plots.kinds import KINDS, draw
 from fsframe.storage import RunRecord, check_destination, write_run
+from fsframe.suggest import did_you_mean
 
-__all__ = ["ComparisonResult"]
+__all__ = ["ComparisonResult", "place_of", "usual_kind"]
+
+
+def usual_kind(found: Comparison, data: int | None = None) -> str:
+    """The kind of picture that says most of a comparison, or of one of its tables."""
+    if data is None and len(found.data) > 1:
+        return "cd"
+    # A chain that always keeps everything has no stability.
+    known = np.isfinite(found.stability[data or 0]).sum()
+    return "pareto" if known >= 2 else "roc"
+
+
+def place_of(wanted: int | str, names: Sequence[str], what: str) -> int:
+    """The position that is meant by a position or a name.
+
+    Raises
+    ------
+    RequestError
+        If there is none.
+
+    Examples
+    --------
+    >>> place_of("knn", ["mim knn", "knn"], "chain"), place_of(-1, ["mim knn", "knn"], "chain")
+    (1, 1)
+    """
+    if isinstance(wanted, str):
+        if wanted in names:
+            return list(names).index(wanted)
+        hint = did_you_mean(wanted, names) or f"; there are {listed(names)}"
+        raise RequestError(f"there is no {what} {wanted!r}{hint}")
+    if not -len(names) <= wanted < len(names):
+        raise RequestError(f"there is no {what} {wanted}; there are {len(names)}, from 0")
+    return wanted % len(names)
 
 
 @attrs.frozen(kw_only=True, eq=False, repr=False)
@@ -63,11 +97,57 @@ class ComparisonResult:
         """(n_data, n_chains) mean accuracy over the splits."""
         return self.comparison.accuracy
 
-    def result(self, chain: int, data: int = 0) -> EvaluationResult:
-        """The evaluation of one chain on one table, by their positions."""
-        found = as_result(self.records[data][chain])
+    def result(self, chain: int | str, data: int | str = 0) -> EvaluationResult:
+        """The evaluation of one chain on one table, by their positions or as they are called.
+
+        Raises
+        ------
+        RequestError
+            If there is no such chain or table.
+        """
+        row = self.records[place_of(data, self.data, "table")]
+        found = as_result(row[place_of(chain, self.chains, "chain")])
         assert isinstance(found, EvaluationResult)
         return found
+
+    def best(self, data: int | str | None = None) -> str:
+        """The chain to go on with, on all tables or one of them (`Comparison.best`).
+
+        On one table the chain that keeps the fewest features within one standard error of the best;
+        on several the one with the best mean rank.
+        """
+        place = None if data is None else place_of(data, self.data, "table")
+        return self.chains[self.comparison.best(place)]
+
+    def to_sklearn(self, chain: int | str | None = None, data: int | str | None = None) -> Any:
+        """A chain as an estimator of scikit-learn, to be fitted; the best one by default.
+
+        Parameters
+        ----------
+        chain : int or str, optional
+            One of `chains`, or its position; by default `best`.
+        data : int or str, optional
+            The table it is for, where there are several.
+
+        Returns
+        -------
+        estimator
+            As `EvaluationResult.to_sklearn` says.
+
+        Raises
+        ------
+        RequestError
+            If there is no such chain or table.
+        PluginError
+            If scikit-learn is not installed.
+
+        Notes
+        -----
+        The best of several chains looks better on their folds than it is: report the comparison,
+        or evaluate the choice itself, as a chain with sets (``{mim,jmi}``) is.
+        """
+        chosen = self.best(data) if chain is None else chain
+        return self.result(chosen, 0 if data is None else data).to_sklearn()
 
     def __repr__(self) -> str:
         return "\n".join(map(printable, comparison_lines(self.comparison)))
@@ -95,7 +175,9 @@ class ComparisonResult:
             If there is no such table.
         """
         return frame_of(
-            {"results": self._result_columns, "pairs": self._pair_columns}, what, library
+            {"results": self._result_columns, "pairs": lambda: pair_columns(self.comparison)},
+            what,
+            library,
         )
 
     def save(self, folder: str | os.PathLike[str]) -> Path:
@@ -147,18 +229,11 @@ class ComparisonResult:
         PluginError
             If matplotlib is not installed.
         """
-        name = self._kind() if kind is None else kind
+        name = usual_kind(self.comparison) if kind is None else kind
         runs = [each for row in self.records for each in row]
         takes = name in KINDS and "metric" in KINDS[name].options
         metric = self.comparison.metric if takes else None
         return shown_picture(draw(name, runs, ax=ax, metric=metric), ax)
-
-    def _kind(self) -> str:
-        if len(self.data) > 1:
-            return "cd"
-        # A chain that always keeps everything has none.
-        known = np.isfinite(self.comparison.stability).sum()
-        return "pareto" if known >= 2 else "roc"
 
     def _result_columns(self) -> dict[str, Any]:
         found = self.comparison
@@ -171,16 +246,3 @@ class ComparisonResult:
         if found.metric != "accuracy":
             columns[found.metric] = [float(found.values[d, c]) for d, c in where]
         return columns
-
-    def _pair_columns(self) -> dict[str, Any]:
-        found = self.comparison
-        places = list(found.papers)
-        return {
-            "data": [self.data[d] for d, _, _ in places],
-            "a": [self.chains[i] for _, i, _ in places],
-            "b": [self.chains[j] for _, _, j in places],
-            "difference": [found.papers[place].difference for place in places],
-            "p_paired": [found.papers[place].p_value for place in places],
-            "p_corrected": [found.corrected[place].p_value for place in places],
-            "corrected": [str(found.outcome["corrected"][place]) for place in places],
-        }

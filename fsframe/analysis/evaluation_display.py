@@ -250,7 +250,7 @@ def _stability_row(found: Evaluation) -> list[str]:
 
 
 def _choice_lines(recorded: RecordedEvaluation) -> Iterator[str]:
-    if recorded.n_chains == 1:
+    if len(recorded.chains) == 1:
         return
     yield ""
     yield "Chosen inside the folds:"

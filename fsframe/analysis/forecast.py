@@ -12,7 +12,7 @@ from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.selector import Selector
 from fsframe.registry import selectors
 
-__all__ = ["first_chain", "first_in_parts"]
+__all__ = ["first_chain", "first_in_parts", "proposed_chains"]
 
 _HOUR = 3600.0
 
@@ -30,6 +30,12 @@ def first_chain(data: Dataset) -> tuple[str, Cost | None]:
             if cost is not None and cost.seconds < _HOUR:
                 return found[-1]
     return found[-1] if found else ("", None)
+
+
+def proposed_chains(data: Dataset) -> list[str]:
+    """Every stage that is proposed for such a table as a chain of its own, the first one first."""
+    gaps = any(np.isnan(data.columns(a, b)).any() for a, b in data.column_blocks())
+    return list(_proposals(data, gaps, wraps=False))
 
 
 def first_in_parts(data: Dataset) -> str:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import Any, Unpack
 
 from fsframe.analysis.asking import (
     classifier_text,
@@ -14,10 +15,17 @@ from fsframe.analysis.asking import (
     table_of,
     texts_of,
 )
-from fsframe.analysis.carrying_out import Surroundings, Target, run_chain
+from fsframe.analysis.carrying_out import (
+    Surroundings,
+    Target,
+    check_surroundings,
+    one_engine,
+    run_chain,
+)
 from fsframe.analysis.comparison_files import check_folder, make_folder, write_comparison
 from fsframe.analysis.comparison_result import ComparisonResult
 from fsframe.analysis.comparison_run import carried_out, check_names, request_problems
+from fsframe.analysis.progress import ProgressBars
 from fsframe.analysis.protocol_results import EvaluationResult, StabilityResult
 from fsframe.analysis.results import as_result
 from fsframe.analysis.selection_result import SelectionResult
@@ -29,9 +37,6 @@ from fsframe.evaluation.comparison import leading_measure, methods_of, on_all_fe
 from fsframe.evaluation.measuring import find_measures
 from fsframe.evaluation.summary import LEADING
 from fsframe.storage import RunRecord
-
-if TYPE_CHECKING:
-    pass
 
 __all__ = ["Surroundings", "compare", "evaluate", "select", "stability"]
 
@@ -142,7 +147,7 @@ def evaluate(
     Returns
     -------
     EvaluationResult
-        Shows itself; `accuracy`, `measures`, `curve`, `stability`, `to_frame()`.
+        Shows itself; `accuracy`, `measures`, `curve`, `stability`, `to_frame()`, `to_sklearn()`.
 
     Raises
     ------
@@ -288,7 +293,8 @@ def compare(
     Returns
     -------
     ComparisonResult
-        Shows itself; `accuracy`, `comparison`, `result(chain, data)`, `to_frame()`.
+        Shows itself; `accuracy`, `comparison`, `best()`, `result(chain, data)`, `to_frame()`,
+        `to_sklearn()`.
 
     Raises
     ------
@@ -323,6 +329,7 @@ def compare(
     tables = _tables_of(data, label, groups)
     check_names([table for table, _ in tables])
     leading = leading_measure(table for table, _ in tables)
+    check_surroundings("compare", surroundings)
     folder = None if out is None else Path(os.path.abspath(out))
     if folder is not None:
         check_folder(folder, [Path(source) for _, source in tables if source])
@@ -332,23 +339,30 @@ def compare(
     if folder is not None:
         make_folder(folder)
 
-    def one(chain: Chain, place: int, path: Path | None, beside: int) -> RunRecord:
-        table, source = tables[place]
-        # The folder's run files are never replaced; one that is of something else is refused.
-        own: Surroundings = {**surroundings, "overwrite": False}
-        return run_chain("compare", chain, table, source, seed, path, own, beside)
+    on_all = on_all_features(methods) if all_features else {}
+    chosen = {str(method.base) for method in methods}
+    total = len(tables) * (len(methods) + sum(text not in chosen for text in on_all))
+    bars, number = ProgressBars(), itertools.count(1)
+    with one_engine(surroundings) as shared:
 
-    result = carried_out(
-        methods,
-        [table for table, _ in tables],
-        one,
-        folder,
-        seed=seed,
-        mixed=bool(surroundings.get("mixed")),
-        metric=metric or leading,
-        rope=rope,
-        on_all=on_all_features(methods) if all_features else {},
-    )
+        def one(chain: Chain, place: int, path: Path | None, beside: int) -> RunRecord:
+            table, source = tables[place]
+            bars.begin_part(f"run {next(number)} of {total}")
+            # The folder's run files are never replaced; one that is of something else is refused.
+            own: Surroundings = {**shared, "overwrite": False}
+            return run_chain("compare", chain, table, source, seed, path, own, beside, bars)
+
+        result = carried_out(
+            methods,
+            [table for table, _ in tables],
+            one,
+            folder,
+            seed=seed,
+            mixed=bool(surroundings.get("mixed")),
+            metric=metric or leading,
+            rope=rope,
+            on_all=on_all,
+        )
     write_comparison(result.comparison, result.cells, folder)
     return result
 

@@ -62,6 +62,7 @@ class ProgressBars:
             self._make = lambda label, total: _TerminalBar(label, total, own)
         self._begun = time.monotonic()
         self._after = after
+        self._part = ""
         self._bars: dict[tuple[str, tuple[int, ...]], _Bar] = {}
         self._shown: _Bar | None = None
         self._drawn = 0.0
@@ -73,7 +74,7 @@ class ProgressBars:
         now = time.monotonic()
         if which not in self._bars:
             # Also while it is not shown: its rate is that of all its work.
-            self._bars[which] = self._make(progress.label, progress.total)
+            self._bars[which] = self._make(self._part + progress.label, progress.total)
         bar, last = self._bars[which], progress.done >= progress.total
         if (
             wait_shown()
@@ -86,6 +87,12 @@ class ProgressBars:
             self.close()
             self._shown = bar
         bar.show(progress.done)
+
+    def begin_part(self, part: str) -> None:
+        """What follows is one of several runs, such as ``run 2 of 14``: its bars say so."""
+        self.close()
+        self._bars.clear()
+        self._part = f"{part}, "
 
     def close(self) -> None:
         """Wipe the bar, so that what follows starts on a clean line."""

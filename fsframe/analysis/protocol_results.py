@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from fsframe.analysis.evaluation_display import fold_columns, measure_rows
 from fsframe.analysis.record_display import frequency_rows
 from fsframe.analysis.result_frames import bound_columns, frame_of
-from fsframe.analysis.selection_result import SelectionResult
+from fsframe.analysis.selection_result import SelectionResult, estimators
 from fsframe.analysis.stability_display import metric_rows
 from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.showing import html_table
@@ -112,6 +112,34 @@ class EvaluationResult(_ProtocolResult):
     def chosen(self) -> tuple[str, ...]:
         """The chain that each split chose, where parameters were tuned."""
         return self.recorded.chosen
+
+    def to_sklearn(self) -> Any:
+        """The chain that was evaluated as an estimator of scikit-learn, to be fitted.
+
+        Returns
+        -------
+        ChainClassifier or ChainRegressor
+            Not fitted: the folds were, on parts of the rows, and none of their fits is kept. Fitted
+            on all rows, ``result.to_sklearn().fit(X, y)``, it is what the evaluation estimates.
+            It has the seed, the columns that were always kept and the groups of features; weights,
+            groups, times and covariates of rows are given to `fit`.
+        sklearn.model_selection.GridSearchCV
+            Where the folds chose among several chains (``mim:top={5,10} knn``): over these, with as
+            many inner folds; where rows were grouped, `fit` takes ``groups=``.
+
+        Raises
+        ------
+        PluginError
+            If scikit-learn is not installed.
+        """
+        folds = self.stages[-1].params.get("inner_folds")
+        return estimators().unfitted_predictor(
+            self.recorded.chains,
+            self.data.task,
+            inner_folds=folds if isinstance(folds, int) else 5,
+            grouped=self.groups is not None,
+            **self._estimator_settings(),
+        )
 
     def _tables(self) -> Iterator[str]:
         yield html_table(*measure_rows(self.evaluation))

@@ -38,4 +38,6 @@ def _column(values: Any) -> NDArray[Any]:
     found = np.asarray(values)
     if found.dtype.kind in "US":
         return found.astype(object)
+    if found.dtype.kind == "b":
+        return found
     return found.astype(np.int64) if found.dtype.kind == "i" else found.astype(np.float64)

@@ -20,7 +20,7 @@ from fsframe.plots.canvas import figure_bytes
 from fsframe.plots.kinds import draw
 from fsframe.storage import write_run
 
-__all__ = ["SelectionResult", "shown_picture"]
+__all__ = ["SelectionResult", "estimators", "shown_picture"]
 
 _WARNINGS_SHOWN = 10
 
@@ -118,10 +118,7 @@ class SelectionResult(ChainResult):
         PluginError
             If scikit-learn is not installed.
         """
-        try:
-            from fsframe.sklearn.chain_estimators import fitted_selector
-        except ImportError:
-            raise PluginError("scikit-learn is not installed; install fsframe[sklearn]") from None
+        fitted_selector = estimators().fitted_selector
         found = [stage.selection for stage in self.stages if stage.selection is not None]
         if len(found) < len(self.stages):
             raise RequestError(
@@ -133,10 +130,16 @@ class SelectionResult(ChainResult):
             found,
             self.feature_names,
             task=self.data.task,
-            always_keep=self.environment.get("keep"),
-            feature_groups=self.environment.get("feature_groups"),
-            random_state=self.seed,
+            **self._estimator_settings(),
         )
+
+    def _estimator_settings(self) -> dict[str, Any]:
+        """Parameters of an estimator that say what the run was asked besides its chain."""
+        return {
+            "always_keep": self.environment.get("keep"),
+            "feature_groups": self.environment.get("feature_groups"),
+            "random_state": self.seed,
+        }
 
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
         """Leave the run file at `path`; `fsframe.load_run` and ``fsframe show`` read it.
@@ -149,6 +152,15 @@ class SelectionResult(ChainResult):
         target = Path(path)
         write_run(target, self, overwrite=overwrite)
         return target
+
+
+def estimators() -> Any:
+    """The module of estimators of chains; PluginError where scikit-learn is not installed."""
+    try:
+        from fsframe.sklearn import chain_estimators
+    except ImportError:
+        raise PluginError("scikit-learn is not installed; install fsframe[sklearn]") from None
+    return chain_estimators
 
 
 def shown_picture(figure: Any, ax: Any) -> Any:

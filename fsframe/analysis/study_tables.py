@@ -15,11 +15,16 @@ from fsframe.report.study_page import report_page_of_study
 from fsframe.report.study_text import bibliography, methods_text
 from fsframe.storage.study_file import StudyCell, StudyRecord
 
-__all__ = ["latex_table", "study_figures", "study_file_names", "study_files"]
+__all__ = ["latex_table", "study_file_names", "study_files"]
 
 
-def study_files(record: StudyRecord, found: Mapping[str, Comparison]) -> dict[str, str]:
+def study_files(record: StudyRecord, found: Mapping[str, Comparison]) -> dict[str, bytes]:
     """Every file of results, by name."""
+    texts = {name: text.encode() for name, text in _texts(record, found).items()}
+    return texts | _figures(record)
+
+
+def _texts(record: StudyRecord, found: Mapping[str, Comparison]) -> dict[str, str]:
     files = {"results.csv": csv_text(found.values()), "methods.md": _markdown(record)}
     for metric, result in found.items():
         files[_table_name(metric)] = latex_table(result)
@@ -34,7 +39,7 @@ def _table_name(metric: str) -> str:
     return f"table-{plain}.tex"
 
 
-def study_figures(record: StudyRecord) -> dict[str, bytes]:
+def _figures(record: StudyRecord) -> dict[str, bytes]:
     """The pictures of a study as PDF and SVG, and its page; none where matplotlib is not installed.
 
     By the first measure, of the first seed: mean ranks over the tables, and for each table what
@@ -64,8 +69,8 @@ _FORMS = ("pdf", "svg")
 
 
 def study_file_names(measures: Iterable[str], n_tables: int) -> list[str]:
-    """The names of the files of `study_files` and `study_figures`, known before anything is
-    computed; some figures may be left out.
+    """The names of the files of `study_files`, known before anything is computed; some figures
+    may be left out.
 
     >>> study_file_names(["auc"], 1)[:5]
     ['results.csv', 'methods.md', 'table-auc.tex', 'methods.tex', 'references.bib']

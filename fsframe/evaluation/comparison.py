@@ -18,6 +18,7 @@ from fsframe.evaluation.comparing import (
     PairedTest,
     corrected_resampled_test,
     critical_difference,
+    mean_ranks,
     paired_t_test,
     wilcoxon_holm,
     win_tie_loss,
@@ -137,6 +138,31 @@ class Comparison:
     overall: NDArray[np.float64] | None
     rope: float
     rule: str = "larger class"
+
+    def best(self, data: int | None = None) -> int:
+        """The chain to go on with, as its position.
+
+        Parameters
+        ----------
+        data : int, optional
+            A table, by its position; all of them by default.
+
+        Notes
+        -----
+        On one table the chain that keeps the fewest features within one standard error of the best
+        (`one_standard_error`); without a standard error the best mean. On several tables the best
+        mean rank, of equal ones that with fewer features, then the first.
+        """
+        if data is None and len(self.data) == 1:
+            data = 0
+        better = self.values if self.larger_is_better else -self.values
+        better = np.where(np.isnan(better), -np.inf, better)
+        if data is None:
+            ranks = mean_ranks(better)
+            kept = self.kept.mean(axis=0)
+            return min(range(len(self.chains)), key=lambda c: (ranks[c], kept[c], c))
+        fewest = int(self.fewest[data])
+        return fewest if fewest >= 0 else int(better[data].argmax())
 
     def tally(self, rule: str, i: int, j: int) -> tuple[int, int, int]:
         """Tables on which chain i wins against, ties with, loses to chain j."""

@@ -42,14 +42,14 @@ class RecordedEvaluation:
     found : Evaluation
     chosen : tuple of str
         The chain that each split chose.
-    n_chains : int
-        How many it chose from.
+    chains : tuple of str
+        What it chose from.
     """
 
     base: str
     found: Evaluation
     chosen: tuple[str, ...]
-    n_chains: int
+    chains: tuple[str, ...]
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -91,7 +91,7 @@ def recorded_evaluation(record: RunRecord) -> RecordedEvaluation:
         base=base,
         found=summarise_tables(tables, None if record.groups is None else record.groups[1]),
         chosen=tuple(texts[number] for number in tables.chosen),
-        n_chains=len(texts),
+        chains=tuple(texts),
     )
 
 

@@ -1,7 +1,8 @@
-"""What a study is to do, from its file: checked as a whole before anything is computed."""
+"""What a study is to do, from a file or a program: checked as a whole before it starts."""
 
 from __future__ import annotations
 
+import os
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -22,7 +23,7 @@ from fsframe.evaluation.summary import LEADING
 from fsframe.suggest import did_you_mean
 from fsframe.tables import read
 
-__all__ = ["StudyPlan", "StudyTable", "read_plan"]
+__all__ = ["StudyFaults", "StudyPlan", "StudyTable", "plan_of", "read_plan"]
 
 _LISTS = ("tables", "chains", "selectors", "classifiers", "measures", "seeds")
 _PROTOCOL = ("folds", "repeats", "scheme", "inner-folds")
@@ -59,12 +60,12 @@ _WORDS: dict[type, str] = {
 
 @attrs.frozen(kw_only=True, eq=False)
 class StudyTable:
-    """A table of a study: its name, its key in the study's file, its own file, and itself."""
+    """A table of a study: its name, its key in the study's file, itself, and its own file."""
 
     name: str
     key: str
-    path: Path
     data: Dataset
+    path: Path | None = None
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -85,7 +86,7 @@ class StudyPlan:
         Each is a run of its own, with folds of its own.
     rope : float
     source : str
-        The text of the file.
+        The text of the file, or what a program asked for in the same words.
     """
 
     name: str
@@ -111,24 +112,34 @@ class StudyPlan:
         }
 
 
-class _Faults:
-    """What is wrong with a study file, each with the key that it is about."""
+class StudyFaults:
+    """What is wrong with a study, each fault with the key that it is about.
 
-    def __init__(self, where: str) -> None:
-        self.where = where
+    Parameters
+    ----------
+    where : str
+        The file, or the function.
+    keyword : bool
+        Whether keys are keywords of a function, which have no hyphens.
+    """
+
+    def __init__(self, where: str, *, keyword: bool = False) -> None:
+        self._where, self._keyword = where, keyword
         self.found: dict[str, None] = {}
 
     def add(self, key: str, problem: object) -> None:
-        lines = str(problem).split("\n")
-        for line in lines:
-            self.found[f"{self.where}: {key}: {line.strip()}"] = None
+        """Note a problem, which may be several lines."""
+        spelled = key.replace("-", "_") if self._keyword else key
+        for line in str(problem).split("\n"):
+            self.found[f"{self._where}: {spelled}: {line.strip()}"] = None
 
     def end(self) -> None:
+        """Raise a RequestError of all of them, if there are any."""
         if self.found:
             raise RequestError("\n".join(self.found))
 
 
-def read_plan(path: str | Path) -> StudyPlan:
+def read_plan(path: str | os.PathLike[str]) -> StudyPlan:
     """The study that the TOML file at `path` describes.
 
     Raises
@@ -143,16 +154,38 @@ def read_plan(path: str | Path) -> StudyPlan:
         text = file.read_text(encoding="utf-8")
         given = tomllib.loads(text)
     except OSError as error:
-        raise RequestError(f"cannot read {path}: {error.strerror or error}") from error
+        raise RequestError(f"cannot read {file}: {error.strerror or error}") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise RequestError(f"{file.name} is not TOML: {error}") from error
-    faults = _Faults(file.name)
+    faults = StudyFaults(file.name)
     for key in given:
         if key not in _KEYS:
             hint = did_you_mean(key, _KEYS) or f"; keys are {', '.join(sorted(_KEYS))}"
             faults.add(key, f"there is no such key{hint}")
-    name = _one(given, "name", str, file.stem, faults)
-    tables = _tables(given, file.parent, faults)
+    return plan_of({"name": file.stem, **given}, _tables(given, file.parent, faults), text, faults)
+
+
+def plan_of(
+    given: Mapping[str, Any], tables: tuple[StudyTable, ...], source: str, faults: StudyFaults
+) -> StudyPlan:
+    """The study of some tables that values say, by the keys of a study file.
+
+    Parameters
+    ----------
+    given : mapping
+        With its ``name``; without the tables.
+    tables : tuple of StudyTable
+    source : str
+        As in `StudyPlan`.
+    faults : StudyFaults
+        What is known to be wrong already.
+
+    Raises
+    ------
+    RequestError
+        As `read_plan`.
+    """
+    name = _one(given, "name", str, "study", faults)
     measures = _measures(given, faults) or _leading(tables, faults)
     protocol = _protocol(given, measures, faults)
     chains = _chains(given, faults)
@@ -173,11 +206,11 @@ def read_plan(path: str | Path) -> StudyPlan:
         measures=measures,
         seeds=seeds,
         rope=rope,
-        source=text,
+        source=source,
     )
 
 
-def _one(given: Mapping[str, Any], key: str, kind: type, default: Any, faults: _Faults) -> Any:
+def _one(given: Mapping[str, Any], key: str, kind: type, default: Any, faults: StudyFaults) -> Any:
     value: Any = given.get(key, default)
     if not isinstance(value, kind) or isinstance(value, bool) != (kind is bool):
         faults.add(key, f"must be {_WORDS[kind]}, not {value!r}")
@@ -187,7 +220,7 @@ def _one(given: Mapping[str, Any], key: str, kind: type, default: Any, faults: _
     return value
 
 
-def _texts(given: Mapping[str, Any], key: str, faults: _Faults) -> list[str]:
+def _texts(given: Mapping[str, Any], key: str, faults: StudyFaults) -> list[str]:
     value = given.get(key, [])
     if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
         faults.add(key, "must be a list of texts")
@@ -195,7 +228,7 @@ def _texts(given: Mapping[str, Any], key: str, faults: _Faults) -> list[str]:
     return value
 
 
-def _measures(given: Mapping[str, Any], faults: _Faults) -> tuple[str, ...]:
+def _measures(given: Mapping[str, Any], faults: StudyFaults) -> tuple[str, ...]:
     found = []
     for place, text in enumerate(_texts(given, "measures", faults)):
         try:
@@ -205,7 +238,7 @@ def _measures(given: Mapping[str, Any], faults: _Faults) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def _leading(tables: Sequence[StudyTable], faults: _Faults) -> tuple[str, ...]:
+def _leading(tables: Sequence[StudyTable], faults: StudyFaults) -> tuple[str, ...]:
     """The measure of a study that names none."""
     try:
         return (leading_measure(table.data for table in tables),) if tables else ("accuracy",)
@@ -215,7 +248,7 @@ def _leading(tables: Sequence[StudyTable], faults: _Faults) -> tuple[str, ...]:
 
 
 def _protocol(
-    given: Mapping[str, Any], measures: tuple[str, ...], faults: _Faults
+    given: Mapping[str, Any], measures: tuple[str, ...], faults: StudyFaults
 ) -> dict[str, str]:
     leading = [LEADING[measure.task] for _, measure in find_measures(measures)]
     asked = dict.fromkeys([*leading, *measures])
@@ -240,7 +273,7 @@ def _protocol(
     return found
 
 
-def _chains(given: Mapping[str, Any], faults: _Faults) -> dict[str, str]:
+def _chains(given: Mapping[str, Any], faults: StudyFaults) -> dict[str, str]:
     """The chains with the key each comes from."""
     found = {text: f"chains[{place}]" for place, text in enumerate(_texts(given, "chains", faults))}
     selectors = _texts(given, "selectors", faults)
@@ -260,7 +293,7 @@ def _chains(given: Mapping[str, Any], faults: _Faults) -> dict[str, str]:
 
 
 def _methods(
-    chains: Mapping[str, str], protocol: Mapping[str, str], faults: _Faults
+    chains: Mapping[str, str], protocol: Mapping[str, str], faults: StudyFaults
 ) -> tuple[CrossValidation, ...]:
     found: dict[str, CrossValidation] = {}
     for text, key in chains.items():
@@ -277,7 +310,7 @@ def _methods(
     return tuple(found.values())
 
 
-def _seeds(given: Mapping[str, Any], faults: _Faults) -> tuple[int, ...]:
+def _seeds(given: Mapping[str, Any], faults: StudyFaults) -> tuple[int, ...]:
     value = given.get("seeds", [0])
     if isinstance(value, int) and not isinstance(value, bool):
         value = [value]
@@ -292,7 +325,7 @@ def _seeds(given: Mapping[str, Any], faults: _Faults) -> tuple[int, ...]:
     return tuple(value)
 
 
-def _rope(given: Mapping[str, Any], faults: _Faults) -> float:
+def _rope(given: Mapping[str, Any], faults: StudyFaults) -> float:
     value = given.get("rope", 0.01)
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < 1e300:
         faults.add("rope", f"must be a number from 0, not {value!r}")
@@ -300,7 +333,7 @@ def _rope(given: Mapping[str, Any], faults: _Faults) -> float:
     return float(value)
 
 
-def _tables(given: Mapping[str, Any], folder: Path, faults: _Faults) -> tuple[StudyTable, ...]:
+def _tables(given: Mapping[str, Any], folder: Path, faults: StudyFaults) -> tuple[StudyTable, ...]:
     asked = given.get("tables", [])
     if not isinstance(asked, list) or not asked:
         faults.add("tables", 'there is none: give paths, or sections [[tables]] with path = "…"')
@@ -325,11 +358,11 @@ def _tables(given: Mapping[str, Any], folder: Path, faults: _Faults) -> tuple[St
             continue
         if name in [table.name for table in found]:
             faults.add(f"{key}.name", f"two tables are called {name!r}; give them names")
-        found.append(StudyTable(name=name, key=key, path=path, data=data))
+        found.append(StudyTable(name=name, key=key, data=data, path=path))
     return tuple(found)
 
 
-def _reading(options: Mapping[str, Any], key: str, faults: _Faults) -> dict[str, Any]:
+def _reading(options: Mapping[str, Any], key: str, faults: StudyFaults) -> dict[str, Any]:
     found = {}
     for name, value in options.items():
         if name in ("path", "name"):
@@ -359,7 +392,7 @@ def _check(
     methods: tuple[CrossValidation, ...],
     tables: tuple[StudyTable, ...],
     seeds: tuple[int, ...],
-    faults: _Faults,
+    faults: StudyFaults,
 ) -> None:
     """Look at every chain on every table."""
     for table in tables:

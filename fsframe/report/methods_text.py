@@ -140,12 +140,12 @@ def checklist(record: RunRecord) -> Iterator[Item]:
         else "Nothing was predicted.",
     )
     if evaluation is not None:
-        tuned = evaluation.n_chains > 1
+        tuned = len(evaluation.chains) > 1
         yield Item(
             "Were parameters tuned on rows other than the test rows?",
             f"REFORMS, modelling; {methods}",
             "yes" if tuned else "n/a",
-            f"Among {evaluation.n_chains} chains, by inner folds of the training rows."
+            f"Among {len(evaluation.chains)} chains, by inner folds of the training rows."
             if tuned
             else "One chain was judged; nothing was tuned here.",
         )

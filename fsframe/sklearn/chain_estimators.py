@@ -8,6 +8,13 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
+from sklearn.model_selection import (
+    GridSearchCV,
+    GroupKFold,
+    KFold,
+    StratifiedGroupKFold,
+    StratifiedKFold,
+)
 
 from fsframe.chains.chain import Chain, Stage
 from fsframe.contracts.selection import Selection
@@ -28,7 +35,13 @@ from fsframe.sklearn.stage_values import chain_of, stage_keys, stage_values, wit
 from fsframe.sklearn.tables import Codes, Training, training_table
 from fsframe.sklearn.travelling import blank_chain, own_classes
 
-__all__ = ["ChainClassifier", "ChainRegressor", "ChainSelector", "fitted_selector"]
+__all__ = [
+    "ChainClassifier",
+    "ChainRegressor",
+    "ChainSelector",
+    "fitted_selector",
+    "unfitted_predictor",
+]
 
 
 class _ChainEstimator(BaseEstimator):  # type: ignore[misc]
@@ -462,3 +475,32 @@ class ChainRegressor(PredictingNumbers, _ChainPredictor):
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.memory_limit = memory_limit
+
+
+def unfitted_predictor(
+    chains: Sequence[str], task: str, *, inner_folds: int, grouped: bool, **settings: Any
+) -> ChainClassifier | ChainRegressor | GridSearchCV:
+    """What a cross-validation has evaluated, to be fitted on all rows.
+
+    Parameters
+    ----------
+    chains : sequence of str
+        Each with its classifier or regressor; several are what the folds chose from.
+    task : {"classification", "regression", "survival"}
+    inner_folds : int
+        Of the search among several chains, by accuracy, R² or the c-index.
+    grouped : bool
+        Whether rows belong together: the search then takes ``fit(X, y, groups=…)``.
+    **settings
+        Other parameters of the estimator.
+    """
+    classes = task == "classification"
+    made = (ChainClassifier if classes else ChainRegressor)(chains[0], **settings)
+    if len(chains) == 1:
+        return made
+    if grouped:
+        splitter = StratifiedGroupKFold if classes else GroupKFold
+    else:
+        splitter = StratifiedKFold if classes else KFold
+    folds = splitter(inner_folds, shuffle=True, random_state=settings.get("random_state"))
+    return GridSearchCV(made, {"chain": list(chains)}, cv=folds)

@@ -32,7 +32,7 @@ from fsframe.storage.repeated_arrays import TRIANGLE, compact
 from fsframe.storage.seal import make_seal
 from fsframe.storage.spec import ENCODING_TYPE, SEAL_BYTES, TEXT_BYTES, Limits
 
-__all__ = ["run_image", "write_run"]
+__all__ = ["run_file_content", "run_image", "write_run"]
 
 _CHUNK_BYTES = 1 << 20
 _COMPRESS_FROM = 1 << 12
@@ -68,7 +68,7 @@ def write_run(path: str | os.PathLike[str], record: RunRecord, *, overwrite: boo
     problems = record.problems()
     if problems:
         raise StoreError(f"cannot write {target}: {'; '.join(problems)}")
-    image = run_image(record)
+    content = run_file_content(record)
 
     def check(sibling: Path) -> None:
         try:
@@ -78,7 +78,13 @@ def write_run(path: str | os.PathLike[str], record: RunRecord, *, overwrite: boo
         if difference:
             raise StoreError(f"{target} was not written: read back, it differs in {difference}")
 
-    return place_file(target, make_seal(image) + image, overwrite=overwrite, check=check)
+    return place_file(target, content, overwrite=overwrite, check=check)
+
+
+def run_file_content(record: RunRecord) -> bytes:
+    """A whole run file, as `write_run` leaves it; StoreError as `run_image`."""
+    image = run_image(record)
+    return make_seal(image) + image
 
 
 def run_image(record: RunRecord) -> bytes:

@@ -138,6 +138,10 @@ def test_an_interrupted_study_goes_on_and_a_finished_one_is_shown(folder, capsys
     (folder / "study.toml").write_text(STUDY.replace("[0, 5]", "[0]"))
     code, _, err = ran(capsys, "study.toml", "-q")
     assert code == 5 and "another study" in err
+    # The same tables, chains and seeds on other folds.
+    (folder / "study.toml").write_text(STUDY.replace("folds = 3", "folds = 4"))
+    code, _, err = ran(capsys, "study.toml", "-q")
+    assert code == 5 and "another study" in err
 
 
 def test_files_that_the_study_has_not_written_are_left_alone(folder, capsys):

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import os
-import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,17 +13,14 @@ from fsframe.cli.log_file import check_log
 from fsframe.cli.running import Talk, engine_options, run_chain
 from fsframe.cli.saying import say, say_json, say_lines
 from fsframe.cli.written import forget_written, note_written
-from fsframe.errors import DataError, RequestError, StoreError
+from fsframe.errors import StoreError
 
 if TYPE_CHECKING:
-    from fsframe.evaluation.cross_validation import CrossValidation
-    from fsframe.evaluation.study_plan import StudyPlan, StudyTable
-    from fsframe.execution import Engine
-    from fsframe.storage.study_file import StudyCell, StudyRecord
+    from fsframe.evaluation.study_plan import StudyPlan
+    from fsframe.storage import RunRecord
+    from fsframe.storage.study_file import StudyRecord
 
 __all__ = ["study"]
-
-_FILE = "study.zip"
 
 
 @click.command()
@@ -60,9 +55,8 @@ def study(file: str, **options: Any) -> None:
     Example:
       fsframe study examples/study/study.toml --dry-run
     """
-    from fsframe.analysis.study_tables import study_file_names
+    from fsframe.analysis.study_run import STUDY_FILE, check_folder, finished_study
     from fsframe.evaluation.study_plan import read_plan
-    from fsframe.storage.own_files import check_own_files
     from fsframe.storage.study_file import load_study
 
     path = Path(os.path.abspath(file))
@@ -77,27 +71,22 @@ def study(file: str, **options: Any) -> None:
     if options["dry_run"]:
         say_lines(_plan_lines(plan))
         return
-    names = dict.fromkeys(study_file_names(plan.measures, len(plan.tables)))
-    check_own_files(folder, names, overwrite=options["overwrite"])
-    check_log(options["log"], [path, *(table.path for table in plan.tables)], folder)
-    target = folder / _FILE
-    if target.exists() and not options["overwrite"]:
-        record = load_study(target)
-        if record.asked() != plan.asked():
-            raise StoreError(
-                f"{target} is another study; choose another --out, or replace it (--overwrite)"
-            )
-        talk.note(f"{target} is the answer to this very study, and is shown")
-        _finish(record, folder, options)
-        return
-    _finish(_run(plan, folder, target, options, talk), folder, options)
+    check_folder(folder, plan, overwrite=options["overwrite"])
+    tables = [table.path for table in plan.tables if table.path is not None]
+    check_log(options["log"], [path, *tables], folder)
+    answer = None if options["overwrite"] else finished_study(folder, plan)
+    if answer is not None:
+        talk.note(f"{folder / STUDY_FILE} is the answer to this very study, and is shown")
+    _finish(answer or _run(plan, folder, options, talk), folder, options)
 
 
 def _plan_lines(plan: StudyPlan) -> Iterator[str]:
-    cells = list(_cells(plan))
+    from fsframe.analysis.study_run import study_runs
+
+    total = sum(1 for _ in study_runs(plan))
     yield (
         f"{plan.name}: {len(plan.methods)} chains and {len(plan.beside)} classifiers on all "
-        f"features, {len(plan.tables)} tables, {len(plan.seeds)} seeds: {len(cells)} runs"
+        f"features, {len(plan.tables)} tables, {len(plan.seeds)} seeds: {total} runs"
     )
     for table in plan.tables:
         yield (
@@ -109,121 +98,57 @@ def _plan_lines(plan: StudyPlan) -> Iterator[str]:
     yield f"measures: {', '.join(plan.measures)}"
 
 
-def _cells(plan: StudyPlan) -> Iterator[tuple[StudyCell, CrossValidation, StudyTable, int, bool]]:
-    """Every run: its place, protocol, table and seed, and whether the chain may refuse it."""
-    from fsframe.storage.study_file import StudyCell
-
-    methods = [*plan.methods, *plan.beside.values()]
-    for t, table in enumerate(plan.tables):
-        for c, method in enumerate(methods):
-            for s, seed in enumerate(plan.seeds):
-                yield StudyCell(t, c, s), method, table, seed, c >= len(plan.methods)
-
-
-def _run(
-    plan: StudyPlan, folder: Path, target: Path, options: dict[str, Any], talk: Talk
-) -> StudyRecord:
+def _run(plan: StudyPlan, folder: Path, options: dict[str, Any], talk: Talk) -> StudyRecord:
+    from fsframe.analysis.study_run import StudyRun, carried_out
     from fsframe.execution import open_engine
-    from fsframe.storage.study_file import load_study, write_study
 
-    work = folder / "cells"
-    _claim(work, plan)
-    images: dict[StudyCell, bytes] = {}
     asked = tuple(options[name] for name in ("engine", "workers", "scheduler", "patience"))
-    held = sum(t.data.nbytes for t in plan.tables)
     with open_engine(*asked, mixed=options["mixed"]) as engine:
-        for cell, method, table, seed, optional in _cells(plan):
-            out = work / Path(cell.member).name
-            own = table.data.nbytes
-            try:
-                _one(method, table, seed, out, options, talk, engine, held - own)
-            except (DataError, RequestError) as error:
-                if not optional:
-                    raise
-                talk.note(f"{method.base} on all features of {table.name}: {error}")
-                continue
-            images[cell] = out.read_bytes()
-    write_study(target, plan.asked(), images, plan.source, overwrite=options["overwrite"])
-    # It holds the runs; their own files go.
-    forget_written()
-    note_written(target)
-    record = load_study(target)
-    try:
-        shutil.rmtree(work)
-    except OSError as error:
-        talk.note(f"{target} is written; {work}, which can go, cannot be removed: {error.strerror}")
-    return record
 
-
-def _claim(work: Path, plan: StudyPlan) -> None:
-    """Make the folder of finished runs, or see that it is of this study."""
-    from fsframe.storage import place_file
-
-    try:
-        work.mkdir(parents=True, exist_ok=True)
-        mark, text = work / "study.json", json.dumps(plan.asked(), indent=1)
-        if not mark.exists():
-            if any(work.iterdir()):
-                raise StoreError(f"{work} holds something else; choose another --out")
-            place_file(mark, text.encode())
-        elif mark.read_text(encoding="utf-8") != text:
-            raise StoreError(
-                f"{work} is of another study, or of this one before it was changed; remove it, or "
-                "choose another --out"
+        def one(each: StudyRun, out: Path | None, beside: int) -> RunRecord:
+            own = each.table.path
+            assert own is not None
+            given = {**options, "seed": each.seed, "overwrite": False}
+            return run_chain(
+                each.chain,
+                each.table.data,
+                out,
+                given,
+                talk=talk,
+                path=own,
+                source=own.name,
+                engine=engine,
+                beside=beside,
             )
-    except OSError as error:
-        raise StoreError(f"cannot use {work}: {error.strerror or error}") from error
 
+        def placed(target: Path) -> None:
+            # It holds the runs; their own files go.
+            forget_written()
+            note_written(target)
 
-def _one(
-    method: CrossValidation,
-    table: StudyTable,
-    seed: int,
-    out: Path,
-    options: dict[str, Any],
-    talk: Talk,
-    engine: Engine | None,
-    beside: int,
-) -> None:
-    """Have the run of one chain on one table with one seed at `out`."""
-    from fsframe.analysis.comparison_run import as_chain, finished_run, request_problems
-
-    chain = as_chain(method)
-    if finished_run(out, chain, table.data, seed, options["mixed"]) is not None:
-        return
-    for problem in request_problems([method], table.data, seed):
-        raise problem
-    given = {**options, "seed": seed, "overwrite": False}
-    run_chain(
-        chain,
-        table.data,
-        out,
-        given,
-        talk=talk,
-        path=table.path,
-        source=str(table.path.name),
-        engine=engine,
-        beside=beside,
-    )
+        return carried_out(
+            plan,
+            one,
+            folder,
+            overwrite=options["overwrite"],
+            mixed=options["mixed"],
+            tell=talk.note,
+            placed=placed,
+        )
 
 
 def _finish(record: StudyRecord, folder: Path | None, options: Mapping[str, Any]) -> None:
     """Write the tables of a finished study, and show it."""
     from fsframe.analysis.comparison_display import comparison_lines, comparison_object
-    from fsframe.analysis.study_tables import study_figures, study_files
+    from fsframe.analysis.study_run import write_folder
     from fsframe.evaluation.study_results import study_comparisons
-    from fsframe.storage.own_files import place_own_files
 
     try:
         found = study_comparisons(record)
     except (KeyError, ValueError) as error:
         raise StoreError(f"the runs of the study do not fit together: {error}") from error
     if folder is not None:
-        folder.mkdir(parents=True, exist_ok=True)
-        # Made from the runs beside them, anew at every call.
-        files = {name: text.encode() for name, text in study_files(record, found).items()}
-        files |= study_figures(record)
-        place_own_files(folder, files, overwrite=options["overwrite"])
+        write_folder(record, found, folder, overwrite=options["overwrite"])
     if options["as_json"]:
         objects = {metric: comparison_object(result) for metric, result in found.items()}
         say_json({**record.asked(), "comparisons": objects, "folder": folder and str(folder)})

@@ -1,0 +1,301 @@
+"""Studies as programs and notebooks hold them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import attrs
+
+from fsframe.analysis.comparison_display import (
+    accuracy_rows,
+    comparison_lines,
+    pair_columns,
+    result_columns,
+)
+from fsframe.analysis.comparison_result import place_of, usual_kind
+from fsframe.analysis.protocol_results import EvaluationResult
+from fsframe.analysis.result_frames import frame_of
+from fsframe.analysis.results import as_result
+from fsframe.analysis.selection_result import shown_picture
+from fsframe.analysis.study_run import STUDY_FILE, write_folder
+from fsframe.contracts.showing import html_block, html_table
+from fsframe.errors import RequestError, StoreError
+from fsframe.escaping import printable
+from fsframe.evaluation.comparison import Comparison
+from fsframe.evaluation.study_results import described_tables, study_comparisons
+from fsframe.plots.kinds import KINDS, draw
+from fsframe.storage import check_destination
+from fsframe.storage.study_file import StudyCell, StudyRecord, write_study
+from fsframe.storage.study_file import load_study as read_study
+from fsframe.storage.write import run_file_content
+
+__all__ = ["StudyResult", "load_study"]
+
+
+@attrs.frozen(kw_only=True, eq=False, repr=False)
+class StudyResult:
+    """Chains on tables by measures, with several seeds; `fsframe.study` makes one.
+
+    Parameters
+    ----------
+    record : StudyRecord
+        What was asked, and every run.
+
+    Examples
+    --------
+    >>> import numpy as np, fsframe
+    >>> X = np.random.default_rng(0).standard_normal((60, 4))
+    >>> data = fsframe.Dataset.from_arrays(X, X[:, 2] > 0, name="toy")
+    >>> chains = ["mim:top=1 knn", "mim:top=4 knn"]
+    >>> found = fsframe.study(data, chains, measures=["auc"], folds=3)
+    >>> found.best()
+    'mim:top=1 knn'
+    >>> found.to_frame().columns[:4]
+    ['data', 'chain', 'metric', 'value']
+    """
+
+    record: StudyRecord
+
+    @property
+    def name(self) -> str:
+        """What the study is called."""
+        return self.record.name
+
+    @property
+    def chains(self) -> tuple[str, ...]:
+        """The chains, as they were given."""
+        return self.record.chains
+
+    @property
+    def data(self) -> tuple[str, ...]:
+        """Names of the tables."""
+        return self.record.tables
+
+    @property
+    def measures(self) -> tuple[str, ...]:
+        """The measures; chains are compared by the first."""
+        return self.record.measures
+
+    @property
+    def seeds(self) -> tuple[int, ...]:
+        """The seeds; the folds of all of them stand beside each other."""
+        return self.record.seeds
+
+    @cached_property
+    def comparisons(self) -> Mapping[str, Comparison]:
+        """The comparison of the chains by each measure: means, tests, ranks."""
+        try:
+            return study_comparisons(self.record)
+        except (KeyError, ValueError) as error:
+            raise StoreError(f"the runs of the study do not fit together: {error}") from error
+
+    @property
+    def comparison(self) -> Comparison:
+        """The comparison by the first measure."""
+        return self.comparisons[self.measures[0]]
+
+    def result(
+        self, chain: int | str, data: int | str = 0, seed: int | None = None
+    ) -> EvaluationResult:
+        """The evaluation of one chain on one table with one seed.
+
+        Parameters
+        ----------
+        chain, data : int or str
+            By position or as they are called. A classifier on all features is a chain too, where
+            the table was taken.
+        seed : int, optional
+            One of `seeds`; the first by default.
+
+        Raises
+        ------
+        RequestError
+            If there is no such run.
+        """
+        every = (*self.chains, *self.record.beside)
+        if seed is not None and seed not in self.seeds:
+            raise RequestError(
+                f"there is no seed {seed}; there are {', '.join(map(str, self.seeds))}"
+            )
+        cell = StudyCell(
+            place_of(data, self.data, "table"),
+            place_of(chain, every, "chain"),
+            0 if seed is None else self.seeds.index(seed),
+        )
+        if cell not in self.record.runs:
+            raise RequestError(f"{every[cell.chain]} does not take all features of {data}")
+        found = as_result(self.record.runs[cell])
+        assert isinstance(found, EvaluationResult)
+        return found
+
+    def best(self, data: int | str | None = None) -> str:
+        """The chain to go on with by the first measure, on all tables or one of them.
+
+        On one table the chain that keeps the fewest features within one standard error of the best;
+        on several the one with the best mean rank (`Comparison.best`).
+        """
+        place = None if data is None else place_of(data, self.data, "table")
+        return self.chains[self.comparison.best(place)]
+
+    def to_sklearn(self, chain: int | str | None = None, data: int | str | None = None) -> Any:
+        """A chain as an estimator of scikit-learn, to be fitted; the best one by default.
+
+        Parameters
+        ----------
+        chain : int or str, optional
+            One of `chains`, or its position; by default `best`.
+        data : int or str, optional
+            The table it is for, where there are several.
+
+        Returns
+        -------
+        estimator
+            As `EvaluationResult.to_sklearn` says, with the first seed.
+
+        Raises
+        ------
+        RequestError
+            If there is no such chain or table.
+        PluginError
+            If scikit-learn is not installed.
+        """
+        chosen = self.best(data) if chain is None else chain
+        return self.result(chosen, 0 if data is None else data).to_sklearn()
+
+    def __repr__(self) -> str:
+        lines = [self._title(), f"tables: {'; '.join(described_tables(self.record))}", ""]
+        return "\n".join(map(printable, [*lines, *comparison_lines(self.comparison)]))
+
+    def _title(self) -> str:
+        seeds = f"seed{'s' * (len(self.seeds) > 1)} {', '.join(map(str, self.seeds))}"
+        return (
+            f"{self.name}: {len(self.chains)} chain{'s' * (len(self.chains) > 1)} on "
+            f"{len(self.data)} table{'s' * (len(self.data) > 1)} by {', '.join(self.measures)}; "
+            f"{seeds}"
+        )
+
+    def _repr_html_(self) -> str:
+        shown = [accuracy_rows(found) for found in self.comparisons.values()]
+        chains = [[a, b] for a, b in zip(shown[0][0][1:], self.chains, strict=True)]
+        facts = [
+            *described_tables(self.record),
+            "± is the corrected standard error; * the best mean.",
+        ]
+        tables = (html_table(header, rows, right) for header, rows, right in shown)
+        return html_block(self._title(), facts, html_table(["", "chain"], chains), *tables)
+
+    def to_frame(self, what: str = "results", *, library: str = "polars") -> Any:
+        """The results of every chain on every table by every measure, or tests, as a data frame.
+
+        Parameters
+        ----------
+        what : {"results", "pairs"}
+            Pairs: the tests of every two chains by the first measure, as of a comparison.
+        library : {"polars", "pandas"}
+
+        Raises
+        ------
+        RequestError
+            If there is no such table.
+        """
+        return frame_of(
+            {
+                "results": self._result_columns,
+                "pairs": lambda: pair_columns(self.comparison),
+            },
+            what,
+            library,
+        )
+
+    def _result_columns(self) -> dict[str, Any]:
+        columns = result_columns(self.comparisons.values())
+        # None of what stands beside the chains, which nothing is said of.
+        marks = ("on_front", "fewest_features")
+        return columns | {name: [mark is True for mark in columns[name]] for name in marks}
+
+    def plot(
+        self, kind: str | None = None, ax: Any = None, *, data: int | str | None = None
+    ) -> Any:
+        """A picture of the study by its first measure, of the runs with its first seed.
+
+        Parameters
+        ----------
+        kind : str, optional
+            As of a comparison, with its defaults (`ComparisonResult.plot`).
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure by default.
+        data : int or str, optional
+            The table, where the kind is about one.
+
+        Raises
+        ------
+        RequestError
+            If there is no such kind, or it takes one run.
+        PluginError
+            If matplotlib is not installed.
+        """
+        place = None if data is None else place_of(data, self.data, "table")
+        name = usual_kind(self.comparison, place) if kind is None else kind
+        tables = range(len(self.data)) if place is None else [place]
+        runs = [
+            self.record.runs[StudyCell(t, c, 0)] for t in tables for c in range(len(self.chains))
+        ]
+        takes = name in KINDS and "metric" in KINDS[name].options
+        metric = self.measures[0] if takes else None
+        return shown_picture(draw(name, runs, ax=ax, metric=metric), ax)
+
+    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
+        """Leave the study as a file, or as a folder with its tables, texts and pictures.
+
+        Parameters
+        ----------
+        path : path
+            A file where it ends with ``.zip``, else a folder, which gets what ``fsframe study``
+            leaves. `fsframe.load_study` reads both, ``fsframe study``, ``report``, ``plot`` and
+            ``table`` take them.
+        overwrite : bool
+            Whether a study there, and files that it has not written, may be replaced.
+
+        Returns
+        -------
+        Path
+            Of the file.
+
+        Raises
+        ------
+        StoreError
+            If something is in the way, or it cannot be written.
+        """
+        target = Path(os.path.abspath(path))
+        folder = None if target.suffix == ".zip" else target
+        file = target if folder is None else folder / STUDY_FILE
+        if folder is None or folder.exists():
+            check_destination(file, overwrite=overwrite)
+        if folder is not None:
+            write_folder(self.record, self.comparisons, folder, overwrite=overwrite)
+        images = {cell: run_file_content(run) for cell, run in self.record.runs.items()}
+        return write_study(
+            file, self.record.asked(), images, self.record.source, overwrite=overwrite
+        )
+
+
+def load_study(path: str | os.PathLike[str]) -> StudyResult:
+    """The study in a file, or in the folder that a study has left.
+
+    Parameters
+    ----------
+    path : path
+        Of ``study.zip``, or its folder, which may come from anywhere: nothing that it names is
+        built or imported.
+
+    Raises
+    ------
+    StoreError
+        If there is none, or any run in it is not sound.
+    """
+    place = Path(path)
+    return StudyResult(record=read_study(place / STUDY_FILE if place.is_dir() else place))

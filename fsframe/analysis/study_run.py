@@ -1,0 +1,254 @@
+"""A study carried out: every run of it, kept as it is finished, and all of them in one file."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+import attrs
+
+from fsframe.analysis.comparison_run import as_chain, finished_run, held, request_problems
+from fsframe.analysis.study_tables import study_file_names, study_files
+from fsframe.chains.chain import Chain
+from fsframe.errors import DataError, RequestError, StoreError
+from fsframe.evaluation.comparison import Comparison
+from fsframe.evaluation.cross_validation import CrossValidation
+from fsframe.evaluation.study_plan import StudyPlan, StudyTable
+from fsframe.storage import RunRecord, place_file
+from fsframe.storage.own_files import check_own_files, place_own_files
+from fsframe.storage.study_file import StudyCell, StudyRecord, load_study, write_study
+
+__all__ = [
+    "STUDY_FILE",
+    "StudyRun",
+    "carried_out",
+    "check_folder",
+    "finished_study",
+    "study_runs",
+    "write_folder",
+]
+
+STUDY_FILE = "study.zip"
+"""What a finished study is called in its folder."""
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class StudyRun:
+    """One run of a study.
+
+    Parameters
+    ----------
+    cell : StudyCell
+    method : CrossValidation
+    table : StudyTable
+    seed : int
+    optional : bool
+        Whether it is a classifier on all features, which may refuse a table.
+    number, total : int
+        The how manyth of how many, from 1.
+    """
+
+    cell: StudyCell
+    method: CrossValidation
+    table: StudyTable
+    seed: int
+    optional: bool
+    number: int
+    total: int
+
+    @property
+    def chain(self) -> Chain:
+        """The protocol as the chain that is run."""
+        return as_chain(self.method)
+
+
+def study_runs(plan: StudyPlan) -> Iterator[StudyRun]:
+    """Every run of a study, in the order in which they are carried out."""
+    methods = [*plan.methods, *plan.beside.values()]
+    total = len(plan.tables) * len(methods) * len(plan.seeds)
+    number = 0
+    for t, table in enumerate(plan.tables):
+        for c, method in enumerate(methods):
+            for s, seed in enumerate(plan.seeds):
+                number += 1
+                yield StudyRun(
+                    cell=StudyCell(t, c, s),
+                    method=method,
+                    table=table,
+                    seed=seed,
+                    optional=c >= len(plan.methods),
+                    number=number,
+                    total=total,
+                )
+
+
+def check_folder(folder: Path, plan: StudyPlan, *, overwrite: bool = False) -> None:
+    """Refuse to replace in `folder` what this study has not written (StoreError)."""
+    names = dict.fromkeys(study_file_names(plan.measures, len(plan.tables)))
+    check_own_files(folder, names, overwrite=overwrite)
+
+
+def finished_study(folder: Path, plan: StudyPlan) -> StudyRecord | None:
+    """The answer to this very study in `folder`; None where it is not finished there.
+
+    Raises
+    ------
+    StoreError
+        If another study is there, or it is damaged.
+    """
+    target = folder / STUDY_FILE
+    if not target.exists():
+        return None
+    record = load_study(target)
+    # How rows are split is said by the chains of its runs.
+    chains = {run.cell: str(run.chain) for run in study_runs(plan)}
+    if record.asked() != plan.asked() or any(
+        record.runs[cell].chain != chains[cell] for cell in record.runs
+    ):
+        raise StoreError(
+            f"{target} is another study; choose another --out, or replace it (--overwrite)"
+        )
+    return record
+
+
+def carried_out(
+    plan: StudyPlan,
+    run: Callable[[StudyRun, Path | None, int], RunRecord],
+    folder: Path | None = None,
+    *,
+    overwrite: bool = False,
+    mixed: bool = False,
+    tell: Callable[[str], None] = lambda text: None,
+    placed: Callable[[Path], None] = lambda path: None,
+) -> StudyRecord:
+    """Every run of a study.
+
+    Parameters
+    ----------
+    plan : StudyPlan
+    run : callable
+        Given a run, where to leave its file (or None) and the bytes of the other tables, does it.
+    folder : Path, optional
+        Where finished runs are kept until the study is whole and in one file; those of an earlier
+        call are verified and not computed twice.
+    overwrite : bool
+        Whether another study there may be replaced.
+    mixed : bool
+        Whether finished runs may be of another kind of processor.
+    tell : callable, optional
+        Told which classifier does not take which table, and what cannot be removed.
+    placed : callable, optional
+        Given the file of the study as soon as it is there.
+
+    Raises
+    ------
+    StoreError
+        If files in the folder are of another study.
+    FsframeError
+        As running says.
+    """
+    work = None if folder is None else folder / "cells"
+    if work is not None:
+        _claim(work, plan)
+    runs: dict[StudyCell, RunRecord] = {}
+    images: dict[StudyCell, bytes] = {}
+    every = held([table.data for table in plan.tables])
+    for each in study_runs(plan):
+        out = None if work is None else work / Path(each.cell.member).name
+        try:
+            found = _record(each, out, run, every - held([each.table.data]), mixed)
+        except (DataError, RequestError) as error:
+            if not each.optional:
+                raise
+            tell(f"{each.method.base} on all features of {each.table.name}: {error}")
+            continue
+        if out is None:
+            runs[each.cell] = found
+        else:
+            images[each.cell] = out.read_bytes()
+    if folder is None or work is None:
+        return _in_memory(plan, runs)
+    target = folder / STUDY_FILE
+    write_study(target, plan.asked(), images, plan.source, overwrite=overwrite)
+    placed(target)
+    record = load_study(target)
+    try:
+        shutil.rmtree(work)
+    except OSError as error:
+        tell(f"{target} is written; {work}, which can go, cannot be removed: {error.strerror}")
+    return record
+
+
+def write_folder(
+    record: StudyRecord,
+    found: Mapping[str, Comparison],
+    folder: Path,
+    *,
+    overwrite: bool = False,
+) -> None:
+    """Write the tables, texts and pictures of a finished study.
+
+    Raises
+    ------
+    StoreError
+        If a file is in the way or cannot be written.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StoreError(f"cannot use {folder}: {error.strerror or error}") from error
+    # Made from the runs beside them, anew at every call.
+    place_own_files(folder, study_files(record, found), overwrite=overwrite)
+
+
+def _record(
+    each: StudyRun,
+    out: Path | None,
+    run: Callable[[StudyRun, Path | None, int], RunRecord],
+    beside: int,
+    mixed: bool,
+) -> RunRecord:
+    """The run, finished earlier or now."""
+    data = each.table.data
+    if out is not None:
+        found = finished_run(out, each.chain, data, each.seed, mixed)
+        if found is not None:
+            return found
+    for problem in request_problems([each.method], data, each.seed):
+        raise problem
+    return run(each, out, beside)
+
+
+def _in_memory(plan: StudyPlan, runs: dict[StudyCell, RunRecord]) -> StudyRecord:
+    return StudyRecord(
+        name=plan.name,
+        tables=tuple(table.name for table in plan.tables),
+        chains=tuple(str(method.base) for method in plan.methods),
+        beside=tuple(plan.beside),
+        measures=plan.measures,
+        seeds=plan.seeds,
+        rope=plan.rope,
+        sha256=tuple(table.data.sha256 for table in plan.tables),
+        runs=runs,
+        source=plan.source,
+    )
+
+
+def _claim(work: Path, plan: StudyPlan) -> None:
+    """Make the folder of finished runs, or see that it is of this study."""
+    try:
+        work.mkdir(parents=True, exist_ok=True)
+        mark, text = work / "study.json", json.dumps(plan.asked(), indent=1)
+        if not mark.exists():
+            if any(work.iterdir()):
+                raise StoreError(f"{work} holds something else; choose another --out")
+            place_file(mark, text.encode())
+        elif mark.read_text(encoding="utf-8") != text:
+            raise StoreError(
+                f"{work} is of another study, or of this one before it was changed; remove it, or "
+                "choose another --out"
+            )
+    except OSError as error:
+        raise StoreError(f"cannot use {work}: {error.strerror or error}") from error

@@ -1,0 +1,227 @@
+"""Studies of a program: what the command computes, of frames too, saved, resumed, gone on with."""
+
+from __future__ import annotations
+
+import tomllib
+
+import numpy as np
+import pandas
+import polars
+import pytest
+from sklearn.model_selection import GridSearchCV
+
+import fsframe
+from fsframe.errors import RequestError, StoreError
+from fsframe.sklearn import ChainClassifier, ChainRegressor
+from tests.command_line import fsframe as command
+
+CHAINS = ["mim:top=1,bins=3 knn:k=3", "mim:top=3,bins=3 knn:k=3"]
+
+
+@pytest.fixture(scope="module")
+def frames():
+    made = {}
+    for seed, name in enumerate(("one", "two")):
+        rng = np.random.default_rng(seed)
+        y = np.arange(36) % 2
+        X = rng.normal(size=(36, 3)) + y[:, None] * [2.0, 0.5, 0]
+        made[name] = pandas.DataFrame(X, columns=["a", "b", "c"]).assign(kind=y)
+    return made
+
+
+@pytest.fixture(scope="module")
+def studied(frames):
+    return fsframe.study(
+        frames, CHAINS, label="kind", measures=["balanced-accuracy", "auc"], seeds=[0, 5], folds=3
+    )
+
+
+def test_a_study_of_a_program_is_that_of_the_command(frames, studied, tmp_path):
+    words = ['name = "study"', 'measures = ["balanced-accuracy", "auc"]', "seeds = [0, 5]"]
+    words += ["folds = 3", f"chains = {CHAINS}", 'tables = ["one.csv", "two.csv"]']
+    (tmp_path / "study.toml").write_text("\n".join(words))
+    for name, frame in frames.items():
+        frame.to_csv(tmp_path / f"{name}.csv", index=False, float_format="%.17g")
+    done = command("study", str(tmp_path / "study.toml"), "-q")
+    assert done.code == 0, done.err
+    left = fsframe.load_study(tmp_path / "study")
+    assert left.record.asked() | {"sha256": 0} == studied.record.asked() | {"sha256": 0}
+    for cell, run in left.record.runs.items():
+        assert run.digests() == studied.record.runs[cell].digests()
+    # The same study file, from a program: the finished one is read.
+    again = fsframe.study(tmp_path / "study.toml", out=tmp_path / "study")
+    assert again.best() == left.best() and again.record.asked() == left.record.asked()
+    with pytest.raises(RequestError, match="says what the study is: seeds, label"):
+        fsframe.study(tmp_path / "study.toml", label="kind", seeds=3)
+
+
+def test_it_shows_tabulates_and_draws_itself(studied):
+    said = repr(studied)
+    assert said.startswith("study: 2 chains on 2 tables by balanced-accuracy, auc; seeds 0, 5")
+    assert "one (36 samples, 3 features, 2 classes)" in said and "mean rank" in said
+    page = studied._repr_html_()
+    assert "balanced-accuracy" in page and "auc" in page and "two" in page
+    frame = studied.to_frame()
+    assert isinstance(frame, polars.DataFrame) and frame["fewest_features"].dtype == polars.Boolean
+    # Two tables by two measures: two chains, the larger class and the classifier on all features.
+    assert len(frame) == 2 * 2 * 4
+    value = frame.filter(data="one", chain=CHAINS[0], metric="auc")["value"].item()
+    assert value == studied.comparisons["auc"].values[0, 0]
+    assert len(studied.to_frame("pairs", library="pandas")) == 2
+    with pytest.raises(RequestError, match="there are results, pairs"):
+        studied.to_frame("folds")
+    assert studied.plot().axes and studied.plot(data="one").axes
+    with pytest.raises(RequestError, match="different tables"):
+        studied.plot("pareto")
+
+
+def test_a_run_of_it_is_an_evaluation(frames, studied):
+    alone = fsframe.evaluate(
+        CHAINS[1],
+        frames["two"],
+        label="kind",
+        folds=3,
+        repeats=1,
+        seed=5,
+        all_features=False,
+        metric=["accuracy", "balanced-accuracy", "auc"],
+    )
+    assert studied.result(CHAINS[1], "two", seed=5).digests() == alone.digests()
+    assert studied.result("knn:k=3", 1).measures["auc"].mean == pytest.approx(
+        studied.comparisons["auc"].all_features["knn:k=3"][1], abs=0.2
+    )
+    for wanted, words in (
+        ((CHAINS[0] + "x",), "Did you mean"),
+        ((9,), "there is no chain 9"),
+        ((0, "three"), "there is no table 'three'"),
+        ((0, 0, 7), "there is no seed 7; there are 0, 5"),
+    ):
+        with pytest.raises(RequestError, match=words):
+            studied.result(*wanted)
+
+
+def test_the_best_chain_is_the_smallest_within_a_standard_error(studied):
+    found = studied.comparison
+    for d, name in enumerate(studied.data):
+        best = studied.chains.index(studied.best(name))
+        near = found.values[d] >= found.values[d].max() - found.standard_error[d].max()
+        assert near[best] and found.kept[d, best] == found.kept[d, near].min()
+    assert studied.best() in CHAINS
+
+
+def test_a_chain_of_it_goes_on_in_scikit_learn(frames, studied):
+    made = studied.to_sklearn(CHAINS[0])
+    assert isinstance(made, ChainClassifier) and made.random_state == 0
+    X, y = frames["one"].drop(columns="kind"), frames["one"]["kind"]
+    fitted = made.fit(X, y)
+    whole = fsframe.select(CHAINS[0], frames["one"], label="kind")
+    assert fitted.ranking_.tolist() == whole.selected.tolist()
+    assert studied.to_sklearn().chain == studied.best()
+
+
+def test_what_an_evaluation_tuned_is_searched_in_scikit_learn(frames):
+    grouped = frames["one"].assign(person=np.arange(36) // 3)
+    found = fsframe.evaluate(
+        "mim:top={1,3},bins=3 knn:k=3",
+        grouped,
+        label="kind",
+        groups="person",
+        folds=3,
+        repeats=1,
+        inner_folds=2,
+    )
+    search = found.to_sklearn()
+    assert isinstance(search, GridSearchCV)
+    assert search.param_grid == {"chain": ["mim:top=1,bins=3 knn:k=3", "mim:top=3,bins=3 knn:k=3"]}
+    X, y = grouped[["a", "b", "c"]], grouped["kind"]
+    fitted = search.fit(X, y, groups=grouped["person"])
+    assert fitted.best_params_["chain"] in search.param_grid["chain"]
+    assert fitted.score(X, y) > 0.5
+    numeric = frames["one"].assign(kind=frames["one"]["a"] * 2.5)
+    chain = "rrelieff:top=2 knn:k=3"
+    regressor = fsframe.evaluate(chain, numeric, label="kind", folds=3, repeats=1).to_sklearn()
+    assert isinstance(regressor, ChainRegressor) and regressor.chain == chain
+
+
+def test_a_comparison_gives_its_best_chain_or_a_named_one(frames):
+    data = fsframe.Dataset.from_frame(frames["one"], "kind", keep="c", name="one")
+    found = fsframe.compare(CHAINS, data, folds=3, repeats=1)
+    assert found.to_sklearn().chain == found.best() == found.best("one")
+    named = found.to_sklearn(CHAINS[1])
+    assert named.chain == CHAINS[1] and named.always_keep == ["c"]
+    with pytest.raises(RequestError, match="there is no chain"):
+        found.to_sklearn("mim")
+
+
+def test_without_chains_the_proposed_methods_are_compared(frames):
+    found = fsframe.study(frames["one"], label="kind", folds=3)
+    assert "relieff" in found.chains and "mim" in found.chains and found.data == ("data",)
+    assert found.measures == ("accuracy",)
+
+
+def test_a_saved_study_is_read_back_and_written_up(studied, tmp_path):
+    file = studied.save(tmp_path / "kept.zip")
+    folder = tmp_path / "kept"
+    assert studied.save(folder).read_bytes() == file.read_bytes()
+    assert {"results.csv", "methods.md", "report.html"} <= {p.name for p in folder.iterdir()}
+    for place in (file, folder):
+        assert repr(fsframe.load_study(place)) == repr(studied)
+    source = tomllib.loads(fsframe.load_study(file).record.source)
+    assert source["chains"] == CHAINS and source["seeds"] == [0, 5]
+    for place in (file, folder):
+        with pytest.raises(StoreError):
+            studied.save(place)
+
+
+def test_an_interrupted_study_goes_on_with_workers_too(frames, studied, tmp_path, monkeypatch):
+    import fsframe.analysis.studying as studying
+
+    asked = {"label": "kind", "measures": ["balanced-accuracy", "auc"], "seeds": [0, 5], "folds": 3}
+    real, computed = studying.run_chain, []
+
+    def counted(*words):
+        computed.append(1)
+        if len(computed) == 5:
+            raise StoreError("the disk is full")
+        return real(*words)
+
+    monkeypatch.setattr(studying, "run_chain", counted)
+    out = tmp_path / "out"
+    with pytest.raises(StoreError, match="disk is full"):
+        fsframe.study(frames, CHAINS, out=out, **asked)
+    with pytest.raises(StoreError, match="of another study"):
+        fsframe.study(frames, CHAINS[:1], out=out, **asked)
+    again = fsframe.study(frames, CHAINS, out=out, workers=2, **asked)
+    assert len(computed) == 5 + 8
+    for cell, run in again.record.runs.items():
+        assert run.digests() == studied.record.runs[cell].digests()
+    monkeypatch.setattr(studying, "run_chain", lambda *_: pytest.fail("computed again"))
+    shown = fsframe.study(frames, CHAINS, out=out, **asked)
+    assert repr(shown) == repr(again)
+
+
+def test_everything_wrong_with_it_is_told_at_once(frames):
+    with pytest.raises(RequestError) as caught:
+        fsframe.study(
+            {"one": frames["one"], "gone": "nowhere.csv"},
+            ["mimm knn", "mim:top=0 knn"],
+            label="kind",
+            measures="acc",
+            inner_folds=1,
+            seeds=[1, 1],
+            rope=-1,
+        )
+    for words in (
+        "fsframe.study: data[gone]: there is no file nowhere.csv",
+        "measures[0]: there is no measure 'acc'. Did you mean `auc`?",
+        "inner_folds:",
+        "chains[0]: there is no selector or classifier 'mimm'. Did you mean `mim`?",
+        "chains[1]: mim: top",
+        "seeds: must be different whole numbers",
+        "rope: must be a number",
+    ):
+        assert words in str(caught.value), words
+    with pytest.raises(TypeError, match=r"study\(\) got threds"):
+        fsframe.study(frames, threds=1)
+    with pytest.raises(RequestError, match="workers= or executor="):
+        fsframe.study(frames, workers=1, executor=object())
