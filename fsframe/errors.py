@@ -8,6 +8,7 @@ __all__ = [
     "Forewarning",
     "FsframeError",
     "FsframeWarning",
+    "MemoryBoundError",
     "PluginError",
     "PluginWarning",
     "RequestError",
@@ -46,6 +47,10 @@ class RequestError(FsframeError):
     """The request is wrong: an unknown name, a value out of range, a chain that makes no sense."""
 
     exit_code = 2
+
+
+class MemoryBoundError(RequestError):
+    """What is asked for takes more memory than the run may hold."""
 
 
 class PluginError(FsframeError):

@@ -10,7 +10,7 @@ import attrs
 import click
 from click.shell_completion import CompletionItem
 
-from fsframe.contracts.grammar import StageText, parse_stage
+from fsframe.contracts.grammar import StageText, format_stages, parse_stage, parse_stages
 from fsframe.contracts.params import Parameter, format_value, is_flag
 from fsframe.errors import FsframeError
 from fsframe.escaping import printable
@@ -178,6 +178,15 @@ class StageGroup(click.Group):
         if any(param.name == "dry_run" for param in self.params) and "--dry-run" in args:
             args = ["--dry-run", *(arg for arg in args if arg != "--dry-run")]
         return super().parse_args(ctx, args)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        # A chain in quotes, as `compare` and programs write it, is its stages.
+        if len(args[0].split()) > 1:
+            stages = parse_stages(args[0])
+            args = [*(format_stages([stage]) for stage in stages), *args[1:]]
+        return super().resolve_command(ctx, args)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         from fsframe.registry import classifiers, selectors

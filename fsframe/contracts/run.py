@@ -154,7 +154,7 @@ class Run:
 
         Raises
         ------
-        RequestError
+        MemoryBoundError
             With both sizes.
 
         Examples
@@ -168,7 +168,7 @@ class Run:
         """
         if n_bytes > self.memory:
             fewer = "" if self.route <= self.memory else ", take fewer workers (--workers)"
-            raise RequestError(
+            raise MemoryBoundError(
                 f"{what} takes {size_text(n_bytes)} beside the table, more than the "
                 f"{size_text(self.memory)} of memory that one fit may hold; {instead}{fewer}, or "
                 "allow more (--memory)"

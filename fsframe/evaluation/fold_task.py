@@ -14,7 +14,7 @@ from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.run import Run
 from fsframe.contracts.selection import Selection, rank_by_score
 from fsframe.contracts.selector import one_by_one
-from fsframe.errors import DataError, RequestError
+from fsframe.errors import DataError, MemoryBoundError
 from fsframe.evaluation.folds import deal, deal_groups
 from fsframe.evaluation.grid import ChainGrid
 
@@ -97,17 +97,18 @@ class FoldTask:
             "chosen": np.array([chosen]),
             "tuning": tuning,
         }
+        refusal: tuple[str, ...] = ()
         if self.all_features:
             if not chain.selecting and upstream is None:
                 of_all = {"all-features": tables["predicted"]}
                 if "class-scores" in tables:
                     of_all["all-features-scores"] = tables["class-scores"]
             else:
-                of_all = _on_all(chain, train, X, selection, surroundings.child(3))
+                of_all, refusal = _on_all(chain, train, X, selection, surroundings.child(3))
             tables |= of_all
         if self.sizes:
             tables["curve"] = self._curve(chain, train, selection, X, surroundings.child(2))
-        warnings = selection.warnings
+        warnings = (*selection.warnings, *refusal)
         if not selection.selected.size:
             warnings = (
                 *warnings,
@@ -270,10 +271,12 @@ def _on_all(
     X: NDArray[np.float64],
     selection: Selection,
     run: Run,
-) -> dict[str, NDArray[Any]]:
-    """Tables of what the chain's classifier predicts on all columns; -1 or NaN if it refuses.
+) -> tuple[dict[str, NDArray[Any]], tuple[str, ...]]:
+    """Tables of what the chain's classifier predicts on all columns, -1 or NaN if it refuses them.
 
-    Gaps are filled as `selection` says.
+    Refuses: does not take what the columns hold, such as missing values in one that the chain left
+    out, or takes more memory than is allowed. Why stands beside the tables. A request that is wrong
+    in itself is raised. Gaps are filled as `selection` says.
     """
     every = np.arange(train.n_features)
     scores = np.full(train.n_features, np.nan)
@@ -281,15 +284,15 @@ def _on_all(
     try:
         fitted = _fitted(chain, train, plain, run)
         of_classes = _scored("all-features-scores", fitted, X, train.task)
-        return {"all-features": fitted.predict(X), **of_classes}
-    except (DataError, RequestError):
-        # Missing values in a column that the chain left out, or more memory than is allowed.
+        return {"all-features": fitted.predict(X), **of_classes}, ()
+    except (DataError, MemoryBoundError) as error:
+        told = (f"no result on all features: {error}",)
         if train.task != "classification":
-            return {"all-features": np.full(len(X), np.nan)}
+            return {"all-features": np.full(len(X), np.nan)}, told
         return {
             "all-features": np.full(len(X), -1, dtype=np.int64),
             "all-features-scores": np.full((len(X), train.n_classes), np.nan),
-        }
+        }, told
 
 
 @attrs.frozen(eq=False)

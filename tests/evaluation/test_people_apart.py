@@ -12,7 +12,7 @@ from scipy import stats
 import fsframe
 from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.run import Run
-from fsframe.errors import DataError, RequestError
+from fsframe.errors import DataError, MemoryBoundError, RequestError
 from fsframe.evaluation.comparing import bounded_interval
 from fsframe.evaluation.cross_validation import CrossValidation
 from fsframe.evaluation.repeated_rows import repeated_rows
@@ -117,7 +117,35 @@ def test_columns_that_the_classifier_does_not_take_leave_the_comparison_out():
     X[:, 0] += 3 * y
     X[5, 3] = np.nan
     method = CrossValidation(base="relieff:top=1 knn", folds=3, repeats=1, all_features=True)
-    assert summarise(method.select(Dataset.from_arrays(X, y))).all_features is None
+    found = method.select(Dataset.from_arrays(X, y))
+    assert summarise(found).all_features is None
+    [told] = [text for text in found.warnings if "no result on all features" in text]
+    assert told.startswith("in 3 of 3 folds") and "missing" in told
+
+
+def test_a_classifier_that_takes_too_much_memory_on_all_features_says_so_others_are_raised(
+    monkeypatch,
+):
+    generator = np.random.default_rng(1)
+    X, y = generator.normal(size=(60, 4)), np.arange(60) % 2
+    X[:, 0] += 3 * y
+    data, knn = Dataset.from_arrays(X, y), fsframe.classifiers["knn"]
+    real = knn._fit
+
+    def refusing(self, data, upstream, run):
+        if data.n_features == 4:
+            raise error
+        return real(self, data, upstream, run)
+
+    monkeypatch.setattr(knn, "_fit", refusing)
+    method = CrossValidation(base="anova-f:top=1 knn", folds=3, repeats=1, all_features=True)
+    error: RequestError = MemoryBoundError("knn takes 5 GiB")
+    found = method.select(data)
+    assert summarise(found).all_features is None
+    assert any("no result on all features: knn takes 5 GiB" in text for text in found.warnings)
+    error = RequestError("k=9 is not for 4 columns")
+    with pytest.raises(RequestError, match="k=9 is not for 4 columns"):
+        method.select(data)
 
 
 @pytest.mark.parametrize("mean", [0.01, 0.5, 0.97, 0.9999])
