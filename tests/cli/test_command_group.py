@@ -48,6 +48,21 @@ def test_a_new_command_is_one_new_file(tmp_path: Path) -> None:
     assert "hello iris\n" in done.stdout
 
 
+@pytest.mark.parametrize(
+    ("words", "chain"),
+    [
+        (["mim:top=3 knn"], "mim:top=3 knn"),
+        (["mim:top=3 npfs:n=5", "--null", "published"], "mim:top=3 npfs:n=5,null=published"),
+        (["npfs:base=(mim:top=3 immigrate)", "knn"], "npfs:base=(mim:top=3 immigrate) knn"),
+        (['sklearn:estimator=SVC,options={"C": 5}'], 'sklearn:estimator=SVC,options={"C": 5}'),
+    ],
+)
+def test_a_chain_in_quotes_is_its_stages(words: list[str], chain: str) -> None:
+    table = str(Path(__file__).parents[2] / "examples" / "parkinsons.csv")
+    done = fsframe("chain", *words, "on", table, "--dry-run")
+    assert done.out.strip() == chain, done.err
+
+
 def test_a_plugin_adds_commands() -> None:
     done = fsframe("--help", fakes=["fake_commands"])
     assert "count-lines" in done.out and "Count lines. [fake-commands]" in done.out
