@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import attrs
 import numpy as np
 
-from fsframe.errors import RequestError
+from fsframe.errors import MemoryBoundError, RequestError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
