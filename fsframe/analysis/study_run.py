@@ -33,6 +33,8 @@ __all__ = [
 STUDY_FILE = "study.zip"
 """What a finished study is called in its folder."""
 
+_MARK = "study.json"
+
 
 @attrs.frozen(kw_only=True, eq=False)
 class StudyRun:
@@ -175,6 +177,12 @@ def carried_out(
     placed(target)
     record = load_study(target)
     try:
+        # The mark goes last: killed in between, the folder is still known to be of this study.
+        for path in work.iterdir():
+            if path.is_dir():
+                shutil.rmtree(path)
+            elif path.name != _MARK:
+                path.unlink()
         shutil.rmtree(work)
     except OSError as error:
         tell(f"{target} is written; {work}, which can go, cannot be removed: {error.strerror}")
@@ -240,8 +248,11 @@ def _claim(work: Path, plan: StudyPlan) -> None:
     """Make the folder of finished runs, or see that it is of this study."""
     try:
         work.mkdir(parents=True, exist_ok=True)
-        mark, text = work / "study.json", json.dumps(plan.asked(), indent=1)
+        mark, text = work / _MARK, json.dumps(plan.asked(), indent=1)
         if not mark.exists():
+            # A command that was killed while it placed the mark leaves the beginning of it.
+            for begun in work.glob(f".{mark.name}.*.partial"):
+                begun.unlink()
             if any(work.iterdir()):
                 raise StoreError(f"{work} holds something else; choose another --out")
             place_file(mark, text.encode())

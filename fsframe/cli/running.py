@@ -9,11 +9,9 @@ import re
 import shlex
 import signal
 import sys
-import threading
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from types import FrameType
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import click
@@ -22,6 +20,7 @@ from click.shell_completion import CompletionItem
 from fsframe.analysis.progress import ProgressBars
 from fsframe.cli.log_file import check_log, log_stop, logging_to
 from fsframe.cli.saying import say, say_error, say_json
+from fsframe.cli.stopping import end, go_deaf, stoppable
 from fsframe.cli.tracebacks import traceback_option
 from fsframe.cli.written import note_written, written, written_words
 from fsframe.contracts.remarks import REMARKS_VARIABLE, making_room
@@ -368,7 +367,7 @@ def run_chain(
             return record
 
         try:
-            record = _stoppable(work, lambda number: _stop(number, engine, checkpoint, out, talk))
+            record = stoppable(work, lambda number: _stop(number, engine, checkpoint, out, talk))
         except FsframeError as error:
             talk.close()
             talk.event("error", kind=type(error).__name__, text=str(error))
@@ -409,9 +408,7 @@ def _stop(
     talk: Talk,
 ) -> NoReturn:
     """Keep what is finished, say how to go on, and end the process, whatever is being computed."""
-    with contextlib.suppress(ValueError):
-        for each in _STOPPING:
-            signal.signal(each, _deaf)
+    go_deaf()
     talk.close()
     problem = ""
     if engine is not None:
@@ -432,94 +429,6 @@ def _stop(
     else:
         if problem:
             say_error(problem)
-        word = "interrupted" if number == signal.SIGINT else f"stopped by a signal ({name})"
         rest = _way_on(checkpoint) if checkpoint is not None and kept else written_words()
-        say_error(f"{word}; {rest}")
-    with contextlib.suppress(OSError):
-        sys.stdout.flush()
-        sys.stderr.flush()
-    # A thread in compiled code cannot be asked to end; everything that matters is on disk.
-    os._exit(128 + number)
-
-
-_STOPPING = tuple(
-    getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
-)
-
-
-def _deaf(number: int, frame: FrameType | None) -> None:
-    """Not SIG_IGN: of a signal that has come already Python would complain on stderr."""
-
-
-class _Told(BaseException):
-    """A signal came that shall stop the run."""
-
-    def __init__(self, number: int) -> None:
-        super().__init__(number)
-        self.number = number
-
-
-R = TypeVar("R")
-
-
-def _stoppable(work: Callable[[], R], stop: Callable[[int], NoReturn]) -> R:
-    """What `work` returns or raises; on Ctrl-C or SIGTERM `stop` is called at once.
-
-    Compiled code does not look for signals. So the work is done by another thread, and this one has
-    nothing to do but listen.
-    """
-    found: list[R] = []
-    failed: list[BaseException] = []
-
-    def target() -> None:
-        try:
-            found.append(work())
-        except BaseException as error:
-            failed.append(error)
-
-    thread = threading.Thread(target=target, daemon=True, name="fsframe-run")
-    # Around the handlers too: a signal may come while they are being put in place.
-    try:
-        with _signals_raise():
-            thread.start()
-            while thread.is_alive():
-                thread.join(1.0)
-    except _Told as told:
-        stop(told.number)
-    if failed:
-        raise failed[0]
-    return found[0]
-
-
-@contextlib.contextmanager
-def _signals_raise() -> Iterator[None]:
-    """SIGINT, SIGTERM and SIGHUP raise `_Told` in this thread, if it is the main one."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-
-    def tell(number: int, _: FrameType | None) -> None:
-        # Signals come in bursts: what is being put in order now must not be interrupted.
-        for each in _STOPPING:
-            signal.signal(each, _deaf)
-        raise _Told(number)
-
-    before = {}
-    for number in _STOPPING:
-        # One that is ignored, as nohup does with SIGHUP, goes on being ignored.
-        if signal.getsignal(number) is not signal.SIG_IGN:
-            before[number] = signal.signal(number, tell)
-    try:
-        yield
-    except _Told:
-        raise
-    except BaseException:
-        _restore(before)
-        raise
-    else:
-        _restore(before)
-
-
-def _restore(handlers: Mapping[int, Any]) -> None:
-    for number, handler in handlers.items():
-        signal.signal(number, signal.SIG_DFL if handler is None else handler)
+        end(number, rest)
+    end(number)

@@ -144,6 +144,36 @@ def test_an_interrupted_study_goes_on_and_a_finished_one_is_shown(folder, capsys
     assert code == 5 and "another study" in err
 
 
+def test_a_study_killed_before_its_folder_is_marked_can_be_begun_again(folder, capsys):
+    """A killed command leaves the mark half written; it used to be taken for someone else's."""
+    cells = folder / "toy" / "cells"
+    cells.mkdir(parents=True)
+    (cells / ".study.json.123-00ff00ff.partial").write_text('{"name"')
+    assert ran(capsys, "study.toml", "-q")[0] == 0 and not cells.exists()
+    # Anything else is left alone.
+    cells.mkdir()
+    (cells / ".notes.json.partial").write_text("mine")
+    (folder / "toy" / "study.zip").unlink()
+    code, _, err = ran(capsys, "study.toml", "-q", "--overwrite")
+    assert code == 5 and "holds something else" in err
+    assert (cells / ".notes.json.partial").read_text() == "mine"
+
+
+def test_killed_while_it_clears_up_a_study_still_knows_its_folder(folder, capsys, monkeypatch):
+    import fsframe.analysis.study_run as command
+
+    def killed(_: Path) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(command.shutil, "rmtree", killed)
+        assert ran(capsys, "study.toml", "-q")[0] == 130
+    cells = folder / "toy" / "cells"
+    assert [path.name for path in cells.iterdir()] == ["study.json"]
+    (folder / "toy" / "study.zip").unlink()
+    assert ran(capsys, "study.toml", "-q")[0] == 0 and not cells.exists()
+
+
 def test_files_that_the_study_has_not_written_are_left_alone(folder, capsys):
     Path("mine").mkdir()
     Path("mine/methods.md").write_text("my own words\n")

@@ -101,3 +101,32 @@ def test_a_worker_that_is_stopped_costs_patience_and_no_more(bits, table, counts
         found = bits(Noise(), table, counts, Run(entropy=5, executor=engine))
         assert found == bits(Noise(), table, counts, Run(entropy=5))
         assert first not in pids(engine)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_process_that_is_being_started_is_told_all_before_a_signal_ends_this_one(number):
+    """What reads half of what it shall be complains on stderr, with a traceback."""
+    with contextlib.closing(ProcessEngine(1)) as engine:
+        told = []
+
+        class Slow:
+            def submit(self, *_):
+                signal.raise_signal(number)
+                time.sleep(0.01)
+                told.append("all")
+
+        class Ended(BaseException):
+            pass
+
+        def end(*_):
+            raise Ended
+
+        before, pool = signal.signal(number, end), engine.executor
+        try:
+            engine.executor = Slow()
+            with pytest.raises(Ended):
+                engine.submit(int)
+            assert told == ["all"] and signal.getsignal(number) is end
+        finally:
+            engine.executor = pool
+            signal.signal(number, before)

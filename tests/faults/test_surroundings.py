@@ -237,7 +237,7 @@ def test_want_of_threads_or_memory_is_told_in_a_sentence(sizes, monkeypatch, cap
         raise error
 
     monkeypatch.chdir(sizes)
-    monkeypatch.setattr("fsframe.cli.running._stoppable", fail)
+    monkeypatch.setattr("fsframe.cli.running.stoppable", fail)
     with pytest.raises(SystemExit) as ended:
         main(["chain", "mim:top=2", "on", "größen.csv", "--no-out"])
     assert ended.value.code == 1

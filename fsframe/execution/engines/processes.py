@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import multiprocessing
 import signal
+import threading
 import time
 from collections.abc import Iterator, Mapping
 from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor
@@ -24,6 +25,9 @@ _LOOK_SECONDS = 1.0
 # How long the standard library may take to see that the processes of a pool are dead.
 _SEEN_SECONDS = 2.0
 _END_SECONDS = 5.0
+_ENDING = tuple(
+    getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
+)
 
 
 class ProcessEngine(Engine):
@@ -59,6 +63,7 @@ class ProcessEngine(Engine):
         self._looks_dead = 0
         self._stopped: dict[int, float] = {}
         self._ended = False
+        self._starting = threading.Lock()
         for _ in range(count):
             # The pool starts a process with a task that finds none idle.
             self.submit(int)
@@ -69,7 +74,7 @@ class ProcessEngine(Engine):
 
     def submit(self, function: Any, *arguments: Any) -> Future[Any]:
         """As the pool gives it; the processes that this starts never see Ctrl-C or SIGHUP."""
-        with _without_signals():
+        with _signals_wait(), self._starting, _without_signals():
             return self.executor.submit(function, *arguments)
 
     def replace_lost(self) -> bool:
@@ -114,8 +119,14 @@ class ProcessEngine(Engine):
     def kill(self) -> None:
         """End the processes, at once and whatever they are doing; no others take their place."""
         self._ended = True
-        pool, self.executor = self.executor, _Ended()
-        _end(pool)
+        # One that is just being started is not in the pool's list yet.
+        started = self._starting.acquire(timeout=_END_SECONDS)
+        try:
+            pool, self.executor = self.executor, _Ended()
+            _end(pool)
+        finally:
+            if started:
+                self._starting.release()
 
     def close(self) -> None:
         """End the processes: whoever closes has all answers, or wants none."""
@@ -170,6 +181,30 @@ def _is_stopped(pid: int) -> bool:
     except (OSError, IndexError):
         return False
     return state == "T"
+
+
+@contextlib.contextmanager
+def _signals_wait() -> Iterator[None]:
+    """What would end this process ends it afterwards.
+
+    A process that is being started reads from this one what it shall be, and complains on stderr
+    where that breaks off.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    came: list[int] = []
+    before = {}
+    for number in _ENDING:
+        if signal.getsignal(number) not in (signal.SIG_IGN, None):
+            before[number] = signal.signal(number, lambda number, _: came.append(number))
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        for number in came:
+            signal.raise_signal(number)
 
 
 @contextlib.contextmanager

@@ -1,0 +1,130 @@
+"""A command is stopped by a signal: at once, in order, with a word of what was kept."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from types import FrameType
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+
+from fsframe.cli.saying import say_error
+from fsframe.cli.written import written_words
+
+if TYPE_CHECKING:
+    from fsframe.execution import Engine
+
+__all__ = ["end", "go_deaf", "stop_here", "stoppable"]
+
+
+def stop_here(number: int, engine: Engine | None) -> NoReturn:
+    """End the process of a command that keeps nothing, whatever is being computed."""
+    go_deaf()
+    if engine is not None:
+        engine.kill()
+    end(number, written_words())
+
+
+def end(number: int, rest: str = "") -> NoReturn:
+    """The last words of a process that a signal stops, if there are any, and its end."""
+    if rest:
+        name = signal.Signals(number).name
+        word = "interrupted" if number == signal.SIGINT else f"stopped by a signal ({name})"
+        say_error(f"{word}; {rest}")
+    with contextlib.suppress(OSError):
+        sys.stdout.flush()
+        sys.stderr.flush()
+    # A thread in compiled code cannot be asked to end; everything that matters is on disk.
+    os._exit(128 + number)
+
+
+_STOPPING = tuple(
+    getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
+)
+
+
+def go_deaf() -> None:
+    """From here on signals that stop a process change nothing."""
+    with contextlib.suppress(ValueError):
+        for each in _STOPPING:
+            signal.signal(each, _deaf)
+
+
+def _deaf(number: int, frame: FrameType | None) -> None:
+    """Not SIG_IGN: of a signal that has come already Python would complain on stderr."""
+
+
+class _Told(BaseException):
+    """A signal came that shall stop the run."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.number = number
+
+
+R = TypeVar("R")
+
+
+def stoppable(work: Callable[[], R], stop: Callable[[int], NoReturn]) -> R:
+    """What `work` returns or raises; on Ctrl-C or SIGTERM `stop` is called at once.
+
+    Compiled code does not look for signals. So the work is done by another thread, and this one has
+    nothing to do but listen.
+    """
+    found: list[R] = []
+    failed: list[BaseException] = []
+
+    def target() -> None:
+        try:
+            found.append(work())
+        except BaseException as error:
+            failed.append(error)
+
+    thread = threading.Thread(target=target, daemon=True, name="fsframe-run")
+    # Around the handlers too: a signal may come while they are being put in place.
+    try:
+        with _signals_raise():
+            thread.start()
+            while thread.is_alive():
+                thread.join(1.0)
+    except _Told as told:
+        stop(told.number)
+    if failed:
+        raise failed[0]
+    return found[0]
+
+
+@contextlib.contextmanager
+def _signals_raise() -> Iterator[None]:
+    """SIGINT, SIGTERM and SIGHUP raise `_Told` in this thread, if it is the main one."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def tell(number: int, _: FrameType | None) -> None:
+        # Signals come in bursts: what is being put in order now must not be interrupted.
+        go_deaf()
+        raise _Told(number)
+
+    before = {}
+    for number in _STOPPING:
+        # One that is ignored, as nohup does with SIGHUP, goes on being ignored.
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            before[number] = signal.signal(number, tell)
+    try:
+        yield
+    except _Told:
+        raise
+    except BaseException:
+        _restore(before)
+        raise
+    else:
+        _restore(before)
+
+
+def _restore(handlers: Mapping[int, Any]) -> None:
+    for number, handler in handlers.items():
+        signal.signal(number, signal.SIG_DFL if handler is None else handler)
