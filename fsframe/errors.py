@@ -18,7 +18,7 @@ __all__ = [
 
 
 def one_line(error: BaseException) -> str:
-    """A stranger's exception as one line that is safe on a terminal: its type and its message.
+    """An exception of plugin code as one line that is safe on a terminal: its type and message.
 
     >>> one_line(ValueError("two\\nlines\\x1b[2J"))
     'ValueError: two lines?[2J'
@@ -34,9 +34,9 @@ def one_line(error: BaseException) -> str:
 class FsframeError(Exception):
     """Base of every error fsframe raises on purpose.
 
-    The message says what failed and where, what was found, and what to do next.
-    `exit_code` is what the command line ends with; `detail` is a traceback where the cause lies in
-    a plugin, shown with ``--traceback``.
+    The message says what failed and where, what was found, and what to do next. `exit_code` is the
+    exit code of the command line; `detail` is a traceback if the cause is in a plugin, shown with
+    ``--traceback``.
     """
 
     exit_code = 1
@@ -44,7 +44,7 @@ class FsframeError(Exception):
 
 
 class RequestError(FsframeError):
-    """The request is wrong: an unknown name, a value out of range, a chain that makes no sense."""
+    """The request is invalid: an unknown name, a value out of range, an impossible chain."""
 
     exit_code = 2
 
@@ -60,15 +60,15 @@ class PluginError(FsframeError):
 
 
 class FsframeWarning(UserWarning):
-    """What makes a result weak, or is done otherwise than one may think."""
+    """A weakness of a result, or a behaviour that may be unexpected."""
 
 
 class Forewarning(FsframeWarning):
-    """Told before a run starts: what it is asked for will come out weak."""
+    """A warning before a run starts: its result will be weak."""
 
 
 class PluginWarning(FsframeWarning):
-    """A name that a plugin wants for itself means something else."""
+    """A name that a plugin offers refers to something else."""
 
 
 class DataError(FsframeError):
@@ -78,12 +78,12 @@ class DataError(FsframeError):
 
 
 class StoreError(FsframeError):
-    """A run file cannot be read, is damaged, or stands in the way."""
+    """A run file cannot be read or written, is damaged, or would be replaced."""
 
     exit_code = 5
 
 
 class EngineError(FsframeError):
-    """The workers of a run are lost: they died again and again, or their cluster is gone."""
+    """The workers of a run are lost: they died repeatedly, or their cluster is gone."""
 
     exit_code = 6

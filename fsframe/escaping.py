@@ -1,4 +1,4 @@
-"""Names made safe to print: a file may hold names that would steer a terminal."""
+"""Names made safe to print: a file may hold names with control sequences."""
 
 from __future__ import annotations
 

@@ -285,7 +285,7 @@ def one_bound(
         bound = found[1]
     memory = bytes_of(bound)
     peak, said, seconds = one_run([*command, "--memory", bound], limit, options.timeout)
-    if "memory are too little" in said:
+    if "memory is not enough" in said:
         print(f"{label:70} refused at {bound}: {said[-40:]}", flush=True)
         return
     held = peak - base

@@ -1,1 +1,1 @@
-"""Analyses as people see them, whoever asks: a command, a program or a notebook."""
+"""Analyses for the command line, programs and notebooks: run them and display their results."""

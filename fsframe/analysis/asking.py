@@ -1,4 +1,4 @@
-"""What commands and programs ask for alike: the chain of a protocol, and the table it runs on."""
+"""The chain of a protocol and the table it runs on, as commands and programs ask for them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["classifier_text", "evaluation_chain", "stability_chain", "table_of",
 
 
 def classifier_text(text: str | None) -> str | None:
-    """The stage that `--classifier` names: itself, or ``sklearn`` with the name of a class.
+    """The stage that `--classifier` names: a stage, or ``sklearn`` with the name of a class.
 
     >>> classifier_text("sklearn.tree.DecisionTreeClassifier:standardize=yes")
     'sklearn:estimator=sklearn.tree.DecisionTreeClassifier,standardize=yes'
@@ -50,7 +50,7 @@ def evaluation_chain(base: str, given: Mapping[str, str | None]) -> Chain:
 
 
 def stability_chain(base: str, given: Mapping[str, str | None]) -> Chain:
-    """The study of the stability of `base`; otherwise as `evaluation_chain`."""
+    """The stability study of `base`; otherwise as `evaluation_chain`."""
     from fsframe.evaluation.stability_study import StabilityStudy
 
     return _protocol("stability-study", StabilityStudy, base, given)
@@ -64,7 +64,7 @@ def _protocol(name: str, method: Any, base: str, given: Mapping[str, str | None]
 
 
 def texts_of(given: Mapping[str, Any]) -> dict[str, str | None]:
-    """Parameters given as values in the text that a command would be given them as.
+    """Parameter values as the text that a command would take.
 
     >>> texts_of({"folds": 5, "curve": [1, 2], "scheme": None})
     {'folds': '5', 'curve': '[1,2]', 'scheme': None}
@@ -75,7 +75,7 @@ def texts_of(given: Mapping[str, Any]) -> dict[str, str | None]:
 def table_of(
     data: Any, label: Any = None, groups: str | int | None = None, name: str = "data"
 ) -> tuple[Dataset, str]:
-    """The table that is asked about, and where it was read from.
+    """The table to run on, and the path it was read from.
 
     Parameters
     ----------
@@ -84,27 +84,29 @@ def table_of(
     label : str, int or (n_samples,) array, optional
     groups : str or int, optional
     name : str
-        What to call a frame.
+        Name for a data frame.
 
     Raises
     ------
     RequestError
         If `data` is something else, or a Dataset is given with a label or groups of its own.
     DataError, StoreError
-        As reading says.
+        As raised by `fsframe.read`.
     """
     if isinstance(data, Dataset):
         if label is not None or groups is not None:
             raise RequestError(
-                "a Dataset has its label and its groups: label= and groups= are for data frames "
-                "and files"
+                "a Dataset already has its label and groups; label= and groups= are for data "
+                "frames and files"
             )
         return data, ""
     if isinstance(data, (str, os.PathLike)) or in_parts(data):
         from fsframe.tables import find_table, read
 
         if label is not None and not isinstance(label, (str, int)):
-            raise RequestError("the label of a file is one of its columns, by name or by position")
+            raise RequestError(
+                "the label of a file must be one of its columns, given by name or position"
+            )
         options: dict[str, Any] = {} if groups is None else {"groups": groups}
         if not isinstance(data, (str, os.PathLike)):
             return read(data, label=label, **options), ""
@@ -115,11 +117,11 @@ def table_of(
             return Dataset.from_frame(data, label, groups=groups, name=name), ""
         if groups is not None:
             raise RequestError(
-                "groups= names a column of a frame that holds the label too; with the label apart, "
-                "make the table with Dataset.from_arrays(X, y, groups=…)"
+                "groups= names a column of a data frame that also holds the label; if the label "
+                "is separate, use Dataset.from_arrays(X, y, groups=…)"
             )
         return Dataset.from_arrays(data, label, name=name), ""
     raise RequestError(
-        "data must be a Dataset, a data frame (pandas, polars, pyarrow, xarray, AnnData) or a path,"
-        f" not {type(data).__name__}; arrays make a table with fsframe.Dataset.from_arrays(X, y)"
+        "data must be a Dataset, a data frame (pandas, polars, pyarrow, xarray, AnnData) or a "
+        f"path, not {type(data).__name__}; for arrays, use fsframe.Dataset.from_arrays(X, y)"
     )

@@ -1,4 +1,4 @@
-"""How programs have a chain run: workers, memory, progress, and an answer that is there already."""
+"""Run a chain from a program: workers, memory, progress, and reuse of an existing result."""
 
 from __future__ import annotations
 
@@ -26,28 +26,28 @@ Target = str | os.PathLike[str] | None
 
 
 class Surroundings(TypedDict, total=False):
-    """How a run is carried out; none of it changes a result, `memory` apart (docs/memory.md).
+    """How a run is executed; nothing here changes a result, except `memory` (docs/memory.md).
 
     Parameters
     ----------
     workers : int
-        Worker processes; resamples are computed in them. In a script, what calls this then stands
-        below ``if __name__ == "__main__":``, since each of them imports the script.
+        Number of worker processes that compute resamples. A script then calls this below
+        ``if __name__ == "__main__":``, since each worker imports the script.
     executor : Engine or concurrent.futures.Executor
-        In place of `workers`: an open pool, or ``client.get_executor()`` of a dask client.
+        Instead of `workers`: an open pool, or ``client.get_executor()`` of a dask client.
     threads : int
-        Bound on the threads of a fit.
+        Maximum number of threads of a fit.
     memory : int
-        Bound in bytes on what the whole run holds.
+        Memory limit of the whole run, in bytes.
     progress : bool
         Whether to show a bar, in a terminal or a notebook, once a run takes more than two seconds;
         True by default.
     overwrite : bool
         Whether a file at `out` may be replaced.
     restart : bool
-        Whether to throw away what an interrupted run to `out` has left.
+        Whether to discard what an interrupted run to `out` has left.
     mixed : bool
-        Whether to go on with it on another kind of processor.
+        Whether to continue such a run on another kind of processor.
     """
 
     workers: int
@@ -100,22 +100,22 @@ def run_chain(
     beside: int = 0,
     bars: ProgressBars | None = None,
 ) -> RunRecord:
-    """A chain run on a table for one of the functions, which the run file names as its command.
+    """Run a chain on a table for one of the functions, which the run file records as its command.
 
     Parameters
     ----------
     function : str
         Such as ``"select"``.
     chain, table, seed, out
-        As in `fsframe.select`; an answer to this request that is at `out` already is read.
+        As in `fsframe.select`; if `out` already holds the result of this request, it is read.
     source : str
-        The table's file; empty without one.
+        File of the table; empty if there is none.
     surroundings : Surroundings
-        As the user gives them.
+        As given by the user.
     beside : int
-        Bytes that the caller holds besides, which count within `memory`.
+        Bytes that the caller holds in addition; they count towards `memory`.
     bars : ProgressBars, optional
-        Those of the caller, for one of several runs.
+        Progress bars of the caller, for one of several runs.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""A comparison as people read it, as JSON, CSV and HDF5."""
+"""A comparison as text, JSON, CSV and HDF5."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def pair_columns(result: Comparison) -> dict[str, list[Any]]:
 
 
 def csv_rows(result: Comparison) -> Iterator[Sequence[str]]:
-    """The table of results, a row for each table and chain, then what stands beside them."""
+    """The table of results: a row for each table and chain, then the baselines."""
     for data, *cells in _result_rows(result):
         yield [defused(data), *map(_cell, cells)]
 
@@ -105,7 +105,9 @@ def _marks(result: Comparison, d: int, c: int) -> tuple[bool, bool]:
 
 
 def hdf5_image(result: Comparison, cells: Sequence[Sequence[Cell]]) -> bytes:
-    """The results as an HDF5 image: means, and the accuracy of every split of every table."""
+    """The results as the bytes of an HDF5 file: means, and the accuracy of every split of every
+    table.
+    """
     import h5py
     import numpy as np
 
@@ -212,7 +214,7 @@ def comparison_lines(result: Comparison) -> Iterator[str]:
         yield from _table_of(result, d, letters)
     yield ""
     yield "± is the corrected standard error, 95 % an interval within the range; * best,"
-    yield "‡ fewest features within ± of the best, P no chain is both better and stabler."
+    yield "‡ fewest features within ± of the best, P no chain is both better and more stable."
     if not result.papers:
         yield f"No tests: {result.metric} has no value in some folds."
         return

@@ -1,4 +1,4 @@
-"""The folder that a comparison leaves: what its files are called, and what they say."""
+"""The output folder of a comparison: names and contents of its files."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ __all__ = [
 ]
 
 RESULTS = ("results.csv", "results.h5")
-"""What stands in the folder of a comparison beside the run files."""
+"""The files in the folder of a comparison besides the run files."""
 
 
 def run_file(folder: Path, table: str, chain: str) -> Path:
-    """Where the run of a chain on a table is."""
+    """Path of the run file of a chain on a table."""
     return folder / f"{table}.{_slug(chain)}.h5"
 
 
 def check_folder(folder: Path, apart_from: Sequence[Path]) -> None:
-    """Refuse to replace in `folder` what an earlier comparison has not written.
+    """Refuse to replace files in `folder` that no earlier comparison has written.
 
     Raises
     ------
@@ -46,15 +46,15 @@ def check_folder(folder: Path, apart_from: Sequence[Path]) -> None:
     with open(results, "rb") as file:
         if file.readline(200).strip() != ",".join(CSV_NAMES).encode():
             raise StoreError(
-                f"{results} is there and is not of an earlier comparison; move it away, or choose "
-                "another folder with --out"
+                f"{results} already exists and does not come from an earlier comparison; move "
+                "it, or choose another folder with --out"
             )
 
 
 def asked_in(folder: Path) -> tuple[list[str], str] | None:
-    """The chains that the comparison in `folder` compared, and by which measure.
+    """The chains of the comparison in `folder`, and its measure.
 
-    None where it left no table of results. The other runs in it are classifiers on all features.
+    None if there is no table of results. The other runs in it are classifiers on all features.
     """
     try:
         with open(folder / RESULTS[0], newline="", encoding="utf-8") as file:
@@ -69,7 +69,7 @@ def asked_in(folder: Path) -> tuple[list[str], str] | None:
 
 
 def make_folder(folder: Path) -> None:
-    """Make the folder; StoreError if that cannot be."""
+    """Create the folder; StoreError if that fails."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -85,7 +85,7 @@ def write_comparison(
     *,
     overwrite: bool = False,
 ) -> None:
-    """Leave the table of results, and in `folder` the accuracy of every split too."""
+    """Write the table of results, and to `folder` also the accuracy of every split."""
     text = csv_text([comparison])
     if folder is not None:
         # These two are made from the run files beside them, anew at every call.

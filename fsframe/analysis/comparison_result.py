@@ -1,4 +1,4 @@
-"""Comparisons as programs and notebooks hold them."""
+"""The result object of a comparison, for programs and notebooks."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def place_of(wanted: int | str, names: Sequence[str], what: str) -> int:
 
 @attrs.frozen(kw_only=True, eq=False, repr=False)
 class ComparisonResult:
-    """Several chains on identical folds of one table or several; `fsframe.compare` makes one.
+    """Comparison of several chains on identical folds of one or more tables, by `fsframe.compare`.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ class ComparisonResult:
         Means, tests and ranks.
     cells : n_data rows of n_chains Cells
     records : n_data rows of n_chains RunRecords
-        The runs behind it.
+        The runs it is based on.
     """
 
     comparison: Comparison
@@ -160,7 +160,7 @@ class ComparisonResult:
         return html_block("Chains on identical folds", facts, *tables)
 
     def to_frame(self, what: str = "results", *, library: str = "polars") -> Any:
-        """The results of every chain on every table, or the tests of every two, as a data frame.
+        """The results of every chain on every table, or the tests of all pairs, as a data frame.
 
         Parameters
         ----------
@@ -181,18 +181,19 @@ class ComparisonResult:
         )
 
     def save(self, folder: str | os.PathLike[str]) -> Path:
-        """Leave the run files of all chains and the tables of results in a folder.
+        """Write the run files of all chains and the tables of results to a folder.
 
         Parameters
         ----------
         folder : path
-            Made if it is not there. `fsframe.load_run` reads a run file in it, ``fsframe report``,
-            ``plot`` and ``table`` take it as a whole, ``fsframe compare -o`` goes on with it.
+            Created if it does not exist. `fsframe.load_run` reads a run file in it;
+            ``fsframe report``, ``plot`` and ``table`` take the whole folder, and
+            ``fsframe compare -o`` continues it.
 
         Raises
         ------
         StoreError
-            If a run file or results of something else are there, or it cannot be written.
+            If it holds run files or results of something else, or cannot be written.
         """
         target = Path(folder)
         check_folder(target, [])
@@ -210,14 +211,14 @@ class ComparisonResult:
         return target
 
     def plot(self, kind: str | None = None, ax: Any = None) -> Any:
-        """A picture of the comparison, as a matplotlib figure.
+        """Plot the comparison, as a matplotlib figure.
 
         Parameters
         ----------
         kind : str, optional
-            Of `fsframe.plots.kinds.KINDS` those that take several runs: ``"pareto"``, the
-            measure against stability, ``"cd"``, mean ranks and what is not told apart, ``"roc"``
-            and ``"sets"``. By default ``"cd"`` for several tables, and for one ``"pareto"`` where
+            One of `fsframe.plots.kinds.KINDS` that takes several runs: ``"pareto"``, the measure
+            against stability; ``"cd"``, mean ranks with the critical difference; ``"roc"``;
+            ``"sets"``. By default ``"cd"`` for several tables, and for one table ``"pareto"`` if
             two chains have a stability, else ``"roc"``.
         ax : matplotlib Axes, optional
             Where to draw; a new figure by default.
@@ -225,7 +226,7 @@ class ComparisonResult:
         Raises
         ------
         RequestError
-            If there is no such kind, or it takes one run.
+            If there is no such kind, or it takes only one run.
         PluginError
             If matplotlib is not installed.
         """

@@ -1,4 +1,4 @@
-"""A comparison of chains carried out: every chain on every table, kept in a folder if asked for."""
+"""Run a comparison: every chain on every table, stored in a folder on request."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ __all__ = [
 
 
 def as_chain(method: CrossValidation) -> Chain:
-    """The protocol as the chain that is run."""
+    """The protocol as a chain to run."""
     return Chain((Stage("cross-validation", method),))
 
 
@@ -41,7 +41,7 @@ def held(tables: Sequence[Dataset]) -> int:
 
 
 def check_names(tables: Sequence[Dataset]) -> None:
-    """Refuse two tables of one name: results go by it."""
+    """Refuse two tables with the same name, which identifies results."""
     names = [table.name for table in tables]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
@@ -51,7 +51,7 @@ def check_names(tables: Sequence[Dataset]) -> None:
 def request_problems(
     methods: Sequence[CrossValidation], table: Dataset, seed: int
 ) -> Iterator[FsframeError]:
-    """What can be known to fail on a table, before anything is computed."""
+    """Requests that are known to fail on a table, before anything is computed."""
     for method in methods:
         try:
             as_chain(method).check_request(table)
@@ -80,11 +80,10 @@ def carried_out(
     methods : sequence of CrossValidation
     tables : sequence of Dataset
     run : callable
-        Given a chain, the position of a table, where to leave the run file (or None) and the bytes
-        of the other tables, runs the one on the other.
+        Runs a chain on a table, given the chain, the position of the table, the path for the run
+        file (or None) and the bytes of the other tables.
     folder : Path, optional
-        Where finished runs are, and are left; those of an earlier call are verified and not
-        computed twice.
+        Folder of the run files; those of an earlier call are verified and not computed again.
     seed : int
     mixed : bool
         Whether finished runs may be of another kind of processor.
@@ -93,16 +92,16 @@ def carried_out(
     rope : float
         Half width of the region of practical equivalence.
     on_all : mapping of str to CrossValidation, optional
-        Classifiers on all features, to stand beside the chains (`on_all_features`).
+        Classifiers on all features, as baselines (`on_all_features`).
     tell : callable, optional
-        Told which of them does not take which table.
+        Called with the classifiers that refuse a table.
 
     Raises
     ------
     StoreError
-        If a file in the folder is of something else.
+        If a file in the folder belongs to something else.
     FsframeError
-        As running says.
+        As raised by the run.
     """
 
     def one(method: CrossValidation, place: int) -> RunRecord:
@@ -182,8 +181,8 @@ def finished_run(
     changed = [] if mixed else numeric_differences(record.environment, fingerprint())
     if changed:
         raise StoreError(
-            f"{path} was computed with {'; '.join(changed)}; its last bits may differ from what "
-            "this process computes. Compare where it was begun, choose another folder with --out, "
+            f"{path} was computed with {'; '.join(changed)}; results computed here may differ in "
+            "the last bits. Run compare where it was started, choose another folder with --out, "
             "or accept both (--mixed)"
         )
     return record

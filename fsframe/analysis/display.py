@@ -1,4 +1,4 @@
-"""Any run as its own command shows it: chains, evaluations and studies of stability."""
+"""Display a run like the command that made it: a chain, an evaluation or a stability study."""
 
 from __future__ import annotations
 
@@ -139,12 +139,12 @@ def protocol_csv(record: RunRecord, path: Path, *, overwrite: bool) -> None:
     Raises
     ------
     RequestError
-        If the run is no evaluation.
+        If the run is not an evaluation.
     StoreError
-        If the file is there already, or cannot be written.
+        If the file exists already, or cannot be written.
     """
     if _protocol(record) != "cross-validation":
-        raise RequestError("--csv writes the folds of an evaluation, which this run is not")
+        raise RequestError("--csv writes the folds of an evaluation; this run is not an evaluation")
     from fsframe.analysis.evaluation_display import write_folds
     from fsframe.evaluation.recorded import recorded_evaluation
 

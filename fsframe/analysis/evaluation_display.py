@@ -1,4 +1,4 @@
-"""An evaluation as people read it, as one JSON object, and as a table of folds."""
+"""An evaluation as text, as one JSON object, and as a table of folds."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ def evaluation_lines(
 
 
 def measure_lines(found: Evaluation, seconds: float, classes: Sequence[str] = ()) -> Iterator[str]:
-    """The measures of an evaluation, what it kept and how stably, as lines for a terminal."""
+    """Measures, kept features and stability of an evaluation, as lines for a terminal."""
     header, rows, right = measure_rows(found)
     yield from table_lines(header, rows, right=right)
     yield ""

@@ -1,4 +1,4 @@
-"""Which chain to begin with, and how long it would take, as methods propose and declare it."""
+"""Which chain to start with, and how long it would take, as methods propose and declare it."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ _HOUR = 3600.0
 
 
 def first_chain(data: Dataset) -> tuple[str, Cost | None]:
-    """The chain to begin with, and what it would take: the first proposed one below an hour, else
-    the last; empty where nothing is proposed for such a table."""
+    """The chain to start with and its cost: the first proposed one that takes less than an hour,
+    else the last; empty if nothing is proposed for such a table."""
     gaps = any(np.isnan(data.columns(a, b)).any() for a, b in data.column_blocks())
     found: list[tuple[str, Cost | None]] = []
     for test in _proposals(data, gaps, wraps=True):
@@ -39,8 +39,8 @@ def proposed_chains(data: Dataset) -> list[str]:
 
 
 def first_in_parts(data: Dataset) -> str:
-    """The stage to begin with on a table in parts: the first proposed one that works on it as it
-    is; empty where there is none."""
+    """The stage to start with on a table in parts: the first proposed one that works on such a
+    table; empty if there is none."""
     gaps = bool(data.matrix.facts.missing.any())
     for text in _proposals(data, gaps, wraps=False):
         methods = [stage.method for stage in Chain.parse(text).stages]

@@ -1,4 +1,4 @@
-"""What a program or a notebook calls: select, evaluate, stability, compare."""
+"""The functions for programs and notebooks: select, evaluate, stability, compare."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def select(
     out: Target = None,
     **surroundings: Unpack[Surroundings],
 ) -> SelectionResult:
-    """What a chain keeps of a table, as ``fsframe chain`` answers it.
+    """Run a chain on a table and return what it keeps, like ``fsframe chain``.
 
     Parameters
     ----------
@@ -60,14 +60,14 @@ def select(
     data : Dataset, data frame of pandas, polars or pyarrow, or path
         The table.
     label : str, int or (n_samples,) array, optional
-        The label of a frame or a file, by name or position, by default its last column; or, for a
-        frame without one, the labels themselves.
+        Label column of a data frame or file, by name or position; by default the last column. For a
+        data frame without a label column, the labels themselves.
     groups : str or int, optional
-        The column of a frame or a file that names rows which belong together.
+        Column whose equal values mark rows that belong together, such as those of one person.
     seed : int
         Equal seed, equal bits.
     out : path, optional
-        Where to leave the run file. One that holds the answer to this very request is read.
+        Where to write the run file. If it already holds the result of this request, it is read.
     **surroundings
         `workers`, `executor`, `threads`, `memory`, `progress`, `overwrite`, `restart`, `mixed`: see
         `Surroundings`.
@@ -75,18 +75,18 @@ def select(
     Returns
     -------
     SelectionResult
-        Shows itself; `selected_names`, `to_frame()`, `save(path)`.
+        With `selected_names`, `to_frame()`, `save(path)`; displays itself in a notebook.
 
     Raises
     ------
     RequestError
-        Naming everything that is wrong with the request, before any work starts.
+        Listing all problems of the request, before any work starts.
     DataError
         If the table cannot be used.
     PluginError
         If a method fails.
     StoreError
-        If `out` stands in the way.
+        If `out` exists and holds something else.
 
     Examples
     --------
@@ -118,7 +118,7 @@ def evaluate(
     out: Target = None,
     **surroundings: Unpack[Surroundings],
 ) -> EvaluationResult:
-    """How well a chain predicts rows it has not seen, as ``fsframe evaluate`` answers it.
+    """Estimate how well a chain predicts held-out rows, like ``fsframe evaluate``.
 
     Parameters
     ----------
@@ -128,26 +128,27 @@ def evaluate(
     data, label, groups
         As in `select`.
     folds, repeats : int, optional
-        Of repeated stratified cross-validation; 10 and 10 by default.
+        Numbers of folds and repetitions of stratified cross-validation; 10 and 10 by default.
     scheme : {"folds", "five-by-two", "leave-one-out"}, optional
     classifier : str, optional
-        For a chain that does not end with one: a stage, or the name of a class of scikit-learn;
-        weighted-knn by default.
+        Classifier for a chain that does not end with one: a stage, or the name of a scikit-learn
+        class; weighted-knn by default.
     inner_folds : int, optional
-        For tuning; 5 by default.
+        Number of inner folds, for tuning; 5 by default.
     curve : "auto" or several int, optional
-        Numbers of features at which the classifier is also tried.
+        Numbers of features with which the classifier is also evaluated.
     metric : str or several, optional
-        Measures to take, such as ``"auc"``; all bundled ones that apply by default.
+        Performance measures, such as ``"auc"``; by default all bundled ones that apply.
     all_features : bool
-        Whether the classifier is also fitted on all columns in every fold, to compare with.
+        Whether the classifier is also fitted on all columns in every fold, for comparison.
     seed, out, **surroundings
         As in `select`.
 
     Returns
     -------
     EvaluationResult
-        Shows itself; `accuracy`, `measures`, `curve`, `stability`, `to_frame()`, `to_sklearn()`.
+        With `accuracy`, `measures`, `curve`, `stability`, `to_frame()`, `to_sklearn()`; displays
+        itself in a notebook.
 
     Raises
     ------
@@ -197,7 +198,7 @@ def stability(
     out: Target = None,
     **surroundings: Unpack[Surroundings],
 ) -> StabilityResult:
-    """Whether the same features would come back next time, as ``fsframe stability`` answers it.
+    """Measure the stability of the features that a chain selects, like ``fsframe stability``.
 
     Parameters
     ----------
@@ -212,14 +213,14 @@ def stability(
     fraction : float in (0, 1), optional
         Share of the rows in a subsample; 0.8 by default.
     sizes : int or "all", optional
-        Largest set size for which the best-ranked features are compared as well.
+        Largest set size up to which the top-ranked features are also compared.
     seed, out, **surroundings
         As in `select`.
 
     Returns
     -------
     StabilityResult
-        Shows itself; `values`, `kept`, `to_frame()`.
+        With `values`, `kept`, `to_frame()`; displays itself in a notebook.
 
     Raises
     ------
@@ -268,33 +269,33 @@ def compare(
     out: Target = None,
     **surroundings: Unpack[Surroundings],
 ) -> ComparisonResult:
-    """Which of several chains predicts better on identical folds, as ``fsframe compare`` does.
+    """Compare how well several chains predict, on identical folds, like ``fsframe compare``.
 
     Parameters
     ----------
     chains : several Chain or str
     data : a table as in `select`, a list of tables, or a mapping from names to tables
     label, groups
-        As in `select`, of every frame and file.
+        As in `select`, for every data frame and file.
     folds, repeats, scheme, classifier, inner_folds, seed
         As in `evaluate`.
     metric : str, optional
-        The measure to compare by, such as ``"auc"``; accuracy by default, R² of numeric targets.
+        Measure to compare by, such as ``"auc"``; by default accuracy, or R² for numeric targets.
     rope : float
-        Differences of it up to this are practically none.
+        Region of practical equivalence: differences up to this count as none.
     all_features : bool
-        Whether every classifier is also evaluated on all features, to stand beside the chains.
+        Whether every classifier is also evaluated on all features, as a baseline.
     out : path, optional
-        A folder that keeps every chain on every table as a run file, and the results. Called again,
-        what is there is verified and not computed twice.
+        Folder for a run file of every chain on every table, and the results. A second call verifies
+        what is there and computes only the rest.
     **surroundings
         As in `select`.
 
     Returns
     -------
     ComparisonResult
-        Shows itself; `accuracy`, `comparison`, `best()`, `result(chain, data)`, `to_frame()`,
-        `to_sklearn()`.
+        With `accuracy`, `comparison`, `best()`, `result(chain, data)`, `to_frame()`,
+        `to_sklearn()`; displays itself in a notebook.
 
     Raises
     ------
@@ -376,7 +377,7 @@ def _tables_of(data: Any, label: Any, groups: str | int | None) -> list[tuple[Da
         return [table_of(each, label, groups, name=str(name)) for name, each in data.items()]
     if isinstance(data, (list, tuple)):
         if not data:
-            raise RequestError("there is no table to compare on")
+            raise RequestError("give at least one table to compare on")
         return [
             table_of(each, label, groups, name=f"data{place}")
             for place, each in enumerate(data, start=1)

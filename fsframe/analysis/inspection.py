@@ -1,4 +1,4 @@
-"""What a table holds, what to settle before a chain runs on it, and which chain that would be."""
+"""Inspect a table: its contents, open questions before a chain runs, and a suggested chain."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _FORM = ("delimiter", "header", "decimal", "encoding", "na", "x", "y", "names")
 
 @attrs.frozen(kw_only=True)
 class Finding:
-    """Something to settle: columns, what about them, and the option that settles it."""
+    """An open question: columns, what was found about them, and the option that settles it."""
 
     columns: tuple[str, ...]
     what: str
@@ -48,22 +48,22 @@ class Inspection:
     ----------
     contents : Contents
     label : int
-        The column that is the label, or would be taken as it.
+        The column that is the label, or would be taken as the label.
     said : bool
-        Whether somebody said so.
+        Whether the user named it.
     doubts : tuple of str
-        Why another column may be meant.
+        Reasons why another column may be meant.
     roles : mapping of int to str
-        Columns that would be no features: ``"label"``, ``"groups"``, ``"dropped"``.
+        Columns that would not be features: ``"label"``, ``"groups"``, ``"dropped"``.
     findings : tuple of Finding
     options : mapping of str to JSON values
         Arguments of `fsframe.read` that settle what can be settled.
     data : Dataset, optional
         The table read with them; None where that is refused.
     refused : str
-        What reading with them is refused with.
+        Message with which reading is refused.
     chain : str
-        The chain to begin with.
+        The chain to start with.
     command : str
         The line that runs it.
     forecast : Cost, optional
@@ -85,18 +85,18 @@ class Inspection:
 
 
 def inspect_table(path: str | os.PathLike[str], **options: Any) -> Inspection:
-    """What a file holds, judged column by column.
+    """Inspect a file column by column.
 
     Parameters
     ----------
     path : path
     options
-        Arguments of `fsframe.read`; what is given is not guessed.
+        Arguments of `fsframe.read`; what they determine is not guessed.
 
     Raises
     ------
     DataError
-        If the file is no table, or a column that `options` name is not there.
+        If the file is not a table, or lacks a column that `options` name.
 
     Notes
     -----
@@ -204,8 +204,8 @@ def _label(
     ]
     if not usable:
         raise DataError(
-            f"{found.path} has no column that could be a label: all are left out, name rows, or "
-            "hold one value only"
+            f"{found.path} has no column that could be a label: all are left out, hold row "
+            "names, or have a single value"
         )
     if found.beside:
         usable = [k for k in usable if k >= len(found.columns) - found.beside] or usable
@@ -221,12 +221,15 @@ def _label(
     what = f"{found.columns[last].different} different numbers"
     if first in few and first != last:
         return first, [
-            f"taken for its few values; the last column, {names[last]!r}, holds {what}, as a "
-            "measurement does"
+            f"chosen because it has few values; the last column, {names[last]!r}, has {what}, "
+            "like a measurement"
         ]
     others = ", ".join(repr(names[k]) for k in few[:5])
-    hint = f"; of few different values are {others}" if few else ""
-    return last, [f"{what} look like a measurement{hint}: if it is none to predict, say which"]
+    hint = f"; columns with few distinct values: {others}" if few else ""
+    return last, [
+        f"{what} look like a measurement{hint}: if it is not what is to be predicted, "
+        "name the label"
+    ]
 
 
 def _measured(column: ColumnFacts) -> bool:
@@ -315,12 +318,13 @@ class _Judged:
         facts, n = self._found.columns, self._found.n_rows
         people = self.people if group is None else []
         for what, columns, option in (
-            ("identifies whose the repeated rows are: one label for each value, {different} values",
+            ("identifies the source of repeated rows: one label for each value, {different} "
+             "values",
              people, "--groups {names}"),
             ("identifies the rows; as a feature it would leak the label", self.identifiers,
              "--drop {names}"),
-            ("dates, which methods take as days (--dates days), folds and bootstraps as the order "
-             "of rows (--time, with --dates days); else leave them out", self.dates,
+            ("dates: use them as numbers of days (--dates days) or as the order of rows in folds "
+             "and bootstraps (--time, with --dates days), or leave them out", self.dates,
              "--drop {names}"),
             ("text that hardly repeats", [k for k in self.prose if k not in categorical],
              "--drop {names}"),
@@ -334,8 +338,8 @@ class _Judged:
             for code, times in facts[k].codes:
                 yield Finding(
                     columns=(self._names[k],),
-                    what=f"{code:g} stands there {times} times, far from the other values, and "
-                    "looks like a code for a missing value",
+                    what=f"{code:g} occurs {times} times, far from the other values, and looks "
+                    "like a code for a missing value",
                     option=f"--na {code:g}",
                 )
         equal = [(self._names[a], self._names[b]) for a, b in self._found.repeated_columns]

@@ -1,4 +1,4 @@
-"""What `inspect` shows of a table: lines for a terminal, and one object."""
+"""The output of `inspect`: text for the terminal, and one JSON object."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _NAME = 24
 
 
 def inspection_lines(found: Inspection) -> Iterator[str]:
-    """The table as lines of at most 80 columns; the last are the command to begin with."""
+    """The table as lines of at most 80 characters; the last are the command to start with."""
     held = found.contents
     size = f"{counted(held.n_rows, 'row')} × {counted(len(held.columns), 'column')}"
     yield from _wrapped(f"{held.path}: {held.form}")
@@ -58,7 +58,7 @@ def inspection_lines(found: Inspection) -> Iterator[str]:
         seconds = duration(found.forecast.seconds)
         yield from _wrapped(
             f"forecast, not measured: about {seconds} of processor time "
-            f"({found.forecast.formula}), on one core; a factor of three either way",
+            f"({found.forecast.formula}), on one core; correct within a factor of three",
             indent="  ",
             first="  ",
         )
@@ -165,7 +165,7 @@ def _continued(command: str) -> Iterator[str]:
 
 
 def duration(seconds: float) -> str:
-    """Seconds, minutes, hours or days, whichever is read most easily."""
+    """A duration in seconds, minutes, hours or days, whichever is easiest to read."""
     if seconds < 100:
         return f"{max(1, round(seconds))} s"
     if seconds < 6000:

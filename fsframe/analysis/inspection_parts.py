@@ -1,4 +1,4 @@
-"""What a table in parts holds, and what it takes to count on it; told without reading it twice."""
+"""Inspect a table in parts and estimate the cost of counting on it, in a single pass."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ _BINS = 10
 
 @attrs.frozen(kw_only=True)
 class PartsForecast:
-    """What counting over parts takes, calculated from rows, columns and levels.
+    """Cost of counting over parts, calculated from rows, columns and levels.
 
     Parameters
     ----------
     taking_in : float
-        Processor seconds until the codes lie beside the table, once.
+        Processor seconds to write the codes beside the table, once.
     feature : float
         Processor seconds of each feature that a greedy criterion selects.
     disk : int
         Bytes of the codes.
     memory : int
-        Bytes that a run holds at least, the interpreter with its libraries not counted.
+        Smallest number of bytes that a run holds, without the interpreter and its libraries.
 
     Notes
     -----
@@ -78,7 +78,7 @@ class PartsInspection:
         In parts.
     forecast : PartsForecast
     command : str
-        The line to begin with; empty where nothing is proposed that works on such a table.
+        The command to start with; empty if nothing is proposed that works on such a table.
     """
 
     path: str
@@ -88,7 +88,7 @@ class PartsInspection:
 
 
 def inspect_parts(path: str | os.PathLike[str], **options: Any) -> PartsInspection:
-    """What a table in parts holds; it is taken in, in one pass, if it was not before.
+    """Inspect a table in parts; it is read in one pass unless that was done before.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ def inspect_parts(path: str | os.PathLike[str], **options: Any) -> PartsInspecti
 
 
 def parts_lines(found: PartsInspection) -> Iterator[str]:
-    """The table as lines; the last are the command to begin with and what it would take."""
+    """The table as lines; the last are the command to start with and its cost."""
     data, forecast = found.data, found.forecast
     holes = int(data.matrix.facts.missing.sum())
     share = 100 * holes / (data.n_samples * data.n_features)
@@ -136,13 +136,14 @@ def parts_lines(found: PartsInspection) -> Iterator[str]:
         yield f"  {found.command}"
     total = forecast.taking_in + 100 * forecast.feature
     yield (
-        f"  forecast, not measured: {duration(forecast.taking_in)} of processor time to take it in,"
+        f"  forecast, not measured: {duration(forecast.taking_in)} of processor time to read it "
+        "once,"
     )
     yield (
-        f"  once, and {forecast.feature:.2g} s per feature, {duration(total)} for 100; codes of "
+        f"  and {forecast.feature:.2g} s per feature, {duration(total)} for 100; codes of "
         f"{size_text(forecast.disk)} beside it;"
     )
-    yield f"  {size_text(forecast.memory)} of memory at least; a factor of three either way"
+    yield f"  {size_text(forecast.memory)} of memory at least; correct within a factor of three"
 
 
 def parts_object(found: PartsInspection) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Progress for people: a bar in a terminal, a bar in a notebook, nothing anywhere else."""
+"""Progress bars in terminals and notebooks; nothing elsewhere."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class _Bar(Protocol):
 
 
 class ProgressBars:
-    """A listener that shows what is done, and how long the rest will take.
+    """A listener that shows how much is done and the remaining time.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ class ProgressBars:
         self._part = f"{part}, "
 
     def close(self) -> None:
-        """Wipe the bar, so that what follows starts on a clean line."""
+        """Erase the bar, so that what follows starts on an empty line."""
         if self._shown is not None:
             self._shown.wipe()
             self._shown = None
@@ -142,7 +142,7 @@ class _NotebookBar:
 
 
 def in_notebook() -> bool:
-    """Whether this is the kernel of a notebook."""
+    """Whether this process is a notebook kernel."""
     ipython = sys.modules.get("IPython")
     shell = None if ipython is None else ipython.get_ipython()
     return type(shell).__name__ == "ZMQInteractiveShell"

@@ -1,4 +1,4 @@
-"""Evaluations and studies of stability as programs and notebooks hold them."""
+"""Result objects of evaluations and stability studies, for programs and notebooks."""
 
 from __future__ import annotations
 
@@ -72,14 +72,14 @@ class _ProtocolResult(SelectionResult):
 
 @attrs.frozen(kw_only=True, eq=False, repr=False)
 class EvaluationResult(_ProtocolResult):
-    """How well a chain predicts rows that it has not seen, and how stable its choice is.
+    """How well a chain predicts held-out rows, and how stable its selection is.
 
     `fsframe.evaluate` makes one. As a run, it keeps what more than half of the folds keep.
     """
 
     @cached_property
     def recorded(self) -> RecordedEvaluation:
-        """The evaluation with its chain, as the run file has it."""
+        """The evaluation with its chain, as recorded in the run file."""
         return recorded_evaluation(self)
 
     @property
@@ -94,7 +94,7 @@ class EvaluationResult(_ProtocolResult):
 
     @property
     def accuracy(self) -> float:
-        """Mean accuracy over the splits; NaN where it was not measured, as of a numeric target."""
+        """Mean accuracy over the splits; NaN if it was not measured, as for a numeric target."""
         found = self.measures.get("accuracy")
         return float("nan") if found is None else found.mean
 
@@ -105,7 +105,7 @@ class EvaluationResult(_ProtocolResult):
 
     @property
     def curve(self) -> tuple[CurvePoint, ...]:
-        """Accuracy and stability by number of features, where that was asked for."""
+        """Accuracy and stability by number of features, if requested."""
         return self.evaluation.curve
 
     @property
@@ -174,14 +174,14 @@ class EvaluationResult(_ProtocolResult):
 
 @attrs.frozen(kw_only=True, eq=False, repr=False)
 class StabilityResult(_ProtocolResult):
-    """How alike the features are that a chain keeps when the rows are drawn again.
+    """Stability of the features that a chain keeps on resamples of the rows.
 
     `fsframe.stability` makes one. As a run, it keeps what more than half of the resamples keep.
     """
 
     @cached_property
     def recorded(self) -> RecordedStability:
-        """The study with its chain, as the run file has it."""
+        """The study with its chain, as recorded in the run file."""
         return recorded_stability(self)
 
     @property

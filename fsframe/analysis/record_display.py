@@ -1,4 +1,4 @@
-"""The parts of a run as people read them, and a run as one JSON object."""
+"""The parts of a run as text, and a run as one JSON object."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def _number(value: float) -> float | None:
 
 
 def closing_lines(record: RunRecord, path: Path | None) -> Iterator[str]:
-    """What stands below every result: the warnings, and where the run file is."""
+    """The lines below every result: warnings, and the path of the run file."""
     warnings = record.all_warnings()
     if warnings:
         yield ""
@@ -280,7 +280,7 @@ def pair_rows(record: RunRecord) -> Rows:
 
 
 def cluster_lines(record: RunRecord) -> Iterator[str]:
-    """Which features were left out because a kept one says the same."""
+    """The features that were left out because they are redundant with a kept one."""
     names = record.feature_names
     for stage in record.stages:
         found = clusters(stage)
@@ -288,13 +288,13 @@ def cluster_lines(record: RunRecord) -> Iterator[str]:
             continue
         largest = sorted(found, key=lambda column: (-len(found[column]), column))
         yield ""
-        yield f"{stage.name}: features that stand for others"
+        yield f"{stage.name}: features that represent a cluster"
         rows = []
         for column in largest[:_CLUSTERS_SHOWN]:
             said = ", ".join(printable(names[c]) for c in found[column][:_MEMBERS_SHOWN])
             more = len(found[column]) - _MEMBERS_SHOWN
             rows.append([printable(names[column]), said + (f" and {more} more" * (more > 0))])
-        yield from table_lines(["feature", "stands for"], rows)
+        yield from table_lines(["feature", "represents"], rows)
         if len(found) > _CLUSTERS_SHOWN:
             yield f"… and {len(found) - _CLUSTERS_SHOWN} more (the run file has all)"
 

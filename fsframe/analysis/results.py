@@ -1,4 +1,4 @@
-"""Which result a run is."""
+"""Choose the result class for a run."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _KINDS: Mapping[str, type[SelectionResult]] = {
 
 
 def as_result(record: RunRecord) -> SelectionResult:
-    """A run as the result that it is: of an evaluation, of a study of stability, of a selection."""
+    """A run as its result: of an evaluation, a stability study or a selection."""
     if isinstance(record, SelectionResult):
         return record
     # An evaluation at the end of other stages is part of a selection's story.
@@ -37,7 +37,7 @@ def load_run(path: str | os.PathLike[str]) -> SelectionResult:
     Parameters
     ----------
     path : path
-        Of a run file, which may come from anywhere: nothing that it names is built or imported.
+        Of a run file. It may be untrusted: nothing that it names is built or imported.
 
     Returns
     -------
@@ -47,6 +47,6 @@ def load_run(path: str | os.PathLike[str]) -> SelectionResult:
     Raises
     ------
     StoreError
-        If there is no file, it is no run file, or it is damaged.
+        If there is no such file, it is not a run file, or it is damaged.
     """
     return as_result(read_run(path))

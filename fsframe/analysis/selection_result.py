@@ -1,4 +1,4 @@
-"""A run as programs and notebooks hold it: it shows, draws and saves itself."""
+"""The result object of a chain: it shows, plots and saves itself."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _WARNINGS_SHOWN = 10
 
 @attrs.frozen(kw_only=True, eq=False, repr=False)
 class SelectionResult(ChainResult):
-    """What a chain kept of a table: a run, with ways to look at it.
+    """The result of a chain on a table: a run, with tables, plots and exports.
 
     Everything of `RunRecord` is there: `selected`, `selected_names`, `scores`, `pairs`, `stages`,
     `to_frame`. `fsframe.select` makes one; `fsframe.load_run` reads one.
@@ -72,19 +72,20 @@ class SelectionResult(ChainResult):
         most: int | None = None,
         pair: tuple[str, str] | None = None,
     ) -> Any:
-        """A picture of the run, as a matplotlib figure; pyplot is not touched.
+        """Plot the run, as a matplotlib figure; pyplot is not used.
 
         Parameters
         ----------
         kind : str, optional
             One of `fsframe.plots.kinds.KINDS` (docs/results.md), such as ``"scores"``,
-            ``"matrix"``, ``"tests"``, ``"roc"``, ``"stability"``; by default what the run is about.
+            ``"matrix"``, ``"tests"``, ``"roc"``, ``"stability"``; by default the one that suits the
+            run.
         ax : matplotlib Axes, optional
             Where to draw; a new figure by default, which a notebook shows.
         data : Dataset, optional
             The table of the run, for kinds that show values.
         most, pair
-            Of kinds that take them: how many features, and names of two.
+            For kinds that take them: the number of features, and the names of two.
 
         Raises
         ------
@@ -122,8 +123,8 @@ class SelectionResult(ChainResult):
         found = [stage.selection for stage in self.stages if stage.selection is not None]
         if len(found) < len(self.stages):
             raise RequestError(
-                f"the chain `{self.chain}` ends with a classifier: fit "
-                "fsframe.sklearn.ChainClassifier with it on the table"
+                f"the chain `{self.chain}` ends with a classifier: use it in "
+                "fsframe.sklearn.ChainClassifier instead"
             )
         return fitted_selector(
             self.chain,
@@ -142,12 +143,12 @@ class SelectionResult(ChainResult):
         }
 
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
-        """Leave the run file at `path`; `fsframe.load_run` and ``fsframe show`` read it.
+        """Write the run file to `path`; `fsframe.load_run` and ``fsframe show`` read it.
 
         Raises
         ------
         StoreError
-            If something is there and `overwrite` does not allow it, or it cannot be written.
+            If the file exists and `overwrite` is false, or it cannot be written.
         """
         target = Path(path)
         write_run(target, self, overwrite=overwrite)

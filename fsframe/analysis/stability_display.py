@@ -1,4 +1,4 @@
-"""A stability study as people read it, and as one JSON object."""
+"""A stability study as text, and as one JSON object."""
 
 from __future__ import annotations
 

@@ -91,7 +91,7 @@ class StudyResult:
         try:
             return study_comparisons(self.record)
         except (KeyError, ValueError) as error:
-            raise StoreError(f"the runs of the study do not fit together: {error}") from error
+            raise StoreError(f"the runs of the study are inconsistent: {error}") from error
 
     @property
     def comparison(self) -> Comparison:

@@ -185,7 +185,8 @@ def carried_out(
                 path.unlink()
         shutil.rmtree(work)
     except OSError as error:
-        tell(f"{target} is written; {work}, which can go, cannot be removed: {error.strerror}")
+        tell(f"{target} is written; {work} is no longer needed but cannot be removed: "
+             f"{error.strerror}")
     return record
 
 
@@ -258,8 +259,8 @@ def _claim(work: Path, plan: StudyPlan) -> None:
             place_file(mark, text.encode())
         elif mark.read_text(encoding="utf-8") != text:
             raise StoreError(
-                f"{work} is of another study, or of this one before it was changed; remove it, or "
-                "choose another --out"
+                f"{work} belongs to another study, or to this one before it was changed; remove "
+                "it, or choose another --out"
             )
     except OSError as error:
         raise StoreError(f"cannot use {work}: {error.strerror or error}") from error

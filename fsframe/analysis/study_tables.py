@@ -1,4 +1,4 @@
-"""A study as files: tables of results (CSV, LaTeX), pictures, methods text, its BibTeX."""
+"""A study as files: tables of results (CSV, LaTeX), plots, methods text and its BibTeX."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def _table_name(metric: str) -> str:
 
 
 def _figures(record: StudyRecord) -> dict[str, bytes]:
-    """The pictures of a study as PDF and SVG, and its page; none where matplotlib is not installed.
+    """The plots of a study as PDF and SVG, and its page; none if matplotlib is not installed.
 
     By the first measure, of the first seed: mean ranks over the tables, and for each table what
     chains reach against their stability. One that the study has not enough for (one table; no
@@ -83,7 +83,8 @@ def study_file_names(measures: Iterable[str], n_tables: int) -> list[str]:
 
 
 def latex_table(result: Comparison) -> str:
-    """Chains down, tables across: mean ± corrected standard error, the best in bold (booktabs).
+    """LaTeX table (booktabs) of mean ± corrected standard error: chains in rows, tables in columns,
+    the best in bold.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Kernels compiled before they are needed: every method of a family run on tables of each kind."""
+"""Compile kernels ahead of time: run every method of a family on tables of each kind."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["Warmed", "compiled_families", "warm", "warm_family"]
 
 @attrs.frozen(kw_only=True)
 class Warmed:
-    """What warming one family did.
+    """Result of compiling one family ahead of time.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ class Warmed:
     kernels : dict
         Folder → how many kernels were compiled into it; under ``""`` those that could not be kept.
     failed : tuple of str
-        What methods said that could not run at all.
+        Messages of methods that could not run at all.
     """
 
     family: str
@@ -55,16 +55,16 @@ def warm(
     engine: Engine | None = None,
     tell: Callable[[Warmed], None] = lambda _: None,
 ) -> list[Warmed]:
-    """Compile the kernels of some families, all by default, and keep them.
+    """Compile and cache the kernels of some families, by default of all.
 
     Parameters
     ----------
     families : sequence of str
-        Names as ``fsframe methods`` has them, or beginnings of one.
+        Names as listed by ``fsframe methods``, or beginnings of one.
     engine : Engine, optional
         Whose workers compile, one family each; this process by default.
     tell : callable
-        Is handed each family when it is done.
+        Called with each family when it is done.
 
     Returns
     -------
@@ -148,8 +148,8 @@ def _asked(families: Sequence[str]) -> list[str]:
         ]
         if len(of_name) != 1:
             raise RequestError(
-                f"no family {name!r} has kernels to compile; there are {', '.join(there)}"
-                + did_you_mean(name, there)
+                f"no family {name!r} has kernels to compile; families with kernels: "
+                f"{', '.join(there)}" + did_you_mean(name, there)
             )
         asked.append(of_name[0])
     return list(dict.fromkeys(asked))

@@ -1,4 +1,4 @@
-"""Recompute stages of a finished run, and say whether they come out as its file has them."""
+"""Recompute stages of a finished run and compare them with its file."""
 
 from __future__ import annotations
 

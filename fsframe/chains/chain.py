@@ -1,4 +1,4 @@
-"""Chains: an immutable row of stages, each seeing what the one on its left kept."""
+"""Chains: an immutable sequence of stages, each given what the one on its left kept."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _LONG = 3600.0
 
 @attrs.frozen(repr=False)
 class Chain:
-    """An immutable row of stages, run from left to right.
+    """An immutable sequence of stages, run from left to right.
 
     Each stage sees the columns that the stage on its left kept and the weights that travel with
     them. A wrapping stage without a base resamples everything on its left and sees the whole
@@ -60,7 +60,8 @@ class Chain:
     Raises
     ------
     RequestError
-        If there is no stage, a classifier is not the last, or a wrapping stage has nothing to wrap.
+        If there is no stage, a classifier is not the last stage, or a wrapping stage has nothing to
+        wrap.
 
     Examples
     --------
@@ -87,10 +88,10 @@ class Chain:
         Raises
         ------
         RequestError
-            Naming everything that is wrong with the text: unknown names, unknown parameters, values
-            out of range, stages in an order that makes no sense.
+            Listing all problems of the text: unknown names, unknown parameters, values out of
+            range, stages in an invalid order.
         PluginError
-            If what is named belongs to a plugin that cannot be used.
+            If a named method belongs to a plugin that cannot be used.
         """
         return cls.from_texts(parse_stages(text))
 
@@ -134,17 +135,17 @@ class Chain:
         return html_block(f"Chain {self}", (), html_table(["stage", "kind", "parameters"], rows))
 
     def check_request(self, data: Dataset) -> None:
-        """Refuse what a stage is known to refuse of `data`, before any stage has run.
+        """Raise the errors that stages are known to raise on `data`, before any stage runs.
 
-        Stages of the chains that wrapping stages name are asked as well, on the whole table.
+        Stages inside the chains that wrapping stages name are checked as well, on the whole table.
 
         Raises
         ------
         RequestError
-            Naming every stage that could not do what it is asked for.
+            Listing every stage whose request cannot be met.
         DataError
-            If columns or rows of the table play a part that a stage cannot honour: groups of rows,
-            nominal columns.
+            If columns or rows have a role that a stage does not support: groups of rows, nominal
+            columns.
         """
         refused = list(dict.fromkeys(self.role_problems(data)))
         if refused:
@@ -161,7 +162,7 @@ class Chain:
                     yield f"{stage.name}: {problem}"
 
     def role_problems(self, data: Dataset) -> Iterator[str]:
-        """What stages say of the parts that columns and rows play (`Selector.role_problems`)."""
+        """Problems of stages with the roles of columns and rows (`Selector.role_problems`)."""
         left: int | None = data.n_features
         for place, stage in enumerate(self.stages):
             method = stage.method
@@ -188,7 +189,7 @@ class Chain:
     def forewarnings(self, data: Dataset) -> Iterator[str]:
         """What the user should know before the chain runs, a sentence each, the stage named.
 
-        A stage behind one that does not say how many columns it keeps is asked without a number.
+        A stage after one that does not declare how many columns it keeps is asked without a number.
         """
         left: int | None = data.n_features
         for stage in self.stages:
@@ -214,8 +215,8 @@ class Chain:
         Returns
         -------
         Cost or None
-            None where a stage does not declare it. Behind a stage that does not say how many
-            columns it keeps, all of its columns are reckoned with.
+            None if a stage does not declare it. After a stage that does not declare how many
+            columns it keeps, all of its columns are assumed.
         """
         total, formula, left = 0.0, "", p
         for position, stage in enumerate(self.selecting):
@@ -314,12 +315,12 @@ class Chain:
         run: Run | None = None,
         seed: int | None = None,
     ) -> Selection:
-        """What the last selector of the chain keeps of `data`.
+        """The selection of the last selector of the chain on `data`.
 
         Raises
         ------
         RequestError
-            If the chain is a classifier alone.
+            If the chain consists of a classifier only.
         DataError, PluginError
             As the stages say.
         """
@@ -400,40 +401,41 @@ class Chain:
         command: str = "",
         label: str | int | None = None,
     ) -> ChainResult:
-        """The record of a whole run: what every stage did, and the answer.
+        """Run the chain on a table and return its result, with a record of every stage.
 
         Parameters
         ----------
         data : Dataset, or a data frame of pandas, polars or pyarrow
             The table.
         seed : int
-            Equal seed, equal bits on the same kind of processor (`fsframe.storage.numerics`).
+            Random seed; equal seeds give equal bits on the same kind of processor
+            (`fsframe.storage.numerics`).
         out : path, optional
-            Where to leave the run file; none by default.
+            Where to write the run file; by default none is written.
         overwrite : bool
             Whether a file at `out` may be replaced.
         listener : callable, optional
-            Called with a Progress now and then.
+            Called with a Progress from time to time.
         memory : int, optional
-            Bound in bytes on what the whole run holds, workers and copies of the table included,
-            interpreters and libraries not; by default each fit is bounded, as in Run.
+            Memory limit of the whole run in bytes, including workers and copies of the table but
+            not interpreters and libraries; by default each fit is limited, as in Run.
         threads : int, optional
             Bound, as in Run.
         beside, chosen_by : int, optional
             As for `fsframe.chains.memory_shares.shares_of`.
         executor : Engine or concurrent.futures.Executor, optional
-            Where resamples are computed, such as a process pool or a dask client's executor; here,
-            one after the other, by default. Results do not depend on it.
+            Where resamples are computed, such as a process pool or a dask client's executor; by
+            default in this process, one after the other. Results do not depend on it.
         checkpoint : Checkpoint, optional
-            An open one; by default one beside `out`. What an interrupted attempt of the same run
-            left there is not computed again.
+            An open checkpoint; by default one beside `out`. What an interrupted attempt of the same
+            run left there is not computed again.
         restart : bool
-            Whether to throw that away.
+            Whether to discard that.
         mixed : bool
-            Whether to go on with it even if it was computed on another kind of processor, or with
-            other versions of the numerical libraries; the run file says so.
+            Whether to continue even if that was computed on another kind of processor, or with
+            other versions of the numerical libraries; the run file records this.
         source, command : str
-            Where the table was read from and what was asked, for people who read the file.
+            Where the table was read from and the command, for readers of the file.
         label : str or int, optional
             The label of a data frame, as in `Dataset.from_frame`; a Dataset has its own.
 
@@ -448,8 +450,8 @@ class Chain:
         Raises
         ------
         StoreError
-            Before any work starts if `out` stands in the way, or an unfinished run of something
-            else or of another process does; later if something cannot be written.
+            Before any work starts if `out` exists, or an unfinished run of something else or of
+            another process is there; later if something cannot be written.
         EngineError
             If the workers are lost.
         DataError, PluginError, RequestError
@@ -460,7 +462,7 @@ class Chain:
         if not isinstance(data, Dataset):
             data = Dataset.from_frame(data, label)
         elif label is not None:
-            raise RequestError("a Dataset has its label; say label= for a data frame")
+            raise RequestError("a Dataset already has its label; label= is for data frames")
         shares = shares_of(self, data, memory, executor, beside=beside, chosen_by=chosen_by)
         given: dict[str, Any] = {} if threads is None else {"threads": threads}
         if shares is not None:
@@ -522,6 +524,6 @@ def _nested_problems(stages: tuple[Stage, ...]) -> Iterator[str]:
             continue
         if base.classifier is not None:
             yield (
-                f"{stage.name}: base={text} ends with {base.stages[-1].name}, a "
-                "classifier; what is resampled must select"
+                f"{stage.name}: base={text} ends with {base.stages[-1].name}, a classifier; the "
+                "resampled chain must select features"
             )

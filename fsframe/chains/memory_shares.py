@@ -1,4 +1,4 @@
-"""What one fit may hold, so that a whole run stays within a bound on memory."""
+"""Memory available to one fit, so that the whole run stays within its memory limit."""
 
 from __future__ import annotations
 
@@ -214,8 +214,8 @@ def _too_little(
     fewer = "take fewer workers (--workers), " if fits > 1 else ""
     where = "" if here else "in each worker, "
     return (
-        f"{size_text(bound)} of memory are too little for {data.n_samples} × {data.n_features} "
-        f"values: {where}{', '.join(parts[:-1])} and {parts[-1]}{times} come to "
-        f"{size_text(needed)}; {fewer}put a filter such as mim:top=1000 before, or allow "
-        f"--memory {enough}MB"
+        f"{size_text(bound)} of memory is not enough for {data.n_samples} × {data.n_features} "
+        f"values: {where}{', '.join(parts[:-1])} and {parts[-1]}{times} add up to "
+        f"{size_text(needed)}; {fewer}put a filter such as mim:top=1000 first, or allow --memory "
+        f"{enough}MB"
     )

@@ -1,4 +1,4 @@
-"""After a chain: whether the pairs of the features it kept act together, by a method that tests."""
+"""Interaction tests of the pairs among the features that a chain kept."""
 
 from __future__ import annotations
 

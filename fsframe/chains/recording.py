@@ -162,9 +162,9 @@ def _check_names(chain: RunsInSteps) -> None:
         found = registry_of_class(type(stage.method))[stage.name]
         if found is not type(stage.method):
             raise RequestError(
-                f"the stage {stage.name!r} was made of another class than the one of that name now "
-                f"({found.__module__}.{found.__name__}; a cell that was run again?): build the "
-                "chain anew"
+                f"the stage {stage.name!r} was built from a class that has been replaced since "
+                f"({found.__module__}.{found.__name__}; was a notebook cell run again?): build "
+                "the chain again"
             )
 
 

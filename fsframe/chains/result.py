@@ -1,4 +1,4 @@
-"""What a chain's run is to a program, as far as types say it; `fsframe.analysis` has the rest."""
+"""The typed interface of a chain's result; `fsframe.analysis` has the rest."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["ChainResult"]
 
 @attrs.frozen(kw_only=True, eq=False, repr=False)
 class ChainResult(RunRecord):
-    """A run that draws and saves itself: what `Chain.run` returns, a `fsframe.SelectionResult`."""
+    """A run that plots and saves itself: `Chain.run` returns it as a `fsframe.SelectionResult`."""
 
     def plot(
         self,
@@ -27,7 +27,7 @@ class ChainResult(RunRecord):
         most: int | None = None,
         pair: tuple[str, str] | None = None,
     ) -> Any:
-        """A picture of the run."""
+        """Plot the run."""
         raise NotImplementedError
 
     def to_sklearn(self) -> Any:
@@ -35,5 +35,5 @@ class ChainResult(RunRecord):
         raise NotImplementedError
 
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
-        """Leave the run file at `path`."""
+        """Write the run file to `path`."""
         raise NotImplementedError

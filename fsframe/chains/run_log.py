@@ -1,4 +1,4 @@
-"""Runs told to Python's own logging, under the name ``fsframe.run``."""
+"""Report runs to Python's logging, under the name ``fsframe.run``."""
 
 from __future__ import annotations
 

@@ -117,5 +117,7 @@ def _ended(arguments: Sequence[str] | None) -> int:
         # All that Python and Rust say of it; a small address space is the usual cause.
         if not re.search(r"can't (start new|spawn worker) thread", str(error)):
             raise
-        say_error("not enough memory, or room for threads, to begin (ulimit -v, ulimit -u)")
+        say_error(
+            "not enough memory, or too few threads allowed, to start (see ulimit -v, ulimit -u)"
+        )
         return FsframeError.exit_code

@@ -1,4 +1,4 @@
-"""Terminals that cannot show every character: none of them may cost the result."""
+"""Output to terminals that cannot show every character, without losing the result."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A command whose answer is there already: killed before it showed it, or given again."""
+"""Show a result that exists already: the command was killed before it did, or repeated."""
 
 from __future__ import annotations
 

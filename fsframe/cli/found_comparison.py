@@ -1,4 +1,4 @@
-"""Finding the comparison or the study that is meant on the command line."""
+"""Find the comparison or the study that an argument names."""
 
 from __future__ import annotations
 

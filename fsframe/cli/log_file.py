@@ -1,4 +1,4 @@
-"""The log of a command as a file: what observers of runs tell Python's logging, line by line."""
+"""The log file of a command: events of runs from Python's logging, one line each."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from fsframe.escaping import printable
 __all__ = ["FIRST_LINE", "check_log", "log_stop", "logging_to"]
 
 FIRST_LINE = "# fsframe log"
-"""By it a log is known, to which later commands may add."""
+"""The first line of a log: later commands append only to a file that begins with it."""
 
 _LOG = logging.getLogger("fsframe.run")
 
@@ -48,8 +48,8 @@ def check_log(
     target = check_destination(path, overwrite=True, apart_from=apart_from)
     if folder is not None and Path(os.path.realpath(folder)) in target.parents:
         raise StoreError(
-            f"cannot write the log {path}: {folder} is for what the command itself leaves there; "
-            "name a file elsewhere"
+            f"cannot write the log {path}: {folder} is reserved for files that the command "
+            "writes; name a file elsewhere"
         )
     if not target.exists():
         return target

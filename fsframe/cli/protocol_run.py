@@ -1,4 +1,4 @@
-"""What commands that run a chain on a table share: their options, and the run itself."""
+"""Options and execution shared by the commands that run a chain on a table."""
 
 from __future__ import annotations
 

@@ -260,9 +260,9 @@ def table_if_there(record: RunRecord, what: str) -> Dataset | None:
             same_names = list(data.feature_names) == list(record.feature_names)
             if data.sha256 == record.data.sha256 and same_names:
                 return data
-            why = f"{source} is not the table the run was made on any more"
+            why = f"{source} is no longer the table the run was made on"
     say(
-        f"note: without {what}: {why} (`on DATA` says where it is, --no-means is silent)",
+        f"note: without {what}: {why} (give its path with `on DATA`; --no-means hides this note)",
         err=True,
     )
     return None

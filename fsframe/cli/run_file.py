@@ -1,4 +1,4 @@
-"""Finding the run file that is meant on the command line."""
+"""Find the run file that an argument names."""
 
 from __future__ import annotations
 
@@ -41,7 +41,10 @@ def find_run(text: str) -> Path:
             return below[0]
         if below:
             several = ", ".join(map(str, below))
-            raise StoreError(f"there is no {text} here, but several below: {several}; say which")
+            raise StoreError(
+                f"there is no {text} here, but there are several in subfolders: "
+                f"{several}; name one of them"
+            )
     folder = path.parent
     near = [str(found) for found in folder.glob("*.h5")] if folder.is_dir() else []
     raise StoreError(f"there is no run file {text!r}{did_you_mean(text, near)}")

@@ -1,4 +1,4 @@
-"""A run from the command line: its engine, its checkpoint, its progress, and how it is stopped."""
+"""A run from the command line: its engine, checkpoint, progress, and interruption."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ class EarlierName(click.ParamType):
     def convert(self, value: Any, param: Any, ctx: Any) -> str:
         if value != "json":
             self.fail(
-                f"{value!r} is no way to report progress (--progress json); the column of events "
+                f"{value!r} is not a progress format (use --progress json); the column of events "
                 f"is --event {value}",
                 param,
                 ctx,
@@ -207,7 +207,7 @@ class Talk:
             quiet=options["quiet"], events="json" in (options["progress"], options["events"])
         )
         if options["events"]:
-            talk.note("--events is called --progress now, and will go")
+            talk.note("--events is deprecated and will be removed; use --progress")
         return talk
 
     def __call__(self, progress: Progress) -> None:
@@ -281,7 +281,7 @@ def run_chain(
     Raises
     ------
     FsframeError
-        As running says.
+        As raised by the run.
     """
     from fsframe.chains.memory_shares import shares_of
     from fsframe.chains.recording import open_checkpoint

@@ -1,8 +1,8 @@
-"""The one place where text goes to a person: nothing that a file holds steers the terminal.
+"""Print to the terminal: all text passes here, and no text can steer the terminal.
 
-Names of columns, classes and stages, warnings and commands come from files, and files come from
-strangers. What is said here is one line for each call, with every control sequence, line break and
-direction mark in it written as an escape. So no name can forge a line, such as a verdict.
+Names of columns, classes and stages, warnings and commands come from files, which may be untrusted.
+Each call prints one line, with every control sequence, line break and direction mark in it written
+as an escape, so that no name can forge a line, such as a verdict.
 """
 
 from __future__ import annotations

@@ -91,8 +91,8 @@ class _StageCommand(click.Command):
             if last is None or not any(error.option_name in param.opts for param in last.params):
                 raise
             raise click.UsageError(
-                f"{error.option_name} is no parameter of {self.name}; it stands at the end: "
-                f"… {last.name} DATA {error.option_name}",
+                f"{error.option_name} is not a parameter of {self.name}; put it at the end: … "
+                f"{last.name} DATA {error.option_name}",
                 error.ctx,
             ) from None
 

@@ -1,4 +1,4 @@
-"""Whether the user wants to see where in the code an error came about."""
+"""The option ``--traceback``: whether to show where in the code an error was raised."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which files this command has written, for what is said if it is interrupted afterwards."""
+"""The files this command has written, to be named if it is interrupted later."""
 
 from __future__ import annotations
 

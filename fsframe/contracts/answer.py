@@ -1,4 +1,4 @@
-"""What was found, as columns of a table: one row per feature, or per pair, best first."""
+"""Results as columns of a table: one row per feature, or per pair, best first."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class PairsTested(Protocol):
 
 @attrs.frozen(eq=False)
 class AnswerTable:
-    """Columns of one length, in their order, by unique names.
+    """Columns of equal length, in order, with unique names.
 
     Parameters
     ----------
@@ -62,11 +62,11 @@ class AnswerTable:
         return AnswerTable({name: column[:n] for name, column in self.columns.items()})
 
     def where(self, mask: NDArray[np.bool_]) -> AnswerTable:
-        """The rows that `mask` names."""
+        """The rows selected by `mask`."""
         return AnswerTable({name: column[mask] for name, column in self.columns.items()})
 
     def cells(self, name: str) -> list[Any]:
-        """The values of a column as Python's own, None where missing."""
+        """The values of a column as Python objects, None where missing."""
         column = self.columns[name]
         values = column.tolist()
         if column.dtype.kind == "f":
@@ -97,7 +97,7 @@ class AnswerTable:
                 import pandas
             except ImportError:
                 raise PluginError(
-                    "pandas is not installed; install it, or take a frame of polars: to_frame()"
+                    "pandas is not installed; install it, or use a polars data frame: to_frame()"
                 ) from None
             kinds = {"i": "Int64", "f": "float64", "b": "bool", "O": "object"}
             return pandas.DataFrame(
@@ -121,14 +121,14 @@ def feature_table(
     stages: Sequence[tuple[str, Found]],
     data: Dataset | None = None,
 ) -> AnswerTable:
-    """One row per feature: the kept ones as they are ranked, then the others, best first.
+    """One row per feature: the kept ones in rank order, then the others, best first.
 
     Parameters
     ----------
     names : sequence of str
         Of all columns of the table.
     stages : sequence of (str, Selection)
-        What the stages found, left to right, by their names. The last one's is the answer.
+        Results of the stages, left to right, with their names. The last one is the result.
     data : Dataset, optional
         The table itself, for `direction` and the means.
 
@@ -166,9 +166,9 @@ def feature_table(
      'p': [0.01, 0.2], 'q': [0.02, 0.2]}
     """
     if data is not None and tuple(data.feature_names) != tuple(names):
-        raise DataError(f"{data.name!r} has other columns than the answer is about")
+        raise DataError(f"the columns of {data.name!r} are not those of this result")
     if not stages:
-        raise RequestError("the answer of a chain without a stage that selects has no columns")
+        raise RequestError("the chain has no stage that selects, so its result has no features")
     n = len(names)
     *earlier, (_, last) = stages
     order, place = _order(n, [found for _, found in stages])
@@ -194,14 +194,14 @@ def feature_table(
 def pair_table(
     names: Sequence[str], stages: Sequence[tuple[str, Found]], tests: PairsTested | None = None
 ) -> AnswerTable:
-    """One row per pair that the last stage with pairs weighed or tested, best first.
+    """One row per pair that the last stage with pairs weighted or tested, best first.
 
     Parameters
     ----------
     names, stages
         As in `feature_table`.
     tests : PairTests, optional
-        Of pairs of the answer, made after the last stage.
+        Tests of pairs, made after the last stage.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""What the tables of a stage say of each feature, or pair, that it tested.
+"""Statistics of each tested feature or pair, read from the tables of a stage.
 
 Stages name their arrays themselves; those that mean the same here go by the names below, whichever
 of ``-`` and ``_`` stands between words. An array that does not fit is left out: any plugin may use
@@ -36,7 +36,7 @@ _NORMAL = 1.959963984540054
 
 
 class Found(Protocol):
-    """What one stage found; a `Selection` is one."""
+    """The result of one stage; a `Selection` is one."""
 
     @property
     def selected(self) -> NDArray[np.intp]: ...
@@ -53,7 +53,7 @@ class Found(Protocol):
 
 
 def by_common_names(tables: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-    """`tables` with ``_`` between words, whatever their author put there."""
+    """`tables` with ``_`` between words, whatever separator their author used."""
     return {name.replace("-", "_"): np.asarray(array) for name, array in tables.items()}
 
 
@@ -97,7 +97,7 @@ def feature_statistics(n: int, found: Found) -> dict[str, NDArray[Any]]:
 
 
 def statistics(tables: Mapping[str, NDArray[Any]], m: int) -> dict[str, NDArray[Any]]:
-    """What a stage's tables say of each of the m things that it tested."""
+    """Statistics of each of the m features or pairs that a stage tested, from its tables."""
     columns: dict[str, NDArray[Any]] = {}
     for name, title in (("g2", "G2"), ("f", "F"), ("freedom", "df")):
         array = tables.get(name)

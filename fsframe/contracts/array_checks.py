@@ -1,4 +1,4 @@
-"""The arrays that a table is made from: checked, and brought into the form that it keeps."""
+"""Check the arrays of a table and convert them to the form in which it keeps them."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def infer_task(y: NDArray[Any]) -> str:
 
 
 def as_matrix(X: ArrayLike) -> NDArray[Any] | SparseColumns:
-    """The features as a table keeps them; a copy only where there must be one.
+    """The features in the form a table stores them; copied only if necessary.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ def as_matrix(X: ArrayLike) -> NDArray[Any] | SparseColumns:
     Raises
     ------
     DataError
-        If `X` holds other than real numbers or infinite ones, has another shape or nothing in it.
+        If `X` holds anything but finite real numbers and NaN, has another shape, or is empty.
     """
     if is_sparse(X):
         table = as_table(X)
@@ -97,7 +97,7 @@ def _frozen(matrix: NDArray[Any]) -> NDArray[Any]:
 
 
 def as_mask(given: Any, n_features: int, what: str = "categorical columns") -> NDArray[np.bool_]:
-    """The columns meant, as a mask.
+    """The given columns as a mask.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ def as_mask(given: Any, n_features: int, what: str = "categorical columns") -> N
     Raises
     ------
     DataError
-        If `given` is neither, or names a column that there is not.
+        If `given` is neither, or names a column that does not exist.
     """
     mask = np.zeros(n_features, dtype=bool)
     if given is not None and np.size(given):
@@ -148,7 +148,7 @@ def as_counts(given: Any, shape: tuple[int, ...]) -> NDArray[np.integer[Any]]:
     Raises
     ------
     DataError
-        If it holds other numbers or negative ones, has another shape, or draws no row at all.
+        If it holds negative or fractional numbers, has another shape, or draws no row at all.
     """
     counts = np.asarray(given)
     if counts.dtype.kind not in "iu":
@@ -182,19 +182,19 @@ def as_names(given: Sequence[str] | None, n_features: int) -> tuple[str, ...]:
 
 
 def check_text(texts: Sequence[str], what: str) -> None:
-    """Nothing, if all texts can be written to a file.
+    """Check that all texts can be written to a file.
 
     Raises
     ------
     DataError
-        Naming the first with half a character (a surrogate) in it.
+        Naming the first text with an unpaired surrogate.
     """
     try:
         "".join(texts).encode()
     except UnicodeEncodeError:
         wrong = next(text for text in texts if any("\ud800" <= sign <= "\udfff" for sign in text))
         raise DataError(
-            f"the {what} {wrong[:30]!r} holds half a character (a surrogate); rename it"
+            f"the {what} {wrong[:30]!r} holds an unpaired surrogate character; rename it"
         ) from None
 
 
@@ -235,7 +235,7 @@ def _codes(labels: NDArray[Any]) -> tuple[Any, NDArray[np.int64]]:
 def as_labels(
     y: ArrayLike, n_samples: int, label_name: str, task: str | None
 ) -> tuple[NDArray[Any], tuple[Any, ...], str]:
-    """The label as a table keeps it.
+    """The label in the form a table stores it.
 
     Parameters
     ----------
@@ -243,7 +243,7 @@ def as_labels(
         Classes (numbers or text), or a numeric target.
     n_samples : int
     label_name : str
-        What messages call it.
+        Its name in messages.
     task : str or None
         ``"classification"``, ``"regression"``, or ``"survival"`` of signed times
         (`fsframe.contracts.survival`); None to tell from the values (`infer_task`).
@@ -259,8 +259,8 @@ def as_labels(
     Raises
     ------
     DataError
-        If a label is missing or infinite, the shape is another one, there is one class only, or the
-        task is none of the two or does not fit the values.
+        If a label is missing or infinite, the shape is wrong, there is only one class, or the task
+        is unknown or does not fit the values.
     """
     labels = _plain_labels(np.asarray(y), label_name)
     if labels.shape != (n_samples,):
@@ -306,12 +306,12 @@ def as_groups(groups: ArrayLike, n_samples: int, group_name: str) -> NDArray[np.
         Numbers or text.
     n_samples : int
     group_name : str
-        What messages call them.
+        Their name in messages.
 
     Raises
     ------
     DataError
-        If one is missing, the shape is another one, or there is a single group.
+        If one is missing, the shape is wrong, or there is a single group.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The border between the core and a stage: what a stranger's code raises, named by its plugin."""
+"""Calls from the core into a plugin: what the plugin raises is attributed to it."""
 
 from __future__ import annotations
 
@@ -18,28 +18,28 @@ _LONGEST = 300
 
 @contextlib.contextmanager
 def in_stage(method: type, name: str, part: str = "stage") -> Iterator[None]:
-    """Around code of a stage that its author has written.
+    """Context for running the code of a plugin author.
 
     Parameters
     ----------
     method : type
         The class of the stage.
     name : str
-        What to call it if no plugin offers that class.
+        Its name if no plugin offers that class.
     part : str
-        What else it is that a plugin offers, such as ``"writer"``.
+        Kind of object, if it is not a stage, such as ``"writer"``.
 
     Raises
     ------
     PluginError
-        For whatever else than our own errors is raised, even SystemExit; with the traceback as its
+        For any exception other than fsframe's own, even SystemExit; with the traceback as its
         `detail`.
     DataError
         For what the class declares as its `data_errors`.
     KeyboardInterrupt
-        If it was interrupted, whatever the stage has made of that.
+        If it was interrupted, even if the stage raised something else.
     MemoryError
-        As it is: the machine is to blame, and the command line says what to do.
+        Unchanged: the command line says what to do.
     """
     try:
         yield

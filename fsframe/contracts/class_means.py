@@ -1,4 +1,4 @@
-"""In which direction features go with the label: means per class, or correlations."""
+"""Direction of the association of features with the label: class means, or correlations."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ __all__ = ["class_means"]
 
 
 def class_means(data: Dataset) -> list[tuple[str, NDArray[Any]]]:
-    """In which direction each feature goes with the label, and its mean in every class.
+    """Direction of association of each feature with the label, and its mean in every class.
 
-    Rows count by their weights. Missing values are left out; nominal columns have no mean.
+    Rows are weighted. Missing values are left out; nominal columns have no mean.
     """
     n, numeric = data.n_features, ~np.asarray(data.categorical, dtype=bool)
     weight = _row_weights(data)

@@ -1,4 +1,4 @@
-"""What a chain may end with: a classifier or a regressor, which uses the weights that arrive."""
+"""Contract of what may end a chain: a classifier or regressor, which uses upstream weights."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ __all__ = ["Classifier", "FittedClassifier", "FittedOnColumns", "FittedRegressor
 
 
 class FittedClassifier(Protocol):
-    """What an author's `_fit` returns.
+    """Interface of what an author's `_fit` returns.
 
-    `predict` takes (n, n_features) and returns class codes (n,); `predict_scores` returns
-    (n, n_classes), larger is more likely. Authors may add ``arrays() -> dict[str, array]``, what is
+    `predict` takes (n, n_features) and returns class codes (n,); `predict_scores` returns (n,
+    n_classes), larger is more likely. Authors may add ``arrays() -> dict[str, array]``, the arrays
     needed to predict again.
     """
 
@@ -38,7 +38,7 @@ class FittedClassifier(Protocol):
 
 
 class FittedRegressor(Protocol):
-    """What an author's `_fit` returns on a numeric target.
+    """Interface of what an author's `_fit` returns for a numeric target.
 
     `predict` takes (n, n_features) and returns (n,) float64.
     """
@@ -63,11 +63,11 @@ class FittedOnColumns:
     takes_missing : bool
         Whether NaN among those columns is allowed.
     fill : (n_features,) float64, optional
-        What a stage before it puts in place of missing values; NaN: nothing.
+        Values that an earlier stage puts in place of missing ones; NaN: none.
     donors : Donors, optional
-        Rows whose values it puts there instead, as `Selection.donors`.
+        Rows whose values it uses instead, as `Selection.donors`.
     name : str
-        What messages call it.
+        Its name in messages.
     method : type, optional
         The classifier's class, for messages that name its plugin.
     """
@@ -107,7 +107,7 @@ class FittedOnColumns:
         return taken
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
-        """What is predicted of rows (n, n_features) of a table like the training table.
+        """Predictions for rows (n, n_features) of a table like the training table.
 
         Returns
         -------
@@ -144,10 +144,10 @@ class FittedOnColumns:
         Raises
         ------
         RequestError
-            If the target is a number: there are no classes to score.
+            If the target is numeric: there are no classes to score.
         """
         if self.task == "regression":
-            raise RequestError(f"{self.name} predicts numbers, which have no scores of classes")
+            raise RequestError(f"{self.name} predicts numbers and so has no class scores")
         taken = self._taken(X)
         with self._in_stage():
             scores = np.asarray(self.inner.predict_scores(taken), dtype=np.float64)
@@ -169,8 +169,9 @@ class FittedOnColumns:
 class Classifier(Parameterised):
     """Base of all classifiers; authors declare parameters and write `_fit`.
 
-    A method that takes classes and numeric targets alike, as nearest neighbours do, says so with
-    `predicts`, and looks at ``data.task`` in `_fit`; one for numbers only derives from `Regressor`.
+    A method for both classes and numeric targets, such as nearest neighbours, declares this with
+    `predicts` and checks ``data.task`` in `_fit`; one for numeric targets only derives from
+    `Regressor`.
 
     Attributes
     ----------
@@ -179,8 +180,8 @@ class Classifier(Parameterised):
     takes_nominal : bool
         As `Selector.takes_nominal`, of training rows and new ones.
     table_copies : float
-        How many times it holds its training rows, as float64 and beside them; most keep them once,
-        scaled. Counted where a run has a bound on memory and the classifier sees all columns.
+        How many float64 copies of its training rows it holds in addition to them; most hold one,
+        scaled. Counted if a run has a memory limit and the classifier sees all columns.
     """
 
     takes_missing: ClassVar[bool] = False
@@ -194,7 +195,7 @@ class Classifier(Parameterised):
         yield from nominal_problems(self.method_name(), self.takes_nominal, data)
 
     def check_roles(self, data: Dataset) -> None:
-        """Raise DataError with everything that `role_problems` says."""
+        """Raise DataError with all `role_problems`."""
         problems = list(self.role_problems(data))
         if problems:
             raise DataError("\n".join(problems))
@@ -206,14 +207,14 @@ class Classifier(Parameterised):
         raise NotImplementedError
 
     def predicts(self) -> frozenset[str]:
-        """The tasks it is for: some of ``"classification"``, ``"regression"``, ``"survival"``.
+        """The supported tasks: some of ``"classification"``, ``"regression"``, ``"survival"``.
 
-        Of survival it predicts risks: numbers that are larger where the event comes sooner.
+        For survival it predicts risks: numbers that are larger where the event comes sooner.
         """
         return frozenset({"classification"})
 
     def task_problems(self, data: Dataset) -> Iterator[str]:
-        """Why it cannot be fitted to such a label, if it cannot; asked before any work starts."""
+        """Reasons why it cannot be fitted to such a label; called before any work starts."""
         if data.task not in self.predicts():
             wants = LABELS[min(self.predicts())]
             kind = {"regression": "regressor", "survival": "model of times, such as cox"}
@@ -224,13 +225,13 @@ class Classifier(Parameterised):
             )
 
     def score_kind(self) -> str:
-        """What the scores of `predict_scores` are, for measures that need as much.
+        """Kind of the scores of `predict_scores`, for measures that depend on it.
 
         Returns
         -------
         str
             ``"probabilities"`` (every row non-negative, with sum one), ``"scores"`` that order rows
-            by how likely a class is, or ``"labels"`` where they only repeat what is predicted.
+            by how likely a class is, or ``"labels"`` if they only repeat the prediction.
         """
         return "scores"
 
@@ -239,7 +240,7 @@ class Classifier(Parameterised):
         return self.table_copies
 
     def rows_copied(self) -> float:
-        """How many copies of the table's rows resampling makes for one fit; none."""
+        """Number of copies of the table's rows that resampling makes for one fit; 0."""
         return 0.0
 
     def fit(
@@ -263,7 +264,7 @@ class Classifier(Parameterised):
         Raises
         ------
         DataError
-            If the data are not for classification, or hold NaN where the method takes none.
+            If the data are not for classification, or hold NaN and the method does not accept it.
         RequestError
             If the chain kept no column.
         PluginError
@@ -307,8 +308,8 @@ class Regressor(Classifier):
     """Base of methods that predict numbers only; otherwise as `Classifier`.
 
     `_fit` gets a numeric target in ``data.y`` and returns a `FittedRegressor`. It is offered by the
-    hook ``fsframe_regressors``, ends a chain as a classifier does, and is refused, before any work,
-    on a table with classes.
+    hook ``fsframe_regressors``, ends a chain like a classifier, and raises an error on a table with
+    classes before any work starts.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Kinds of columns: how what stands in a table's cells becomes the numbers of a Dataset."""
+"""Kinds of columns: how the cells of a table become the numbers of a Dataset."""
 
 from __future__ import annotations
 
@@ -35,16 +35,16 @@ Ordinal = str | int | Iterable[str | int] | Mapping[str | int, Sequence[Any] | N
 
 @attrs.frozen
 class ColumnKind:
-    """What a column is that does not simply hold numbers.
+    """Kind of a column that does not simply hold numbers.
 
     Parameters
     ----------
     kind : {"nominal", "ordinal", "boolean", "date", "indicator"}
     levels : tuple of str
-        Of nominal and ordinal columns what the codes 0, 1, … stand for, as the table spells it; of
-        boolean ones the words for 0 and 1; of an indicator the one level that it is 1 for.
+        For nominal and ordinal columns the levels of the codes 0, 1, …, as spelled in the table;
+        for boolean ones the words for 0 and 1; for an indicator the level for which it is 1.
     column : str
-        Of an indicator: the column of the table that it was made from.
+        For an indicator: the column of the table that it was made from.
     """
 
     kind: str = attrs.field(validator=attrs.validators.in_(KINDS))
@@ -69,7 +69,7 @@ def level_text(value: Any) -> str:
 
 
 def check_readings(*, dates: str | None = None, encode: str | None = None) -> None:
-    """Refuse what dates and nominal columns cannot be turned into.
+    """Check the requested conversions of dates and nominal columns.
 
     Raises
     ------
@@ -82,7 +82,7 @@ def check_readings(*, dates: str | None = None, encode: str | None = None) -> No
 
 
 def as_ordinal(given: Ordinal | None) -> dict[str | int, tuple[str, ...]]:
-    """What is said of ordinal columns, as the order of levels by column; empty: that of numbers.
+    """Ordinal columns as a mapping of columns to the order of their levels; empty: numeric order.
 
     >>> as_ordinal({"size": ["S", "M"]}), as_ordinal("grade")
     ({'size': ('S', 'M')}, {'grade': ()})
@@ -114,7 +114,7 @@ def looks_boolean(texts: Iterable[str]) -> tuple[str, str] | None:
 
 
 def days_of(text: str) -> float | None:
-    """Days since 1970-01-01 of a date or a point in time in ISO 8601; None if it is none.
+    """Days since 1970-01-01 of an ISO 8601 date or time; None for other text.
 
     >>> days_of("1970-01-03"), days_of("1970-01-01 12:00"), days_of("blue"), days_of("20")
     (2.0, 0.5, None, None)
@@ -158,7 +158,7 @@ def numbers_of(
     ----------
     texts : sequence of str
     kind : ColumnKind
-        Of levels that it does not name, those of nominal columns get a code beyond all others.
+        Levels it does not list get a code beyond all others in a nominal column.
     missing : callable
         Whether a text is a missing value.
     where : callable
@@ -167,7 +167,7 @@ def numbers_of(
     Raises
     ------
     DataError
-        At the first cell that is no level of an ordinal or boolean column, or no date.
+        At the first cell that is not a level of an ordinal or boolean column, or not a date.
 
     Examples
     --------
@@ -195,7 +195,7 @@ def _number_of(
         days = days_of(text)
         if days is not None:
             return days
-        raise DataError(f"{where(row)}: {text!r} is no date such as 2021-03-04; correct it")
+        raise DataError(f"{where(row)}: {text!r} is not a date such as 2021-03-04; correct it")
     if kind.kind == "boolean":
         level = level.lower()
     if level in code:
@@ -203,7 +203,7 @@ def _number_of(
     if kind.kind == "nominal":
         return float(len(code))
     shown = " < ".join(kind.levels) if kind.kind == "ordinal" else " and ".join(kind.levels)
-    raise DataError(f"{where(row)}: {text!r} is none of the levels of this column: {shown}")
+    raise DataError(f"{where(row)}: {text!r} is not one of the levels of this column: {shown}")
 
 
 def kinds_as_json(kinds: Mapping[str, ColumnKind]) -> dict[str, Any]:
@@ -216,7 +216,7 @@ def kinds_as_json(kinds: Mapping[str, ColumnKind]) -> dict[str, Any]:
 
 
 def stored_kinds(found: Any) -> dict[str, ColumnKind]:
-    """Kinds of columns from a run file; what is none of them is left out."""
+    """Kinds of columns from a run file; anything invalid is left out."""
     out: dict[str, ColumnKind] = {}
     for name, one in found.items() if isinstance(found, dict) else ():
         levels = one.get("levels", []) if isinstance(one, dict) else None

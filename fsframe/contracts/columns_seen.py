@@ -1,4 +1,4 @@
-"""What is known of the columns of a table after one pass over its rows, in blocks of any size."""
+"""Column statistics from one pass over the rows of a table, in blocks of any size."""
 
 from __future__ import annotations
 
@@ -90,9 +90,9 @@ class ColumnsSeen:
         self.seen = np.zeros((m, width), np.uint8)
 
     def add(self, block: NDArray[Any], in_turn: Callable[..., Any] = map, parts: int = 1) -> None:
-        """Take in a block of rows, (k, n_columns) uint8 or float64, in C or in Fortran order.
+        """Add a block of rows, (k, n_columns) uint8 or float64, in C or in Fortran order.
 
-        `in_turn` does with columns in so many `parts` what `map` does, such as in threads.
+        `in_turn` replaces `map` over the columns in `parts` pieces, for example in threads.
         """
         n, m = block.shape
         small = block.dtype == np.uint8
@@ -119,9 +119,9 @@ class ColumnsSeen:
             self.high = 255.0 - np.argmax(self.seen[:, ::-1], axis=1)
 
     def levels(self, column: int) -> NDArray[np.float64] | None:
-        """The different values of a column of whole numbers; None if they were not all told apart.
+        """The distinct values of a column of whole numbers; None if not all of them were tracked.
 
-        The empty array where there is no value.
+        An empty array if there is no value.
         """
         if not self.whole[column] or self.outside[column]:
             return None
@@ -148,7 +148,7 @@ class ColumnsSeen:
 
     @classmethod
     def from_arrays(cls, arrays: dict[str, NDArray[Any]]) -> ColumnsSeen:
-        """Facts that were kept."""
+        """Restore stored facts."""
         found = cls.__new__(cls)
         vars(found).update(arrays)
         return found

@@ -1,4 +1,4 @@
-"""Compiled kernels: numba's `njit` with an on-disk cache, its first compilation said on stderr."""
+"""Compiled kernels: numba's `njit` with an on-disk cache; compilation is announced on stderr."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a fit costs, as methods declare it."""
+"""The cost of a fit, as methods declare it."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ __all__ = ["Cost"]
 
 @attrs.frozen(kw_only=True)
 class Cost:
-    """A forecast of processor time on one core of about 3 GHz; good to a factor of three.
+    """An estimate of processor time on one core of about 3 GHz, within a factor of three.
 
     Parameters
     ----------
     seconds : float ≥ 0
     formula : str
-        Where they come from, of n rows and p columns: ``"0.001 + 5e-11 n²p"``.
+        The formula behind them, for n rows and p columns: ``"0.001 + 5e-11 n²p"``.
     """
 
     seconds: float

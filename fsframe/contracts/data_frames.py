@@ -46,7 +46,7 @@ Keys = str | int | Iterable[str | int]
 
 @attrs.frozen(kw_only=True, eq=False)
 class FrameParts:
-    """What a frame holds.
+    """The contents of a data frame.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ class FrameParts:
 
 
 def is_frame(given: Any) -> bool:
-    """Whether something is a data frame of pandas or polars, or a table of pyarrow.
+    """Whether something is a pandas or polars data frame, or a pyarrow table.
 
     >>> is_frame([[1, 2]]), is_frame(np.zeros((2, 2)))
     (False, False)
@@ -95,18 +95,18 @@ def is_frame(given: Any) -> bool:
 
 
 def is_annotated(given: Any) -> bool:
-    """Whether something is an AnnData: samples × features with what is known of both."""
+    """Whether something is an AnnData object."""
     return type(given).__module__.partition(".")[0] == "anndata" and hasattr(given, "obs")
 
 
 def is_labelled(given: Any) -> bool:
-    """Whether something is a DataArray or a Dataset of xarray."""
+    """Whether something is an xarray DataArray or Dataset."""
     home = type(given).__module__.partition(".")[0]
     return home == "xarray" and type(given).__name__ in ("DataArray", "Dataset")
 
 
 def of_labelled(given: Any, beside: Iterable[Any]) -> Any:
-    """A DataArray or Dataset of xarray as a data frame of pandas.
+    """An xarray DataArray or Dataset as a pandas data frame.
 
     Parameters
     ----------
@@ -124,11 +124,11 @@ def of_labelled(given: Any, beside: Iterable[Any]) -> Any:
     if len(given.dims) != 1 + array:
         shape = ", ".join(f"{name}: {given.sizes[name]}" for name in given.dims)
         raise DataError(
-            f"a DataArray of two dimensions, samples × features, is a table, not one of ({shape})"
+            f"a DataArray must have two dimensions, samples × features, not ({shape})"
             if array
-            else f"a Dataset of xarray whose variables are all over samples is a table, not one of "
-            f"({shape}): give the DataArray of the features, the label among its coordinates "
-            "(.assign_coords)"
+            else "all variables of an xarray Dataset must have the samples as their only "
+            f"dimension, not ({shape}): give the DataArray of the features, with the label "
+            "as a coordinate (.assign_coords)"
         )
     samples = next(iter(given.dims))
     others = {str(n): c for n, c in given.coords.items() if c.dims == (samples,)}
@@ -169,7 +169,8 @@ def take_annotated(
     known = {str(name): given.obs[name] for name in given.obs.columns}
     if not isinstance(label, str):
         raise DataError(
-            f"say which column of obs is the label (label=): {', '.join(list(known)[:12]) or '—'}"
+            "name the column of obs that is the label (label=): "
+            f"{', '.join(list(known)[:12]) or '—'}"
         )
     weighing = None if weight is None else _find(list(known), [weight], "column of weights")
     place = _find(list(known), [label], "label")
@@ -184,7 +185,9 @@ def take_annotated(
     stays = np.zeros(len(names), dtype=bool)
     stays[_find(names, keep, "column to keep")] = True
     if as_ordinal(ordinal) or dates:
-        raise DataError("features of an AnnData are numbers: ordinal and dates mean nothing there")
+        raise DataError(
+            "features of an AnnData are numbers: ordinal and dates do not apply to them"
+        )
     X = given.X
     X = X.tocsc() if is_sparse(X) else np.asarray(X)
     return FrameParts(
@@ -226,9 +229,9 @@ def take_frame(
         By default the last column that is not dropped.
     drop : str, int or several
     categorical : str, int, several, or True, optional
-        Beside the columns whose kind says it (category, Categorical, Enum, dictionary).
+        In addition to columns of a categorical type (category, Categorical, Enum, dictionary).
     groups : str or int, optional
-        The column that names rows which belong together; no feature.
+        Column whose equal values mark rows that belong together; not a feature.
     with_label : bool
         Whether there is one.
     ordinal, dates, keep, weight
@@ -239,7 +242,7 @@ def take_frame(
     Raises
     ------
     DataError
-        Listing all columns that cannot be found, or that hold neither numbers nor categories.
+        Listing all columns that do not exist, or that hold neither numbers nor categories.
     """
     columns = columns_of(frame)
     names = [name for name, _ in columns]
@@ -258,7 +261,9 @@ def take_frame(
     beside = {grouping, weighing}
     left = [place for place in everything if place not in dropped and place not in beside]
     if len(left) < 1 + with_label:
-        raise DataError(f"the frame has {len(left)} columns to use; a table needs features")
+        raise DataError(
+            f"the frame has {len(left)} usable columns; a table needs at least one feature"
+        )
     place = None
     if with_label:
         place = left[-1] if label is None else _find(names, [label], "label")[0]
@@ -272,7 +277,7 @@ def take_frame(
     stays = _find(names, keep, "column to keep")
     gone = [names[column] for column in stays if column not in features]
     if gone:
-        raise DataError(f"column {gone[0]!r} is to be kept, and is the label or left out")
+        raise DataError(f"column {gone[0]!r} cannot be kept: it is the label or is left out")
     mask = np.zeros(len(features), dtype=bool)
     kept: list[NDArray[Any]] = []
     notes, refused = [], ColumnRefusals()
@@ -327,7 +332,7 @@ def take_frame(
 
 
 class ColumnRefusals:
-    """Columns that cannot be used, by what is wrong with them; told all at once."""
+    """Columns that cannot be used, by problem; reported all at once."""
 
     def __init__(self) -> None:
         self.text: list[str] = []
@@ -346,7 +351,7 @@ class ColumnRefusals:
         if self.dates:
             said.append(
                 f"{_listed(self.dates)} hold{'s' * (len(self.dates) == 1)} dates: drop them "
-                "(--drop, drop=), or have them counted as days (--dates days, dates='days')"
+                "(--drop, drop=), or convert them to days (--dates days, dates='days')"
             )
         said += self.order
         if said:
@@ -385,9 +390,9 @@ def _ordered(
         unknown = sorted({text for text in texts if text} - set(order))
         if unknown:
             refused.order.append(
-                f"give the place of levels of column {name!r} in its order: "
-                f"{', '.join(unknown[:10])} (--ordinal '{name}=low<high', "
-                f"ordinal={{{name!r}: ['low', 'high']}})"
+                f"these levels are missing from the order of column {name!r}: "
+                f"{', '.join(unknown[:10])} (--ordinal '{name}=low<high', ordinal={{{name!r}: "
+                "['low', 'high']})"
             )
             return None, None
         kind = ColumnKind("ordinal", order)

@@ -1,4 +1,4 @@
-"""The table a chain runs on: how it is made from arrays and frames, and who plays which part."""
+"""The table a chain runs on: made from arrays and data frames, with roles of its columns."""
 
 from __future__ import annotations
 
@@ -59,47 +59,46 @@ class Dataset(FrozenTable):
     Parameters
     ----------
     matrix : (n_samples, n_features) float64, uint8 or int8, C order, or a ColumnSource
-        The features; NaN is a missing value. Bytes stay bytes, and `SparseColumns` sparse: `X`
-        widens them when it is asked for, `columns` never more than it returns.
+        The features; NaN is a missing value. Bytes stay bytes and `SparseColumns` stay sparse: `X`
+        converts them to float64 on access, `columns` only the columns it returns.
     y : (n_samples,) int64 or float64
         Class codes ``0 … n_classes-1`` (position in `classes`), or the target when `task` is
         ``"regression"``; when it is ``"survival"``, times until an event, negative where censored
         (`fsframe.contracts.survival`).
     classes : tuple
-        The labels behind the codes, sorted; empty for regression.
+        The labels of the codes, sorted; empty for regression.
     feature_names : tuple of str
         Unique, one per column.
     categorical : (n_features,) bool
-        Nominal columns: their numbers are names of categories.
+        Nominal columns: their numbers are codes of categories.
     keep : (n_features,) bool, optional
-        Columns that every stage keeps, whatever it finds; None: none.
+        Columns that every stage keeps; None: none.
     feature_groups : mapping of str to tuple of str
-        Features that are kept or dropped together, by what the group is called. It may name
-        columns that are not here.
+        Features that are kept or dropped together, by the name of their group. It may name columns
+        that this table does not have.
     times : SideColumns, optional
-        When each row was: resamples keep the order. It stands beside the features.
+        Time of each row: resamples keep the order. Not a feature.
     covariates : SideColumns, optional
-        What is known of each row and shall be taken out of the effect of features.
+        Covariates to adjust for. Not features.
     kinds : mapping of str to ColumnKind
-        Of columns that do not simply hold numbers: which kind, and what their codes stand for. It
-        may name columns that are not here.
+        Kinds of columns that do not simply hold numbers, with the levels of their codes. It may
+        name columns that this table does not have.
     counts : (n_samples,) int64, optional
-        How often a bootstrap drew each row, or its weight; zero leaves it out. None is once each.
+        How often a bootstrap drew each row, or its weight; zero leaves it out. None: once each.
     name, label_name, task : str
-        What to call the table and its label; ``"classification"``, ``"regression"`` or
-        ``"survival"``.
+        Names of the table and its label; ``"classification"``, ``"regression"`` or ``"survival"``.
     groups : (n_samples,) int64, optional
         Which rows belong together (recordings of one person, members of one family), as codes
-        ``0 … n_groups-1``: no resample, fold or permutation takes them apart. None is each row by
-        itself. What the groups are called is not kept: it may be names of people.
+        ``0 … n_groups-1``: no resample, fold or permutation separates them. None: each row by
+        itself. The names of the groups are not stored, since they may be names of people.
     group_name : str
-        What the groups are; empty without.
+        What the groups are, such as ``person``; empty if there are none.
     weight_name : str
-        What the weights are where `counts` are weights of rows; empty without.
+        Name of the weights if `counts` are weights of rows; else empty.
     warnings : tuple of str
-        What reading had to say about the data.
+        Warnings from reading the data.
     reading : mapping of str to JSON values
-        The arguments of `fsframe.read` that say how the file was read, those not given left out.
+        The arguments that were given to `fsframe.read`.
     """
 
     @classmethod
@@ -127,18 +126,18 @@ class Dataset(FrozenTable):
         Parameters
         ----------
         X : (n_samples, n_features) numbers, a data frame, or a ColumnSource
-            A frame (pandas, polars, pyarrow) gives names and categorical columns too; a sparse
-            matrix of scipy stays sparse where that spares half of the memory.
-            NaN is a missing value; infinite values are refused. uint8 and int8 (genotypes) are
-            kept as they are, without a copy.
+            A data frame (pandas, polars, pyarrow) also gives names and categorical columns; a scipy
+            sparse matrix stays sparse if that saves half of the memory. NaN is a missing value;
+            infinite values raise an error. uint8 and int8 (genotypes) are stored as they are,
+            without a copy.
         y : (n_samples,)
             Labels of any sortable kind, or a numeric target.
         feature_names : sequence of str, optional
             ``f1, f2, …`` by default.
         categorical : (n_features,) bool or column indices, optional
-            Columns whose numbers are names of categories; none by default.
+            Columns whose numbers are codes of categories; none by default.
         groups : (n_samples,) numbers or text, optional
-            Rows of equal value belong together and are never separated; no feature.
+            Rows of equal value belong together and are never separated; not a feature.
         group_name : str
             What the groups are, for messages.
         task : {"classification", "regression"}, optional
@@ -146,13 +145,13 @@ class Dataset(FrozenTable):
         kinds : mapping of str to ColumnKind, optional
             What columns are that do not simply hold numbers, as the field says.
         keep : (n_features,) bool or column indices, optional
-            Columns that every stage keeps; a table where that is all of them is refused.
+            Columns that every stage keeps; not all of them.
         weights : (n_samples,) whole numbers ≥ 0, optional
-            A row of weight 2 is two equal rows.
+            A row of weight 2 counts as two equal rows.
         weight_name : str
             What the weights are, for messages.
         event : (n_samples,) 0 or 1, optional
-            `y` are times until an event, seen (1) or censored (0); `task` is survival then.
+            `y` are times until an event, observed (1) or censored (0); `task` is then survival.
 
         Returns
         -------
@@ -226,7 +225,8 @@ class Dataset(FrozenTable):
         time: str | None = None,
         adjust: str | Iterable[str] = (),
     ) -> Dataset:
-        """A Dataset from a data frame: names and kinds of its columns, and the label among them.
+        """A Dataset from a data frame, with names and kinds of columns, and the label as one
+        column.
 
         Parameters
         ----------
@@ -243,33 +243,32 @@ class Dataset(FrozenTable):
         drop : str, int or several
             Columns to leave out.
         categorical : str, int, several, or True, optional
-            Further columns whose values are names of categories; text is coded 0, 1, … in sorted
-            order.
+            Further categorical columns; text is coded 0, 1, … in sorted order.
         groups : str or int, optional
-            The column, of numbers or text, whose equal values name rows that belong together; it
-            is no feature.
+            Column of numbers or text whose equal values mark rows that belong together; not a
+            feature.
         task : {"classification", "regression"}, optional
             As in `from_arrays`.
         ordinal : str, int, several, or mapping of these to sequences, optional
-            Columns of which only the order of their levels counts: ``{"size": ["S", "M", "L"]}``,
-            or, where levels are numbers, the name alone. They become ranks 0, 1, ….
+            Ordinal columns, with the order of their levels: ``{"size": ["S", "M", "L"]}``, or,
+            where levels are numbers, the name alone. They become ranks 0, 1, ….
         dates : {"days"}, optional
-            Dates become days since 1970-01-01; without this they are refused.
+            Dates become days since 1970-01-01; without this they raise an error.
         encode : {"onehot"}, optional
             A column of 0 and 1, called ``column=level``, for each level of a nominal column.
         keep : str, int or several
-            Columns that every stage keeps, whatever it finds.
+            Columns that every stage keeps.
         weight : str or int, optional
-            The column of whole numbers that say how many rows each row stands for; no feature.
+            Column of whole numbers that say how many rows each row stands for; not a feature.
         event : str, optional
-            The column of 0 and 1 that says whether the label, a time, ended with the event; no
+            Column of 0 and 1 that says whether the label, a time, ended with the event; not a
             feature.
         feature_groups : mapping of str to sequence of str, optional
-            Features that are kept or dropped together, by what their group is called.
+            Features that are kept or dropped together, by the name of their group.
         time : str, optional
-            The column of when each row was, numbers or dates with `dates`; no feature.
+            Column of the time of each row: numbers, or dates with `dates`; not a feature.
         adjust : str or several
-            Columns whose effect is to be taken out; no features.
+            Covariates to adjust for; not features.
 
         Returns
         -------
@@ -278,8 +277,8 @@ class Dataset(FrozenTable):
         Raises
         ------
         DataError
-            If a column is not there, or features hold text or dates; all are listed. Also as
-            `from_arrays` says.
+            If a column does not exist, or features hold text or dates; all are listed. Also as
+            `from_arrays`.
 
         Examples
         --------
@@ -294,8 +293,8 @@ class Dataset(FrozenTable):
             frame = of_labelled(frame, (groups, weight, event, time, *adjusting, label))
         if not is_frame(frame) and not is_annotated(frame):
             raise DataError(
-                f"{type(frame).__name__} is no data frame of pandas or polars, no table of "
-                "pyarrow and nothing of xarray; use Dataset.from_arrays"
+                f"{type(frame).__name__} is not a pandas or polars data frame, a pyarrow table "
+                "or an xarray object; use Dataset.from_arrays"
             )
         take = take_annotated if is_annotated(frame) else take_frame
         parts = take(
@@ -331,16 +330,16 @@ class Dataset(FrozenTable):
         adjust: str | Iterable[str] = (),
         beside: Mapping[str, Any] | None = None,
     ) -> Dataset:
-        """The table in which some columns play other parts than that of a feature.
+        """The table with roles for columns: groups of features, time, covariates.
 
         Parameters
         ----------
         feature_groups : mapping of str to sequence of str, optional
-            Features that are kept or dropped together, by what their group is called.
+            Features that are kept or dropped together, by the name of their group.
         time : str, optional
-            The column of when each row was; it is no feature then.
+            Column of the time of each row; no longer a feature.
         adjust : str or several
-            Columns whose effect is to be taken out; no features then.
+            Covariates to adjust for; no longer features.
         beside : mapping of str to (n_samples,) numbers or text, optional
             Further columns that `time` and `adjust` may name.
 
@@ -357,7 +356,7 @@ class Dataset(FrozenTable):
         """
         if self.in_parts and (time is not None or adjust):
             raise DataError(
-                f"{self.name}: a table in parts has neither a time (--time) nor covariates "
+                f"{self.name}: a table in parts supports neither a time (--time) nor covariates "
                 "(--adjust); read it into memory"
             )
         names = {"time": [] if time is None else [time]}
@@ -379,7 +378,7 @@ class Dataset(FrozenTable):
                 found[option] = SideColumns.of(columns, nominal, f"{self.name}, column")
         taken = {*names["time"], *names["adjust"]}
         if len(taken) < len(names["time"]) + len(names["adjust"]):
-            raise DataError(f"{self.name}: column {time!r} cannot be the time and adjusted for")
+            raise DataError(f"{self.name}: column {time!r} cannot be both the time and a covariate")
         left = np.array([k for k, name in enumerate(self.feature_names) if name not in taken])
         if not left.size:
             raise DataError(f"{self.name}: no feature is left besides {', '.join(sorted(taken))}")
@@ -397,15 +396,16 @@ class Dataset(FrozenTable):
         )
 
     def with_events(self, event: str | None) -> Dataset:
-        """With the name of a column, the label as times until an event; as it is with None.
+        """The table with the label as survival times, given the column of events; unchanged with
+        None.
 
-        The column, which says with 1 and 0 whether each time ended with the event or was censored,
-        is no feature any more.
+        The column says with 1 and 0 whether each time ended with the event or was censored, and is
+        no longer a feature.
 
         Raises
         ------
         DataError
-            If there is no such column, or it or the times are not as `signed_times` says.
+            If there is no such column, or its values or the times are invalid (`signed_times`).
 
         Examples
         --------
@@ -421,8 +421,8 @@ class Dataset(FrozenTable):
         place = self.feature_names.index(event)
         if self.categorical[place]:
             raise DataError(
-                f"{self.name}: events {event!r} are names; write 1 where the event was seen, 0 "
-                "where the time is censored"
+                f"{self.name}: events {event!r} must be numbers, not names: 1 where the event "
+                "was seen, 0 where the time is censored"
             )
         seen = np.asarray(self.columns(place, place + 1))[:, 0]
         y = signed_times(self.y, seen, self.label_name, event)
@@ -431,15 +431,15 @@ class Dataset(FrozenTable):
         return attrs.evolve(others, y=y, classes=(), task="survival")
 
     def encoded(self, how: str | None) -> Dataset:
-        """With ``"onehot"``, columns of 0 and 1 in place of nominal ones; as it is with None.
+        """With ``"onehot"``, indicator columns instead of nominal ones; unchanged with None.
 
-        For each level a column ``NAME=LEVEL`` stands where the nominal column was; for two levels
-        one column, of the second. A missing value is missing in all.
+        Each level becomes a column ``NAME=LEVEL`` at the place of the nominal column; two levels
+        become one column, for the second. A missing value is missing in all.
 
         Raises
         ------
         DataError
-            If a name would occur twice, or the table stays in its file.
+            If a name would occur twice, or the table is read from its file by columns.
         RequestError
             If `how` is neither.
 

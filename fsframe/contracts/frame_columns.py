@@ -1,4 +1,4 @@
-"""Columns of frames of pandas, polars and pyarrow as arrays or lists, whichever library it is."""
+"""Columns of pandas, polars and pyarrow data frames as arrays or lists."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def frame_column(frame: Any, column: int) -> NDArray[np.float64] | list[str | No
 
 
 def columns_of(frame: Any) -> list[tuple[str, Any]]:
-    """Names and columns; those of pyarrow as columns of pandas or polars would be."""
+    """Names and columns; pyarrow columns with the interface of pandas or polars."""
     home = type(frame).__module__.partition(".")[0]
     if home == "pyarrow":
         import polars

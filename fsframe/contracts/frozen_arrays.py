@@ -1,4 +1,4 @@
-"""Arrays that nobody writes to, as results hold them."""
+"""Read-only arrays, as results hold them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["Arrays", "Axes", "are_axes", "arrays", "axes_by_name", "floats", "fr
 
 
 def freeze(value: Any, dtype: Any = None) -> Any:
-    """`value` as a read-only array, or None; the caller's own array stays writable."""
+    """`value` as a read-only array, or None; the caller's array stays writable."""
     if value is None:
         return None
     # Thousands of resamples arrive with arrays that are as they should be.
@@ -28,7 +28,7 @@ def freeze(value: Any, dtype: Any = None) -> Any:
 
 
 def indices(value: Any) -> Any:
-    """Numbers of columns, frozen; ValueError for numbers that are not whole."""
+    """Column numbers, frozen; ValueError for numbers that are not whole."""
     kind = value.dtype.kind if isinstance(value, np.ndarray) else np.asarray(value).dtype.kind
     if kind not in "iu" and value is not None and np.size(value):
         # Rounding a column number would silently name another column.
@@ -46,7 +46,7 @@ def floats(value: Any) -> Any:
 
 
 class Arrays(Mapping[str, NDArray[Any]]):
-    """Read-only arrays by name; unlike a mapping proxy it travels between processes."""
+    """Read-only arrays by name; unlike a mapping proxy it can be pickled."""
 
     def __init__(self, arrays: Mapping[str, ArrayLike]) -> None:
         self._arrays = {str(key): freeze(array) for key, array in arrays.items()}
@@ -79,7 +79,7 @@ def arrays(value: Any) -> Mapping[str, NDArray[Any]]:
 
 
 class Axes(Mapping[str, tuple[int, ...]]):
-    """Axes of arrays by the array's name; read-only, and travels between processes."""
+    """Axes of arrays by the array's name; read-only, and can be pickled."""
 
     def __init__(self, axes: Mapping[str, Any]) -> None:
         self._axes = {str(name): _axis_numbers(value) for name, value in axes.items()}
@@ -125,7 +125,7 @@ def _axis_numbers(value: Any) -> tuple[int, ...]:
 
 
 def are_axes(value: Any, names: Collection[str]) -> bool:
-    """Whether a JSON value, which may come from anywhere, gives axes of arrays called `names`."""
+    """Whether a JSON value, which may be untrusted, gives axes of arrays called `names`."""
     return isinstance(value, dict) and all(
         name in names
         and isinstance(several, list)

@@ -1,4 +1,4 @@
-"""The fields of a dataset and what follows from them: facts, columns, rows, its SHA-256."""
+"""Fields of a dataset and what is derived from them: facts, columns, rows, SHA-256."""
 
 from __future__ import annotations
 
@@ -66,12 +66,12 @@ class ColumnSource(Protocol):
 
 
 class RowSource(ColumnSource, Protocol):
-    """A table in parts, which is read block after block of rows as well.
+    """A table in parts, which can also be read in blocks of rows.
 
     `blocks(rows)` gives all rows in order, at most so many at a time; `take` has only some of the
-    columns. `facts` is what one pass has found of the columns, `rows_sha256` its digest of the
-    values row after row, `shelf` a folder where what is made of the table may be kept, and
-    `most_bytes` how much of it may be loaded as float64.
+    columns. `facts` are the column statistics of one pass, `rows_sha256` its digest of the values
+    row by row, `shelf` a folder for data derived from the table, and `most_bytes` how much of it
+    may be loaded as float64.
     """
 
     @property
@@ -89,7 +89,7 @@ class RowSource(ColumnSource, Protocol):
 
 @attrs.frozen(kw_only=True, eq=False, repr=False)
 class FrozenTable:
-    """What a `Dataset` holds (its docstring says what each field is), and what follows from it."""
+    """The fields of a `Dataset` (documented there), and what is derived from them."""
 
     matrix: Any = attrs.field(repr=False)
     y: NDArray[Any] = attrs.field(repr=False)
@@ -177,7 +177,7 @@ class FrozenTable:
 
     @cached_property
     def ordinal(self) -> NDArray[np.bool_]:
-        """Columns of ranks, of which only the order counts, (n_features,)."""
+        """Mask of ordinal columns, whose values are ranks, (n_features,)."""
         named = {name for name, kind in self.kinds.items() if kind.kind == "ordinal"}
         if not named:
             return np.zeros(self.n_features, dtype=bool)
@@ -185,7 +185,7 @@ class FrozenTable:
 
     @cached_property
     def feature_sets(self) -> NDArray[np.int64]:
-        """The group of features that each belongs to, as codes (n_features,); −1 for none."""
+        """The group of each feature, as codes (n_features,); −1 for none."""
         if not self.feature_groups:
             return np.full(self.n_features, -1)
         place = {name: k for k, members in enumerate(self.feature_groups.values())
@@ -194,19 +194,19 @@ class FrozenTable:
 
     @cached_property
     def together(self) -> NDArray[np.int64] | None:
-        """Which rows a resample draws or leaves out together, as codes (n_samples,).
+        """Rows that a resample draws or leaves out together, as codes (n_samples,).
 
-        Those of one group, or of one stretch of time, which holds whole groups; None where each row
-        is by itself.
+        Those of one group, or of one block of time, which holds whole groups; None if each row is
+        by itself.
         """
         return self.groups if self.when is None else time_blocks(self.when)
 
     @cached_property
     def when(self) -> NDArray[np.float64] | None:
-        """The times that rows are put in order by, (n_samples,); None where there are none.
+        """The times that rows are ordered by, (n_samples,); None if there are none.
 
-        Where there are groups too, those that overlap in time have the time at which the first of
-        them began (`times_of_wholes`): no cut between two times takes a group apart.
+        If there are groups too, those that overlap in time have the time at which the first of them
+        began (`times_of_wholes`): no cut between two times splits a group.
         """
         if self.times is None:
             return None
@@ -214,7 +214,7 @@ class FrozenTable:
         return own if self.groups is None else times_of_wholes(own, self.groups)
 
     def kinds_told(self) -> str:
-        """How many columns there are of each kind but numbers: ``2 nominal, 1 ordinal``."""
+        """Number of columns of each kind other than numeric: ``2 nominal, 1 ordinal``."""
         many = {"nominal": int(np.count_nonzero(self.categorical))}
         if self.kinds:
             for name, nominal in zip(self.feature_names, self.categorical, strict=True):
@@ -225,7 +225,7 @@ class FrozenTable:
 
     @property
     def n_samples(self) -> int:
-        """Number of rows, those with count zero included."""
+        """Number of rows, including those with count zero."""
         return int(self.matrix.shape[0])
 
     @property
@@ -240,22 +240,22 @@ class FrozenTable:
 
     @cached_property
     def n_groups(self) -> int:
-        """Number of groups that rows are kept together in; 0 where none were named."""
+        """Number of groups of rows that are kept together; 0 if none were named."""
         return 0 if self.groups is None else int(np.unique(self.groups).size)
 
     @property
     def in_memory(self) -> bool:
-        """Whether the table is an array: neither sparse nor a file read by columns."""
+        """Whether the table is a dense array: neither sparse nor a file read by columns."""
         return isinstance(self.matrix, np.ndarray)
 
     @property
     def nbytes(self) -> int:
-        """Memory that the features take as they are held; 0 for a file read by columns."""
+        """Memory of the features as stored; 0 for a file read by columns."""
         return int(getattr(self.matrix, "nbytes", 0))
 
     @property
     def in_parts(self) -> bool:
-        """Whether the table is a `RowSource`, read block after block of rows."""
+        """Whether the table is a `RowSource`, read in blocks of rows."""
         return hasattr(self.matrix, "blocks")
 
     def loaded(self) -> Self:
@@ -264,7 +264,7 @@ class FrozenTable:
         Raises
         ------
         DataError
-            If it takes more than it may.
+            If it takes more memory than allowed.
         """
         if not self.in_parts:
             return self
@@ -304,12 +304,12 @@ class FrozenTable:
 
     @cached_property
     def sha256(self) -> str:
-        """Hex digest of values, labels and names: equal data in any file format, equal digest.
+        """Hex digest of values, labels and names: equal for equal data in any file format.
 
         Columns are hashed in order as little-endian float64, so that a table on disk need not be
         held in memory. A table in parts has another digest, of its rows, which does not depend on
-        how they are divided. Counts of a bootstrap and `name` do not enter; groups and weights do
-        where there are some.
+        how they are divided. Bootstrap counts and `name` are not part of it; groups and weights
+        are, if there are any.
         """
         digest = hashlib.sha256()
         header = {
@@ -376,7 +376,7 @@ class FrozenTable:
         )
 
     def take_rows(self, rows: NDArray[np.intp]) -> Self:
-        """Only these rows, in this order; the classes stay, even those that lose all members."""
+        """Only these rows, in this order; all classes stay, even those without members."""
         matrix: Any
         if isinstance(self.matrix, SparseColumns):
             matrix = self.matrix.take_rows(np.asarray(rows, dtype=np.intp))
@@ -407,7 +407,7 @@ class FrozenTable:
         return attrs.evolve(self, counts=taken)
 
     def without_adjusting(self) -> Self:
-        """The same table for methods whose covariates another one takes out."""
+        """The same table for methods inside a stage that adjusts for the covariates itself."""
         if self.covariates is None:
             return self
         return attrs.evolve(self, covariates=attrs.evolve(self.covariates, handled=True))

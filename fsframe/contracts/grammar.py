@@ -89,8 +89,8 @@ def parse_stage(text: str) -> StageText:
     stages = name.split()
     if len(stages) > 1 and all(map(_NAME.match, stages)):
         raise RequestError(
-            f"stage {text!r}: these are {len(stages)} stages in one pair of quotes; write them as "
-            "words of their own: " + " ".join(stages) + colon + "…" * bool(colon)
+            f"stage {text!r}: these are {len(stages)} stages in one pair of quotes; write them "
+            "as separate words: " + " ".join(stages) + colon + "…" * bool(colon)
         )
     if not _NAME.match(name):
         raise RequestError(
@@ -115,7 +115,7 @@ def parse_stage(text: str) -> StageText:
 
 def _brace_hint(part: str) -> str:
     if part.strip("{}[]()").replace(".", "").isalnum():
-        return "; quote the stage if the shell has taken its brackets or braces apart"
+        return "; quote the stage if the shell has split its brackets or braces"
     return ""
 
 
@@ -192,7 +192,7 @@ def _in_quotes(value: str) -> str:
 
 
 def quote(value: str) -> str:
-    """`value` as it must stand in a stage's text.
+    """`value` quoted as needed in a stage's text.
 
     >>> quote("0.5"), quote("a, b"), quote("mim:top=5 jmi"), quote("it's")
     ('0.5', "'a, b'", '(mim:top=5 jmi)', '"it\\'s"')
@@ -210,7 +210,7 @@ def quote(value: str) -> str:
 
 
 def parse_list(text: str) -> list[str]:
-    """The items of ``[a,b]`` as text, quotes taken off; the outer brackets may be left out.
+    """The items of ``[a,b]`` as text, without quotes; the outer brackets may be left out.
 
     Raises
     ------
@@ -245,7 +245,7 @@ def _item(text: str) -> str:
 
 
 def format_stages(stages: Iterable[StageText]) -> str:
-    """The canonical text of stages: single blanks, parameters in the order held.
+    """The canonical text of stages: single blanks, parameters in their stored order.
 
     >>> format_stages(parse_stages("  mim:top=5    npfs "))
     'mim:top=5 npfs'

@@ -1,4 +1,4 @@
-"""Machine code of compiled kernels on disk: sealed files that are thrown away when damaged.
+"""Cache of compiled kernels on disk: files with a checksum, discarded when damaged.
 
 One file per kernel, signature and processor. numba's own cache keeps an index beside its data; two
 processes that compile at once can leave an index that points to the other's data, and a flipped
@@ -8,8 +8,8 @@ is checked before anything in it is read.
 Folders, in this order: ``NUMBA_CACHE_DIR`` if it is set; ``__pycache__`` beside the package (see
 `_beside`); ``fsframe`` in the user's cache folder (``XDG_CACHE_HOME``, ``~/.cache``); a temporary
 one that this process and its workers share and that goes with it. What is found in any of them is
-used; what is compiled goes to the first that can be written to. A temporary folder, or none, is
-said on stderr.
+used; what is compiled goes to the first that can be written to. If that is a temporary folder, or
+none, a note on stderr says so.
 """
 
 from __future__ import annotations
@@ -62,9 +62,9 @@ class _Source:
 
 
 class KernelCache(FunctionCache):  # type: ignore[misc]
-    """The compiled forms of one function, kept for later processes; in place of numba's own.
+    """The compiled forms of one function, cached for later processes; replaces numba's own cache.
 
-    Nothing that goes wrong with a file reaches the caller: the function is compiled.
+    Errors with a file never reach the caller: the function is compiled instead.
 
     Parameters
     ----------
@@ -92,12 +92,12 @@ class KernelCache(FunctionCache):  # type: ignore[misc]
         return str(next(iter(_folders(self._file)), ""))
 
     def flush(self) -> None:
-        """Remove the files of this function wherever they are."""
+        """Remove the files of this function from all cache folders."""
         for folder in _folders(self._file):
             _remove(folder, self._stem())
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """What is kept of the signature, or None."""
+        """The cached code of the signature, or None."""
         if not self._enabled:
             return None
         target_context.refresh()
@@ -116,14 +116,14 @@ class KernelCache(FunctionCache):  # type: ignore[misc]
         return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        """Keep what was compiled, in the first folder that takes it."""
+        """Store the compiled code in the first writable folder."""
         if not self._enabled or not self._impl.check_cachable(data):
             return
         try:
             key, name = self._named(sig, data.codegen)
             content = _sealed(key, self._impl.reduce(data))
         except Exception as error:  # numba could not put it into bytes: it serves this process.
-            _note(f"compiled kernels are not kept ({type(error).__name__}: {error})")
+            _note(f"compiled kernels are not cached ({type(error).__name__}: {error})")
             return
         refused = ""
         for folder in _writable(self._file):
@@ -137,8 +137,8 @@ class KernelCache(FunctionCache):  # type: ignore[misc]
             KEPT[str(folder) if lasting else ""] += 1
             if refused and not lasting:
                 _note(
-                    f"compiled kernels are kept in a temporary folder only ({refused}); "
-                    "NUMBA_CACHE_DIR can name a folder for them"
+                    f"compiled kernels are cached in a temporary folder only ({refused}); set "
+                    "NUMBA_CACHE_DIR to a folder for them"
                 )
             elif folder != _beside(self._file) or refused:
                 _note_other_folder(folder)
@@ -146,8 +146,8 @@ class KernelCache(FunctionCache):  # type: ignore[misc]
             return
         KEPT[""] += 1
         _note(
-            f"compiled kernels cannot be kept and are compiled in every process ({refused}); "
-            "NUMBA_CACHE_DIR can name a folder for them"
+            f"compiled kernels cannot be cached and are compiled in every process ({refused}); "
+            "set NUMBA_CACHE_DIR to a folder for them"
         )
 
     def _stem(self) -> str:
@@ -296,7 +296,7 @@ def _is_ours(folder: str) -> bool:
 def _note_other_folder(folder: Path) -> None:
     chosen = _chosen()
     if chosen and not folder.is_relative_to(os.path.abspath(chosen)):
-        _note(f"NUMBA_CACHE_DIR={chosen} cannot be used; compiled kernels are kept in {folder}")
+        _note(f"NUMBA_CACHE_DIR={chosen} cannot be used; compiled kernels are cached in {folder}")
 
 
 @cache

@@ -39,7 +39,7 @@ __all__ = [
 
 
 MOST_TIMES = 100_000_000
-"""The most rounds, trees or the like that may be asked for; more is a slip of the pen."""
+"""Upper limit for numbers of rounds, trees and the like; more is taken for a typing error."""
 
 
 @runtime_checkable
@@ -93,19 +93,19 @@ def flag() -> Kind:
 
 
 def is_flag(kind: Kind) -> bool:
-    """Whether a kind takes just true or false."""
+    """Whether a kind accepts only true or false."""
     return isinstance(kind, _Flag)
 
 
 def is_stages(kind: Kind) -> bool:
-    """Whether a kind takes the text of a chain, or that or nothing."""
+    """Whether a kind accepts the text of a chain, required or optional."""
     return isinstance(kind.kind if isinstance(kind, _Optional) else kind, _Stages)
 
 
 def annotation(kind: Kind) -> str:
-    """The Python type of what a kind takes, for annotations.
+    """The Python type that a kind accepts, for annotations.
 
-    A kind of another package may say it with a method of this name; without one it is ``Any``.
+    A kind of another package may provide a method of this name; otherwise it is ``Any``.
 
     >>> annotation(optional(either(integer(1), choice("auto", "all"))))
     "int | Literal['auto', 'all'] | None"
@@ -122,7 +122,7 @@ def choice(*words: str) -> Kind:
 def offered(registry: str) -> Kind:
     """The name of something that plugins offer: `registry` is one of `fsframe.registry`.
 
-    Nothing of it is imported; that it is there is checked.
+    It is not imported, but its existence is checked.
 
     >>> offered("nulls").parse("published")
     'published'
@@ -131,12 +131,12 @@ def offered(registry: str) -> Kind:
 
 
 def text(what: str = "text") -> Kind:
-    """Any text; `what` says in a few words what it should be."""
+    """Any text; `what` describes it in a few words."""
     return _Text(what)
 
 
 def either(*kinds: Kind) -> Kind:
-    """What the first of several kinds takes.
+    """A value that one of several kinds accepts, tried in order.
 
     >>> either(real(above=0), choice("cv")).parse("cv")
     'cv'
@@ -349,7 +349,7 @@ class _Choice:
 
 
 def offered_by(kind: Kind) -> str:
-    """The registry whose names a kind takes, as `offered` made it; empty for any other kind."""
+    """The registry whose names a kind accepts, for kinds made by `offered`; empty for others."""
     return kind.registry if isinstance(kind, _Offered) else ""
 
 

@@ -15,7 +15,8 @@ _NAMED = 5
 
 
 def nominal_problems(name: str, takes_nominal: bool, data: Dataset) -> Iterator[str]:
-    """Why the method `name` refuses `data`, if it has nominal columns that the method cannot take.
+    """Why the method `name` refuses `data`, if it has nominal columns that the method does not
+    accept.
 
     Yields
     ------
@@ -28,18 +29,19 @@ def nominal_problems(name: str, takes_nominal: bool, data: Dataset) -> Iterator[
         more = f" and {len(places) - _NAMED} more" if len(places) > _NAMED else ""
         hold = "holds" if len(places) == 1 else "hold"
         yield (
-            f"{name} reads columns as numbers, and {named}{more} {hold} names of categories: "
-            "make a column of each level (--encode onehot, encode='onehot'), leave them out "
-            "(--drop), or take a method that compares levels (mim, relieff, immigrate, …)"
+            f"{name} needs numeric columns, and {named}{more} {hold} categories: encode them as "
+            "indicator columns (--encode onehot, encode='onehot'), leave them out (--drop), or "
+            "use a method that takes categories (mim, relieff, immigrate, …)"
         )
 
 
 def level_places(
     values: NDArray[np.float64],
 ) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-    """The levels in the order in which rows have them, and which of them each row has.
+    """The levels in order of first occurrence, and the level of each row.
 
-    That order does not depend on what levels are called, so neither do roundings of sums over them.
+    That order does not depend on the names of levels, so neither does the rounding of sums over
+    them.
 
     Parameters
     ----------
@@ -69,9 +71,9 @@ def level_places(
 
 
 def unequal_share(sizes: NDArray[np.float64]) -> float:
-    """The chance 1 − Σ p² that two rows drawn with replacement differ in level.
+    """The probability 1 − Σ p² that two rows drawn with replacement differ in level.
 
-    Half of it is to levels what the variance is to numbers: for two levels it is that of 0 and 1.
+    Half of it is the analogue of the variance: for two levels it is that of 0 and 1.
 
     Parameters
     ----------
@@ -94,7 +96,7 @@ def sums_of_squares(
     weights: NDArray[np.float64],
     n_classes: int,
 ) -> tuple[float, float]:
-    """How far a label and a nominal column go together: between groups, and in all.
+    """Sums of squares of a label and a nominal column: between groups, and total.
 
     Parameters
     ----------
@@ -109,8 +111,8 @@ def sums_of_squares(
     Returns
     -------
     between, total : float
-        Of a numeric target over the levels; of classes those of the levels over the classes, in
-        which half the chance that two rows differ in level stands for a variance.
+        For a numeric target over the levels; for classes those of the levels over the classes, with
+        half the probability that two rows differ in level as the variance.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""What hears of a run: a logger, an experiment tracker."""
+"""Contract of observers of runs, such as a logger or an experiment tracker."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ __all__ = ["Observer", "Observers"]
 
 
 class Observer:
-    """Base class of what hears of runs; every method does nothing unless it is overridden.
+    """Base class of observers of runs; every method does nothing unless it is overridden.
 
     One object is made for each run. Its methods are called in the process that runs the chain, one
     at a time, in the order in which things happen. What they return is not used, what they raise
     becomes a warning of the run (in `run_ended`, when the record is made, an `FsframeWarning`) and
-    ends its calls: who listens cannot spoil a result. What an observer changes in the objects that
+    ends its calls: an observer cannot spoil a result. What an observer changes in the objects that
     it is handed is its own fault, as in any plugin.
 
     Examples
@@ -34,27 +34,27 @@ class Observer:
         """A run begins: `chain`, `data`, `sha256`, `n_samples`, `n_features`, `seed`, `out`."""
 
     def unit_kept(self, unit: Mapping[str, Any]) -> None:
-        """Resamples `start` to `stop` (exclusive) of `call` are safe on the disk.
+        """Resamples `start` to `stop` (exclusive) of `call` have been written to disk.
 
-        Not called for runs without a run file, which keep nothing.
+        Not called for runs without a run file, which have no checkpoint.
         """
 
     def stage_ended(self, number: int, stage: Any) -> None:
-        """Stage `number`, from 0, is there: its `StageRecord`.
+        """Stage `number`, from 0, has finished, with its `StageRecord`.
 
         `stage.selection` is None for a classifier. `stage.digest()` reads all its arrays, which
         takes a while where they are large.
         """
 
     def run_ended(self, record: Any) -> None:
-        """The run is there: its `RunRecord`, written to its file if there is one."""
+        """The run has finished, with its `RunRecord`, written to its file if there is one."""
 
     def run_failed(self, error: BaseException) -> None:
-        """The run ends with an exception, an interrupt included."""
+        """The run ended with an exception, possibly an interrupt."""
 
 
 class Observers:
-    """The observers of one run, told one after the other.
+    """The observers of one run, called one after the other.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ class Observers:
         return bool(self._listening)
 
     def tell(self, what: str, *about: Any) -> None:
-        """Call the method `what` of each; one that raises is left out from then on."""
+        """Call the method `what` of each; one that raises is not called again."""
         for observer in tuple(self._listening):
             try:
                 getattr(observer, what)(*about)
@@ -82,7 +82,7 @@ class Observers:
 
     @contextmanager
     def watching(self) -> Iterator[None]:
-        """Tell of an exception that ends the run, and let it go on its way."""
+        """Report an exception that ends the run, and re-raise it."""
         try:
             yield
         except BaseException as error:

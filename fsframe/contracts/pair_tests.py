@@ -1,4 +1,4 @@
-"""Tests of pairs of columns: what a method that gives them answers, and how it is asked."""
+"""Contract of tests of pairs of columns: how a method is called, and what it returns."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ class PairTests:
     columns : (m,) int, ascending
         Every pair of these was tested.
     pairs : (q, 2) int
-        Columns a < b of the pairs that are told of, the smallest p first. A pair of `columns` that
-        is not among them has a larger p, or a table that can say nothing.
+        Columns a < b of the pairs listed, the smallest p first. A pair of `columns` that is not
+        listed has a larger p, or a table that cannot show an interaction.
     p_values, q_values : (q,) float64 in [0, 1]
         The second adjusted for `n_chosen_from`.
     n_tested : int
         Pairs that were tested: those of `columns`, and others asked for.
     n_chosen_from : int
-        Pairs that these were chosen from, where the choice looked at columns together; at least
-        `n_tested`.
+        Number of pairs that these were chosen from, if the choice considered columns jointly; at
+        least `n_tested`.
     tables : mapping of str to array
-        More of each pair, such as the statistic: first axis of length q.
+        Further arrays per pair, such as the statistic; first axis of length q.
 
     Examples
     --------
@@ -64,12 +64,12 @@ class PairTests:
         return {(a, b): place for place, (a, b) in enumerate(listed)}
 
     def of(self, a: int, b: int) -> tuple[float, float] | None:
-        """p and q of the pair of two columns; None where it is not told of."""
+        """p and q of the pair of two columns; None if it is not listed."""
         place = self._place.get((min(a, b), max(a, b)))
         return None if place is None else (float(self.p_values[place]), float(self.q_values[place]))
 
     def problems(self, n_features: int) -> list[str]:
-        """What does not fit together for a table of so many columns; nothing if it is sound."""
+        """Inconsistencies for a table of so many columns; empty if it is valid."""
         columns, pairs = self.columns, self.pairs
         if columns.ndim != 1 or (
             columns.size
@@ -91,7 +91,7 @@ class PairTests:
             elif not ((values >= 0) & (values <= 1)).all():
                 found.append(f"{name} are not all from 0 to 1")
         if self.n_tested < len(pairs):
-            found.append(f"n_tested is {self.n_tested}, less than the {len(pairs)} pairs told of")
+            found.append(f"n_tested is {self.n_tested}, less than the {len(pairs)} pairs listed")
         if self.n_chosen_from < self.n_tested:
             found.append(f"n_chosen_from is {self.n_chosen_from}, less than n_tested")
         for name, array in self.tables.items():
@@ -102,10 +102,10 @@ class PairTests:
 
 @runtime_checkable
 class PairTester(Protocol):
-    """A selector that can say of pairs of columns whether they act together.
+    """A selector that can test pairs of columns for interaction.
 
-    Its entry's `gives` has ``"pair-test"``. After a chain whose answer has pair weights, the pairs
-    of the kept columns are tested by it.
+    Its entry's `gives` has ``"pair-test"``. After a chain whose result has pair weights, it tests
+    the pairs of the kept columns.
     """
 
     def test_pairs(
@@ -116,7 +116,7 @@ class PairTester(Protocol):
         chosen_from: int,
         run: Run,
     ) -> PairTests:
-        """The tests of every pair of `columns`, and of `pairs`, which the answer tells of.
+        """The tests of every pair of `columns`, and of `pairs`, which the result lists in any case.
 
         Parameters
         ----------
@@ -124,14 +124,14 @@ class PairTester(Protocol):
             The whole table, which the method takes (`Selector.check_data` has been called).
         columns : (m,) int, ascending
         pairs : (q, 2) int
-            Columns a < b of pairs that are of interest, whatever their p; of any columns.
+            Columns a < b of pairs to report whatever their p; of any columns.
         chosen_from : int
-            q is adjusted for so many pairs, those not tested counting as p = 1; no fewer than are
-            tested.
+            Number of pairs that q is adjusted for, those not tested counting as p = 1; at least the
+            number tested.
         run : Run
         """
         ...
 
     def tests_found(self, selection: Selection) -> PairTests:
-        """The tests in a result of this method itself, in the numbering of the whole table."""
+        """The tests contained in a result of this method, in the numbering of the whole table."""
         ...

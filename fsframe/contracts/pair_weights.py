@@ -1,4 +1,4 @@
-"""Weights of pairs of columns, as a matrix or a list; what a weight means, its method says."""
+"""Weights of pairs of columns, as a matrix or a list; each method defines what they mean."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["Pair", "PairWeights"]
 
 
 class Pair(NamedTuple):
-    """Two columns and the weight that a method gives them together."""
+    """Two columns and the weight of their pair."""
 
     a: int
     b: int
@@ -32,8 +32,8 @@ class PairWeights:
     matrix : (m, m) float64, symmetric, optional
         The weights; the diagonal holds main effects.
     i, j, weight : (n_pairs,) arrays, optional
-        In place of `matrix`: positions in `columns`, ``i < j``, where all weights would not fit;
-        what is not listed is unknown or negligible.
+        Instead of `matrix`, if all weights would not fit: positions in `columns`, ``i < j``; pairs
+        not listed are unknown or negligible.
     diagonal : (m,) float64, optional
         Main effects beside a list of pairs.
 
@@ -80,7 +80,7 @@ class PairWeights:
         return cls(columns, None, i, j, weight, diagonal)
 
     def triplets(self) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.float64]]:
-        """Positions i < j and weights of all pairs held."""
+        """Positions i < j and weights of all stored pairs."""
         if self.matrix is None:
             assert self.i is not None and self.j is not None and self.weight is not None
             return self.i, self.j, self.weight
@@ -88,11 +88,11 @@ class PairWeights:
         return i, j, self.matrix[i, j]
 
     def main_effects(self) -> NDArray[np.float64] | None:
-        """The diagonal as (m,), or None where only pairs are known."""
+        """The diagonal as (m,), or None if only pairs are known."""
         return self.diagonal if self.matrix is None else np.diagonal(self.matrix)
 
     def top(self, n: int | None = None) -> list[Pair]:
-        """The n pairs of the largest weights by size, signs kept, best first, ties by column.
+        """The n pairs of largest absolute weight, signs kept, best first, ties by column.
 
         Weights of zero are left out.
 

@@ -72,11 +72,11 @@ def param(
     Parameters
     ----------
     default
-        The value without a request; none makes the parameter required.
+        The default value; without one the parameter is required.
     kind : Kind
-        Which values are taken.
+        The accepted values.
     help : str
-        One sentence for people.
+        One sentence of help.
     symbol : str
         The paper's symbol, such as ``σ``.
     source : str
@@ -85,11 +85,11 @@ def param(
     Raises
     ------
     ValueError
-        Where the class is defined, if `kind` does not take `default`.
+        When the class is defined, if `kind` does not accept `default`.
 
     Notes
     -----
-    The converter never raises: a refused value is put aside so that *all* refused values of an
+    The converter never raises: an invalid value is put aside so that *all* invalid values of an
     object can be reported in one message.
     """
     taken = kind if kind is not None else text()
@@ -157,14 +157,14 @@ class Parameterised:
     Attributes
     ----------
     data_errors : tuple of exception types
-        What the author's code raises where the data are to blame, such as the ValueErrors of a
-        package about a class of one row: told as a DataError (exit code 4), not as a fault of the
-        plugin.
+        Exceptions of the author's code that are due to the data, such as the ValueErrors of a
+        package about a class of one row: reported as a DataError (exit code 4), not as a fault of
+        the plugin.
 
     Raises
     ------
     RequestError
-        From the constructor, naming every value that is out of its range.
+        From the constructor, listing every value that is out of range.
     """
 
     data_errors: ClassVar[tuple[type[Exception], ...]] = ()
@@ -181,7 +181,7 @@ class Parameterised:
             raise RequestError(f"{self.method_name()}: " + "; ".join(problems))
 
     def check_parameters(self) -> Iterator[str]:
-        """Problems that only show when parameters are seen together; authors override this."""
+        """Problems with combinations of parameters; authors override this."""
         return iter(())
 
     @classmethod
@@ -209,7 +209,7 @@ class Parameterised:
         Raises
         ------
         RequestError
-            Naming every unknown parameter and every value that is refused.
+            Listing every unknown parameter and every invalid value.
         """
         known = {parameter.name: parameter for parameter in cls.parameters()}
         problems: list[str] = []

@@ -1,4 +1,4 @@
-"""What a method's test by resampling can say at most, known before anything is computed."""
+"""The smallest p-value that a resampling test can give, known before any computation."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ __all__ = ["PermutationTest"]
 
 @attrs.frozen(kw_only=True)
 class PermutationTest:
-    """A test whose p-values are counted over permutations (or bootstraps) of each feature's own.
+    """A test whose p-values are counted over permutations (or bootstraps) of each feature.
 
     Parameters
     ----------
     permutations : int
         The smallest p-value is 1 / (permutations + 1).
     level : float
-        What a p-value, adjusted by `correction`, is compared with.
+        The level that p-values, adjusted by `correction`, are compared with.
     correction : {"none", "bonferroni", "benjamini-hochberg"}
     parameter : str
-        What the number of permutations is called.
+        Name of the parameter for the number of permutations.
     """
 
     permutations: int
@@ -31,12 +31,12 @@ class PermutationTest:
     parameter: str = "permutations"
 
     def needed(self, n_tests: int) -> int:
-        """How many features have to have the smallest p-value for one to be named.
+        """Number of features that must have the smallest p-value for any to be significant.
 
         Returns
         -------
         int
-            More than `n_tests` where nothing can be named at all.
+            More than `n_tests` if nothing can be significant.
 
         Notes
         -----
@@ -59,7 +59,7 @@ class PermutationTest:
         return 1 if Fraction(tests, self.permutations + 1) <= level else n_tests + 1
 
     def weakness(self, n_tests: int) -> str:
-        """What to say before it starts; empty where one feature alone can be named.
+        """The warning before it starts; empty if a single feature can be significant.
 
         Examples
         --------

@@ -1,4 +1,4 @@
-"""The contract of measures: how good predictions of rows not seen are, as one number."""
+"""Contract of performance measures: the quality of predictions of new rows as one number."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SCORE_KINDS = ("labels", "scores", "probabilities")
 
 @attrs.frozen(kw_only=True, eq=False)
 class Predictions:
-    """What was predicted of some rows, beside the truth.
+    """Predictions for some rows, with the truth.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ class Predictions:
     scores : (n, n_classes) float64, optional
         Larger is more likely; none for a numeric target.
     classes : tuple
-        The labels behind the codes; empty for a numeric target.
+        The labels of the codes; empty for a numeric target.
     """
 
     truth: NDArray[Any]
@@ -57,14 +57,14 @@ class PredictionMeasure(Parameterised):
     task : str
         ``"classification"``, ``"regression"`` or ``"survival"``.
     needs : str
-        What it needs of a classifier: ``"labels"``, the predicted classes; ``"scores"`` that order
-        the rows; ``"probabilities"``.
+        What it needs from a classifier: ``"labels"``, the predicted classes; ``"scores"`` that
+        order the rows; ``"probabilities"``.
     larger_is_better : bool
         False for losses.
     lowest, highest : float
         The range of its values; intervals stay within it.
     every_class : bool
-        Whether it has a value only where every class of the table is among the rows.
+        Whether it is defined only if every class of the table is among the rows.
     """
 
     task: ClassVar[str] = "classification"
@@ -79,11 +79,11 @@ class PredictionMeasure(Parameterised):
         raise NotImplementedError
 
     def check_classes(self, classes: tuple[Any, ...]) -> Iterator[str]:
-        """What is wrong with measuring a table of these classes; authors override this."""
+        """Problems with a table of these classes; authors override this."""
         return iter(())
 
     def refusals(self, task: str, classes: tuple[Any, ...], scores: str) -> Iterator[str]:
-        """Why it cannot be taken, asked before any work starts.
+        """Reasons why it cannot be computed; called before any work starts.
 
         Parameters
         ----------
@@ -91,7 +91,7 @@ class PredictionMeasure(Parameterised):
             Of the table.
         classes : tuple
         scores : str
-            What the classifier gives, one of `SCORE_KINDS`.
+            The kind of scores of the classifier, one of `SCORE_KINDS`.
         """
         if task != self.task:
             yield f"it is for {LABELS[self.task]}, and the table has {LABELS[task]}"

@@ -29,8 +29,8 @@ def tied_order(
     tie : float
         The fraction of a value within which others are equal to it.
     least : float
-        A difference that is none, however small the values: for those that come out of a
-        subtraction of larger ones of known size.
+        An absolute difference that counts as none: for values that are differences of larger ones
+        of known size.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Remarks that belong to no run: that kernels are compiled, or where they are kept."""
+"""Notes that belong to no run, such as that kernels are compiled, or where they are cached."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _rooms: list[Callable[[], None]] = []
 
 @contextlib.contextmanager
 def making_room(clear: Callable[[], None]) -> Iterator[None]:
-    """Meanwhile, `clear` is called before a remark is said: it wipes what stands on the line."""
+    """Within this context, `clear` is called before a remark is printed, to erase the line."""
     _rooms.append(clear)
     try:
         yield
@@ -37,15 +37,15 @@ def making_room(clear: Callable[[], None]) -> Iterator[None]:
 
 
 def make_room() -> None:
-    """Have whatever stands on the line of stderr wiped."""
+    """Erase the current line of stderr."""
     for clear in _rooms:
         clear()
 
 
 def remark(text: str) -> None:
-    """Say something on stderr, in the form that the run's other talk there has.
+    """Print a remark on stderr, in the format of the run's other output there.
 
-    Nothing happens where nobody listens any more.
+    Does nothing if stderr is closed.
     """
     if sys.stderr is None:
         return
@@ -63,15 +63,15 @@ _ERASE = "\r\033[K"
 
 
 def wait_shown() -> bool:
-    """Whether a wait is being told on the last line: whoever draws there leaves it alone."""
+    """Whether a wait is shown on the last line, which must then not be overwritten."""
     return _waits > 0
 
 
 @contextlib.contextmanager
 def ticking(text: str) -> Iterator[None]:
-    """Meanwhile, `text` and the seconds gone stand on a line of their own; wiped at the end.
+    """Within this context, `text` and the elapsed seconds are shown on a line, erased at the end.
 
-    On a terminal only, and not where remarks are events.
+    Only on a terminal, and not if remarks are printed as events.
     """
     global _waits
     stream = sys.stderr

@@ -1,4 +1,4 @@
-"""Parts that columns play: time and covariates beside features; features that go together."""
+"""Roles of columns: time and covariates besides features, and groups of features."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ _LEVELS, _PARTS = 10, 5
 
 @attrs.frozen(kw_only=True, eq=False)
 class SideColumns:
-    """Columns beside the features.
+    """Columns other than features: times or covariates.
 
     Parameters
     ----------
     names : tuple of str
     values : (n_samples, n_columns) float64, finite
     nominal : (n_columns,) bool
-        Columns whose numbers are names of categories.
+        Columns whose numbers are codes of categories.
     handled : bool
-        Of covariates: whether the stage that resamples takes them out, so that the stages that it
+        For covariates: whether the resampling stage adjusts for them, so that the stages it
         resamples need not.
     """
 
@@ -43,7 +43,7 @@ class SideColumns:
         nominal: Sequence[bool],
         what: str,
     ) -> SideColumns:
-        """The columns, checked; text is taken as names of categories.
+        """The columns, checked; text is treated as categories.
 
         Raises
         ------
@@ -77,13 +77,13 @@ class SideColumns:
         return attrs.evolve(self, values=values)
 
     def tobytes(self) -> bytes:
-        """What tells these columns from others, but for their names."""
+        """Bytes that identify the content of these columns, without their names."""
         return self.values.astype("<f8").tobytes() + self.nominal.tobytes()
 
     def strata(self) -> NDArray[np.int64]:
-        """Which rows are alike in all columns, as codes (n_samples,).
+        """Strata of rows that are equal in all columns, as codes (n_samples,).
 
-        A column of numbers with more than 10 different ones is cut at its quintiles first.
+        A numeric column with more than 10 distinct values is first cut at its quintiles.
 
         Examples
         --------
@@ -100,7 +100,7 @@ class SideColumns:
         return codes
 
     def design(self) -> NDArray[np.float64]:
-        """The columns of a linear model, an intercept first, as (n_samples, q).
+        """Design matrix of a linear model, with an intercept first, as (n_samples, q).
 
         Numbers as they are, centred and of size about 1; an indicator for each level of a nominal
         column but its first.
@@ -116,9 +116,9 @@ class SideColumns:
 
 
 def time_blocks(times: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Which stretch of time each row belongs to, stretches of about n^(1/3) rows, as codes (n,).
+    """Block of time of each row, blocks of about n^(1/3) rows, as codes (n,).
 
-    Rows of one time are in one stretch.
+    Rows of equal time are in one block.
 
     References
     ----------
@@ -139,10 +139,10 @@ def time_blocks(times: NDArray[np.float64]) -> NDArray[np.int64]:
 
 
 def times_of_wholes(times: NDArray[np.float64], groups: NDArray[Any]) -> NDArray[np.float64]:
-    """The times of rows such that no order of them takes a group apart, as (n_samples,).
+    """Times of rows such that no cut between two times splits a group, as (n_samples,).
 
-    Groups that overlap in time are a whole, and so are groups that overlap with these; each row has
-    the time at which its whole begins. Groups one after another stay by themselves.
+    Groups that overlap in time are merged, and so are groups that overlap with these; each row has
+    the time at which its merged group begins. Groups one after another stay separate.
 
     Examples
     --------
@@ -167,7 +167,7 @@ def times_of_wholes(times: NDArray[np.float64], groups: NDArray[Any]) -> NDArray
 def feature_sets(
     groups: Mapping[str, Sequence[str]], names: Sequence[str], suggest: Any
 ) -> NDArray[np.int64]:
-    """Which features are kept or dropped together: a code for each set, −1 for the others.
+    """Features that are kept or dropped together: a code for each set, −1 for the others.
 
     Parameters
     ----------
@@ -176,12 +176,12 @@ def feature_sets(
     names : sequence of str
         All features.
     suggest : callable
-        What is added to a message about an unknown name.
+        Gives the suggestion to add to a message about an unknown name.
 
     Raises
     ------
     DataError
-        Naming features that there are not, and those in two sets.
+        Listing unknown features, and those in two sets.
     """
     place = {name: column for column, name in enumerate(names)}
     codes = np.full(len(names), -1, dtype=np.int64)
@@ -196,9 +196,9 @@ def feature_sets(
                 codes[place[name]] = code
     if unknown:
         raise DataError(
-            f"feature groups name {len(unknown)} columns that are no features: "
-            f"{', '.join(map(repr, unknown[:5]))}{suggest(unknown[0], names)}; a line of a file of "
-            "groups is `feature,group`"
+            f"feature groups name {len(unknown)} columns that are not features: "
+            f"{', '.join(map(repr, unknown[:5]))}{suggest(unknown[0], names)}; a line of a file "
+            "of groups is `feature,group`"
         )
     if twice:
         raise DataError(

@@ -1,4 +1,4 @@
-"""What a stage is handed besides data: random stream, bounds, progress, executor, checkpoint."""
+"""What a stage receives besides data: random stream, limits, progress, executor, checkpoint."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ DEFAULT_MEMORY = 2 * 1024**3
 
 @attrs.frozen(kw_only=True)
 class Progress:
-    """How far some piece of work is: `done` of `total` units of `label`, at stage path `key`."""
+    """Progress of a piece of work: `done` of `total` units of `label`, at stage path `key`."""
 
     label: str
     done: int
@@ -37,7 +37,7 @@ class Progress:
 
 
 def size_text(n_bytes: float) -> str:
-    """A number of bytes for people.
+    """A number of bytes as readable text.
 
     >>> size_text(64e6), size_text(3 << 30)
     ('61 MiB', '3.0 GiB')
@@ -58,7 +58,9 @@ class Steps(Protocol):
     def get(
         self, number: int, compute: Callable[[], Mapping[str, ArrayLike]]
     ) -> dict[str, NDArray[Any]]:
-        """The arrays of step `number`: those kept by an earlier attempt, else of `compute`."""
+        """The arrays of step `number`: those stored by an earlier attempt, else the result of
+        `compute`.
+        """
         ...
 
 
@@ -73,41 +75,41 @@ class _Unkept:
 
 def _seed(value: Any) -> int:
     if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < 0:
-        raise RequestError(f"the seed must be a whole number from 0, not {value!r}")
+        raise RequestError(f"the seed must be a whole number ≥ 0, not {value!r}")
     return int(value)
 
 
 @attrs.frozen(kw_only=True)
 class Run:
-    """The surroundings of one piece of work.
+    """The context of one piece of work: random stream, limits, executor, checkpoint.
 
     Parameters
     ----------
     entropy : int
         The seed of the whole run.
     key : tuple of int
-        Where in the run this piece of work is: stage, then unit, then inner stage, …
+        Position of this piece of work in the run: stage, then unit, then inner stage, …
     memory : int
-        Bound in bytes on what one fit holds at a time, beside the table that it is given.
+        Memory limit in bytes of one fit, in addition to the table it is given.
     route_memory : int, optional
-        The bound by which a method chooses between ways whose results differ in rounding, or in
-        what they return; `memory` by default. It is the same for any number of workers, while
-        `memory` is each one's share.
+        The limit by which a method chooses between algorithms whose results differ in rounding or
+        in what they return; `memory` by default. It is the same for any number of workers, while
+        `memory` is the share of each.
     threads : int
-        How many threads a method may use; results do not depend on it.
+        Number of threads a method may use; results do not depend on it.
     first : int
         Number of the first part in a batch of parts: in a batch that starts at 40, `child(2)` is
-        part 42, so that how work is cut into batches changes nothing.
+        part 42, so that the division of work into batches changes nothing.
     listener : callable, optional
-        Called with a Progress now and then.
+        Called with a Progress from time to time.
     executor : Engine or concurrent.futures.Executor, optional
-        Where resamples are computed; here, one after the other, by default. Results do not depend
-        on it.
+        Where resamples are computed; by default in this process, one after the other. Results do
+        not depend on it.
     checkpoint : Checkpoint, optional
-        Where finished units are kept, so that a killed run can go on.
+        Where finished units are stored, so that a killed run can be continued.
     pace : dict
-        Seconds per resample seen so far, by what was resampled; shared by all parts of a run. It
-        moves only the borders of batches.
+        Seconds per resample so far, by resampled chain; shared by all parts of a run. It affects
+        only the sizes of batches.
 
     Examples
     --------
@@ -133,7 +135,7 @@ class Run:
 
     @property
     def route(self) -> int:
-        """The bound that ways are chosen by: `route_memory`, or `memory` where that is not set.
+        """The limit by which algorithms are chosen: `route_memory`, or `memory` if that is not set.
 
         >>> Run(memory=100, route_memory=400).route, Run(memory=100).route
         (400, 100)
@@ -141,16 +143,16 @@ class Run:
         return self.memory if self.route_memory is None else self.route_memory
 
     def must_hold(self, n_bytes: float, what: str, instead: str = "screen first") -> None:
-        """Refuse, before it is begun, what takes more than the bound on memory.
+        """Raise an error, before any allocation, for work that exceeds the memory limit.
 
         Parameters
         ----------
         n_bytes : float
-            What would be held at a time.
+            Bytes that would be held at a time.
         what : str
-            Who holds what, for the message: "im4e: the table in two orders".
+            What needs the memory, for the message: "im4e: the table in two orders".
         instead : str
-            What could be done in place of allowing more.
+            What to do instead of allowing more.
 
         Raises
         ------
@@ -175,15 +177,15 @@ class Run:
             )
 
     def child(self, *key: int) -> Run:
-        """The surroundings of a part; its stream does not depend on who runs it, or when."""
+        """The context of a part; its stream does not depend on which process runs it, or when."""
         return attrs.evolve(self, key=self._path(key), first=0)
 
     def batch(self, first: int) -> Run:
-        """The same surroundings for a batch of parts that starts at part `first`."""
+        """The same context for a batch of parts that starts at part `first`."""
         return attrs.evolve(self, first=self.first + first)
 
     def stage(self, position: int) -> Run:
-        """The surroundings of one stage of a chain that runs on a batch of parts.
+        """The context of one stage of a chain that runs on a batch of parts.
 
         The stage comes before the part in the key, the batch's start stays with the part.
         """
@@ -193,25 +195,27 @@ class Run:
         return (*self.key, key[0] + self.first, *key[1:]) if key else self.key
 
     def quiet(self) -> Run:
-        """The same surroundings for work inside a unit: no reports, executor and checkpoint."""
+        """The same context for work inside a unit: without progress reports, executor and
+        checkpoint.
+        """
         return attrs.evolve(self, listener=None, executor=None, checkpoint=None)
 
     def units(self, what: str, data: Dataset, upstream: Selection | None = None) -> Steps:
-        """Steps of one long fit that are kept with the run, so that it can go on after a kill.
+        """Steps of one long fit that are stored with the run, so that it can continue after a kill.
 
         Parameters
         ----------
         what : str
-            Says everything that a step depends on besides `data`, `upstream` and this run: method,
-            parameters.
+            Text that identifies everything a step depends on besides `data`, `upstream` and this
+            run: method, parameters.
         data, upstream
-            As the method was given them.
+            As passed to the method.
 
         Returns
         -------
         Steps
-            ``units.get(t, compute)`` gives the arrays of step t; `compute` is called only where
-            they are not kept already. In a resample nothing is kept: the resample is the unit.
+            ``units.get(t, compute)`` gives the arrays of step t; `compute` is called only if they
+            are not stored already. Within a resample nothing is stored: the resample is the unit.
 
         Examples
         --------
@@ -231,7 +235,7 @@ class Run:
         return steps
 
     def generator(self, *key: int) -> np.random.Generator:
-        """The random stream of this work, or of a part of it.
+        """The random generator of this work, or of a part of it.
 
         Notes
         -----

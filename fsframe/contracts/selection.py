@@ -34,7 +34,7 @@ def _words(value: Any) -> frozenset[str]:
 
 @attrs.frozen(kw_only=True, eq=False, repr=False)
 class Selection:
-    """What a selector found.
+    """The result of a selector.
 
     Parameters
     ----------
@@ -45,30 +45,30 @@ class Selection:
     weights : (n_features,) float64, optional
         Non-negative, for distances.
     pair_weights : PairWeights, optional
-        Weights of pairs; what they mean, the method's entry says (`pair_weight`).
+        Weights of pairs; the method's entry defines their meaning (`pair_weight`).
     instance_weights : (n_samples,) float64, optional
         Non-negative importance of rows.
     fill : (n_features,) float64, optional
-        What stands for a missing value in each column from here on, in this chain and in new rows;
-        NaN where nothing does. The core puts it there before the next stage sees the table.
+        Value that replaces missing ones in each column from here on, in this chain and in new rows;
+        NaN: none. The core fills it in before the next stage sees the table.
     donors : Donors, optional
-        Rows that lend their values to the ones nearest to them: what stands for a missing value in
-        a column of which `fill` is a number is theirs, and `fill` what there is without them.
+        Rows whose values fill the gaps of the rows nearest to them, in columns where `fill` is a
+        number; `fill` is the value without donors.
     model : mapping of str to array
-        What a later stage or a classifier needs to work as the method does.
+        Arrays that a later stage or a classifier needs to apply the method.
     model_columns : mapping of str to tuple of int
-        For each array of `model`, which of its axes run over the columns that the method saw
+        For each array of `model`, the axes that run over the columns that the method saw
         (`features_in`, in this order): ``{"w": (0,), "W": (0, 1), "sigma": ()}``. The next stage
-        gets such an array with the axes cut to its own columns. An array that is not named here
-        reaches it only where it has the very columns that the method saw.
+        gets such an array restricted to its own columns. An array that is not listed here is passed
+        on only if the next stage has exactly the columns that the method saw.
     tables : mapping of str to array
         Named extra arrays, such as the cost per iteration.
     warnings : tuple of str
-        What makes the result weak.
+        Weaknesses of the result.
     features_in : (n_in,) int, optional
         The columns that the method saw; set by the core.
     carried : frozenset of str
-        Which of the weights come from an earlier stage; set by the core.
+        The weights that come from an earlier stage; set by the core.
     """
 
     selected: NDArray[np.intp] = attrs.field(converter=indices)
@@ -129,7 +129,7 @@ class Selection:
         return facts
 
     def with_selected(self, selected: ArrayLike) -> Selection:
-        """The same but for the kept columns; the quick way to thousands of them.
+        """A copy with other kept columns; the fast way to make thousands of selections.
 
         Parameters
         ----------
@@ -139,12 +139,12 @@ class Selection:
         Returns
         -------
         Selection
-            It shares all other arrays with this one. O(n_kept).
+            Shares all other arrays with this one. O(n_kept).
 
         Raises
         ------
         ValueError
-            If `selected` holds other than whole numbers.
+            If `selected` holds numbers that are not whole.
 
         Examples
         --------
@@ -166,7 +166,7 @@ class Selection:
         data: Dataset | None = None,
         library: str = "polars",
     ) -> Any:
-        """The answer as a data frame: a row per feature, or per pair, best first.
+        """The result as a data frame: a row per feature, or per pair, best first.
 
         Parameters
         ----------
@@ -175,13 +175,13 @@ class Selection:
         pairs : bool
             Whether the rows are pairs.
         data : Dataset, optional
-            The table, for the direction and the means per class.
+            The table, for the direction and the class means.
         library : {"polars", "pandas"}
 
         Raises
         ------
         DataError
-            If `data` or `feature_names` are not of this many columns.
+            If `data` or `feature_names` have another number of columns.
         PluginError, RequestError
             As `AnswerTable.to_frame` says.
 
@@ -203,7 +203,7 @@ class Selection:
         return table.to_frame(library)
 
     def problems(self, n_features: int, n_samples: int) -> list[str]:
-        """What is wrong with this selection for a table of that shape; nothing if it is sound."""
+        """Problems of this selection for a table of that shape; empty if it is valid."""
         found = []
         if self.scores.shape != (n_features,):
             found.append(f"scores have shape {self.scores.shape}, not ({n_features},)")
@@ -274,12 +274,12 @@ class Selection:
                     )
 
     def restrict(self, columns: NDArray[np.intp]) -> Selection:
-        """This selection as a stage sees it that has only `columns`, renumbered 0, 1, …
+        """This selection as seen by a stage that has only `columns`, renumbered 0, 1, …
 
-        Arrays of `model` are cut to these columns along the axes that `model_columns` declares. An
-        array is left out, so that it cannot be read with the wrong columns, if it is not declared
-        and the method saw other columns than these, or if it runs over columns of which the method
-        did not see some of these.
+        Arrays of `model` are restricted to these columns along the axes that `model_columns`
+        declares. An array is left out, so that it cannot be read with the wrong columns, if it is
+        not declared and the method saw other columns than these, or if the method did not see all
+        of these columns.
         """
         place = {int(column): position for position, column in enumerate(columns)}
         return attrs.evolve(

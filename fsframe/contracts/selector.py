@@ -41,7 +41,7 @@ __all__ = ["Base", "Selector", "WrapsLeft", "one_by_one", "wraps_left"]
 class Selector(Parameterised):
     """Base of all selectors; authors declare parameters and write `_select`.
 
-    Class attributes say what the author's part can take; the core sees to the rest.
+    Class attributes declare what the author's part supports; the core does the rest.
 
     Attributes
     ----------
@@ -50,45 +50,45 @@ class Selector(Parameterised):
     takes_missing : bool
         Whether NaN in the features is allowed.
     fills_missing : bool
-        Whether what it returns says what stands for them from there on (`Selection.fill`).
+        Whether its result gives values to fill them in from there on (`Selection.fill`).
     takes_counts : bool
-        Whether `data.counts` is honoured; otherwise drawn rows are copied, with a warning.
+        Whether `data.counts` is supported; otherwise drawn rows are copied, with a warning.
     takes_short_counts : bool
-        Whether `_select_many` takes counts of any integer type, such as uint16, which spare memory
-        and time where there are many; otherwise it gets int64.
+        Whether `_select_many` accepts counts of any integer type, such as uint16, which saves
+        memory and time; otherwise it gets int64.
     takes_groups : bool
         Whether a method that resamples rows or permutes labels keeps the rows of a group together.
-        A method that does neither has nothing to honour, and leaves it as it is.
+        A method that does neither leaves it as it is.
     takes_nominal : bool
-        Whether values of nominal columns (`data.categorical`) are only ever compared for being
-        equal, so that other codes of their levels give the same result. A table with nominal
-        columns is refused otherwise.
+        Whether values of nominal columns (`data.categorical`) are only compared for equality, so
+        that other codes of their levels give the same result. Otherwise a table with nominal
+        columns raises an error.
     takes_kept : bool
-        Whether a table with columns that are always kept (`data.keep`) makes sense for it. The core
-        adds those that the author's part does not return; a greedy method starts from them.
+        Whether it supports columns that are always kept (`data.keep`). The core adds those that the
+        author's part does not return; a greedy method starts from them.
     takes_time : bool
-        Whether a method that draws, deals out or permutes rows keeps the order of time
-        (`data.times`). One that does nothing of the kind has nothing to honour.
+        Whether a method that samples, splits or permutes rows keeps the order of time
+        (`data.times`). Other methods leave it as it is.
     takes_weights : bool
-        Whether weights of rows, which come as `data.counts`, mean in it what copies would; a table
-        with weights is refused otherwise.
+        Whether row weights, given as `data.counts`, have the effect of copies; otherwise a table
+        with weights raises an error.
     takes_parts : bool
-        Whether `_select` works on a table in parts (`data.in_parts`) without holding it. Another
-        method is given the table in memory, or, where it is too large for that, refuses it.
+        Whether `_select` works on a table in parts (`data.in_parts`) without loading it. Other
+        methods are given the table in memory, or refuse it if it is too large.
     takes_weighted_parts : bool
-        Whether it takes parts with weights of rows: they hold every row as often as it counts,
-        which must be what the weight means in it, as it is in sums over rows.
+        Whether it supports parts with row weights: every row then counts as often as its weight
+        says, as in sums over rows.
     univariate : bool
-        Whether a column's score depends on that column and the label alone. Choosing by such scores
-        says nothing of pairs beforehand, so that tests of pairs need no allowance for it.
+        Whether a column's score depends only on that column and the label. Choosing by such scores
+        does not select pairs, so tests of pairs need no correction for the choice.
     uses_upstream_weights : bool
-        Whether the weights that travel along the chain change the result.
+        Whether upstream weights change the result.
     reads_columns : bool
-        Whether it asks for some columns at a time (`data.columns`), never for the whole table
-        (`data.X`), which a sparse one or one on disk has to be widened or loaded for.
+        Whether it reads some columns at a time (`data.columns`), never the whole table (`data.X`),
+        which would convert a sparse table or load one from disk.
     table_copies : float
-        How many times a fit holds the values of the table that it is given, as float64 and beside
-        it, before anything that it can do in blocks. A bound on memory below that is refused.
+        How many float64 copies of its table a fit holds in addition to it, not counting work in
+        blocks. A memory limit below that raises an error.
 
     Examples
     --------
@@ -136,9 +136,9 @@ class Selector(Parameterised):
         raise NotImplementedError
 
     def keep_count(self, n_features: int, default: int) -> int:
-        """How many of `n_features` columns to keep: by `top` if it is set, else `default`.
+        """Number of `n_features` columns to keep: by `top` if it is set, else `default`.
 
-        A fraction is rounded up to a whole column; more than there are means all.
+        A fraction is rounded up; more than there are means all.
         """
         if self.top is None:
             return min(default, n_features)
@@ -154,18 +154,19 @@ class Selector(Parameterised):
         run: Run | None = None,
         seed: int | None = None,
     ) -> Selection:
-        """Which columns of `data` this method keeps.
+        """Run the method on `data` and return its selection.
 
         Parameters
         ----------
         data : Dataset
             The whole table; `data.counts` makes it a bootstrap.
         upstream : Selection, optional
-            What the stage on the left kept: only those columns are seen, and its weights travel.
+            Selection of the stage on the left: only its columns are seen, and its weights are
+            passed on.
         run : Run, optional
-            Random stream and bounds; by default a new one with `seed`.
+            Random stream and limits; by default a new one with `seed`.
         seed : int, optional
-            Seed where no run is given; 0 by default.
+            Seed if no run is given; 0 by default.
 
         Returns
         -------
@@ -175,9 +176,9 @@ class Selector(Parameterised):
         Raises
         ------
         DataError
-            If the data hold what the method does not take.
+            If the data hold something the method does not accept.
         PluginError
-            If the method returns something unsound.
+            If the method returns an invalid result.
         """
         surroundings = make_run(run, seed)
         columns = columns_at_hand(data, upstream)
@@ -205,8 +206,8 @@ class Selector(Parameterised):
         """One Selection per row of `counts`, (n_resamples, n_samples): bootstraps of one table.
 
         Equal to `select` on ``data.with_counts(counts[b])`` with ``run.child(b)``, one by one; a
-        method with a faster way through all of them together provides `_select_many`, which may
-        leave out `model`, `tables` and `warnings`: they are for people who look at one result.
+        method with a faster way for all of them together provides `_select_many`, which may leave
+        out `model`, `tables` and `warnings`.
         """
         surroundings = make_run(run, seed)
         many = getattr(self, "_select_many", None)
@@ -234,46 +235,46 @@ class Selector(Parameterised):
         return [in_whole_table(one, data, columns, every, upstream, ()) for one in whole]
 
     def permutation_test(self) -> PermutationTest | None:
-        """The test that decides, or is reported, where its p-values are counted over permutations.
+        """The test that decides, or is reported, if its p-values are counted over permutations.
 
-        Authors who compute such p-values override this: before any work starts, a run says of a
-        test that cannot reach its level how far it is from that.
+        Authors who compute such p-values override this: a run warns before any work starts if the
+        test cannot reach its level.
         """
         return None
 
     def cost(self, n: int, p: int) -> Cost | None:
-        """Processor time of one fit among many on n rows and p columns; None: not known.
+        """Processor time of one fit among many on n rows and p columns; None if unknown.
 
-        Authors override this with a formula fitted to measurements, good to a factor of three.
-        Forecasts are made of it (`Chain.cost`). A stage that resamples has `base_fits` instead.
+        Authors override this with a formula fitted to measurements, correct within a factor of
+        three. Forecasts use it (`Chain.cost`). A resampling stage has `base_fits` instead.
         """
         return None
 
     def base_fits(self, p: int) -> int | None:
-        """How often a stage that resamples runs what it resamples, of p columns; None: not known.
+        """Number of base fits of a resampling stage on p columns; None if unknown.
 
-        Authors of stages that resample override this.
+        Authors of resampling stages override this.
         """
         return None
 
     @classmethod
     def proposal(cls, data: Dataset, gaps: bool) -> str:
-        """The stage to begin with on a table of a task that it takes; empty if another is better.
+        """The stage to start with on a table of a supported task; empty if another is better.
 
-        Authors override this where the entry says `proposed`. `gaps` says that values are missing:
-        where `takes_missing` is False, a stage that fills them is put before it.
+        Authors override this if the entry has `proposed`. `gaps` says that values are missing: if
+        `takes_missing` is False, a stage that fills them is put before it.
         """
         return ""
 
     def forewarnings(self, data: Dataset, n_tests: int | None) -> Iterator[str]:
-        """What the user should know before this runs, though it can.
+        """Warnings for the user before a run that is possible but weak.
 
         Parameters
         ----------
         data : Dataset
             The whole table.
         n_tests : int, optional
-            How many features it will see, where that is known.
+            Number of features it will see, if known.
 
         Yields
         ------
@@ -286,11 +287,11 @@ class Selector(Parameterised):
             yield weakness
 
     def check_request(self, data: Dataset) -> Iterator[str]:
-        """Parameters that cannot be met on the table `data`, told before any stage runs.
+        """Problems of parameters with the table `data`, reported before any stage runs.
 
-        Authors override this where that can be told from the whole table alone, without what stages
-        on the left will keep; whatever cannot is refused in `_select`. It is quick, raises nothing
-        for a table that it can say nothing about, and fits nothing.
+        Authors override this if the whole table is enough to decide, without the selections of
+        stages on the left; anything else raises an error in `_select`. It is quick, fits nothing,
+        and yields nothing if it cannot decide.
 
         Parameters
         ----------
@@ -306,23 +307,23 @@ class Selector(Parameterised):
         return iter(())
 
     def ignores_groups(self) -> str:
-        """What this method does with rows as if each were by itself; empty if nothing.
+        """What this method does that ignores groups of rows; empty if nothing.
 
-        Authors override this where it depends on parameters; a table with groups is refused then.
+        Authors override this if it depends on parameters; a table with groups then raises an error.
         """
         return "" if self.takes_groups else "it resamples rows or permutes labels one by one"
 
     def ignores_time(self) -> str:
-        """What this method does with rows as if they had no order; empty if nothing.
+        """What this method does that ignores the order of rows; empty if nothing.
 
-        Authors override this where it depends on parameters; a table with times is refused then.
+        Authors override this if it depends on parameters; a table with times then raises an error.
         """
         if self.takes_time and (self.wrapping or self.permutation_test() is None):
             return ""
-        return "it draws, deals out or permutes rows as if they had no order"
+        return "it samples, splits or permutes rows without regard to their order"
 
     def adjusts(self) -> bool:
-        """Whether it takes the effect of covariates (`data.covariates`) out of what it finds."""
+        """Whether it adjusts its results for covariates (`data.covariates`)."""
         return False
 
     def adjusts_base(self) -> bool:
@@ -331,12 +332,12 @@ class Selector(Parameterised):
         return False
 
     def role_problems(self, data: Dataset) -> Iterator[str]:
-        """Parts that columns and rows of `data` play and that this method cannot honour.
+        """Roles of columns and rows of `data` that this method does not support.
 
         Yields
         ------
         str
-            A sentence each: which part, why not, what to do.
+            A sentence each: which role, why not, what to do.
         """
         name = self.method_name()
         ignored = "" if data.groups is None else self.ignores_groups()
@@ -347,15 +348,15 @@ class Selector(Parameterised):
             )
         if data.keep is not None and not self.takes_kept:
             yield (
-                f"{name} compares what is selected in many resamples or rounds, where columns that "
-                "are always kept say nothing: leave them out of the table (--drop), or say --keep "
-                "where the chain is run without it"
+                f"{name} compares what is selected in many resamples or rounds, where columns "
+                "that are always kept carry no information: leave them out of the table "
+                f"(--drop), or use --keep only in a chain without {name}"
             )
         if data.weight_name and not self.takes_weights:
             yield (
-                f"{name} draws or deals out rows, each as one, and rows have weights "
-                f"({data.weight_name!r}): leave the weights and their column out, or give it a "
-                "table that holds every row as often as it counts"
+                f"{name} samples or splits single rows, and rows have weights "
+                f"({data.weight_name!r}): leave out the weights and their column, or give a "
+                "table that repeats each row as often as its weight says"
             )
         elif data.weight_name and self.permutation_test() is not None:
             yield (
@@ -374,14 +375,14 @@ class Selector(Parameterised):
         adjusted = data.covariates
         if adjusted is not None and not adjusted.handled and not self.adjusts():
             yield (
-                f"{name} cannot take out the effect of {', '.join(adjusted.names)} (--adjust): "
-                "take a method with conditional or partial relevance (mim, chi2, anova-f, jmi, "
-                "cmim, cmi), or npfs behind it, which permutes labels within strata"
+                f"{name} cannot adjust for {', '.join(adjusted.names)} (--adjust): use a method "
+                "with conditional or partial relevance (mim, chi2, anova-f, jmi, cmim, cmi), or "
+                "npfs behind it, which permutes labels within strata"
             )
         yield from nominal_problems(name, self.takes_nominal, data)
 
     def works_in_parts(self, data: Dataset) -> bool:
-        """Whether it works on `data` in parts, with its parameters, as `takes_parts` says."""
+        """Whether it works on `data` in parts with its parameters (`takes_parts`)."""
         return self.takes_parts
 
     def parts_problem(self, data: Dataset, n_features: int | None = None) -> str:
@@ -400,13 +401,13 @@ class Selector(Parameterised):
         )
 
     def check_roles(self, data: Dataset) -> None:
-        """Raise DataError with everything that `role_problems` says."""
+        """Raise DataError with all `role_problems`."""
         problems = list(self.role_problems(data))
         if problems:
             raise DataError("\n".join(problems))
 
     def check_data(self, data: Dataset) -> None:
-        """Raise DataError if `data` holds what this method does not take."""
+        """Raise DataError if `data` holds something this method does not accept."""
         name = self.method_name()
         self.check_roles(data)
         if data.task not in self.tasks:
@@ -432,18 +433,20 @@ class Selector(Parameterised):
         return self.table_copies
 
     def rows_copied(self) -> float:
-        """How many copies of the table's rows resampling makes for one fit; 0 without."""
+        """Number of copies of the table's rows that resampling makes for one fit; 0 without
+        resampling.
+        """
         return 0.0
 
     def _require_memory(self, data: Dataset, p: int, run: Run) -> None:
         """Refuse a bound on memory that not even copies of the table fit into."""
         if data.in_parts and self.works_in_parts(data):
             return
-        n, copies, what = data.n_samples, self.table_copies, "what it makes of"
+        n, copies, what = data.n_samples, self.table_copies, "its working copy of"
         if not data.in_memory and not self.reads_columns:
             copies += 1.0  # read whole first
             what = (
-                "the whole table, which it needs widened, is sparse or packed:"
+                "the sparse or packed table, which it needs as full floats:"
                 if data.nbytes
                 else what
             )
@@ -498,7 +501,7 @@ class Selector(Parameterised):
         problems = own.problems(local.n_features, local.n_samples)
         if problems:
             raise PluginError(
-                f"{self.method_name()} returned an unsound result: " + "; ".join(problems)
+                f"{self.method_name()} returned an invalid result: " + "; ".join(problems)
             )
 
 
@@ -525,12 +528,12 @@ def _ways_out(name: str, task: str) -> str:
         elif not method.wrapping and method.takes_missing and task in method.tasks:
             take.append(offer.name)
     ways = [f"fill them in every resample by a stage before it (`{f} {name}`)" for f in fill[:1]]
-    ways += [f"drop them, or take a method that bears them: {', '.join(take)}"] if take else []
+    ways += [f"drop them, or use a method that accepts them: {', '.join(take)}"] if take else []
     return "; ".join(ways) or "drop or fill them"
 
 
 class Base(Protocol):
-    """What a wrapping stage resamples: the chain on its left, or the one that `base` names."""
+    """The chain that a wrapping stage resamples: the one on its left, or that of `base`."""
 
     def select(
         self, data: Dataset, upstream: Selection | None = None, run: Run | None = None
@@ -554,7 +557,7 @@ class WrapsLeft(Protocol):
 
 
 def wraps_left(method: object) -> TypeGuard[WrapsLeft]:
-    """Whether a method resamples what stands on its left: a wrapping one without a `base`."""
+    """Whether a method resamples the chain on its left: a wrapping stage without `base`."""
     return bool(getattr(method, "wrapping", False)) and getattr(method, "base", None) is None
 
 
@@ -565,12 +568,12 @@ def one_by_one(
     upstream: Selection | None,
     run: Run | None,
 ) -> list[Selection]:
-    """What `select` finds on each resample of `data`: the plain way, which all faster ones equal.
+    """The result of `select` on each resample of `data`: the reference for all faster ways.
 
     Parameters
     ----------
     select : callable
-        Takes a table, what arrives from the left, and a run.
+        Takes a table, the upstream selection, and a run.
     data : Dataset
     counts : (n_resamples, n_samples) int ≥ 0
         How often each resample draws each row.

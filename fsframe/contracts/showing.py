@@ -1,4 +1,4 @@
-"""How values are shown in a notebook: small tables of HTML, without style sheets and scripts."""
+"""Notebook display: small HTML tables, without style sheets and scripts."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ _CELL = "padding:2px 12px 2px 0;text-align:{};"
 
 
 def safe(text: str) -> str:
-    """Text as it is shown: what would steer a page or a terminal is escaped."""
+    """Text for display: markup and control sequences are escaped."""
     return escape(printable(text))
 
 
 def listed(names: Sequence[str], most: int = 6) -> str:
-    """Names in a row, the first ones where there are many.
+    """Names joined by commas, only the first ones if there are many.
 
     >>> listed(["a", "b", "c"], most=2), listed(["a"])
     ('a, b, … (3)', 'a')

@@ -1,4 +1,4 @@
-"""Work side by side in threads, and the rows of a resample as a fit sees them."""
+"""Work in parallel threads, and the rows of a resample as a fit sees them."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ R = TypeVar("R")
 
 
 def in_threads(threads: int, work: Callable[[T], R], units: Iterable[T]) -> list[R]:
-    """`work` of every unit, in order, so many at a time.
+    """`work` of every unit, in order, in parallel threads.
 
-    The results depend on `threads` only if the units write to the same place.
+    The results depend on `threads` only if units write to the same memory.
 
     Examples
     --------
@@ -39,7 +39,7 @@ def in_threads(threads: int, work: Callable[[T], R], units: Iterable[T]) -> list
 def drawn_rows(
     data: Dataset, counts: NDArray[np.integer[Any]], upstream: Selection | None
 ) -> tuple[NDArray[np.intp], Dataset, Selection | None]:
-    """The rows that a resample has drawn, the table of these alone, and what arrives for them.
+    """The rows that a resample has drawn, their table, and the upstream selection for them.
 
     Parameters
     ----------

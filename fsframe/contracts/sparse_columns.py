@@ -1,4 +1,4 @@
-"""A table of which most values are zero: only the others are held, by columns."""
+"""A sparse table: only the values other than zero are stored, by columns."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["SparseColumns", "as_table", "is_sparse"]
 
 @attrs.frozen(kw_only=True, eq=False)
 class SparseColumns:
-    """A table that is zero but for the values listed, as `fsframe.contracts.dataset.ColumnSource`.
+    """A sparse table with the listed values, as `fsframe.contracts.dataset.ColumnSource`.
 
     Parameters
     ----------
@@ -77,11 +77,11 @@ class SparseColumns:
         return _of(self._matrix()[:, columns])
 
     def take_rows(self, rows: NDArray[np.intp]) -> SparseColumns:
-        """Only these rows, in this order; one may stand there twice."""
+        """Only these rows, in this order; a row may occur twice."""
         return _of(self._matrix()[rows])
 
     def filled(self, fill: NDArray[np.float64]) -> SparseColumns:
-        """With ``fill[j]`` in place of what is missing in column j."""
+        """With ``fill[j]`` in place of missing values in column j."""
         column = np.repeat(np.arange(self.shape[1]), np.diff(self.starts))
         values = np.where(np.isnan(self.values), fill[column], self.values)
         return _of(attrs.evolve(self, values=values)._matrix())
@@ -100,12 +100,13 @@ class SparseColumns:
 
 
 def is_sparse(given: Any) -> bool:
-    """Whether something is a sparse matrix or array of scipy."""
+    """Whether something is a scipy sparse matrix or array."""
     return hasattr(given, "toarray") and hasattr(given, "nnz")
 
 
 def as_table(matrix: Any) -> SparseColumns | NDArray[Any]:
-    """A sparse matrix of scipy as a table holds it, widened where that takes less than twice more.
+    """A scipy sparse matrix in the form a table stores it; dense if that takes less than twice the
+    memory.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The stability-metric contract: how alike the features are that several runs kept."""
+"""The stability-metric contract: similarity of the feature sets that several runs kept."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class StabilityValue:
     Parameters
     ----------
     value : float
-        NaN where the measure is not defined; then `undefined` says why.
+        NaN if the measure is not defined; then `undefined` says why.
     variance : float, optional
         Of the estimate, where the theory gives one.
     interval : (float, float), optional
@@ -31,7 +31,7 @@ class StabilityValue:
     undefined : str
         Why there is no value; empty if there is one.
     warnings : tuple of str
-        What to bear in mind when reading the value, such as too few runs for the interval.
+        Caveats about the value, such as too few runs for the interval.
     """
 
     value: float
@@ -139,11 +139,11 @@ class StabilityMetric(Parameterised):
         Raises
         ------
         RequestError
-            If the measure is one of rankings, or the orders are no such rankings.
+            If the measure is for whole rankings, or the orders are not valid rankings.
 
         Notes
         -----
-        Measures every size anew; authors override it where one pass over the rankings is enough.
+        Computes every size separately; authors override it if one pass over the rankings is enough.
         """
         ranked = self._checked_orders(orders, n_features, largest)
         kept = np.zeros((len(ranked), n_features), dtype=bool)

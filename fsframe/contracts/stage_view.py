@@ -45,7 +45,7 @@ def columns_at_hand(data: Dataset, upstream: Selection | None) -> NDArray[np.int
     Raises
     ------
     RequestError
-        If `data` is no table, or not the one that `upstream` is about.
+        If `data` is not a table, or not the one that `upstream` belongs to.
     """
     if not isinstance(data, Dataset):
         raise RequestError(
@@ -166,7 +166,7 @@ class _FilledColumns:
 
 
 def with_kept(found: Selection, local: Dataset) -> Selection:
-    """`found` with the columns of `local` that are always kept, those it lacks at the end."""
+    """`found` with the columns of `local` that are always kept; those it lacks come at the end."""
     if local.keep is None:
         return found
     lacking = np.setdiff1d(np.flatnonzero(local.keep), found.selected)
@@ -176,10 +176,10 @@ def with_kept(found: Selection, local: Dataset) -> Selection:
 
 
 def with_whole_groups(found: Selection, local: Dataset) -> Selection:
-    """`found` with all columns of a group of features of which it has one, right behind that one.
+    """`found` with all columns of each group of features of which it has one, right after that one.
 
-    A column that came so and has no score has that of the one that brought it. Where gaps are
-    filled, columns that nothing can stand for stay out.
+    A column added this way without a score has the score of the one that brought it. If missing
+    values are filled, columns that cannot be filled stay out.
     """
     sets = local.feature_sets
     taken = np.zeros(local.n_features, dtype=bool)
@@ -284,7 +284,7 @@ def _carried(found: Selection, upstream: Selection | None) -> dict[str, Any]:
 
 
 def nothing_left(data: Dataset) -> Selection:
-    """The result of a stage to which no column came."""
+    """The result of a stage that received no column."""
     return Selection(
         selected=[],
         scores=np.full(data.n_features, np.nan),

@@ -1,4 +1,4 @@
-"""Columns brought to mean 0 and standard deviation 1 by training rows."""
+"""Columns scaled to mean 0 and standard deviation 1, learned from training rows."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ def learn_scale(X: Floats, counts: Floats | None = None) -> tuple[Floats, Floats
     Returns
     -------
     centre, scale : (p,) float64
-        The scale of a column that is constant here, or wholly missing, is infinite: whatever its
-        value in a new row, it becomes 0 and says nothing.
+        The scale of a column that is constant here, or entirely missing, is infinite: its values in
+        new rows become 0.
 
     Notes
     -----
-    Constant is a column whose deviation is within rounding of its size: the mean of forty 0.1 is
-    not 0.1, and divided by the 1e-17 that is left a new value would drown all other columns.
+    A column is constant if its deviation is within rounding error: the mean of forty 0.1 is not
+    exactly 0.1, and a new value divided by the remaining 1e-17 would dominate all other columns.
 
     Examples
     --------

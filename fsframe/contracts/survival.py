@@ -1,4 +1,4 @@
-"""A label of times until an event, some of which are only known to be longer (censored).
+"""Survival labels: times until an event, some of which are censored.
 
 A table keeps it as one float64 a row, so that resamples, folds and permutations carry time and
 event together: the time, with a minus where it is censored. Zero has a sign too.
@@ -27,15 +27,15 @@ LABELS = {
 def signed_times(
     time: ArrayLike, event: ArrayLike, label: str = "time", flag: str = "event"
 ) -> NDArray[np.float64]:
-    """Times and events as a table keeps them.
+    """Times and events in the form a table stores them.
 
     Parameters
     ----------
     time : (n,) numbers ≥ 0, finite
     event : (n,) 0 or 1, or truth values
-        Whether the event was seen at that time; else the row was followed for so long without.
+        Whether the event was observed at that time; otherwise the time is censored.
     label, flag : str
-        What messages call them.
+        Their name in messages.
 
     Returns
     -------
@@ -45,7 +45,7 @@ def signed_times(
     Raises
     ------
     DataError
-        If a time is negative or not finite, an event is neither 0 nor 1, or no event is seen.
+        If a time is negative or not finite, an event is neither 0 nor 1, or no event is observed.
 
     >>> signed_times([2, 5, 0], [1, 0, 0]).tolist()
     [2.0, -5.0, -0.0]
@@ -76,7 +76,7 @@ def signed_times(
 
 
 def times_and_events(y: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Times, and whether each ended with the event, of a label as a table keeps it.
+    """Times and events from a label in the form a table stores it.
 
     >>> [part.tolist() for part in times_and_events(np.array([2.0, -5.0, -0.0]))]
     [[2.0, 5.0, 0.0], [True, False, False]]

@@ -1,1 +1,1 @@
-"""Honest answers: cross-validation with everything that learns inside the fold, and comparison."""
+"""Evaluation: cross-validation with all learning inside the fold, stability, comparison."""

@@ -1,4 +1,4 @@
-"""How likely one method is better than another, practically equal, or worse, given the results."""
+"""Probabilities that one method is better than another, practically equal, or worse."""
 
 from __future__ import annotations
 
@@ -121,4 +121,4 @@ def signed_rank_posterior(
 
 def _check_rope(rope: float) -> None:
     if not (np.isfinite(rope) and rope >= 0):
-        raise RequestError(f"the region of practical equivalence must be from 0, not {rope}")
+        raise RequestError(f"the region of practical equivalence must be ≥ 0, not {rope}")

@@ -1,4 +1,4 @@
-"""Whether one method is better than another: the papers' tests, and tests that hold their level."""
+"""Tests of differences between methods: those of the papers, and some that keep their level."""
 
 from __future__ import annotations
 
@@ -266,8 +266,8 @@ def win_tie_loss(test: PairedTest, rule: str = "two-step") -> str:
 
     Notes
     -----
-    In the two-step rule the second step never changes the outcome of the first: a two-sided p
-    below 0.05 has a one-sided p below 0.025. It is carried out as printed all the same.
+    In the two-step rule the second step never changes the outcome of the first: a two-sided p below
+    0.05 has a one-sided p below 0.025. It is computed as published all the same.
     """
     if rule == "strict":
         # 1e-12: a difference of exactly 0.005 must not fail by rounding.
@@ -338,12 +338,13 @@ class CriticalDifference:
     mean_ranks : (n_methods,) float
         1 is best; ties share ranks.
     friedman_p : float
-        Of the hypothesis that all methods are alike.
+        p-value of the hypothesis that all methods are equal.
     difference : float
         Nemenyi's critical difference at `level`.
     level : float
     groups : tuple of tuple of int
-        Largest sets of methods, best first, that Wilcoxon–Holm does not tell apart at `level`.
+        Largest sets of methods, best first, without a significant difference by Wilcoxon–Holm at
+        `level`.
     """
 
     mean_ranks: Floats

@@ -1,4 +1,4 @@
-"""Several chains on identical folds of several tables: who wins, by which test."""
+"""Comparison of several chains on identical folds of several tables, with tests."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class Comparison:
     ----------
     chains, data : tuple of str
     metric : str
-        What they are compared by.
+        The measure they are compared by.
     larger_is_better : bool
     values, standard_error : (n_data, n_chains) float
         Means of the metric over the splits; the standard error is the corrected one, NaN where the
@@ -87,9 +87,9 @@ class Comparison:
     intervals : (n_data, n_chains, 2) float
         95 %, within the range of the metric; NaN where there is none.
     larger_class : (n_data,) float
-        The metric of the rule that ignores the features; `rule` is what that is called.
+        The metric of the baseline that ignores the features; `rule` is its name.
     all_features : mapping of str to (n_data,) float
-        The metric of each classifier on all columns, NaN where it does not take a table.
+        The metric of each classifier on all columns, NaN if it does not accept a table.
     accuracy, kept, stability, seconds : (n_data, n_chains) float
         Means over the splits; φ of the kept sets. Without classes there is no accuracy: NaN.
     papers, corrected : mapping of (data, i, j) to PairedTest
@@ -105,7 +105,7 @@ class Comparison:
         The chain that keeps the fewest features within one standard error of the best; -1 where
         there is no standard error.
     adjusted_p : (n_chains, n_chains) float, optional
-        Wilcoxon–Holm over the tables, where there are two at least.
+        Wilcoxon–Holm over the tables, if there are at least two.
     ranks : CriticalDifference, optional
         The summary over the tables.
     overall : (n_chains, n_chains, 3) float, optional
@@ -165,7 +165,7 @@ class Comparison:
         return fewest if fewest >= 0 else int(better[data].argmax())
 
     def tally(self, rule: str, i: int, j: int) -> tuple[int, int, int]:
-        """Tables on which chain i wins against, ties with, loses to chain j."""
+        """Numbers of tables on which chain i wins against, ties with, loses to chain j."""
         column = self.outcome[rule][:, i, j]
         return tuple(int((column == word).sum()) for word in ("win", "tie", "loss"))  # type: ignore[return-value]
 
@@ -176,7 +176,8 @@ def methods_of(chains: Sequence[str], **protocol: Any) -> tuple[CrossValidation,
     Raises
     ------
     RequestError
-        Naming everything that is wrong with any of them; if there are fewer than two, or one twice.
+        Listing all problems with any of them; also if there are fewer than two, or one is given
+        twice.
     """
     if len(chains) < 2:
         raise RequestError("a comparison needs at least two chains, each in quotes")
@@ -194,7 +195,10 @@ def methods_of(chains: Sequence[str], **protocol: Any) -> tuple[CrossValidation,
     texts = [grid_of(method).text for method in methods]
     twice = sorted({text for text in texts if texts.count(text) > 1})
     if twice:
-        raise RequestError(f"the chain `{twice[0]}` is given twice; on equal folds it can only tie")
+        raise RequestError(
+            f"the chain `{twice[0]}` is given twice; on identical folds both "
+            "would give the same result"
+        )
     return tuple(methods)
 
 
@@ -218,7 +222,7 @@ def compared(
     rope: float = 0.01,
     seed: int = 0,
 ) -> Comparison:
-    """What the cells say of the chains.
+    """The comparison of the chains, from the cells.
 
     Parameters
     ----------
@@ -227,7 +231,7 @@ def compared(
     metric : str
         One that every cell has.
     on_all : mapping of str to n_data Cells, optional
-        Classifiers on all columns, to stand beside the chains; None where one refuses a table.
+        Classifiers on all columns, as baselines; None if one refuses a table.
     rope : float
         Half width of the region of practical equivalence, in units of the metric.
     seed : int
@@ -312,24 +316,24 @@ def compared(
 
 
 def leading_measure(tables: Iterable[Dataset]) -> str:
-    """What chains on these tables are compared by unless something else is asked for.
+    """The default measure for comparing chains on these tables.
 
     Raises
     ------
     DataError
-        If some tables have classes and others numeric targets: no measure is for both.
+        If some tables have classes and others numeric targets: no measure applies to both.
     """
     tasks = {table.task for table in tables}
     if len(tasks) > 1:
         raise DataError(
-            "some of the tables have classes and some numeric targets, which no measure is for "
-            "alike; compare on those of one kind, or say what a label is (--task)"
+            "some tables have classes and some numeric targets, and no measure applies to both; "
+            "compare on tables of one kind, or declare what a label is (--task)"
         )
     return LEADING[tasks.pop()]
 
 
 def pareto_front(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Which candidates no other one beats in both figures, as (n,).
+    """Candidates that no other one beats in both values, as (n,).
 
     Parameters
     ----------
@@ -351,7 +355,7 @@ def pareto_front(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDA
 def one_standard_error(
     better: NDArray[np.float64], error: NDArray[np.float64], kept: NDArray[np.float64]
 ) -> int:
-    """The candidate that keeps the fewest within one standard error of the best; -1 without one.
+    """The candidate with the fewest features within one standard error of the best; -1 without one.
 
     Parameters
     ----------
@@ -360,8 +364,8 @@ def one_standard_error(
 
     Notes
     -----
-    Of equally small ones the better, then the first (Breiman, Friedman, Olshen, Stone 1984, §3.4.3,
-    with features for the size of a tree).
+    Among equally small ones the better, then the first (Breiman, Friedman, Olshen, Stone 1984,
+    §3.4.3, with the number of features as the size of a tree).
 
     Examples
     --------

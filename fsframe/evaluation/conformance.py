@@ -1,12 +1,12 @@
-"""What `fsframe.testing` is to know of the protocols."""
+"""Declarations of the protocols for `fsframe.testing`."""
 
 from __future__ import annotations
 
 _OF_ITS_CHAIN = {
     "top_is_honoured": "refused: the chain under study decides what is kept",
     "a_larger_top_only_adds": "refused: the chain under study decides what is kept",
-    "tasks_are_taken_or_refused_as_declared": "times are taken where the chain under study takes "
-    "them, and relieff does not",
+    "tasks_are_taken_or_refused_as_declared": "times are accepted where the chain under study "
+    "accepts them, which relieff does not",
 }
 
 EXCEPTIONS = {"cross-validation": _OF_ITS_CHAIN, "stability-study": _OF_ITS_CHAIN}

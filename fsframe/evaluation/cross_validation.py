@@ -57,7 +57,7 @@ __all__ = ["CrossValidation", "grid_of"]
 
 @attrs.frozen(kw_only=True)
 class CrossValidation(WrappingSelector):
-    """How well a chain predicts rows it has not seen, and how often it keeps each feature.
+    """Performance of a chain on held-out rows, and how often it keeps each feature.
 
     Parameters
     ----------
@@ -66,26 +66,26 @@ class CrossValidation(WrappingSelector):
         inside the training rows of each fold.
     scheme : {"folds", "five-by-two", "leave-one-out"}
     folds, repeats : int
-        Of repeated stratified cross-validation.
+        Numbers of folds and repetitions of stratified cross-validation.
     stratify : bool
-        Whether each fold has the classes in the shares that the table has.
+        Whether each fold has the class proportions of the table.
     groups : str, optional
         A column whose values name groups, for a table that was read without (`Dataset.groups`,
-        ``--groups``, mean the same): they are never separated, in inner folds and by stages that
-        resample neither, and leave-one-out leaves out a group. The column is no feature then.
+        ``--groups``, mean the same): they are never separated, not even in inner folds or by stages
+        that resample, and leave-one-out leaves out a group. The column is then not a feature.
     classifier : str
-        For a chain that does not end with a classifier; weighted-knn by default, which uses the
-        weights that arrive.
+        Classifier for a chain that does not end with one; by default weighted-knn, which uses the
+        upstream weights.
     inner_folds : int
         For tuning.
     curve : tuple of int or "auto", optional
-        Numbers of features at which the classifier is also tried.
+        Numbers of features with which the classifier is also evaluated.
     all_features : bool
-        Whether the classifier is fitted on all columns as well, without weights: one more fit of it
-        in every fold. ``evaluate`` asks for it.
+        Whether the classifier is also fitted on all columns, without weights: one more fit in every
+        fold. ``evaluate`` sets it.
     metric : tuple of str
         Measures, such as ``auc`` or ``sensitivity:positive=ill``; none means all bundled ones that
-        the table and the classifier's scores have a value for.
+        are defined for the table and the classifier's scores.
 
     Notes
     -----
@@ -104,14 +104,14 @@ class CrossValidation(WrappingSelector):
     repetition, ``measure-facts`` (m, 4) range, direction and whether every class is needed. Where
     rows are grouped: ``group-sizes`` (g,), ``group-right`` and ``group-vote`` (repeats, g).
 
-    Of a numeric target the chain ends with a regressor, folds are not stratified, ``truth``,
+    For a numeric target the chain ends with a regressor, folds are not stratified, ``truth``,
     ``predicted``, ``curve`` and ``all-features`` hold numbers (NaN in place of −1), there are no
-    tables of scores, tuning goes by R², and the rule without features predicts the mean of the
+    tables of scores, tuning uses R², and the baseline without features predicts the mean of the
     training rows.
 
     A fold in which the chain keeps no feature predicts the most frequent class (the mean), with a
-    warning. A row that an outer resample has drawn several times counts so often where something is
-    learned, and is tested once.
+    warning. A row that an outer resample has drawn several times counts as often in training, and
+    is tested once.
 
     Cost: repeats × folds fits of the chain, times inner folds × combinations where it is tuned.
 
@@ -167,7 +167,7 @@ class CrossValidation(WrappingSelector):
     )
 
     def tables_held(self) -> float:
-        """As `table_copies` says, of what is fitted on all columns: first stages, classifiers."""
+        """`table_copies` of what is fitted on all columns: first stages, classifiers."""
         if self.base is None:
             return 0.0
         places = (0, -1) if self.all_features else (0,)
@@ -189,7 +189,7 @@ class CrossValidation(WrappingSelector):
         if self.scheme != "folds" and not self.stratify:
             yield f"stratify is for scheme=folds, not {self.scheme}"
         if self.groups is not None and not self.stratify:
-            yield "whole groups are assigned to folds as evenly as possible: stratify=yes"
+            yield "groups are assigned whole, as evenly as possible: leave stratify at yes"
         try:
             find_measures(self.metric)
         except FsframeError as error:
@@ -219,20 +219,20 @@ class CrossValidation(WrappingSelector):
             return None
 
     def role_problems(self, data: Dataset) -> Iterator[str]:
-        """What stages of any chain under study refuse of the parts that columns and rows play."""
+        """Problems of the stages of any evaluated chain with the roles of columns and rows."""
         yield from super().role_problems(data)
         if data.times is not None:
             time = data.times.names[0]
             if self.scheme != "folds" or self.repeats != 1 or not self.stratify:
                 yield (
-                    f"rows are in the order of {time!r}: what comes before a stretch of time "
-                    "predicts it, once: say repeats=1 (--repeats 1) with scheme=folds, and leave "
-                    "unstratified out"
+                    f"rows are in the order of {time!r}, and each block of time is predicted "
+                    "once, from the rows before it: use scheme=folds with repeats=1 (--repeats "
+                    "1), and leave unstratified out"
                 )
             if self.base is not None and len(grid_of(self)) > 1:
                 yield (
-                    f"rows are in the order of {time!r}, which inner folds for tuning do not keep; "
-                    "give each parameter one value"
+                    f"rows are in the order of {time!r}, which inner folds for tuning do not "
+                    "respect; give each parameter one value"
                 )
         table = self._studied(data)
         if table is None:
@@ -241,7 +241,7 @@ class CrossValidation(WrappingSelector):
         yield from dict.fromkeys(problems)
 
     def check_request(self, data: Dataset) -> Iterator[str]:
-        """What stages of any chain under study refuse of the table, told once."""
+        """Problems of the stages of any evaluated chain with the table, each once."""
         table = self._studied(data)
         if table is None:
             return
@@ -258,7 +258,7 @@ class CrossValidation(WrappingSelector):
         yield from dict.fromkeys(p for each in found for p in each.task_problems(data))
 
     def forewarnings(self, data: Dataset, n_tests: int | None) -> Iterator[str]:
-        """Those of the chains under study, told once."""
+        """Those of the evaluated chains, each once."""
         table = self._studied(data)
         if table is None:
             return
@@ -275,7 +275,7 @@ class CrossValidation(WrappingSelector):
                 yield f"metric={name}: {problem}"
 
     def check(self, data: Dataset, run: Run) -> list[Split]:
-        """The splits of `data`, after everything that can be known to fail has been looked at.
+        """The splits of `data`, after all checks of what is known to fail.
 
         Parameters
         ----------
@@ -286,8 +286,8 @@ class CrossValidation(WrappingSelector):
         Raises
         ------
         DataError
-            If the table cannot be split as asked, parameters cannot be tuned in some fold, or a
-            stage of the chain does not take such a table.
+            If the table cannot be split as requested, parameters cannot be tuned in some fold, or a
+            stage of the chain does not accept the table.
         RequestError
             If there is no such column to group by, or no chain.
         """
@@ -402,7 +402,7 @@ class CrossValidation(WrappingSelector):
         if data.times is not None:
             return folds_in_time(y, data.times.values[:, 0], self.folds, classes, groups)
         if self.scheme == "folds" and groups is None and not classes and self.folds > len(y):
-            raise DataError(f"{len(y)} rows make {len(y)} folds at most, not {self.folds}")
+            raise DataError(f"{len(y)} rows allow at most {len(y)} folds, not {self.folds}")
         if self.scheme == "leave-one-out" and groups is None and not classes:
             return leave_one_out(data.n_samples)
         if self.scheme == "leave-one-out" and classes:
@@ -561,6 +561,6 @@ def _classifiers_of(grid: ChainGrid) -> list[Classifier]:
 
 
 def grid_of(stage: CrossValidation) -> ChainGrid:
-    """The chains that a cross-validation chooses among."""
+    """The chains that a cross-validation chooses from."""
     assert stage.base is not None
     return FoldTask(base=stage.base, classifier=stage.classifier).grid()

@@ -1,4 +1,4 @@
-"""One fold: everything that learns, learned from the training rows; the others predicted."""
+"""One fold: everything is fitted to the training rows, and the test rows are predicted."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ DEFAULT_CLASSIFIER = "weighted-knn"
 
 @attrs.frozen(kw_only=True)
 class FoldTask:
-    """What is done in each fold; a resample's counts are 0 on test rows, at least 1 on the others.
+    """The work of one fold; a resample's counts are 0 on test rows, at least 1 on the others.
 
     Parameters
     ----------
@@ -37,9 +37,9 @@ class FoldTask:
     inner_folds : int
         Folds inside the training rows for tuning.
     sizes : tuple of int
-        Numbers of best-ranked features at which the classifier is also tried.
+        Numbers of top-ranked features with which the classifier is also evaluated.
     group_column : int, optional
-        The column that the table's groups were taken from: no feature.
+        The column that the table's groups were taken from; not a feature.
     all_features : bool
         Whether the classifier is also fitted on all columns.
     """
@@ -52,7 +52,7 @@ class FoldTask:
     all_features: bool = False
 
     def grid(self) -> ChainGrid:
-        """The chains to choose among, each with its classifier."""
+        """The chains to choose from, each with its classifier."""
         found = ChainGrid.parse(self.base)
         if found.chains[0].classifier is not None:
             return found
@@ -69,7 +69,7 @@ class FoldTask:
     def select(
         self, data: Dataset, upstream: Selection | None = None, run: Run | None = None
     ) -> Selection:
-        """What one fold gives: the kept features, and tables with the predictions.
+        """Result of one fold: the kept features, and tables with the predictions.
 
         Tables: ``predicted`` (n_test,) class codes, ``class-scores`` (n_test, n_classes),
         ``chosen`` (1,) which chain of the grid, ``tuning`` (n_chains,) inner accuracies, ``curve``
@@ -185,7 +185,7 @@ _RULE = {
 
 
 def strata(data: Dataset) -> NDArray[np.int64]:
-    """What rows are dealt out by: the classes; all alike where the target is a number."""
+    """Strata for assigning rows to folds: the classes; a single one for a numeric target."""
     if data.task == "classification":
         return np.asarray(data.y, dtype=np.int64)
     return np.zeros(data.n_samples, dtype=np.int64)
@@ -201,14 +201,14 @@ def _scored(
 def inner_places(
     y: NDArray[np.int64], groups: NDArray[np.int64] | None, folds: int, run: Run
 ) -> NDArray[np.intp]:
-    """Which inner fold each training row is dealt to, for tuning, as (n,).
+    """Inner fold of each training row, for tuning, as (n,).
 
-    Fewer folds than asked for where a class has fewer members, or where groups leave no other way.
+    Fewer folds than requested if a class has fewer members, or if groups do not allow more.
 
     Raises
     ------
     DataError
-        If there are no two folds such that every class can be learned without either.
+        If no two folds allow every class to be learned from the other.
     """
     sizes = np.bincount(y)
     for number in range(min(folds, int(sizes[sizes > 0].min())), 1, -1):

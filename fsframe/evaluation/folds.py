@@ -30,15 +30,15 @@ __all__ = [
 
 @attrs.frozen(eq=False)
 class Split:
-    """One partition of the rows: which repetition and fold it is, and who is tested.
+    """One partition of the rows, with its repetition and fold.
 
     Parameters
     ----------
     repeat, fold : int
         Counted from 0.
     train, test : (n,) int
-        Ascending row numbers, disjoint; together all rows, but in time those before and those
-        tested.
+        Ascending row numbers, disjoint; together all rows, but for folds in time only the rows
+        before the test rows and these.
     """
 
     repeat: int
@@ -76,8 +76,8 @@ def repeated_folds(
 
     Notes
     -----
-    Members of each class are shuffled and dealt out in turn; the next class goes on where the last
-    one stopped, so that fold sizes differ by one row at the most.
+    Members of each class are shuffled and assigned to folds in turn; the next class continues where
+    the last one stopped, so that fold sizes differ by at most one row.
     """
     if folds < 2:
         raise RequestError(f"cross-validation needs at least 2 folds, not {folds}")
@@ -101,7 +101,7 @@ def repeated_folds(
 def unstratified_folds(
     y: NDArray[Any], folds: int, repeats: int, run: Run, classes: Sequence[Any] = ()
 ) -> list[Split]:
-    """Repeated k-fold cross-validation of rows dealt out whatever their class.
+    """Repeated k-fold cross-validation without stratification by class.
 
     Parameters
     ----------
@@ -142,7 +142,7 @@ def unstratified_folds(
 
 
 def deal(y: NDArray[Any], folds: int, generator: np.random.Generator) -> NDArray[np.intp]:
-    """Which fold each row is dealt to, class by class, as (n_samples,)."""
+    """Fold of each row, assigned class by class, as (n_samples,)."""
     place = np.empty(len(y), dtype=np.intp)
     start = 0
     for code in np.unique(y):
@@ -164,7 +164,7 @@ def folds_in_time(
     classes: Sequence[Any] = (),
     groups: NDArray[Any] | None = None,
 ) -> list[Split]:
-    """Each stretch of time but the first tested by all that came before it.
+    """Rolling-origin splits: each block of time but the first is predicted from all rows before it.
 
     Parameters
     ----------
@@ -172,18 +172,18 @@ def folds_in_time(
         Class codes; for a numeric target pass zeros.
     times : (n_samples,)
     folds : int ≥ 2
-        Rows are cut into one stretch more, of about equal size; rows of one time are in one.
+        Rows are cut into one block more, of about equal size; rows of equal time are in one block.
     classes : sequence, optional
         Labels behind the codes, for messages.
     groups : (n_samples,), optional
-        Rows of equal value are in one stretch, so that a group lies wholly before what it predicts
-        or is predicted with, and groups that overlap in time are in one too.
+        Rows of equal value are in one block, and so are groups that overlap in time, so that no
+        group is both in the training and the test rows.
 
     Raises
     ------
     DataError
-        If there are not so many different times, or groups one after another, or the training rows
-        of a fold lack a class that occurs later.
+        If there are too few distinct times, or groups one after another, or the training rows of a
+        fold lack a class that occurs later.
 
     References
     ----------
@@ -211,7 +211,7 @@ def folds_in_time(
             )
             advice += ", or leave out the time or the groups (--drop)"
         raise DataError(
-            f"{what} make {folds + 1} stretches of about equal size, of which {folds} are tested; "
+            f"{what} make {folds + 1} blocks of about equal size, of which {folds} are tested; "
             f"{advice}"
         )
     splits = []
@@ -220,9 +220,9 @@ def folds_in_time(
         lacking = np.setdiff1d(y, y[train])
         if lacking.size:
             raise DataError(
-                f"the rows before stretch {fold + 2} of {folds + 1} lack the class "
-                f"{_label(classes, int(lacking[0]))}, which cannot be learned from them; use fewer "
-                "folds"
+                f"the rows before block {fold + 2} of {folds + 1} lack the class "
+                f"{_label(classes, int(lacking[0]))}, which cannot be learned from them; use "
+                "fewer folds"
             )
         splits.append(Split(0, fold, train, test))
     return splits

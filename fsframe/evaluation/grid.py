@@ -21,7 +21,7 @@ _MOST_CHARACTERS = 4_000_000
 
 @attrs.frozen
 class ChainGrid:
-    """The chains that a text with sets stands for, in the order in which the sets are written.
+    """The chains that a text with sets stands for, in the order of the sets.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ class ChainGrid:
         Raises
         ------
         RequestError
-            Naming every value that is refused, or that there are too many combinations.
+            Listing every invalid value, or if there are too many combinations.
         PluginError
             As `Chain.parse`.
 
@@ -175,7 +175,7 @@ def combined(selectors: Sequence[str], classifiers: Sequence[str]) -> list[str]:
             "{mim,jmi}:top={5,10} x knn margin"
         )
     if len(left) * len(right) > _MOST:
-        raise RequestError(f"{len(left)} × {len(right)} chains are more than {_MOST}")
+        raise RequestError(f"{len(left)} × {len(right)} chains are more than the {_MOST} allowed")
     return list(dict.fromkeys(f"{one} {other}" for one in left for other in right))
 
 

@@ -1,4 +1,4 @@
-"""Measures taken over the folds of a cross-validation, beside what needs no feature selection."""
+"""Performance over the folds of a cross-validation, and baselines without selection."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def find_measures(texts: Sequence[str]) -> Named:
     Raises
     ------
     RequestError, PluginError
-        Naming everything that is wrong with any of them.
+        Listing all problems with any of them.
     """
     found: dict[str, PredictionMeasure] = {}
     problems: dict[str, FsframeError] = {}
@@ -65,7 +65,7 @@ def find_measures(texts: Sequence[str]) -> Named:
 
 
 def default_measures(task: str, classes: tuple[Any, ...], scores: str) -> Named:
-    """The bundled measures that are taken without being asked for.
+    """The bundled measures that are computed by default.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ def default_measures(task: str, classes: tuple[Any, ...], scores: str) -> Named:
         Of the table.
     classes : tuple
     scores : str
-        What the classifier gives, one of `SCORE_KINDS`.
+        The kind of scores of the classifier, one of `SCORE_KINDS`.
     """
     plugins = {offer.plugin.name: offer.plugin for offer in registered.offers()}
     found = []
@@ -86,7 +86,7 @@ def default_measures(task: str, classes: tuple[Any, ...], scores: str) -> Named:
 
 
 def least_scores(classifiers: Sequence[Classifier]) -> str:
-    """What all of the classifiers give at least, one of `SCORE_KINDS`.
+    """The kind of scores that all of the classifiers give at least, one of `SCORE_KINDS`.
 
     Raises
     ------
@@ -117,7 +117,7 @@ def parts_of(fold: NDArray[np.int64]) -> list[tuple[int, NDArray[np.intp]]]:
 
 
 def measure_tables(tables: FoldTables, classes: tuple[Any, ...], named: Named) -> FoldTables:
-    """`tables` with the measures taken in every fold and over every repetition.
+    """`tables` with the measures of every fold and every repetition.
 
     Parameters
     ----------
@@ -224,7 +224,7 @@ def join_repetitions(parts: Sequence[Selection]) -> Selection:
 
 
 def group_tables(tables: FoldTables, data: Dataset) -> FoldTables:
-    """`tables` with how well the rows of every group are predicted, if the table has groups.
+    """`tables` with the performance per group of rows, if the table has groups.
 
     Right and wrong, and votes, are of classes: of a numeric target there is nothing to add.
     """

@@ -1,4 +1,4 @@
-"""What the core offers through its own door: protocols, measures, a log of runs, pages."""
+"""The core as a plugin of its own: protocols, measures, a log of runs, report sections."""
 
 from __future__ import annotations
 
@@ -157,7 +157,7 @@ def fsframe_events() -> Iterator[ObserverEntry]:
     yield ObserverEntry(
         name="run-log",
         target="fsframe.chains.run_log:RunLog",
-        summary="Runs told to Python's logging, as fsframe.run",
+        summary="Reports runs to Python's logging, as fsframe.run",
     )
 
 
@@ -166,10 +166,10 @@ _SECTIONS = (
     ("verdict", "Verdict", "The answer in two sentences", 0),
     ("warnings", "Warnings", "What weakens the result", 10),
     ("measures", "Measures", "What an evaluation or a study of stability has found", 20),
-    ("pictures", "Pictures", "The pictures that suit the run", 30),
+    ("pictures", "Pictures", "The plots that apply to the run", 30),
     ("features", "Features", "The features, the kept ones first", 40),
-    ("pairs", "Pairs", "The pairs that were weighed or tested", 50),
-    ("checklist", "Checklist", "Leaks, and what a reader may ask", 70),
+    ("pairs", "Pairs", "Weighted or tested pairs of features", 50),
+    ("checklist", "Checklist", "Data leakage, and other questions of a reader", 70),
     ("methods-text", "MethodsText", "Sentences for the methods section of a paper", 80),
     ("how-made", "HowMade", "Commands, stages, digests and versions", 90),
 )

@@ -1,4 +1,4 @@
-"""What a run file says of an evaluation or a study of stability: text and numbers, no stages.
+"""Evaluations and stability studies as a run file holds them: text and numbers, no stages.
 
 Nothing here builds a selector or a classifier from the chain that a file names; chains stay text.
 So a file is shown where its plugins are missing, and showing it runs nothing that it names.
@@ -33,17 +33,17 @@ __all__ = [
 
 @attrs.frozen(kw_only=True, eq=False)
 class RecordedEvaluation:
-    """An evaluation as a run file has it.
+    """An evaluation as recorded in a run file.
 
     Parameters
     ----------
     base : str
-        The chain under study, with its sets.
+        The evaluated chain, with its sets.
     found : Evaluation
     chosen : tuple of str
         The chain that each split chose.
     chains : tuple of str
-        What it chose from.
+        The chains it chose from.
     """
 
     base: str
@@ -54,7 +54,7 @@ class RecordedEvaluation:
 
 @attrs.frozen(kw_only=True, eq=False)
 class RecordedStability:
-    """A study of stability as a run file has it: the chain, the resamples, the tables."""
+    """A stability study as recorded in a run file: the chain, the resamples, the tables."""
 
     base: str
     resample: str

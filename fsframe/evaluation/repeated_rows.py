@@ -1,4 +1,4 @@
-"""Rows that look like several of one person: what to ask before an accuracy is believed."""
+"""Detect rows that look like repeated measurements of one person."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stability as a wrapping stage: what a chain keeps on many resamples, and how alike that is."""
+"""Stability as a wrapping stage: feature sets kept on many resamples, and their similarity."""
 
 from __future__ import annotations
 
@@ -46,12 +46,12 @@ class StabilityStudy(WrappingSelector):
     n : int ≥ 2
         Number of resamples.
     fraction : float in (0, 1]
-        Rows drawn by a subsample; 1 is refused there, for every resample would be the table.
+        Share of the rows in a subsample; not 1, since every resample would be the whole table.
     stratify : bool
         Draw within the classes; where the table has groups, whole groups by the class of most of
         their rows.
     sizes : int ≥ 1 or "all"
-        Largest set size for which the best-ranked features are compared as well.
+        Largest set size up to which the top-ranked features are also compared.
 
     Notes
     -----
@@ -60,9 +60,9 @@ class StabilityStudy(WrappingSelector):
     ``stability-NAME`` (1,) for the sets as the chain keeps them and ``sizes-NAME`` (L,) for the
     best 1, 2, … L, for metrics of rankings ``stability-NAME`` alone; NaN where undefined.
 
-    A metric that needs the similarity of features is given the absolute correlations on the whole
-    table; they know nothing of the label. Memory for them is 24 p² bytes, refused beyond the
-    run's bound. A row that an outer resample has drawn several times counts so often.
+    A metric that needs the similarity of features gets their absolute correlations on the whole
+    table, which do not use the label. They take 24 p² bytes, at most the run's memory limit. A row
+    that an outer resample has drawn several times counts as often.
 
     References
     ----------
@@ -101,7 +101,10 @@ class StabilityStudy(WrappingSelector):
         if self.top is not None:
             yield "top is for the chain under study (base), which decides what is kept"
         if self.resample == "subsample" and self.fraction == 1.0:
-            yield "fraction=1 draws every row every time; take less, or resample=bootstrap"
+            yield (
+                "fraction=1 draws every row every time; use a smaller fraction, or "
+                "resample=bootstrap"
+            )
         if self.resample != "subsample" and self.fraction != 0.8:
             yield f"fraction is for resample=subsample, not {self.resample}"
         for name in self.metric:
@@ -126,30 +129,30 @@ class StabilityStudy(WrappingSelector):
                     yield f"the chain `{self.base}` selects nothing"
 
     def role_problems(self, data: Dataset) -> Iterator[str]:
-        """What stages of the chain under study refuse of the parts columns and rows play."""
+        """Problems of the stages of the studied chain with the roles of columns and rows."""
         yield from super().role_problems(data)
         yield from self.stretch_problems(data)
         if self.base is not None:
             yield from Chain.parse(self.base).role_problems(data)
 
     def check_request(self, data: Dataset) -> Iterator[str]:
-        """What stages of the chain under study refuse of the table."""
+        """Problems of the stages of the studied chain with the table."""
         if self.base is not None:
             yield from Chain.parse(self.base).request_problems(data)
 
     def forewarnings(self, data: Dataset, n_tests: int | None) -> Iterator[str]:
-        """Those of the chain under study."""
+        """Those of the studied chain."""
         if self.base is not None:
             yield from Chain.parse(self.base).forewarnings(data)
 
     def check(self, data: Dataset, run: Run, base: Base | None = None) -> None:
-        """Look at everything that can be known to fail before a resample is drawn.
+        """Check everything that is known to fail before a resample is drawn.
 
         Raises
         ------
         DataError
-            If a metric has no value for any sets of the size that the chain will keep, the table
-            cannot be resampled as asked, or a stage does not take it.
+            If a metric is undefined for sets of the size that the chain will keep, the table cannot
+            be resampled as requested, or a stage does not accept it.
         RequestError
             If the similarity of so many features would not fit in memory.
         """

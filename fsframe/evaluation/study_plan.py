@@ -1,4 +1,4 @@
-"""What a study is to do, from a file or a program: checked as a whole before it starts."""
+"""The plan of a study, from a file or a program; checked as a whole before it starts."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ class StudyPlan:
     source: str
 
     def asked(self) -> dict[str, Any]:
-        """What the study is a study of, as plain values (`StudyRecord.asked`)."""
+        """The request of the study, as plain values (`StudyRecord.asked`)."""
         return {
             "name": self.name,
             "tables": [table.name for table in self.tables],
@@ -145,9 +145,9 @@ def read_plan(path: str | os.PathLike[str]) -> StudyPlan:
     Raises
     ------
     RequestError
-        Naming everything that is wrong with it, or with its tables, key by key: an unknown key, a
-        value of the wrong kind, a chain or a measure that is not there, a table that cannot be
-        read, or cannot be split as asked.
+        Listing all problems of it and its tables, key by key: an unknown key, a value of the wrong
+        kind, an unknown chain or measure, a table that cannot be read, or cannot be split as
+        requested.
     """
     file = Path(path)
     try:
@@ -288,7 +288,7 @@ def _chains(given: Mapping[str, Any], faults: StudyFaults) -> dict[str, str]:
         except FsframeError as error:
             faults.add("selectors", error)
     if not found and not selectors:
-        faults.add("chains", "there is none: give chains, or selectors and classifiers")
+        faults.add("chains", "no chain is given: give chains, or selectors and classifiers")
     return found
 
 
@@ -320,7 +320,7 @@ def _seeds(given: Mapping[str, Any], faults: StudyFaults) -> tuple[int, ...]:
         or not all(type(seed) is int and seed >= 0 for seed in value)
         or len(set(value)) < len(value)
     ):
-        faults.add("seeds", f"must be different whole numbers from 0, as [0, 1], not {value!r}")
+        faults.add("seeds", f"must be distinct whole numbers ≥ 0, such as [0, 1], not {value!r}")
         return (0,)
     return tuple(value)
 
@@ -328,7 +328,7 @@ def _seeds(given: Mapping[str, Any], faults: StudyFaults) -> tuple[int, ...]:
 def _rope(given: Mapping[str, Any], faults: StudyFaults) -> float:
     value = given.get("rope", 0.01)
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < 1e300:
-        faults.add("rope", f"must be a number from 0, not {value!r}")
+        faults.add("rope", f"must be a number ≥ 0, not {value!r}")
         return 0.01
     return float(value)
 
@@ -336,7 +336,9 @@ def _rope(given: Mapping[str, Any], faults: StudyFaults) -> float:
 def _tables(given: Mapping[str, Any], folder: Path, faults: StudyFaults) -> tuple[StudyTable, ...]:
     asked = given.get("tables", [])
     if not isinstance(asked, list) or not asked:
-        faults.add("tables", 'there is none: give paths, or sections [[tables]] with path = "…"')
+        faults.add(
+            "tables", 'no table is given: give paths, or sections [[tables]] with path = "…"'
+        )
         return ()
     found: list[StudyTable] = []
     for place, entry in enumerate(asked):

@@ -1,4 +1,4 @@
-"""What the runs of a study say together: one comparison for every measure."""
+"""Joint results of the runs of a study: one comparison for every measure."""
 
 from __future__ import annotations
 
@@ -25,14 +25,13 @@ def study_of_runs(
     name: str = "comparison",
     rope: float = 0.01,
 ) -> StudyRecord:
-    """Evaluations of every chain on every table, such as a comparison leaves them, as a study.
+    """Evaluations of every chain on every table, such as those of a comparison, as a study.
 
     Parameters
     ----------
     records : sequence of RunRecord
     chains : sequence of str, optional
-        What is compared; the other runs stand beside them as classifiers on all features. All by
-        default.
+        The compared chains; the other runs are classifiers on all features. By default all.
     measures : sequence of str, optional
         The first is compared by; those that all runs have by default, accuracy (R²) first.
     name : str
@@ -42,20 +41,20 @@ def study_of_runs(
     Raises
     ------
     RequestError
-        If some run is no evaluation, a chain lacks a table or is there twice, seeds or measures
+        If some run is not an evaluation, a chain lacks a table or occurs twice, seeds or measures
         differ, or there are fewer than two chains.
     """
     found: dict[tuple[str, str], RunRecord] = {}
     common: list[str] = []
     for place, record in enumerate(records):
         if protocol_name(record) != "cross-validation":
-            raise RequestError(f"{printable(record.chain, longest=60)} is no evaluation")
+            raise RequestError(f"{printable(record.chain, longest=60)} is not an evaluation")
         recorded = recorded_evaluation(record)
         here = list(recorded.found.measures)
         common = here if not place else [measure for measure in common if measure in here]
         key = (record.data.name, recorded.base)
         if key in found:
-            raise RequestError(f"`{printable(key[1], longest=60)}` on {key[0]} is there twice")
+            raise RequestError(f"`{printable(key[1], longest=60)}` on {key[0]} occurs twice")
         found[key] = record
     tables, bases = (list(dict.fromkeys(key[side] for key in found)) for side in (0, 1))
     compared = list(chains) or bases
@@ -66,7 +65,7 @@ def study_of_runs(
         raise RequestError(
             f"the runs do not make a comparison; missing: {', '.join([*missing, *lacking][:5])}"
             if missing or lacking
-            else "a comparison has two chains at least, all with one seed"
+            else "a comparison needs at least two chains, all with the same seed"
         )
     beside = [base for base in bases if base not in compared]
     runs = {
@@ -132,7 +131,7 @@ def _cell(record: StudyRecord, table: int, chain: int, name: str) -> Cell:
     selections = []
     for stage, cell in zip(stages, cells, strict=True):
         if stage.selection is None or stage.name != "cross-validation":
-            raise StoreError(f"{cell.member} is no cross-validation")
+            raise StoreError(f"{cell.member} is not a cross-validation")
         fold_tables(stage.tables, record.runs[cell].n_features, cell.member)
         selections.append(stage.selection)
     joined = join_repetitions(selections)

@@ -1,4 +1,4 @@
-"""What a cross-validation says: measures with corrected standard errors, stability, curves."""
+"""Summary of a cross-validation: measures with corrected standard errors, stability, curves."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ class Measure:
     ----------
     name : str
     values : (n_splits,) float
-        One value per fold; one per repetition where a fold alone does not define it.
+        One value per fold; one per repetition if it is not defined for a single fold.
     mean : float
-        NaN where nothing defines it.
+        NaN if it is undefined.
     standard_error : float
         Corrected for overlapping training sets (Nadeau and Bengio); NaN for fewer than two values,
         and for values per repetition, which the correction is not made for.
@@ -53,12 +53,12 @@ class Measure:
         95 %, within the range of the measure (`interval_within`).
     larger_is_better : bool
     pooled : bool
-        Whether the values are of repetitions, since some fold leaves it undefined.
+        Whether the values are of repetitions, since it is undefined in some fold.
     baseline : float, optional
-        The same measure of the rule that ignores the features: the most frequent class of the
-        training rows, and their shares as probabilities; the mean of a numeric target.
+        The same measure of the baseline that ignores the features: the most frequent class of the
+        training rows, with class shares as probabilities; the mean of a numeric target.
     all_features : float, optional
-        The same measure of the same classifier on all columns, where it was asked for.
+        The same measure of the same classifier on all columns, if requested.
     """
 
     name: str
@@ -75,7 +75,7 @@ class Measure:
 
 @attrs.frozen(kw_only=True, eq=False)
 class ByGroup:
-    """How well rows are predicted where each group of them counts once.
+    """Performance with each group of rows counted once.
 
     Parameters
     ----------
@@ -97,16 +97,16 @@ class ByGroup:
 
 @attrs.frozen(kw_only=True)
 class Agreement:
-    """How alike the predictions of a row are over the repetitions, right or wrong.
+    """Agreement of the predictions of a row over the repetitions, correct or not.
 
     Parameters
     ----------
     share : float
-        Chance that two repetitions predict the same class for a row, the mean over rows.
+        Probability that two repetitions predict the same class for a row, averaged over rows.
     n_rows : int
-        Rows that two repetitions at least have tested.
+        Rows tested in at least two repetitions.
     n_always : int
-        Of these, how many are predicted alike by all.
+        Number of these with the same prediction in all repetitions.
     """
 
     share: float
@@ -129,28 +129,28 @@ class CurvePoint:
 
 @attrs.frozen(kw_only=True, eq=False)
 class Evaluation:
-    """What a cross-validation says.
+    """Results of a cross-validation.
 
     Parameters
     ----------
     measures : mapping of str to Measure
-        By name as it is asked for, such as ``balanced-accuracy``.
+        By name, such as ``balanced-accuracy``.
     n_splits : int
     kept : (n_splits,) int
-        How many features each fold keeps.
+        Number of features that each fold keeps.
     stability : StabilityValue
         Nogueira's φ of the kept sets, with a 95 % interval.
     curve : tuple of CurvePoint
     one_standard_error : int, optional
         The smallest size whose accuracy is within one standard error of the best.
     chosen : (n_splits,) int
-        Which chain of the grid each fold chose.
+        The chain of the grid that each fold chose.
     test_to_train : float
         Rows tested over rows trained on, the mean over the splits.
     baseline : Measure
         Accuracy of predicting the most frequent class of the training rows; R² of their mean.
     all_features : Measure, optional
-        Accuracy (R²) of the same classifier on all columns, where it was asked for and takes them.
+        Accuracy (R²) of the same classifier on all columns, if requested and possible.
     confusion : (n_classes, n_classes) float64
         Rows of each class (rows) predicted as each (columns), the mean over the repetitions; empty
         without classes.
@@ -179,7 +179,9 @@ class Evaluation:
 
     @property
     def leading(self) -> Measure:
-        """Accuracy, R² of numbers, c-index of times, where it was measured; else the first."""
+        """Accuracy, R² for numeric targets, c-index for survival, if measured; else the first
+        measure.
+        """
         name = LEADING[self.task]
         return self.measures[name if name in self.measures else next(iter(self.measures))]
 
@@ -423,7 +425,7 @@ def _by_group(tables: FoldTables) -> ByGroup | None:
 
 def _stability(kept: NDArray[np.bool_]) -> StabilityValue:
     if len(kept) < 2:
-        return StabilityValue(value=float("nan"), undefined="one fold has nothing to agree with")
+        return StabilityValue(value=float("nan"), undefined="one fold has no other to agree with")
     if "nogueira" not in stability_metrics:
         return StabilityValue(value=float("nan"), undefined="the metric nogueira is not installed")
     metric = stability_metrics["nogueira"]()

@@ -19,12 +19,12 @@ PATIENCE = 60.0
 
 @attrs.frozen(kw_only=True)
 class EngineOptions:
-    """What a user asks of an engine.
+    """The user's options for an engine.
 
     Parameters
     ----------
     workers : int, optional
-        How many worker processes to start.
+        Number of worker processes to start.
     scheduler : str, optional
         The address of a scheduler.
     patience : float
@@ -45,10 +45,10 @@ class Engine:
     Parameters
     ----------
     executor : Executor
-        Threads, processes, or anything with that interface. It stays its owner's: `close` leaves it
-        open.
+        Threads, processes, or anything with that interface. It belongs to the caller: `close`
+        leaves it open.
     workers : int, optional
-        How many tasks it runs at a time; asked of the executor by default.
+        Number of tasks it runs at a time; by default that of the executor.
 
     Examples
     --------
@@ -74,12 +74,12 @@ class Engine:
 
     @classmethod
     def open(cls, options: EngineOptions) -> Engine:
-        """An engine as the user asked for it; authors of engines that have a name write this.
+        """Open an engine with the user's options; authors of named engines write this.
 
         Raises
         ------
         RequestError
-            If something is missing; what the engine does not take (`takes`) is refused before.
+            If an option is missing; options it does not support (`takes`) raise an error before.
         EngineError
             If the scheduler cannot be reached.
         """
@@ -87,16 +87,16 @@ class Engine:
 
     @property
     def workers(self) -> int:
-        """How many tasks run at a time."""
+        """Number of tasks that run at a time."""
         found = self._workers or getattr(self.executor, "_max_workers", None)
         return max(1, int(found or os.cpu_count() or 1))
 
     def share(self, value: Any) -> SharedValue:
-        """A value that many tasks will name; the caller releases it."""
+        """Share a value that many tasks use; the caller releases it."""
         return SharedValue(value, mappable=self.mappable)
 
     def share_table(self, matrix: Any, value: Any) -> SharedValue:
-        """The shared table that has `matrix`; kept, since the next call will want it too."""
+        """The shared table of `matrix`; cached for later calls."""
         found = self._tables.get(id(matrix))
         if found is None:
             # Tables change seldom; two, so that one that comes and goes does not push out the
@@ -111,50 +111,52 @@ class Engine:
         return self.executor.submit(function, *arguments)
 
     def reference(self, held: SharedValue, *, whole: bool) -> Any:
-        """How a task names a held value; `whole` if the worker has said that it lacks it."""
+        """The reference of a shared value in a task; `whole` if the worker has reported that it
+        lacks it.
+        """
         return held.parcel if whole else held.shared
 
     mixed = False
     """Whether workers whose numeric fingerprint is another may be handed work."""
 
     def other_numerics(self) -> tuple[str, ...]:
-        """In what the numeric fingerprints of workers at work differ from that of this process."""
+        """Differences of the numeric fingerprints of working workers from that of this process."""
         return ()
 
     def admit(self, needed: Mapping[str, str]) -> None:
-        """See to it that no worker has other versions than `needed`, before work starts.
+        """Ensure that no worker has other versions than `needed`, before work starts.
 
         Workers that are not told beforehand say so themselves, with the first task.
 
         Raises
         ------
         EngineError
-            Naming the workers that differ, and in what.
+            Listing the workers that differ, and their differences.
         """
 
     @property
     def ready(self) -> bool:
-        """Whether there is a worker to hand work to, now."""
+        """Whether a worker is available now."""
         return True
 
     def replace_lost(self) -> bool:
-        """Put new workers in the place of dead ones; False where that is not ours to do."""
+        """Replace dead workers; False if the engine does not manage them."""
         return False
 
     def died(self, error: BaseException) -> bool:
-        """Whether an error means that a worker was lost, not that the work is wrong."""
+        """Whether an error means that a worker was lost, not that the task failed."""
         return isinstance(error, (BrokenExecutor, CancelledError))
 
     def lost_tables(self) -> bool:
-        """Whether a table was found gone, so that what was handed out waits for it in vain."""
+        """Whether a shared table was lost, so that submitted tasks would wait for it forever."""
         return False
 
     def stalled(self, seconds: float) -> bool:
-        """Whether what was handed out will not come by itself, after so long without an answer."""
+        """Whether submitted tasks will not finish, after so long without an answer."""
         return False
 
     def cancel(self, futures: Iterable[Future[Any]]) -> None:
-        """Give up what was handed out, as far as it has not begun."""
+        """Cancel submitted tasks that have not started."""
         for future in futures:
             future.cancel()
 
@@ -162,10 +164,10 @@ class Engine:
         """Raise EngineError if the engine as a whole is lost."""
 
     def kill(self) -> None:
-        """End what is being computed, at once."""
+        """Stop all computation immediately."""
 
     def close(self) -> None:
-        """Let go of shared tables, and of what the engine itself started."""
+        """Release shared tables, and whatever the engine itself started."""
         while self._tables:
             self._tables.popitem()[1][1].release()
 

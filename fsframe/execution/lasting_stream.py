@@ -1,4 +1,4 @@
-"""A stream that may lose its reader without costing the run."""
+"""An output stream whose reader may go away without ending the run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Opening the engine that is asked for, or that an executor stands for."""
+"""Open the engine that is named, or that an executor stands for."""
 
 from __future__ import annotations
 

@@ -88,11 +88,11 @@ def refusal(worker: str, found: Iterable[str]) -> str:
     found = list(found)
     if all(each.startswith(NUMERIC_PARTS) for each in found):
         return (
-            f"the worker {worker} has {', '.join(found)}: last bits of its results could differ; "
-            "stop it, or accept results of both in one run, which then says so (--mixed, "
+            f"the worker {worker} has {', '.join(found)}: its results could differ in the last "
+            "bits; stop it, or accept results of both in one run, which records this (--mixed, "
             "mixed=True)"
         )
     return (
         f"the worker {worker} has {', '.join(found)}: its results could differ; install the same "
-        "there and start it again, or stop it"
+        "version there and restart it, or stop it"
     )

@@ -1,4 +1,4 @@
-"""What a worker process does first: limits that numerical libraries read when they are imported."""
+"""First steps of a worker process: limits that numerical libraries read on import."""
 
 from __future__ import annotations
 

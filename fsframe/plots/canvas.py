@@ -1,4 +1,4 @@
-"""What all pictures share: colours, axes without pyplot, labels, bytes that are always equal."""
+"""What all plots share: colours, axes without pyplot, labels, reproducible bytes."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def _matplotlib() -> Any:
         import matplotlib
     except ImportError:
         raise PluginError(
-            "pictures are drawn with matplotlib, which is not installed; install fsframe[report]"
+            "plots need matplotlib, which is not installed; install fsframe[report]"
         ) from None
     return matplotlib
 
@@ -133,7 +133,7 @@ def figure_bytes(
         If there is no such format.
     """
     if form not in FORMATS:
-        raise RequestError(f"pictures are written as {', '.join(FORMATS)}, not {form!r}")
+        raise RequestError(f"plots are written as {', '.join(FORMATS)}, not {form!r}")
     style = {**_style(), "svg.fonttype": "path" if outlines else "none"}
     target = io.BytesIO()
     with _matplotlib().rc_context(style), warnings.catch_warnings():

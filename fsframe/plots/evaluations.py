@@ -1,4 +1,4 @@
-"""Pictures of evaluations: accuracy by size, ROC, calibration, and several chains side by side."""
+"""Plots of evaluations: accuracy by size, ROC, calibration, and comparisons of chains."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def _folds(record: RunRecord) -> FoldTables:
     found = fold_tables(record.stages[-1].tables, record.n_features, record.stage_paths()[-1])
     if found.task != "classification":
         what = f"classes, but {LABELS[found.task]}"
-        raise lacks(record, what, "`sizes` and `pareto` are drawn of it")
+        raise lacks(record, what, "draw `sizes` or `pareto` instead")
     return found
 
 
@@ -185,7 +185,7 @@ def _roc_curves(records: Sequence[RunRecord]) -> Iterator[tuple[str, float, list
         tables = _folds(record)
         n_classes = tables.class_scores.shape[2]
         if n_classes > 2 and len(records) > 1:
-            raise RequestError("of more than two classes, the ROC of one run is drawn at a time")
+            raise RequestError("with more than two classes, draw the ROC of one run at a time")
         for code in range(1, 2) if n_classes == 2 else range(n_classes):
             lines, areas = [], []
             for repeat, fold in enumerate(tables.fold):
@@ -201,7 +201,7 @@ def _roc_curves(records: Sequence[RunRecord]) -> Iterator[tuple[str, float, list
                 areas.append(float(np.trapezoid(line[1], line[0])))
             if not lines:
                 raise lacks(
-                    record, "scores of classes", "evaluate with a classifier that gives some"
+                    record, "scores of classes", "evaluate with a classifier that gives them"
                 )
             base = printable(_evaluation(record).base, longest=36)
             name = base if n_classes == 2 else short(record.class_names[code])
@@ -239,7 +239,7 @@ def calibration(record: RunRecord, ax: Any = None) -> Any:
     given = tables.class_scores[tested]
     if not are_probabilities(given):
         raise lacks(
-            record, "probabilities", "evaluate with a classifier that gives some, such as logistic"
+            record, "probabilities", "evaluate with a classifier that gives them, such as logistic"
         )
     truth = np.broadcast_to(tables.truth, tables.fold.shape)[tested]
     classes = given.shape[1]
@@ -316,7 +316,7 @@ def accuracy_against_stability(
         If there are fewer, or they are of several tables.
     """
     if len(records) < 2:
-        raise RequestError("chains are compared: name the runs of two at least")
+        raise RequestError("chains are compared: give at least two runs")
     if len({record.data.sha256 for record in records}) > 1:
         raise RequestError("the runs are of different tables; draw those of one table")
     found = [_evaluation(record) for record in records]
@@ -363,7 +363,7 @@ def accuracy_against_stability(
         # Of equal stabilities the axis would go beyond what there can be.
         panel.set_xlim(right=min(panel.get_xlim()[1], 1.03))
         panel.set_xlabel("stability φ of the kept features")
-        panel.set_ylabel(f"{quality} on rows not trained on")
+        panel.set_ylabel(f"{quality} on held-out rows")
         if sign < 0:
             panel.invert_yaxis()
         panel.legend(
@@ -463,11 +463,14 @@ def _means(
     tables, chains = (list(dict.fromkeys(key[side] for key in cells)) for side in (0, 1))
     if len(tables) < 2 or len(chains) < 2:
         raise RequestError(
-            f"a critical difference needs two tables and two chains at least, not {len(tables)} "
-            f"and {len(chains)}; `fsframe compare … on DATA DATA -o FOLDER` leaves such runs"
+            f"a critical difference needs at least two tables and two chains, not {len(tables)} "
+            f"and {len(chains)}; `fsframe compare … on DATA DATA -o FOLDER` writes such runs"
         )
     missing = [f"`{c}` on {t}" for t in tables for c in chains if (t, c) not in cells]
     if missing:
-        raise RequestError(f"every chain on every table, please; missing: {'; '.join(missing[:5])}")
+        raise RequestError(
+            "a critical difference needs every chain on every table; missing: "
+            f"{'; '.join(missing[:5])}"
+        )
     values = np.array([[cells[t, c] for c in chains] for t in tables])
     return values, chains, tables, _on_axis(measures[0].name)

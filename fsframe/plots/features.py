@@ -1,4 +1,4 @@
-"""Pictures of single features: ranked scores, distributions by class, convergence."""
+"""Plots of single features: ranked scores, distributions by class, convergence."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def ranked_scores(record: RunRecord, ax: Any = None, *, most: int = 20) -> Any:
     """
     shown, n_kept = _first_rows(record, most)
     if not len(shown):
-        raise lacks(record, "scores", "draw a run whose last stage gives some")
+        raise lacks(record, "scores", "draw a run whose last stage gives them")
     places = -np.arange(len(shown), dtype=float)
     places[n_kept:] -= _GAP
     often = ax is None and "frequency" in shown.columns

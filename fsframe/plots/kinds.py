@@ -1,4 +1,4 @@
-"""The kinds of pictures by name: what each shows, what it needs, and who draws it."""
+"""The kinds of plots by name: what each shows, what it needs, and which function draws it."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ KINDS: Mapping[str, Kind] = {
     ),
     "network": Kind(
         target="pairs:pair_network",
-        shows="the pairs that interact by test",
+        shows="pairs with significant interactions",
         needs="tested pairs (interactions, or a chain with weights of pairs)",
         options=("most",),
     ),
@@ -79,7 +79,7 @@ KINDS: Mapping[str, Kind] = {
     ),
     "tests": Kind(
         target="resampling:test_statistics",
-        shows="what NPFS decided by, against its threshold",
+        shows="the test statistics of NPFS and their threshold",
         needs="a test over bootstraps (npfs)",
         options=("most",),
     ),
@@ -101,13 +101,13 @@ KINDS: Mapping[str, Kind] = {
     ),
     "roc": Kind(
         target="evaluations:roc",
-        shows="true against false positives",
+        shows="ROC curve: true against false positive rate",
         needs="runs of `fsframe evaluate`",
         several=True,
     ),
     "calibration": Kind(
         target="evaluations:calibration",
-        shows="given probabilities against what came true",
+        shows="calibration: predicted probabilities against observed frequencies",
         needs="a run of `fsframe evaluate` with classes, a classifier with probabilities",
     ),
     "pareto": Kind(
@@ -168,18 +168,17 @@ def draw(
     """
     if name not in KINDS:
         raise RequestError(
-            f"there is no picture {name!r}{did_you_mean(name, KINDS) or ''}; "
-            f"there are {', '.join(KINDS)}"
+            f"there is no plot {name!r}; plots are {', '.join(KINDS)}{did_you_mean(name, KINDS)}"
         )
     kind = KINDS[name]
     given = {key: value for key, value in options.items() if value is not None}
     wrong = sorted(set(given) - set(kind.options))
     if wrong:
-        raise RequestError(f"the picture {name!r} takes no {' and no '.join(wrong)}")
+        raise RequestError(f"the plot {name!r} takes no {' and no '.join(wrong)}")
     if not kind.several and len(records) != 1:
-        raise RequestError(f"the picture {name!r} is of one run, not of {len(records)}")
+        raise RequestError(f"the plot {name!r} shows one run, not {len(records)}")
     if kind.data and data is None:
-        raise RequestError(f"the picture {name!r} needs the table of the run: … RUN on DATA")
+        raise RequestError(f"the plot {name!r} needs the table of the run: … RUN on DATA")
     module, _, function = kind.target.partition(":")
     drawer: Any = getattr(import_module(f"fsframe.plots.{module}"), function)
     subject: Any = list(records) if kind.several else records[0]

@@ -1,4 +1,4 @@
-"""Pictures of pairs: the matrix of weights, the network of tests, and one pair itself."""
+"""Plots of pairs: the matrix of weights, the network of tests, and one pair itself."""
 
 from __future__ import annotations
 
@@ -258,7 +258,7 @@ def _ends(record: RunRecord, pair: tuple[str, str] | None) -> tuple[int, int]:
     if pair is None:
         table = record.pair_table()
         if not len(table):
-            raise lacks(record, "pairs", "say which features: --pair NAME,NAME")
+            raise lacks(record, "pairs", "name the two features: --pair NAME,NAME")
         pair = table.columns["feature"][0], table.columns["with"][0]
     wrong = [f"{name!r}{did_you_mean(name, names)}" for name in pair if name not in names]
     if wrong or len(pair) != 2 or pair[0] == pair[1]:

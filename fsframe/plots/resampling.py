@@ -1,4 +1,4 @@
-"""Pictures of resampling: the statistics of a test, who was kept when, stability, kept sets."""
+"""Plots of resampling: test statistics, selections by resample, stability, kept sets."""
 
 from __future__ import annotations
 
@@ -75,14 +75,14 @@ def test_statistics(record: RunRecord, ax: Any = None, *, most: int = 40) -> Any
                 "D",
                 BLUE,
                 "white",
-                "relevant, but another seed may say not",
+                "relevant, may change with another seed",
             ),
             (
                 ~found.relevant & doubtful,
                 "D",
                 GREY,
                 "white",
-                "not, but another seed may say relevant",
+                "not relevant, may change with another seed",
             ),
         )
         for mask, marker, colour, face, label in kinds:
@@ -274,9 +274,9 @@ def kept_sets(records: Sequence[RunRecord], ax: Any = None) -> Any:
     20:1983.
     """
     if not 2 <= len(records) <= 12:
-        raise RequestError(f"sets of 2 to 12 runs can be compared, not of {len(records)}")
+        raise RequestError(f"give 2 to 12 runs to compare, not {len(records)}")
     if len({frozenset(record.feature_names) for record in records}) > 1:
-        raise RequestError("the runs are about tables with different features")
+        raise RequestError("the tables of the runs have different features")
     sets = [set(record.selected_names) for record in records]
     members: dict[tuple[bool, ...], int] = {}
     for name in sorted(set().union(*sets)):

@@ -1,4 +1,4 @@
-"""Entries: what a plugin says of each thing it offers, before anything of it is imported."""
+"""Entries: what a plugin declares of each object it offers, known before it is imported."""
 
 from __future__ import annotations
 
@@ -76,13 +76,13 @@ _RELEASE = re.compile(r"\d+(\.\d+)*")
 
 @attrs.frozen(kw_only=True)
 class Deprecated:
-    """That something will go: since which release, and what to use in its place.
+    """A deprecation: the release that announced it, and the replacement.
 
     Parameters
     ----------
     since : str
-        The first release of its distribution that says so, such as ``"1.2"``. It stays for two
-        minor releases at least.
+        The first release of its distribution with the deprecation, such as ``"1.2"``. The entry
+        stays for at least two minor releases.
     replacement : str
         The name of what to use instead; empty if there is nothing.
 
@@ -101,7 +101,7 @@ class Deprecated:
             raise ValueError(f"since must be a release such as '1.2', not {value!r}")
 
     def words(self, name: str) -> str:
-        """What people are told."""
+        """The message for users."""
         use = f"; use `{self.replacement}`" if self.replacement else ""
         return f"`{name}` is deprecated since {self.since} and will be removed{use}"
 
@@ -130,14 +130,14 @@ def _words(value: Iterable[str] | str) -> frozenset[str]:
 
 @attrs.frozen(kw_only=True)
 class Entry:
-    """One thing on offer: its name, where its class is, and what to say of it in a list.
+    """An object on offer: its name, the location of its class, and its description in lists.
 
     Parameters
     ----------
     name : str
         Lower-case words joined by hyphens; ``on`` is reserved.
     target : str
-        ``"package.module:Class"``; imported when asked for.
+        ``"package.module:Class"``; imported when it is used.
     summary : str
         One line for lists.
     reference : str
@@ -145,18 +145,18 @@ class Entry:
     api : int
         The smallest `API_VERSION` that the class needs.
     requires : tuple of str
-        Distributions that its class imports and that may be absent, such as ``"boruta"``, or an
-        extra such as ``"fsframe[excel]"``. Where one is missing, people are told the pip command
+        Distributions that its class imports and that may not be installed, such as ``"boruta"``, or
+        an extra such as ``"fsframe[excel]"``. If one is missing, an error names the pip command
         before anything is imported.
     aliases : tuple of str
-        Other names that it is found by; runs and messages have its own.
+        Other names for it; runs and messages use its own.
     deprecated : Deprecated, optional
-        That it will go. Told once in every program that uses it.
+        Its deprecation, reported once in every program that uses it.
 
     Raises
     ------
     ValueError
-        If a field has another form.
+        If a field is invalid.
     """
 
     kind: ClassVar[str] = "entry"
@@ -205,7 +205,7 @@ class SelectorEntry(Entry):
 
 @attrs.frozen(kw_only=True)
 class ClassifierEntry(Entry):
-    """A classifier on offer; `uses` names what it takes from the stage on its left."""
+    """A classifier on offer; `uses` names the weights it uses from the stage on its left."""
 
     kind: ClassVar[str] = "classifier"
 
@@ -216,7 +216,7 @@ class ClassifierEntry(Entry):
 
 @attrs.frozen(kw_only=True)
 class RegressorEntry(ClassifierEntry):
-    """What ends a chain and predicts numbers only, otherwise as a classifier.
+    """A method that ends a chain and predicts numbers only; otherwise as a classifier.
 
     A method that predicts classes as well, as nearest neighbours do, is a `ClassifierEntry`.
     """
@@ -242,7 +242,7 @@ class CommandEntry(Entry):
 class MeasureEntry(Entry):
     """A measure of predictions on offer, for `evaluate`, `compare` and studies.
 
-    `default` says whether it is taken without being asked for, wherever it has a value.
+    `default` says whether it is computed by default, wherever it is defined.
     """
 
     kind: ClassVar[str] = "measure"
@@ -252,7 +252,7 @@ class MeasureEntry(Entry):
 
 @attrs.frozen(kw_only=True)
 class ObserverEntry(Entry):
-    """What hears of every run, such as a logger; its class is a
+    """An observer of all runs, such as a logger; its class is a
     `fsframe.contracts.observer.Observer`."""
 
     kind: ClassVar[str] = "observer"
@@ -267,7 +267,7 @@ class EngineEntry(Entry):
 
 @attrs.frozen(kw_only=True)
 class NullEntry(Entry):
-    """What npfs can compare with, as ``npfs:null=NAME``; its class is a
+    """A null hypothesis for npfs, as ``npfs:null=NAME``; its class is a
     `fsframe.resampling.null.Null`."""
 
     kind: ClassVar[str] = "null"
@@ -308,16 +308,16 @@ def _check_starts(_: Any, __: Any, value: tuple[bytes, ...]) -> None:
 
 @attrs.frozen(kw_only=True)
 class ReaderEntry(Entry):
-    """A format on offer, and how a file of it is known.
+    """A file format on offer, and how its files are recognised.
 
     Parameters
     ----------
     starts : tuple of bytes
-        First bytes, four to eight, of which a file of the format has one.
+        Possible first bytes of its files, four to eight each.
     zip_member : str
-        For a zip archive: a file that is in it.
+        For a zip archive: a file that it contains.
     endings : tuple of str
-        Endings of names, for formats that cannot be known by their content.
+        File name endings, for formats that cannot be recognised by content.
 
     Examples
     --------
@@ -339,9 +339,9 @@ class WriterEntry(Entry):
     Parameters
     ----------
     endings : tuple of str
-        Endings of file names that stand for it.
+        File name endings that select it.
     text : bool
-        Whether it can go to a screen.
+        Whether it can be printed to a terminal.
 
     Examples
     --------

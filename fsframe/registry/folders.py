@@ -1,4 +1,4 @@
-"""What stands in a folder of fsframe, found without a list, together with what plugins offer."""
+"""Modules of a folder of fsframe, found without a list, together with what plugins offer."""
 
 from __future__ import annotations
 

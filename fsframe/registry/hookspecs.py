@@ -1,4 +1,4 @@
-"""The hooks a plugin may implement; each yields light entries and imports no mathematics."""
+"""The hooks a plugin may implement; each yields entries and imports no numerical code."""
 
 from __future__ import annotations
 
@@ -201,7 +201,8 @@ def fsframe_measures() -> Iterable[MeasureEntry]:  # type: ignore[empty-body]
 
 @hookspec
 def fsframe_events() -> Iterable[ObserverEntry]:  # type: ignore[empty-body]
-    """Observers that this plugin offers: they hear when a run begins, keeps a unit, ends a stage.
+    """Observers that this plugin offers: they are called when a run starts, stores a unit, ends a
+    stage.
 
     Example::
 
@@ -213,8 +214,8 @@ def fsframe_events() -> Iterable[ObserverEntry]:  # type: ignore[empty-body]
                 summary="Runs in my experiment tracker",
             )
 
-    The class derives from `fsframe.contracts.observer.Observer`. Every installed observer hears of
-    every run; FSFRAME_BLOCK leaves a plugin out.
+    The class derives from `fsframe.contracts.observer.Observer`. Every installed observer is called
+    for every run; FSFRAME_BLOCK excludes a plugin.
     """
 
 
@@ -254,13 +255,13 @@ def fsframe_report_sections() -> Iterable[ReportSectionEntry]:  # type: ignore[e
             )
 
     The class derives from `fsframe.report.section.Section`; its `_blocks(about)` yields texts,
-    tables and pictures, or nothing where it has nothing to say.
+    tables and figures, or nothing.
     """
 
 
 @hookspec
 def fsframe_nulls() -> Iterable[NullEntry]:  # type: ignore[empty-body]
-    """What npfs can compare with: laws of counts, and ways to deal labels out anew.
+    """Null hypotheses for npfs: distributions of counts, and ways to permute labels.
 
     Example::
 
@@ -273,6 +274,6 @@ def fsframe_nulls() -> Iterable[NullEntry]:  # type: ignore[empty-body]
             )
 
     The class derives from `fsframe.resampling.null.RelabellingNull`, whose `_labels(data,
-    generator)` gives labels as they could have been, or `fsframe.resampling.null.LawNull`, whose
-    `_tail(kept, cells)` gives the law of a count.
+    generator)` gives labels under the null, or `fsframe.resampling.null.LawNull`, whose
+    `_tail(kept, cells)` gives the distribution of a count.
     """

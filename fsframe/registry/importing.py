@@ -1,4 +1,4 @@
-"""Importing a stranger's module: bounded in time, and an interrupt stays an interrupt."""
+"""Import modules of plugins with a time limit; an interrupt stays an interrupt."""
 
 from __future__ import annotations
 
@@ -89,8 +89,8 @@ def strangers_import(
             yield
     except _TooLong:
         raise PluginError(
-            f"importing it took longer than {seconds:g} s, so it was given up ({TIMEOUT_VARIABLE} "
-            "sets another bound)"
+            f"importing it took longer than {seconds:g} s and was given up ({TIMEOUT_VARIABLE} "
+            "sets the limit)"
         ) from None
     except BaseException as error:
         if interrupted(error):

@@ -1,4 +1,4 @@
-"""Loading plugins one at a time, so that one that is broken costs only itself.
+"""Load plugins one at a time, so that a broken one affects no other.
 
 Environment, read before anything of a plugin is imported:
 
@@ -14,7 +14,7 @@ Environment, read before anything of a plugin is imported:
 ``FSFRAME_TRACE``
     ``1``: each step of loading is written to stderr.
 ``FSFRAME_PREFER``
-    Comma-separated ``provider/name``: what a name means that several strangers offer.
+    Comma-separated ``provider/name``: the provider to use for a name that several plugins offer.
 """
 
 from __future__ import annotations
@@ -232,7 +232,7 @@ def _sources_of(distribution: metadata.Distribution) -> Iterator[PluginSource]:
             target=point.value,
             load=point.load
             if sound
-            else _raiser(f"its entry point names {point.value!r}, which is no module"),
+            else _raiser(f"its entry point names {point.value!r}, which is not a module"),
         )
 
 
@@ -393,7 +393,7 @@ class PluginManager:
         sources = [plugin.source for plugin in self.plugins()]
         known = frozenset().union(*(_names(source) for source in sources))
         return tuple(
-            f"{variable} names {word!r}, which is no plugin"
+            f"{variable} names {word!r}, which is not a plugin"
             + did_you_mean(word, [source.name for source in sources])
             for variable in ("FSFRAME_PLUGINS", "FSFRAME_BLOCK")
             for word in sorted(_words(variable, self._environ) or ())

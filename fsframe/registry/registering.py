@@ -1,4 +1,4 @@
-"""Classes of this process under names of their own, as if an installed plugin offered them."""
+"""Register classes of this process by name, as if an installed plugin offered them."""
 
 from __future__ import annotations
 
@@ -46,22 +46,22 @@ def register(*, name: str | None = None, **described: Any) -> Callable[[C], C]: 
 
 
 def register(method: C | None = None, /, *, name: str | None = None, **described: Any) -> Any:
-    """The class itself, usable by name in this process: a decorator for classes of one's own.
+    """Register a class under a name in this process; a decorator for your own methods.
 
-    Chains, stages that resample, the functions of `fsframe` and its scikit-learn estimators look
-    names up where this puts them. To publish a method, make it a plugin (docs/write-a-selector.md).
+    Chains, resampling stages, the functions of `fsframe` and its scikit-learn estimators then find
+    it by name. To publish a method, make it a plugin (docs/write-a-selector.md).
 
     Parameters
     ----------
     method : class
         Derived from `fsframe.Selector`, `fsframe.Classifier`, `fsframe.Regressor` or
-        `fsframe.StabilityMetric`. Stands above ``@attrs.frozen(kw_only=True)`` if the class has
+        `fsframe.StabilityMetric`. Put it above ``@attrs.frozen(kw_only=True)`` if the class has
         parameters.
     name : str, optional
         Lower-case words joined by hyphens; by default made of the class's name, ``my-method`` of
         ``MyMethod``.
     **described
-        What lists say of it: ``summary`` (by default the first line of the docstring),
+        Its description in lists: ``summary`` (by default the first line of the docstring),
         ``reference``, and further fields of `SelectorEntry`, `ClassifierEntry` or
         `StabilityMetricEntry`, such as ``family`` and ``gives``.
 
@@ -73,19 +73,19 @@ def register(method: C | None = None, /, *, name: str | None = None, **described
     Raises
     ------
     RequestError
-        If the class is of none of these kinds, a field is wrong, or the name is taken by an
-        installed plugin or by another class of this process. Running a cell of a notebook again
+        If the class is of none of these kinds, a field is invalid, or the name belongs to an
+        installed plugin or another class of this process. Running a cell of a notebook again
         replaces the class.
 
     Notes
     -----
-    Run files record the provider ``this-process`` and, as its version, where the class stands and
-    a digest of its code; an unfinished run is gone on with by the same code only. The digest covers
-    the methods of the class and of its bases outside fsframe, its parameters and constants, not the
-    functions that they call.
+    Run files record the provider ``this-process`` and, as its version, the location of the class
+    and a digest of its code; an unfinished run can only be continued with the same code. The digest
+    covers the methods of the class and of its bases outside fsframe, its parameters and constants,
+    not the functions that they call.
 
-    Worker processes import the class by module and name. One that only this session knows, such as
-    a cell of a notebook, is refused there before work starts.
+    Worker processes import the class by module and name. A class that exists only in this session,
+    such as one in a notebook cell, raises an error before work with workers starts.
 
     Examples
     --------
@@ -103,7 +103,7 @@ def register(method: C | None = None, /, *, name: str | None = None, **described
     array([0])
     """
     if isinstance(method, str):
-        raise RequestError(f"say the name as such: @fsframe.register(name={method!r})")
+        raise RequestError(f"give the name by keyword: @fsframe.register(name={method!r})")
     if method is None:
         return lambda each: _registered(each, name, described)
     return _registered(method, name, described)
@@ -124,8 +124,8 @@ def _registered(method: Any, name: str | None, described: Mapping[str, Any]) -> 
         return method
     for offer in others:
         raise RequestError(
-            f"the name {entry.name!r} is that of a {offer.entry.kind} of {offer.provider}; give "
-            f"{method.__name__} another: @fsframe.register(name=…)"
+            f"the name {entry.name!r} already belongs to a {offer.entry.kind} of "
+            f"{offer.provider}; give {method.__name__} another: @fsframe.register(name=…)"
         )
     source = PluginSource(
         name=THIS_PROCESS,

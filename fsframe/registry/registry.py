@@ -59,10 +59,10 @@ __all__ = [
 
 @attrs.frozen(kw_only=True)
 class Offer:
-    """An entry together with who offers it.
+    """An entry together with its provider.
 
-    `name` is how to ask for it without doubt: the entry's name, or ``provider/name`` where the name
-    alone means a bundled method, or may mean that of several strangers.
+    `name` identifies it uniquely: the entry's name, or ``provider/name`` if the name alone means a
+    bundled method or is offered by several plugins.
     """
 
     name: str
@@ -71,7 +71,7 @@ class Offer:
 
     @property
     def provider(self) -> str:
-        """Who offers it: a bundled plugin, or a stranger's distribution."""
+        """Its provider: a bundled plugin, or another distribution."""
         return self.plugin.provider
 
     @property
@@ -83,13 +83,13 @@ class Offer:
 class Registry(Mapping[str, Any]):
     """A mapping from names to classes of one kind, such as `fsframe.selectors`.
 
-    ``registry[name]`` is the class, ``registry.offer(name)`` says who offers it. Iteration gives
+    ``registry[name]`` is the class, ``registry.offer(name)`` gives its provider. Iteration gives
     the names in alphabetical order, ``provider/name`` where contested, and imports nothing.
 
     Parameters
     ----------
     kind : type[Entry]
-        Which entries belong here.
+        The entry class of this registry.
     base : str
         ``"module:Class"`` that every class must derive from.
     manager : callable
@@ -100,10 +100,10 @@ class Registry(Mapping[str, Any]):
     Raises
     ------
     RequestError
-        From a look-up of a name that nobody offers.
+        On look-up of an unknown name.
     PluginError
-        From a look-up of a name that is contested, or whose plugin is blocked, has failed, or whose
-        class cannot be imported.
+        On look-up of a name that several plugins offer, whose plugin is blocked or has failed, or
+        whose class cannot be imported.
 
     Examples
     --------
@@ -130,12 +130,12 @@ class Registry(Mapping[str, Any]):
 
     @property
     def kind(self) -> str:
-        """What is registered here, in words, such as ``"selector"``."""
+        """The kind of its objects in words, such as ``"selector"``."""
         return self._kind.kind
 
     @property
     def entries(self) -> type[Entry]:
-        """Which entries belong here."""
+        """The entry class of this registry."""
         return self._kind
 
     @property
@@ -144,7 +144,7 @@ class Registry(Mapping[str, Any]):
         return self._base
 
     def offers(self) -> tuple[Offer, ...]:
-        """What usable plugins offer, sorted by name; nothing of it is imported."""
+        """The offers of usable plugins, sorted by name; nothing is imported."""
         found: list[tuple[Entry, LoadedPlugin]] = [
             (entry, plugin)
             for plugin in self._manager().plugins()
@@ -171,7 +171,7 @@ class Registry(Mapping[str, Any]):
         )
 
     def offer(self, name: str) -> Offer:
-        """Who offers `name`; ``provider/name`` settles a contest.
+        """The offer of `name`; ``provider/name`` chooses between several.
 
         Raises
         ------
@@ -181,7 +181,7 @@ class Registry(Mapping[str, Any]):
         return find_offer(name, self)[1]
 
     def claim(self, name: str) -> PluginError | None:
-        """Why `name` cannot be used, where a plugin that is not loaded is known to own it."""
+        """Why `name` cannot be used, if it is known to belong to a plugin that is not loaded."""
         provider, slash, plain = name.rpartition("/")
         for plugin in self._manager().plugins():
             if plugin.status == "loaded" or (slash and plugin.provider != provider):
@@ -255,7 +255,7 @@ class Registry(Mapping[str, Any]):
         return True
 
     def get(self, name: str, default: Any = None) -> Any:
-        """The class of that name, or `default` where nobody usable offers it."""
+        """The class of that name, or `default` if no usable plugin offers it."""
         return self[name] if name in self else default  # noqa: SIM401 - this is `get`
 
     def __iter__(self) -> Iterator[str]:
@@ -269,12 +269,12 @@ class Registry(Mapping[str, Any]):
 
 
 def find_offer(name: str, *registries: Registry) -> tuple[Registry, Offer]:
-    """Who offers `name`, and in which of the registries it stands.
+    """The offer of `name`, and its registry.
 
     Raises
     ------
     RequestError
-        If nobody offers it.
+        If no plugin offers it.
     PluginError
         If several plugins offer it, or one that is blocked or has failed does, or may.
     """
@@ -297,7 +297,7 @@ def find_offer(name: str, *registries: Registry) -> tuple[Registry, Offer]:
     if _recorded.get().get(name) == THIS_PROCESS or f"{THIS_PROCESS}/{name}" in _preferred():
         raise PluginError(
             f"{name!r} was a class of the program that made this run (@fsframe.register), not of "
-            "an installed plugin: go on from a program that registers it, or publish it as a "
+            "an installed plugin: continue from a program that registers it, or publish it as a "
             "plugin (docs/own-method.md)"
         )
     kinds = " or ".join(registry.kind for registry in registries[-2:])
@@ -375,7 +375,7 @@ _recorded: ContextVar[Mapping[str, str]] = ContextVar("recorded", default={})  #
 
 @contextlib.contextmanager
 def preferring(providers: Mapping[str, str]) -> Iterator[None]:
-    """Plain names mean what these providers offer, as they did when a run was recorded.
+    """Within this context, plain names refer to these providers, as when a run was recorded.
 
     Parameters
     ----------
@@ -406,8 +406,8 @@ def _contested(name: str, offers: Sequence[Offer]) -> PluginError:
     ways = " or ".join(sorted(f"{offer.provider}/{name}" for offer in offers))
     owners = " and ".join(sorted(f"{o.provider} {o.version}" for o in offers))
     return PluginError(
-        f"the {kinds} {name!r} is offered by {owners}; say which: {ways} (FSFRAME_PREFER says it "
-        "for good)"
+        f"the {kinds} {name!r} is offered by {owners}; name one: {ways} (FSFRAME_PREFER chooses "
+        "permanently)"
     )
 
 

@@ -1,4 +1,4 @@
-"""The pictures of a report, in the order of a reader's questions; each an SVG text."""
+"""The figures of a report, in the order of a reader's questions; each as SVG text."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ _OF_ONE = {
         "The dotted line is the smallest number within one standard error of the most accurate.",
     ),
     "roc": (
-        "True against false positives",
-        "Rows are those that were not trained on; the mean over the repetitions.",
+        "ROC curve: true against false positive rate",
+        "On held-out rows; mean over the repetitions.",
     ),
     "calibration": (
-        "Probabilities against what came true",
-        "On the diagonal, of the rows given a probability of 0.8 eight in ten are of the class. "
-        "Grey: how many predictions there are.",
+        "Calibration: predicted probabilities against observed frequencies",
+        "On the diagonal, eight in ten of the rows given a probability of 0.8 belong to the "
+        "class. Grey: number of predictions.",
     ),
     "stability": (
         "How stable the ranking is",
@@ -48,8 +48,8 @@ _OF_ONE = {
     ),
     "scores": (
         "Which features matter",
-        "Filled: kept. Hollow: the first that were not. Where resamples were counted, the squares "
-        "are the share of them that keep the feature, with its interval.",
+        "Filled: kept. Hollow: the best that were not. Squares, where there are resamples: share "
+        "of them that keep the feature, with its interval.",
     ),
     "classes": (
         "How the kept features differ between the classes",
@@ -57,8 +57,8 @@ _OF_ONE = {
     ),
     "network": (
         "Which pairs interact",
-        "Lines join pairs whose effect on the label is more than the sum of both; the thicker, the "
-        "smaller p.",
+        "Lines join pairs whose joint effect on the label is more than the sum of both effects; "
+        "thicker lines have smaller p.",
     ),
     "pair": ("The first pair itself", "The rows by class on both features."),
     "matrix": (
@@ -68,10 +68,10 @@ _OF_ONE = {
     ),
     "tests": (
         "What the test decided by",
-        "Above the line is relevant. Hollow diamonds hang on the seed.",
+        "Features above the line are relevant. Hollow diamonds may change with another seed.",
     ),
     "bootstraps": (
-        "How often each feature came back",
+        "How often each feature was selected",
         "A row is a resample, a dark cell a feature that it keeps.",
     ),
     "convergence": (
@@ -82,7 +82,7 @@ _OF_ONE = {
 
 _OF_SEVERAL = {
     "pareto": (
-        "How well they predict, against stability",
+        "Performance against stability",
         "Filled: no other chain is better in both. Bars: corrected standard error, 95 % interval.",
     ),
     "cd": (
@@ -90,7 +90,7 @@ _OF_SEVERAL = {
         "Chains joined by a thick bar do not differ significantly by Wilcoxon's test with "
         "Holm's adjustment.",
     ),
-    "roc": ("True against false positives", "Rows are those that were not trained on."),
+    "roc": ("ROC curve: true against false positive rate", "On held-out rows."),
     "sets": (
         "Which features the runs keep in common",
         "A column is a set of runs (dark dots), its bar the number of features that exactly these "

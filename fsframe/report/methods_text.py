@@ -1,4 +1,4 @@
-"""What a paper would say of a run: methods with their sources, and what leaks were closed."""
+"""The methods paragraph of a run, with sources, and its checklist on data leakage."""
 
 from __future__ import annotations
 
@@ -52,9 +52,9 @@ def methods_paragraph(record: RunRecord) -> str:
         base = recorded_evaluation(record).base
         params = record.stages[-1].params
         text[-1] += (
-            f" by `{printable(base)}`, judged by {params.get('repeats')} × {params.get('folds')}-"
-            "fold cross-validation in which everything that looks at labels was learned from the "
-            "training rows of each fold."
+            f" by `{printable(base)}`, evaluated by {params.get('repeats')} × "
+            f"{params.get('folds')}-fold cross-validation in which every step that uses labels "
+            "was fitted to the training rows of each fold alone."
         )
     elif protocol == "stability-study":
         recorded = recorded_stability(record)
@@ -125,17 +125,18 @@ def checklist(record: RunRecord) -> Iterator[Item]:
         "Were features selected without looking at test rows?",
         f"{leak}; {methods}",
         "yes" if judged else "n/a",
-        "Selection ran anew in every fold, on its training rows."
+        "Selection was repeated in every fold, on its training rows."
         if judged
-        else "Nothing was predicted. All rows were looked at, so accuracy of these features on the "
-        "same rows would be too good; `fsframe evaluate` selects inside each fold.",
+        else "Nothing was predicted. All rows were used, so the accuracy of these features on "
+        "the same rows would be too optimistic; `fsframe evaluate` selects inside each "
+        "fold.",
     )
     yield Item(
         "Were scaling, binning and imputation learned from training rows?",
         leak,
         "yes" if judged else "n/a",
-        "They are part of the chain, which saw the training rows of each fold only; what was done "
-        "to the file before, the run does not know."
+        "They are part of the chain, which saw the training rows of each fold only; the run "
+        "cannot know what was done to the file before."
         if judged
         else "Nothing was predicted.",
     )
@@ -147,7 +148,7 @@ def checklist(record: RunRecord) -> Iterator[Item]:
             "yes" if tuned else "n/a",
             f"Among {len(evaluation.chains)} chains, by inner folds of the training rows."
             if tuned
-            else "One chain was judged; nothing was tuned here.",
+            else "One chain was evaluated; nothing was tuned.",
         )
     if record.groups is not None:
         name, number = record.groups
@@ -164,7 +165,7 @@ def checklist(record: RunRecord) -> Iterator[Item]:
         "Were rows that belong together kept together?", f"{leak}; TRIPOD+AI, data", state, answer
     )
     yield Item(
-        "Is there a legitimate reason for every feature to be known when predicting?",
+        "Would every feature legitimately be known at prediction time?",
         leak,
         "open",
         "Only you can say. Look first at the strongest features above: a stand-in for the label, "
@@ -179,7 +180,7 @@ def checklist(record: RunRecord) -> Iterator[Item]:
     table = record.feature_table() if record.stages and not judged else None
     if table is not None and "q" in table.columns:
         yield Item(
-            "Was the number of tests allowed for?",
+            "Are p-values adjusted for the number of tests?",
             "REFORMS, metrics and uncertainty",
             "yes",
             "q is adjusted for the number of features tested.",
@@ -191,7 +192,7 @@ def checklist(record: RunRecord) -> Iterator[Item]:
             "Is performance reported with its uncertainty and against baselines?",
             f"REFORMS, metrics and uncertainty; {methods}",
             "yes" if found.leading.interval is not None else "no",
-            f"{found.n_splits} splits with corrected standard errors; beside the {rule}"
+            f"{found.n_splits} splits with corrected standard errors; compared with the {rule}"
             + (" and all features." if found.all_features is not None else "."),
         )
     yield Item(

@@ -73,7 +73,7 @@ def report_page_of_several(runs: Sequence[tuple[RunRecord, Path | None]]) -> str
         If matplotlib is not installed.
     """
     if not 2 <= len(runs) <= _MOST_RUNS:
-        raise RequestError(f"a page is about one run, or 2 to {_MOST_RUNS}, not {len(runs)}")
+        raise RequestError(f"a page covers one run, or 2 to {_MOST_RUNS} runs, not {len(runs)}")
     records = [record for record, _ in runs]
     first, second = verdict_of_several(records)
     body = [

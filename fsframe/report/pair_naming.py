@@ -1,4 +1,4 @@
-"""What is said of a record's pairs: what their weights are called, and what testing them found."""
+"""Wording for the pairs of a record: names of their weights, and results of their tests."""
 
 from __future__ import annotations
 

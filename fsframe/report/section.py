@@ -1,7 +1,7 @@
-"""Sections of the page about a run, and what they are made of.
+"""Sections of the page about a run, and the blocks they are made of.
 
-A section says what it has to say in blocks; the page writes them as HTML. Names come from files,
-and files from strangers, so that everything but a picture's SVG is escaped there.
+A section yields blocks, which the page writes as HTML. Names come from files, which may be
+untrusted, so everything except the SVG of a plot is escaped there.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ __all__ = [
 
 @attrs.frozen(kw_only=True, eq=False)
 class About:
-    """What a section is about.
+    """The subject of a section.
 
     Parameters
     ----------
@@ -48,9 +48,9 @@ class About:
     data : Dataset or None
         The run's table, where it was given.
     level : int
-        Of the headings: 2, or 3 on a page of several runs.
+        Level of the headings: 2, or 3 on a page of several runs.
     prefix : str
-        What identifiers begin with, another for each run.
+        Prefix of identifiers, different for each run.
     """
 
     record: RunRecord
@@ -80,7 +80,7 @@ class Heading(Block):
 
 @attrs.frozen
 class Text(Block):
-    """A paragraph; what stands between backquotes is code.
+    """A paragraph; text between backquotes is code.
 
     `style` is one of the page's: ``"quiet"`` for remarks, ``"verdict"`` for the answer.
 
@@ -99,7 +99,7 @@ class Text(Block):
 
 @attrs.frozen
 class Bullets(Block):
-    """A list; `style` as in `Text`, ``"warnings"`` for what weakens a result."""
+    """A list; `style` as in `Text`, or ``"warnings"``."""
 
     items: Sequence[str]
     style: str = ""
@@ -124,7 +124,7 @@ class Numbered(Block):
 
 @attrs.frozen
 class Code(Block):
-    """Lines to be copied; `name` is what a screen reader calls them."""
+    """Lines to be copied; `name` is their label for screen readers."""
 
     text: Sequence[str]
     name: str
@@ -139,10 +139,10 @@ class Code(Block):
 
 @attrs.frozen(eq=False)
 class Picture(Block):
-    """A picture with its heading and caption.
+    """A figure with its heading and caption.
 
-    Its SVG goes into the page as it is, identifiers apart; the page runs no script but its own,
-    whatever an SVG holds.
+    Its SVG is inserted unchanged except for identifiers; the page runs no script but its own,
+    whatever an SVG contains.
     """
 
     figure: Figure
@@ -168,9 +168,9 @@ class Picture(Block):
 
 @attrs.frozen
 class Table(Block):
-    """A table that scrolls by itself where it is wider than the page, and can be sorted.
+    """A sortable table, which scrolls if it is wider than the page.
 
-    `numbers` are the columns whose cells stand on the right.
+    `numbers` are the columns that are aligned to the right.
     """
 
     header: Sequence[str]
@@ -202,16 +202,16 @@ class Table(Block):
 class Section(ABC):
     """A section of the page about a run; it has no parameters.
 
-    Authors write `_blocks`; the core calls `lines`, which checks what comes out.
+    Authors write `_blocks`; the core calls `lines`, which checks the result.
     """
 
     def lines(self, about: About) -> Iterator[str]:
-        """The lines of HTML; none where it has nothing to say.
+        """The lines of HTML; none if the section is empty.
 
         Raises
         ------
         PluginError
-            If the author's code fails, or yields something else than blocks.
+            If the author's code fails, or yields anything but blocks.
         """
         found: list[str] = []
         with in_stage(type(self), type(self).__name__, "report section"):
@@ -231,5 +231,5 @@ class Section(ABC):
 
 
 def safe(text: str) -> str:
-    """Text for a page: nothing in it is obeyed, and no sign is invisible."""
+    """Text escaped for HTML, with invisible characters made visible."""
     return escape(printable(text))

@@ -1,4 +1,4 @@
-"""The sections that the page about a run has by itself."""
+"""The built-in sections of the page about a run."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ class Measures(Section):
                         rows.append(_figure("with all features", found.all_features))
             rows.append(["features kept", f"{found.kept.mean():.1f}", ""])
             rows.append(_stable("φ", found.stability.value, found.stability.interval))
-            title = f"How well it does on rows it has not seen ({found.n_splits} splits)"
+            title = f"Performance on held-out rows ({found.n_splits} splits)"
         elif name == "stability-study":
             metrics = recorded_stability(record).tables.metrics
             rows += [_stable(metric.name, metric.value, metric.interval) for metric in metrics]
@@ -142,7 +142,7 @@ class Checklist(Section):
     """Leaks, and what a reader may ask."""
 
     def _blocks(self, about: About) -> Iterator[Block]:
-        yield Heading("Checklist: leaks, and what a reader may ask")
+        yield Heading("Checklist: data leakage, and other questions of a reader")
         yield Text(CHECKLIST_WORDS, "quiet")
         items = checklist(about.record)
         rows = [[i.question, STATES[i.state], i.answer, i.source] for i in items]

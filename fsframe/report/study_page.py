@@ -94,7 +94,7 @@ def _warnings(record: StudyRecord) -> Iterator[Block]:
     if not found:
         return
     names = [*record.chains, *record.beside]
-    yield Heading("What weakens these results")
+    yield Heading("Limitations of these results")
     lines = []
     for text, cells in sorted(found.items(), key=lambda item: (-len(item[1]), item[0])):
         first = cells[0]
@@ -103,7 +103,7 @@ def _warnings(record: StudyRecord) -> Iterator[Block]:
         lines.append(f"{text} ({whose})")
     yield Bullets(lines[:_WARNINGS], "warnings")
     if len(lines) > _WARNINGS:
-        yield Text(f"… and {len(lines) - _WARNINGS} warnings more in the run files.", "quiet")
+        yield Text(f"… and {len(lines) - _WARNINGS} more warnings in the run files.", "quiet")
 
 
 def _results(found: Comparison) -> Iterator[Block]:
@@ -126,10 +126,9 @@ def _results(found: Comparison) -> Iterator[Block]:
     yield Heading(f"Results by {name}")
     yield Text(
         "± is the standard error corrected for overlapping training sets (Nadeau, Bengio 2003), "
-        "from … to a 95 % interval within the range of the measure, kept the mean number of "
-        "features, φ how stable they are from fold to fold. * best, ‡ fewest features within ± of "
-        "the best, P no chain is both better and stabler. In brackets: what the chains are to be "
-        "better than.",
+        "from … to the 95 % interval within the range of the measure, kept the mean number of "
+        "features, φ their stability from fold to fold. * best, ‡ fewest features within ± of "
+        "the best, P no chain is both better and more stable. In brackets: baselines.",
         "quiet",
     )
     header = ["table", "chain", name, "±", "from", "to", "kept", "φ", "mark"]
@@ -191,11 +190,12 @@ def _tests(found: Comparison) -> Iterator[Block]:
                 row += ["—"] * 3 if c == best else [f"{x:.2f}" for x in (better, equal, worse)]
         yield Heading(f"Over the {len(found.data)} tables")
         yield Text(
-            f"Friedman's test of all being alike has p = {ranks.friedman_p:.3g}; mean ranks that "
-            f"are {ranks.difference:.2f} apart differ by Nemenyi's test at {ranks.level:g}. p is "
-            "of the first against each other one. Behind it stand the probabilities of the "
-            f"Bayesian signed-rank test that the first is better by more than {found.rope:g}, "
-            "practically equal, worse.",
+            f"Friedman's test that all chains are equal has p = {ranks.friedman_p:.3g}; mean "
+            f"ranks at least {ranks.difference:.2f} apart differ by Nemenyi's test at "
+            f"{ranks.level:g}. p compares the first chain with each other one. The last columns, "
+            "where given, are the probabilities by the Bayesian signed-rank test that the first "
+            f"is better by more than {found.rope:g}, practically equal, or worse by more than "
+            "that.",
             "quiet",
         )
         yield Table(header, rows, "mean ranks", set(range(1, len(header))))
@@ -208,12 +208,13 @@ def _tests(found: Comparison) -> Iterator[Block]:
         figures = [f"{test.difference:.4f}", f"{corrected:.3g}", f"{test.p_value:.3g}"]
         chances = [f"{x:.2f}" for x in (better, equal, worse)]
         rows.append([found.data[d], found.chains[i], found.chains[j], *figures, *chances])
-    yield Heading("Every two chains on every table")
+    yield Heading("All pairs of chains, by table")
     yield Text(
-        "Corrected: the corrected resampled t-test, which holds its level; paired: Student's "
-        "t-test over the folds, as papers have it, which does not. Neither is adjusted for the "
-        "number of pairs. Then how likely the first is better, practically equal, worse, by more "
-        f"than {found.rope:g} (correlated Bayesian t-test).",
+        "Corrected: the corrected resampled t-test, which keeps its level; paired: Student's "
+        "t-test over the folds, as in many papers, which does not. Neither is adjusted for the "
+        "number of pairs. The last columns are the probabilities that the first is better by "
+        f"more than {found.rope:g}, practically equal, or worse by more than that (correlated "
+        "Bayesian t-test).",
         "quiet",
     )
     header = ["table", "first", "second", "difference", "p corrected", "p paired"]
@@ -236,7 +237,7 @@ def _checklist(record: StudyRecord) -> Iterator[Block]:
             rows.append([question, state, answer, of, source])
         if len(given) > _ANSWERS:
             rows.append([question, "", f"… and {len(given) - _ANSWERS} more answers", "", source])
-    yield Heading("Checklist: leaks, and what a reader may ask")
+    yield Heading("Checklist: data leakage, and other questions of a reader")
     yield Text(CHECKLIST_WORDS, "quiet")
     yield Table(["question", "answer", "what the runs know", "runs", "from"], rows, "checklist")
 

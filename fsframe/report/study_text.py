@@ -1,4 +1,4 @@
-"""What a paper would say of a study: a paragraph of methods, and what it cites."""
+"""The methods paragraph of a study, and its citations."""
 
 from __future__ import annotations
 

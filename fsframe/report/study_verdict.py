@@ -1,4 +1,4 @@
-"""What a comparison says, in two sentences that are true whatever its chains did."""
+"""The verdict of a comparison: two sentences that hold for any result."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def verdict_of_comparison(found: Comparison) -> tuple[str, str]:
         return (
             f"{_capital(_measure(found))} has no value for some of the "
             f"{len(found.chains)} chains on {_tables(found)}.",
-            "Chains are not put in order by it.",
+            "Chains are not ranked by it.",
         )
     return _on_one_table(found) if len(found.data) == 1 else _over_tables(found)
 
@@ -53,11 +53,11 @@ def _on_one_table(found: Comparison) -> tuple[str, str]:
     wins = int((found.outcome["corrected"][0, first] == "win").sum())
     whom = f"`{printable(found.chains[first], longest=120)}`" if len(best) > 1 else "it"
     two = (
-        f"The corrected resampled t-test tells {whom} from {wins} of the {others} others "
-        "(p < 0.05 each, not adjusted for their number)"
+        f"By the corrected resampled t-test, {whom} is significantly better than {wins} of the "
+        f"{others} others (p < 0.05 each, not adjusted for their number)"
         if others > 1
-        else f"The corrected resampled t-test {'tells' if wins else 'does not tell'} the two apart "
-        "(p < 0.05)"
+        else "By the corrected resampled t-test, the two "
+        f"{'differ' if wins else 'do not differ'} significantly (p < 0.05)"
     )
     fewest = int(found.fewest[0])
     if fewest >= 0:
@@ -89,12 +89,12 @@ def _over_tables(found: Comparison) -> tuple[str, str]:
     # The smallest p of the test: every table for the same one of the two.
     if not apart and 2.0 ** (1 - n) * (m * (m - 1) / 2) >= ranks.level:
         return f"{one}.", (
-            f"{n} tables are too few for {test} to tell any two of {m} chains apart at "
-            f"{ranks.level:g}, however they differ."
+            f"{n} tables are too few for {test} to find any two of {m} chains different at "
+            f"{ranks.level:g}, however large the difference."
         )
     return f"{one}.", (
-        f"{test} tells {whom} from {apart} of the {m - 1} others at {ranks.level:g}; Friedman's "
-        f"test of all being alike has p = {ranks.friedman_p:.2g}."
+        f"By {test}, {whom} differs significantly from {apart} of the {m - 1} others at "
+        f"{ranks.level:g}; Friedman's test that all are equal has p = {ranks.friedman_p:.2g}."
     )
 
 

@@ -1,4 +1,4 @@
-"""The look of a report, and the script by which its tables sort and filter."""
+"""The style sheet of a report, and the script that sorts and filters its tables."""
 
 from __future__ import annotations
 

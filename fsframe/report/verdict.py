@@ -1,4 +1,4 @@
-"""What a run says, in a heading and two sentences that are true whatever the run is."""
+"""The verdict of a run: a heading and two sentences that hold for any kind of run."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def heading(record: RunRecord) -> str:
     name, protocol = printable(record.data.name), protocol_name(record)
     if protocol == "cross-validation":
         leading = recorded_evaluation(record).found.leading
-        return f"{name}: {measure_words(leading)} {leading.mean:.2f} on rows not trained on"
+        return f"{name}: {measure_words(leading)} {leading.mean:.2f} on held-out rows"
     if protocol == "stability-study":
         metric = recorded_stability(record).tables.metrics[0]
         return f"{name}: stability {metric.value:.2f} ({printable(metric.name)})"
@@ -61,10 +61,10 @@ def verdict_of_several(records: Sequence[RunRecord]) -> tuple[str, str]:
     n = len(records)
     who = "Both runs keep" if n == 2 else f"All {n} runs keep"
     if len({record.data.sha256 for record in records}) > 1:
-        who = f"By name, for their tables differ, {who[0].lower()}{who[1:]}"
+        who = f"By name, since their tables differ, {who[0].lower()}{who[1:]}"
     shared = f"{who} {len(common)} of {len(every)} features that any of them keeps"
     tail = f": {_named(common)}." if common else "."
-    return shared + tail, f"{alone} {'is' if alone == 1 else 'are'} kept by one run alone."
+    return shared + tail, f"{alone} {'is' if alone == 1 else 'are'} kept by one run only."
 
 
 def _named(names: Sequence[str]) -> str:
@@ -87,8 +87,8 @@ def _sureness(record: RunRecord) -> str:
         sure = int((kept & ~doubtful).sum())
         sentence = (
             f"By the test over {found.n} bootstraps {sure} of them "
-            f"{'is' if sure == 1 else 'are'} certain and {int((kept & doubtful).sum())} borderline "
-            "as far as the seed goes"
+            f"{'is' if sure == 1 else 'are'} certain and {int((kept & doubtful).sum())} "
+            "borderline (may change with another seed)"
         )
         if near:
             names = _named([record.feature_names[c] for c in near])
@@ -98,17 +98,19 @@ def _sureness(record: RunRecord) -> str:
     kept = table.columns["kept"]
     if "frequency" in table.columns:
         often = int((table.columns["frequency"][kept] >= _OFTEN).sum())
-        return f"{often} of the {k} kept come back in nine of ten resamples of this table or more."
+        return (
+            f"{often} of the {k} kept are selected in at least nine of ten resamples of this table."
+        )
     if "q" in table.columns:
         small = int((table.columns["q"][kept] <= _LEVEL).sum())
         tested = int((~np.isnan(table.columns["q"])).sum())
         return (
-            f"{small} of the {k} kept have q ≤ {_LEVEL:g}, of {tested} "
-            "features tested; how often they would come back was not tried."
+            f"{small} of the {k} kept have q ≤ {_LEVEL:g}, of {tested} features tested; how "
+            "often they would be selected again was not tested."
         )
     return (
-        "Nothing was tested or repeated, so this run cannot say how many of them would come back; "
-        "`npfs` behind the chain, or `fsframe stability`, would."
+        "Nothing was tested or repeated, so this run cannot say how many of them would be "
+        "selected again; add `npfs` to the chain, or run `fsframe stability`."
     )
 
 
@@ -118,19 +120,16 @@ def _of_evaluation(record: RunRecord) -> tuple[str, str]:
     balanced = found.measures.get("balanced-accuracy")
     rule = f"the {found.baseline.name}"
     rule += " for all" if found.task == "survival" else ""
-    beside = [f"{found.baseline.mean:.2f} for always saying {rule}"]
+    beside = [f"{found.baseline.mean:.2f} for always predicting {rule}"]
     if found.all_features is not None:
         beside.insert(0, f"{found.all_features.mean:.2f} with all features")
     if found.leading.name == "accuracy":
-        told = f"predicts {_share(found.leading)} of the labels right"
+        told = f"predicts {_share(found.leading)} of the labels correctly"
     else:
         told = f"has {measure_words(found.leading)} {_share(found.leading)}"
         if found.leading.name != "r2":
             beside = [_short_of(found.leading, rule)]
-    first = (
-        f"On rows it was not trained on, {quoted(recorded.base)} {told}, against "
-        f"{' and '.join(beside)}"
-    )
+    first = f"On held-out rows, {quoted(recorded.base)} {told}, against {' and '.join(beside)}"
     if balanced is not None and np.isfinite(balanced.mean) and record.class_names:
         chance = 1 / len(record.class_names)
         first += f"; balanced accuracy is {balanced.mean:.2f}, {chance:.2f} by chance"
@@ -177,7 +176,7 @@ def measure_name_words(name: str) -> str:
 
 def _short_of(measure: Measure, rule: str) -> str:
     plain = "—" if measure.baseline is None else f"{measure.baseline:.2f}"
-    return f"{plain} for always saying {rule}"
+    return f"{plain} for always predicting {rule}"
 
 
 def quoted(chain: str) -> str:

@@ -1,1 +1,1 @@
-"""Running a chain on many resamples of one table: wrapping stages and the work they hand out."""
+"""Run a chain on many resamples of one table: wrapping stages and their tasks."""

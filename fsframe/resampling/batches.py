@@ -1,4 +1,4 @@
-"""How many resamples make a task: enough to be worth sending, few enough to share out evenly."""
+"""Number of resamples per task: enough to be worth sending, few enough for an even load."""
 
 from __future__ import annotations
 

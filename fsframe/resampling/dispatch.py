@@ -1,4 +1,4 @@
-"""Handing tasks to an engine and taking in their answers, whatever happens to workers meanwhile."""
+"""Submit tasks to an engine and collect their results, whatever happens to workers."""
 
 from __future__ import annotations
 

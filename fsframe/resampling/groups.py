@@ -93,8 +93,8 @@ def require_two(groups: NDArray[Any], y: NDArray[np.int64], what: str) -> None:
     if alone:
         listed = ", ".join(f"number {code + 1} ({int((y == code).sum())} rows)" for code in alone)
         raise DataError(
-            f"{what}: classes that lie within a single group: {listed}; what marks the class "
-            "cannot be told from what marks the group. Add groups, or leave the class out"
+            f"{what}: classes that lie within a single group: {listed}; effects of the class and "
+            "of the group cannot be separated. Add groups, or leave the class out"
         )
 
 
@@ -211,7 +211,7 @@ def permuted_within(
     if all((y[rows] == y[rows[0]]).all() for rows in parts):
         raise DataError(
             "the covariates (--adjust) determine the label: it is constant in each of their "
-            f"{len(parts)} strata, and nothing is left that a feature could tell"
+            f"{len(parts)} strata, which leaves nothing for a feature to explain"
         )
     for rows in parts:
         found[rows] = y[generator.permutation(rows)]

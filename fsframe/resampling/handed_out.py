@@ -1,4 +1,4 @@
-"""Work in the hands of an engine's workers; what a lost worker had is handed out anew."""
+"""Tasks at the workers of an engine; those of a lost worker are submitted again."""
 
 from __future__ import annotations
 
@@ -145,8 +145,9 @@ class HandedOut(Generic[J]):
         unlucky = [job for job in dead if job.deaths >= _MOST_DEATHS]
         if unlucky:
             raise EngineError(
-                f"worker processes died {_MOST_DEATHS} times while they {self._doing(unlucky)};"
-                " usually memory was short: take fewer workers (--workers), or a smaller --memory"
+                f"worker processes died {_MOST_DEATHS} times while they {self._doing(unlucky)}; "
+                "usually for lack of memory: use fewer workers (--workers), or a smaller "
+                "--memory"
             ) from reason
         self.again.extend(dead)
 

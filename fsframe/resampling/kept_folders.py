@@ -1,4 +1,4 @@
-"""Folders that are kept beside a table in parts: in their place whole, and checked when used."""
+"""Cache folders beside a table in parts: moved into place whole, and checked when used."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What npfs can compare with: labels as they could have been, or the law of a count."""
+"""Null hypotheses for npfs: labels under the null, or the distribution of a count."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ __all__ = ["LawNull", "Null", "RelabellingNull"]
 
 
 class Null:
-    """What stands for "this feature is picked by chance"; it has no parameters.
+    """The null hypothesis that a feature is selected by chance; it has no parameters.
 
     Derive from `RelabellingNull` or `LawNull`.
 
     Attributes
     ----------
     promise : str
-        What a feature named by the test is, and how often a wrong one is named: stored with every
-        run and shown in its report.
+        What the test guarantees about a selected feature, and the rate of false selections: stored
+        with every run and shown in its report.
     holds_level : bool
-        Whether at most a share alpha of the features is named where the label means nothing. If
-        not, every run is told so.
+        Whether at most a share alpha of the features is selected if the label carries no
+        information. If not, every run has a warning.
     """
 
     promise: ClassVar[str] = ""
@@ -35,15 +35,15 @@ class Null:
 
 
 class RelabellingNull(Null):
-    """Labels dealt out anew: the base is run on each of them as on the true ones.
+    """Permuted labels: the base is run on each of them as on the true ones.
 
-    The test is exact if the labels given are exchangeable with the true ones where nothing is
+    The test is exact if these labels are exchangeable with the true ones when no feature is
     relevant.
     """
 
     @final
     def labels(self, data: Dataset, generator: np.random.Generator) -> NDArray:
-        """Labels as they could have been.
+        """Labels under the null hypothesis.
 
         Returns
         -------
@@ -52,18 +52,18 @@ class RelabellingNull(Null):
         Raises
         ------
         PluginError
-            If the author's code fails, or gives what can be no labels of this table.
+            If the author's code fails, or returns labels that this table cannot have.
         """
         with in_stage(type(self), type(self).__name__, "null"):
             found = np.asarray(self._labels(data, generator))
         told = f"null {type(self).__name__}"
         if found.shape != data.y.shape or found.dtype != data.y.dtype:
             raise PluginError(
-                f"{told} gave labels {found.shape} of {found.dtype}; the table has "
+                f"{told} returned labels of shape {found.shape} of {found.dtype}; the table has "
                 f"{data.y.shape} of {data.y.dtype}"
             )
         if not np.isin(found, data.y).all():
-            raise PluginError(f"{told} gave labels that the table does not have")
+            raise PluginError(f"{told} returned labels that the table does not have")
         return found
 
     @abstractmethod
@@ -76,16 +76,17 @@ class RelabellingNull(Null):
 
 
 class LawNull(Null):
-    """The law of a count under the null; the base is run on resamples of the true label only.
+    """The distribution of a count under the null; the base runs on resamples of the true label
+    only.
 
     Attributes
     ----------
     fraction : float
-        Rows per bootstrap as a share of all, where the user says nothing.
+        Default rows per bootstrap, as a share of all.
     at_least : bool
         Whether a count that equals the critical value is relevant.
     own_resamples : bool
-        Whether `_resamples` says which rows belong to each resample, in place of bootstraps.
+        Whether `_resamples` gives the rows of each resample, instead of bootstraps.
     """
 
     fraction: ClassVar[float] = 1.0
@@ -99,9 +100,9 @@ class LawNull(Null):
         Raises
         ------
         PluginError
-            If the author's code fails, or gives no such array.
+            If the author's code fails, or returns another array.
         ValueError
-            Where the author refuses, such as for a bias that makes a probability exceed one.
+            If the author's code raises it, such as for a bias that makes a probability exceed one.
         """
         with in_stage(type(self), type(self).__name__, "null"):
             try:

@@ -1,4 +1,4 @@
-"""Warnings of many resamples, told once each."""
+"""Merge the warnings of many resamples: each is reported once."""
 
 from __future__ import annotations
 

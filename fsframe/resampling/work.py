@@ -137,7 +137,7 @@ def portable(base: Any) -> Any:
         pickle.dumps(base)
     except Exception as error:
         raise RequestError(
-            f"other processes cannot be told what `{base}` is ({error}): publish the method as a "
+            f"`{base}` cannot be sent to other processes ({error}): publish the method as a "
             "plugin, or define it in a module, or run without an executor"
         ) from None
     return base

@@ -32,8 +32,8 @@ __all__ = ["Base", "WrappingSelector"]
 class WrappingSelector(Selector):
     """Base of stages that resample another selector; authors write `_select_wrapped`.
 
-    Without `base`, everything on the left in the chain is wrapped, screening included, so that
-    whatever learns from labels is inside the resample. With `base`, it is an ordinary stage.
+    Without `base`, everything on the left in the chain is wrapped, screening included, so that all
+    steps that use labels are inside the resample. With `base`, it is an ordinary stage.
 
     Attributes
     ----------
@@ -42,19 +42,19 @@ class WrappingSelector(Selector):
         values) and is checked by the class itself; otherwise the chain that holds the stage parses
         it when it is built.
     takes_kept : bool
-        False: a method that counts how often columns are selected cannot tell those that always
-        are. One that does no such thing says True.
+        False: counting how often columns are selected makes no sense for those that always are. A
+        method that does not count sets True.
     takes_weights : bool
-        False: a resample draws rows, of whatever weight, as one.
+        False: a resample draws single rows, whatever their weight.
     reads_columns : bool
-        True: what is resampled decides.
+        True: the base decides.
     takes_nominal : bool
-        What is resampled decides.
+        The base decides.
     takes_time : bool
-        False unless the author says that resamples draw stretches of time (`Dataset.together`).
+        False unless the resamples draw blocks of time (`Dataset.together`).
     takes_groups : bool
-        False unless the author says that resamples keep groups of rows together
-        (`fsframe.resampling.groups`): a table with groups is refused otherwise.
+        False unless the resamples keep groups of rows together (`fsframe.resampling.groups`):
+        otherwise a table with groups raises an error.
     """
 
     wrapping: ClassVar[bool] = True
@@ -74,31 +74,31 @@ class WrappingSelector(Selector):
     )
 
     def check_request(self, data: Dataset) -> Iterator[str]:
-        """What stages of `base` refuse of the table; authors who override this pass it on.
+        """Problems of stages of `base` with the table; authors who override this include them.
 
-        A class that reads its own base asks the chains that it makes of it.
+        A class that reads its own base checks the chains that it makes from it.
         """
         if self.base is not None and not self.reads_own_base:
             yield from Chain.parse(self.base).request_problems(data)
 
     def role_problems(self, data: Dataset) -> Iterator[str]:
-        """What this stage refuses, and what stages of `base` do."""
+        """Problems of this stage, and of stages of `base`."""
         yield from super().role_problems(data)
         if self.base is not None and not self.reads_own_base:
             seen = data.without_adjusting() if self.adjusts_base() else data
             yield from Chain.parse(self.base).role_problems(self.seen_by_base(seen))
 
     def seen_by_base(self, data: Dataset) -> Dataset:
-        """A table with the columns and roles of those that `base` is given.
+        """A table with the columns and roles of the tables that `base` receives.
 
-        Authors who give it parts of a table in parts, each of which is in memory, override this.
+        Authors whose stage passes parts of a table in parts, each in memory, override this.
         """
         return data
 
     def stretch_problems(self, data: Dataset) -> Iterator[str]:
-        """Why groups of rows, kept whole in the order of time, leave too little to draw from.
+        """Problem with too few blocks to draw from, if groups are kept whole in the order of time.
 
-        Authors whose resamples draw stretches of time pass it on from `role_problems`.
+        Authors whose resamples draw blocks of time include it in `role_problems`.
         """
         if data.when is None or data.groups is None:
             return
@@ -107,14 +107,14 @@ class WrappingSelector(Selector):
         if many < FEWEST_GROUPS:
             time = data.times.names[0]
             yield (
-                f"{self.method_name()} draws stretches of {time!r} that hold whole groups "
-                f"({data.group_name!r}), and groups that overlap in time are in one: of "
-                f"{data.n_groups} groups there are {many} stretches, and at least {FEWEST_GROUPS} "
-                f"are needed; leave out the time (--drop {time}) or the groups"
+                f"{self.method_name()} resamples blocks of {time!r} that hold whole groups "
+                f"({data.group_name!r}), and groups that overlap in time share a block: "
+                f"{data.n_groups} groups make {many} blocks, and at least {FEWEST_GROUPS} are "
+                f"needed; leave out the time (--drop {time}) or the groups"
             )
 
     def adjusts(self) -> bool:
-        """True: what is resampled decides, unless `adjusts_base`."""
+        """True: the base decides, unless `adjusts_base`."""
         return True
 
     def forewarnings(self, data: Dataset, n_tests: int | None) -> Iterator[str]:
@@ -124,7 +124,7 @@ class WrappingSelector(Selector):
             yield from Chain.parse(self.base).forewarnings(data)
 
     def tables_held(self) -> float:
-        """As `table_copies` says, of the first stage that is resampled."""
+        """`table_copies` of the first stage that is resampled."""
         if self.base is None:
             return 0.0
         return Chain.parse(self.base).stages[0].method.tables_held()
@@ -154,7 +154,7 @@ class WrappingSelector(Selector):
     def select_wrapped(
         self, base: Base, data: Dataset, upstream: Selection | None, run: Run
     ) -> Selection:
-        """Which columns of the whole table `data` this stage keeps when it resamples `base`."""
+        """The selection of this stage on the whole table `data`, resampling `base`."""
         self.check_roles(data)
         every = np.arange(data.n_features)
         local, rows, notes = self._localise(data)

@@ -182,7 +182,7 @@ def estimator(name: str) -> type[Any]:
     """The estimator class of a registered method, of whatever plugin."""
 
 class AnovaF(_WeightedSelector):
-    """Features ranked by how far the class means lie apart beside the spread within classes."""
+    """Features ranked by the variance between class means relative to the variance within classes."""
     def __init__(
         self,
         *,
@@ -240,7 +240,7 @@ class BIMVote(_Classifier):
     ) -> None: ...
 
 class BetaGamma(_WeightedSelector):
-    """Features by any linear mixture of relevance, redundancy and conditional redundancy."""
+    """Features by a linear combination of relevance, redundancy and conditional redundancy."""
     def __init__(
         self,
         *,
@@ -289,8 +289,8 @@ class Boruta(_Selector):
     ) -> None: ...
 
 class CIFE(_WeightedSelector):
-    """Features by relevance less class-unspecific redundancy (conditional infomax feature
-extraction)."""
+    """Features by relevance − redundancy + class-conditional redundancy (conditional infomax
+feature extraction)."""
     def __init__(
         self,
         *,
@@ -319,7 +319,7 @@ extraction)."""
     ) -> None: ...
 
 class CMI(_WeightedSelector):
-    """Features by what they tell beyond all selected ones jointly, without any approximation."""
+    """Features by the information they add to all selected ones jointly, without approximation."""
     def __init__(
         self,
         *,
@@ -346,8 +346,8 @@ class CMI(_WeightedSelector):
     ) -> None: ...
 
 class CMIM(_WeightedSelector):
-    """Features that tell something beyond each selected one (conditional mutual information
-maximisation)."""
+    """Features by the smallest information they add to any selected one (conditional mutual
+information maximisation)."""
     def __init__(
         self,
         *,
@@ -400,7 +400,7 @@ class Chi2(_WeightedSelector):
     ) -> None: ...
 
 class CondRed(_WeightedSelector):
-    """Features by relevance and redundancy given the class, plain redundancy left out."""
+    """Features by relevance + class-conditional redundancy."""
     def __init__(
         self,
         *,
@@ -473,8 +473,8 @@ class CoxScore(_WeightedSelector):
     ) -> None: ...
 
 class DISR(_WeightedSelector):
-    """Features that with each selected one tell most, per bit of joint entropy (double input
-symmetrical relevance)."""
+    """Features by joint mutual information with each selected one, normalised by joint entropy
+(double input symmetrical relevance)."""
     def __init__(
         self,
         *,
@@ -542,7 +542,8 @@ class Ensemble(_Selector):
     ) -> None: ...
 
 class FCBF(_WeightedSelector):
-    """Features that tell more of the class than of any better feature kept (predominant features)."""
+    """Features more strongly related to the class than to any better feature (predominant
+features)."""
     def __init__(
         self,
         *,
@@ -787,7 +788,7 @@ class IterativeRelief(_Selector):
     ) -> None: ...
 
 class JMI(_WeightedSelector):
-    """Features that tell most together with each selected one (joint mutual information)."""
+    """Features by joint mutual information with each selected one and the class, summed."""
     def __init__(
         self,
         *,
@@ -819,7 +820,7 @@ class JMI(_WeightedSelector):
     ) -> None: ...
 
 class JMI3(_WeightedSelector):
-    """Features that tell most together with pairs of selected ones."""
+    """Features by joint mutual information with each pair of selected ones, summed."""
     def __init__(
         self,
         *,
@@ -846,8 +847,8 @@ class JMI3(_WeightedSelector):
     ) -> None: ...
 
 class JMIM(_WeightedSelector):
-    """Features whose joint information with the class is large with every selected one (joint
-mutual information maximisation)."""
+    """Features by the smallest joint mutual information with any selected one (joint mutual
+information maximisation)."""
     def __init__(
         self,
         *,
@@ -941,7 +942,7 @@ class Lasso(_Selector):
     ) -> None: ...
 
 class MBIW(_Selector):
-    """Instance weights ω that favour rows whose margin profile is near the others'."""
+    """Instance weights ω that favour rows whose margin profile is close to the others'."""
     def __init__(
         self,
         *,
@@ -955,7 +956,7 @@ class MBIW(_Selector):
     ) -> None: ...
 
 class MIFS(_WeightedSelector):
-    """Features of high relevance and little summed redundancy (Battiti's MIFS)."""
+    """Features by relevance − β · summed redundancy (Battiti's MIFS)."""
     def __init__(
         self,
         *,
@@ -1011,8 +1012,7 @@ class MIM(_WeightedSelector):
     ) -> None: ...
 
 class MRMR(_WeightedSelector):
-    """Features of high relevance and little mean redundancy (minimum redundancy, maximum
-relevance)."""
+    """Features by relevance − mean redundancy (minimum redundancy, maximum relevance)."""
     def __init__(
         self,
         *,
@@ -1042,7 +1042,7 @@ relevance)."""
     ) -> None: ...
 
 class Margin(_Classifier):
-    """The class with the smallest expected distance under the weights that arrive."""
+    """The class with the smallest expected distance under the upstream weights."""
     def __init__(
         self,
         *,
@@ -1100,7 +1100,7 @@ class MultiSURFStar(_Selector):
     ) -> None: ...
 
 class NJMIM(_WeightedSelector):
-    """Features whose relative joint information with the class is large with every selected one."""
+    """Features by the smallest joint mutual information with any selected one, over joint entropy."""
     def __init__(
         self,
         *,
@@ -1127,7 +1127,7 @@ class NJMIM(_WeightedSelector):
     ) -> None: ...
 
 class NPFS(_Selector):
-    """Which features a selector picks more often over bootstraps than chance allows."""
+    """Features that a selector selects more often over bootstraps than expected by chance."""
     def __init__(
         self,
         *,

@@ -1,4 +1,4 @@
-"""Chains as estimators: one that selects, and those that predict with what ends the chain."""
+"""Chains as estimators: one that selects, and those that predict with the last stage."""
 
 from __future__ import annotations
 

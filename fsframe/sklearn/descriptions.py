@@ -1,4 +1,4 @@
-"""Docstrings of estimators, from what their methods declare and say of themselves."""
+"""Docstrings of estimators, generated from what their methods declare."""
 
 from __future__ import annotations
 

@@ -166,8 +166,9 @@ class Selecting(Findings, SelectorMixin):  # type: ignore[misc]
                 )
             if not np.isnan(fill[column]) and not all(frame_texts(X, column)):
                 raise InvalidData(
-                    f"column {frame_names(X)[column]!r} lacks values, and the run that this "
-                    "estimator was made of does not tell the categories' names: call fit"
+                    f"column {frame_names(X)[column]!r} has missing values, and the run this "
+                    "estimator was made from does not record the names of its categories: call "
+                    "fit"
                 )
 
     def _kept(self) -> NDArray[np.intp]:

@@ -1,4 +1,4 @@
-"""What a fitted estimator shows of its Selection, under scikit-learn's names."""
+"""Attributes of a fitted estimator from its Selection, under scikit-learn's names."""
 
 from __future__ import annotations
 

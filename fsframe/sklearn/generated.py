@@ -1,4 +1,4 @@
-"""Estimator classes made of registered methods: signature, docstring and base class."""
+"""Estimator classes generated from registered methods: signature, docstring, base class."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names of estimators: each method under the name that its papers write; nothing is imported."""
+"""Names of estimators: each method as its papers write it; nothing is imported."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def find_method_offer(name: str) -> tuple[Registry, Offer]:
     registry, offer = find_offer(name, selectors, classifiers)
     if getattr(offer.entry, "family", "") == _PROTOCOL:
         raise RequestError(
-            f"{name!r} measures a chain and is no estimator; scikit-learn's cross_validate and "
-            "cross_val_score measure estimators, and `fsframe.Chain` runs the protocol"
+            f"{name!r} measures a chain and is not an estimator; scikit-learn's cross_validate "
+            "and cross_val_score measure estimators, and `fsframe.Chain` runs the protocol"
         )
     return registry, offer

@@ -63,7 +63,7 @@ class PredictingNumbers(PredictsRows, RegressorMixin):  # type: ignore[misc]
         if not self._of_times:
             return float(super().score(X, y, sample_weight))
         if sample_weight is not None:
-            raise InvalidRequest("the c-index of times until an event takes no sample_weight")
+            raise InvalidRequest("the c-index of survival times does not support sample_weight")
         return c_index(times_as_numbers(y), self.predict(X))
 
 

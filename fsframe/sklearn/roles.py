@@ -1,4 +1,4 @@
-"""The parts that columns and rows play in a fit, as parameters and metadata name them."""
+"""Roles of columns and rows in a fit, as parameters and metadata give them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Parameters that estimators have beside those of their methods."""
+"""Parameters that estimators have besides those of their methods."""
 
 from __future__ import annotations
 

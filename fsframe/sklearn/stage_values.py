@@ -264,6 +264,8 @@ def _no_stage(full: str, key: str, places: Mapping[str, _Place]) -> str:
     several = [place for place in places if re.fullmatch(rf"{re.escape(key)}_\d+", place)]
     if several:
         ways = " or ".join(full.replace(key, one, 1) for one in several)
-        return f"no parameter {full!r}: {key} stands in the chain {len(several)} times; say {ways}"
+        return (
+            f"no parameter {full!r}: {key} occurs in the chain {len(several)} times; write {ways}"
+        )
     known = ", ".join(places) or "none that can be read"
     return f"no parameter {full!r}: stages of the chain are {known}"

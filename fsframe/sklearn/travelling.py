@@ -1,4 +1,4 @@
-"""Classes that this process has registered, on their way to others inside of a pickle.
+"""Pickling of classes that this process has registered.
 
 A pickle names a class of a module by reference, and joblib's own (cloudpickle) carries one of a
 program or of a notebook whole; what the other process lacks is the name in its registry.

@@ -1,4 +1,4 @@
-"""Values as the file keeps them: little-endian numbers, or UTF-8 of fixed length."""
+"""Values as stored in the file: little-endian numbers, or UTF-8 of fixed length."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ def storable(value: Any, name: str) -> NDArray[Any]:
         return _encoded(array, name)
     if array.dtype.name not in NUMBER_TYPES:
         raise StoreError(
-            f"cannot store {name}: arrays of {array.dtype} have no place in a run file; "
-            "a method may return truth values, whole numbers, 32- or 64-bit floats and text"
+            f"cannot store {name}: a run file cannot hold arrays of {array.dtype}; a method may "
+            "return truth values, whole numbers, 32- or 64-bit floats and text"
         )
     return np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<"))
 

@@ -1,4 +1,4 @@
-"""A file put in its place whole: written beside, synced, checked, then moved."""
+"""Atomic file writes: written beside the target, synced, checked, then moved."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Digests of what was found: canonical bytes of names, texts and arrays, through SHA-256."""
+"""SHA-256 digests of results, over canonical bytes of names, texts and arrays."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def _plain(value: Any) -> Any:
         return dict(value)
     if isinstance(value, (set, frozenset)):
         return sorted(value)
-    raise TypeError(f"{type(value).__name__} is no JSON value")
+    raise TypeError(f"{type(value).__name__} is not a JSON value")
 
 
 def content_digest(items: Mapping[str, Any]) -> str:

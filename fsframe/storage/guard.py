@@ -1,4 +1,4 @@
-"""HDF5 objects read with suspicion: hard links, plain types, known filters, bounded sizes."""
+"""Guarded reading of HDF5 objects: hard links, plain types, known filters, bounded sizes."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ class GuardedGroup:
         """Names of the members, sorted; each is a hard link to an object nothing else links to."""
         count = self._group.get_num_objs()
         if count > self._limits.members:
-            raise self._refuse(f"has {count} members; {self._limits.members} may be")
+            raise self._refuse(f"has {count} members; at most {self._limits.members} are allowed")
         raw: list[bytes] = []
         self._group.links.iterate(lambda name: raw.append(name) if len(raw) < count else None)
         names = []
@@ -205,7 +205,7 @@ class GuardedGroup:
         stored = dataset.get_type()
         dtype = _plain_type(stored)
         if dtype is None:
-            raise StoreError(f"{where} has a type that a run file may not hold")
+            raise StoreError(f"{where} has a type that is not allowed in a run file")
         found = "text" if dtype.kind == "S" else dtype.name
         if kind is not None and found != kind:
             raise StoreError(f"{where} holds {found}, not {kind}")
@@ -254,7 +254,7 @@ class GuardedGroup:
         size = dtype.itemsize * int(np.prod([int(n) for n in shape], dtype=object))
         if len(shape) > self._limits.dimensions or not shape:
             raise StoreError(
-                f"{where} has {len(shape)} dimensions; 1 to {self._limits.dimensions} may be"
+                f"{where} has {len(shape)} dimensions; 1 to {self._limits.dimensions} are allowed"
             )
         if plan.get_external_count():
             raise StoreError(f"{where} keeps its values in another file")

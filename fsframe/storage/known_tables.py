@@ -1,7 +1,7 @@
 """The tables of a stage that screens and pages read, each with its type, shape and range checked.
 
-A run file may be well-formed, sealed and senseless: a fold number of a billion, a metric without a
-value. Who wants to show a table asks here for it, and gets arrays that fit together, or is told.
+A run file may be well-formed, sealed and meaningless: a fold number of a billion, a metric without
+a value. Code that shows a table gets it from here: arrays that fit together, or an error.
 """
 
 from __future__ import annotations

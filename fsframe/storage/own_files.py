@@ -1,4 +1,4 @@
-"""Files that a command leaves in a folder, and may replace there: its own, unchanged, no others."""
+"""Files that a command may replace in a folder: its own, unchanged, no others."""
 
 from __future__ import annotations
 
@@ -50,9 +50,9 @@ def check_own_files(
             foreign.append(name)
     if foreign:
         raise StoreError(
-            f"{folder} holds {', '.join(foreign)}, which this study has not written, or which was "
-            "changed since; nothing was replaced. Move them away, choose another folder (--out), "
-            "or have them replaced (--overwrite)"
+            f"{folder} holds {', '.join(foreign)}, which this study did not write or which were "
+            "changed since; nothing was replaced. Move them, choose another folder (--out), or "
+            "replace them (--overwrite)"
         )
 
 

@@ -83,10 +83,10 @@ def load_run_image(content: bytes, where: str, *, limits: Limits | None = None) 
     try:
         return _record(content, bounds, version)
     except StoreError as error:
-        raise StoreError(f"{where} is not a sound run file: {error}") from error
+        raise StoreError(f"{where} is not a valid run file: {error}") from error
     except (ValueError, TypeError, IndexError, RecursionError, MemoryError) as error:
         # What the classes of a record refuse, such as pair weights that are not symmetric.
-        raise StoreError(f"{where} is not a sound run file: {printable(str(error))}") from error
+        raise StoreError(f"{where} is not a valid run file: {printable(str(error))}") from error
 
 
 def _content(path: Path, where: str, limits: Limits) -> bytes:
@@ -222,7 +222,7 @@ def _stages(
     group.attributes({})
     names = group.members()
     if len(names) > limits.stages:
-        raise StoreError(f"/stages has {len(names)} stages; {limits.stages} may be")
+        raise StoreError(f"/stages has {len(names)} stages; at most {limits.stages} are allowed")
     # Three digits from stage 100 on: sort by number, not by text.
     ordered = sorted(names, key=lambda name: (len(name.partition("-")[0]), name))
     stages: list[StageRecord] = []
@@ -379,13 +379,13 @@ def _json(group: GuardedGroup, name: str, kind: type) -> Any:
 def _finite(text: str) -> float:
     value = float(text)
     if not math.isfinite(value):
-        raise ValueError(f"{text[:20]} is no JSON number here")
+        raise ValueError(f"{text[:20]} is not a JSON number here")
     return value
 
 
 def _parsed(text: str, where: str, kind: type) -> Any:
     def refuse(constant: str) -> None:
-        raise ValueError(f"{constant} is no JSON number")
+        raise ValueError(f"{constant} is not a JSON number")
 
     if len(text) > spec.JSON_CHARACTERS:
         raise StoreError(f"{where} is JSON of {len(text)} characters, too long")

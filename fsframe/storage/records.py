@@ -457,7 +457,7 @@ class RunRecord:
         result = Selection(selected=self.selected, scores=self.scores)
         found += [f"/result: {problem}" for problem in result.problems(p, n)]
         if not self._answers_for_last_stage():
-            found.append("/result: is not what the last stage that selects has found")
+            found.append("/result: does not match the last stage that selects")
         before: Selection | None = None
         for path, stage in zip(self.stage_paths(), self.stages, strict=True):
             seen = stage.features_in

@@ -95,7 +95,7 @@ def square_of(triangle: NDArray[np.float64]) -> NDArray[np.float64]:
     m = (int(np.sqrt(8.0 * triangle.size + 1.0)) - 1) // 2
     if triangle.ndim != 1 or triangle.dtype != np.float64 or m * (m + 1) // 2 != triangle.size:
         raise ValueError(
-            f"{triangle.dtype} of shape {triangle.shape} is no triangle of a square matrix"
+            f"{triangle.dtype} of shape {triangle.shape} is not the triangle of a square matrix"
         )
     square = np.empty((m, m), dtype=triangle.dtype)
     start = 0

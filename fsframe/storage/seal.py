@@ -1,4 +1,4 @@
-"""The seal: the first 512 bytes of a run file, which say what the rest must be."""
+"""The seal: the first 512 bytes of a run file, which declare what the rest must be."""
 
 from __future__ import annotations
 

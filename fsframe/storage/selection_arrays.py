@@ -106,7 +106,7 @@ def selection_of(
             model_columns=axes,
         )
     except (TypeError, ValueError, IndexError) as error:
-        raise StoreError(f"it holds an unsound selection: {error}") from None
+        raise StoreError(f"it holds an invalid selection: {error}") from None
 
 
 def _pair_weights(arrays: dict[str, NDArray[Any]]) -> PairWeights:

@@ -1,4 +1,4 @@
-"""A study in one file: every run of it, sealed as it was made, and what was asked for."""
+"""A study in one file: all its runs, sealed as they were written, and its plan."""
 
 from __future__ import annotations
 
@@ -172,7 +172,7 @@ def _read(content: bytes, where: str) -> StudyRecord:
         OSError,
         RecursionError,
     ) as error:
-        raise StoreError(f"{where} is not a sound study: {printable(str(error))}") from error
+        raise StoreError(f"{where} is not a valid study: {printable(str(error))}") from error
 
 
 def _of_archive(archive: zipfile.ZipFile, where: str) -> StudyRecord:
@@ -183,7 +183,9 @@ def _of_archive(archive: zipfile.ZipFile, where: str) -> StudyRecord:
     if not isinstance(plan, dict) or plan.get("format") != _FORMAT:
         raise StoreError(f"{where} is not a study of fsframe")
     if plan.get("version") != _VERSION:
-        raise StoreError(f"{where} has version {plan.get('version')!r}; here is {_VERSION}")
+        raise StoreError(
+            f"{where} has version {plan.get('version')!r}; this fsframe reads version {_VERSION}"
+        )
     lists = {name: _texts(plan, name, where) for name in ("tables", "chains", "beside", "measures")}
     seeds, rope = plan.get("seeds"), plan.get("rope")
     if not isinstance(seeds, list) or not all(type(s) is int and s >= 0 for s in seeds):
@@ -206,7 +208,7 @@ def _of_archive(archive: zipfile.ZipFile, where: str) -> StudyRecord:
                     runs[cell] = load_run_image(image, f"{where}/{cell.member}")
     strange = sorted(set(members) - {_PLAN, _SOURCE})
     if strange:
-        raise StoreError(f"{where} holds {printable(strange[0])}, which is no part of a study")
+        raise StoreError(f"{where} holds {printable(strange[0])}, which is not part of a study")
     return StudyRecord(
         name=str(plan.get("name", "")),
         tables=lists["tables"],

@@ -1,4 +1,4 @@
-"""What can be said of a run file: whether it is whole, what is in it, and its digests."""
+"""Verify a run file: its integrity, its contents and its digests."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class VerifyReport:
 
     def __str__(self) -> str:
         if not self.sound:
-            return f"{printable(self.path)}: NOT SOUND: {self.problem}"
+            return f"{printable(self.path)}: INVALID: {self.problem}"
         lines = [f"{printable(self.path)}: sound, {printable(self.chain)}"]
         lines += [f"  {digest}  {printable(path)}" for path, digest in self.digests.items()]
         return "\n".join(lines)

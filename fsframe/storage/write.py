@@ -272,7 +272,7 @@ def _attribute(owner: Any, name: str, value: str | int | float) -> None:
         if len(encoded) > Limits().attribute_bytes or "\0" in value:
             raise StoreError(
                 f"cannot store {name!r}: a text of {len(encoded)} bytes; "
-                f"{Limits().attribute_bytes} bytes without NUL characters may be"
+                f"{Limits().attribute_bytes} bytes without NUL characters are allowed"
             )
         array = np.array(encoded, dtype=f"S{max(1, len(encoded))}")
     else:

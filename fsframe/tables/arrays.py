@@ -58,7 +58,7 @@ def load_arrays(
             X = file.array(x)
         if X is None:
             raise DataError(
-                f"{path} has no features {x!r}; it holds {file.listing()}: say which (x=…, --x)"
+                f"{path} has no features {x!r}; it holds {file.listing()}: name one (x=…, --x)"
             )
         if len(X.shape) != 2 or X.dtype.kind not in "fiub" or 0 in X.shape:
             raise DataError(
@@ -152,8 +152,8 @@ def dataset_from_arrays(
     if place is None and raw is None:
         beside = f", or one of {', '.join(list(table.beside)[:12])}" if table.beside else ""
         raise DataError(
-            f"{path} has no label {table.label_name!r}; say where it is (y=…, --y), or which "
-            f"column of the features it is{beside} (label=…, --label)"
+            f"{path} has no label {table.label_name!r}; give its path (y=…, --y), or the column "
+            f"of the features that is the label{beside} (label=…, --label)"
         )
     group, grouping = None, None
     if isinstance(groups, str) and groups in table.others and groups not in names:

@@ -1,4 +1,4 @@
-"""How large a table may be, told before memory is taken for it."""
+"""Limits on the size of a table, checked before memory is allocated."""
 
 from __future__ import annotations
 

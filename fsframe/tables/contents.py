@@ -1,4 +1,4 @@
-"""What the columns of a file hold, looked at before anybody has said what they are."""
+"""Contents of the columns of a file, examined before they have roles."""
 
 from __future__ import annotations
 

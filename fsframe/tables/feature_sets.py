@@ -54,7 +54,7 @@ def sets_of_features(
             continue
         if len(fields) != 2 or not all(fields):
             raise DataError(
-                f"{given}, line {number}: {len(fields)} fields; a feature and its group are wanted"
+                f"{given}, line {number}: {len(fields)} fields, not 2: a feature and its group"
             )
         found.setdefault(fields[1], []).append(fields[0])
     if not found:

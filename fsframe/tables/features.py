@@ -1,4 +1,4 @@
-"""What is wrong or worth saying about the feature columns."""
+"""Errors and warnings about the feature columns."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ def choose_delimiter(
                 "of: tab, comma, semicolon, space"
             )
         if delimiter == decimal:
-            raise RequestError(f"{given!r} cannot stand between fields and within numbers too")
+            raise RequestError(f"{given!r} cannot be both the delimiter and the decimal mark")
         return delimiter
     bare = re.sub(r'"[^"]*"', "", first_line)
     counts = {sign: bare.count(sign) for sign in _CANDIDATES if sign != decimal}
@@ -75,7 +75,7 @@ def choose_delimiter(
         return "\t" if endings & {".tsv", ".tab"} or decimal == "," else ","
     raise DataError(
         f"{path}, line 1: one column only: no comma, tab, semicolon, bar or blank found; a table "
-        "needs features and a label (another delimiter can be given)"
+        "needs features and a label (delimiter=, --delimiter for another delimiter)"
     )
 
 

@@ -1,4 +1,4 @@
-"""Cells that a spreadsheet would take for a formula, and how they are made plain text."""
+"""Cells that a spreadsheet would run as formulas, and how they are made plain text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A table of text as a Dataset: its label, the kinds of its columns, what is said of them."""
+"""A table of text as a Dataset: its label, the kinds of its columns, and warnings."""
 
 from __future__ import annotations
 
@@ -123,7 +123,9 @@ def _weights(sheet: Sheet, column: int, texts: list[str]) -> list[float]:
     plain = [text.replace(",", ".") if point == "," else text for text in texts]
     for row, text in enumerate(plain):
         if not is_number(text):
-            raise DataError(f"{sheet.where(row, column)}: the weight {texts[row]!r} is no number")
+            raise DataError(
+                f"{sheet.where(row, column)}: the weight {texts[row]!r} is not a number"
+            )
     return [float(text) for text in plain]
 
 
@@ -140,8 +142,8 @@ def _watch(sheet: Sheet, label: int, weighing: int | None) -> Callable[[int, lis
                 )
             if column != label:
                 raise DataError(
-                    f"{sheet.where(row + place, column)}: the group is missing; name one for every "
-                    "row, a name of its own where a row stands alone"
+                    f"{sheet.where(row + place, column)}: the group is missing; every row needs "
+                    "one; give a row on its own a group of its own"
                 )
             raise label_missing(sheet.where(row + place, column), texts[place])
 
@@ -250,7 +252,7 @@ def _kinds_of_columns(
                 continue
             if unknown:
                 further.append(
-                    f"give the place of levels of {_word(sheet, column)} in its order: "
+                    f"these levels are missing from the order of {_word(sheet, column)}: "
                     f"{listed(unknown, 10)} (--ordinal '{name}=low<high')"
                 )
                 continue

@@ -1,7 +1,7 @@
 """Whether the heaps of an HDF5 file, where text of variable length lies, can be walked to an end.
 
-The HDF5 library walks a heap by the sizes that stand in it. In a damaged file one of them may be
-zero, and it walks for ever, so the same walk is made here first, which ends.
+The HDF5 library walks a heap by the sizes stored in it. In a damaged file one of them may be zero,
+and the walk never ends, so the same walk is made here first, with a check that it ends.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Whether the first line of a table holds names or is a row already."""
+"""Whether the first line of a table holds names or is already a row."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which file is meant, and of which kind it is: its content decides, not its name."""
+"""Find the file that is meant and its format; its content decides, not its name."""
 
 from __future__ import annotations
 

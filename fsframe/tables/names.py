@@ -1,4 +1,4 @@
-"""Columns by name or number, and what is wrong with names."""
+"""Columns by name or number, and checks of names."""
 
 from __future__ import annotations
 
@@ -66,8 +66,8 @@ def find_column(names: Sequence[str] | None, n_columns: int, key: str | int, wha
         return number - 1
     if names is None:
         raise DataError(
-            f"{what}: there is no column {key!r}: the first line of the table holds no names; say "
-            "which column by its number"
+            f"{what}: there is no column {key!r}: the first line of the table does not hold "
+            "names; give the number of the column"
         )
     places = [place for place, name in enumerate(names) if name == key]
     if len(places) == 1:
@@ -136,7 +136,7 @@ def check_names(names: Sequence[str], columns: Sequence[int], path: object) -> N
     except UnicodeEncodeError:
         name = next(name for name in wanted if _SURROGATE.search(name))
         raise DataError(
-            f"{path}: the name {name[:30]!r} holds half a character (a surrogate); rename the "
+            f"{path}: the name {name[:30]!r} holds an unpaired surrogate character; rename the "
             "column"
         ) from None
     long = next((name for name in wanted if len(name.encode()) > MAX_NAME_BYTES), None)

@@ -93,8 +93,8 @@ class NpzArrays:
             points = np.ascontiguousarray(array).astype(array.dtype.newbyteorder("=")).view("u4")
             if points.max() > 0x10FFFF or ((points >> 11) == 0xD800 >> 11).any():
                 raise DataError(
-                    f"{self._path}: array {name!r} holds what is no text (half characters, or "
-                    "none at all)"
+                    f"{self._path}: array {name!r} holds invalid text (unpaired surrogates, or "
+                    "codes that are not characters)"
                 )
         return array
 

@@ -1,6 +1,6 @@
-"""Tables in parts: never whole in memory, read block after block of rows.
+"""Tables in parts: never whole in memory, read in blocks of rows.
 
-One pass takes a table in: it counts the rows, finds the range and the levels of each column, and
+One pass reads a table: it counts the rows, finds the range and the levels of each column, and
 digests the values. What it found is kept beside the table.
 """
 

@@ -1,4 +1,4 @@
-"""What a plugin that reads a format of its own derives from, and how it is found and called."""
+"""Base class of plugins that read a format, and how such a plugin is found and called."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["Reader", "named_paths", "read_frame", "reader_of"]
 class Reader(ABC):
     """A reader of one format; it has no parameters.
 
-    Authors write `_read`; the core calls `read`, which checks what comes out.
+    Authors write `_read`; the core calls `read`, which checks the result.
 
     Attributes
     ----------
@@ -46,7 +46,7 @@ class Reader(ABC):
         Raises
         ------
         DataError
-            If it cannot be read, with what the reader said.
+            If it cannot be read, with the reader's message.
         """
         try:
             # Those who declare options take them.
@@ -76,7 +76,7 @@ def reader_of(path: Path, head: bytes) -> str | None:
     ----------
     path : Path
     head : bytes
-        How the file begins.
+        First bytes of the file.
     """
     from fsframe.registry import readers
 
@@ -113,12 +113,12 @@ def read_frame(path: Path, name: str, **given: str) -> Any:
     Raises
     ------
     RequestError
-        If `given` holds what that reader does not take.
+        If `given` holds options that the reader does not support.
     """
     from fsframe.registry import readers
 
     reader = readers[name]()
     wrong = sorted(set(given) - reader.options)
     if wrong:
-        raise RequestError(f"{path} is read as {name}, where {', '.join(wrong)} mean nothing")
+        raise RequestError(f"{path} is read as {name}, where {', '.join(wrong)} do not apply")
     return reader.read(path, **given)

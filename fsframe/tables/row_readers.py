@@ -1,4 +1,4 @@
-"""Tables read block after block of rows: Parquet and Arrow files, HDF5 files, lazy frames."""
+"""Tables read in blocks of rows: Parquet and Arrow files, HDF5 files, lazy frames."""
 
 from __future__ import annotations
 
@@ -272,7 +272,9 @@ class Hdf5Rows(RowReader):
             with Hdf5Arrays(path) as file:
                 form = file.form(x)
                 if form is None or len(form[0]) != 2 or form[1].kind not in "fiub":
-                    raise DataError(f"{path} has no table of numbers {x!r}; say where (x=, --x)")
+                    raise DataError(
+                        f"{path} has no table of numbers {x!r}; give its path (x=, --x)"
+                    )
                 forms.append(form)
                 named = file.array(names)
                 texts.append(None if named is None else [str(name) for name in named.tolist()])
@@ -303,7 +305,7 @@ class Hdf5Rows(RowReader):
                 values = file.array(self.y)
             if values is None or values.size != length:
                 raise DataError(
-                    f"{path} has no label {self.y!r} of {length} rows; say where (y=, --y)"
+                    f"{path} has no label {self.y!r} of {length} rows; give its path (y=, --y)"
                 )
             found.append(values.reshape(-1))
         return np.concatenate(found)
@@ -383,5 +385,5 @@ def files_of(given: str | os.PathLike[str] | Iterable[Any]) -> list[Path]:
         found = sorted(anchor.glob(str(path.relative_to(anchor) if path.anchor else path)))
     found = [part for part in found if part.is_file() and not part.name.startswith((".", "_"))]
     if not found:
-        raise DataError(f"there is no file that {str(path)!r} means")
+        raise DataError(f"no file matches {str(path)!r}")
     return found

@@ -167,7 +167,7 @@ class Sheet:
             said.insert(
                 0,
                 f"{listing}{more} hold{'s' * (len(dates) == 1)} dates: leave them out (--drop "
-                f"{keys}), or have them counted as days (--dates days)",
+                f"{keys}), or convert them to days (--dates days)",
             )
         if not bad and not infinite:
             return DataError(f"{self.path}: " + "; ".join(said))

@@ -1,4 +1,4 @@
-"""The label column: classes or a number to predict, and what is wrong with it."""
+"""The label column: classes or a number to predict, and checks of it."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ def check_classes(
     if len(values) > MAX_CLASSES:
         raise DataError(
             f"{path}: label {name!r} has {len(values)} different values in {len(labels)} rows; "
-            f"{MAX_CLASSES} classes may be{hint}"
+            f"at most {MAX_CLASSES} classes are allowed{hint}"
         )
     alone = np.flatnonzero(counts == 1)
     if alone.size:

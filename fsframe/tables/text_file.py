@@ -136,7 +136,8 @@ def _as_utf8(raw: bytes, path: Path, encoding: str | None) -> bytes:
         name = codecs.lookup(encoding or "utf-8").name
     except (LookupError, ValueError):
         raise RequestError(
-            f"encoding {encoding!r} is not known; such as utf-8, latin-1, windows-1252, utf-16"
+            f"encoding {encoding!r} is not known; known are, for example, utf-8, latin-1, "
+            "windows-1252, utf-16"
         ) from None
     if name not in ("utf-8", "utf-8-sig", "ascii"):
         try:
@@ -217,8 +218,9 @@ def _read_bounded(opened: IO[bytes], path: Path, bound: int) -> bytes:
         size += len(part)
         if size > bound:
             raise DataError(
-                f"{path} holds more than {shown(bound)} when unpacked, which is more than a packed "
-                f"table may: unpack it yourself, or keep it as HDF5, which is read by columns"
+                f"{path} holds more than {shown(bound)} when unpacked, more than is allowed for "
+                "a packed table: unpack it yourself, or keep it as HDF5, which is read by "
+                "columns"
             )
         parts.append(part)
     return b"".join(parts)

@@ -71,42 +71,41 @@ def read(
     Parameters
     ----------
     path : path
-        Delimited text (also packed by gzip, bzip2, xz or zip), NPZ or HDF5, told by its content;
-        ``"-"`` is standard input. Where there is no such file, the one known file of that name
-        with an ending. Also a data frame of pandas, polars or pyarrow, an AnnData, or a DataArray
-        or Dataset of xarray (`Dataset.from_frame`), which
-        takes `label`, `drop`, `categorical`, `groups`, `task`, `ordinal`, `dates` and `encode`.
-        Also a table in parts, which is never whole in memory: a pattern (``"parts/*.parquet"``), a
-        folder or a list of Parquet, Arrow or HDF5 files, a lazy frame of polars, a dataset of
-        pyarrow, a frame of dask; and one HDF5, Parquet or Arrow file too large for memory.
+        Delimited text (also compressed by gzip, bzip2, xz or zip), NPZ or HDF5, recognised by
+        content; ``"-"`` is standard input. If there is no such file, the one known file of that
+        name with an ending. Also a data frame of pandas, polars or pyarrow, an AnnData, or a
+        DataArray or Dataset of xarray (`Dataset.from_frame`), which takes `label`, `drop`,
+        `categorical`, `groups`, `task`, `ordinal`, `dates` and `encode`. Also a table in parts,
+        which is never whole in memory: a pattern (``"parts/*.parquet"``), a folder or a list of
+        Parquet, Arrow or HDF5 files, a lazy frame of polars, a dataset of pyarrow, a frame of dask;
+        and one HDF5, Parquet or Arrow file too large for memory.
     label : str or int, optional
         The label column by name, or by position from 0 (from the end if negative). By default the
         last column; in NPZ and HDF5 the array `y`.
     drop : str, int or several
         Columns to leave out.
     categorical : str, int, several, or True, optional
-        Columns whose values are names of categories; True for all. Text in them is coded 0, 1, … in
-        sorted order.
+        Categorical columns; True for all. Text in them is coded 0, 1, … in sorted order.
     groups : str or int, optional
-        The column, of numbers or text, whose equal values name rows that belong together, such as
-        recordings of one person. It is no feature; no resample takes them apart.
+        Column of numbers or text whose equal values mark rows that belong together, such as
+        recordings of one person; not a feature. No resample separates them.
     task : {"classification", "regression"}, optional
         By default regression exactly if the label holds numbers that are not whole.
     delimiter : str, optional
-        One character, or tab, comma, semicolon, space; found out by default.
+        One character, or tab, comma, semicolon, space; detected by default.
     header : bool, optional
-        Whether the first line holds names; found out by default.
+        Whether the first line holds names; detected by default.
     decimal : {".", ","}
         Decimal mark in text.
     encoding : str, optional
         Of text, such as ``"windows-1252"``; UTF-8 by default.
     na : str, number or several
-        Further codes of a missing value, such as ``-999``.
+        Further codes for missing values, such as ``-999``.
     x, y, names : str
-        Where NPZ and HDF5 files keep features, label and feature names.
+        Paths of features, label and feature names in NPZ and HDF5 files.
     in_memory : bool, optional
-        Whether the features of an HDF5 file are loaded, or stay there and are read by columns. By
-        default they are loaded up to 2 GiB as float64, and a larger table is read in parts.
+        Whether the features of an HDF5 file are loaded, or read by columns. By default they are
+        loaded up to 2 GiB as float64, and a larger table is read in parts.
     ordinal : str, int, several, or mapping of these to sequences, optional
         Columns of which only the order of their levels counts, as ranks 0, 1, …:
         ``{"size": ["S", "M", "L"]}``, or the name alone where levels are numbers.
@@ -116,30 +115,30 @@ def read(
         Columns of 0 and 1, ``NAME=LEVEL``, in place of nominal ones (`Dataset.encoded`), for
         methods that read columns as numbers.
     keep : str, int or several
-        Columns that every stage keeps, whatever it finds.
+        Columns that every stage keeps.
     weight : str or int, optional
-        The column of whole numbers that say how many equal rows each row stands for; no feature.
+        Column of whole numbers that say how many equal rows each row stands for; not a feature.
     event : str, optional
         The column, by name, of 1 and 0 that says whether the label, a time, ended with the event
         or was censored; no feature (`Dataset.surviving`).
     feature_groups : path, or mapping of str to sequence of str, optional
-        Features that are kept or dropped together, by what their group is called; or a text file
-        of two columns, feature and group.
+        Features that are kept or dropped together, by the name of their group; or a text file of
+        two columns, feature and group.
     time : str, optional
-        The column of when each row was, numbers, or dates with `dates`; no feature. Training rows
-        are always before test rows, and bootstraps draw stretches of time.
+        Column of the time of each row: numbers, or dates with `dates`; not a feature. Training rows
+        are always before test rows, and bootstraps draw blocks of time.
     adjust : str or several
-        Columns whose effect is to be taken out; no features.
+        Covariates to adjust for; not features.
 
     Returns
     -------
     Dataset
-        With `warnings` about what is usable but weak.
+        With `warnings` about weaknesses of the data.
 
     Raises
     ------
     DataError
-        If the file is missing, damaged or of another kind, or its content cannot be used; the
+        If the file is missing, damaged or of another format, or its content cannot be used; the
         message names line and column.
     RequestError
         If an argument is out of range.
@@ -166,7 +165,9 @@ def read(
         )  # fmt: skip
     if event is not None:
         if task not in (None, "survival"):
-            raise RequestError(f"a label with events is a time until them, no task {task}")
+            raise RequestError(
+                f"a label with events is a survival time, which does not fit task {task}"
+            )
         task = "regression"
     elif task == "survival":
         raise RequestError("task survival: name the column of events (--event, event=)")
@@ -251,7 +252,7 @@ def read(
         told |= {"decimal": decimal != ".", "in_memory": in_memory is not None, "na": codes}
         wrong = [key for key, value in told.items() if value]
         if wrong:
-            raise RequestError(f"{found} is read as {kind}, where {', '.join(wrong)} mean nothing")
+            raise RequestError(f"{found} is read as {kind}, where {', '.join(wrong)} do not apply")
         frame = read_frame(found, kind, **paths)
         if isinstance(frame, ArrayTable):
             data = dataset_from_arrays(frame, label, drop, categorical, task, groups, keep, weight)

@@ -1,4 +1,4 @@
-"""What a plugin that writes tables in a format of its own derives from."""
+"""Base class of plugins that write tables in a format."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ Columns = Mapping[str, Sequence[Any]]
 class Writer(ABC):
     """A writer of one format; it has no parameters.
 
-    Authors write `_write`; the core calls `write`, which checks what comes out, and places the file
-    itself, whole or not at all. Equal tables should give equal bytes.
+    Authors write `_write`; the core calls `write`, which checks the result, and writes the file
+    atomically. Equal tables should give equal bytes.
     """
 
     @final
@@ -31,13 +31,13 @@ class Writer(ABC):
         columns : mapping of str to sequence
             All of one length.
         defuse : bool
-            Whether texts that a spreadsheet would take for formulas are to be written so that it
-            does not (`fsframe.tables.formulas.defused`).
+            Whether to escape text that a spreadsheet would run as a formula
+            (`fsframe.tables.formulas.defused`).
 
         Raises
         ------
         PluginError
-            If the author's code fails, or gives something else than bytes.
+            If the author's code fails, or returns anything but bytes.
         """
         with in_stage(type(self), type(self).__name__, "writer"):
             content = self._write(columns, defuse=defuse)

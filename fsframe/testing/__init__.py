@@ -1,4 +1,4 @@
-"""The conformance suite: inherit one class, and a method is held to everything the core promises.
+"""The conformance suite: inherit one class to test a method against all that the core promises.
 
 In a plugin's own tests::
 

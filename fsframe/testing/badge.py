@@ -1,4 +1,4 @@
-"""A method's report: its laws, what it does on noise, how its time and memory grow."""
+"""The report on a method: its checks, its results on noise, growth of time and memory."""
 
 from __future__ import annotations
 
@@ -130,17 +130,17 @@ def badge_lines(
     for outcome in outcomes:
         counts[outcome.status] = counts.get(outcome.status, 0) + 1
     verdict = "fails" if counts.get("failed") else "passes"
-    yield f"# `{name}` {verdict} the laws of fsframe"
+    yield f"# `{name}` {verdict} the conformance checks of fsframe"
     yield ""
     yield from (f"* {label}: {value}" for label, value in facts)
-    yield f"* laws: {', '.join(f'{n} {status}' for status, n in sorted(counts.items()))}"
+    yield f"* checks: {', '.join(f'{n} {status}' for status, n in sorted(counts.items()))}"
     for status, title in (("failed", "Failed"), ("excepted", "Exceptions, with reasons")):
         found = [outcome for outcome in outcomes if outcome.status == status]
         if found:
             yield from ("", f"## {title}", "")
             yield from (f"* {o.law.replace('_', ' ')}: {o.detail}" for o in found)
     if kept:
-        yield from ("", "## Where the label means nothing", "")
+        yield from ("", "## With a label that carries no information", "")
         some = sum(number > 0 for number in kept)
         yield (
             f"{len(kept)} tables of noise, {_NOISE[0]} × {_NOISE[1]}: something was kept of "

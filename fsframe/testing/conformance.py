@@ -116,7 +116,9 @@ class Conformance:
     def test_exceptions_name_laws_and_reasons(self) -> None:
         known = set(self.laws())
         for name, reason in self.exceptions.items():
-            assert name in known, f"there is no law {name!r}; there are {', '.join(sorted(known))}"
+            assert name in known, (
+                f"there is no check {name!r}; there are {', '.join(sorted(known))}"
+            )
             assert reason.strip(), f"the exception {name!r} has no reason"
 
 

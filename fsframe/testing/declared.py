@@ -1,4 +1,4 @@
-"""A conformance class for something registered, with what its plugin declares about it.
+"""A conformance class for a registered method, with what its plugin declares about it.
 
 A plugin may have a module ``conformance`` in the package of its methods, or in one above::
 

@@ -152,7 +152,7 @@ class StabilityMetricConformance(Conformance):
             self.make()(matrix, alike)
         except RequestError:
             return
-        raise AssertionError("a similarity is missing or useless, and nothing was said")
+        raise AssertionError("a similarity is missing or unusable, and no error was raised")
 
     @law
     def test_unequal_sizes_are_taken_or_refused_as_declared(self) -> None:

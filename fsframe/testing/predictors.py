@@ -225,7 +225,7 @@ class PredictorConformance(Conformance):
         found = self.answer(fitted, data.X)
         assert not np.isnan(found).any()
         assert np.allclose(self.answer(fitted, other), found, rtol=self.rtol, atol=1e-12), (
-            "what a level is called that training rows lack changes predictions"
+            "the name of a level that training rows lack changes predictions"
         )
 
 
@@ -360,7 +360,7 @@ class RegressorConformance(PredictorConformance):
             data = tables.survival()
             found = self._fit(data.take_rows(np.arange(64))).predict(data.X[64:])
             follows = np.corrcoef(found, -np.log(np.abs(data.y[64:])))[0, 1]
-            assert follows > 0.3, f"risks of new rows go with {follows:.2f} with early events"
+            assert follows > 0.3, f"risks of new rows correlate by {follows:.2f} with early events"
             return
         data = tables.followed()
         left = np.arange(64, data.n_samples)

@@ -19,7 +19,7 @@ def tally_line() -> str:
     """How many laws were checked on how many methods, and what became of them."""
     outcomes = Counter(outcome.status for found in TALLY.values() for outcome in found)
     parts = ", ".join(f"{number} {status}" for status, number in sorted(outcomes.items()))
-    return f"fsframe.testing: {outcomes.total()} laws checked on {len(TALLY)} methods: {parts}"
+    return f"fsframe.testing: {outcomes.total()} checks of {len(TALLY)} methods: {parts}"
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:

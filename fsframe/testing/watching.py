@@ -1,4 +1,4 @@
-"""What code does beside its result: files it writes, memory it takes, global state it changes."""
+"""Side effects of code: files it writes, memory it takes, global state it changes."""
 
 from __future__ import annotations
 

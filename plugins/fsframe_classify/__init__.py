@@ -1,1 +1,1 @@
-"""Classifiers to measure selections with: nearest neighbours."""
+"""Classifiers for evaluating selections: nearest neighbours."""

@@ -1,4 +1,4 @@
-"""What `fsframe.testing` is to know of this family."""
+"""Declarations of this family for `fsframe.testing`."""
 
 from __future__ import annotations
 

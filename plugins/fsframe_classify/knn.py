@@ -146,7 +146,7 @@ class _Nearest:
         return np.asarray(np.sqrt(total) if power == 2 else total)
 
     def arrays(self) -> dict[str, NDArray[np.float64] | NDArray[np.int64]]:
-        """What is needed to predict again."""
+        """The arrays needed to predict again."""
         return {
             "X": self.X,
             "y": self.y,

@@ -1,4 +1,4 @@
-"""Laws of `fsframe.testing` that methods of this family break, each with its reason."""
+"""Exceptions of this family from the laws of `fsframe.testing`, each with its reason."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ _REDUNDANT = {
     "once the first is kept, which is the point of the criterion"
 }
 _FREE = {
-    "a_constant_column_comes_last": "published: a constant column shares nothing with those kept, "
-    "so that it is not punished for redundancy as noise is"
+    "a_constant_column_comes_last": "published: a constant column has no redundancy with those "
+    "kept, so it is not penalised as noise is"
 }
 _STATISTIC = {
     "equal_counts_change_nothing": "a test statistic grows with the number of rows, as it does "
@@ -31,7 +31,10 @@ EXCEPTIONS = {
     "cmim": _REDUNDANT,
     "condred": _GREEDY | _REDUNDANT,
     "disr": _GREEDY | _REDUNDANT | _FREE,
-    "fcbf": {"top_is_honoured": "published: a column made redundant by a kept one is out for good"},
+    "fcbf": {
+        "top_is_honoured": "published: a column made redundant by a kept one is never "
+        "considered again"
+    },
     "icap": _REDUNDANT,
     "jmi": _GREEDY | _REDUNDANT | _PAIRS,
     "jmi3": _GREEDY | _REDUNDANT,

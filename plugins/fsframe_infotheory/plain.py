@@ -1,4 +1,4 @@
-"""The criteria as printed, in plain arrays: what the counting engine is held to.
+"""The criteria as published, in plain arrays: reference for tests of the counting engine.
 
 All informations are in bits, of columns of levels; a sample without a value (NaN) in a column that
 is used is left out of that entropy.

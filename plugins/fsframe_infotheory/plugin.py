@@ -1,4 +1,4 @@
-"""The information-theoretic family: what it offers; the mathematics is imported when asked for."""
+"""Entries of the information-theoretic family; numerical code is imported when it is used."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""p-values where χ² does not serve: G² beside its law under main effects, margins given."""
+"""p-values where χ² does not hold: distribution of G² under main effects, margins fixed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an interaction looks like: each cell's class odds beside those of the main effects."""
+"""Cells of an interaction: class odds compared with those under main effects alone."""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ def one_row_each(data: Dataset) -> Dataset:
     first[together.code[::-1]] = np.arange(data.n_samples)[::-1]
     if (together.rest != 1).any():
         raise DataError(
-            f"interactions: a resample takes rows of one {data.group_name!r} apart; tested are "
+            f"interactions: a resample splits rows of one {data.group_name!r}; the test uses "
             "means over whole groups"
         )
     X = np.empty((len(together), data.n_features))

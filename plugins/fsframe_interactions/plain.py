@@ -1,4 +1,4 @@
-"""The test as printed, in plain arrays: what the compiled engine is held to.
+"""The test as published, in plain arrays: reference for tests of the compiled engine.
 
 Wan et al. 2010, eq. 2–4: with x_a, x_b and the class as the three factors of a contingency table,
 the model of homogeneous association has every two-way term and no three-way term. Its deviance

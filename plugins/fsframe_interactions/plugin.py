@@ -1,4 +1,4 @@
-"""The tests of interaction on offer; the mathematics is imported when asked for."""
+"""Entries of the interaction tests; numerical code is imported when it is used."""
 
 from __future__ import annotations
 

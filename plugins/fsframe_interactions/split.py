@@ -56,7 +56,8 @@ def choosing_half(data: Dataset, generator: np.random.Generator) -> NDArray[np.b
                 f"class {data.classes[label]!r}" if data.task == "classification" else "the table"
             )
             raise DataError(
-                f"interactions-split: {what} has {rows.size} rows; halves need four at least"
+                f"interactions-split: {what} has {rows.size} rows; to be halved it needs at "
+                "least four"
             )
         # The odd row goes to either half in turn.
         half = (rows.size + dealt % 2) // 2

@@ -1,6 +1,6 @@
-"""What main effects leave in the cells of two binned columns: bins are coarse.
+"""Apparent interaction of two binned columns that main effects cause within coarse bins.
 
-A bin takes all its rows for alike. Where the class goes on changing within the bins of one column,
+A bin treats all its rows alike. Where the class goes on changing within the bins of one column,
 and the other column is correlated with it, the rows of a bin are not alike from level to level of
 the other: the binned table then shows a joint effect although both effects only add up.
 """

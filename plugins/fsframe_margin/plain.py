@@ -1,4 +1,4 @@
-"""The methods as printed, in plain arrays: what the compiled engine is held to.
+"""The methods as published, in plain arrays: reference for tests of the compiled engine.
 
 Rows are (n, A); D[i, j] = |x_i − x_j|; a row's hits are the other rows of its class, its misses the
 rows of other classes.

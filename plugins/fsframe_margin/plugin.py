@@ -1,4 +1,4 @@
-"""The margin family: what it offers; the mathematics is imported when it is asked for."""
+"""Entries of the margin family; numerical code is imported when it is used."""
 
 from __future__ import annotations
 

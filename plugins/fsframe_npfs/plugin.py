@@ -1,4 +1,4 @@
-"""What this plugin offers: the NPFS test, what it compares with, and ensembles of rankings."""
+"""Entries of this plugin: the NPFS test, its nulls, and ensembles of rankings."""
 
 from __future__ import annotations
 

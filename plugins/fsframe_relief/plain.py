@@ -1,4 +1,4 @@
-"""The definitions of the family in plain arrays: what the compiled engine is held to.
+"""The definitions of the family in plain arrays: reference for tests of the compiled engine.
 
 `delta` is (n, n, p): how much instances i and j differ in column a, NaN where a value is missing.
 Weights of neighbours are (n,) vectors for one target.

@@ -1,4 +1,4 @@
-"""The Relief family: what it offers; the mathematics is imported when it is asked for."""
+"""Entries of the Relief family; numerical code is imported when it is used."""
 
 from __future__ import annotations
 

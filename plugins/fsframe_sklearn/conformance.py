@@ -1,9 +1,9 @@
-"""What `fsframe.testing` is to know of this family."""
+"""Declarations of this family for `fsframe.testing`."""
 
 from __future__ import annotations
 
-_FOLDS = "rows are dealt to folds in their order"
-_COPIES = "copies of a row stay in one fold, which cannot be told in a table that holds copies"
+_FOLDS = "rows are assigned to folds in their order"
+_COPIES = "copies of a row stay in one fold, but copies that the table holds cannot be recognised"
 _SHARED = "the model shares a column's weight among its copies, or gives it to the first"
 _FOREST = "a forest draws rows and columns by their numbers"
 _FLATTER = "copies count in the loss and not in the penalty, or are each other's neighbours"
@@ -31,7 +31,7 @@ EXCEPTIONS: dict[str, dict[str, str]] = {
         "order_of_rows_does_not_matter": _FOLDS,
     },
     "sequential": {
-        "a_duplicated_column_scores_as_its_original": "a copy of a column that is in adds nothing",
+        "a_duplicated_column_scores_as_its_original": "a copy of a selected column adds nothing",
         "counts_equal_copies": _COPIES,
         "equal_counts_change_nothing": _FLATTER,
         "order_of_rows_does_not_matter": _FOLDS,
@@ -47,8 +47,8 @@ EXCEPTIONS: dict[str, dict[str, str]] = {
     },
     "boruta": {
         "a_duplicated_column_scores_as_its_original": _SHARED,
-        "counts_equal_copies": "copies of a row are shuffled as one, which cannot be told in a "
-        "table that holds copies",
+        "counts_equal_copies": "copies of a row are shuffled as one, but copies that the table "
+        "holds cannot be recognised",
         "order_of_columns_does_not_matter": _FOREST,
         "order_of_rows_does_not_matter": _FOREST,
     },

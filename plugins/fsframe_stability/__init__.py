@@ -1,1 +1,1 @@
-"""How alike the feature sets, or the rankings, of repeated runs are."""
+"""Stability: similarity of the feature sets, or the rankings, of repeated runs."""

@@ -1,4 +1,4 @@
-"""What a score of two sets is worth by chance: expectations over the hypergeometric law."""
+"""Expected scores of two random sets, over the hypergeometric distribution."""
 
 from __future__ import annotations
 

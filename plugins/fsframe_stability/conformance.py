@@ -1,4 +1,4 @@
-"""Laws of `fsframe.testing` that methods of this family break, each with its reason."""
+"""Exceptions of this family from the laws of `fsframe.testing`, each with its reason."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The stability metrics on offer; imports no mathematics."""
+"""Entries of the stability metrics; imports no numerical code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which features are alike: a checked, thresholded similarity matrix."""
+"""Similarity of features: a checked, thresholded matrix."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Times until an event: Cox's score test for each feature, and his model of risks."""
+"""Survival data: Cox's score test of each feature, and the proportional hazards model."""

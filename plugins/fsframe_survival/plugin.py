@@ -1,4 +1,4 @@
-"""What this plugin offers; imports no mathematics."""
+"""Entries of this plugin; imports no numerical code."""
 
 from __future__ import annotations
 

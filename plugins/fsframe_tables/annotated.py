@@ -1,4 +1,4 @@
-"""AnnData files (.h5ad): cells × genes, with what is known of each cell."""
+"""AnnData files (.h5ad): cells × genes, with annotations of cells."""
 
 from __future__ import annotations
 
@@ -70,7 +70,9 @@ def _values(file: Hdf5Arrays, name: str, path: Path, expected: tuple[int, int]) 
         X = file.array(name)
         if X is None:
             layers = [f"layers/{layer}" for layer in file.members("layers")]
-            raise DataError(f"{what} is not there; say which values (--x): {', '.join(layers)}")
+            raise DataError(
+                f"{what} is not there; name the values to read (--x): {', '.join(layers)}"
+            )
         if X.ndim != 2 or X.dtype.kind not in "fiub" or 0 in X.shape:
             raise DataError(f"{what} holds {X.dtype} of shape {X.shape}, not cells × genes")
         if X.shape != expected:

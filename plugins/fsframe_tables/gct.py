@@ -1,4 +1,4 @@
-"""Gene cluster text (.gct): genes × samples, with what is known of each sample."""
+"""Gene cluster text (.gct): genes × samples, with annotations of samples."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def _classes(path: Path, n: int) -> Any:
         return None
     lines = [line.split() for line in load_text(file).decode().split("\n") if line.strip()]
     if len(lines) != 3 or not lines[1] or not lines[1][0].startswith("#"):
-        raise DataError(f"{file} is no class file: sizes, # names and labels in three lines")
+        raise DataError(f"{file} is not a class file: sizes, # names and labels in three lines")
     if len(lines[2]) != n:
         raise DataError(f"{file} has {len(lines[2])} labels, {path} {n} samples")
     names = lines[1][1:] if lines[1][0] == "#" else [lines[1][0][1:], *lines[1][1:]]

@@ -1,4 +1,4 @@
-"""The stage `impute`: what stands for a missing value, learned from the rows at hand."""
+"""The stage `impute`: fills missing values, learned from the training rows."""
 
 from __future__ import annotations
 

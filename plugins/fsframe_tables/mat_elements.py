@@ -68,7 +68,7 @@ class MatVariables:
         raw = load_bytes(path)
         self._order = {b"IM": "<", b"MI": ">"}.get(raw[126:128], "")
         if not self._order:
-            raise DataError(f"{path} is no MAT file, or its beginning is damaged")
+            raise DataError(f"{path} is not a MAT file, or its beginning is damaged")
         self.shapes: dict[str, tuple[int, ...]] = {}
         self._parts: dict[str, tuple[int, list[tuple[int, bytes]]]] = {}
         try:

@@ -81,7 +81,7 @@ def _chosen(
     if called:
         return called[0]
     if len(fitting) > 1:
-        raise DataError(f"{what}: which ({option})? {', '.join(fitting[:12])}")
+        raise DataError(f"{what}: name one ({option}): {', '.join(fitting[:12])}")
     return fitting[0] if fitting else None
 
 

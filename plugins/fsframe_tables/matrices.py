@@ -44,7 +44,7 @@ class SparseNpzReader(Reader):
         with NpzArrays(path) as file:
             form, shape = file.array("format"), file.array("shape")
             if form is None or shape is None or shape.shape != (2,) or form.ndim:
-                raise DataError(f"{path} is no sparse matrix: it lacks its format or its shape")
+                raise DataError(f"{path} is not a sparse matrix: it lacks its format or its shape")
             kind = form.item()
             matrix = compressed(
                 kind.decode() if isinstance(kind, bytes) else str(kind),
@@ -150,8 +150,8 @@ def _kind(path: Path, banner: bytes, sizes: int) -> tuple[bool, int, int]:
         or (dense and (triangle[symmetry] or field == "pattern"))
     ):
         raise DataError(
-            f"{path} begins with {banner[:80].decode('latin-1').strip()!r}; read are coordinate "
-            "matrices of real numbers, whole numbers or patterns, and general arrays"
+            f"{path} begins with {banner[:80].decode('latin-1').strip()!r}; fsframe reads "
+            "coordinate matrices of real numbers, whole numbers or patterns, and general arrays"
         )
     return dense, 1 if dense else 2 + (field != "pattern"), triangle[symmetry]
 

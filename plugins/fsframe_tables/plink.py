@@ -47,7 +47,8 @@ class PlinkReader(Reader):
         with path.open("rb") as file:
             if file.read(3) != _MAGIC:
                 raise DataError(
-                    f"{path} is no PLINK 1 .bed file by variants; make one with --make-bed"
+                    f"{path} is not a variant-major PLINK 1 .bed file; make one with plink "
+                    "--make-bed"
                 )
             if stored != 3 + p * width:
                 raise DataError(

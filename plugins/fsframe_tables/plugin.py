@@ -1,4 +1,4 @@
-"""The formats on offer; imports no reader."""
+"""Entries of the formats; imports no reader."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ def sparse_table(matrix: Any, what: str) -> Any:
                 raise ValueError("its index pointer goes back")
             matrix.check_format(full_check=True)
         except (ValueError, TypeError, IndexError, OverflowError) as error:
-            raise DataError(f"{what} is no sparse matrix: {error}") from None
+            raise DataError(f"{what} is not a sparse matrix: {error}") from None
     try:
         return as_table(matrix)
     except DataError as error:
@@ -64,5 +64,5 @@ def compressed(kind: str, parts: Sequence[Any], shape: tuple[int, int], what: st
     try:
         matrix = make(tuple(parts), shape=shape)
     except (ValueError, TypeError, IndexError, OverflowError) as error:
-        raise DataError(f"{what} is no sparse matrix: {error}") from None
+        raise DataError(f"{what} is not a sparse matrix: {error}") from None
     return matrix

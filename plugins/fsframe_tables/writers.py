@@ -1,7 +1,7 @@
 """Tables as CSV, TSV, Excel, Parquet, LaTeX and Markdown.
 
-Names come from files, and files from strangers: what a spreadsheet would compute, TeX obey or a
-browser interpret is written so that it is shown instead.
+Names come from files, which may be untrusted: what a spreadsheet would compute, TeX execute or a
+browser interpret is escaped, so that it is shown instead.
 """
 
 from __future__ import annotations

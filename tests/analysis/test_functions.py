@@ -76,8 +76,8 @@ def test_tables_come_as_datasets_frames_and_files(table, data):
 @pytest.mark.parametrize(
     ("given", "error", "told"),
     [
-        ({"data": [[1.0, 2.0]]}, RequestError, "arrays make a table with"),
-        ({"label": "kind"}, RequestError, "a Dataset has its label"),
+        ({"data": [[1.0, 2.0]]}, RequestError, "for arrays, use"),
+        ({"label": "kind"}, RequestError, "a Dataset already has its label"),
         ({"chain": "mmi"}, RequestError, "Did you mean `mim`"),
         ({"workers": 1, "executor": object()}, RequestError, "workers= or executor=, not both"),
         ({"worker": 1}, TypeError, r"select\(\) got worker; it also takes workers"),
@@ -222,5 +222,5 @@ def test_results_draw_themselves(evaluated, studied, compared, data):
     own = Figure().subplots()
     assert fsframe.select("mim:top=2,bins=3", data).plot(ax=own) is own.figure
     assert own.has_data()
-    with pytest.raises(RequestError, match="there is no picture 'score'"):
+    with pytest.raises(RequestError, match="there is no plot 'score'"):
         studied.plot("score")

@@ -36,7 +36,7 @@ def test_a_flag_has_two_spellings_too(call: Call) -> None:
 def test_an_option_of_the_run_among_the_stages_is_told_its_place(call: Call) -> None:
     done = call("chain mim --seed 3 on small")
     assert done.code == 2
-    assert "--seed is no parameter of mim; it stands at the end: … on DATA --seed" in done.err
+    assert "--seed is not a parameter of mim; put it at the end: … on DATA --seed" in done.err
     done = call("evaluate mim --folds 5 on small")
     assert done.code == 2 and "on DATA --folds" in done.err
     assert "'--bins'" in call("chain mim --bin 3 on small").err

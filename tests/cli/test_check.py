@@ -29,7 +29,7 @@ def test_a_broken_law_is_named_and_ends_with_3() -> None:
     lines = done.out.splitlines()
     assert any("FAILED  scale changes nothing" in line for line in lines)
     assert all("FAILED" in line for line in lines[:-1])
-    assert done.err.startswith("fsframe: fake-spread breaks ")
+    assert done.err.startswith("fsframe: fake-spread fails ")
 
 
 def test_json_has_every_law_with_its_status() -> None:
@@ -56,10 +56,10 @@ def test_failures_are_told_by_cause_and_a_badge_says_all(tmp_path: Path) -> None
     done = fsframe("check", "fake-spread", "--badge", "-q", fakes=["fake_sound"], cwd=tmp_path)
     assert done.code == 3
     text = (tmp_path / "fake-spread.check.md").read_text(encoding="utf-8")
-    assert text.startswith("# `fake-spread` fails the laws of fsframe\n")
+    assert text.startswith("# `fake-spread` fails the conformance checks of fsframe\n")
     for part in (
         "## Failed",
-        "## Where the label means nothing",
+        "## With a label that carries no information",
         "## Time and memory",
         "fake-sound",
     ):

@@ -81,7 +81,10 @@ def test_the_earlier_name_of_progress_works_and_says_so(call: Call) -> None:
     done = call("chain anova-f:top=1 on small.csv --no-out --events json")
     events = [json.loads(line) for line in done.err.splitlines()]
     assert done.code == 0
-    assert {"event": "note", "text": "--events is called --progress now, and will go"} in events
+    assert {
+        "event": "note",
+        "text": "--events is deprecated and will be removed; use --progress",
+    } in events
     assert "begin" in {each["event"] for each in events}
     now = call("chain anova-f:top=1 on small.csv --no-out --progress json")
     assert now.code == 0 and "will go" not in now.err

@@ -23,7 +23,7 @@ def test_what_cannot_be_held_is_refused_before_anything_is_written(call, here: P
     before = {path.name for path in here.iterdir()}
     done = call(*command, "--memory", "17MB")
     assert done.code == 2, done.err
-    assert "too little for 24 × 40000 values" in done.err
+    assert "not enough for 24 × 40000 values" in done.err
     assert "allow --memory" in done.err
     assert {path.name for path in here.iterdir()} - before <= {"cells"}
     assert not list(here.glob("cells/*"))

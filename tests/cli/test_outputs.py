@@ -135,7 +135,7 @@ def test_compare_keeps_a_table_called_like_its_results(call: Call, here: Path) -
     done = call(asked.format("d/results.csv"))
     assert done.code == 5 and "is the same file as" in done.err
     done = call(asked.format("small.csv"))
-    assert done.code == 5 and "not of an earlier comparison" in done.err
+    assert done.code == 5 and "does not come from an earlier comparison" in done.err
     assert table.read_bytes() == (here / "small.csv").read_bytes()
     table.unlink()
     assert call(asked.format("small.csv")).code == 0

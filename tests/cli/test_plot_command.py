@@ -40,7 +40,7 @@ def test_a_folder_stands_for_the_runs_in_it(call: Call, here: Path) -> None:
     assert (here / "folder" / "results.h5").is_file()
     assert call("plot pareto folder -o a.svg").code == 0
     assert call("plot pareto folder --metric auc -o c.svg").code == 0
-    assert ">auc on rows not trained on<" in (here / "c.svg").read_text()
+    assert ">auc on held-out rows<" in (here / "c.svg").read_text()
     unknown = call("plot pareto folder --metric r2 -o d.svg")
     assert unknown.code == 2 and "not all of the runs were measured by 'r2'" in unknown.err
     assert call("report folder").code == 0

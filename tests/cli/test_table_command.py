@@ -39,7 +39,7 @@ def test_without_the_run_s_table_there_are_no_means(call: Call, here: Path) -> N
     assert call("table run.h5 --top 1 --no-means").err == ""
     assert "mean_ill" in call("table run.h5 on moved.csv").out
     (here / "small.csv").write_text((here / "moved.csv").read_text().replace("ill\n", "well\n", 1))
-    assert "not the table the run was made on any more" in call("table run.h5").err
+    assert "no longer the table the run was made on" in call("table run.h5").err
     assert call("table run.h5 on small.csv").code == 4
 
 
@@ -57,7 +57,7 @@ def test_wrong_requests_are_refused_before_anything_is_written(call: Call, here:
     for words, said in (
         ("table run.h5 small.csv", "name the table"),
         ("table run.h5 -o genes.ods", "end its name in .csv"),
-        ("table run.h5 --format xlsx", "no text for a screen"),
+        ("table run.h5 --format xlsx", "not a text format"),
         ("table run.h5 --pairs --kept", "--pairs writes pairs"),
         ("table run.h5 --pairs", "holds no pairs"),
     ):

@@ -81,7 +81,7 @@ def test_rounding_is_told_apart_where_the_processor_was_another(record, data):
 
 def test_an_answer_of_no_stage_is_refused(record, tmp_path):
     other = attrs.evolve(record, selected=record.stages[0].selection.selected)
-    with pytest.raises(StoreError, match="not what the last stage that selects has found"):
+    with pytest.raises(StoreError, match="does not match the last stage that selects"):
         write_run(tmp_path / "r.h5", other)
 
 
@@ -150,7 +150,7 @@ def test_the_command_tells_each_stage_and_ends_with_5_where_one_differs(tmp_path
     write_run(tmp_path / "forged.h5", changed)
     done = fsframe("audit", "forged.h5")
     assert done.returncode == 5 and "00-lfe                   DIFFERS" in done.stdout
-    assert "did not come out as recorded" in done.stderr
+    assert "could not be reproduced" in done.stderr
     (tmp_path / "t.csv").rename(tmp_path / "moved.csv")
     assert fsframe("audit", "r.h5").returncode == 4
     if "openblas" in fingerprint()["blas"]:

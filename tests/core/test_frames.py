@@ -65,7 +65,7 @@ def test_a_chain_runs_on_a_frame():
     record = fsframe.Chain.parse("mim:top=1").run(frame, label="class")
     assert record.selected_names == ("g3",)
     assert record.data.label == "class"
-    with pytest.raises(RequestError, match="a Dataset has its label"):
+    with pytest.raises(RequestError, match="a Dataset already has its label"):
         fsframe.Chain.parse("mim").run(Dataset.from_frame(frame), label="class")
 
 
@@ -78,7 +78,7 @@ def test_all_columns_that_cannot_be_used_are_told_at_once():
     assert Dataset.from_frame(frame, drop="day", categorical="id").X.tolist() == [[0, 1], [1, 2]]
     with pytest.raises(DataError, match=r"no column 'idd'.*'zz'"):
         Dataset.from_frame(frame, drop=["idd", "zz"])
-    with pytest.raises(DataError, match="no data frame"):
+    with pytest.raises(DataError, match="not a pandas or polars data frame"):
         Dataset.from_frame([[1, 2]])
     with pytest.raises(DataError, match="is the label"):
         Dataset.from_frame(frame, "k", drop=["k"])

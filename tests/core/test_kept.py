@@ -89,7 +89,7 @@ def test_frames_and_the_command_line_name_them(tmp_path):
     assert done.code == 4 and "column to keep" in done.err
     with pytest.raises(DataError, match="nothing to select among"):
         Dataset.from_arrays(X, y, keep=[0, 1, 2, 3])
-    with pytest.raises(RequestError, match="excluded, and always kept"):
+    with pytest.raises(RequestError, match="cannot be both excluded and always kept"):
         excluding = fsframe.selectors["mrmr"](exclude=("f1",))
         excluding.select(Dataset.from_arrays(X, y, keep=[0]))
     two = Dataset.from_arrays(

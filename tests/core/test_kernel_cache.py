@@ -194,7 +194,7 @@ def test_where_nothing_can_be_kept_a_temporary_folder_serves_workers_and_goes(
     answer, said = ask(package, worker, **blocked)
     assert answer.split() == ["6", "6"]
     assert said.count("compiling") == 1, "the worker found what its parent had compiled"
-    assert said.count("kept in a temporary folder only") == 1
+    assert said.count("cached in a temporary folder only") == 1
     assert not list(tmp_path.glob("fsframe-kernels-*"))
 
 
@@ -212,7 +212,7 @@ def test_without_any_folder_kernels_are_compiled_and_it_is_told(
 ) -> None:
     answer, said = ask(package, f"{fault}\n{ASK}", **blocked)
     assert answer == "6"
-    assert "compiled kernels cannot be kept and are compiled in every process" in said
+    assert "compiled kernels cannot be cached and are compiled in every process" in said
     assert not files(package.parent)
 
 

@@ -71,7 +71,7 @@ def test_a_classifier_on_all_columns_is_counted():
     )
     bound = working_room(60, 5000) + 6 * table().nbytes
     assert shares_of(alone, table(), bound) is not None
-    with pytest.raises(RequestError, match=r"a fit at least 9 MiB come to"):
+    with pytest.raises(RequestError, match=r"a fit at least 9 MiB add up to"):
         shares_of(beside, table(), bound - 1)
     assert shares_of(beside, table(), bound).one_fit == 4 * table().nbytes
 
@@ -84,7 +84,7 @@ def test_a_refusal_names_a_size_that_does(text, executor):
         shares_of(chain, data, 3_000_000, executor)
     enough = int(re.search(r"--memory (\d+)MB", str(caught.value)).group(1)) * 10**6
     assert shares_of(chain, data, enough, executor).one_fit >= 1 << 20
-    with pytest.raises(RequestError, match="too little"):
+    with pytest.raises(RequestError, match="not enough"):
         shares_of(chain, data, enough - 2 * 10**6, executor)
 
 

@@ -121,7 +121,9 @@ def test_a_registered_classifier_ends_a_chain():
     fitted = fsframe.Chain.parse("mim:top=1 first-class").fit(data)
     assert fitted.predict_labels(data.X) == [0] * 30
     assert fsframe.classifiers["first-class"] is FirstClass
-    with pytest.raises(RequestError, match="'first-class' is that of a classifier of this-process"):
+    with pytest.raises(
+        RequestError, match="'first-class' already belongs to a classifier of this-process"
+    ):
         spread(name="first-class")
 
 
@@ -254,9 +256,9 @@ def test_a_session_is_refused_before_workers_compute_anything():
 
 
 def test_names_of_installed_methods_cannot_be_taken():
-    with pytest.raises(RequestError, match="'mim' is that of a selector of infotheory"):
+    with pytest.raises(RequestError, match="'mim' already belongs to a selector of infotheory"):
         spread(name="mim")
-    with pytest.raises(RequestError, match="'knn' is that of a classifier"):
+    with pytest.raises(RequestError, match="'knn' already belongs to a classifier"):
         spread(name="knn")
 
 
@@ -290,10 +292,10 @@ def test_a_cell_that_is_run_again_replaces_the_class_and_old_chains_say_so():
     old = fsframe.Chain.parse("spread:top=1")
     new = spread()
     assert fsframe.selectors["spread"] is new
-    with pytest.raises(RequestError, match="made of another class than the one of that name now"):
+    with pytest.raises(RequestError, match="built from a class that has been replaced since"):
         old.run(table())
     stale = fsframe.Chain((Stage("mim", new(top=1)),))
-    with pytest.raises(RequestError, match="the stage 'mim' was made of another class"):
+    with pytest.raises(RequestError, match="the stage 'mim' was built from a class"):
         stale.run(table())
 
 

@@ -155,8 +155,8 @@ def test_contested_name_lists_both_providers() -> None:
     with pytest.raises(PluginError) as caught:
         selectors.offer("x")
     assert str(caught.value) == (
-        "the selector 'x' is offered by dist-one 1.0 and dist-two 2.0; say which: dist-one/x or "
-        "dist-two/x (FSFRAME_PREFER says it for good)"
+        "the selector 'x' is offered by dist-one 1.0 and dist-two 2.0; name one: dist-one/x or "
+        "dist-two/x (FSFRAME_PREFER chooses permanently)"
     )
     assert selectors.offer("dist-two/x").version == "2.0"
 
@@ -254,7 +254,7 @@ def test_environment_names_plugins_or_distributions_in_any_spelling() -> None:
         rows = manager(*sources, environ={"FSFRAME_PLUGINS": chosen}).plugins()
         assert {row.name: row.status for row in rows} == {"a": "blocked", "B": "loaded"}
     remarks = manager(*sources, environ={"FSFRAME_BLOCK": "a, c"}).remarks()
-    assert remarks == ("FSFRAME_BLOCK names 'c', which is no plugin",)
+    assert remarks == ("FSFRAME_BLOCK names 'c', which is not a plugin",)
 
 
 def bundled(name: str, load: object) -> PluginSource:
@@ -298,13 +298,13 @@ def test_what_a_record_says_comes_before_what_a_name_means_today() -> None:
     selectors, _, _ = registries(manager(*sources))
     with preferring({"x": "dist-two"}):
         assert selectors.offer("x").provider == "dist-two"
-    with pytest.raises(PluginError, match="say which"):
+    with pytest.raises(PluginError, match="name one"):
         selectors.offer("x")
     later = manager(bundled("own", plugin([selector("x")])), sources[0])
     with preferring({"x": "dist-one"}):
         assert registries(later)[0].offer("x").provider == "dist-one"
     # Of a provider that is gone nothing can be preferred.
-    with preferring({"x": "dist-nine"}), pytest.raises(PluginError, match="say which"):
+    with preferring({"x": "dist-nine"}), pytest.raises(PluginError, match="name one"):
         selectors.offer("x")
 
 

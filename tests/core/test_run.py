@@ -42,7 +42,7 @@ def test_streams_are_those_of_numpys_seed_sequence() -> None:
 
 @pytest.mark.parametrize("seed", [-1, 1.5, "7", True])
 def test_a_seed_that_is_no_whole_number_from_zero_is_refused(seed: object) -> None:
-    with pytest.raises(RequestError, match="the seed must be a whole number from 0"):
+    with pytest.raises(RequestError, match="the seed must be a whole number ≥ 0"):
         make_run(None, seed)  # type: ignore[arg-type]
 
 

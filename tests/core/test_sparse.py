@@ -78,7 +78,9 @@ def test_what_needs_the_table_whole_is_refused_beyond_the_bound():
     many = sparse.random_array((300, 20_000), density=0.01, rng=np.random.default_rng(0))
     data = Dataset.from_arrays(many, np.arange(300) % 2)
     bound = Run(memory=24 << 20)
-    with pytest.raises(RequestError, match=r"relieff: the whole table, which it needs widened"):
+    with pytest.raises(
+        RequestError, match=r"relieff: the sparse or packed table, which it needs as full floats"
+    ):
         Chain.parse("relieff").stages[0].method.select(data, run=bound)
     assert Chain.parse("mim:top=5").stages[0].method.select(data, run=bound).selected.size == 5
 

@@ -320,7 +320,7 @@ def test_compare_called_again_computes_nothing_and_says_the_same(folder, capsys,
     code, again, _ = ran(capsys, *COMPARE, "--out", "cmp", "--json")
     assert code == 0 and json.loads(again) == json.loads(first)
     code, _, err = ran(capsys, "resume", "cmp")
-    assert code == 5 and "same compare again" in err
+    assert code == 5 and "repeat that compare command" in err
 
 
 def test_compare_refuses_a_folder_of_another_protocol(folder, capsys):

@@ -194,7 +194,7 @@ def test_what_does_not_fit_the_label_is_refused_before_any_work():
             Chain.parse(base).run(data)
     with pytest.raises(RequestError, match="it is for classes, and the table has a numeric"):
         evaluated("knn", small(), "metric=[auc]")
-    with pytest.raises(DataError, match="60 rows make 60 folds at most"):
+    with pytest.raises(DataError, match="60 rows allow at most 60 folds"):
         evaluated("knn", small(), "folds=61")
 
 
@@ -222,7 +222,7 @@ def test_comparisons_and_stability_of_numeric_targets():
     by_error = fsframe.compare(chains, data, folds=4, repeats=2, metric="rmse")
     assert not by_error.comparison.larger_is_better
     assert by_error.comparison.papers[0, 0, 1].difference > 0
-    with pytest.raises(DataError, match="no measure is for alike"):
+    with pytest.raises(DataError, match="no measure applies to both"):
         fsframe.compare(
             ["knn", "weighted-knn"], [data, Dataset.from_arrays(np.eye(20), ["a", "b"] * 10)]
         )
@@ -250,7 +250,7 @@ def test_a_regressor_of_ones_own_is_held_to_its_contract():
     fitted = Wrong().fit(small(), None, Run())
     with pytest.raises(fsframe.errors.PluginError, match="one finite number for each row"):
         fitted.predict(small().X)
-    with pytest.raises(RequestError, match="no scores of classes"):
+    with pytest.raises(RequestError, match="no class scores"):
         fitted.predict_scores(small().X)
     with pytest.raises(DataError, match="needs a numeric target, not classes"):
         Wrong().fit(Dataset.from_arrays(np.eye(4), ["a", "b"] * 2))
@@ -340,5 +340,5 @@ def test_pictures_and_pages_adapt_or_refuse_by_name(folder, capsys):
     code, _, err = ran(capsys, "report", "e.h5", "-o", "e.html")
     assert code == 0, err
     page = Path("e.html").read_text()
-    assert "R²" in page and "larger class" not in page and "always saying the mean" in page
+    assert "R²" in page and "larger class" not in page and "always predicting the mean" in page
     assert ran(capsys, "report", "e.h5", "f.h5", "-o", "both.html")[0] == 0

@@ -244,7 +244,7 @@ ordinal = { a = "low" }
         "classifiers: selectors and classifiers make a grid",
         "chains[0]: there is no selector or classifier 'mimm'",
         "chains[1]: mim: top",
-        "seeds: must be different whole numbers",
+        "seeds: must be distinct whole numbers",
         "rope: must be a number",
         "tables[0].path: there is no file",
         "tables[1].lable: there is no such key. Did you mean `label`?",

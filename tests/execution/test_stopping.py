@@ -268,7 +268,7 @@ def test_nothing_to_resume_is_told(folder):
     assert "nothing to resume" in fsframe(folder, "resume", RUN).stderr
     expected = digests(folder, "chain", "tiny", "on", "table.csv")
     again = fsframe(folder, "resume", "table.tiny.h5", "--json")
-    assert "finished already" in again.stderr
+    assert "already finished" in again.stderr
     assert json.loads(again.stdout)["digests"] == expected
 
 

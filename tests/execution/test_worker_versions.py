@@ -164,7 +164,7 @@ def test_a_worker_that_joins_later_is_refused_and_one_that_stops_is_left(
         assert engine.ready
         assert {int(trace.name) for trace in traces.iterdir()} <= {sound, stopped}
         assert any("late" in text and "numpy 9.9.9" in text for text in told), told
-        assert any("given no sign for 4 s" in text for text in told), told
+        assert any("been silent for 4 s" in text for text in told), told
         # Closing asks nobody who may not answer.
         cluster.scheduler.send_signal(signal.SIGSTOP)
         closing = threading.Thread(target=engine.close, daemon=True)

@@ -226,7 +226,7 @@ def test_narrow_surroundings_change_no_bit(sizes, before, environ, more):
 @pytest.mark.parametrize(
     ("error", "says"),
     [
-        (RuntimeError("can't start new thread"), "room for threads"),
+        (RuntimeError("can't start new thread"), "too few threads"),
         (MemoryError(), "not enough memory"),
     ],
 )

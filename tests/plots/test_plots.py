@@ -147,14 +147,14 @@ def test_the_callers_axes_and_settings_stay_the_callers(runs, kind):
 )
 def test_a_run_that_lacks_what_is_needed_is_refused(kind):
     plain = [run("anova-f:top=2")] * (2 if KINDS[kind].several else 1)
-    with pytest.raises(RequestError, match=r"draw a run|say which features|of two at least"):
+    with pytest.raises(RequestError, match=r"draw a run|name the two features|at least two runs"):
         draw(kind, plain, given(kind))
 
 
 def test_wrong_requests_say_what_there_is(runs):
     with pytest.raises(RequestError, match="Did you mean `scores`"):
         draw("score", [runs["npfs"]])
-    with pytest.raises(RequestError, match="is of one run, not of 2"):
+    with pytest.raises(RequestError, match="shows one run, not 2"):
         draw("scores", [runs["npfs"]] * 2)
     with pytest.raises(RequestError, match="needs the table"):
         draw("classes", [runs["npfs"]])

@@ -60,7 +60,7 @@ BROKEN = {
     "fake_bytes": ("fake-bytes", "its entry_points.txt cannot be read: UnicodeDecodeError"),
     "fake_no_target": (
         "no-target",
-        "its entry point names 'not a module!', which is no module",
+        "its entry point names 'not a module!', which is not a module",
     ),
 }
 
@@ -210,8 +210,8 @@ def test_contested_name_lists_both_providers() -> None:
     assert done.code == 3
     assert done.err.strip() == (
         "fsframe: the selector 'fake-contested' is offered by fake-alpha 1.0 and fake-beta 2.0; "
-        "say which: fake-alpha/fake-contested or fake-beta/fake-contested (FSFRAME_PREFER says it "
-        "for good)"
+        "name one: fake-alpha/fake-contested or fake-beta/fake-contested (FSFRAME_PREFER chooses "
+        "permanently)"
     )
 
 
@@ -307,7 +307,7 @@ def test_no_plugin_is_loaded_where_none_is_chosen() -> None:
 def test_a_name_in_the_environment_that_is_no_plugin_is_said() -> None:
     done = fsframe("plugins", env={"FSFRAME_BLOCK": "relif"})
     assert done.code == 0
-    assert "FSFRAME_BLOCK names 'relif', which is no plugin. Did you mean `relief`?" in done.err
+    assert "FSFRAME_BLOCK names 'relif', which is not a plugin. Did you mean `relief`?" in done.err
 
 
 def test_strict_stops_at_the_first_plugin_that_fails() -> None:

@@ -56,10 +56,10 @@ def test_page_answers_the_readers_questions(page):
     text = " ".join(Tags(page).words)
     for heading in (
         "Which features matter",
-        "How often each feature came back",
+        "How often each feature was selected",
         "Convergence",
         "Features",
-        "Checklist: leaks, and what a reader may ask",
+        "Checklist: data leakage, and other questions of a reader",
         "For the methods section",
         "How it was made",
     ):
@@ -236,7 +236,7 @@ def test_the_verdict_of_every_kind_of_run_is_two_sentences_about_it():
     evaluated = Chain.parse("cross-validation:base=(mim:top=2 knn),folds=2,repeats=1").run(small())
     accuracy = evaluated.stages[-1].tables
     right = (accuracy["predicted"] == accuracy["truth"]).mean()
-    assert heading(evaluated) == f"small: accuracy {right:.2f} on rows not trained on"
+    assert heading(evaluated) == f"small: accuracy {right:.2f} on held-out rows"
     assert "It keeps 2.0 of 3 features on average" in verdict(evaluated)[1]
     studied = Chain.parse("stability-study:base=mim:top=2,n=4").run(small())
     assert verdict(studied)[0].startswith("On 4 resamples `mim:top=2` keeps 2 of 3 features")
@@ -245,7 +245,7 @@ def test_the_verdict_of_every_kind_of_run_is_two_sentences_about_it():
     other = Dataset.from_arrays(small().X + 1.0, small().y, small().feature_names)
     elsewhere = Chain.parse("mim:top=2").run(other)
     told = verdict_of_several([plain, npfs, elsewhere])[0]
-    assert told.startswith("By name, for their tables differ, all 3 runs keep")
+    assert told.startswith("By name, since their tables differ, all 3 runs keep")
 
 
 def test_the_verdict_of_an_evaluation_tells_balanced_accuracy_and_chance():
@@ -292,7 +292,7 @@ def test_a_page_of_several_runs_names_each_and_what_they_share():
     named = [given["id"] for _, given in tags.tags if "id" in given]
     assert len(named) == len(set(named)) and {"run-1", "run-2"} <= set(named)
     assert "Which features the runs keep in common" in " ".join(tags.words)
-    with pytest.raises(RequestError, match="2 to 20, not 1"):
+    with pytest.raises(RequestError, match="2 to 20 runs, not 1"):
         report_page_of_several(runs[:1])
 
 

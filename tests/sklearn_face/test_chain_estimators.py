@@ -55,7 +55,7 @@ def test_a_method_that_stands_twice_is_numbered_from_the_left() -> None:
     assert stage_keys(selector.chain) == ["mim_1", "mim_2", "simba_mbiw"]
     selector.set_params(mim_1__top=40, mim_2__top=5, simba_mbiw__top=2)
     assert selector.chain == "mim:top=40 mim:top=5 simba-mbiw:top=2"
-    with pytest.raises(ValueError, match="2 times; say mim_1__top or mim_2__top"):
+    with pytest.raises(ValueError, match="2 times; write mim_1__top or mim_2__top"):
         selector.set_params(mim__top=3)
 
 
@@ -245,7 +245,7 @@ def test_a_heavy_row_is_several_rows_in_a_chain(plain, chain) -> None:
     assert quarters.ranking_.tolist() == copied.ranking_.tolist()
     with pytest.raises(ValueError, match="immigrate counts rows, so that weights must be whole"):
         ChainSelector("mim:top=4 immigrate").fit(X, y, sample_weight=weights / 4)
-    with pytest.raises(ValueError, match=r"npfs draws .* rows have weights \('sample_weight'\)"):
+    with pytest.raises(ValueError, match=r"npfs samples .* rows have weights \('sample_weight'\)"):
         ChainSelector("mim:top=1 npfs:n=9").fit(X, y, sample_weight=weights)
 
 

@@ -121,7 +121,7 @@ def test_metadata_are_cut_to_the_rows_of_each_fold(frame, X) -> None:
 @pytest.mark.parametrize(
     ("fit", "says"),
     [
-        (lambda X, y, site, day: ReliefF().fit(X, y, adjust=site), "relieff cannot take out"),
+        (lambda X, y, site, day: ReliefF().fit(X, y, adjust=site), "relieff cannot adjust for"),
         (lambda X, y, site, day: Lasso().fit(X, y, times=day), "lasso cannot keep the order"),
         (
             lambda X, y, site, day: NPFS(base="mim", null="published", always_keep="a").fit(X, y),
@@ -129,11 +129,11 @@ def test_metadata_are_cut_to_the_rows_of_each_fold(frame, X) -> None:
         ),
         (
             lambda X, y, site, day: ChainClassifier("relieff knn").fit(X, y, adjust=site),
-            "relieff cannot take out",
+            "relieff cannot adjust for",
         ),
         (
             lambda X, y, site, day: ChainRegressor("rrelieff knn").fit(X, day, adjust=site),
-            "rrelieff cannot take out",
+            "rrelieff cannot adjust for",
         ),
         (
             lambda X, y, site, day: MIM(always_keep=["aa"]).fit(X, y),

@@ -110,7 +110,7 @@ CASES: dict[str, tuple[Edit, str]] = {
     "texts of one byte": (one_byte_texts, "bytes in all"),
     "texts as wide as the longest": (one_long_text, "bytes in all"),
     "JSON of nine megabytes": (long_json, "too long"),
-    "an infinite parameter": (infinite_json, "no JSON number here"),
+    "an infinite parameter": (infinite_json, "not a JSON number here"),
     "filters in another order": (
         filled("x", (4096,), (4096,), shuffle=True, compression="lzf"), "no filter besides"),
 }  # fmt: skip

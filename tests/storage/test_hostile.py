@@ -151,8 +151,8 @@ CASES: dict[str, tuple[Edit, str]] = {
     "external storage": (
         swap("result/scores", shape=(7,), dtype="f8", external=[("/etc/passwd", 0, 56)]),
         "in another file"),
-    "object reference": (references, "type that a run file may not hold"),
-    "variable-length text": (variable_text, "type that a run file may not hold"),
+    "object reference": (references, "type that is not allowed in a run file"),
+    "variable-length text": (variable_text, "type that is not allowed in a run file"),
     "variable-length numbers": (
         swap("result/scores", shape=(7,), dtype=h5py.vlen_dtype("f8"), chunks=(7,)), "type that"),
     "compound": (
@@ -337,7 +337,7 @@ def test_a_hostile_file_is_refused(outcomes, name):
     outcome = outcomes[name]
     assert outcome is not None, "the process died"
     assert outcome != "read"
-    assert "is not a sound run file" in outcome
+    assert "is not a valid run file" in outcome
     assert CASES[name][1] in outcome
     assert "Traceback" not in outcome and "\x1b" not in outcome
 
@@ -349,8 +349,8 @@ def test_a_hostile_file_is_refused(outcomes, name):
         (Limits(array_bytes=1000), "more than 1000 bytes in all"),
         (Limits(attribute_bytes=10), "bytes long"),
         (Limits(name_bytes=3), "name is 4 bytes long"),
-        (Limits(stages=3), "has 4 stages; 3 may be"),
-        (Limits(members=5), "5 may be"),
+        (Limits(stages=3), "has 4 stages; at most 3 are"),
+        (Limits(members=5), "at most 5 are"),
         (Limits(dimensions=2), "3 dimensions; 1 to 2"),
         (Limits(expansion=0), "declares"),
     ],

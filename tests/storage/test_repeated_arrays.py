@@ -95,7 +95,7 @@ def test_zeros_of_two_signs_are_not_taken_for_one():
         ({"model/W": 3}, "'model/W', which cannot be packed"),
         ({"model/none": "triangle"}, "does not fit what is at 'model/none'"),
         ({"model/other": "tables/bits"}, "does not fit what is at 'model/other'"),
-        ({"model/skew": "triangle"}, "is no triangle of a square matrix"),
+        ({"model/skew": "triangle"}, "is not the triangle of a square matrix"),
         ({"model/W": "model/gone"}, "sends 'model/W' where no array is"),
         ({"model/W": "features_in"}, "sends 'model/W' where no array is"),
         ({"model/W": "model/V", "model/V": "model/W"}, "where no array is"),

@@ -64,7 +64,9 @@ def test_a_line_of_commas_is_told_as_such(put, monkeypatch):
 
 def test_more_classes_than_can_be_told_apart_are_refused(put):
     rows = "".join(f"{k % 7},k{k // 2}\n" for k in range(12_000))
-    with pytest.raises(DataError, match=r"6000 different values in 12000 rows; 5000 classes"):
+    with pytest.raises(
+        DataError, match=r"6000 different values in 12000 rows; at most 5000 classes"
+    ):
         read(put("a,k\n" + rows))
 
 
@@ -134,12 +136,12 @@ def test_text_that_is_none_is_refused(tmp_path):
     beyond = np.array([[97], [0x110000]], dtype=np.uint32).view("U1").ravel()
     for names in (beyond, np.array(["a", "b\ud800"])):
         np.savez(tmp_path / "t.npz", X=X, y=[0, 1, 0, 1], feature_names=names)
-        with pytest.raises(DataError, match="no text"):
+        with pytest.raises(DataError, match="invalid text"):
             read(tmp_path / "t.npz")
     for wrong in ("a\ud800", "\udfffb"):
-        with pytest.raises(DataError, match="half a character"):
+        with pytest.raises(DataError, match="unpaired surrogate"):
             Dataset.from_arrays(X, [0, 1, 0, 1], ["a", wrong])
-        with pytest.raises(DataError, match="half a character"):
+        with pytest.raises(DataError, match="unpaired surrogate"):
             Dataset.from_arrays(X, ["a", wrong, "a", wrong])
 
 

@@ -39,7 +39,7 @@ def test_decimal_commas_are_read_where_they_are_said_and_refused_with_the_way_ou
         read(path)
     with pytest.raises(DataError, match=r"'2\.5' is not a number"):
         read(put(PLAIN.replace(",", ";")), decimal=",")
-    with pytest.raises(RequestError, match="cannot stand between fields and within numbers"):
+    with pytest.raises(RequestError, match="cannot be both the delimiter and the decimal mark"):
         read(path, decimal=",", delimiter=",")
     with pytest.raises(RequestError, match="a point or a comma"):
         read(path, decimal="'")

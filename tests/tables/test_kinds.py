@@ -47,7 +47,7 @@ def test_everything_wrong_with_columns_is_said_at_once_with_the_options(table):
     said = str(refused.value)
     for part in ("'red' is not a number", "--categorical", "--ordinal", "--dates days", "since"):
         assert part in said, said
-    assert "levels of column 2 (size) in its order: L (--ordinal 'size=low<high')" in said
+    assert "the order of column 2 (size): L (--ordinal 'size=low<high')" in said
 
 
 def test_other_orders_and_encodings_are_refused_before_anything_is_read():

@@ -211,7 +211,7 @@ def test_what_is_no_sum_over_rows_refuses_weights_in_parts(
     for chain in ("relieff", "mim:top=2 relieff", "mim:top=2 knn", "cmi:top=2"):
         with pytest.raises(DataError, match=r"weights of rows \('times'\) of a table in parts"):
             Chain.parse(chain).run(data)
-    with pytest.raises(DataError, match="npfs draws or deals out rows"):
+    with pytest.raises(DataError, match="npfs samples or splits single rows"):
         Chain.parse("mim:top=2 npfs").run(data)
     with pytest.raises(DataError, match="weights 'real' must be whole numbers"):
         fsframe.read(folder, label="ill", weight="real")

@@ -80,7 +80,7 @@ def apply(
     # Several columns of 0 and 1 are made of one column of the table.
     names = tuple(dict.fromkeys(kept))
     if not names:
-        raise RequestError(f"{run} kept no feature; so there is nothing to reduce a table to")
+        raise RequestError(f"{run} kept no feature, so there is no reduced table to write")
     form = {**stored_reading(record), **reading_arguments(**reading)}
     table = read_table(words[1], **{key: form[key] for key in TABLE_FORM if key in form})
     if record.fill is not None:
@@ -89,7 +89,7 @@ def apply(
             [f"{counted(n_filled, 'missing value')} filled in as the run does"] if n_filled else []
         )
         if texts:
-            told.append(f"not in columns of text: {', '.join(texts[:8])}")
+            told.append(f"text columns were not filled in: {', '.join(texts[:8])}")
         if told and not quiet:
             say(f"note: {'; '.join(told)}", err=True)
     further = [part.strip() for part in keep.split(",") if part.strip()] if keep else []

@@ -86,8 +86,8 @@ def audit(
         )
     if failed:
         raise StoreError(
-            f"{path}: {', '.join(failed)} did not come out as recorded: the file was altered, was "
-            "made by another version of a method, or under another --memory"
+            f"{path}: {', '.join(failed)} could not be reproduced: the file was altered, or was "
+            "made by another version of a method or with another --memory"
         )
 
 

@@ -50,7 +50,7 @@ def check(
     from fsframe.testing import by_cause, run_checks, suite_for
 
     if (out or overwrite) and not badge:
-        raise RequestError("-o and --overwrite are about the report; say --badge")
+        raise RequestError("-o and --overwrite apply to the report; add --badge")
     suite = suite_for(name)
     target = Path(out or f"{name.partition(':')[0].replace('/', '-')}.check.md")
     if badge:
@@ -86,7 +86,7 @@ def check(
         if not as_json:
             say(f"report: {written}")
     if sums["failed"]:
-        raise PluginError(f"{name} breaks {sums['failed']} of {len(outcomes)} laws")
+        raise PluginError(f"{name} fails {sums['failed']} of {len(outcomes)} checks")
 
 
 def _write_badge(

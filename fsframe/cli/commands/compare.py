@@ -204,7 +204,7 @@ def _chains(words: list[str]) -> list[str]:
     if not crosses:
         if any(word.startswith("{") for word in words):
             raise RequestError(
-                "a set of names makes a grid: say which classifiers it meets, such as "
+                "a set of names makes a grid: name the classifiers to combine it with, such as "
                 "{mim,jmi}:top={5,10} x knn margin"
             )
         return words

@@ -33,7 +33,7 @@ KINDS = {
     "report-section": "report_sections",
     "null": "nulls",
 }
-"""What a plugin can be written of, and the registry where such things are looked up."""
+"""The kinds of object a plugin can offer, and the registry of each."""
 
 _FOR_ALL = ("pyproject.toml.txt", "tests/conftest.py.txt", "@package@/__init__.py.txt")
 

@@ -107,7 +107,7 @@ def plot(
             )
         data = table_of_run(records[0], where)
     elif source:
-        raise RequestError(f"the picture {kind!r} is drawn from the run alone, without a table")
+        raise RequestError(f"the plot {kind!r} is drawn from the run alone, without a table")
     figure = draw(kind, records, data, most=most, pair=ends, metric=metric)
     content = figure_bytes(figure, form, dpi=dpi, outlines=outlines)
     say(f"picture: {place_file(target, content, overwrite=overwrite, apart_from=used)}")

@@ -65,19 +65,19 @@ def resume(run: str, **options: Any) -> None:
     if not folder.is_dir() or (out.is_file() and _is_left_over(folder)):
         if out.is_dir():
             raise StoreError(
-                f"{out} is a folder, such as `compare --out` keeps: give the same compare again, "
-                "and it goes on from what is finished"
+                f"{out} is a folder, as written by `compare --out`: repeat that compare command, "
+                "and it continues from the finished runs"
             )
         if not out.is_file():
             raise StoreError(
-                f"there is nothing to resume: neither {out} nor {folder.name} is there; start the "
-                "run again, or say where it is"
+                f"there is nothing to resume: neither {out} nor {folder.name} exists; start the "
+                "run again, or give the right path"
             )
         from fsframe.storage import load_run
 
         record = load_run(out)
         if not options["quiet"]:
-            say(f"note: {out} is finished already", err=True)
+            say(f"note: {out} is already finished", err=True)
         _show(record, out, options["as_json"])
         return
     manifest = _manifest(folder)
@@ -108,13 +108,13 @@ def _manifest(folder: Path) -> Manifest:
         manifest = Manifest.of_folder(folder)
     except StoreError as error:
         raise StoreError(
-            f"{error}, and so is its copy: give the command of the run again, which says whether "
-            "what is finished can be used"
+            f"{error}, and so is its copy: repeat the original command, which checks whether the "
+            "finished parts can be used"
         ) from error
     if manifest is None:
         raise StoreError(
-            f"there is nothing to resume: {folder} does not say of which run it is; give the "
-            "command of the run again"
+            f"there is nothing to resume: {folder} does not say which run it belongs to; repeat "
+            "the original command"
         )
     return manifest
 
@@ -141,8 +141,8 @@ def _also_asked(
     if not beside or asked.suffix != ".csv" or asked.name.startswith("."):
         if not options["quiet"]:
             say(
-                f"note: the interrupted command was also to write {name}, which is no CSV file "
-                f"beside the run file; to write it, add --csv {shlex.quote(name)}",
+                f"note: the interrupted command was also to write {name}, which is not a CSV "
+                f"file beside the run file; to write it, add --csv {shlex.quote(name)}",
                 err=True,
             )
         return None
@@ -188,11 +188,11 @@ def _go_on(out: Path, manifest: Manifest, options: dict[str, Any]) -> RunRecord:
     path = options["data"] or request.get("path", "")
     if not path:
         raise RequestError(
-            f"{out} was begun from Python, which does not say where the table is: give --data, or "
-            "call Chain.run again"
+            f"{out} was started from Python, which does not record where the table is: give "
+            "--data, or call Chain.run again"
         )
     if not Path(path).is_file():
-        raise StoreError(f"the table {path} is no longer there; say where it is now (--data)")
+        raise StoreError(f"the table {path} no longer exists; give its current path (--data)")
     reading = _stored_reading(request.get("reading", "{}"))
     reading |= {name: options[name] for name in READING if options[name] not in (None, ())}
     talk = Talk.asked(options)

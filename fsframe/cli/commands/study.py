@@ -76,7 +76,8 @@ def study(file: str, **options: Any) -> None:
     check_log(options["log"], [path, *tables], folder)
     answer = None if options["overwrite"] else finished_study(folder, plan)
     if answer is not None:
-        talk.note(f"{folder / STUDY_FILE} is the answer to this very study, and is shown")
+        talk.note(f"{folder / STUDY_FILE} already holds the results of this study, which are "
+                  "shown")
     _finish(answer or _run(plan, folder, options, talk), folder, options)
 
 
@@ -146,7 +147,7 @@ def _finish(record: StudyRecord, folder: Path | None, options: Mapping[str, Any]
     try:
         found = study_comparisons(record)
     except (KeyError, ValueError) as error:
-        raise StoreError(f"the runs of the study do not fit together: {error}") from error
+        raise StoreError(f"the runs of the study are inconsistent: {error}") from error
     if folder is not None:
         write_folder(record, found, folder, overwrite=options["overwrite"])
     if options["as_json"]:

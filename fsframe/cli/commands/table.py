@@ -78,17 +78,17 @@ def table(
     if words and (len(words) != 2 or words[0] != "on"):
         raise RequestError("name the table: fsframe table RUN.h5 on DATA -o FILE")
     if pairs and (kept or words):
-        raise RequestError("--pairs writes pairs; --kept and `on DATA` are about single features")
+        raise RequestError("--pairs writes pairs; --kept and `on DATA` apply to single features")
     target = None if out is None or is_stdout(out) else Path(out)
     chosen = form or ("csv" if target is None else format_of(target))
     if target is None and not is_text(chosen):
-        raise RequestError(f"{chosen} is no text for a screen; say where to write: -o FILE")
+        raise RequestError(f"{chosen} is not a text format; name the file to write: -o FILE")
     several = find_comparison(run)
     if several is not None:
         if pairs or kept or words:
             raise RequestError(
-                "of a comparison the results are written; --pairs, --kept and on DATA "
-                "are about one run"
+                "for a comparison its results are written; --pairs, --kept and `on DATA` apply "
+                "to a single run"
             )
         from fsframe.analysis.comparison_display import result_columns
         from fsframe.evaluation.study_results import study_comparisons

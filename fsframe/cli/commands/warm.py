@@ -70,8 +70,8 @@ def warm(families: tuple[str, ...], workers: int | None, as_json: bool) -> None:
         say(f"{_compiled(sum(kept.values()) + lost)}, {seconds:.1f} s")
     if lost:
         raise StoreError(
-            f"{lost} compiled kernels could not be kept: no folder for them can be written to; "
-            "NUMBA_CACHE_DIR can name one"
+            f"{lost} compiled kernels could not be cached: no cache folder is writable; set "
+            "NUMBA_CACHE_DIR to one that is"
         )
 
 

@@ -1,4 +1,4 @@
-"""How good predictions are: the bundled measures, and the functions behind them."""
+"""Performance measures: the bundled ones, and the functions behind them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Measures of predicted classes: what can be read off the confusion matrix."""
+"""Measures of predicted classes, computed from the confusion matrix."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def confusion(y: Codes, predicted: Codes, n_classes: int) -> NDArray[np.int64]:
 
 
 def accuracy(y: Codes, predicted: Codes) -> float:
-    """Share of rows predicted right.
+    """Share of rows predicted correctly.
 
     >>> accuracy(np.array([0, 1, 1]), np.array([0, 1, 0])) == 2 / 3
     True
@@ -49,7 +49,7 @@ def accuracy(y: Codes, predicted: Codes) -> float:
 
 
 def balanced_accuracy(y: Codes, predicted: Codes) -> float:
-    """Mean over the classes present in `y` of the share of their rows predicted right.
+    """Mean over the classes present in `y` of the share of their rows predicted correctly.
 
     >>> balanced_accuracy(np.array([0, 0, 0, 1]), np.array([0, 0, 0, 0]))
     0.5
@@ -59,7 +59,7 @@ def balanced_accuracy(y: Codes, predicted: Codes) -> float:
 
 @attrs.frozen(kw_only=True)
 class Accuracy(PredictionMeasure):
-    """Share of rows predicted right.
+    """Share of rows predicted correctly.
 
     Examples
     --------
@@ -73,7 +73,7 @@ class Accuracy(PredictionMeasure):
 
 @attrs.frozen(kw_only=True)
 class BalancedAccuracy(PredictionMeasure):
-    """Mean over the classes of the share of their rows predicted right.
+    """Mean over the classes of the share of their rows predicted correctly.
 
     Notes
     -----

@@ -130,7 +130,7 @@ def log_loss(y: Codes, scores: Floats) -> float:
     Returns
     -------
     float
-        NaN if `scores` are no probabilities: such a score has no log-loss.
+        NaN if `scores` are not probabilities.
 
     Notes
     -----
@@ -158,7 +158,7 @@ def brier(y: Codes, scores: Floats) -> float:
     Returns
     -------
     float
-        NaN if `scores` are no probabilities.
+        NaN if `scores` are not probabilities.
 
     Notes
     -----
@@ -180,7 +180,7 @@ def brier(y: Codes, scores: Floats) -> float:
 
 
 def miscalibration(y: Codes, scores: Floats) -> float:
-    """How much of the Brier score is owed to probabilities that are not what they say.
+    """The part of the Brier score that is due to miscalibrated probabilities.
 
     Parameters
     ----------
@@ -195,7 +195,7 @@ def miscalibration(y: Codes, scores: Floats) -> float:
 
     Notes
     -----
-    Brier score less that of the probabilities recalibrated on these rows by isotonic regression
+    Brier score minus that of the probabilities recalibrated on these rows by isotonic regression
     (the component MCB of the CORP decomposition), half the sum over the classes; no bins have to be
     chosen. A small sample is never perfectly calibrated: like every such figure it is too large in
     small folds. O(C n log n).
@@ -319,7 +319,7 @@ class Brier(PredictionMeasure):
 
 @attrs.frozen(kw_only=True)
 class Calibration(PredictionMeasure):
-    """Part of the Brier score due to miscalibration: 0 where a 70 % comes true in 70 %.
+    """Part of the Brier score due to miscalibration: 0 if events predicted with 70 % occur in 70 %.
 
     Notes
     -----

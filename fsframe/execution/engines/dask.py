@@ -234,8 +234,8 @@ class ClusterEngine(Engine):
                 # One whose versions differ has been told of, or is about to be refused.
                 if not worker.differing:
                     self.tell(
-                        f"the worker {worker} has given no sign for {self._patience:g} s: others "
-                        "do its work"
+                        f"the worker {worker} has been silent for {self._patience:g} s: others "
+                        "take over its work"
                     )
                 # It holds tables and tasks, and would go on holding them.
                 self._left = True

@@ -138,7 +138,7 @@ class _Ended(Executor):
     """What stands where a pool was that has been ended."""
 
     def submit(self, *_: Any, **__: Any) -> Any:
-        raise BrokenExecutor("the worker processes were ended")
+        raise BrokenExecutor("the worker processes were terminated")
 
 
 def _pool(workers: int) -> ProcessPoolExecutor:

@@ -141,7 +141,9 @@ class Checkpoint:
                 # One that was just finishing has taken the folder away.
                 if folder.is_dir():
                     raise
-        raise StoreError(f"cannot take {folder}: it keeps coming and going; try again")
+        raise StoreError(
+            f"cannot take {folder}: another process keeps creating and removing it; try again"
+        )
 
     def _adopt(self, manifest: Manifest, mixed: bool) -> None:
         numbered = dict(self._unit_files())
@@ -175,9 +177,9 @@ class Checkpoint:
 
     def _of_nothing(self, reason: str, numbered: Collection[int]) -> StoreError:
         return StoreError(
-            f"{self.folder} holds {len(numbered)} files of finished units, but nothing says of "
-            f"which run: {reason}. They were left as they are: put `manifest` back, choose another "
-            "run file (--out), or throw them away (--restart, restart=True)"
+            f"{self.folder} holds {len(numbered)} files of finished units, but it is not known "
+            f"which run they belong to: {reason}. They were left unchanged: restore `manifest`, "
+            "choose another run file (--out), or discard them (--restart, restart=True)"
         )
 
     def _mend_manifests(self, found: Manifest) -> None:
@@ -202,13 +204,13 @@ class Checkpoint:
             ways = f"Finish it (fsframe resume {self.out}), choose another run file (--out)"
         else:
             ways = (
-                "Its last bits may differ from what this process computes. Go on where it was "
-                "begun, or accept results of both in one run file, which then says so (--mixed, "
-                "mixed=True)"
+                "Results computed here may differ in the last bits. Continue where the run was "
+                "started, or accept results of both in one run file, which records this "
+                "(--mixed, mixed=True)"
             )
         return StoreError(
-            f"{self.folder} holds an unfinished run that this one cannot go on from: "
-            f"{'; '.join(reasons)}. {ways}, or throw it away (--restart, restart=True)"
+            f"{self.folder} holds an unfinished run that this one cannot continue: "
+            f"{'; '.join(reasons)}. {ways}, or discard it (--restart, restart=True)"
         )
 
     def _mix(self, found: Manifest, manifest: Manifest, last: int) -> None:
@@ -340,7 +342,9 @@ class Checkpoint:
             try:
                 self._remove_units()
             except StoreError as error:
-                self.notes.append(f"{self.out} is written, but {error}; {self.folder} can go")
+                self.notes.append(
+                    f"{self.out} is written, but {error}; {self.folder} is no longer needed"
+                )
             self._abandon()
 
     def hold(self) -> None:

@@ -1,4 +1,4 @@
-"""Names of calls: equal exactly if everything that a unit's result depends on is equal."""
+"""Keys of calls: equal exactly if everything that a unit's result depends on is equal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A lock that says who holds a folder, and that a dead holder does not keep."""
+"""A lock on a folder that records its holder and is released when the holder dies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The manifest of an unfinished run: what must be equal for its units to be of use."""
+"""The manifest of an unfinished run: what must be equal for its units to be reused."""
 
 from __future__ import annotations
 
@@ -113,14 +113,16 @@ class Manifest:
         accepted = mixed or any(dict(other.numerics) == dict(each) for _, each in self.earlier)
         if known and not accepted:
             changed = numeric_differences(self.numerics, other.numerics)
-            found += [f"it was begun with {printable(text)}" for text in changed]
+            found += [f"it was started with {printable(text)}" for text in changed]
         for name in sorted({*self.software, *other.software}):
             if name in NUMERIC_LIBRARIES and (known or mixed):
                 continue
             mine, theirs = (m.software.get(name, "absent") for m in (self, other))
             # Plugins that only one of two different chains uses tell nothing new.
             if mine != theirs and not (self.chain != other.chain and "absent" in (mine, theirs)):
-                found.append(f"it was begun with {printable(name)} {printable(mine)}, not {theirs}")
+                found.append(
+                    f"it was started with {printable(name)} {printable(mine)}, not {theirs}"
+                )
         return found
 
     def write(self, path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Units of a method's own: steps of one long fit that a run which was killed need not do again."""
+"""Checkpoints within one long fit: steps that a killed run need not repeat."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Arrays and JSON as bytes and back: the form in which results travel and rest; never a pickle.
+"""Arrays and JSON as bytes and back: the format for sending and storing; never a pickle.
 
 ::
 
@@ -127,8 +127,8 @@ def _type_of(array: NDArray[Any], name: str) -> str:
     known = _NAMES.get(array.dtype) or array.dtype.name
     if known not in NUMBER_TYPES:
         raise StoreError(
-            f"cannot keep {name}: arrays of {array.dtype} have no place in a run; a method may "
-            "return truth values, whole numbers, 32- or 64-bit floats and text"
+            f"cannot keep {name}: a run cannot hold arrays of {array.dtype}; a method may return "
+            "truth values, whole numbers, 32- or 64-bit floats and text"
         )
     return known
 
@@ -151,7 +151,7 @@ def _payload(array: NDArray[Any], kind: str) -> tuple[str, bytes]:
 
 def _header(raw: bytes) -> tuple[list[Any], Any]:
     def refuse(constant: str) -> None:
-        raise ValueError(f"{constant} is no JSON number")
+        raise ValueError(f"{constant} is not a JSON number")
 
     try:
         header = json.loads(raw, parse_constant=refuse)
@@ -171,13 +171,13 @@ def _entry(entry: Any) -> tuple[str, np.dtype[Any], tuple[int, ...], str]:
     if not isinstance(name, str) or not isinstance(kind, str):
         raise StoreError("its header has a name or type that is not text")
     if kind not in NUMBER_TYPES and not _TEXT.fullmatch(kind):
-        raise StoreError(f"its header names a type that may not be: {kind[:20]!r}")
+        raise StoreError(f"its header names a type that is not allowed: {kind[:20]!r}")
     if not isinstance(shape, list) or len(shape) > _DIMENSIONS:
         raise StoreError(f"its header gives an array more than {_DIMENSIONS} dimensions")
     if not all(type(length) is int and 0 <= length < 1 << 62 for length in shape):
         raise StoreError("its header gives an array a length that is not a whole number")
     if form not in ("raw", "same", "count") or (form == "count" and kind != "int64"):
-        raise StoreError("its header gives an array a form that may not be")
+        raise StoreError("its header gives an array a form that is not allowed")
     if form != "raw" and 0 in shape:
         raise StoreError("its header gives an array without elements an element")
     return name, _dtype(kind), tuple(shape), form

@@ -154,7 +154,7 @@ def unpack_selections(
     for selection in found if shape is not None else ():
         problems = selection.problems(*shape)  # type: ignore[misc]
         if problems:
-            raise StoreError("it holds an unsound selection: " + "; ".join(problems))
+            raise StoreError("it holds an invalid selection: " + "; ".join(problems))
     return found, outer["meta"]
 
 
@@ -180,7 +180,7 @@ def _alike_unpacked(
     try:
         return [one.with_selected(selected) for selected in kept]
     except ValueError as error:
-        raise StoreError(f"it holds an unsound selection: {error}") from None
+        raise StoreError(f"it holds an invalid selection: {error}") from None
 
 
 def _selection(head: Any, arrays: dict[str, NDArray[Any]]) -> Selection:

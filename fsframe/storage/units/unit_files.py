@@ -52,7 +52,7 @@ class Unit:
         """
         match = _UNIT.fullmatch(text) if isinstance(text, str) else None
         if match is None or int(match["start"]) >= int(match["stop"]):
-            raise StoreError(f"it holds a unit of a name that may not be: {str(text)[:60]!r}")
+            raise StoreError(f"it holds a unit with a name that is not allowed: {str(text)[:60]!r}")
         return cls(match["call"], int(match["start"]), int(match["stop"]))
 
 
@@ -156,7 +156,7 @@ def _entries(raw: bytes) -> list[tuple[Unit, int]]:
     except (ValueError, RecursionError) as error:
         raise StoreError(f"its index is not JSON: {error}") from None
     if not isinstance(index, list) or len(index) > _MOST_UNITS:
-        raise StoreError("its index is no list of units")
+        raise StoreError("its index is not a list of units")
     found = []
     for entry in index:
         if not isinstance(entry, list) or len(entry) != 2:

@@ -1,4 +1,4 @@
-"""What the laws of selectors share: the method under test, its table, and what sound means."""
+"""What the laws of selectors share: the method under test, its table, and a valid result."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def assert_refused(select: Callable[[], Any], what: str) -> None:
     try:
         select()
     except DataError as error:
-        assert str(error).strip(), f"{what}: refused without a word"
+        assert str(error).strip(), f"{what}: refused without a message"
         return
     raise AssertionError(f"{what}: neither declared nor refused")
 

@@ -38,7 +38,7 @@ class Probe:
         counts = np.ones(data.n_samples, np.int64) if data.counts is None else data.counts
         for group in np.unique(data.groups):
             rows = data.groups == group
-            assert np.unique(counts[rows]).size == 1, "a resample takes a group apart"
+            assert np.unique(counts[rows]).size == 1, "a resample splits a group"
             assert np.unique(data.y[rows]).size == 1, "labels are permuted within a group"
         self.seen.append(np.where(counts > 0, data.y, -1))
         scores = (Run() if run is None else run).generator().random(data.n_features)
@@ -64,7 +64,7 @@ class TimeProbe(Probe):
         counts = np.ones(data.n_samples, np.int64) if data.counts is None else data.counts
         for stretch in np.unique(data.together):
             drawn = counts[data.together == stretch]
-            assert np.unique(drawn).size == 1, "a resample takes a stretch of time apart"
+            assert np.unique(drawn).size == 1, "a resample splits a block of time"
         self.seen.append(np.where(counts > 0, data.y, -1))
         scores = (Run() if run is None else run).generator().random(data.n_features)
         return Selection(selected=np.argsort(-scores)[:2], scores=scores)

@@ -1,4 +1,4 @@
-"""Manners: what a method leaves alone, the bounds it keeps, and parameters that do something."""
+"""Side effects that are not allowed, memory limits, and parameters that have an effect."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class MannerLaws(SelectorLaws):
             return
         allowed = 2 * _MEMORY + _BESIDE
         assert peak <= allowed, (
-            f"run.memory is {_MEMORY >> 20} MiB, held were {peak / 2**20:.0f} MiB for "
+            f"run.memory is {_MEMORY >> 20} MiB, but {peak / 2**20:.0f} MiB were held for "
             f"{data.n_samples} rows: work in blocks, or refuse with run.must_hold()"
         )
 
@@ -81,7 +81,7 @@ class MannerLaws(SelectorLaws):
         data = tables.followed(4)
         found = self.make().select(data)
         assert found.selected.size and found.selected[0] == 4, (
-            f"the target is column 4 with a little noise, kept were {found.selected.tolist()}"
+            f"the target is column 4 with a little noise, but kept were {found.selected.tolist()}"
         )
 
     @law
@@ -101,7 +101,7 @@ class MannerLaws(SelectorLaws):
                     wanted -= read
         idle = [p for p in method.parameters() if p.name in wanted]
         unread = [p.name for p in idle if not _refuses(method, p, data)]
-        assert not unread, f"never read, whatever the others are: {', '.join(unread)}"
+        assert not unread, f"never read, whatever the other parameters are: {', '.join(unread)}"
 
 
 def _others(parameter: Parameter, value: Any) -> Iterator[Any]:

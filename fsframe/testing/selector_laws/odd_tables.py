@@ -1,4 +1,4 @@
-"""A place in a chain, and tables of all kinds."""
+"""Behaviour within a chain, and on tables of all kinds."""
 
 from __future__ import annotations
 
@@ -182,7 +182,7 @@ class OddTableLaws(SelectorLaws):
             return
         found = method.select(data).selected.tolist()
         assert 0 not in found or (1 in found and found.index(1) < found.index(0)), (
-            "a column that says nothing beyond the covariate stands before one that does"
+            "a column that adds nothing to the covariate is ranked before one that does"
         )
 
     @law
@@ -200,7 +200,9 @@ class OddTableLaws(SelectorLaws):
             assert not problems, "; ".join(problems)
             assert {0, 4} <= set(found.selected.tolist()), "a column to be kept was dropped"
         few = data.take_columns(np.array([4, 5, 1]))
-        assert 0 in method.select(few).selected, "a column to be kept was dropped behind a stage"
+        assert 0 in method.select(few).selected, (
+            "a column to be kept was dropped after another stage"
+        )
 
     @law
     def test_weights_of_rows_are_counts_or_refused(self) -> None:
@@ -213,7 +215,7 @@ class OddTableLaws(SelectorLaws):
             return
         found, expected = method.select(data), method.select(drawn)
         assert found.scores.tobytes() == expected.scores.tobytes(), (
-            "rows of weight 2 are not what rows drawn twice are"
+            "rows of weight 2 give another result than rows drawn twice"
         )
 
     @law
@@ -237,7 +239,9 @@ class OddTableLaws(SelectorLaws):
         out = io.StringIO()
         with contextlib.redirect_stdout(out):
             self.make().select(self.table(), run=Run(listener=heard.append))
-        assert not out.getvalue(), f"stdout is for results; printed was {out.getvalue()[:60]!r}"
+        assert not out.getvalue(), (
+            f"stdout is for results, but the method printed {out.getvalue()[:60]!r}"
+        )
         done: dict[tuple[str, tuple[int, ...]], int] = {}
         for report in heard:
             last = done.get((report.label, report.key), 0)

@@ -1,4 +1,4 @@
-"""Same again: equal bits for any seed, threads, memory and batch of resamples."""
+"""Reproducibility: equal bits for any seed, threads, memory and batch of resamples."""
 
 from __future__ import annotations
 

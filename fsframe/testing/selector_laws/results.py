@@ -1,4 +1,4 @@
-"""What a selector is, and what comes back from it."""
+"""What a selector declares, and what it returns."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class ResultLaws(SelectorLaws):
         data = self.table()
         found = self.make().select(data)
         assert_sound(found, data)
-        assert found.selected.size, "nothing was kept of a table with two columns that matter"
+        assert found.selected.size, "nothing was kept of a table with two informative columns"
 
     @law
     def test_what_the_entry_promises_is_given(self) -> None:
@@ -76,13 +76,13 @@ class ResultLaws(SelectorLaws):
     @law
     def test_a_univariate_score_needs_no_other_column(self) -> None:
         if not self.make().univariate:
-            raise not_applicable("it does not say that it is univariate")
+            raise not_applicable("it does not declare univariate")
         data = self.table()
         few = np.arange(0, data.n_features, 2)
         scores = self.make().select(data).scores[few]
         alone = self.make().select(data.take_columns(few)).scores
         assert np.allclose(alone, scores, self.rtol, equal_nan=True), (
-            "scores change where other columns are left out, though it says univariate"
+            "scores change when other columns are left out, though it declares univariate"
         )
 
     @law
@@ -100,7 +100,7 @@ class ResultLaws(SelectorLaws):
         for column in (0, 4):
             selected = self.make().select(tables.planted(column)).selected
             assert selected.size and selected[0] == column, (
-                f"column {column} separates the classes, kept were {selected.tolist()}"
+                f"column {column} separates the classes, but kept were {selected.tolist()}"
             )
 
     @law

@@ -1,1 +1,1 @@
-"""How informations are computed: bins, codes, joint counts, greedy selection."""
+"""Computation of information terms: bins, codes, joint counts, greedy selection."""

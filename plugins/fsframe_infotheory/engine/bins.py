@@ -1,4 +1,4 @@
-"""How columns become codes: levels or edges of each, kept so that new rows can be coded alike."""
+"""Levels or bin edges of each column, stored so that new rows are coded alike."""
 
 from __future__ import annotations
 

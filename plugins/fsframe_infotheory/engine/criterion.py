@@ -1,4 +1,4 @@
-"""What a greedy criterion is: a term per selected feature, how terms fold, and the score."""
+"""Definition of a greedy criterion: a term per selected feature, their aggregation, the score."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where to cut a column of numbers into bins: equal width, equal frequency, Freedman–Diaconis."""
+"""Bin edges of a numeric column: equal width, equal frequency, Freedman–Diaconis."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Weights of pairs of features: what two tell together, or beyond what each tells alone."""
+"""Weights of pairs of features: joint information, or what it adds to each feature alone."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def pair_informations(
     if 8 * m * m > run.memory // 2:
         raise RequestError(
             f"weights of {m} × {m} pairs take {8 * m * m / 1e9:.1f} GB, more than half of the "
-            f"{run.memory / 1e9:.1f} GB allowed; say pair_columns=selected, put a filter such as "
+            f"{run.memory / 1e9:.1f} GB allowed; use pair_columns=selected, put a filter such as "
             "mim:top=2000 before, or allow more memory"
         )
     weights = np.empty((m, m))

@@ -1,4 +1,4 @@
-"""Best first, with equal meaning equal within 1e-10 bit and going to the lower column."""
+"""Best first; scores within 1e-10 bit are equal, and ties go to the lower column."""
 
 from __future__ import annotations
 

@@ -158,7 +158,7 @@ def open_shard(folder: Path, form: Form, k: int, sizes: tuple[int, ...]) -> Enco
     except (OSError, ValueError) as error:
         raise DataError(
             f"{path} cannot be read ({error}): workers must see the folder of the table; remove "
-            f"{folder.parent} to have it made anew"
+            f"{folder.parent}, and it is made again"
         ) from error
     m = len(form.n_levels)
     nothing = np.zeros(m)

@@ -27,7 +27,7 @@ _HELD = 10
 
 @attrs.frozen(kw_only=True)
 class AnovaF(Selector):
-    """Features ranked by how far the class means lie apart beside the spread within classes.
+    """Features ranked by the variance between class means relative to the variance within classes.
 
     Without `top`, 10 features are kept. Table ``p_values`` is stored.
 
@@ -36,12 +36,12 @@ class AnovaF(Selector):
     Classes: F = (SS_between / (C − 1)) / (SS_within / (n − C)), C classes that occur. Numeric
     target: F = r²/(1 − r²)·(n − 2), r the correlation. Values are centred first, so that large
     offsets cost no digits. Bootstrap counts are weights, and n their sum; importance weights are
-    weights too, and n is their sum scaled to the number of samples. A feature without spread
-    scores 0; one that separates perfectly has no finite F and scores the largest double. O(n p).
+    weights too, and n is their sum scaled to the number of samples. A constant feature scores 0;
+    one that separates the classes perfectly has no finite F and scores the largest double. O(n p).
 
     With covariates to adjust for (``--adjust``) F compares the linear models of the feature on the
-    covariates (numbers as they are, indicators of levels) without and with the classes (the target)
-    beside them: F = ((RSS₀ − RSS₁)/q) / (RSS₁/(n − rank)), q what the label adds to the rank.
+    covariates (numbers as they are, indicators of levels) without and with the classes (the
+    target): F = ((RSS₀ − RSS₁)/q) / (RSS₁/(n − rank)), q the rank that the label adds.
 
     Nominal columns: for classes Light and Margolin's analysis of variance, in which Σ over pairs of
     rows of [levels differ] / 2n stands for a sum of squares; F is the ratio as above, equal to that
@@ -124,8 +124,8 @@ class AnovaF(Selector):
                 if self.missing == "refuse":
                     column = start + int(np.flatnonzero(~present.all(axis=0))[0])
                     raise DataError(
-                        f"anova-f: missing values in feature {data.feature_names[column]!r}; "
-                        "say missing=pairwise (left out of its statistic), or fill them"
+                        f"anova-f: missing values in feature {data.feature_names[column]!r}; use "
+                        "missing=pairwise (left out of its statistic), or fill them"
                     )
             if model is None:
                 found = _f_statistics(block, present, data, weights)

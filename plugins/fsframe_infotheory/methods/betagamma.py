@@ -15,7 +15,7 @@ __all__ = ["Betagamma"]
 
 @attrs.frozen(kw_only=True)
 class Betagamma(EstimatingGreedyFilter):
-    """Features by any linear mixture of relevance, redundancy and conditional redundancy.
+    """Features by a linear combination of relevance, redundancy and conditional redundancy.
 
     Notes
     -----

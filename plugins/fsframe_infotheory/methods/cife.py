@@ -12,8 +12,8 @@ __all__ = ["Cife"]
 
 @attrs.frozen(kw_only=True)
 class Cife(EstimatingGreedyFilter):
-    """Features by relevance less class-unspecific redundancy (conditional infomax feature
-    extraction).
+    """Features by relevance − redundancy + class-conditional redundancy (conditional infomax
+    feature extraction).
 
     Notes
     -----

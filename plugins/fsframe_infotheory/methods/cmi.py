@@ -1,4 +1,4 @@
-"""CMI: what a candidate tells beyond all selected features together."""
+"""CMI: information that a candidate adds to all selected features together."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ __all__ = ["Cmi"]
 
 @attrs.frozen(kw_only=True)
 class Cmi(GreedyFilter):
-    """Features by what they tell beyond all selected ones jointly, without any approximation.
+    """Features by the information they add to all selected ones jointly, without approximation.
 
     Notes
     -----
     J(X) = I(X; Y | S) with S all selected features as one variable. Its levels multiply, so that
-    after a few features every sample has a level of its own and nothing more can be told; then
-    scores are zero and the lowest columns follow. ``stop=positive`` ends there.
+    after a few features every sample has a level of its own and no information is left; then scores
+    are zero and the lowest columns follow. ``stop=positive`` ends there.
 
     References
     ----------

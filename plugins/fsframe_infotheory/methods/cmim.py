@@ -1,4 +1,4 @@
-"""CMIM: the least that a candidate tells beyond any one selected feature."""
+"""CMIM: smallest information that a candidate adds to any one selected feature."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ __all__ = ["Cmim"]
 
 @attrs.frozen(kw_only=True)
 class Cmim(EstimatingGreedyFilter):
-    """Features that tell something beyond each selected one (conditional mutual information
-    maximisation).
+    """Features by the smallest information they add to any selected one (conditional mutual
+    information maximisation).
 
     Notes
     -----
     J(X) = min(I(X; Y), min_s I(X; Y | X_s)) over the selected features X_s. Fleuret's algorithm
     starts each candidate's score at I(X; Y), hence the outer minimum; the text of Brown et al. has
-    none (``clamp=false``), and then a feature that tells something only together with another can
+    none (``clamp=false``), and then a feature that is informative only together with another can
     come early. The clamped score can only fall, so a candidate that has fallen below the best is
     not counted with the other selected features (lazy evaluation); the result is the same.
 

@@ -1,4 +1,4 @@
-"""CondRed: relevance plus the conditional redundancy with each selected feature."""
+"""CondRed: relevance + class-conditional redundancy with the selected features."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["Condred"]
 
 @attrs.frozen(kw_only=True)
 class Condred(EstimatingGreedyFilter):
-    """Features by relevance and redundancy given the class, plain redundancy left out.
+    """Features by relevance + class-conditional redundancy.
 
     Notes
     -----

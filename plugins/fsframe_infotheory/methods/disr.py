@@ -1,4 +1,4 @@
-"""DISR: joint relevance with each selected feature, relative to their joint entropy."""
+"""DISR: joint relevance with each selected feature, normalised by joint entropy."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ __all__ = ["Disr"]
 
 @attrs.frozen(kw_only=True)
 class Disr(GreedyFilter):
-    """Features that with each selected one tell most, per bit of joint entropy (double input
-    symmetrical relevance).
+    """Features by joint mutual information with each selected one, normalised by joint entropy
+    (double input symmetrical relevance).
 
     Notes
     -----
     J(X) = Σ_s I(X, X_s; Y) / H(X, X_s, Y) over the selected features X_s. Beyond the first feature
-    the score is a ratio, without unit; features of one level take a share of what X_s tells.
+    the score is a ratio, without unit; constant features get a share of the information of X_s.
 
     References
     ----------

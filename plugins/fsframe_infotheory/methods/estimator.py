@@ -29,7 +29,7 @@ __all__ = [
 # Without slots, so that it can be mixed with a base that has them.
 @attrs.frozen(kw_only=True, slots=False)
 class EstimatorParameters:
-    """Parameters of filters whose informations may be estimated from nearest neighbours."""
+    """Parameters of filters that can estimate mutual information from nearest neighbours."""
 
     def works_in_parts(self, data: Dataset) -> bool:
         """Neighbours are found in the whole table."""
@@ -49,7 +49,7 @@ class EstimatorParameters:
 
 
 def estimation_note(bits: NDArray[np.float64]) -> str:
-    """What a reader of estimated informations should know."""
+    """The warning about estimated information."""
     note = "informations of continuous columns are nearest-neighbour estimates"
     if (bits < 0).any():
         note += f"; {int((bits < 0).sum())} are below zero, which means none was found"
@@ -57,7 +57,7 @@ def estimation_note(bits: NDArray[np.float64]) -> str:
 
 
 def sample_weights(data: Dataset, upstream: Selection | None) -> NDArray[np.float64] | None:
-    """Bootstrap counts times importance, or None where there are neither."""
+    """Bootstrap counts times importance weights, or None if there are neither."""
     weights = None if upstream is None else upstream.instance_weights
     if data.counts is not None:
         counts = data.counts.astype(np.float64)
@@ -67,9 +67,9 @@ def sample_weights(data: Dataset, upstream: Selection | None) -> NDArray[np.floa
 
 @attrs.frozen(kw_only=True)
 class EstimatingGreedyFilter(EstimatorParameters, GreedyFilter):
-    """Base of greedy filters whose terms follow from informations of two variables.
+    """Base of greedy filters whose terms follow from the mutual information of two variables.
 
-    Redundancy given the class is estimated within each class, so that it takes classes.
+    Redundancy given the class is estimated within each class, so it needs classes.
     """
 
     def check_parameters(self) -> Iterator[str]:
@@ -77,7 +77,7 @@ class EstimatingGreedyFilter(EstimatorParameters, GreedyFilter):
         if self.estimator != "knn":
             return
         if self.missing == "level":
-            yield "missing=level has no distances for estimator=knn; say missing=pairwise"
+            yield "missing=level has no distances for estimator=knn; use missing=pairwise"
         if self.stop == "significant":
             yield "stop=significant tests counts, so it needs estimator=plug-in"
         if self.constants == "last":
@@ -95,7 +95,7 @@ class EstimatingGreedyFilter(EstimatorParameters, GreedyFilter):
             )
 
     def counts_are_whole(self, data: Dataset, upstream: Selection | None) -> bool:
-        """Whether a bootstrap is counted in whole numbers; estimates are no counts."""
+        """Whether a bootstrap is counted in whole numbers; estimates are not."""
         return self.estimator == "plug-in" and super().counts_are_whole(data, upstream)
 
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:

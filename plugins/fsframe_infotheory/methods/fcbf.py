@@ -23,7 +23,8 @@ __all__ = ["Fcbf"]
 
 @attrs.frozen(kw_only=True)
 class Fcbf(InformationFilter):
-    """Features that tell more of the class than of any better feature kept (predominant features).
+    """Features more strongly related to the class than to any better feature (predominant
+    features).
 
     The number kept follows from the data; `top` limits it.
 

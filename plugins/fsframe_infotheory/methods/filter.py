@@ -111,14 +111,14 @@ class InformationFilter(Selector):
             yield "edges must ascend"
         both = sorted(set(self.given) & set(self.exclude))
         if both:
-            yield f"{', '.join(both)} cannot be given and excluded"
+            yield f"{', '.join(both)} cannot be both given and excluded"
 
     def works_in_parts(self, data: Dataset) -> bool:
         whole = self.missing != "pairwise" or first_missing(data) is None
         return super().works_in_parts(data) and whole
 
     def discretiser(self) -> Discretiser:
-        """The rule that the parameters ask for."""
+        """The rule that the parameters specify."""
         return Discretiser(
             rule=self.discretise, bins=self.bins, edges=self.edges, max_levels=self.max_levels
         )
@@ -183,9 +183,10 @@ class InformationFilter(Selector):
         if hole is not None:
             row, column, _ = hole
             raise DataError(
-                f"{self.method_name()}: missing values in feature {data.feature_names[column]!r}, "
-                f"the first in sample {row + 1}; say missing=level (a level of their own) or "
-                "missing=pairwise (left out of each count), or fill them"
+                f"{self.method_name()}: missing values in feature "
+                f"{data.feature_names[column]!r}, the first in sample {row + 1}; use "
+                "missing=level (a level of their own) or missing=pairwise (left out of each "
+                "count), or fill them"
             )
 
     def columns_named(self, names: tuple[str, ...], data: Dataset) -> NDArray[np.intp]:
@@ -196,8 +197,8 @@ class InformationFilter(Selector):
         unknown = [name for name in names if name not in place]
         if unknown:
             raise RequestError(
-                f"{self.method_name()}: no feature {unknown[0]!r} among the {len(place)} at hand"
-                + did_you_mean(unknown[0], place)
+                f"{self.method_name()}: there is no feature {unknown[0]!r} among the "
+                f"{len(place)} it is given" + did_you_mean(unknown[0], place)
             )
         return np.array(list(dict.fromkeys(place[name] for name in names)), dtype=np.intp)
 
@@ -209,15 +210,17 @@ class InformationFilter(Selector):
         kept = np.flatnonzero(data.keep)
         out = sorted({data.feature_names[place] for place in kept} & set(self.exclude))
         if out:
-            raise RequestError(f"{self.method_name()}: {out[0]!r} is excluded, and always kept")
+            raise RequestError(
+                f"{self.method_name()}: {out[0]!r} cannot be both excluded and always kept"
+            )
         return np.concatenate([named, kept[~np.isin(kept, named)]])
 
     def in_unit(self, bits: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Bits as the unit asked for."""
+        """Bits converted to the requested unit."""
         return bits if self.unit == "bits" else bits * np.log(2)
 
     def notes(self, data: Dataset, bins: Bins, encoded: Sums) -> tuple[str, ...]:
-        """What the reader of a result should know of how levels came about."""
+        """Warnings about how levels were formed."""
         found = []
         binned = bins.binned_by_default
         if binned:

@@ -32,7 +32,7 @@ __all__ = ["GreedyFilter"]
 
 @attrs.frozen(kw_only=True)
 class GreedyFilter(InformationFilter):
-    """Features one after the other, each the best by a criterion beside those selected before.
+    """Features selected greedily, each the best by a criterion given those selected before.
 
     Authors write `criterion`. Without `top`, 10 features are kept, or, with a stopping rule, as
     many as it allows.
@@ -75,7 +75,7 @@ class GreedyFilter(InformationFilter):
         raise NotImplementedError
 
     def is_ratio(self) -> bool:
-        """Whether scores after the first are ratios of informations, which have no unit."""
+        """Whether scores after the first are ratios, which have no unit."""
         return False
 
     def pair_weights(
@@ -97,8 +97,8 @@ class GreedyFilter(InformationFilter):
     def ignores_groups(self) -> str:
         if self.stop == "significant" and self.test == "permutation":
             return (
-                "test=permutation deals labels out among rows of equal levels of the features "
-                "selected, and rows of one group need not have equal levels"
+                "test=permutation permutes labels among rows with equal levels of the selected "
+                "features, and rows of one group need not have equal levels"
             )
         return super().ignores_groups()
 

@@ -1,4 +1,4 @@
-"""ICAP: relevance less the redundancy that the class does not explain, where there is any."""
+"""ICAP: relevance − redundancy that the class does not compensate for."""
 
 from __future__ import annotations
 

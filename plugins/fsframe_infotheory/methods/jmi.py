@@ -24,7 +24,7 @@ __all__ = ["Jmi"]
 
 @attrs.frozen(kw_only=True)
 class Jmi(PairParameters, EstimatingGreedyFilter):
-    """Features that tell most together with each selected one (joint mutual information).
+    """Features by joint mutual information with each selected one and the class, summed.
 
     Notes
     -----
@@ -63,7 +63,7 @@ class Jmi(PairParameters, EstimatingGreedyFilter):
         return ("jmi:top=100" + ",missing=level" * gaps) if data.in_parts else ""
 
     def criterion(self) -> Criterion:
-        """Σ I(X, X_s; Y), or I(X; Y) less the mean of I(X; X_s) − I(X; X_s | Y)."""
+        """Σ I(X, X_s; Y), or I(X; Y) minus the mean of I(X; X_s) − I(X; X_s | Y)."""
         if self.form == "sum":
             return Criterion(
                 term=lambda t: t.joint_relevance, score=lambda relevance, folded, n: folded

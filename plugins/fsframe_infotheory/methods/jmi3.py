@@ -12,7 +12,7 @@ __all__ = ["Jmi3"]
 
 @attrs.frozen(kw_only=True)
 class Jmi3(GreedyFilter):
-    """Features that tell most together with pairs of selected ones.
+    """Features by joint mutual information with each pair of selected ones, summed.
 
     Notes
     -----

@@ -1,4 +1,4 @@
-"""JMIM: the least that a candidate tells together with any one selected feature."""
+"""JMIM: smallest joint mutual information with any one selected feature."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ __all__ = ["Jmim"]
 
 @attrs.frozen(kw_only=True)
 class Jmim(EstimatingGreedyFilter):
-    """Features whose joint information with the class is large with every selected one (joint
-    mutual information maximisation).
+    """Features by the smallest joint mutual information with any selected one (joint mutual
+    information maximisation).
 
     Notes
     -----

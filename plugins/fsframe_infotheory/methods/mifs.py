@@ -1,4 +1,4 @@
-"""MIFS: relevance less β times the redundancy with each selected feature."""
+"""MIFS: relevance − β · redundancy with each selected feature."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ __all__ = ["Mifs"]
 
 @attrs.frozen(kw_only=True)
 class Mifs(EstimatingGreedyFilter):
-    """Features of high relevance and little summed redundancy (Battiti's MIFS).
+    """Features by relevance − β · summed redundancy (Battiti's MIFS).
 
     Notes
     -----
     J(X) = I(X; Y) − β Σ_s I(X; X_s), over the selected features X_s. The penalty grows with their
-    number, so that late choices are ruled by it; `mrmr` takes the mean instead.
+    number and dominates late choices; `mrmr` takes the mean instead.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""Mutual information maximisation: each feature alone, the one that tells most first."""
+"""Mutual information maximisation: features ranked by mutual information with the class."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Mim(PairParameters, EstimatorParameters, ScoredFilter):
     def check_parameters(self) -> Iterator[str]:
         yield from super().check_parameters()
         if self.estimator == "knn" and self.missing == "level":
-            yield "missing=level has no distances for estimator=knn; say missing=pairwise"
+            yield "missing=level has no distances for estimator=knn; use missing=pairwise"
         if self.estimator == "knn" and self.pairs != "none":
             yield "pairs are counted, so they need estimator=plug-in"
 

@@ -1,4 +1,4 @@
-"""mRMR: relevance less the mean redundancy with the selected features."""
+"""mRMR: relevance − mean redundancy with the selected features."""
 
 from __future__ import annotations
 
@@ -14,8 +14,7 @@ __all__ = ["Mrmr"]
 
 @attrs.frozen(kw_only=True)
 class Mrmr(EstimatingGreedyFilter):
-    """Features of high relevance and little mean redundancy (minimum redundancy, maximum
-    relevance).
+    """Features by relevance − mean redundancy (minimum redundancy, maximum relevance).
 
     Notes
     -----

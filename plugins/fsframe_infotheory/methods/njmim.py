@@ -1,4 +1,4 @@
-"""NJMIM: as JMIM, each information relative to its joint entropy."""
+"""NJMIM: as JMIM, normalised by joint entropy."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["Njmim"]
 
 @attrs.frozen(kw_only=True)
 class Njmim(GreedyFilter):
-    """Features whose relative joint information with the class is large with every selected one.
+    """Features by the smallest joint mutual information with any selected one, over joint entropy.
 
     Notes
     -----

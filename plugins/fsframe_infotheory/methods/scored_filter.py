@@ -18,7 +18,7 @@ __all__ = ["ScoredFilter"]
 
 @attrs.frozen(kw_only=True)
 class ScoredFilter(InformationFilter):
-    """Features ranked by a score of each alone; `given` come first, `exclude` never."""
+    """Features ranked by a univariate score; `given` come first, `exclude` are left out."""
 
     univariate: ClassVar[bool] = True
 

@@ -1,4 +1,4 @@
-"""Mutual information with the class, relative to the mean of both entropies."""
+"""Mutual information with the class, divided by the mean of both entropies."""
 
 from __future__ import annotations
 
@@ -34,7 +34,8 @@ class SymmetricUncertainty(ScoredFilter):
 
     Notes
     -----
-    SU(X, Y) = 2 I(X; Y) / (H(X) + H(Y)): unlike plain information, many levels do not help.
+    SU(X, Y) = 2 I(X; Y) / (H(X) + H(Y)): unlike plain mutual information, it does not favour
+    features with many levels.
 
     References
     ----------

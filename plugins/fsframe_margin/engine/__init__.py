@@ -1,1 +1,1 @@
-"""How margins are computed: passes over pairs of rows, descents, tuning."""
+"""Computation of margins: passes over pairs of rows, descents, tuning."""

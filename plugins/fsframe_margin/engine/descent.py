@@ -1,4 +1,4 @@
-"""What descents over weights share: how far they came, and the line search on the cost."""
+"""What descents over weights share: convergence, and the line search on the cost."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Course:
     point, cost
         Where it begins, and the cost there (NaN where the method has none).
     max_iter : int
-        Most updates.
+        Maximum number of updates.
     tol : float
         `rests` when the cost changes by no more than this share of itself; 0 never does.
     keep_best : bool

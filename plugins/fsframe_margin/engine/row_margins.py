@@ -1,4 +1,4 @@
-"""What each row's margin is worth: how large it is, and over how many neighbours it is spread."""
+"""Margin of each row: its size, and over how many neighbours it is spread."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Training rows as the margin methods take them: scaled, constant columns out, rows weighted."""
+"""Training rows for margin methods: scaled, constant columns removed, rows weighted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The weights that travel along a chain, as a matrix or a vector to start from or measure with."""
+"""Upstream weights as a matrix or a vector, to start from or to measure distances with."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def matrix_of(pairs: PairWeights, size: int) -> Floats:
 
 
 def arriving_pairs(upstream: Selection | None) -> PairWeights | None:
-    """The pair weights that arrive, unless feature weights are newer (see `Selection.carried`)."""
+    """The upstream pair weights, unless feature weights are newer (see `Selection.carried`)."""
     if upstream is None or upstream.pair_weights is None:
         return None
     older = "pair_weights" in upstream.carried and "weights" not in upstream.carried
@@ -39,9 +39,9 @@ def arriving_pairs(upstream: Selection | None) -> PairWeights | None:
 
 
 def arriving_matrix(upstream: Selection, columns: NDArray[np.intp], size: int) -> Floats | None:
-    """W over `columns` from what arrives, norm one: pair weights, else diag(w), else None.
+    """W over `columns` from the upstream weights, norm one: pair weights, else diag(w), else None.
 
-    Negative pair weights (of `lfe` or a psd update) are taken as zero: eq. 3.5 wants W ≥ 0.
+    Negative pair weights (of `lfe` or a psd update) are set to zero: eq. 3.5 needs W ≥ 0.
     """
     pairs = arriving_pairs(upstream)
     if pairs is not None:

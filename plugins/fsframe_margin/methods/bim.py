@@ -24,13 +24,13 @@ class Bim(BoostedSettings, MarginSelector):
     rounds, sigma_max, sigma_min : int, float, float
         T rounds with σ_t = σ_max (σ_min/σ_max)^(t/T).
     max_iter, update, line_search : int, str, bool
-        Of the descent within a round.
+        Settings of the descent within a round.
     start : {"random", "upstream", "identity"}
         Where W starts in every round.
     standardize : bool
-        Bring columns to mean 0 and standard deviation 1 first.
+        Scale columns to mean 0 and standard deviation 1 first.
     prototypes : int ≥ 4, optional
-        Learn the rounds from about so many rows where there are more.
+        If there are more rows, learn the rounds from about so many of them.
 
     Notes
     -----

@@ -55,8 +55,7 @@ class BimVote(BoostedSettings, Classifier):
     rounds, sigma_max, sigma_min, max_iter, update, line_search, start, standardize
         As for the selector `bim`.
     prototypes : int ≥ 4, optional
-        Learn the rounds from about so many rows where there are more; votes are counted against
-        all rows.
+        If there are more rows, learn the rounds from about so many of them; votes use all rows.
 
     Notes
     -----

@@ -32,9 +32,9 @@ class Gflip(MarginSelector):
     beta : float > 0
         β of the sigmoid.
     max_passes : int ≥ 1
-        Most passes over the features.
+        Maximum number of passes over the features.
     standardize : bool
-        Bring columns to mean 0 and standard deviation 1 first.
+        Scale columns to mean 0 and standard deviation 1 first.
 
     Notes
     -----
@@ -44,9 +44,9 @@ class Gflip(MarginSelector):
     e; it ends when a pass changes nothing. The paper's step compares e with and without the
     feature, which is the same.
 
-    The method gives a set; the score that ranks it is what e would lose without the feature (for
-    those left out: what it would gain with it), per unit of weight. With `top` the best by this
-    score are kept, whether or not they are in the set.
+    The method gives a set; the score that ranks it is the loss of e without the feature (for those
+    left out: the gain with it), per unit of weight. With `top` the best by this score are kept,
+    whether or not they are in the set.
 
     Time N² per feature and pass; memory 24 N² bytes for the distances in F and their change,
     which must fit the bound.

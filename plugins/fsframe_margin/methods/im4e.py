@@ -40,15 +40,15 @@ class Im4e(TunedSelector):
     penalty : float > 0, optional
         λ of eq. 3: step 2 then finds the minimiser of eq. 3 on the simplex.
     line_search : bool
-        Go towards the w of step 2 only as far as the cost falls.
+        Move towards the w of step 2 only as far as the cost decreases.
     max_iter, tol : int, float
-        Most updates; relative change of the cost at which it stops.
+        Maximum number of updates; relative change of the cost at which it stops.
     start : {"uniform", "random", "upstream"}
         Where w starts.
     threshold : float > 0
         Kept are columns with a weight above threshold/A.
     margins : bool
-        Also tell each row's margin and entropies.
+        Also store each row's margin and entropies.
     standardize, folds, prototypes
         As in `immigrate`.
 
@@ -127,7 +127,9 @@ class Im4e(TunedSelector):
         """Margins are those of all rows."""
         yield from super().check_parameters()
         if self.margins and self.prototypes is not None:
-            yield "margins tells of every row, prototypes learns from some; leave one of them out"
+            yield (
+                "margins reports on every row, but prototypes learns from a sample; use one of them"
+            )
 
     @one_blas_thread
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:

@@ -48,11 +48,11 @@ class Immigrate(TunedSelector):
         What step 2 moves towards: the exact minimiser under W ≥ 0 as printed below eq. 3.5,
         Theorem 3.1 as printed, or that with negative entries clipped as in the authors' program.
     line_search : bool
-        Search the step, so that the cost never increases; otherwise every step is a whole one.
+        Line search, so that the cost never increases; otherwise every step is a full one.
     max_iter : int ≥ 0
-        Most updates.
+        Maximum number of updates.
     tol : float ≥ 0, optional
-        Stop when the cost changes by no more than this share of itself.
+        Stop when the relative change of the cost is at most this.
     keep : {"auto", "best", "last"}
         Which iterate is returned.
     start : {"upstream", "identity", "random"}
@@ -62,17 +62,17 @@ class Immigrate(TunedSelector):
     prune_from : {"start", "half"}
         From the first iteration on, or in the second half of `max_iter`.
     l1 : float ≥ 0
-        λ of a penalty λ Σ_ab W_ab per row, in place of pruning.
+        λ of a penalty λ Σ_ab W_ab per row, instead of pruning.
     standardize : bool
-        Bring columns to mean 0 and standard deviation 1 first, learned from these rows.
+        Scale columns to mean 0 and standard deviation 1 first, learned from these rows.
     folds : int ≥ 2
         Inner folds for ``sigma="cv"``.
     screen : float > 0, optional
         Features with an IM4E weight above screen/A form pairs, the others do not.
     screened : {"drop", "diagonal"}
-        What is screened out is left away, or keeps a main effect.
+        Features that are screened out are dropped, or keep a main effect.
     prototypes : int ≥ 4, optional
-        Learn from about so many rows where there are more.
+        If there are more rows, learn from about so many of them.
 
     Notes
     -----
@@ -345,9 +345,9 @@ def descend(
     line_search : bool
         Search the step in (0, 1]; otherwise it is one, as printed.
     max_iter : int
-        Most updates.
+        Maximum number of updates.
     tol : float
-        Stop when the cost changes by no more than this share of itself; 0 never does.
+        Stop when the relative change of the cost is at most this; 0: never.
     prune_below, prune_from : float, int
         Entries below are set to zero from that iteration on, or, where the descent comes to rest
         before it, from then on; 0 prunes nothing.

@@ -70,7 +70,7 @@ def fits_dense(size: int, memory: int) -> bool:
 
 
 def dense_start(training: Training, upstream: Selection | None, how: str, run: Run) -> Floats:
-    """W to start from, (A, A), Frobenius norm one."""
+    """Start value of W, (A, A), Frobenius norm one."""
     size = training.varying.size
     if how == "random":
         W = run.generator(0).random((size, size))
@@ -282,7 +282,7 @@ def immigrate_result(
 
 
 def descent_notes(found: Descent, line_search: bool) -> Iterator[str]:
-    """What weakens the result of a descent: no step at all, or (with a line search) no end."""
+    """Warnings about a descent: no step at all, or (with a line search) no convergence."""
     if found.iterations == 0 and found.stopped.startswith("no weights"):
         yield (
             "no pair of features separates hits from misses at this sigma, "

@@ -35,16 +35,15 @@ class Irelief(MarginSelector):
     sigma : float > 0
         Kernel width σ of f(d) = exp(−d/σ).
     max_iter, tol : int, float
-        Most updates; change of w (Euclidean) at which it stops.
+        Maximum number of updates; change of w (Euclidean) at which it stops.
     standardize : bool
-        Bring columns to mean 0 and standard deviation 1 first.
+        Scale columns to mean 0 and standard deviation 1 first.
 
     Notes
     -----
-    Starts at equal weights; w = ν⁺/‖ν⁺‖₂ with
-    ν = Σ_n γ_n (Σ_m β_nm |x_n − x_m| − Σ_h α_nh |x_n − x_h|). All classes but a row's own are
-    misses together. The paper's convergence holds for wide kernels only; a narrow one may end in
-    a cycle, which is warned of.
+    Starts at equal weights; w = ν⁺/‖ν⁺‖₂ with ν = Σ_n γ_n (Σ_m β_nm |x_n − x_m| − Σ_h α_nh |x_n −
+    x_h|). All classes but a row's own are misses together. The paper's convergence proof holds for
+    wide kernels only; a narrow one may end in a cycle, with a warning.
 
     Kept without `top` are the columns with a weight above 1/√A (that of equal weights), at least
     one; the paper gives no rule. Time per iteration 2 N² A; memory as `im4e`.

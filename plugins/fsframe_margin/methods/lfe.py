@@ -1,4 +1,4 @@
-"""LFE: the positive part of the scatter of misses less that of hits."""
+"""LFE: the positive part of the scatter of misses minus that of hits."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Lfe(MarginSelector):
     Parameters
     ----------
     standardize : bool
-        Bring columns to mean 0 and standard deviation 1 first.
+        Scale columns to mean 0 and standard deviation 1 first.
 
     Notes
     -----

@@ -30,9 +30,9 @@ class Logo(MarginSelector):
     l1 : float ≥ 0
         λ of the ℓ₁ penalty, for features brought to [0, 1] spread or standard deviation one.
     max_iter, tol : int, float
-        Most outer iterations; change of w (Euclidean) at which it stops.
+        Maximum number of outer iterations; change of w (Euclidean) at which it stops.
     standardize : bool
-        Bring columns to mean 0 and standard deviation 1 first.
+        Scale columns to mean 0 and standard deviation 1 first.
 
     Notes
     -----

@@ -25,7 +25,7 @@ Floats = NDArray[np.float64]
 
 @attrs.frozen(kw_only=True, eq=False)
 class FittedMargin:
-    """Training rows, weights and σ, which is all that eq. 3.18 needs."""
+    """Training rows, weights and σ, as needed for eq. 3.18."""
 
     training: Training
     space: Any
@@ -48,19 +48,19 @@ class FittedMargin:
 
     @one_blas_thread
     def predict_scores(self, X: Floats) -> Floats:
-        """Minus each class's share of a row's distances, (m, n_classes)."""
+        """Each class's share of a row's distances, negated, (m, n_classes)."""
         from fsframe_margin.engine.prediction import relative_scores
 
         return relative_scores(self.distances(X))
 
     def arrays(self) -> dict[str, Floats]:
-        """What is needed to predict again."""
+        """The arrays needed to predict again."""
         return {"weights": self.weights, "sigma": np.array(self.sigma)}
 
 
 @attrs.frozen(kw_only=True)
 class Margin(Classifier):
-    """The class with the smallest expected distance under the weights that arrive.
+    """The class with the smallest expected distance under the upstream weights.
 
     Parameters
     ----------
@@ -69,15 +69,15 @@ class Margin(Classifier):
     measure : {"auto", "quadratic", "linear"}
         q with the pair weights W, or wᵀ|x − x′| with the feature weights.
     standardize : bool
-        Bring columns to mean 0 and standard deviation 1 first.
+        Scale columns to mean 0 and standard deviation 1 first.
 
     Notes
     -----
     ŷ = argmin_c Σ_{y_n = c} α_n^c q(x, x_n) (IMMIGRATE eq. 3.18; IM4E eq. 10 with the linear
-    measure), any number of classes. Of the weights that arrive the newest count: pair weights of
-    the stage on the left, else its feature weights, else what travels from further left, else
-    equal weights with the linear measure. Weights are restricted to the columns that are left and
-    brought back to norm one (sum one for the linear measure), so that σ keeps its scale.
+    measure), any number of classes. The newest upstream weights are used: pair weights of the stage
+    on the left, else its feature weights, else those of earlier stages, else equal weights with the
+    linear measure. Weights are restricted to the columns that are left and brought back to norm one
+    (sum one for the linear measure), so that σ keeps its scale.
 
     Predicting m rows costs m n A²/2; memory 256 rows of length n.
 

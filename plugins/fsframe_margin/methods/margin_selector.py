@@ -113,7 +113,7 @@ class TunedSelector(MarginSelector):
 
     def ignores_time(self) -> str:
         tuned = getattr(self, "sigma", None) == "cv"
-        return "sigma=cv deals rows to folds as if they had no order" if tuned else ""
+        return "sigma=cv assigns rows to folds without regard to their order" if tuned else ""
 
     def _tune(
         self,

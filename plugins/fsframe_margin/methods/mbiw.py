@@ -1,4 +1,4 @@
-"""MBIW: weights of rows from how their margin profiles agree with the others'."""
+"""MBIW: weights of rows from the agreement of their margin profiles."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ __all__ = ["Mbiw"]
 
 @attrs.frozen(kw_only=True)
 class Mbiw(MarginSelector):
-    """Instance weights ω that favour rows whose margin profile is near the others'.
+    """Instance weights ω that favour rows whose margin profile is close to the others'.
 
     Parameters
     ----------
     standardize : bool
-        Bring columns to mean 0 and standard deviation 1 first.
+        Scale columns to mean 0 and standard deviation 1 first.
 
     Notes
     -----

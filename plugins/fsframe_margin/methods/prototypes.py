@@ -1,4 +1,4 @@
-"""Rows that stand for many: a sample of every class, weighted by how many rows each stands for."""
+"""Prototypes: a sample of every class, weighted by the number of rows each stands for."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["drawn_prototypes", "prototypes_parameter", "with_prototypes"]
 
 
 def prototypes_parameter() -> Any:
-    """The parameter of methods that can learn from some of the rows."""
+    """The parameter of methods that can learn from a sample of the rows."""
     return param(
         None,
         optional(integer(4)),

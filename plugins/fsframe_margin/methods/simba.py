@@ -31,9 +31,9 @@ class Simba(MarginSelector):
     Parameters
     ----------
     passes : int ≥ 1
-        How often every row is visited.
+        Number of passes over the rows.
     order : {"random", "given"}
-        Visit rows in a new random order in every pass, or as they stand in the table.
+        Visit rows in a new random order in every pass, or in the order of the table.
     utility : {"linear", "sigmoid"}
         Utility of a margin: itself, or 1/(1 + exp(−β·margin)).
     step : float > 0 or "1/n"
@@ -42,13 +42,13 @@ class Simba(MarginSelector):
     beta : float > 0
         β of the sigmoid.
     standardize : bool
-        Bring columns to mean 0 and standard deviation 1 first.
+        Scale columns to mean 0 and standard deviation 1 first.
 
     Notes
     -----
     Starts at w = 1; a visit of x adds u′(θ) ½ ((x−miss)²/‖x−miss‖_w − (x−hit)²/‖x−hit‖_w) w,
-    nearest under ‖z‖_w² = Σ w² z²; at the end w ← w²/‖w²‖_∞. Bootstrap counts and instance weights
-    that arrive multiply the step. A neighbour at distance zero contributes nothing. The paper draws
+    nearest under ‖z‖_w² = Σ w² z²; at the end w ← w²/‖w²‖_∞. Bootstrap counts and upstream instance
+    weights multiply the step. A neighbour at distance zero contributes nothing. The paper draws
     rows with replacement; passes over permutations visit each row equally often (as the SimbaMBIW
     paper does).
 

@@ -31,9 +31,9 @@ class SimbaMbiw(MarginSelector):
     instance_scale : {"sum", "mean"}
         Steps are ω as printed (sum one), or N·ω (mean one).
     refresh : int ≥ 0
-        Compute ω again with the weights reached after every so many visits; 0 never does.
+        Recompute ω with the current weights after every so many visits; 0: never.
     standardize : bool
-        Bring columns to mean 0 and standard deviation 1 first.
+        Scale columns to mean 0 and standard deviation 1 first.
 
     Notes
     -----

@@ -39,7 +39,7 @@ def neighbour_votes(
     rows : (m, A) float64
         Rows to classify.
     members, labels, ballots : (n, A), (n,), (n,) arrays
-        Training rows, their classes, and what their vote counts.
+        Training rows, their classes, and the weights of their votes.
     squares : (A,) float64
         w²; distance² is Σ w² z².
     k : int
@@ -144,12 +144,12 @@ class WeightedKnn(Classifier):
     k : int ≥ 1
         Neighbours.
     standardize : bool
-        Bring columns to mean 0 and standard deviation 1 first.
+        Scale columns to mean 0 and standard deviation 1 first.
 
     Notes
     -----
-    Algorithm 2: distance ‖z‖_w = √(Σ w² z²) with the feature weights that arrive (ones where none
-    do), vote c ← c + ω_n with the instance weights that arrive (ones where none do). The paper's
+    Algorithm 2: distance ‖z‖_w = √(Σ w² z²) with the upstream feature weights (ones if there are
+    none), vote c ← c + ω_n with the upstream instance weights (ones if there are none). The paper's
     line 5 sorts in descending order and then takes the nearest; the nearest are taken. A row drawn
     c times in a bootstrap is one neighbour with c votes. A numeric target is predicted as the mean
     of the neighbours' with those votes as weights. Predicting m rows costs m n A.

@@ -1,4 +1,4 @@
-"""What each resample of one labelling marked, and how often each feature or pair was."""
+"""Features or pairs selected in each resample of one labelling, and how often."""
 
 from __future__ import annotations
 

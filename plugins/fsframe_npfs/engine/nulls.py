@@ -1,4 +1,4 @@
-"""The nulls of the NPFS test: permuted labels, disjoint shards, and two laws as printed."""
+"""The nulls of the NPFS test: permuted labels, disjoint shards, two published distributions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How long a test will take, said while it can still be stopped."""
+"""The expected duration of a test, reported while it can still be stopped."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One carrying-out of the NPFS test: draw, count, decide."""
+"""One run of the NPFS test: draw, count, decide."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ class Trial:
             if self.data.in_parts:
                 self.run.must_hold(
                     8 * self.data.n_samples * test.resamples,
-                    f"npfs: who is in which of {test.resamples} shards",
+                    f"npfs: assignments of rows to {test.resamples} shards",
                     "take fewer (n)",
                 )
             shards = self.law.resamples(self.data, test.resamples, self.run.generator(DRAWS))

@@ -1,4 +1,4 @@
-"""How likely another seed decides otherwise, and how many bootstraps would make it unlikely."""
+"""Probability that another seed decides otherwise, and bootstraps needed to make it small."""
 
 from __future__ import annotations
 

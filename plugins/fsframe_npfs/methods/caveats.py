@@ -1,4 +1,4 @@
-"""What makes the answer of an NPFS test weak, in sentences that say what to do."""
+"""Caveats about the result of an NPFS test, and what to do about each."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _NAMED = 5
 
 
 def weaknesses(trial: Trial) -> Iterator[str]:
-    """The warnings of a trial that was carried out."""
+    """The warnings about a finished test."""
     test, verdict = trial.test, trial.verdict
     constant = np.flatnonzero(~trial.marker.columns.usable)
     if constant.size:

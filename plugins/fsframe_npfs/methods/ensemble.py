@@ -1,4 +1,4 @@
-"""The ensemble selector: rankings over many resamples brought together into one."""
+"""The ensemble selector: rankings over many resamples aggregated into one."""
 
 from __future__ import annotations
 
@@ -41,25 +41,26 @@ class Ensemble(WrappingSelector):
     n : int ≥ 1
         Resamples.
     aggregate : {"mean-rank", "linear", "stability"}
-        How the resamples are brought together.
+        How the resamples are aggregated.
     fraction : float in (0, 1], optional
         Rows per bootstrap, as a share of all.
     stratify : bool
         Draw within the classes.
     threshold : float in (0.5, 1], optional
-        With "stability": kept is what at least this share of the halves keeps.
+        With "stability": keep features that at least this share of the halves keeps.
     false_selections : float > 0, optional
-        With "stability": choose the threshold for this bound on the expected number of false ones.
+        With "stability": choose the threshold for this bound on the expected number of false
+        selections.
 
     Notes
     -----
     "mean-rank": the mean of the ranks in the kept lists, the features outside a list sharing the
     mean of the ranks that are left. "linear": complete linear aggregation, the same over complete
     rankings by score, whether kept or not; a feature without a score shares the last ranks. Both
-    scores run from 1 (always first) to 0 (always last); without `top`, kept are as many as the
-    base keeps on average. "stability": complementary halves of the table in place of bootstraps,
-    the score is the share of halves that keep the feature. n fits of the base, and 8·n·K bytes
-    for the ranks.
+    scores run from 1 (always first) to 0 (always last); without `top`, kept are as many as the base
+    keeps on average. "stability": complementary halves of the table instead of bootstraps; the
+    score is the share of halves that keep the feature. n fits of the base, and 8·n·K bytes for the
+    ranks.
 
     References
     ----------
@@ -110,7 +111,7 @@ class Ensemble(WrappingSelector):
     )
 
     def check_parameters(self) -> Iterator[str]:
-        """Parameters that the chosen aggregate would ignore are refused."""
+        """Refuse parameters that the chosen aggregate would ignore."""
         yield from too_many(self.n, f"n={self.n}")
         halves = self.aggregate == "stability"
         for name, given in (

@@ -1,4 +1,4 @@
-"""The NPFS selector: what a base picks more often over resamples than chance allows."""
+"""The NPFS selector: features that a base selects more often than expected by chance."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _METRIC = ("immigrate", "bim", "lfe")
 
 @attrs.frozen(kw_only=True)
 class Npfs(WrappingSelector):
-    """Which features a selector picks more often over bootstraps than chance allows.
+    """Features that a selector selects more often over bootstraps than expected by chance.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ class Npfs(WrappingSelector):
     alpha : float in (0, 1)
         Level of the test, after `correction`.
     null : {"permutation", "published", "matlab", "shards"}, or what a plugin offers
-        What a count is compared with; `fsframe_npfs.engine.nulls` says what each promises.
+        The null distribution; `fsframe_npfs.engine.nulls` states what each guarantees.
     permutations : int ≥ 1, optional
         Label permutations; by default 99 (450 with a correction, 54 for counts), or as many as
         `alpha` needs.
@@ -79,16 +79,16 @@ class Npfs(WrappingSelector):
     bias : float in [0, 1)
         β, added to p0 = k/K.
     settle : float in (0, 0.5), optional
-        Where scores decide: go on with more bootstraps and permutations until another seed would
-        reverse no decision with a larger chance. Where counts do: stop before n bootstraps once
-        every decision is settled up to this chance of error.
+        If scores are compared: add bootstraps and permutations until no decision would change with
+        another seed with a probability above this. If counts are compared: stop before n bootstraps
+        once every decision has at most this probability of error.
     fits : int ≥ 1, optional
-        With `settle` where scores decide: fits of the base at most; by default ten times those of a
-        test without.
+        With `settle`, if scores are compared: maximum number of fits of the base; by default ten
+        times those of a test without it.
     of : {"features", "pairs"}
         What is tested.
     pairs : int ≥ 1, optional
-        How many pairs each bootstrap marks.
+        Number of pairs that each bootstrap selects.
 
     Notes
     -----
@@ -313,7 +313,10 @@ class Npfs(WrappingSelector):
                 yield f"permuted_n={self.permuted_n} is more than n={self.resamples}"
         if self.fits is not None:
             if self.settle is None or not self.scoring:
-                yield "fits bounds what settle adds where scores decide; without it n says how many"
+                yield (
+                    "fits limits what settle adds where scores are compared; without settle, n "
+                    "decides"
+                )
             yield from too_many(self.fits, f"fits={self.fits}")
         if permuting and self.bias:
             yield "bias is added to p0 = k/K, which null=permutation does not use"
@@ -369,7 +372,10 @@ class Npfs(WrappingSelector):
                 "(--drop), or take null=permutation"
             )
         if data.times is not None and self.null == "shards":
-            yield "npfs: null=shards deals rows to parts as if they had no order; leave time out"
+            yield (
+                "npfs: null=shards assigns rows to parts without regard to their order; leave "
+                "the time out"
+            )
         if data.covariates is None or not self.adjusts_base():
             return
         for given, what in ((data.groups, "groups"), (data.times, "a time")):
@@ -413,8 +419,8 @@ class Npfs(WrappingSelector):
         marker = self._marker(columns, data.n_features)
         if marker.cells < 2:
             raise RequestError(
-                f"npfs: {marker.cells} {self.of[:-1]}(s) to test in {data.name!r} (columns that "
-                "are constant apart); there must be two at least"
+                f"npfs: {marker.cells} {self.of[:-1]}(s) to test in {data.name!r} (constant "
+                "columns not counted); at least two are needed"
             )
         test = attrs.evolve(self, correction=self._correction(marker.cells))
         n_permutations = test._permutation_number(marker.cells)

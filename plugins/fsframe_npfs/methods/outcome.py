@@ -1,4 +1,4 @@
-"""The Selection that a carried-out NPFS test ends in: order, scores, pairs and tables."""
+"""The Selection of a finished NPFS test: order, scores, pairs and tables."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""How Relief scores are computed: columns, distances, neighbours, sums over pairs."""
+"""Computation of Relief scores: columns, distances, neighbours, sums over pairs."""

@@ -75,11 +75,14 @@ class IterativeRelief(ReliefSelector):
     def check_parameters(self) -> Iterator[str]:
         yield from super().check_parameters()
         if self.permutations:
-            yield "permutations are not offered here: every labelling would iterate anew"
+            yield (
+                "permutations are not supported here: every permuted label would need all rounds "
+                "again"
+            )
         if self.correction != "benjamini-hochberg":
-            yield "correction is for p-values, which this method has none of"
+            yield "correction is for p-values, which this method does not give"
         if self.missing == "probability":
-            yield "missing=probability is not offered here; gaps are left out"
+            yield "missing=probability is not supported here; missing values are left out"
 
     def rule(self, regression: bool) -> Rule:
         return Ball(least=self.least)

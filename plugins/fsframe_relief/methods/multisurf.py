@@ -1,4 +1,4 @@
-"""MultiSURF: a bound of its own for every target."""
+"""MultiSURF: a distance threshold of its own for every target."""
 
 from __future__ import annotations
 

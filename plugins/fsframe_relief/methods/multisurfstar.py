@@ -1,4 +1,4 @@
-"""MultiSURF*: near and far bounds of its own for every target."""
+"""MultiSURF*: near and far distance thresholds of its own for every target."""
 
 from __future__ import annotations
 

@@ -207,8 +207,8 @@ def label_codes(
     task = data.task if method.task == "data" else method.task
     if task not in method.tasks:
         raise RequestError(
-            f"{method.method_name()}: task={task} is not what it is made for "
-            f"({' and '.join(sorted(method.tasks))})"
+            f"{method.method_name()}: task={task} is not supported; it is made for "
+            f"{' and '.join(sorted(method.tasks))}"
         )
     if task == "classification":
         codes = np.unique(y, return_inverse=True)[1].astype(np.int64)

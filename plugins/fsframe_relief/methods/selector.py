@@ -49,7 +49,7 @@ class ReliefSelector(ReliefParameters):
         problem = super().parts_problem(data, n_features)
         plain = type(self)._select is ReliefSelector._select
         if problem and self.m is None and plain and can_draw_from_parts(self, data):
-            return f"{problem}, or m=1000 here: instances drawn are compared with all rows"
+            return f"{problem}, or use m=1000: a sample of instances is compared with all rows"
         return problem
 
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:

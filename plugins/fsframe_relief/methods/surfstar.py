@@ -1,4 +1,4 @@
-"""SURF*: SURF, less the same score on far instances."""
+"""SURF*: SURF, minus the same score on distant instances."""
 
 from __future__ import annotations
 

@@ -77,9 +77,12 @@ class Vls(ReliefSelector):
     def check_parameters(self) -> Iterator[str]:
         yield from super().check_parameters()
         if self.permutations:
-            yield "permutations are not offered here: every labelling would draw and fit anew"
+            yield (
+                "permutations are not supported here: every permuted label would need all fits "
+                "again"
+            )
         if self.correction != "benjamini-hochberg":
-            yield "correction is for p-values, which this method has none of"
+            yield "correction is for p-values, which this method does not give"
 
     def rule(self, regression: bool) -> Rule:
         if self.scoring == "relieff":

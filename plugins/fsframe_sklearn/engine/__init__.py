@@ -1,1 +1,1 @@
-"""What the stages share: estimators by name, rows and folds, models fitted and asked."""
+"""What the stages share: estimators by name, rows and folds, fitted models."""

@@ -57,7 +57,9 @@ def make_estimator(
     """
     given = dict(options)
     if "n_jobs" in given:
-        raise RequestError("n_jobs is not up to a stage: the run says how many threads there are")
+        raise RequestError(
+            "n_jobs is not a setting of a stage: the run decides how many threads are used"
+        )
     if isinstance(given.get("score_func"), str):
         given["score_func"] = find_score_function(given["score_func"])
     inner = given.get("estimator")

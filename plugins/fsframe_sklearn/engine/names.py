@@ -1,8 +1,8 @@
 """Which classes the name of an estimator may mean: scikit-learn's own, and those the user allows.
 
-A name may stand in a run file from a stranger, and importing a module runs it. So nothing is
-imported because a text says so: a name is compared with the names that scikit-learn gives itself,
-and with the list in the environment variable ``FSFRAME_SKLEARN_ALLOW``. No file adds to that list.
+A name may come from an untrusted run file, and importing a module runs it. So no text in a file
+causes an import: a name is compared with the names that scikit-learn lists itself, and with the
+environment variable ``FSFRAME_SKLEARN_ALLOW``. No file adds to that list.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What permuting a column costs a forest on the rows that its trees have not drawn."""
+"""Permutation importance of a forest on the out-of-bag rows of each tree."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One column of each cluster of columns that say the same."""
+"""One column of each cluster of correlated columns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Recursive elimination: what an estimator finds least important goes, again and again."""
+"""Recursive elimination of the columns that an estimator finds least important."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How important an estimator finds each column."""
+"""Importance of each column by an estimator."""
 
 from __future__ import annotations
 

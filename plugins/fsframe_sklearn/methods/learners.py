@@ -1,4 +1,4 @@
-"""What stages share that ask a classifier or regressor of scikit-learn about columns."""
+"""What stages share that rank columns by a scikit-learn classifier or regressor."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ class LearnerSelector(Selector):
         if not fits(made):
             label = "a numeric target" if data.task == "regression" else "classes"
             raise RequestError(
-                f"of={name} is no {_KIND_OF[data.task]}, and {data.label_name!r} holds {label}"
+                f"of={name} is not a {_KIND_OF[data.task]}, and {data.label_name!r} holds {label}"
             )
         return Learner(seed_estimator(made, seed, options), self.standardize)
 

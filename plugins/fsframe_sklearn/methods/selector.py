@@ -94,7 +94,7 @@ class SklearnSelector(Selector):
 
     def ignores_groups(self) -> str:
         own = [k for k in self._made().get_params(deep=True) if k.rpartition("__")[2] == "cv"]
-        return f"{self.estimator} deals folds of single rows" if own else ""
+        return f"{self.estimator} makes folds of single rows" if own else ""
 
     def ignores_time(self) -> str:
         return self.ignores_groups() or super().ignores_time()
@@ -124,8 +124,8 @@ class SklearnSelector(Selector):
         if self.top is not None and selected.size != count:
             if own_scores is None:
                 raise RequestError(
-                    f"sklearn-selector: {self.estimator} has no scores that top could rank by; say "
-                    "in its options how many columns it keeps"
+                    f"sklearn-selector: {self.estimator} has no scores that top could rank by; "
+                    "set in its options how many columns it keeps"
                 )
             selected = np.concatenate([selected, ranked[~support[ranked]]])[:count]
         notes = () if selected.size else (f"{self.estimator} keeps no column",)

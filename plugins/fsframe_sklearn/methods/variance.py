@@ -1,4 +1,4 @@
-"""Columns that vary."""
+"""Columns whose variance exceeds a threshold."""
 
 from __future__ import annotations
 

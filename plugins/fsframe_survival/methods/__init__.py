@@ -1,1 +1,1 @@
-"""One method each."""
+"""The methods, one module each."""

@@ -153,7 +153,7 @@ def test_signed_zeros_are_one_level():
         ({"discretise": "edges", "edges": [2.0, 1.0]}, "ascend"),
         ({"bins": 1}, "bins must be"),
         ({"discretise": "quantile"}, "discretise must be"),
-        ({"given": ["a"], "exclude": ["a"]}, "cannot be given and excluded"),
+        ({"given": ["a"], "exclude": ["a"]}, "cannot be both given and excluded"),
         ({"estimator": "knn", "missing": "level"}, "no distances"),
     ],
 )

@@ -53,7 +53,7 @@ def test_categories_gaps_and_counts_of_groups() -> None:
     assert found.y.tolist() == [1, 0, 1] and found.groups is None
     drawn = one_row_each(data.with_counts(np.array([2, 2, 1, 1, 0, 0])))
     assert drawn.counts is not None and drawn.counts.tolist() == [0, 2, 1]
-    with pytest.raises(DataError, match="takes rows of one 'who' apart"):
+    with pytest.raises(DataError, match="splits rows of one 'who'"):
         one_row_each(data.with_counts(np.array([2, 1, 1, 1, 0, 0])))
 
 

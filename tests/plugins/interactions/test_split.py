@@ -34,7 +34,7 @@ def test_halves_share_out_classes_and_keep_groups_whole() -> None:
     for each in np.unique(who):
         assert np.unique(half[who == each]).size == 1
     assert 6 <= half.sum() <= 14
-    with pytest.raises(DataError, match=r"class 'c' has 3 rows; halves need four"):
+    with pytest.raises(DataError, match=r"class 'c' has 3 rows; to be halved"):
         choosing_half(
             Dataset.from_arrays(np.eye(11), ["a"] * 4 + ["b"] * 4 + ["c"] * 3),
             np.random.default_rng(0),

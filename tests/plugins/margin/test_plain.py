@@ -90,7 +90,7 @@ def test_a_row_without_a_hit_has_no_margin():
     X = np.arange(8.0).reshape(4, 2) ** 1.5
     found = Im4e(margins=True).select(Dataset.from_arrays(X, [0, 0, 0, 1]))
     assert np.isnan(found.tables["margins"]).tolist() == [False, False, False, True]
-    with pytest.raises(RequestError, match="margins tells of every row"):
+    with pytest.raises(RequestError, match="margins reports on every row"):
         Im4e(margins=True, prototypes=10)
 
 

@@ -215,7 +215,7 @@ class _Null(RelabellingNull):
 @pytest.mark.parametrize(
     ("gives", "words"),
     [
-        (lambda data: data.y[:-1], "gave labels"),
+        (lambda data: data.y[:-1], "returned labels"),
         (lambda data: data.y.astype(float), "float64"),
         (lambda data: data.y + 7, "labels that the table does not have"),
         (lambda data: 1 / 0, "ZeroDivisionError"),

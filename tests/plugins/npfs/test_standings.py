@@ -225,8 +225,8 @@ def test_a_corrected_test_of_few_bootstraps_holds_its_level_and_uses_it() -> Non
     [
         ({"statistic": "scores", "null": "published"}, "statistic=scores is for null=permutation"),
         ({"statistic": "scores", "of": "pairs"}, "statistic=scores is for of=features"),
-        ({"fits": 5000}, "fits bounds what settle adds"),
-        ({"fits": 5000, "settle": 0.1, "statistic": "counts"}, "fits bounds what settle adds"),
+        ({"fits": 5000}, "fits limits what settle adds"),
+        ({"fits": 5000, "settle": 0.1, "statistic": "counts"}, "fits limits what settle adds"),
         ({"fits": 10**12, "settle": 0.1}, "at most 1e.08 can be asked"),
         ({"permuted_n": 5, "statistic": "counts"}, "permuted_n is for statistic=scores"),
         ({"permuted_n": 50, "n": 20}, "permuted_n=50 is more than n=20"),

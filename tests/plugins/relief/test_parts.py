@@ -103,7 +103,7 @@ def test_what_needs_all_instances_is_told_to_draw_some(
     data = divided(frame, tmp_path / "p", (300,))
     for text in ("relieff:m=100", "relief:m=7"):
         Chain.parse(text).check_request(data)
-    with pytest.raises(DataError, match="or m=1000 here"):
+    with pytest.raises(DataError, match="or use m=1000"):
         Chain.parse("relieff").check_request(data)
     for text in ("relieff:m=9,ties=index", "relieff:m=9,ramp=[0.1,0.5]", "multisurf:m=9",
                  "relieff:m=9,permutations=99"):  # fmt: skip

@@ -222,7 +222,7 @@ def test_a_ramp_holds_between_known_values_of_a_column_with_gaps():
 
 @pytest.mark.parametrize("method", [Vls, IterativeRelief])
 def test_methods_without_p_values_refuse_to_be_asked_for_them(method):
-    with pytest.raises(RequestError, match="permutations are not offered"):
+    with pytest.raises(RequestError, match="permutations are not supported"):
         method(permutations=99)
     with pytest.raises(RequestError, match="level needs permutations"):
         method(level=0.05)

@@ -72,8 +72,8 @@ def test_a_wrong_request_is_told_before_any_work(stage, words):
 @pytest.mark.parametrize(
     ("stage", "task", "words"),
     [
-        ("importance:of=Ridge", "classification", "of=Ridge is no classifier"),
-        ("rfe:of=SVC", "regression", "of=SVC is no regressor"),
+        ("importance:of=Ridge", "classification", "of=Ridge is not a classifier"),
+        ("rfe:of=SVC", "regression", "of=SVC is not a regressor"),
         ('boruta:options={"criterion": "gini"}', "regression", "criterion"),
         ("sklearn-selector:estimator=SelectKBest", "regression", "f_regression"),
     ],
@@ -146,7 +146,7 @@ def test_without_scikit_learn(tmp_path):
     expected = [
         (["plugins"], 0, "12 methods"),
         (["methods", "boruta"], 0, "Kursa"),
-        (["chain", "variance", "correlation", *on], 0, "stands for"),
+        (["chain", "variance", "correlation", *on], 0, "represents"),
     ]
     names = ("boruta", "lasso:top=2", "elastic-net", "rfe", "rfecv", "sequential", "importance")
     expected += [(["chain", name, *on], 3, extra) for name in names]

@@ -127,8 +127,8 @@ def test_a_manifest_of_another_shape_is_refused(tmp_path, body):
         ({"chain": "mim npfs:n=7"}, "chain is `mim npfs`, not `mim npfs:n=7`"),
         ({"seed": 4}, "seed is 3, not 4"),
         ({"sha256": "cd" * 32}, "data have SHA-256"),
-        ({"software": {"numpy": "2.2"}}, "begun with numpy 2.1, not 2.2"),
-        ({"software": {}}, "begun with numpy 2.1, not absent"),
+        ({"software": {"numpy": "2.2"}}, "started with numpy 2.1, not 2.2"),
+        ({"software": {}}, "started with numpy 2.1, not absent"),
     ],
 )
 def test_differences_name_what_differs_and_nothing_else(change, reason):
@@ -138,13 +138,13 @@ def test_differences_name_what_differs_and_nothing_else(change, reason):
 
 def test_a_fingerprint_that_only_one_manifest_has_stands_for_no_version():
     known = attrs.evolve(MANIFEST, numerics={"blas": "a"}, software={"numpy": "2.2"})
-    assert MANIFEST.differences(known) == ["it was begun with numpy 2.1, not 2.2"]
-    assert known.differences(MANIFEST) == ["it was begun with numpy 2.2, not 2.1"]
+    assert MANIFEST.differences(known) == ["it was started with numpy 2.1, not 2.2"]
+    assert known.differences(MANIFEST) == ["it was started with numpy 2.2, not 2.1"]
 
 
 def test_another_fingerprint_is_a_difference_unless_runs_may_be_mixed():
     here, there = (attrs.evolve(MANIFEST, numerics={"blas": word}) for word in "ab")
-    assert here.differences(there) == ["it was begun with blas 'a', not 'b'"]
+    assert here.differences(there) == ["it was started with blas 'a', not 'b'"]
     assert here.differences(there, mixed=True) == []
 
 
