@@ -185,8 +185,10 @@ def carried_out(
                 path.unlink()
         shutil.rmtree(work)
     except OSError as error:
-        tell(f"{target} is written; {work} is no longer needed but cannot be removed: "
-             f"{error.strerror}")
+        tell(
+            f"{target} is written; {work} is no longer needed but cannot be removed: "
+            f"{error.strerror}"
+        )
     return record
 
 

@@ -217,7 +217,7 @@ def test_everything_wrong_with_it_is_told_at_once(frames):
         "inner_folds:",
         "chains[0]: there is no selector or classifier 'mimm'. Did you mean `mim`?",
         "chains[1]: mim: top",
-        "seeds: must be different whole numbers",
+        "seeds: must be distinct whole numbers",
         "rope: must be a number",
     ):
         assert words in str(caught.value), words

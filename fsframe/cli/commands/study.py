@@ -76,8 +76,7 @@ def study(file: str, **options: Any) -> None:
     check_log(options["log"], [path, *tables], folder)
     answer = None if options["overwrite"] else finished_study(folder, plan)
     if answer is not None:
-        talk.note(f"{folder / STUDY_FILE} already holds the results of this study, which are "
-                  "shown")
+        talk.note(f"{folder / STUDY_FILE} already holds the results of this study, which are shown")
     _finish(answer or _run(plan, folder, options, talk), folder, options)
 
 
