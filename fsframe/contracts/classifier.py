@@ -224,6 +224,10 @@ class Classifier(Parameterised):
                 "or say what the label is (--task, --event)"
             )
 
+    def missing_taken(self) -> bool:
+        """As `Selector.missing_taken`."""
+        return self.takes_missing
+
     def score_kind(self) -> str:
         """Kind of the scores of `predict_scores`, for measures that depend on it.
 

@@ -306,6 +306,13 @@ class Selector(Parameterised):
         """
         return iter(())
 
+    def missing_taken(self) -> bool:
+        """Whether NaN is allowed with these parameters; what estimators of scikit-learn declare.
+
+        Authors override this where neither `takes_missing` nor a parameter `missing` says it.
+        """
+        return self.takes_missing and getattr(self, "missing", None) != "refuse"
+
     def ignores_groups(self) -> str:
         """What this method does that ignores groups of rows; empty if nothing.
 

@@ -81,13 +81,25 @@ def surroundings(estimator: Any) -> Run:
 
 
 def takes_missing(chain: Chain) -> bool:
-    """Whether NaN is taken in every column: by the class of the first stage, by what its `missing`
-    says, and by what it resamples. Later stages see what it keeps, and as it fills it."""
+    """Whether NaN is taken in every column: by the first stage, and by what it resamples. Later
+    stages see what it keeps, and as it fills it."""
     method = chain.stages[0].method
-    if not method.takes_missing or getattr(method, "missing", None) == "refuse":
+    if not method.missing_taken():
         return False
     base = getattr(method, "base", None) if getattr(method, "wrapping", False) else None
     return base is None or takes_missing(Chain.parse(base))
+
+
+def promises_missing(chain: Chain) -> bool:
+    """Whether NaN is taken whatever is kept: by every stage, up to one that fills it."""
+    if not takes_missing(chain):
+        return False
+    for stage in chain.stages:
+        if getattr(stage.method, "fills_missing", False):
+            return True
+        if not stage.method.missing_taken():
+            return False
+    return True
 
 
 def copies_are_weights(offer: Offer, method: type[Selector]) -> bool:
@@ -118,6 +130,7 @@ class Selecting(Findings, SelectorMixin):  # type: ignore[misc]
 
     _codes: Codes
     _allows_nan: Callable[[], bool]
+    _promises_nan: Callable[[], bool]
 
     def transform(self, X: Any) -> Any:
         """The columns of `X` (n_samples, n_features) that are kept, in the table's order.
@@ -199,7 +212,7 @@ class Selecting(Findings, SelectorMixin):  # type: ignore[misc]
         return mask
 
     def __sklearn_tags__(self) -> Any:
-        return tagged(super().__sklearn_tags__(), self._allows_nan())
+        return tagged(super().__sklearn_tags__(), self._promises_nan())
 
 
 class MethodEstimator(BaseEstimator):  # type: ignore[misc]
@@ -274,6 +287,8 @@ class MethodEstimator(BaseEstimator):  # type: ignore[misc]
         except Exception:
             # Parameters are refused by `fit`; whoever asks for tags is told nothing of them.
             return False
+
+    _promises_nan = _allows_nan
 
     def _as_stages(self) -> tuple[Stage, ...]:
         """This method as a stage of a chain, which has a random state and threads of its own."""

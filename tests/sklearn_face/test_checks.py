@@ -33,10 +33,6 @@ TRIED_AS: dict[str, dict[str, Any]] = {
     "SklearnSelector": {"estimator": "SelectKBest", "options": '{"k": 1}'},
     "TuRF": {"base": "relieff"},
 }
-_ITS_OWN = {
-    "check_estimators_pickle": "it gives missing values to what may take some; whether they are "
-    "taken is up to the class that is named",
-}
 _ROWS = "a class of its table has fewer than the four rows that two halves need"
 EXPECTED_TO_FAIL = {
     "InteractionsSplit": {
@@ -52,20 +48,12 @@ EXPECTED_TO_FAIL = {
         "check_sample_weight_equivalence_on_dense_data": "15 rows: the folds of copied rows are "
         "other folds",
     },
-    "Sklearn": _ITS_OWN,
-    "SklearnSelector": _ITS_OWN,
 }
 ALWAYS = ("Immigrate", "MRMR", "ReliefF", "WeightedKNN")
 
 
 def tried(name: str) -> Any:
     return getattr(fsframe.sklearn, name)(**TRIED_AS.get(name, {}))
-
-
-def exceptions(estimator: Any) -> dict[str, str]:
-    """rrelieff takes missing values, so that the chain does; knn refuses the columns it keeps."""
-    alone = str(getattr(estimator, "chain", "")).startswith("rrelieff")
-    return {"check_estimators_pickle": exceptions.__doc__ or ""} if alone else {}
 
 
 @parametrize_with_checks(
@@ -76,8 +64,9 @@ def exceptions(estimator: Any) -> dict[str, str]:
         ChainClassifier("mim:top=2 knn"),
         ChainRegressor(),
         fsframe.sklearn.Ridge(),
+        fsframe.sklearn.Sklearn(estimator="LogisticRegression"),
+        fsframe.sklearn.SklearnSelector(estimator="SelectKBest", options='{"k": 1}'),
     ],
-    expected_failed_checks=exceptions,
 )
 def test_scikit_learns_own_checks_pass(estimator: Any, check: Any) -> None:
     check(estimator)

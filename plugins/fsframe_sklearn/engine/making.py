@@ -35,6 +35,18 @@ def parse_options(text: str) -> dict[str, Any]:
     return options
 
 
+def takes_missing(made: Any) -> bool:
+    """Whether an estimator says that it takes NaN; true of one that says nothing.
+
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> takes_missing(LogisticRegression()), takes_missing(object())
+    (False, True)
+    """
+    if not hasattr(made, "__sklearn_tags__"):
+        return True
+    return bool(made.__sklearn_tags__().input_tags.allow_nan)
+
+
 def make_estimator(
     name: str, options: dict[str, Any], kinds: tuple[str, ...] = ("classifier",)
 ) -> Any:

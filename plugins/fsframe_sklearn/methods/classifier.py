@@ -17,7 +17,12 @@ from fsframe.contracts.selection import Selection
 from fsframe.contracts.standardising import learn_scale
 from fsframe.errors import DataError, RequestError, one_line
 from fsframe_sklearn.engine.indicators import Levels, indicators, learn_levels
-from fsframe_sklearn.engine.making import make_estimator, parse_options, seed_estimator
+from fsframe_sklearn.engine.making import (
+    make_estimator,
+    parse_options,
+    seed_estimator,
+    takes_missing,
+)
 
 __all__ = ["Sklearn"]
 
@@ -81,6 +86,9 @@ class Sklearn(Classifier):
             self._made()
         except RequestError as error:
             yield str(error)
+
+    def missing_taken(self) -> bool:
+        return takes_missing(self._made())
 
     def _made(self) -> Any:
         return make_estimator(self.estimator, parse_options(self.options), _KINDS)

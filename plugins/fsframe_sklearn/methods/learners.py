@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
@@ -15,7 +16,12 @@ from fsframe.contracts.run import Run
 from fsframe.contracts.selector import Selector
 from fsframe.contracts.standardising import learn_scale
 from fsframe.errors import RequestError
-from fsframe_sklearn.engine.making import make_estimator, parse_options, seed_estimator
+from fsframe_sklearn.engine.making import (
+    make_estimator,
+    parse_options,
+    seed_estimator,
+    takes_missing,
+)
 from fsframe_sklearn.engine.names import require_sklearn
 
 __all__ = ["Learner", "LearnerSelector", "check_scoring"]
@@ -70,6 +76,16 @@ class LearnerSelector(Selector):
                 raise refused[0]
         except RequestError as error:
             yield str(error)
+
+    def missing_taken(self) -> bool:
+        if not self.takes_missing:
+            return False
+        found, options = [], parse_options(self.options)
+        for name in [self.of] if self.of is not None else list(self.default_of.values()):
+            # Options may be those of the estimator for one task.
+            with contextlib.suppress(RequestError):
+                found.append(takes_missing(make_estimator(name, options, _KINDS)))
+        return bool(found) and all(found)
 
     def check_learner(self, made: Any) -> Iterator[str]:
         """What is wrong with this estimator for the stage; authors override this."""

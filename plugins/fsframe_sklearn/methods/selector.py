@@ -15,7 +15,12 @@ from fsframe.contracts.run import Run
 from fsframe.contracts.selection import Selection, rank_by_score
 from fsframe.contracts.selector import Selector
 from fsframe.errors import RequestError
-from fsframe_sklearn.engine.making import make_estimator, parse_options, seed_estimator
+from fsframe_sklearn.engine.making import (
+    make_estimator,
+    parse_options,
+    seed_estimator,
+    takes_missing,
+)
 from fsframe_sklearn.engine.rows import Remarks, guarded
 
 __all__ = ["SklearnSelector"]
@@ -98,6 +103,9 @@ class SklearnSelector(Selector):
 
     def ignores_time(self) -> str:
         return self.ignores_groups() or super().ignores_time()
+
+    def missing_taken(self) -> bool:
+        return takes_missing(self._made())
 
     def _made(self) -> Any:
         return make_estimator(self.estimator, parse_options(self.options), ("selector",))
