@@ -82,7 +82,9 @@ def test_the_notebook_shows_what_its_cells_give(monkeypatch: pytest.MonkeyPatch)
 
 @pytest.mark.slow
 def test_the_example_programs_are_typed_strictly() -> None:
-    programs = [f"examples/{name}.py" for name in ("select_and_evaluate", "own_method")]
+    programs = [
+        f"examples/{name}.py" for name in ("select_and_evaluate", "own_method", "typed_estimators")
+    ]
     done = subprocess.run(
         [sys.executable, "-m", "mypy", "--strict", "--follow-imports=silent", *programs],
         cwd=ROOT,
