@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -23,7 +23,6 @@ from fsframe.contracts.survival import LABELS
 from fsframe.sklearn.estimators import (
     Selecting,
     counting_stages,
-    promises_missing,
     surroundings,
     takes_missing,
 )
@@ -88,14 +87,8 @@ class _ChainEstimator(BaseEstimator):  # type: ignore[misc]
         return self._chain().stages
 
     def _allows_nan(self) -> bool:
-        return self._says(takes_missing)
-
-    def _promises_nan(self) -> bool:
-        return self._says(promises_missing)
-
-    def _says(self, what: Callable[[Chain], bool]) -> bool:
         try:
-            return what(self._chain())
+            return takes_missing(self._chain())
         except Exception:
             # The chain is refused by `fit`; whoever asks for tags is told nothing of it.
             return False

@@ -90,18 +90,6 @@ def takes_missing(chain: Chain) -> bool:
     return base is None or takes_missing(Chain.parse(base))
 
 
-def promises_missing(chain: Chain) -> bool:
-    """Whether NaN is taken whatever is kept: by every stage, up to one that fills it."""
-    if not takes_missing(chain):
-        return False
-    for stage in chain.stages:
-        if getattr(stage.method, "fills_missing", False):
-            return True
-        if not stage.method.missing_taken():
-            return False
-    return True
-
-
 def copies_are_weights(offer: Offer, method: type[Selector]) -> bool:
     """Whether a row of weight k is k rows exactly, by the laws that the method is held to.
 
@@ -130,7 +118,6 @@ class Selecting(Findings, SelectorMixin):  # type: ignore[misc]
 
     _codes: Codes
     _allows_nan: Callable[[], bool]
-    _promises_nan: Callable[[], bool]
 
     def transform(self, X: Any) -> Any:
         """The columns of `X` (n_samples, n_features) that are kept, in the table's order.
@@ -212,7 +199,7 @@ class Selecting(Findings, SelectorMixin):  # type: ignore[misc]
         return mask
 
     def __sklearn_tags__(self) -> Any:
-        return tagged(super().__sklearn_tags__(), self._promises_nan())
+        return tagged(super().__sklearn_tags__(), self._allows_nan())
 
 
 class MethodEstimator(BaseEstimator):  # type: ignore[misc]
@@ -287,8 +274,6 @@ class MethodEstimator(BaseEstimator):  # type: ignore[misc]
         except Exception:
             # Parameters are refused by `fit`; whoever asks for tags is told nothing of them.
             return False
-
-    _promises_nan = _allows_nan
 
     def _as_stages(self) -> tuple[Stage, ...]:
         """This method as a stage of a chain, which has a random state and threads of its own."""
