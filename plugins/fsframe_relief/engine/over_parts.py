@@ -21,6 +21,16 @@ __all__ = ["few_levels_over_parts", "scores_over_parts"]
 SPARE = 8
 """Distances kept beyond the k-th: they tell whether all rows as far as that are known."""
 
+MOST_REAL = 2048
+"""Most continuous columns that are screened as bytes: what is lost grows as they do, and distances
+differ as their square root."""
+
+MOST_LISTED = 4096
+"""Rows that may be near a target of which there is a list, of each class; or 8 k."""
+
+LISTED = 20
+"""Bytes for each of them."""
+
 _ROWS = 1 << 14
 
 Floats = NDArray[np.float64]
@@ -65,8 +75,11 @@ class _Rows:
     real, codes : int arrays
         Continuous columns, and discrete ones; constant ones are in neither.
     summary : ColumnSummary
-    n_rows : int
-        Rows of a block.
+    n_rows, n_read : int
+        Rows of a block, and how many are read at a time: of files that are packed by many rows,
+        small pieces take long.
+    bytes_tell : bool
+        Whether to screen rows by distances of bytes, where they can be.
     """
 
     matrix: Any
@@ -74,6 +87,8 @@ class _Rows:
     codes: NDArray[np.intp]
     summary: ColumnSummary
     n_rows: int
+    n_read: int
+    bytes_tell: bool = True
 
     def ready(self, block: NDArray[Any]) -> Floats:
         """Some rows as (n_real + n_codes, r)."""
@@ -84,11 +99,51 @@ class _Rows:
         found[self.real.size :] = values[:, self.codes].T
         return found
 
-    def __iter__(self) -> Iterator[tuple[int, Floats]]:
+    def blocks(self) -> Iterator[tuple[int, NDArray[Any]]]:
+        """Rows as they are, and the number of the first of them."""
         at = 0
-        for block in self.matrix.blocks(self.n_rows):
+        for block in self.matrix.blocks(self.n_read):
+            for first in range(0, len(block), self.n_rows):
+                part = block[first : first + self.n_rows]
+                yield at, part
+                at += len(part)
+
+    def __iter__(self) -> Iterator[tuple[int, Floats]]:
+        for at, block in self.blocks():
             yield at, self.ready(block)
-            at += len(block)
+
+    def some(self, numbers: Places) -> Iterator[tuple[slice, Floats]]:
+        """Rows of these numbers, ascending, as (r, n_real + n_codes): which of them, and values."""
+        for at, block in self.blocks():
+            first, last = np.searchsorted(numbers, [at, at + len(block)])
+            if last > first:
+                yield slice(first, last), self.ready(block[numbers[first:last] - at]).T.copy()
+            if last == len(numbers):
+                return
+
+    @property
+    def as_bytes(self) -> bool:
+        """Whether `coded` says which rows may be near: codes fit, and rounding is not much."""
+        low, high = self.summary.low[self.codes], self.summary.high[self.codes]
+        fits = self.summary.whole[self.codes] & (high - low <= 255)
+        return self.bytes_tell and self.real.size <= MOST_REAL and bool(fits.all())
+
+    def coded(self, block: NDArray[Any]) -> tuple[NDArray[np.uint8], Floats]:
+        """Some rows as bytes, (n_real + n_codes, r), and how much is lost of 255 times each."""
+        low, high = self.summary.low, self.summary.high
+        found = np.empty((self.real.size + self.codes.size, len(block)), np.uint8)
+        lost = np.zeros(len(block))
+        if self.real.size:
+            values = np.asarray(block, dtype=np.float64)
+            exact = scaled(values, self.real, low, high, np.arange(len(block)))
+            exact *= 255
+            whole = np.rint(exact)
+            found[: self.real.size] = whole.T
+            exact -= whole
+            lost = np.abs(exact, out=exact).sum(axis=1)
+        least = low[self.codes].astype(block.dtype)
+        found[self.real.size :] = block.T[self.codes] - least[:, None]
+        return found, lost
 
 
 def scores_over_parts(
@@ -120,12 +175,14 @@ def scores_over_parts(
 
     Notes
     -----
-    A pass keeps, for each target and class, the k + 8 smallest distances; they tell the k-th,
-    which rows are nearer, and mostly how many are as far as that (otherwise a pass counts them),
-    hence what every neighbour weighs. The last pass adds weight times difference of each
-    neighbour, rounded to 2^−60, as whole numbers. So neither the division of the rows nor threads
-    nor the number of targets at a time change a bit, and a score is off by less than 2^−61 for
-    each pair of target and neighbour.
+    Distances of bytes, whose error has a bound, say who may be among the k nearest of each target
+    and class (`part_screening`); who is, distances in doubles say, in one pass. Where bytes do not
+    tell (codes beyond 255, very many columns or equal rows), a pass keeps the k + 8 smallest
+    distances; they tell the k-th, which rows are nearer, and mostly how many are as far as that
+    (otherwise a pass counts them), hence what every neighbour weighs. The last pass adds weight
+    times difference of each neighbour, rounded to 2^−60, as whole numbers. So neither the division
+    of the rows nor threads nor the number of targets at a time nor which way is taken change a bit,
+    and a score is off by less than 2^−61 for each pair of target and neighbour.
     """
     facts = matrix.facts
     summary = ColumnSummary(facts.low, facts.high, facts.missing, facts.whole)
@@ -136,8 +193,14 @@ def scores_over_parts(
     k = int(min(rule.k, len(target.y)))
     # Blocks as read, widened and turned; targets with their lists.
     n_rows = int(np.clip(run.memory // 8 // (32 * max(1, len(facts.low))), 64, _ROWS))
-    rows = _Rows(matrix=matrix, real=real, codes=codes, summary=summary, n_rows=n_rows)
-    each = 8 * (p + 6 * n_groups * (k + SPARE))
+    size = 3 * matrix.dtype.itemsize * max(1, len(facts.low))
+    n_read = n_rows * max(1, run.memory // 8 // size // n_rows)
+    rows = _Rows(
+        matrix=matrix, real=real, codes=codes, summary=summary, n_rows=n_rows, n_read=n_read
+    )
+    room = run.memory // 4 // (LISTED * n_groups * max(1, len(drawn)))
+    listed = max(8 * k, min(MOST_LISTED, room))
+    each = 9 * p + n_groups * (48 * (k + SPARE) + LISTED * listed)
     batch = int(max(1, run.memory // 2 // each))
     y = np.empty(len(order), np.int64)
     y[order] = target.y
@@ -146,7 +209,7 @@ def scores_over_parts(
         some = drawn[first : first + batch]
         total += _Batch(
             rows=rows, rule=rule, target=target, places=some, own=order[some].astype(np.int64),
-            y=y, n_groups=n_groups, k=k, run=run,
+            y=y, n_groups=n_groups, k=k, listed=listed, run=run,
         ).sums()  # fmt: skip
         run.progress(min(first + batch, len(drawn)), len(drawn), "targets compared with all rows")
     from fsframe_relief.engine.part_kernels import UNIT
@@ -168,6 +231,7 @@ class _Batch:
     y: Places
     n_groups: int
     k: int
+    listed: int
     run: Run
 
     def sums(self) -> Places:
@@ -175,8 +239,10 @@ class _Batch:
         from fsframe_relief.engine import part_kernels
 
         kernels: Any = part_kernels
-        m = len(self.own)
         targets = self._targets()
+        if self.rows.as_bytes:
+            return self._screened(targets)
+        m = len(self.own)
         best = np.full((m, self.n_groups, self.k + SPARE), np.inf)
         self._pass(targets, lambda t, *rows: kernels.keep_nearest(*rows, best[t]))
         filled = np.isfinite(best).sum(axis=2)
@@ -204,14 +270,37 @@ class _Batch:
             parts.clear()
         return found
 
+    def _screened(self, targets: Floats) -> Places:
+        """`sums` after one pass of distances of bytes, for targets whose lists are long enough."""
+        from fsframe_relief.engine import part_screening
+
+        mine, groups = self.target.y[self.places], self.n_groups
+        near = part_screening.near_rows(
+            self.rows, targets, self.own, self.y, mine, self.rule.pooled, groups, self.k,
+            self.listed, self.run.threads,
+        )  # fmt: skip
+        found = np.zeros(targets.shape[1], np.int64)
+        if near.lost.any():
+            rows = attrs.evolve(self.rows, bytes_tell=False)
+            found += self._of(np.flatnonzero(near.lost), rows).sums()
+        kept = np.flatnonzero(~near.lost)
+        if not kept.size:
+            return found
+        part = self._of(kept, self.rows)
+        best, edge, tied = near.nearest(kept, self.k + SPARE)
+        weight, at_edge = part._weights(best, edge, edge * (1 - part_screening.TIE), tied)
+        return found + near.sums(kept, self.rows, targets[kept], best, edge, weight, at_edge)
+
+    def _of(self, some: NDArray[np.intp], rows: _Rows) -> _Batch:
+        """Only some of the targets."""
+        return attrs.evolve(self, places=self.places[some], own=self.own[some], rows=rows)
+
     def _targets(self) -> Floats:
         """The targets' own values, (m, p)."""
         found = np.empty((len(self.own), self.rows.real.size + self.rows.codes.size))
         order = np.argsort(self.own)
-        ascending = self.own[order]
-        for at, across in self.rows:
-            first, last = np.searchsorted(ascending, [at, at + across.shape[1]])
-            found[order[first:last]] = across[:, ascending[first:last] - at].T
+        for which, values in self.rows.some(self.own[order]):
+            found[order[which]] = values
         return found
 
     def _pass(self, targets: Floats, work: Callable[..., None]) -> None:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from fsframe.contracts.compiled import njit
 from fsframe_relief.engine.neighbour_kernels import TIE
 
-__all__ = ["UNIT", "add_differences", "count_tied", "keep_nearest"]
+__all__ = ["UNIT", "add_differences", "count_tied", "group_of", "keep_nearest"]
 
 Floats = NDArray[np.float64]
 Places = NDArray[np.int64]
@@ -43,7 +43,8 @@ def _distances(
 
 
 @njit()
-def _group(of_row: int, of_target: int, pooled: bool) -> int:
+def group_of(of_row: int, of_target: int, pooled: bool) -> int:
+    """Which group of neighbours a row belongs to."""
     if pooled:
         return 0 if of_row == of_target else 1
     return of_row
@@ -85,7 +86,7 @@ def keep_nearest(
         for t in range(targets.shape[0]):
             _distances(targets[t], across, n_real, first, last, d)
             for j in range(last - first):
-                near = best[t, _group(classes[first + j], mine[t], pooled)]
+                near = best[t, group_of(classes[first + j], mine[t], pooled)]
                 x = d[j]
                 if x < near[k - 1] and numbers[first + j] != own[t]:
                     q = k - 1
@@ -109,7 +110,7 @@ def count_tied(
         for t in range(targets.shape[0]):
             _distances(targets[t], across, n_real, first, last, d)
             for j in range(last - first):
-                g = _group(classes[first + j], mine[t], pooled)
+                g = group_of(classes[first + j], mine[t], pooled)
                 e = edge[t, g]
                 if e * (1.0 - TIE) <= d[j] <= e * (1.0 + TIE) and numbers[first + j] != own[t]:
                     tied[t, g] += 1
@@ -142,7 +143,7 @@ def add_differences(
         for t in range(targets.shape[0]):
             _distances(targets[t], across, n_real, first, last, d)
             for j in range(last - first):
-                g = _group(classes[first + j], mine[t], pooled)
+                g = group_of(classes[first + j], mine[t], pooled)
                 e = edge[t, g]
                 x = d[j]
                 if x > e * (1.0 + TIE) or numbers[first + j] == own[t]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars
@@ -13,6 +14,7 @@ from fsframe import Chain
 from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.run import Run
 from fsframe.errors import DataError, RequestError
+from fsframe_relief.engine import over_parts, part_screening
 
 N = 600
 
@@ -67,6 +69,40 @@ def test_any_division_threads_and_memory_give_the_same_bits(
         np.testing.assert_array_equal(each.selected, found[0].selected)
         np.testing.assert_allclose(each.scores, expected.scores, rtol=0, atol=1e-13)
         assert each.warnings == expected.warnings
+
+
+@pytest.mark.parametrize("kind", ["numbers", "codes", "both"])
+@pytest.mark.parametrize("text", CHAINS)
+def test_bytes_that_tell_who_may_be_near_change_no_bit(
+    text: str, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data, chain = divided(table(kind), tmp_path / "p", (300,)), Chain.parse(text)
+    found = chain.select(data).scores
+    monkeypatch.setattr(over_parts, "MOST_REAL", -1)
+    monkeypatch.setattr(part_screening, "near_rows", lambda *given: pytest.fail("was screened"))
+    assert chain.select(data).scores.tobytes() == found.tobytes()
+
+
+def test_equal_rows_beyond_the_lists_are_found_without(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    frame = table("codes")
+    data = divided(polars.concat([frame] * 3), tmp_path / "p", (300,))
+    chain = Chain.parse("relieff:m=50,k=1")
+    monkeypatch.setattr(over_parts, "MOST_LISTED", 1)
+    lost: list[int] = []
+    real = part_screening.near_rows
+
+    def near_rows(*given: Any) -> Any:
+        found = real(*given)
+        lost.append(int(found.lost.sum()))
+        return found
+
+    monkeypatch.setattr(part_screening, "near_rows", near_rows)
+    found = chain.select(data).scores
+    assert 0 < sum(lost) <= 50
+    monkeypatch.setattr(over_parts, "MOST_REAL", -1)
+    assert chain.select(data).scores.tobytes() == found.tobytes()
 
 
 def test_shuffled_rows_give_the_same_bits(tmp_path: Path) -> None:
