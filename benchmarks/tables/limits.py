@@ -32,6 +32,8 @@ TEXTS = [
     ("100 × 60,000", 100, 60_000, "%.6g", 3.6),
 ]
 TEXT_MEMORY = 3.0
+# Single digits: seconds that reading took while they became numbers of 8 bytes.
+DIGITS = [("1,000 × 100,000", 1_000, 100_000, 2.98), ("100,000 × 1,000", 100_000, 1_000, 2.91)]
 BYTES = (100_000, 2_000)
 BYTES_SECONDS, BYTES_MEMORY = 1.0, 1.3
 FILE_SECONDS = 1.0
@@ -70,6 +72,18 @@ def best(what: str, path: Path, repeats: int) -> tuple[float, float, int]:
     return cpu, wall, int(taken)
 
 
+def write_digits(path: Path, n: int, p: int) -> None:
+    """A table of 0, 1 and 2 with a label of 0 and 1."""
+    draw = np.random.default_rng(0)
+    with path.open("wb") as file:
+        file.write((",".join(f"s{j}" for j in range(p)) + ",class\n").encode())
+        line = np.full(2 * p + 2, ord(","), dtype=np.uint8)
+        for _ in range(n):
+            line[: 2 * p : 2] = draw.integers(ord("0"), ord("3"), p, dtype=np.uint8)
+            line[2 * p :] = draw.integers(ord("0"), ord("2")), ord("\n")
+            file.write(line.tobytes())
+
+
 def main() -> None:
     """Print one line for each table, and leave them in the file of results."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -97,6 +111,11 @@ def main() -> None:
             write_table(path, n, p, form, 1)
             took = best("read", path, options.repeats)
             tell(f"text, {name}", took, path.stat().st_size, [seconds, TEXT_MEMORY])
+        for name, n, p, seconds in DIGITS:
+            path = Path(folder) / "table.csv"
+            write_digits(path, n, p)
+            took = best("read", path, options.repeats)
+            tell(f"text, {name} genotypes", took, path.stat().st_size, [seconds, TEXT_MEMORY])
         X = np.random.default_rng(0).integers(0, 3, BYTES).astype(np.uint8)
         path = Path(folder) / "bytes.npy"
         np.save(path, X)

@@ -39,7 +39,7 @@ _wide: dict[int, tuple[weakref.ref[Any], NDArray[np.float64]]] = {}
 _lock = threading.Lock()
 
 
-def _widened(matrix: NDArray[Any] | SparseColumns) -> NDArray[np.float64]:
+def _widened(matrix: Any) -> NDArray[np.float64]:
     key = id(matrix)
     with _lock:
         if key not in _wide:
@@ -284,7 +284,7 @@ class FrozenTable:
         """The features as one (n_samples, n_features) float64 array; a file is read whole."""
         if self.in_memory and self.matrix.dtype == np.float64:
             return self.matrix  # type: ignore[no-any-return]
-        if self.in_memory or isinstance(self.matrix, SparseColumns):
+        if self.in_memory or self.nbytes:
             return _widened(self.matrix)
         loaded = np.ascontiguousarray(self.matrix.read(0, self.n_features), dtype=np.float64)
         loaded.setflags(write=False)
@@ -355,7 +355,7 @@ class FrozenTable:
         columns = np.asarray(columns, dtype=np.intp)
         if len(columns) == self.n_features and np.array_equal(columns, np.arange(self.n_features)):
             return self
-        if isinstance(self.matrix, SparseColumns) or self.in_parts:
+        if self.in_parts or (self.nbytes and hasattr(self.matrix, "take_rows")):
             return self._with_columns(self.matrix.take(columns), columns)
         if self.in_memory:
             matrix = np.ascontiguousarray(self.matrix[:, columns])
@@ -378,7 +378,7 @@ class FrozenTable:
     def take_rows(self, rows: NDArray[np.intp]) -> Self:
         """Only these rows, in this order; all classes stay, even those without members."""
         matrix: Any
-        if isinstance(self.matrix, SparseColumns):
+        if hasattr(self.matrix, "take_rows"):
             matrix = self.matrix.take_rows(np.asarray(rows, dtype=np.intp))
         elif self.in_parts:
             matrix = _rows_of(self.matrix, np.asarray(rows, dtype=np.intp))

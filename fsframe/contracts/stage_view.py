@@ -160,6 +160,10 @@ class _FilledColumns:
     def dtype(self) -> np.dtype[Any]:
         return np.dtype(self.source.dtype)
 
+    @property
+    def nbytes(self) -> int:
+        return int(getattr(self.source, "nbytes", 0))
+
     def read(self, start: int, stop: int) -> NDArray[Any]:
         block = self.source.read(start, stop)
         return np.where(np.isnan(block), self.fill[start:stop], block)
@@ -298,12 +302,12 @@ def first_missing(data: Dataset) -> tuple[int, int, int] | None:
     if data.in_parts:
         return _first_in_parts(data)
     total, first = 0, None
+    if data.matrix.dtype.kind != "f":
+        return None
     if isinstance(data.matrix, SparseColumns) and data.matrix.complete:
         return None
     for start, stop in data.column_blocks():
         block = data.columns(start, stop)
-        if block.dtype.kind != "f":
-            continue
         # A sum is NaN if any term is: one pass without a temporary for the usual, complete table.
         if not np.isnan(block.sum()):
             continue

@@ -78,8 +78,8 @@ class Taken:
 
     Parameters
     ----------
-    X : (n_rows, n_columns) float64
-        NaN where missing, and where `bad`.
+    X : (n_rows, n_columns) float64, or uint8
+        NaN where missing, and where `bad`. Bytes where all cells are single digits.
     texts : dict of column to list of str
         Quotes and outer blanks off.
     bad : dict of column to BadColumn
@@ -87,7 +87,7 @@ class Taken:
         Cells that held a code for a missing value.
     """
 
-    X: NDArray[np.float64]
+    X: NDArray[Any]
     texts: dict[int, list[str]]
     bad: dict[int, BadColumn] = attrs.field(factory=dict)
     coded: int = 0
@@ -206,24 +206,31 @@ class CellText:
             At the first record of another length.
         """
         n = self.n_fields
-        taken = Taken(np.empty((n_rows, len(columns))), {column: [] for column in texts})
+        digits = bool(len(columns)) and not self.quoted
+        # Memory that is not written to is not taken: numbers take over where digits end.
+        kind = np.uint8 if digits else np.float64
+        taken = Taken(np.empty((n_rows, len(columns)), kind), {column: [] for column in texts})
         together = bool(len(columns)) and columns[-1] - columns[0] + 1 == len(columns)
         where: Any = slice(columns[0], columns[-1] + 1) if together else np.asarray(columns, int)
-        row, digits = 0, True
+        row = 0
         codes = [code for code in missing.numbers if np.isfinite(code)]
         for block in self._blocks():
-            if digits and not self.quoted:
+            if digits:
                 found = single_digits(block, self.sign, n, columns, texts)
                 digits = found is not None
                 if found is not None:
                     rows = slice(row, row + len(found[0]))
+                    if codes and taken.X.dtype == np.uint8 and np.isin(found[0], codes).any():
+                        taken.X = _widened(taken.X, row)
                     taken.X[rows] = found[0]
                     if texts:
                         taken.texts[texts[0]] += found[1]
                         watch(texts[0], found[1], row)
                     row = rows.stop
-                    taken.coded += _uncode(taken.X[rows], codes)
+                    if taken.X.dtype == np.float64:
+                        taken.coded += _uncode(taken.X[rows], codes)
                     continue
+                taken.X = _widened(taken.X, row)
             cells, ends = self._cells(block, row)
             rows = slice(row, row + len(ends) // n)
             for column in texts:
@@ -380,6 +387,15 @@ def _quoted(values: NDArray[np.uint8]) -> NDArray[np.bool_]:
     """Which bytes stand within quotes; a quote inside a quoted field is doubled."""
     inside: NDArray[np.bool_] = np.bitwise_xor.accumulate(values == _QUOTE)
     return inside
+
+
+def _widened(X: NDArray[Any], n_rows: int) -> NDArray[np.float64]:
+    """A table of numbers whose first rows are those of `X`; the others are not written yet."""
+    if X.dtype == np.float64:
+        return X
+    wide = np.empty(X.shape)
+    wide[:n_rows] = X[:n_rows]
+    return wide
 
 
 def _uncode(values: NDArray[np.float64], codes: Sequence[float]) -> int:

@@ -198,7 +198,7 @@ class _SheetColumns:
         texts = self.texts(sorted(taken.bad))
         width = max(1, _BLOCK // max(1, self.sheet.n_rows))
         for start in range(0, len(every), width):
-            block = taken.X[:, start : start + width]
+            block = taken.X[:, start : start + width].astype(np.float64, copy=False)
             inside = {k: texts[k] for k in texts if start <= k < start + width}
             yield start, block, inside
 
@@ -214,7 +214,7 @@ class _SheetColumns:
         taken = self.sheet.take([column])
         if taken.bad:
             return self.texts([column])[column]
-        return np.asarray(taken.X[:, 0])
+        return np.asarray(taken.X[:, 0], dtype=np.float64)
 
 
 @attrs.frozen

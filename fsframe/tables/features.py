@@ -38,7 +38,7 @@ def listed(names: Sequence[str], shown: int = _SHOWN) -> str:
     return ", ".join(names[:shown]) + (f" and {more} more" if more > 0 else "")
 
 
-def check_finite(X: NDArray[np.float64], where: Callable[[int, int], str]) -> None:
+def check_finite(X: NDArray[Any], where: Callable[[int, int], str]) -> None:
     """Nothing, if no value is infinite; NaN is missing, not infinite.
 
     Raises
@@ -46,6 +46,8 @@ def check_finite(X: NDArray[np.float64], where: Callable[[int, int], str]) -> No
     DataError
         Naming the first.
     """
+    if X.dtype.kind != "f":
+        return
     infinite = np.isinf(X)
     if infinite.any():
         row, column = np.unravel_index(int(np.argmax(infinite)), X.shape)
@@ -140,7 +142,7 @@ def likely_codes(values: NDArray[np.float64]) -> list[tuple[float, int]]:
     return found
 
 
-def feature_warnings(X: NDArray[np.float64], names: Sequence[str]) -> list[str]:
+def feature_warnings(X: NDArray[Any], names: Sequence[str]) -> list[str]:
     """What is weak about the columns of a table in memory."""
     review = FeatureReview()
     review.add(X, names)

@@ -36,6 +36,8 @@ __all__ = ["from_sheet"]
 
 _COMMA = re.compile(r"[+-]?[0-9]*,[0-9]+(?:[eE][+-]?[0-9]+)?")
 Keys = str | int | Iterable[str | int]
+_BYTES_FROM = 1 << 20
+"""Cells from which on a table of single digits stays one of bytes: smaller ones spare nothing."""
 _USUAL_LABELS = ("class", "label", "target", "y", "outcome")
 
 
@@ -80,6 +82,8 @@ def from_sheet(
     beside = sorted({place, *(column for column in aside if column is not None)})
     taken = sheet.take(columns, beside, _watch(sheet, place, weighing))
     texts, X = taken.texts[place], taken.X
+    if X.size < _BYTES_FROM:
+        X = X.astype(np.float64, copy=False)
     if sheet.cells.decimal == ",":
         texts = [text.replace(",", ".") if _COMMA.fullmatch(text) else text for text in texts]
     labels, kind = label_values(
@@ -223,7 +227,7 @@ def _kinds_of_columns(
     columns: list[int],
     mask: NDArray[np.bool_],
     ordered: dict[int, tuple[str, ...]],
-    X: NDArray[np.float64],
+    X: NDArray[Any],
     names: tuple[str, ...],
     dates: str | None,
 ) -> tuple[dict[str, ColumnKind], list[str]]:
@@ -247,7 +251,7 @@ def _kinds_of_columns(
             mask[place] = False
             unknown = sorted({level_text(text) for text in there} - set(order))
             if not order and column not in bad:
-                X[:, place], levels = ranks(X[:, place])
+                X[:, place], levels = ranks(X[:, place].astype(np.float64))
                 kinds[name] = ColumnKind("ordinal", levels)
                 continue
             if unknown:

@@ -234,7 +234,7 @@ class _SheetCells:
         taken = self.sheet.take(columns)
         if taken.bad:
             raise self.sheet.not_numbers(taken.bad)
-        return taken.X
+        return np.asarray(taken.X, dtype=np.float64)
 
 
 @attrs.frozen

@@ -13,7 +13,8 @@ __all__ = ["PackedGenotypes"]
 _MISSING = 3
 # Two bits a genotype, the first person in the lowest: copies of the first allele, or missing.
 _COPIES = np.array([2, _MISSING, 1, 0], dtype=np.uint8)
-_OF_BYTE = _COPIES[(np.arange(256)[:, None] >> np.array([0, 2, 4, 6])) & 3]
+_CODES = ((np.arange(256)[:, None] >> np.array([0, 2, 4, 6])) & 3).astype(np.uint8)
+_OF_BYTE = _COPIES[_CODES]
 _NUMBERS = np.where(_OF_BYTE == _MISSING, np.nan, _OF_BYTE.astype(np.float64))
 _HAS_GAP = (_OF_BYTE == _MISSING).any(axis=1)
 _BLOCK = 1 << 22
@@ -63,6 +64,21 @@ class PackedGenotypes:
     def take(self, columns: NDArray[np.intp]) -> PackedGenotypes:
         """Only these of the variants, in this order."""
         return attrs.evolve(self, packed=self.packed[columns])
+
+    def take_rows(self, rows: NDArray[np.intp]) -> PackedGenotypes:
+        """Only these of the persons, in this order, in two bits a genotype too."""
+        quarter, place = np.divmod(rows, 4)
+        width = -(-len(rows) // 4)
+        packed = np.empty((len(self.packed), width), dtype=np.uint8)
+        step = max(1, _BLOCK // (4 * width))
+        for first in range(0, len(packed), step):
+            bytes_of = self.packed[first : first + step].take(quarter, axis=1)
+            codes = np.zeros((len(bytes_of), 4 * width), dtype=np.uint8)
+            np.bitwise_and(bytes_of >> (2 * place).astype(np.uint8), 3, out=codes[:, : len(rows)])
+            packed[first : first + step] = (
+                codes[:, ::4] | codes[:, 1::4] << 2 | codes[:, 2::4] << 4 | codes[:, 3::4] << 6
+            )
+        return attrs.evolve(self, packed=packed, n_samples=len(rows))
 
     def read(self, start: int, stop: int) -> NDArray[Any]:
         """Variants ``start … stop-1`` as (n_samples, stop-start): copies of the first allele."""

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from fsframe.errors import DataError
 from fsframe.tables.array_table import ArrayTable
-from fsframe.tables.arrays import LARGE
-from fsframe.tables.bounds import check_size, memory_bound
+from fsframe.tables.bounds import check_size
 from fsframe.tables.reader import Reader
 from fsframe.tables.text_file import load_text
 from fsframe_tables.genotypes import PackedGenotypes
@@ -23,12 +22,12 @@ _MAGIC = b"\x6c\x1b\x01"
 
 
 class PlinkReader(Reader):
-    """Persons × variants: copies of the first allele (A1), as bytes where none is missing.
+    """Persons × variants: copies of the first allele (A1), in two bits a genotype.
 
     Notes
     -----
-    Tables that would take more than 2 GiB because a genotype is missing, or more than may be
-    loaded, stay in two bits a genotype and are read by columns.
+    They are read by columns, as bytes, or as float64 where one in the file is missing. A method
+    that needs the whole table has it widened once.
 
     The label is the phenotype of the .fam file; family, person and sex may be named as groups or as
     label. Variants without an id of their own are called ``chromosome:position:A1:A2``.
@@ -59,7 +58,7 @@ class PlinkReader(Reader):
             packed = np.fromfile(file, dtype=np.uint8).reshape(p, width)
         return ArrayTable(
             path=path,
-            X=_table(PackedGenotypes.of(packed, n)),
+            X=PackedGenotypes.of(packed, n),
             y=_phenotype([fields[5] for fields in persons]),
             names=_names(variants),
             label_name="phenotype",
@@ -81,13 +80,6 @@ def _lines(path: Path) -> list[list[str]]:
         if len(fields) != 6:
             raise DataError(f"{path}, line {number} has {len(fields)} fields, not 6")
     return rows
-
-
-def _table(genotypes: PackedGenotypes) -> Any:
-    """The genotypes as bytes, or as float64 with NaN where one is missing; as they are if large."""
-    n, p = genotypes.shape
-    large = 8 * n * p > LARGE if genotypes.gaps else 2 * n * p > memory_bound()
-    return genotypes if large else genotypes.read(0, p)
 
 
 def _names(variants: list[list[str]]) -> tuple[str, ...]:

@@ -172,7 +172,7 @@ def test_what_is_known_of_cells_may_be_the_label_or_the_groups(tmp_path):
     assert [c.name for c in contents(path).columns[P:]] == ["depth", "donor", "type"]
 
 
-def test_plink_genotypes_are_bytes_unless_one_is_missing(tmp_path):
+def test_plink_genotypes_are_read_as_bytes_unless_one_is_missing(tmp_path):
     data = read(write_plink(tmp_path), groups="family")
     assert data.matrix.dtype == np.uint8 and data.n_groups == N // 4
     gaps = GENOTYPES.copy()
@@ -188,23 +188,33 @@ def test_plink_genotypes_are_bytes_unless_one_is_missing(tmp_path):
         read(tmp_path / "t.bed")
 
 
-def test_large_plink_tables_with_gaps_stay_in_two_bits(tmp_path, monkeypatch):
-    gaps = GENOTYPES.copy()
-    gaps[2, 3] = gaps[-1, 0] = 3
-    path = write_plink(tmp_path, gaps)
-    expected = read(path)
-    monkeypatch.setattr("fsframe_tables.plink.LARGE", 0)
-    packed = read(path, groups="family")
+@pytest.mark.parametrize("lacking", [(), ((2, 3), (N - 1, 0))])
+def test_plink_tables_stay_in_two_bits_with_the_results_of_numbers(tmp_path, lacking):
+    genotypes = GENOTYPES.copy()
+    for place in lacking:
+        genotypes[place] = 3
+    path = write_plink(tmp_path, genotypes)
+    packed = read(path)
     assert packed.nbytes == P * -(-N // 4) and not packed.in_memory
-    np.testing.assert_array_equal(packed.X, expected.X)
-    assert attrs.evolve(packed, groups=None).sha256 == expected.sha256
-    for chain in ("mim:top=2,missing=level", "impute relieff:top=2", "impute anova-f:top=2"):
-        one, other = (
-            Chain.parse(chain).run(data, seed=0).stages[-1].selection for data in (packed, expected)
-        )
-        assert np.array_equal(one.scores, other.scores, equal_nan=True)
+    numbers = np.where(genotypes == 3, np.nan, genotypes)
+    expected = attrs.evolve(packed, matrix=numbers)
+    np.testing.assert_array_equal(packed.X, numbers)
+    assert packed.X is packed.X, "widened once"
+    assert packed.sha256 == expected.sha256
+    first = "impute " if lacking else ""
+    for chain in (
+        "mim:top=2,missing=level", f"{first}relieff:top=2", f"{first}anova-f:top=2",
+        f"{first}mim:top=2 jmi", f"{first}mim:top=3 npfs:n=6,null=published,alpha=0.4",
+        f"{first}mim:top=3 interactions", f"cross-validation:base=({first}mim:top=2 knn),folds=3",
+    ):  # fmt: skip
+        one, other = (Chain.parse(chain).run(data, seed=0).digests() for data in (packed, expected))
+        assert one == other, chain
     few = read(path, drop=["g0", "g2"])
-    np.testing.assert_array_equal(few.X, np.delete(expected.X, [0, 2], 1))
+    np.testing.assert_array_equal(few.X, np.delete(numbers, [0, 2], 1))
+    for rows in (np.array([4, 1, 1, 0]), np.arange(N)[::-1], np.arange(7)):
+        some = packed.take_rows(rows)
+        assert some.nbytes == P * -(-len(rows) // 4)
+        np.testing.assert_array_equal(some.X, numbers[rows])
 
 
 @pytest.mark.skipif(shutil.which("plink1.9") is None, reason="plink1.9 is not installed")

@@ -77,7 +77,7 @@ def held_bytes(data: Dataset, run: Run) -> HeldBytes | None:
     At most `MOST_TABLES` are kept, each of at most an eighth of the memory allowed, and none longer
     than its array.
     """
-    if not data.in_memory or data.n_features * data.n_samples > run.memory // 8:
+    if not data.nbytes or data.n_features * data.n_samples > run.memory // 8:
         return None
     with _lock:
         _tables[:] = [entry for entry in _tables if entry[0]() is not None]
