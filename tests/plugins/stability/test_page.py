@@ -27,7 +27,7 @@ def test_the_examples_of_the_page_print_what_it_shows() -> None:
 
 
 def test_the_table_of_metrics_says_what_the_classes_declare() -> None:
-    listed = rows("What each one declares")
+    listed = rows("Properties of each metric")
     assert sorted(row[0].strip("`") for row in listed) == sorted(OFFERED)
     for name, sizes, chance, similarity, undefined in listed:
         metric = metrics[name.strip("`")]
