@@ -57,7 +57,7 @@ _OF_ONE = {
     ),
     "network": (
         "Which pairs interact",
-        "Lines join pairs whose joint effect on the label is more than the sum of both effects; "
+        "Lines join pairs whose joint effect on the label is not the sum of both effects; "
         "thicker lines have smaller p.",
     ),
     "pair": ("The first pair itself", "The rows by class on both features."),

@@ -25,24 +25,24 @@ _BLOCK_BYTES = 1 << 25
 
 @attrs.frozen(kw_only=True)
 class Knn(Classifier):
-    """The class that most of the k nearest training rows have; of a numeric target their mean.
+    """Majority vote of the k nearest training rows; their mean for a numeric target.
 
     Parameters
     ----------
     k : int ≥ 1
-        Neighbours that vote; all rows where there are fewer.
+        Number of neighbours; all rows if there are fewer.
     distance : {"euclidean", "manhattan"}
     standardize : bool
-        Columns to mean 0 and standard deviation 1, learned from the training rows.
+        Scale columns to mean 0 and standard deviation 1, learned from the training rows.
 
     Notes
     -----
     Equally near rows (within a fraction 1e-10 of the distance) are taken in the order of the table,
-    and a vote that is level goes to the class that comes first. A row that a bootstrap drew twice
-    votes twice. A numeric target is predicted as the mean of the neighbours'. Rows differ in a
-    nominal column by one step where their levels do: 1, or with `standardize` √(2 / (1 − Σ p²)), p
-    the shares of the levels, so that the mean squared difference of two rows is 2 as in a column of
-    deviation 1. Time n·m·p for m new rows; memory 32 MiB for distances, whatever m.
+    and a tied vote goes to the first class. A row that a bootstrap drew twice votes twice. A
+    numeric target is predicted by the mean of the neighbours. Rows differ in a nominal column by
+    one step where their levels do: 1, or with `standardize` √(2 / (1 − Σ p²)), p the shares of the
+    levels, so that the mean squared difference of two rows is 2 as in a column of deviation 1. Time
+    n·m·p for m new rows; memory 32 MiB for distances, whatever m.
 
     References
     ----------

@@ -12,7 +12,7 @@ __all__ = ["fsframe_classifiers"]
 
 @hookimpl
 def fsframe_classifiers() -> Iterator[ClassifierEntry]:
-    """Classifiers that take no weights."""
+    """Classifiers without feature weights."""
     yield ClassifierEntry(
         name="knn",
         target="fsframe_classify.knn:Knn",

@@ -68,16 +68,16 @@ class _Tested:
 
 @attrs.frozen(kw_only=True)
 class Interactions(Selector):
-    """Features of pairs that interact: their joint effect is not what both add up to.
+    """Features of pairs that interact: their joint effect is not the sum of both effects.
 
     For each pair (a, b) the deviance G² of the log-linear model with the terms ab, a·class and
-    b·class, but without ab·class, against the saturated model. A numeric target is tested by F of
-    the product a·b beside a and b.
+    b·class, but without ab·class, against the saturated model. A numeric target is tested by the F
+    test of the product a·b, given a and b.
 
-    Without `top`, the features of all pairs with q ≤ `alpha` are kept, best pair first; none where
-    no pair is significant. A feature's score is −log₁₀ p of its best pair, and so is the weight of
-    a pair. Tables, one entry per pair kept, best first: ``pairs`` (m, 2) with the columns among
-    those at hand, ``g2`` (``f`` for a numeric target), ``freedom``, ``p_values``, ``q_values``,
+    Without `top`, the features of all pairs with q ≤ `alpha` are kept, best pair first; none if no
+    pair is significant. A feature's score is −log₁₀ p of its best pair, and so is the weight of a
+    pair. Tables, one entry per pair kept, best first: ``pairs`` (m, 2) with positions among the
+    given columns, ``g2`` (``f`` for a numeric target), ``freedom``, ``p_values``, ``q_values``,
     ``chi2_p_values``, and where p is not that of χ² ``mean_ratio`` (mean of G² over its degrees of
     freedom, else 1) and ``fitted_freedom``, f in P(χ²_f ≥ G² f / E G²). ``n_tested`` is the number
     of pairs tested. Of the significant pairs, up to 100, at least of the best: ``cells`` (pair,
@@ -87,11 +87,11 @@ class Interactions(Selector):
 
     Notes
     -----
-    Where rows are in groups, the means of groups are tested (`one_row_each`).
-    All pairs are counted from bit rows and screened by the Kirkwood superposition, an upper bound
-    of G²; see `fsframe_interactions.engine`. With more pairs than `keep`, those with p above
-    keep/pairs are screened out; q is computed against all tested. O(p² n L² K/64) time, n L/8 bytes
-    per column. A pair's degrees of freedom are counted over the cells that the model can fill.
+    If rows are in groups, the means of groups are tested (`one_row_each`). All pairs are counted
+    from bit rows and screened by the Kirkwood superposition, an upper bound of G²; see
+    `fsframe_interactions.engine`. With more pairs than `keep`, those with p above keep/pairs are
+    screened out; q is computed against all tested. O(p² n L² K/64) time, n L/8 bytes per column. A
+    pair's degrees of freedom are counted over the cells that the model can fill.
 
     References
     ----------
@@ -162,7 +162,7 @@ class Interactions(Selector):
     )
 
     def role_problems(self, data: Dataset) -> Iterator[str]:
-        """Groups whose means would have no label are refused."""
+        """Problems with groups whose rows do not share one label."""
         yield from super().role_problems(data)
         problem = label_problem(data)
         if problem:
@@ -176,11 +176,11 @@ class Interactions(Selector):
         chosen_from: int,
         run: Run,
     ) -> PairTests:
-        """Every pair of `columns` tested; told of are the `keep` best and `pairs`.
+        """Test every pair of `columns`; the `keep` best and `pairs` are reported.
 
-        See `fsframe.contracts.pair_tests.PairTester`. Where columns were chosen by what they do
-        together, on the same rows, p is too small; q holds if `chosen_from` counts the pairs of all
-        that could have been chosen: at most α of tables without interactions have any q ≤ α.
+        See `fsframe.contracts.pair_tests.PairTester`. If columns were chosen by their joint effect
+        on the same rows, p is too small; q is valid if `chosen_from` counts all pairs that could
+        have been chosen: at most α of tables without interactions have any q ≤ α.
         """
         of_all = self._tested(data.take_columns(columns), run)
         found, n_tested = of_all.found, of_all.n_tested
@@ -235,7 +235,7 @@ class Interactions(Selector):
         )
 
     def works_in_parts(self, data: Dataset) -> bool:
-        """Pairs are counted over parts; means of groups and products of numbers are not."""
+        """Pairs are counted over parts; group means and numeric targets are not supported."""
         return data.task == "classification" and data.groups is None
 
     def _tested(self, data: Dataset, run: Run, *, beside: bool = False) -> _Tested:

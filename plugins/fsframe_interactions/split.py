@@ -27,7 +27,7 @@ _HALVES, _CHOICE, _TEST = 0, 1, 2  # first keys of the random streams
 
 
 def choosing_half(data: Dataset, generator: np.random.Generator) -> NDArray[np.bool_]:
-    """Which rows choose, (n_samples,): half of every class, groups of rows whole.
+    """Mask of the rows that choose, (n_samples,): half of every class, with groups kept whole.
 
     Raises
     ------
@@ -70,10 +70,10 @@ def choosing_half(data: Dataset, generator: np.random.Generator) -> NDArray[np.b
 class InteractionsSplit(WrappingSelector):
     """Features of pairs that interact on rows that were not used to choose them.
 
-    Half of the rows, of every class, choose: the base runs on them. The pairs of the features that
-    it keeps are tested by `interactions` on the other half, where p keeps its level however the
-    choice was made. Without `top`, the features of pairs with q ≤ `alpha` are kept, best pair
-    first. Tables: ``pairs`` (m, 2), columns among those at hand, ``g2`` (or ``f``), ``freedom``,
+    The base runs on half of the rows of every class. The pairs of the features that it keeps are
+    tested by `interactions` on the other half, where p keeps its level whatever the selection.
+    Without `top`, the features of pairs with q ≤ `alpha` are kept, best pair first. Tables:
+    ``pairs`` (m, 2), positions among the given columns, ``g2`` (or ``f``), ``freedom``,
     ``p_values``, ``q_values`` over the pairs of the chosen features, ``mean_ratio``,
     ``fitted_freedom``, ``n_tested``; ``chosen``, the features that the base kept, best first;
     ``choosing_rows`` (n_samples,) bool.
@@ -121,7 +121,7 @@ class InteractionsSplit(WrappingSelector):
         )
 
     def role_problems(self, data: Dataset) -> Iterator[str]:
-        """Groups whose means would have no label are refused."""
+        """Problems with groups whose rows do not share one label."""
         yield from super().role_problems(data)
         yield from self._tester().role_problems(data)
 
@@ -207,7 +207,7 @@ class InteractionsSplit(WrappingSelector):
         chosen_from: int,
         run: Run,
     ) -> PairTests:
-        """As `Interactions.test_pairs`: pairs that are given are chosen already."""
+        """As `Interactions.test_pairs`, since the pairs are already chosen."""
         return self._tester().test_pairs(data, columns, pairs, chosen_from, run)
 
     def tests_found(self, selection: Selection) -> PairTests:

@@ -196,7 +196,7 @@ class Unadjusted(_BeyondChance):
 
     .. math:: \\frac{|S_i ∩ S_j| - n_i n_j / p}{\\sqrt{n_i n_j} - n_i n_j / p}
 
-    What the similarity-adjusted measures of the paper become where no two features are similar.
+    The limit of the similarity-adjusted measures of the paper if no two features are similar.
     Undefined where a set is empty or both are full. O(m²p).
 
     References

@@ -20,7 +20,7 @@ __all__ = ["Canberra", "expected_canberra"]
 
 
 def expected_canberra(p: int, depth: int | None = None) -> float:
-    """The mean Canberra distance of two random rankings of p features, exact.
+    """The exact mean Canberra distance of two random rankings of p features.
 
     Parameters
     ----------
@@ -57,14 +57,14 @@ def expected_canberra(p: int, depth: int | None = None) -> float:
 
 @attrs.frozen(kw_only=True)
 class Canberra(RankMetric):
-    """Instability of rankings by the Canberra distance, in units of what chance gives.
+    """Instability of rankings by the Canberra distance, relative to its expectation by chance.
 
     Parameters
     ----------
     best : "largest" or "smallest"
-        Which end is best, and so weighs most.
+        Which end is best and has the largest weight.
     depth : int, optional
-        k: all places beyond it count as one, k + 1. Default all places.
+        k: all ranks beyond it count as k + 1. By default all ranks count.
 
     Notes
     -----

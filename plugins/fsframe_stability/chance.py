@@ -27,7 +27,7 @@ class PairScore(Protocol):
 def intersection_law(
     first: int, second: int, p: int
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """The sizes two random sets may share, and their probabilities.
+    """Possible intersection sizes of two random sets, and their probabilities.
 
     Parameters
     ----------

@@ -40,7 +40,7 @@ def ochiai(shared: Counts, first: Counts, second: Counts, p: int) -> NDArray[np.
 
 
 def hamming(shared: Counts, first: Counts, second: Counts, p: int) -> NDArray[np.float64]:
-    """The share of the p features on which the two runs decide alike; always defined."""
+    """The share of the p features on which the two runs agree; always defined."""
     return np.asarray((p - first - second + 2 * shared) / p, dtype=np.float64)
 
 
@@ -51,7 +51,7 @@ class Jaccard(PairwiseMetric):
     Notes
     -----
     Between 0 and 1, and larger the more features are kept, by chance alone: `jaccard-corrected`
-    takes that out. Undefined where both sets are empty. O(m²p).
+    corrects for that. Undefined where both sets are empty. O(m²p).
 
     References
     ----------
@@ -113,7 +113,7 @@ class Ochiai(PairwiseMetric):
 
 @attrs.frozen(kw_only=True)
 class Hamming(PairwiseMetric):
-    """Stability by the mean share of features on which two runs decide alike.
+    """Stability by the mean share of features on which two runs agree.
 
     Notes
     -----
@@ -171,7 +171,7 @@ class DiceCorrected(_Corrected):
     Notes
     -----
     As `jaccard-corrected`. Dice is linear in the intersection, so this is algebraically κ; it is
-    here because people look for it. Undefined where both sets are empty or both are full.
+    provided under its usual name. Undefined where both sets are empty or both are full.
 
     References
     ----------

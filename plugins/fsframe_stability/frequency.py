@@ -25,7 +25,7 @@ class Davis(OverlapMetric):
     Parameters
     ----------
     penalty : float ≥ 0
-        How much large sets cost; 0 for no cost.
+        Penalty for large sets; 0: none.
 
     Notes
     -----
@@ -58,7 +58,7 @@ class Davis(OverlapMetric):
     )
 
     def measure_overlap(self, overlap: Overlap) -> StabilityValue:
-        """The mean share, less the penalty, not below zero."""
+        """The mean share minus the penalty, at least zero."""
         h = overlap.frequencies
         union = np.count_nonzero(h)
         if union == 0:

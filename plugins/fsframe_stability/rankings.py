@@ -223,7 +223,7 @@ class WeightedTau(RankMetric):
     Parameters
     ----------
     best : "largest" or "smallest"
-        Which end is best, and so weighs most.
+        Which end is best and has the largest weight.
 
     Notes
     -----

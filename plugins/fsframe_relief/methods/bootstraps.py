@@ -38,7 +38,7 @@ def select_each(
     *,
     plain: bool,
 ) -> list[Selection]:
-    """What `method` selects on every bootstrap, a row of `counts` (n_resamples, n_samples).
+    """The selection of `method` on every bootstrap, a row of `counts` (n_resamples, n_samples).
 
     Equal to one bootstrap after the other, bit by bit: ranges, discrete columns, probabilities and
     class shares are those of the rows drawn (count 0: absent), and bootstrap b draws from

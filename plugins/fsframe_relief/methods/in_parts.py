@@ -26,7 +26,7 @@ HELD = 160
 
 
 def can_draw_from_parts(method: ReliefParameters, data: Dataset) -> bool:
-    """Whether scores over parts are defined: k nearest of classes, ties shared, no gaps."""
+    """Whether scores over parts are supported: k nearest per class, shared ties, no gaps."""
     rule = method.rule(False)
     return (
         isinstance(rule, Nearest)
@@ -42,14 +42,14 @@ def can_draw_from_parts(method: ReliefParameters, data: Dataset) -> bool:
 def scores_in_parts(
     method: ReliefParameters, data: Dataset, upstream: Selection | None, run: Run
 ) -> tuple[NDArray[np.float64], Target, NDArray[np.int64] | None, tuple[str, ...]]:
-    """Scores, what rows are judged by, the targets drawn (None: all), and what to warn of.
+    """Scores, labels of the rows, the targets drawn (None: all), and warnings.
 
     The same instances are drawn as from the table in memory, with the same neighbours and weights.
 
     Raises
     ------
     RequestError
-        If memory does not hold what is needed for each row.
+        If the arrays per row do not fit in memory.
     """
     rule = method.rule(False)
     assert isinstance(rule, Nearest)

@@ -27,7 +27,7 @@ ROUNDING = 1e-12
 
 @attrs.frozen(kw_only=True)
 class IterativeRelief(ReliefSelector):
-    """Scores by neighbourhoods in a distance weighted by the scores of the round before.
+    """Relief scores with a distance weighted by the scores of the previous round.
 
     Notes
     -----
@@ -39,9 +39,9 @@ class IterativeRelief(ReliefSelector):
 
     The idea, the ball, the quadratic weight and the sum over rounds are those of Draper, Kaito &
     Bins 2003; departures: the radius is each target's own (a common one is set by the most remote
-    instance), and negative sums weigh nothing. Without the sum, a feature that weighs much in the
-    distance is equal among neighbours, loses its score, and rounds swing between two states.
-    O(rounds n^2 p) time.
+    instance), and negative sums have weight zero. Without the sum, a feature with a large weight in
+    the distance is equal among neighbours, loses its score, and rounds alternate between two
+    states. O(rounds n^2 p) time.
 
     References
     ----------

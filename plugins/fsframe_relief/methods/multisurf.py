@@ -12,7 +12,8 @@ __all__ = ["Multisurf"]
 
 @attrs.frozen(kw_only=True)
 class Multisurf(ReliefSelector):
-    """Scores by all hits and misses nearer than mean_i - sd_i / 2 of the target's own distances.
+    """Relief scores over all hits and misses nearer than mean_i - sd_i / 2 of the target's
+    distances.
 
     Notes
     -----

@@ -14,14 +14,14 @@ __all__ = ["Multisurfstar"]
 
 @attrs.frozen(kw_only=True)
 class Multisurfstar(ReliefSelector):
-    """Scores by instances nearer than mean_i - sd_i / 2, less the same score beyond mean_i + sd_i
-    / 2.
+    """Relief scores over instances nearer than mean_i - sd_i / 2, minus those over instances beyond
+    mean_i + sd_i / 2.
 
     Notes
     -----
-    Between the two bounds lies a band that counts for nothing. S(far) is subtracted as it is; the
-    paper scores far instances by 1 - diff, which is the same unless a target has no far hit or no
-    far miss.
+    Instances between the two thresholds are ignored. S(far) is subtracted as it is; the paper
+    scores far instances by 1 - diff, which is the same unless a target has no far hit or no far
+    miss.
 
     Departure from Granizo-Mackenzie & Moore 2013: misses of more than two classes are weighted by
     P(c) / (1 - P(y_i)). O(n^2 p) time.

@@ -22,7 +22,7 @@ __all__ = ["ReliefParameters"]
 
 @attrs.frozen(kw_only=True)
 class ReliefParameters(Selector):
-    """What is to be scored, and by which neighbours; `ReliefSelector` does it."""
+    """Parameters of scoring and of neighbourhoods, used by `ReliefSelector`."""
 
     takes_missing: ClassVar[bool] = True
     takes_nominal: ClassVar[bool] = True

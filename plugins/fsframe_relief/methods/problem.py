@@ -34,11 +34,11 @@ FEW_LEVELS = 10
 
 @attrs.frozen(kw_only=True, eq=False)
 class Problem:
-    """A prepared table with what its rows are judged by.
+    """A prepared table with its label.
 
     `order` are the rows of the dataset in the order used, `drawn` the targets as positions in it
-    (None: all), `discrete` the columns with diff 0 or 1, `notes` what to warn of, `groups` which
-    rows belong together, in that order.
+    (None: all), `discrete` the columns with diff 0 or 1, `notes` the warnings, `groups` the groups
+    of rows, in that order.
     """
 
     columns: Columns
@@ -103,12 +103,12 @@ def make_problem(
 
 
 def threads_for(n: int, p: int, run: Run) -> int:
-    """How many threads a table of that size is worth."""
+    """Number of threads worth using for a table of that size."""
     return 1 if float(n) ** 2 * p < SMALL else run.threads
 
 
 def by_index(method: ReliefParameters) -> bool:
-    """Whether ties follow the order of rows, which then has to stay as it is."""
+    """Whether ties follow the order of rows, which must then not change."""
     return bool(getattr(method, "ties", "share") == "index")
 
 
@@ -233,7 +233,7 @@ def label_codes(
 def discrete_columns(
     method: ReliefParameters, data: Dataset, summary: ColumnSummary | None = None
 ) -> tuple[NDArray[np.bool_], tuple[str, ...]]:
-    """Which columns are discrete, and what to say of that choice."""
+    """Mask of discrete columns, and a warning about that choice."""
     wish = method.discrete_features
     p = data.n_features
     if wish == "all":

@@ -15,8 +15,8 @@ __all__ = ["Relief"]
 
 @attrs.frozen(kw_only=True)
 class Relief(ReliefSelector):
-    """Scores by the nearest hit and the nearest miss of each target, W += (diff miss - diff hit) /
-    m.
+    """Relief scores over the nearest hit and the nearest miss of each target, W += (diff miss -
+    diff hit) / m.
 
     Notes
     -----

@@ -17,7 +17,7 @@ __all__ = ["Relieff"]
 
 @attrs.frozen(kw_only=True)
 class Relieff(ReliefSelector):
-    """Scores by the k nearest hits and misses, misses of class c weighted by P(c) / (1 - P(class)).
+    """Relief scores over the k nearest hits and misses; misses weighted by P(c) / (1 - P(class)).
 
     Notes
     -----
@@ -26,9 +26,9 @@ class Relieff(ReliefSelector):
 
     Departures from Kononenko 1994: instances at the k-th distance share the places left, so that
     the order of rows does not matter; the priors are renormalised over the classes that have a
-    usable miss; fewer than k members means all of them, with a warning. With a numeric target it
-    is RReliefF with equal weights. O(n^2 p) time, 8 n^2 bytes or, beyond the memory bound, blocks
-    of rows.
+    usable miss; if a class has fewer than k members, all of them are used, with a warning. With a
+    numeric target it is RReliefF with equal weights. O(n^2 p) time, 8 n^2 bytes or, beyond the
+    memory bound, blocks of rows.
 
     References
     ----------

@@ -14,18 +14,18 @@ __all__ = ["RelievedF"]
 
 @attrs.frozen(kw_only=True)
 class RelievedF(ReliefSelector):
-    """Scores by all nearest hits and all nearest misses of each other class, all instances as
-    targets.
+    """Relief scores over all nearest hits and all nearest misses of each other class, with all
+    instances as targets.
 
     Notes
     -----
     For every target the hits at the smallest hit distance are averaged, and so are the misses of
     each class at that class's smallest distance; misses are weighted by P(c) / (1 - P(y_i)). The
-    result is what Relief's score tends to when it draws targets and breaks ties at random for ever.
+    result is the limit of Relief's score for many targets drawn and ties broken at random.
 
-    Departure from John, Kohavi & Pfleger 1994: `m` may draw targets, for tables too long to use
-    whole; with missing=probability values that are missing follow P(value | class), as the paper
-    has it, and by default they are left out as in the rest of the family. O(n^2 p) time.
+    Departure from John, Kohavi & Pfleger 1994: `m` may draw targets, for tables with too many rows;
+    with missing=probability missing values follow P(value | class), as in the paper, and by default
+    they are left out as in the rest of the family. O(n^2 p) time.
 
     References
     ----------

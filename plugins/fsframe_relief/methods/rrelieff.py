@@ -19,9 +19,9 @@ class Rrelieff(ReliefSelector):
 
     Notes
     -----
-    For target i the k nearest instances j, whatever their target value, have weights w_ij that sum
-    to one (by default exp(-(rank / 20)^2), rank from 0, k = 70). With dy = |y_i - y_j| / range(y):
-    N_C = sum w dy, N_A = sum w diff, N_CA = sum w dy diff.
+    For target i the k nearest instances j, of any target value, have weights w_ij that sum to one
+    (by default exp(-(rank / 20)^2), rank from 0, k = 70). With dy = |y_i - y_j| / range(y): N_C =
+    sum w dy, N_A = sum w diff, N_CA = sum w dy diff.
 
     Departures: equal distances share rank and places; pairs with a missing value are left out of
     all four sums of that feature, weights renormalised. O(n^2 p) time.

@@ -82,7 +82,7 @@ class ReliefSelector(ReliefParameters):
         )
 
     def finish(self, problem: Problem, scores: NDArray[np.float64], run: Run) -> Selection:
-        """The Selection of some scores: what is kept, p-values if asked for, warnings."""
+        """The Selection for given scores: kept columns, p-values if requested, warnings."""
         rule = self.rule(not problem.target.signed)
         notes = [*problem.notes, *_neighbour_notes(problem.target, problem.drawn, rule)]
         tables: dict[str, NDArray[Any]] = {}
@@ -106,7 +106,7 @@ class ReliefSelector(ReliefParameters):
     def kept(
         self, scores: NDArray[np.float64], tables: dict[str, NDArray[Any]], notes: list[str]
     ) -> Selection:
-        """The Selection of some scores, of p-values if there are any, and of what to warn of."""
+        """The Selection for given scores, p-values if there are any, and warnings."""
         if self.level is not None and self.top is None:
             ranked = rank_by_score(scores)
             kept = ranked[tables["p_adjusted"][ranked] <= self.level]

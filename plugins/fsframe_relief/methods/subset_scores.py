@@ -37,7 +37,7 @@ def scored_round(
     columns : (n_columns,) int, ascending
         The columns that `base` sees.
     upstream : Selection, optional
-        What the stage on the left of `base` says; restricted to `columns`.
+        Selection of the stage on the left of `base`; restricted to `columns`.
     run : Run
         The round draws from ``run.child(number)``. With `run.checkpoint` it is kept when it is
         finished, and not computed again.
@@ -46,8 +46,8 @@ def scored_round(
 
     Notes
     -----
-    A round is one task, done here with `run.threads` threads; a base that resamples by itself
-    hands its own resamples to `run.executor`, and keeps those in place of the round.
+    A round is one task, computed in this process with `run.threads` threads; a base that resamples
+    submits its own resamples to `run.executor`, and stores those instead of the round.
     """
     scoring = _Round(base, columns)
     if _resamples(base):

@@ -12,7 +12,7 @@ __all__ = ["Surf"]
 
 @attrs.frozen(kw_only=True)
 class Surf(ReliefSelector):
-    """Scores by all hits and misses nearer than T, the mean distance over all pairs.
+    """Relief scores over all hits and misses nearer than T, the mean distance over all pairs.
 
     Notes
     -----

@@ -14,13 +14,13 @@ __all__ = ["Surfstar"]
 
 @attrs.frozen(kw_only=True)
 class Surfstar(ReliefSelector):
-    """Scores by instances nearer than T, less the same score taken on instances farther than T.
+    """Relief scores over instances nearer than T, minus those over instances farther than T.
 
     Notes
     -----
-    T is the mean distance over all pairs; W = S(d_ij < T) - S(d_ij > T), S being the mean miss
-    diff less the mean hit diff. Far instances sharpen pure interactions and take main effects
-    away: a feature that acts alone loses as much far away as it gains nearby.
+    T is the mean distance over all pairs; W = S(d_ij < T) - S(d_ij > T), S being the mean miss diff
+    minus the mean hit diff. Distant instances sharpen pure interactions and cancel main effects: a
+    feature with a main effect loses as much at a distance as it gains nearby.
 
     Departure from Greene et al. 2010: misses of more than two classes are weighted by
     P(c) / (1 - P(y_i)). O(n^2 p) time.

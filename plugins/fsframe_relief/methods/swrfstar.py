@@ -14,8 +14,8 @@ __all__ = ["Swrfstar"]
 
 @attrs.frozen(kw_only=True)
 class Swrfstar(ReliefSelector):
-    """Scores by all instances, near ones counted and far ones taken off by a sigmoid of the
-    distance.
+    """Relief scores over all instances, weighted by a sigmoid of distance; distant ones are
+    subtracted.
 
     Notes
     -----
@@ -23,7 +23,7 @@ class Swrfstar(ReliefSelector):
     4 u_i the standard deviation of the distances from i. Instances with s > 0 are near, those with
     s < 0 far; W = S(near, s) - S(far, |s|), S being weighted means with divisor sum |s|.
 
-    Departures from Stokes & Visweswaran 2012: t and u are the target's own, hits and misses alike,
+    Departures from Stokes & Visweswaran 2012: t and u are those of the target, for hits and misses,
     and means are divided by the sum of weights. O(n^2 p) time, and an exponential per pair.
 
     References

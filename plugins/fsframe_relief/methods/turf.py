@@ -24,19 +24,19 @@ class Turf(WrappingSelector):
 
     Notes
     -----
-    Each round scores the columns at hand and drops `drop` of them, a fraction of those at hand (at
-    least one) or a count, but never below the target `top`; the scores of the last columns left are
-    taken once more among themselves. Without `top` a tenth of the columns, at least one, is left.
+    Each round scores the remaining columns and drops `drop` of them, a fraction of those remaining
+    (at least one) or a count, but never below `top`; the last remaining columns are scored once
+    more among themselves. Without `top` a tenth of the columns, at least one, is kept.
 
     Columns dropped later rank before those dropped earlier, and within a round by their score in
-    that round. `scores` follow that order: those of the last round as they are, those of an
-    earlier round lowered, if need be, below all later ones; `last_score` and `round` are kept as
-    tables.
+    that round. `scores` follow that order: those of the last round are unchanged, those of an
+    earlier round are lowered, if necessary, below all later ones; `last_score` and `round` are kept
+    as tables.
 
     Departure from Moore & White 2007: any selector with scores can be wrapped, a whole chain too,
-    and a fraction is of the columns at hand, not of all columns. One fit of the base per round. A
-    round needs the one before, so rounds are not handed to workers, but finished ones are kept, and
-    an interrupted run goes on after the last of them.
+    and a fraction is of the remaining columns, not of all columns. One fit of the base per round. A
+    round needs the previous one, so rounds are not distributed to workers, but finished ones are
+    stored, and an interrupted run continues after the last of them.
 
     References
     ----------
@@ -110,7 +110,7 @@ class Turf(WrappingSelector):
 
 
 def ranked_scores(last: NDArray[np.float64], rounds: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Scores in the order of survival: those of earlier rounds lowered below all later ones.
+    """Scores in the order of elimination: those of earlier rounds lowered below all later ones.
 
     Examples
     --------

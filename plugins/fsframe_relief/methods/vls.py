@@ -22,19 +22,19 @@ __all__ = ["Vls"]
 
 @attrs.frozen(kw_only=True)
 class Vls(ReliefSelector):
-    """Scores as the largest that a feature reaches in any of many random subsets of the features.
+    """The largest Relief score of each feature over many random subsets of the features.
 
     Notes
     -----
     In a distance over thousands of features an interacting pair is lost in the noise of the others;
-    over a subset of `subset` features it is not, if both are in it. In each of `rounds` rounds the
-    features are shuffled and cut into subsets; every subset is scored by itself, and a feature
+    in a subset of `subset` features it is not, if both are in it. In each of `rounds` rounds the
+    features are shuffled and split into subsets; every subset is scored separately, and a feature
     keeps its largest score. Two given features meet in a round with probability (subset - 1) / (p
     - 1), so that after R rounds they have met with probability 1 - (1 - (subset - 1) / (p - 1))^R;
-    the page says how many rounds that takes.
+    the documentation page states how many rounds that takes.
 
     Departure from Eppstein & Haake 2008: subsets of a round are disjoint and cover all features, so
-    that none goes without a score. O(rounds n^2 p) time; memory as for a table of `subset` columns.
+    that every feature has a score. O(rounds n^2 p) time; memory as for a table of `subset` columns.
 
     References
     ----------

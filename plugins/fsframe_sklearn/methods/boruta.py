@@ -32,14 +32,14 @@ _NAMED = 8
 
 @attrs.frozen(kw_only=True)
 class Boruta(Selector):
-    """Columns that beat the best of their shuffled copies more often than chance would let them.
+    """Columns that beat the best of their shuffled copies more often than expected by chance.
 
     Each of at most `max_runs` forests sees the columns that are left and a shuffled copy of each,
-    five at least. A column scores a hit where its importance is above that of the best copy. After
+    at least five. A column scores a hit if its importance is above that of the best copy. After
     each forest the hits of each undecided column are tested against Binomial(forests, ½), on both
     sides, corrected for the number of columns (Bonferroni): significantly many confirm it,
-    significantly few reject it, and it is left out from then on. What is undecided in the end is
-    *tentative*, and told.
+    significantly few reject it, and it is left out from then on. Columns that remain undecided are
+    *tentative*, with a warning.
 
     Without `top` the confirmed columns are kept, which may be none. A column's score is the mean of
     (a − b) / (a + b) over the forests that saw it, a its importance and b the best copy's: from −1
@@ -50,12 +50,12 @@ class Boruta(Selector):
     Notes
     -----
     The importance is the decrease of impurity, not the Z-score of the permuted accuracy of the
-    paper: the shuffled copies have the same bias. A row that a bootstrap drew twice weighs twice in
-    the forest, and its copies are shuffled as one: shuffled one by one, they would let a tree know
-    a drawn row by the true columns and not by the shuffled ones. Rows of a group would have to be
-    shuffled together for the same reason, which is not possible where groups differ in size: groups
-    are refused. Up to `max_runs` forests of `trees` trees; kept one by one, so that a killed run
-    goes on.
+    paper: the shuffled copies have the same bias. A row that a bootstrap drew twice has weight two
+    in the forest, and its copies are shuffled as one: shuffled one by one, they would let a tree
+    recognise a drawn row by the true columns and not by the shuffled ones. Rows of a group would
+    have to be shuffled together for the same reason, which is not possible if groups differ in
+    size: groups raise an error. Up to `max_runs` forests of `trees` trees, stored one by one, so
+    that a killed run can continue.
 
     References
     ----------

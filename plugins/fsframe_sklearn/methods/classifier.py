@@ -31,7 +31,7 @@ _KINDS = ("classifier", "regressor")
 
 @attrs.frozen(kw_only=True)
 class Sklearn(Classifier):
-    """What a scikit-learn classifier or regressor predicts from the columns that were kept.
+    """A scikit-learn classifier or regressor on the columns that were kept.
 
     Parameters
     ----------
@@ -42,23 +42,23 @@ class Sklearn(Classifier):
     options : str
         Its parameters as a JSON object, such as ``{"max_depth": 3}``.
     standardize : bool
-        Columns to mean 0 and standard deviation 1 first, learned from the training rows.
+        Scale columns to mean 0 and standard deviation 1 first, learned from the training rows.
 
     Raises
     ------
     RequestError
-        If the name is not one of those, or the class refuses its options.
+        If the name is not one of those, or the class does not accept its options.
     PluginError
         If scikit-learn is not installed.
 
     Notes
     -----
     A parameter ``random_state`` is set from the run's stream unless `options` gives it. Rows that a
-    bootstrap drew twice are copied. A nominal column becomes a column of 0 and 1 for each level of
-    the training rows, in the order in which rows have them; a level that is new in a row is none.
-    Scores are probabilities where the estimator gives some, else its decision function, else −1 and
-    1; a class without training rows gets 0, or less than any other decision. The weights that
-    arrive are not used, only the columns.
+    bootstrap drew twice are copied. A nominal column becomes an indicator column for each level of
+    the training rows, in order of first occurrence; a new level has 0 in all of them. Scores are
+    probabilities where the estimator gives some, else its decision function, else −1 and 1; a class
+    without training rows gets 0, or less than any other decision value. Upstream weights are not
+    used, only the columns.
 
     References
     ----------

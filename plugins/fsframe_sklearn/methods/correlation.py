@@ -30,19 +30,19 @@ class Correlation(Selector):
 
     Columns are clustered by 1 − |r|, and the tree is cut at 1 − `threshold`. With complete linkage
     every two columns of a cluster have |r| ≥ `threshold`. Of each cluster the column with the best
-    score is kept: by default the strength of its own relation to the label (|r| with a numeric
-    target, the correlation ratio η with classes), or what the stage on the left gave it, or its
-    mean |r| with the others of the cluster. Tables: ``cluster`` (p,), numbered by their first
-    columns, and ``stands-for`` (p,), the column that is kept of each column's cluster.
+    score is kept: by default its association with the label (|r| with a numeric target, the
+    correlation ratio η with classes), or its score from the stage on the left, or its mean |r| with
+    the others of the cluster. Tables: ``cluster`` (p,), numbered by their first columns, and
+    ``stands-for`` (p,), the kept column of each column's cluster.
 
     Notes
     -----
-    A nominal column of more than two levels stands for itself: its codes are no numbers, and it has
-    r = 0 with all. Its relation to the label is η with a numeric target; with classes it is
-    √(SS_between / SS_total) of Light and Margolin's analysis of variance, for two levels η.
-    A constant column has r = 0 with all. `top` takes the best of the kept columns; beyond those,
-    redundant ones by their scores. Counts of a bootstrap weigh rows; with method=spearman ranks are
-    those among the drawn rows. O(n p² + p²) time, 24 p² bytes: thousands of columns, not a hundred
+    A nominal column of more than two levels is a cluster of its own: its codes are not numbers, and
+    it has r = 0 with all. Its association with the label is η with a numeric target; with classes
+    it is √(SS_between / SS_total) of Light and Margolin's analysis of variance, for two levels η. A
+    constant column has r = 0 with all. `top` keeps the best of the kept columns; beyond those,
+    redundant ones by score. Counts of a bootstrap weigh rows; with method=spearman ranks are those
+    among the drawn rows. O(n p² + p²) time, 24 p² bytes: thousands of columns, not a hundred
     thousand.
 
     References

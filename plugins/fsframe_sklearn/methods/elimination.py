@@ -29,10 +29,10 @@ def eliminate(
     step: int,
     seen: Callable[[Columns, Fitted], None],
 ) -> Columns:
-    """Columns from the last left to the first that goes; `seen` is told of every fit.
+    """Columns from the last remaining to the first eliminated; `seen` is called with every fit.
 
-    Of equally important columns the later one goes first. Stopped at k columns, scikit-learn's
-    ``RFE`` keeps the first k of these, for every k.
+    Of equally important columns the later one is eliminated first. Stopped at k columns,
+    scikit-learn's ``RFE`` keeps the first k of these, for every k.
     """
     left = np.arange(X.shape[1])
     gone: list[Columns] = []
@@ -51,9 +51,9 @@ class Rfe(LearnerSelector):
     """Columns that survive recursive elimination.
 
     The estimator is fitted, the `step` columns with the smallest squared coefficients (or
-    ``feature_importances_``) go, and so on until one is left. Half of the columns are kept without
-    `top`, as by scikit-learn's ``RFE``. A column's score is the share of columns that are no
-    better.
+    ``feature_importances_``) are dropped, and so on until one is left. Half of the columns are kept
+    without `top`, as by scikit-learn's ``RFE``. A column's score is the share of columns that are
+    not better.
 
     Notes
     -----
@@ -140,7 +140,8 @@ class Rfecv(Rfe):
     Notes
     -----
     O((folds + 1) · p / step) fits. Copies of a row and rows of a group are in one fold. The curve
-    is as optimistic as every best of many: what the kept columns are worth, `evaluate` says.
+    is optimistic, as any best of many; use `evaluate` to estimate the performance of the kept
+    columns.
 
     References
     ----------

@@ -31,7 +31,7 @@ class Importance(LearnerSelector):
     """Columns that a fitted estimator finds important.
 
     Without `top`, columns of at least the mean importance are kept, as scikit-learn's
-    ``SelectFromModel`` does; a column of no importance never is.
+    ``SelectFromModel`` does; a column of zero importance never is.
 
     Notes
     -----
@@ -39,9 +39,9 @@ class Importance(LearnerSelector):
     ``feature_importances_``; ``held-out`` fits on all folds but one and takes the mean loss of
     `scoring` when a column of the rest is permuted; ``out-of-bag`` permutes, for every tree of a
     forest, among the rows that the tree has not drawn, and takes the mean loss of accuracy, or the
-    mean increase of the squared error. Copies of a row and rows of a group are held out together;
-    a forest draws single rows, so that groups are refused for ``out-of-bag``. Table ``deviation``:
-    the standard deviation over folds and repeats, or over trees. `model` has the coefficients of a
+    mean increase of the squared error. Copies of a row and rows of a group are held out together; a
+    forest draws single rows, so groups raise an error with ``out-of-bag``. Table ``deviation``: the
+    standard deviation over folds and repeats, or over trees. `model` has the coefficients of a
     linear estimator. One fit, or `folds`.
 
     References

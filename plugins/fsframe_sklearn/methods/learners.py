@@ -32,12 +32,12 @@ _KIND_OF = {"classification": "classifier", "regression": "regressor"}
 
 @attrs.frozen(kw_only=True)
 class LearnerSelector(Selector):
-    """Base of stages that fit an estimator `of` on the columns at hand.
+    """Base of stages that fit an estimator `of` on the given columns.
 
     Attributes
     ----------
     default_of : mapping of str to str
-        The estimator by task where `of` is not given.
+        The default estimator by task.
     """
 
     tasks: ClassVar[frozenset[str]] = frozenset({"classification", "regression"})
@@ -88,7 +88,7 @@ class LearnerSelector(Selector):
         return bool(found) and all(found)
 
     def check_learner(self, made: Any) -> Iterator[str]:
-        """What is wrong with this estimator for the stage; authors override this."""
+        """Problems with this estimator for the stage; authors override this."""
         return iter(())
 
     def check_request(self, data: Dataset) -> Iterator[str]:
@@ -106,7 +106,7 @@ class LearnerSelector(Selector):
         Raises
         ------
         RequestError
-            If it is made for the other task, or refuses its options.
+            If it is made for the other task, or does not accept its options.
         """
         import sklearn.base
 
@@ -129,7 +129,7 @@ class LearnerSelector(Selector):
 
 
 def check_scoring(scoring: str | None) -> Iterator[str]:
-    """A sentence if scikit-learn has no measure of that name."""
+    """An error message if scikit-learn has no scorer of that name."""
     from sklearn.metrics import get_scorer_names
 
     if scoring is not None and scoring not in get_scorer_names():
@@ -138,14 +138,14 @@ def check_scoring(scoring: str | None) -> Iterator[str]:
 
 @attrs.frozen
 class Learner:
-    """An estimator that is fitted on standardised columns, again and again.
+    """An estimator that is fitted repeatedly on standardised columns.
 
     Parameters
     ----------
     estimator : estimator
         Cloned for every fit.
     standardize : bool
-        Whether columns are brought to mean 0 and standard deviation 1 by the rows of the fit.
+        Whether columns are scaled to mean 0 and standard deviation 1 by the rows of the fit.
     """
 
     estimator: Any
@@ -179,14 +179,14 @@ class Fitted:
         return float(get_scorer(scoring)(self.estimator, self.scaled(X), y))
 
     def importance(self, power: int = 1) -> NDArray[np.float64]:
-        """What the estimator itself says of its columns, (n_columns,).
+        """Importance of the columns by the estimator itself, (n_columns,).
 
         Coefficients of several classes are summed, as absolute values (`power` 1) or as squares.
 
         Raises
         ------
         RequestError
-            If it says nothing.
+            If it has none.
         """
         for name in ("coef_", "feature_importances_"):
             found = getattr(self.estimator, name, None)
@@ -201,7 +201,7 @@ class Fitted:
         )
 
     def coefficients(self) -> dict[str, NDArray[np.float64]]:
-        """Coefficients (k, n_columns), intercept (k,) and scale, where it is a linear model."""
+        """Coefficients (k, n_columns), intercept (k,) and scale, if it is a linear model."""
         coef = getattr(self.estimator, "coef_", None)
         if not isinstance(coef, np.ndarray) or not np.isfinite(coef).all():
             return {}

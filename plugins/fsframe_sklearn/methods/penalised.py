@@ -25,27 +25,27 @@ __all__ = ["ElasticNet", "Lasso"]
 
 @attrs.frozen(kw_only=True)
 class Lasso(Selector):
-    """Columns with a coefficient in a model whose absolute coefficients are penalised.
+    """Columns with a non-zero coefficient in a model with an ℓ₁ penalty.
 
     A numeric target is fitted by least squares, classes by logistic regression (each class against
     the rest where there are more than two), on standardised columns, along `penalties` falling
-    penalties λ. Without `top`, the columns with a coefficient at the λ of the least loss in
-    cross-validation are kept, which may be none. With `top`, the first that enter; then nothing is
-    cross-validated, and the path ends where so many have entered.
+    penalties λ. Without `top`, the columns with a coefficient at the λ of the smallest loss in
+    cross-validation are kept, which may be none. With `top`, the first that enter; then there is no
+    cross-validation, and the path ends when so many have entered.
 
-    A column's score is the λ at which it enters, as a share of the λ that keeps all out; 0 if it
-    does not. Of columns that enter at one step the larger coefficient comes first. Tables:
-    ``penalties`` (m,), ``path`` (m, n_models, p) and, in cross-validation, ``loss`` (folds, m),
-    mean squared error or mean deviance. `model` has the coefficients at the λ chosen, for
+    A column's score is the λ at which it enters, as a share of the smallest λ without any column; 0
+    if it does not enter. Of columns that enter at one step the larger coefficient comes first.
+    Tables: ``penalties`` (m,), ``path`` (m, n_models, p) and, in cross-validation, ``loss`` (folds,
+    m), mean squared error or mean deviance. `model` has the coefficients at the λ chosen, for
     standardised columns.
 
     Notes
     -----
     `weakness` below 1 makes the lasso *randomised*: in each fit every column is, by a fair coin,
     multiplied by it, so that its penalty grows; under `ensemble` or `npfs` that is the randomised
-    lasso of Meinshausen and Bühlmann, which picks now one, now the other of correlated columns. It
-    is no use by itself. Counts of a bootstrap weigh rows in the loss; copies of a row and rows of a
-    group are in one fold. Time O(folds · penalties · n · p) and more.
+    lasso of Meinshausen and Bühlmann, which selects sometimes one, sometimes the other of
+    correlated columns. It is not useful by itself. Bootstrap counts weight rows in the loss; copies
+    of a row and rows of a group are in one fold. Time O(folds · penalties · n · p) and more.
 
     References
     ----------
@@ -191,7 +191,7 @@ class Lasso(Selector):
 
 @attrs.frozen(kw_only=True)
 class ElasticNet(Lasso):
-    """Columns with a coefficient in a model whose absolute and squared coefficients are penalised.
+    """Columns with a non-zero coefficient in a model with an ℓ₁ and a squared penalty.
 
     As `lasso`, with the penalty λ (`l1_ratio` ‖β‖₁ + (1 − `l1_ratio`)/2 ‖β‖₂²): correlated columns
     enter together, equal ones with equal coefficients.
@@ -199,7 +199,7 @@ class ElasticNet(Lasso):
     Notes
     -----
     As `lasso`. The logistic solver (SAGA) takes minutes for thousands of columns: put a filter
-    before.
+    before it.
 
     References
     ----------

@@ -30,9 +30,9 @@ class Ridge(Regressor):
     min_β Σ_i n_i (y_i − β₀ − z_iᵀβ)² + λ ‖β‖², n_i how often a resample drew row i and z_i its
     columns with mean 0 and standard deviation 1. ``penalty=auto`` takes the λ of 33 from 10⁻³ to
     10⁵, four a decade, whose squared errors of rows left out one at a time, with all their copies,
-    are least; these follow from one singular value decomposition. Nominal columns become columns
-    of 0 and 1. `sklearn.linear_model.RidgeCV` does the work: O(n A min(n, A)). The weights that
-    arrive are not used, only the columns.
+    are smallest; these follow from one singular value decomposition. Nominal columns become columns
+    of 0 and 1. `sklearn.linear_model.RidgeCV` does the work: O(n A min(n, A)). Upstream weights are
+    not used, only the columns.
 
     References
     ----------

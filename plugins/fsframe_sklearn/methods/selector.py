@@ -33,7 +33,7 @@ _NUMBERS = ("k", "n_features_to_select", "max_features")
 
 @attrs.frozen(kw_only=True)
 class SklearnSelector(Selector):
-    """What a selector of scikit-learn keeps.
+    """The selection of a scikit-learn selector.
 
     Without `top`, its support. With `top`, its own number of columns (``k``,
     ``n_features_to_select``, ``max_features``) is set where it has one, else the best are taken by
@@ -46,7 +46,7 @@ class SklearnSelector(Selector):
     Options are checked before any work. ``score_func`` is the name of a score of
     ``sklearn.feature_selection``; ``estimator`` is the name of a classifier or regressor of
     scikit-learn, or a list of that name and its options. A selector with folds of its own (``cv``)
-    deals rows one by one: groups are refused, and the copies that a bootstrap draws would be on
+    splits single rows: groups raise an error, and the copies that a bootstrap draws would be on
     both sides; use `rfecv` or `sequential`, which keep both together. `table`\\ s: ``pvalues``
     where it has some.
 

@@ -20,18 +20,18 @@ __all__ = ["Sequential"]
 
 @attrs.frozen(kw_only=True)
 class Sequential(LearnerSelector):
-    """Columns found by adding, or removing, the one that serves cross-validation best.
+    """Columns found by adding, or removing, the one that is best by cross-validation.
 
     Forward, columns are added while the mean score of the folds grows by at least `tol`. Backward,
     they are removed while it falls by at most `tol`. With `top`, until there are so many. A
-    column's score says when it came, or went; 0 where a forward search ended before it. Tables
-    ``steps`` (m,), the columns in the order in which they came or went, and ``curve`` (m,), the
-    score after each step.
+    column's score reflects the step at which it was added or removed; 0 if a forward search ended
+    before it. Tables ``steps`` (m,), the columns in the order in which they were added or removed,
+    and ``curve`` (m,), the score after each step.
 
     Notes
     -----
-    k columns of p take O(k·p·folds) fits forward, O(p²·folds) backward, where the search goes down
-    to one column so that all are ranked. Of columns that serve equally the first is added, the last
+    k columns of p take O(k·p·folds) fits forward, O(p²·folds) backward, since the search continues
+    to one column so that all are ranked. Of equally good columns the first is added, the last
     removed. Copies of a row and rows of a group are in one fold.
 
     References

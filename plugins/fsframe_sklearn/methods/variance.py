@@ -27,9 +27,9 @@ class Variance(Selector):
     Σ c (x − x̄)² / Σ c over the rows with a value, c how often each was drawn: what scikit-learn's
     ``VarianceThreshold`` computes. A column whose deviation is within rounding of its size (1e-14)
     has variance 0. The variance has the square of the column's unit, so that a threshold above 0
-    means something only where all columns have one unit, such as genes of one array. The label is
-    not looked at. Of a nominal column it is half the chance that two rows differ in level,
-    (1 − Σ p²) / 2, which for two levels is the variance of 0 and 1. O(n p), by blocks of columns.
+    makes sense only if all columns have one unit, such as genes of one array. The label is not
+    used. For a nominal column it is half the probability that two rows differ in level, (1 − Σ p²)
+    / 2, which for two levels is the variance of 0 and 1. O(n p), by blocks of columns.
 
     References
     ----------
