@@ -144,7 +144,7 @@ def figure_bytes(
 
 
 def lacks(record: RunRecord, what: str, how: str) -> RequestError:
-    """The refusal of a run that has not what a picture needs."""
+    """The error for a run that lacks what a plot needs."""
     return RequestError(f"the run of `{printable(record.chain, longest=80)}` has no {what}; {how}")
 
 

@@ -102,7 +102,7 @@ def accuracy_by_size(record: RunRecord, ax: Any = None) -> Any:
     Raises
     ------
     RequestError
-        If the run is none, or has no curve.
+        If the run is not an evaluation, or has no curve.
     """
     recorded = _evaluation(record)
     found, quality = recorded.found, _on_axis(_leading([recorded]))
@@ -139,7 +139,7 @@ def accuracy_by_size(record: RunRecord, ax: Any = None) -> Any:
 
 
 def roc(records: Sequence[RunRecord], ax: Any = None) -> Any:
-    """True against false positives over all thresholds, in rows that were not trained on.
+    """ROC curve on held-out rows: true against false positive rate over all thresholds.
 
     With two classes one line per run, the second class being positive; with more, of one run, one
     line per class against the others. A line is the mean over the repetitions.
@@ -153,7 +153,7 @@ def roc(records: Sequence[RunRecord], ax: Any = None) -> Any:
     Raises
     ------
     RequestError
-        If a run is none, or several runs are about more than two classes.
+        If a run is not an evaluation, or several runs have more than two classes.
     """
     curves = list(_roc_curves(records))
     with axes_for(ax, 4.8, 4.4) as (panel,):
@@ -217,11 +217,11 @@ def _roc_line(truth: NDArray[np.bool_], scores: NDArray[np.float64]) -> Line:
 
 
 def calibration(record: RunRecord, ax: Any = None) -> Any:
-    """How often the second class came true, by the probability it was given.
+    """Calibration: observed frequency of the second class by its predicted probability.
 
     Ten bins of equally many predictions over all repetitions; a perfect classifier lies on the
-    diagonal. Below, how many predictions there are by probability. Of more than two classes there
-    is a line for each, at most eight.
+    diagonal. Below, the number of predictions by probability. With more than two classes there is a
+    line for each, at most eight.
 
     Parameters
     ----------
@@ -232,7 +232,7 @@ def calibration(record: RunRecord, ax: Any = None) -> Any:
     Raises
     ------
     RequestError
-        If the run is none, its target is a number, or its scores are no probabilities.
+        If the run is not an evaluation, its target is numeric, or its scores are not probabilities.
     """
     tables = _folds(record)
     tested = tables.fold >= 0
@@ -299,16 +299,16 @@ def accuracy_against_stability(
 ) -> Any:
     """Accuracy against stability of several chains on one table, with their Pareto front.
 
-    On the line are the chains that no other beats in both. Bars: corrected standard error of
-    the accuracy, 95 % interval of φ. A loss is drawn from large to small.
+    The line joins the chains that no other beats in both. Bars: corrected standard error of the
+    accuracy, 95 % interval of φ. The axis of a loss runs from large to small.
 
     Parameters
     ----------
     records : sequence of RunRecord
-        Two evaluations at least, of one table.
+        At least two evaluations, of one table.
     ax : matplotlib Axes, optional
     metric : str, optional
-        A measure to take in place of accuracy (R², c-index).
+        A measure to use instead of accuracy (R², c-index).
 
     Raises
     ------
@@ -380,15 +380,16 @@ def critical_difference(
 ) -> Any:
     """Mean ranks of several chains over several tables, with Nemenyi's critical difference.
 
-    Thick bars join chains that Wilcoxon's test with Holm's adjustment does not tell apart.
+    Thick bars join chains without a significant difference by Wilcoxon's test with Holm's
+    adjustment.
 
     Parameters
     ----------
     records : sequence of RunRecord
-        Evaluations of every chain on every table, as ``fsframe compare -o FOLDER`` leaves them.
+        Evaluations of every chain on every table, as written by ``fsframe compare -o FOLDER``.
     ax : matplotlib Axes, optional
     metric : str, optional
-        A measure to rank by in place of accuracy (R², c-index).
+        A measure to rank by instead of accuracy (R², c-index).
 
     Raises
     ------

@@ -37,8 +37,8 @@ _GAP = 0.9
 def ranked_scores(record: RunRecord, ax: Any = None, *, most: int = 20) -> Any:
     """The scores of the kept features, and of the first that were not kept, best first.
 
-    Where the last stage counted how often resamples keep a feature, a new figure shows that share
-    beside, with its interval.
+    If the last stage counted how often resamples keep a feature, a new figure also shows that share
+    with its interval.
 
     Parameters
     ----------
@@ -134,11 +134,11 @@ def _shares(panel: Any, shown: AnswerTable, places: NDArray[np.float64], n_kept:
 
 
 def class_distributions(record: RunRecord, data: Dataset, ax: Any = None, *, most: int = 12) -> Any:
-    """How the values of the best features are spread in every class.
+    """Distributions of the best features by class.
 
     Values are standardised (mean 0, standard deviation 1 over all rows) so that they fit on one
-    axis. A dot is a row, the bar the middle half, the tick the median; of a class of more than 150
-    rows 150 are drawn, evenly along the table.
+    axis. A dot is a row, the bar the interquartile range, the tick the median; of a class with more
+    than 150 rows 150 are drawn, evenly along the table.
 
     Parameters
     ----------
@@ -154,7 +154,7 @@ def class_distributions(record: RunRecord, data: Dataset, ax: Any = None, *, mos
     DataError
         If `data` is another table.
     RequestError
-        If the label is a number, or nothing was kept.
+        If the label is numeric, or nothing was kept.
     """
     record.require_table(data)
     if data.task != "classification":
@@ -225,7 +225,7 @@ def convergence(record: RunRecord, ax: Any = None) -> Any:
     Raises
     ------
     RequestError
-        If no stage left its cost.
+        If no stage stored its cost.
     """
     costs = [(stage.name, cost_of(stage)) for stage in record.stages]
     known = [(name, cost) for name, cost in costs if cost is not None and drawable(cost).all()]

@@ -20,7 +20,7 @@ __all__ = ["KINDS", "Kind", "draw"]
 
 @attrs.frozen(kw_only=True)
 class Kind:
-    """One kind of picture.
+    """One kind of plot.
 
     Parameters
     ----------
@@ -146,7 +146,7 @@ def draw(
     ax: Any = None,
     **options: Any,
 ) -> Any:
-    """The picture of that kind, as a matplotlib figure.
+    """Draw a plot of that kind, as a matplotlib figure.
 
     Parameters
     ----------

@@ -37,7 +37,7 @@ _UPRIGHT = 12
 
 
 def pair_matrix(record: RunRecord, ax: Any = None, *, most: int = 30) -> Any:
-    """The weights of pairs as a matrix, features that go together side by side.
+    """The weights of pairs as a matrix, with features clustered.
 
     Parameters
     ----------
@@ -49,11 +49,11 @@ def pair_matrix(record: RunRecord, ax: Any = None, *, most: int = 30) -> Any:
     Raises
     ------
     RequestError
-        If no stage weighs pairs.
+        If no stage has pair weights.
 
     Notes
     -----
-    The order is that of the leaves of average linkage, a pair being as near as its weight is large.
+    The order is that of the leaves of average linkage, with larger weights as smaller distances.
     """
     matrix, columns = _matrix(record, most)
     order = _clustered(matrix)
@@ -125,10 +125,10 @@ def _clustered(matrix: NDArray[np.float64]) -> NDArray[np.intp]:
 
 
 def pair_network(record: RunRecord, ax: Any = None, *, most: int = 30) -> Any:
-    """The pairs that interact by test, as lines between features on a circle.
+    """The pairs with significant interactions, as lines between features on a circle.
 
-    Solid lines are pairs of q ≤ 0.05, the thicker the smaller p; where there are none, the five
-    best are drawn dashed.
+    Solid lines are pairs with q ≤ 0.05, thicker for smaller p; if there are none, the five best are
+    drawn dashed.
 
     Parameters
     ----------
@@ -217,7 +217,7 @@ def _around(angle: float, n: int) -> dict[str, Any]:
 def pair_picture(
     record: RunRecord, data: Dataset, ax: Any = None, *, pair: tuple[str, str] | None = None
 ) -> Any:
-    """One pair: rows by class on both features, or, of features with few values, odds by cell.
+    """One pair: rows by class on both features, or, for features with few values, odds by cell.
 
     Parameters
     ----------

@@ -36,11 +36,11 @@ _INTERSECTIONS = 20
 
 
 def test_statistics(record: RunRecord, ax: Any = None, *, most: int = 40) -> Any:
-    """What NPFS decided by: the count of every feature and its critical value, or −log₁₀ p.
+    """Test statistics of NPFS: the count of every feature and its critical value, or −log₁₀ p.
 
-    Counts are shares of the bootstraps with their intervals, each beside the share that it must
-    exceed. Where scores and ranks decide, the line is the level that −log₁₀ p must reach. Hollow
-    diamonds are decisions that another seed would reverse in more than one case of twenty.
+    Counts are shares of the bootstraps with their intervals, each with the share that it must
+    exceed. If scores and ranks are compared, the line is the level that −log₁₀ p must reach. Hollow
+    diamonds are decisions that another seed would reverse with a probability above 0.05.
 
     Parameters
     ----------
@@ -148,7 +148,7 @@ def bootstrap_matrix(record: RunRecord, ax: Any = None, *, most: int = 60) -> An
     Raises
     ------
     RequestError
-        If no stage holds what its resamples kept.
+        If no stage stores what its resamples kept.
     """
     matrix, columns = _kept_matrix(record)
     often = matrix.mean(axis=0)
@@ -183,10 +183,10 @@ def _kept_matrix(record: RunRecord) -> tuple[NDArray[np.bool_], NDArray[np.int64
 
 
 def stability_path(record: RunRecord, ax: Any = None) -> Any:
-    """How alike the best k features of all resamples are, by k.
+    """Stability of the best k features of all resamples, by k.
 
-    Metrics that agree everywhere are one line with all their names. At 0 is what random choice has
-    by metrics that are corrected for chance.
+    Metrics that agree everywhere share one line. Random selection is at 0 for metrics that are
+    corrected for chance.
 
     Parameters
     ----------
@@ -197,7 +197,7 @@ def stability_path(record: RunRecord, ax: Any = None) -> Any:
     Raises
     ------
     RequestError
-        If the run is no study of stability, or has no metric of sets.
+        If the run is not a stability study, or has no metric of sets.
     """
     if protocol_name(record) != "stability-study":
         raise lacks(record, "stability by set size", "draw a run of `fsframe stability`")
@@ -254,8 +254,8 @@ def stability_path(record: RunRecord, ax: Any = None) -> Any:
 def kept_sets(records: Sequence[RunRecord], ax: Any = None) -> Any:
     """How many features several runs keep in common: an UpSet plot.
 
-    Each column is a set of runs (dark dots), its bar the number of features that these keep and no
-    other does, the largest first.
+    Each column is a set of runs (dark dots), its bar the number of features that exactly these
+    keep, the largest first.
 
     Parameters
     ----------

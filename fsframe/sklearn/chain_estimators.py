@@ -249,30 +249,29 @@ class ChainSelector(Selecting, _ChainEstimator):
         times: ArrayLike | None = None,
         adjust: Any = None,
     ) -> Self:
-        """This estimator, with the chain run.
+        """Run the chain; returns this estimator.
 
         Parameters
         ----------
         X : (n_samples, n_features) array or data frame
-            Columns of categories of a data frame are taken as such.
+            Categorical columns of a data frame are nominal.
         y : (n_samples,)
-            Classes, or a numeric target; of times until an event (``cox-score``) a structured array
-            of events and times, or the times, those of censored rows negative.
+            Classes, or a numeric target; for survival (``cox-score``) a structured array of events
+            and times, or the times, negative for censored rows.
         sample_weight : (n_samples,) ≥ 0, optional
-            A row of weight k is k rows, as weights of a table are (docs/data.md); stages that draw
-            rows or deal labels out refuse them by name. Fractions are taken where every stage
-            counts them, as filters do.
+            A row of weight k counts as k rows (docs/data.md); stages that sample rows or permute
+            labels raise an error. Fractions are accepted if every stage counts them, as filters do.
         groups : (n_samples,), optional
-            Rows of equal value belong together: no resample or permutation takes them apart.
+            Rows of equal value belong together: no resample or permutation separates them.
         times : (n_samples,) numbers or dates, optional
-            When each row was: what draws or permutes rows keeps the order, or refuses.
+            Time of each row: stages that sample or permute rows keep the order, or raise an error.
         adjust : (n_samples,) or (n_samples, q) array or data frame, optional
-            Covariates beside `X`, text or categories among them: their effect is taken out.
+            Covariates to adjust for, numeric, text or categorical.
 
         Raises
         ------
         ValueError
-            If the chain or the data are refused; also a RequestError or a DataError.
+            If the chain or the data are invalid; also a RequestError or a DataError.
         PluginError
             If a method fails.
         """
@@ -293,7 +292,7 @@ def fitted_selector(
     feature_names: Sequence[str],
     **settings: Any,
 ) -> ChainSelector:
-    """A `ChainSelector` as `fit` would have left it, of a run that there is already.
+    """A fitted `ChainSelector` from an existing run.
 
     Parameters
     ----------
@@ -308,7 +307,7 @@ def fitted_selector(
     Returns
     -------
     ChainSelector
-        It knows no names of categories: a run does not keep them.
+        Without names of categories: a run does not store them.
     """
     made = ChainSelector(chain, **settings)
     made._note(found, {})
@@ -337,23 +336,23 @@ class _ChainPredictor(Findings, _ChainEstimator):
         Parameters
         ----------
         X : (n_samples, n_features) array or data frame
-            Columns of categories of a data frame are taken as such.
+            Categorical columns of a data frame are nominal.
         y : (n_samples,)
             Classes; for a `ChainRegressor` numbers, or times until an event as for `ChainSelector`.
         sample_weight : (n_samples,) whole numbers ≥ 0, optional
             A row of weight k is k rows, as weights of a table are (docs/data.md); stages that draw
             rows or deal labels out refuse them by name.
         groups : (n_samples,), optional
-            Rows of equal value belong together: no resample or permutation takes them apart.
+            Rows of equal value belong together: no resample or permutation separates them.
         times : (n_samples,) numbers or dates, optional
-            When each row was: what draws or permutes rows keeps the order, or refuses.
+            Time of each row: stages that sample or permute rows keep the order, or raise an error.
         adjust : (n_samples,) or (n_samples, q) array or data frame, optional
-            Covariates beside `X`, text or categories among them: their effect is taken out.
+            Covariates to adjust for, numeric, text or categorical.
 
         Raises
         ------
         ValueError
-            If the chain or the data are refused; also a RequestError or a DataError.
+            If the chain or the data are invalid; also a RequestError or a DataError.
         PluginError
             If a method fails.
         """
@@ -480,7 +479,7 @@ class ChainRegressor(PredictingNumbers, _ChainPredictor):
 def unfitted_predictor(
     chains: Sequence[str], task: str, *, inner_folds: int, grouped: bool, **settings: Any
 ) -> ChainClassifier | ChainRegressor | GridSearchCV:
-    """What a cross-validation has evaluated, to be fitted on all rows.
+    """The estimator that a cross-validation has evaluated, to be fitted on all rows.
 
     Parameters
     ----------

@@ -56,12 +56,12 @@ __all__ = [
 
 
 def surroundings(estimator: Any) -> Run:
-    """The run that an estimator's own parameters ask for.
+    """The run context for an estimator's own parameters.
 
     Raises
     ------
     ValueError
-        If `random_state`, `n_jobs` or `memory_limit` is none.
+        If `random_state`, `n_jobs` or `memory_limit` is invalid.
     """
     state = getattr(estimator, "random_state", 0)
     whole = isinstance(state, numbers.Integral) and not isinstance(state, bool)
@@ -91,17 +91,17 @@ def takes_missing(chain: Chain) -> bool:
 
 
 def copies_are_weights(offer: Offer, method: type[Selector]) -> bool:
-    """Whether a row of weight k is k rows exactly, by the laws that the method is held to.
+    """Whether a row of weight k is exactly k rows, according to the conformance checks of the
+    method.
 
-    Methods that look at neighbours break it: two copies of a row must not be each other's
-    neighbours.
+    Neighbour-based methods differ: two copies of a row must not be each other's neighbours.
     """
     lawful = "counts_equal_copies" not in declared(offer, "EXCEPTIONS").get(offer.entry.name, {})
     return method.takes_counts and not method.wrapping and lawful
 
 
 def counting_stages(chain: Chain) -> list[str]:
-    """The stages that take rows as often as they count, and no weights between."""
+    """The stages that accept integer row weights only."""
     return [
         stage.name
         for stage in chain.stages
@@ -114,19 +114,19 @@ def counting_stages(chain: Chain) -> list[str]:
 
 
 class Selecting(Findings, SelectorMixin):  # type: ignore[misc]
-    """A fitted selection as a transformer; for classes that set `selection_`."""
+    """A fitted selection as a transformer; mixin for classes that set `selection_`."""
 
     _codes: Codes
     _allows_nan: Callable[[], bool]
 
     def transform(self, X: Any) -> Any:
-        """The columns of `X` (n_samples, n_features) that are kept, in the table's order.
+        """The kept columns of `X` (n_samples, n_features), in the order of the table.
 
         Returns
         -------
         (n_samples, n_selected) array
-            A data frame, with the kinds of its columns, where `set_output` asks for one. Where a
-            stage fills missing values (`impute`), they are filled as it has learned.
+            A data frame, with the kinds of its columns, if `set_output` requests one. If a stage
+            fills missing values (`impute`), they are filled as learned.
         """
         check_is_fitted(self)
         self._check_filling(X)
@@ -318,26 +318,26 @@ class SelectorEstimator(Selecting, MethodEstimator):
         times: ArrayLike | None = None,
         adjust: Any = None,
     ) -> Self:
-        """This estimator, with features selected.
+        """Select features; returns this estimator.
 
         Parameters
         ----------
         X : (n_samples, n_features) array or data frame
-            Columns of categories of a data frame are taken as such.
+            Categorical columns of a data frame are nominal.
         y : (n_samples,)
-            Classes, or a numeric target; of times until an event a structured array of events and
-            times, or the times, those of censored rows negative.
+            Classes, or a numeric target; for survival a structured array of events and times, or
+            the times, negative for censored rows.
         groups : (n_samples,), optional
-            Rows of equal value belong together: no resample or permutation takes them apart.
+            Rows of equal value belong together: no resample or permutation separates them.
         times : (n_samples,) numbers or dates, optional
-            When each row was: what draws or permutes rows keeps the order, or refuses.
+            Time of each row: stages that sample or permute rows keep the order, or raise an error.
         adjust : (n_samples,) or (n_samples, q) array or data frame, optional
-            Covariates beside `X`, text or categories among them: their effect is taken out.
+            Covariates to adjust for, numeric, text or categorical.
 
         Raises
         ------
         ValueError
-            If a parameter or the data are refused; also a RequestError or a DataError.
+            If a parameter or the data are invalid; also a RequestError or a DataError.
         PluginError
             If the method fails.
         """
@@ -389,28 +389,28 @@ class WeightedSelectorEstimator(SelectorEstimator):
         times: ArrayLike | None = None,
         adjust: Any = None,
     ) -> Self:
-        """This estimator, with features selected.
+        """Select features; returns this estimator.
 
         Parameters
         ----------
         X : (n_samples, n_features) array or data frame
-            Columns of categories of a data frame are taken as such.
+            Categorical columns of a data frame are nominal.
         y : (n_samples,)
-            Classes, or a numeric target; of times until an event a structured array of events and
-            times, or the times, those of censored rows negative.
+            Classes, or a numeric target; for survival a structured array of events and times, or
+            the times, negative for censored rows.
         sample_weight : (n_samples,) ≥ 0, optional
             A row of weight k counts as k rows.
         groups : (n_samples,), optional
-            Rows of equal value belong together: no resample or permutation takes them apart.
+            Rows of equal value belong together: no resample or permutation separates them.
         times : (n_samples,) numbers or dates, optional
-            When each row was: what draws or permutes rows keeps the order, or refuses.
+            Time of each row: stages that sample or permute rows keep the order, or raise an error.
         adjust : (n_samples,) or (n_samples, q) array or data frame, optional
-            Covariates beside `X`, text or categories among them: their effect is taken out.
+            Covariates to adjust for, numeric, text or categorical.
 
         Raises
         ------
         ValueError
-            If a parameter or the data are refused; also a RequestError or a DataError.
+            If a parameter or the data are invalid; also a RequestError or a DataError.
         PluginError
             If the method fails.
         """
@@ -443,7 +443,7 @@ class _MethodPredictor(MethodEstimator):
         Raises
         ------
         ValueError
-            If a parameter or the data are refused; also a RequestError or a DataError.
+            If a parameter or the data are invalid; also a RequestError or a DataError.
         PluginError
             If the method fails.
         """
@@ -473,7 +473,7 @@ class ClassifierEstimator(Predicting, _MethodPredictor):
 
 
 class RegressorEstimator(PredictingNumbers, _MethodPredictor):
-    """Base of the estimators of what predicts numbers only."""
+    """Base of the estimators of regressors."""
 
     def _tasks(self, chain: Chain) -> Collection[str]:
         assert chain.classifier is not None

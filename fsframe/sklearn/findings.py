@@ -16,7 +16,7 @@ __all__ = ["Findings", "iterations", "pair_values"]
 
 
 class Findings:
-    """Attributes that follow from `selection_`; those that a method does not give are not there."""
+    """Attributes derived from `selection_`; those that a method does not provide are absent."""
 
     selection_: Selection
 
@@ -32,14 +32,14 @@ class Findings:
 
     @property
     def feature_importances_(self) -> NDArray[np.float64]:
-        """(n_features,) `scores_`, where a feature that was not considered has the least, or 0."""
+        """(n_features,) `scores_`; a feature that was not considered has the minimum, or 0."""
         scores = self._found().scores
         least = min(0.0, float(np.nanmin(scores))) if not np.isnan(scores).all() else 0.0
         return np.where(np.isnan(scores), least, scores)
 
     @property
     def pairs_(self) -> list[Pair]:
-        """Pairs of columns with their weights, the largest by size first, those of 0 left out."""
+        """Pairs of columns with their weights, by decreasing absolute weight, without zeros."""
         weights = self._found().pair_weights
         if weights is None:
             raise AttributeError(self._lacks("pairs_", "weights of pairs"))

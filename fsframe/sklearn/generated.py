@@ -29,7 +29,7 @@ _made: dict[tuple[type, str], type[MethodEstimator]] = {}
 
 
 def estimator(name: str) -> type[MethodEstimator]:
-    """The estimator class of a registered method, of whatever plugin.
+    """The estimator class of a registered method of any plugin.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ def estimator(name: str) -> type[MethodEstimator]:
     Raises
     ------
     RequestError
-        If nobody offers it, or it is a protocol, which measures and is no method.
+        If no plugin offers it, or it is a protocol and not a method.
     PluginError
         If it belongs to a plugin that cannot be used.
 

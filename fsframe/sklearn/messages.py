@@ -13,16 +13,16 @@ __all__ = ["InvalidData", "InvalidRequest", "as_value_errors", "tell"]
 
 
 class InvalidData(DataError, ValueError):
-    """The data cannot be used as they are; a ValueError too, which scikit-learn expects."""
+    """The data cannot be used as they are; also a ValueError, as scikit-learn expects."""
 
 
 class InvalidRequest(RequestError, ValueError):
-    """A parameter cannot be met; a ValueError too, which scikit-learn expects."""
+    """A parameter is invalid; also a ValueError, as scikit-learn expects."""
 
 
 @contextlib.contextmanager
 def as_value_errors() -> Iterator[None]:
-    """Around work whose errors about data and parameters are to be ValueErrors as well.
+    """Context in which errors about data and parameters are also ValueErrors.
 
     >>> try:
     ...     with as_value_errors():
@@ -43,7 +43,7 @@ def as_value_errors() -> Iterator[None]:
 
 
 def tell(texts: Iterable[str], where: str) -> None:
-    """Warn of each text once, as of the line that is neither ours nor scikit-learn's."""
+    """Issue each warning once, at the caller's line outside fsframe and scikit-learn."""
     for text in dict.fromkeys(texts):
         warnings.warn(f"{where}: {text}", FsframeWarning, stacklevel=_callers_level())
 

@@ -20,7 +20,7 @@ _SPELLED = {word.lower(): word for word in _WRITTEN.split()}
 
 
 def class_name(name: str) -> str:
-    """What the estimator of a method is called.
+    """The name of a method's estimator.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ def find_method_offer(name: str) -> tuple[Registry, Offer]:
     Raises
     ------
     RequestError
-        If nobody offers it, or it is a protocol: a measurement, not a method.
+        If no plugin offers it, or it is a protocol and not a method.
     PluginError
         As `fsframe.registry.find_offer` says.
     """

@@ -25,7 +25,7 @@ __all__ = ["Predicting", "PredictingNumbers", "PredictsRows", "tagged"]
 
 
 class PredictsRows:
-    """A fitted `fitted_`, asked about new rows."""
+    """Base of estimators that predict new rows with `fitted_`."""
 
     fitted_: FittedOnColumns
     _codes: Codes
@@ -59,7 +59,7 @@ class PredictingNumbers(PredictsRows, RegressorMixin):  # type: ignore[misc]
             return self.fitted_.predict(rows)
 
     def score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-        """R² of the predictions; of times until an event the c-index of the risks."""
+        """R² of the predictions; for survival the c-index of the risks."""
         if not self._of_times:
             return float(super().score(X, y, sample_weight))
         if sample_weight is not None:
@@ -95,12 +95,12 @@ class Predicting(PredictsRows, ClassifierMixin):  # type: ignore[misc]
         return found
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """How strongly rows belong to each class, larger is more likely.
+        """Decision scores of each class, larger is more likely.
 
         Returns
         -------
         (n_samples, n_classes) float64
-            With two classes, (n_samples,): that of the second less that of the first.
+            With two classes, (n_samples,): the score of the second minus that of the first.
         """
         rows = self._rows(X)
         with as_value_errors():
@@ -109,11 +109,11 @@ class Predicting(PredictsRows, ClassifierMixin):  # type: ignore[misc]
 
     @available_if(_gives_probabilities)
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """How probable each class is for new rows `X` (n_samples, n_features).
+        """Class probabilities for new rows `X` (n_samples, n_features).
 
-        Only where the classifier says that its scores are probabilities, as votes of neighbours
-        are; elsewhere there is no such method, and scikit-learn's CalibratedClassifierCV makes
-        probabilities of `decision_function`.
+        Only available if the scores of the classifier are probabilities, such as votes of
+        neighbours; otherwise scikit-learn's CalibratedClassifierCV computes probabilities from
+        `decision_function`.
 
         Returns
         -------

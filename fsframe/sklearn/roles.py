@@ -24,7 +24,7 @@ __all__ = ["Roles", "roles_of"]
 
 @attrs.frozen(kw_only=True, eq=False)
 class Roles:
-    """What an estimator and a call of `fit` say of columns and rows; None where nothing.
+    """Roles of columns and rows from an estimator and a call of `fit`; None if not given.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ class Roles:
     times : (n_samples,) numbers or dates
         When each row was.
     adjust : (n_samples,) or (n_samples, q) numbers or text, or a data frame
-        Covariates, which stand beside X.
+        Covariates, separate from X.
     """
 
     always_keep: Any = None
@@ -44,12 +44,12 @@ class Roles:
     adjust: Any = None
 
     def given_to(self, data: Dataset) -> Dataset:
-        """The table in which columns and rows play these parts.
+        """The table with these roles.
 
         Raises
         ------
         InvalidRequest
-            If a parameter is not of the kind that it must be.
+            If a parameter has an invalid type.
         DataError
             If there is no such column, or times or covariates are not one for each row, or have
             gaps.
@@ -85,7 +85,7 @@ class Roles:
 
 
 def roles_of(estimator: Any, times: ArrayLike | None, adjust: Any) -> Roles:
-    """The parts that an estimator's settings and a call of its `fit` name."""
+    """The roles from an estimator's settings and a call of its `fit`."""
     method = getattr(estimator, "_method", None)
     settings = SETTINGS if method is None else settings_of(method)
     own = {n: getattr(estimator, n) for n in ("always_keep", "feature_groups") if n in settings}

@@ -76,5 +76,5 @@ def settings_of(method: type[Selector] | type[Classifier]) -> tuple[str, ...]:
 
 
 def is_set(value: Any, default: Any) -> bool:
-    """Whether a setting is another than its default; sequences and arrays always are."""
+    """Whether a setting differs from its default; sequences and arrays always do."""
     return bool(np.ndim(value)) or value != default

@@ -123,7 +123,7 @@ def _places(given: Any) -> list[_Place]:
 
 
 def stage_keys(given: Any) -> list[str]:
-    """What the stages are called in names of parameters, left to right.
+    """Names of the stages in parameter names, left to right.
 
     >>> stage_keys("simba-mbiw:top=9 jmi:top=5 jmi:top=2")
     ['simba_mbiw', 'jmi_1', 'jmi_2']
@@ -134,7 +134,7 @@ def stage_keys(given: Any) -> list[str]:
 def stage_values(given: Any) -> dict[str, Any]:
     """All parameters of all stages, those at their defaults too.
 
-    What cannot be read, as in a text with a mistake, is left out: `fit` tells of it.
+    Stages that cannot be parsed are left out: `fit` raises the error.
 
     Examples
     --------
@@ -208,7 +208,7 @@ def with_stage_values(given: Any, values: Mapping[str, Any]) -> Any:
     Raises
     ------
     InvalidRequest
-        For a stage or a parameter that is not there. Values are checked by `fit`.
+        For an unknown stage or parameter. Values are checked by `fit`.
 
     Examples
     --------

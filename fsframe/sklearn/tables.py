@@ -37,7 +37,7 @@ Codes = Mapping[int, Mapping[str, float]]
 
 @attrs.frozen(kw_only=True, eq=False)
 class Training:
-    """What an estimator is fitted on.
+    """The training data of an estimator.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ class Training:
     codes : mapping of column to {category: number}
         Of the columns of categories that a data frame has.
     upstream : Selection, optional
-        Weights of rows that are no whole numbers, as a stage on the left would hand them on.
+        Fractional row weights, as upstream instance weights.
     """
 
     data: Dataset
@@ -64,7 +64,7 @@ class Weights:
     importance: NDArray[np.float64] | None = None
 
     def upstream(self, n_features: int) -> Selection | None:
-        """The importance as what a stage on the left would hand on, every column kept."""
+        """The importance as an upstream selection that keeps every column."""
         if self.importance is None:
             return None
         return Selection(
@@ -89,7 +89,7 @@ def task_of(y: NDArray[Any], wish: str, tasks: Collection[str]) -> str:
     Raises
     ------
     InvalidRequest
-        If the method does not take what is wished for.
+        If the method does not support the requested task.
     """
     if wish in LABELS:
         if wish not in tasks:
@@ -132,7 +132,7 @@ def training_table(
     counting: Sequence[str] = (),
     roles: Roles | None = None,
 ) -> Training:
-    """The table that an estimator is fitted on; its number and names of features are noted there.
+    """The table that an estimator is fitted on; sets its number and names of features.
 
     Columns of categories of a data frame are nominal, ordered ones ordinal; names of features are
     those of the frame, else x0, x1, …. Stages named in `counting` take whole weights only.
@@ -221,7 +221,7 @@ def new_rows(estimator: Any, X: Any, codes: Codes, *, allow_nan: bool) -> NDArra
 
 
 def with_gaps_filled(kept: Any, filling: list[Any]) -> Any:
-    """A table with something in place of its missing values.
+    """A table with missing values replaced.
 
     Parameters
     ----------
@@ -264,7 +264,7 @@ def with_gaps_filled(kept: Any, filling: list[Any]) -> Any:
 
 
 def sample_weights(given: ArrayLike | None, X: NDArray[Any], counting: Sequence[str]) -> Weights:
-    """Weights of rows as stages take them: a row of weight 2 is two rows.
+    """Row weights in the form stages take: a row of weight 2 is two rows.
 
     Raises
     ------
@@ -290,7 +290,7 @@ def sample_weights(given: ArrayLike | None, X: NDArray[Any], counting: Sequence[
 
 
 def category_places(X: Any) -> set[int]:
-    """Which columns hold categories, where X is a frame of pandas or polars."""
+    """Positions of categorical columns, if X is a pandas or polars data frame."""
     kinds = [str(kind) for kind in getattr(X, "dtypes", ())] if is_frame(X) else []
     return {
         place

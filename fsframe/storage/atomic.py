@@ -25,17 +25,17 @@ _KINDS = {
 def check_destination(
     path: _PathLike, *, overwrite: bool = False, apart_from: Iterable[_PathLike | None] = ()
 ) -> Path:
-    """The file that `path` means, if it may be written; ask before long work, not after.
+    """The file that `path` refers to, if it can be written; call this before long work.
 
     Parameters
     ----------
     path : path
-        Where a file shall be; a symbolic link means the file it points to.
+        Path of the file; a symbolic link stands for its target.
     overwrite : bool
         Whether an existing file may be replaced.
     apart_from : paths
-        Files that are read for what is written, or written as well: never to be replaced, whatever
-        name or link leads to them. None and those that are not there do not matter.
+        Files that are also read or written and must not be replaced, by any name or link. None and
+        missing files are ignored.
 
     Returns
     -------
@@ -45,8 +45,8 @@ def check_destination(
     Raises
     ------
     StoreError
-        If the folder is missing or cannot be written to; a folder, a device, a pipe or one of
-        `apart_from` is in the way; or a file is there and `overwrite` is false.
+        If the folder is missing or not writable; the path is a folder, a device, a pipe or one of
+        `apart_from`; or the file exists and `overwrite` is false.
     """
     stream = _is_stream(path)
     if stream:
@@ -82,12 +82,12 @@ def place_file(
     apart_from: Iterable[_PathLike | None] = (),
     check: Callable[[Path], None] | None = None,
 ) -> Path:
-    """The path of a file that now holds exactly `content`; at no moment does it hold less.
+    """Write a file atomically and return its path; it never holds a part of `content`.
 
     Parameters
     ----------
     path : path
-        Where the file shall be.
+        Path of the file.
     content : bytes
         All of it.
     overwrite : bool
@@ -96,7 +96,7 @@ def place_file(
     apart_from : paths
         As in `check_destination`.
     check : callable, optional
-        Called with the path of the written and synced sibling; what it raises stops the move.
+        Called with the path of the written and synced temporary file; an exception stops the move.
 
     Returns
     -------
@@ -106,12 +106,13 @@ def place_file(
     Raises
     ------
     StoreError
-        If the file cannot be written, or is in the way. The sibling is removed.
+        If the file cannot be written, or exists already. The temporary file is removed.
 
     Notes
     -----
-    Killed at any point, the old file is as it was, or the new one is whole; at most a sibling
-    ``.NAME.….partial`` is left (and an empty file of a new name where there are no hard links).
+    If killed at any point, the old file is unchanged or the new one is complete; at most a
+    temporary file ``.NAME.….partial`` is left (and an empty file of a new name where there are no
+    hard links).
     """
     target = check_destination(path, overwrite=overwrite, apart_from=apart_from)
     sibling = target.with_name(f".{target.name[:200]}.{os.getpid()}-{secrets.token_hex(4)}.partial")

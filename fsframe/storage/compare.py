@@ -15,7 +15,7 @@ _RUN_FIELDS = ("chain", "command", "created", "status", "seed", "fsframe_version
 
 
 def first_difference(a: RunRecord, b: RunRecord) -> str:
-    """The name of the first thing in which two records differ; empty if they are equal.
+    """The name of the first field in which two records differ; empty if they are equal.
 
     Every field is compared, times too; arrays by the digest of their bits.
     """

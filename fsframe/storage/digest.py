@@ -37,7 +37,7 @@ def json_text(value: Any, where: str) -> str:
     Raises
     ------
     StoreError
-        If `value` holds what JSON cannot.
+        If JSON cannot represent `value`.
     """
     try:
         return json.dumps(
@@ -171,7 +171,7 @@ def stage_digest(stage: StageContent) -> str:
 
 
 def result_digest(selected: NDArray[np.int64], scores: NDArray[np.float64]) -> str:
-    """SHA-256 of the answer: the kept columns, best first, and all scores."""
+    """SHA-256 of the result: the kept columns, best first, and all scores."""
     return content_digest({"selected": np.asarray(selected, dtype=np.int64), "scores": scores})
 
 

@@ -33,14 +33,14 @@ _STAGE_NAME = re.compile(r"([0-9]{2,3})-(.+)", re.DOTALL)
 
 
 def load_run(path: str | os.PathLike[str], *, limits: Limits | None = None) -> RunRecord:
-    """The record in a run file, after it is clear that no byte of the file has changed.
+    """Read a run file after verifying that no byte of it has changed.
 
     Parameters
     ----------
     path : path
-        The file. It may come from a stranger: only what docs/file-format.md describes is read,
-        within `limits`; no code is loaded, no other file opened. The plugins that made it need not
-        be there.
+        The file. It may be untrusted: only what docs/file-format.md describes is read, within
+        `limits`; no code is loaded and no other file opened. The plugins that made it need not be
+        installed.
     limits : Limits, optional
         Those of the format by default.
 
@@ -51,8 +51,8 @@ def load_run(path: str | os.PathLike[str], *, limits: Limits | None = None) -> R
     Raises
     ------
     StoreError
-        If there is no such file, it is not a run file, is of a later version, damaged, or holds
-        what the format forbids.
+        If there is no such file, it is not a run file, has a later version, is damaged, or violates
+        the format.
 
     Notes
     -----

@@ -70,7 +70,7 @@ def _now() -> str:
 
 @attrs.frozen(kw_only=True, eq=False)
 class DataRecord:
-    """Which table a run was made on; the table itself is not kept.
+    """Description of the table of a run; the table itself is not stored.
 
     Parameters
     ----------
@@ -122,7 +122,7 @@ class DataRecord:
 
 @attrs.frozen(kw_only=True, eq=False)
 class StageRecord:
-    """One stage of a run: whose code, with which parameters, on which columns, and what came out.
+    """One stage of a run: its method and provider, parameters, input columns and results.
 
     Parameters
     ----------
@@ -135,7 +135,8 @@ class StageRecord:
     features_in : (m,) int
         Columns the stage saw, ascending; by default those of `selection`.
     selection : Selection, optional
-        What it found, in column numbers of the original table; None where a stage selects nothing.
+        Its selection, in column numbers of the original table; None for a stage that does not
+        select.
     model, tables : mapping of str to array
         Of a stage without a selection; otherwise they are the selection's.
     warnings : tuple of str
@@ -177,7 +178,7 @@ class StageRecord:
         return () if self.selection is None else self.selection.warnings
 
     def digest(self) -> str:
-        """SHA-256 of what was found and how it was asked for, without times and versions."""
+        """SHA-256 of results and parameters, without times and versions."""
         return self._digest
 
     @cached_property
@@ -188,12 +189,12 @@ class StageRecord:
 
 @attrs.frozen(kw_only=True, eq=False)
 class PairTestRecord:
-    """The tests of the answer's pairs, and whose they are.
+    """The tests of the result's pairs, and the method that made them.
 
     Parameters
     ----------
     name, provider, provider_version : str
-        The method that tested, as it is called in the registry, and where its code came from.
+        The testing method by its registry name, and the distribution of its code.
     seed : tuple of int
         Its key into the run's random streams.
     found : PairTests
@@ -208,7 +209,7 @@ class PairTestRecord:
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 of what was found, by which method, with which key."""
+        """SHA-256 of the results, the method and its key."""
         return pair_test_digest(self)
 
 
@@ -224,17 +225,17 @@ class RunRecord:
     stages : tuple of StageRecord
         Left to right.
     selected : (k,) int
-        The answer: columns of the original table, best first.
+        The result: columns of the original table, best first.
     scores : (n_features,) float64
         Larger is better; NaN means not considered.
     pair_tests : PairTestRecord, optional
-        Whether the answer's pairs interact; None where they were not tested.
+        Interaction tests of the result's pairs; None if they were not tested.
     seed : int, optional
         Entropy of the run.
     command, created, status, fsframe_version : str
         `created` is the time now, by default.
     warnings : tuple of str
-        What was said about the run as a whole.
+        Warnings about the run as a whole.
     environment : mapping of str to JSON values
         Versions and platform.
     """
@@ -323,7 +324,7 @@ class RunRecord:
             )
 
     def feature_table(self, data: Dataset | None = None) -> AnswerTable:
-        """What was found of every feature, best first; `fsframe.contracts.answer.feature_table`.
+        """Results of every feature, best first; `fsframe.contracts.answer.feature_table`.
 
         Parameters
         ----------
@@ -340,7 +341,7 @@ class RunRecord:
         return feature_table(self.feature_names, self._selecting(), data)
 
     def pair_table(self) -> AnswerTable:
-        """What was found of every pair, best first; `fsframe.contracts.answer.pair_table`."""
+        """Results of every pair, best first; `fsframe.contracts.answer.pair_table`."""
         tests = self.pair_tests
         # What the method that tests pairs found as a stage is in that stage's own tables, and more.
         own = tests is not None and any(stage.name == tests.name for stage in self.stages)
@@ -367,13 +368,13 @@ class RunRecord:
 
     @property
     def fill(self) -> NDArray[np.float64] | None:
-        """What stands for a missing value of each column behind the last selector; None without."""
+        """Fill values of each column after the last selector; None if there are none."""
         last = self._last_selection
         return None if last is None else last.fill
 
     @property
     def donors(self) -> Donors | None:
-        """Rows whose values stand for missing ones behind the last selector; None without."""
+        """Rows whose values replace missing ones after the last selector; None without."""
         last = self._last_selection
         return None if last is None else last.donors
 
@@ -383,7 +384,7 @@ class RunRecord:
 
     @property
     def pair_stage(self) -> StageRecord | None:
-        """The stage that made `pair_weights`; they may have travelled past later ones."""
+        """The stage that made `pair_weights`; later stages may have passed them on."""
         for stage in reversed(self.stages):
             found = stage.selection
             if found is None or found.pair_weights is None:
@@ -394,12 +395,12 @@ class RunRecord:
 
     @cached_property
     def pairs(self) -> list[Pair]:
-        """Pairs of columns with a weight, the largest by size first; empty where there are none."""
+        """Pairs of columns by decreasing absolute weight; empty if there are none."""
         weights = self.pair_weights
         return [] if weights is None else weights.top()
 
     def strongest_pairs(self, n: int) -> list[Pair]:
-        """The first n of `pairs`, without making the others: they may be millions."""
+        """The first n of `pairs`, without creating the others, which may be millions."""
         weights = self.pair_weights
         return [] if weights is None else weights.top(n)
 
@@ -410,14 +411,14 @@ class RunRecord:
         return 0 if weights is None else weights.count()
 
     def all_warnings(self) -> tuple[str, ...]:
-        """What was said about the data, then about each stage, the stage named."""
+        """Warnings about the data, then about each stage, with its name."""
         of_stages = (
             f"{stage.name}: {warning}" for stage in self.stages for warning in stage.warnings
         )
         return (*self.warnings, *of_stages)
 
     def providers(self) -> dict[str, str]:
-        """Who offered each method of the chain, by the name that the chain calls it."""
+        """Provider of each method of the chain, by its name in the chain."""
         found = self.environment.get("providers")
         nested = found.items() if isinstance(found, Mapping) else ()
         return {str(name): str(provider) for name, provider in nested} | {
@@ -425,7 +426,7 @@ class RunRecord:
         }
 
     def stage_paths(self) -> tuple[str, ...]:
-        """Where in the file each stage is, such as ``/stages/00-immigrate``."""
+        """Path of each stage in the file, such as ``/stages/00-immigrate``."""
         # A name may be written provider/name; a slash would open a folder.
         names = (stage.name.rpartition("/")[2] for stage in self.stages)
         return tuple(f"/stages/{place:02d}-{name}" for place, name in enumerate(names))
@@ -451,7 +452,7 @@ class RunRecord:
         )
 
     def problems(self) -> list[str]:
-        """What does not fit together; nothing if the record is sound."""
+        """Inconsistencies of the record; empty if it is valid."""
         found = []
         p, n = self.n_features, self.n_samples
         result = Selection(selected=self.selected, scores=self.scores)

@@ -22,7 +22,7 @@ def make_seal(image: bytes | memoryview, version: int | None = None) -> bytes:
     Parameters
     ----------
     image : bytes
-        What follows after the seal.
+        The bytes after the seal.
     version : int, optional
         Encoding version of the image; the newest by default.
 
@@ -42,7 +42,7 @@ def make_seal(image: bytes | memoryview, version: int | None = None) -> bytes:
 
 
 def is_run_file(path: Path) -> bool:
-    """Whether the first line of a file is that of a run file; nothing else of it is looked at."""
+    """Whether the first line of a file is that of a run file; nothing else is checked."""
     try:
         with path.open("rb") as file:
             return _FIRST_LINE.match(file.read(SEAL_BYTES)) is not None
@@ -56,7 +56,7 @@ def check_seal(content: bytes, where: str) -> int:
     Raises
     ------
     StoreError
-        Saying whether it is another kind of file, a later version, cut short or changed.
+        Stating whether it is another kind of file, a later version, truncated or changed.
     """
     first = _FIRST_LINE.match(content)
     if first is None:

@@ -33,7 +33,7 @@ _EPOCH = (1980, 1, 1, 0, 0, 0)
 
 @attrs.frozen
 class StudyCell:
-    """Which run of a study this is: the numbers of its table, chain and seed.
+    """Key of a run in a study: the numbers of its table, chain and seed.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ class StudyRecord:
     sha256 : tuple of str
         Of the tables.
     runs : mapping of StudyCell to RunRecord
-        A classifier that does not take a table on all features has none.
+        None for a classifier that does not accept a table on all features.
     source : str
         The text that the study was read from.
     """
@@ -85,7 +85,7 @@ class StudyRecord:
     source: str = ""
 
     def asked(self) -> dict[str, Any]:
-        """What the study is a study of, as plain values."""
+        """The request of the study, as plain values."""
         return {
             "name": self.name,
             "tables": list(self.tables),
@@ -106,7 +106,7 @@ def write_study(
     *,
     overwrite: bool = False,
 ) -> Path:
-    """The path of a file that now holds the study.
+    """Write a study to a file and return its path.
 
     Parameters
     ----------
@@ -147,7 +147,7 @@ def load_study(path: str | os.PathLike[str]) -> StudyRecord:
     Raises
     ------
     StoreError
-        If there is no such file, it is no study, or any run in it is not sound.
+        If there is no such file, it is not a study, or a run in it is invalid.
     """
     where = printable(os.fspath(path))
     # A named pipe would be waited for.

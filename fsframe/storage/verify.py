@@ -16,7 +16,7 @@ __all__ = ["VerifyReport", "verify_run"]
 
 @attrs.frozen(kw_only=True)
 class VerifyReport:
-    """The outcome of checking one run file.
+    """The result of verifying one run file.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ class VerifyReport:
 
 
 def verify_run(path: str | os.PathLike[str], *, limits: Limits | None = None) -> VerifyReport:
-    """Whether a run file is as it was written and within the format, without raising.
+    """Verify that a run file is unchanged and valid, without raising.
 
     Parameters
     ----------

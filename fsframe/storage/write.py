@@ -39,12 +39,12 @@ _COMPRESS_FROM = 1 << 12
 
 
 def write_run(path: str | os.PathLike[str], record: RunRecord, *, overwrite: bool = False) -> Path:
-    """The path of the run file that now holds `record`.
+    """Write a run file and return its path.
 
     Parameters
     ----------
     path : path
-        Where the file shall be.
+        Path of the file.
     record : RunRecord
     overwrite : bool
         Whether an existing file may be replaced.
@@ -57,8 +57,8 @@ def write_run(path: str | os.PathLike[str], record: RunRecord, *, overwrite: boo
     Raises
     ------
     StoreError
-        If the file is in the way or cannot be written, if the record does not fit together, or if
-        the written file, read back from the disk, is not equal to the record.
+        If the file exists or cannot be written, if the record is inconsistent, or if the written
+        file, read back from disk, is not equal to the record.
 
     Notes
     -----
@@ -93,7 +93,7 @@ def run_image(record: RunRecord) -> bytes:
     Raises
     ------
     StoreError
-        If the record holds what the format has no place for.
+        If the format cannot represent the record.
 
     Notes
     -----

@@ -27,7 +27,7 @@ _LONGEST = 5.0
 
 @attrs.frozen
 class Measured:
-    """Processor time and peak memory of one fit; NaN where it was refused, with the reason."""
+    """Processor time and peak memory of one fit; NaN if it was refused, with the reason."""
 
     rows: int
     columns: int
@@ -37,7 +37,7 @@ class Measured:
 
 
 def measure(make: Callable[[], Selector]) -> tuple[list[int], list[Measured]]:
-    """How many columns a selector keeps of each of some noise tables, and what fits cost.
+    """Numbers of columns a selector keeps on noise tables, and the cost of fits.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ def measure(make: Callable[[], Selector]) -> tuple[list[int], list[Measured]]:
     Returns
     -------
     kept : list of int
-        Columns kept of 40, in 20 tables of 80 rows whose label means nothing.
+        Columns kept of 40, in 20 tables of 80 rows whose label carries no information.
     cost : list of Measured
         For growing tables; the second fit is timed, on one thread.
     """
@@ -120,11 +120,11 @@ def badge_lines(
     name : str
         The method as it was checked, such as ``"relieff:k=5"``.
     facts : sequence of (str, str)
-        What and how it was: versions, the processor.
+        Facts for the head: versions, the processor.
     outcomes : sequence of Outcome
         Of every law.
     kept, cost
-        As `measure` gives them; empty for what is no selector.
+        Results of `measure`; empty for methods that are not selectors.
     """
     counts: dict[str, int] = {}
     for outcome in outcomes:

@@ -1,4 +1,4 @@
-"""Comparing results: what differs, in words."""
+"""Compare results and describe the differences."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ __all__ = [
 
 @attrs.frozen(kw_only=True)
 class Outcome:
-    """What became of one law: `status` is passed, failed, excepted or not applicable."""
+    """The outcome of one law: `status` is passed, failed, excepted or not applicable."""
 
     law: str
     status: str
@@ -38,7 +38,7 @@ TALLY: dict[str, list[Outcome]] = {}
 
 
 def not_applicable(reason: str) -> unittest.SkipTest:
-    """What a law raises where it says nothing about the method; pytest shows it as skipped."""
+    """Raised by a law that does not apply to the method; pytest shows it as skipped."""
     return unittest.SkipTest(reason)
 
 
@@ -93,8 +93,8 @@ class Conformance:
     rtol : float
         Relative tolerance of laws that hold up to rounding.
     seconds : float
-        What one law may take: a loop that never ends breaks it. Compiled code that does not return
-        to Python cannot be stopped.
+        Time limit of one law: an endless loop breaks it. Compiled code that does not return to
+        Python cannot be stopped.
     """
 
     exceptions: ClassVar[Mapping[str, str]] = {}
@@ -138,7 +138,7 @@ def run_checks(suite: type[Conformance]) -> Iterator[Outcome]:
 
 
 def by_cause(outcomes: Iterable[Outcome]) -> dict[str, list[str]]:
-    """The laws that failed, by what was said: one fault may break many.
+    """The failed laws, by message: one fault may break many.
 
     >>> broken = [Outcome(law=name, status="failed", detail="IndexError") for name in ("a", "b")]
     >>> by_cause([*broken, Outcome(law="c", status="passed")])

@@ -41,7 +41,7 @@ def suite_for(text: str) -> type[Conformance]:
     Raises
     ------
     RequestError, PluginError
-        If nobody offers it, its plugin is broken, or its parameters are refused.
+        If no plugin offers it, its plugin is broken, or its parameters are invalid.
     """
     stages = parse_stages(text)
     if len(stages) != 1:

@@ -28,7 +28,7 @@ __all__ = ["ClassifierConformance", "PredictorConformance", "RegressorConformanc
 
 
 class PredictorConformance(Conformance):
-    """What the core promises of classifiers and regressors alike.
+    """What the core promises of both classifiers and regressors.
 
     Attributes
     ----------

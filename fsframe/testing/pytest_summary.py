@@ -16,7 +16,7 @@ __all__ = ["pytest_terminal_summary", "tally_line"]
 
 
 def tally_line() -> str:
-    """How many laws were checked on how many methods, and what became of them."""
+    """Number of checked laws and methods, and their outcomes."""
     outcomes = Counter(outcome.status for found in TALLY.values() for outcome in found)
     parts = ", ".join(f"{number} {status}" for status, number in sorted(outcomes.items()))
     return f"fsframe.testing: {outcomes.total()} checks of {len(TALLY)} methods: {parts}"

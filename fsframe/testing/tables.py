@@ -27,7 +27,7 @@ def _normal(n_samples: int, n_features: int, seed: int) -> NDArray[np.float64]:
 
 
 def classes(n_samples: int = 96, n_features: int = 6, n_classes: int = 2, seed: int = 3) -> Dataset:
-    """Classes told apart by columns 1 (strongly) and 3 (weakly); the rest is noise; no ties."""
+    """Classes that differ in columns 1 (strongly) and 3 (weakly); the rest is noise; no ties."""
     X = _normal(n_samples, n_features, seed)
     y = np.arange(n_samples) % n_classes
     X[:, 1 % n_features] += 2.5 * y
@@ -69,7 +69,7 @@ def survival(n_samples: int = 96, n_features: int = 6) -> Dataset:
 
 
 def suited(tasks: Collection[str], n_samples: int = 96, n_features: int = 6) -> Dataset:
-    """Classes where those are taken, else a target, else times until an event."""
+    """Classes if supported, else a numeric target, else survival times."""
     if "classification" in tasks:
         return classes(n_samples, n_features)
     return (target if "regression" in tasks else survival)(n_samples, n_features)

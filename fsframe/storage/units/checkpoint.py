@@ -32,7 +32,7 @@ _BUFFER_BYTES = 1 << 26
 
 
 def units_folder(out: str | os.PathLike[str]) -> Path:
-    """Where units of the run that shall end in the file `out` are kept.
+    """Folder for the units of the run that will write the file `out`.
 
     >>> units_folder("/data/sonar.mim-npfs.h5").name
     'sonar.mim-npfs.h5.units'
@@ -42,7 +42,7 @@ def units_folder(out: str | os.PathLike[str]) -> Path:
 
 
 class Checkpoint:
-    """Finished units of one run, kept until its run file is there.
+    """Finished units of one run, stored until its run file is written.
 
     Use `Checkpoint.open`. Its methods may be called from several threads.
 
@@ -52,8 +52,8 @@ class Checkpoint:
         The run file to be.
     lock : FolderLock
     every : float
-        Seconds of work that may be lost: units that finish within this time of each other are
-        written together, so that many small units cost one write.
+        Seconds of work that may be lost: units that finish within this time are written together,
+        so that many small units cost one write.
 
     Notes
     -----
@@ -91,16 +91,16 @@ class Checkpoint:
         mixed: bool = False,
         every: float = 0.2,
     ) -> Checkpoint:
-        """The checkpoint of the run that shall end in `out`, with the units of an earlier attempt.
+        """The checkpoint of the run that will write `out`, with the units of an earlier attempt.
 
         Parameters
         ----------
         out : path
             The run file to be.
         manifest : Manifest
-            What the run is a run of.
+            Description of the run.
         restart : bool
-            Whether to throw the units of an earlier attempt away.
+            Whether to discard the units of an earlier attempt.
         overwrite : bool
             Whether a file at `out` may be replaced in the end.
         mixed : bool
@@ -110,8 +110,8 @@ class Checkpoint:
         Raises
         ------
         StoreError
-            If another process holds the folder, the folder is of another run (saying in what it
-            differs), or it cannot be written.
+            If another process holds the folder, it belongs to another run (stating the
+            differences), or it is not writable.
         """
         target = check_destination(out, overwrite=overwrite)
         checkpoint = cls._locked(target, every)
@@ -252,7 +252,7 @@ class Checkpoint:
 
     @property
     def n_parts(self) -> int:
-        """How many resamples and stages are on the disk now: not those of files that have gone."""
+        """Number of resamples and stages on disk now, without those of missing files."""
         with self._guard:
             try:
                 there = set(os.listdir(self.folder))
@@ -281,12 +281,12 @@ class Checkpoint:
         return read_unit(place)
 
     def commit(self, unit: Unit, content: bytes) -> None:
-        """Keep a finished unit: at once, or with those that finish within `every` seconds.
+        """Store a finished unit: at once, or with those that finish within `every` seconds.
 
         Raises
         ------
         StoreError
-            If it cannot be written, such as for want of space. What was on disk stays.
+            If it cannot be written, for example because the disk is full. What was on disk stays.
         """
         with self._guard:
             if self._closed:
@@ -297,7 +297,7 @@ class Checkpoint:
                 self.flush()
 
     def flush(self) -> None:
-        """Write what is waiting; afterwards it survives anything but the disk."""
+        """Write pending units to disk."""
         with self._guard:
             if not self._waiting:
                 return
@@ -313,12 +313,12 @@ class Checkpoint:
                 self.kept(unit)
 
     def close(self) -> None:
-        """Write what is waiting and let go of the folder, which goes too if it holds no unit.
+        """Write pending units and release the folder, which is removed if it holds no unit.
 
         Raises
         ------
         StoreError
-            If what was waiting cannot be written; the folder is let go of all the same.
+            If pending units cannot be written; the folder is released all the same.
         """
         with self._guard:
             if self._closed:

@@ -20,7 +20,7 @@ __all__ = ["GroupLaws", "Probe"]
 
 
 class Probe:
-    """A base that looks at each resample it is given: no group may be in it by halves.
+    """A base that checks each resample it is given: no group may be split.
 
     Scores are random, so that what wraps it has something to count.
     """
@@ -55,7 +55,7 @@ class Probe:
 
 
 class TimeProbe(Probe):
-    """A base that looks whether stretches of time are whole in each resample."""
+    """A base that checks that blocks of time are whole in each resample."""
 
     def select(
         self, data: Dataset, upstream: Selection | None = None, run: Run | None = None

@@ -17,7 +17,7 @@ _FOR_ONE = ("model", "tables", "warnings")
 
 
 class RepetitionLaws(SelectorLaws):
-    """Same again: equal bits for any seed, threads, memory and batch of resamples."""
+    """Reproducibility: equal bits for any seed, threads, memory and batch of resamples."""
 
     @law
     def test_equal_seeds_give_equal_bits(self) -> None:
