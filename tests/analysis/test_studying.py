@@ -189,7 +189,7 @@ def test_an_interrupted_study_goes_on_with_workers_too(frames, studied, tmp_path
     out = tmp_path / "out"
     with pytest.raises(StoreError, match="disk is full"):
         fsframe.study(frames, CHAINS, out=out, **asked)
-    with pytest.raises(StoreError, match="of another study"):
+    with pytest.raises(StoreError, match="belongs to another study"):
         fsframe.study(frames, CHAINS[:1], out=out, **asked)
     again = fsframe.study(frames, CHAINS, out=out, workers=2, **asked)
     assert len(computed) == 5 + 8
