@@ -271,7 +271,7 @@ class BetaGamma(_WeightedSelector):
     ) -> None: ...
 
 class Boruta(_Selector):
-    """Columns that beat the best of their shuffled copies more often than chance would let them."""
+    """Columns that beat the best of their shuffled copies more often than expected by chance."""
     def __init__(
         self,
         *,
@@ -501,7 +501,7 @@ class DISR(_WeightedSelector):
     ) -> None: ...
 
 class ElasticNet(_Selector):
-    """Columns with a coefficient in a model whose absolute and squared coefficients are penalised."""
+    """Columns with a non-zero coefficient in a model with an ℓ₁ and a squared penalty."""
     def __init__(
         self,
         *,
@@ -723,7 +723,7 @@ class Impute(_WeightedSelector):
     ) -> None: ...
 
 class Interactions(_WeightedSelector):
-    """Features of pairs that interact: their joint effect is not what both add up to."""
+    """Features of pairs that interact: their joint effect is not the sum of both effects."""
     def __init__(
         self,
         *,
@@ -763,7 +763,7 @@ class InteractionsSplit(_Selector):
     ) -> None: ...
 
 class IterativeRelief(_Selector):
-    """Scores by neighbourhoods in a distance weighted by the scores of the round before."""
+    """Relief scores with a distance weighted by the scores of the previous round."""
     def __init__(
         self,
         *,
@@ -877,7 +877,7 @@ information maximisation)."""
     ) -> None: ...
 
 class KNN(_Classifier):
-    """The class that most of the k nearest training rows have; of a numeric target their mean."""
+    """Majority vote of the k nearest training rows; their mean for a numeric target."""
     def __init__(
         self,
         *,
@@ -923,7 +923,7 @@ class LOGO(_Selector):
     ) -> None: ...
 
 class Lasso(_Selector):
-    """Columns with a coefficient in a model whose absolute coefficients are penalised."""
+    """Columns with a non-zero coefficient in a model with an ℓ₁ penalty."""
     def __init__(
         self,
         *,
@@ -1055,7 +1055,8 @@ class Margin(_Classifier):
     ) -> None: ...
 
 class MultiSURF(_Selector):
-    """Scores by all hits and misses nearer than mean_i - sd_i / 2 of the target's own distances."""
+    """Relief scores over all hits and misses nearer than mean_i - sd_i / 2 of the target's
+distances."""
     def __init__(
         self,
         *,
@@ -1077,8 +1078,8 @@ class MultiSURF(_Selector):
     ) -> None: ...
 
 class MultiSURFStar(_Selector):
-    """Scores by instances nearer than mean_i - sd_i / 2, less the same score beyond mean_i + sd_i
-/ 2."""
+    """Relief scores over instances nearer than mean_i - sd_i / 2, minus those over instances beyond
+mean_i + sd_i / 2."""
     def __init__(
         self,
         *,
@@ -1221,8 +1222,8 @@ class RReliefF(_Selector):
     ) -> None: ...
 
 class Relief(_Selector):
-    """Scores by the nearest hit and the nearest miss of each target, W += (diff miss - diff hit) /
-m."""
+    """Relief scores over the nearest hit and the nearest miss of each target, W += (diff miss -
+diff hit) / m."""
     def __init__(
         self,
         *,
@@ -1245,7 +1246,7 @@ m."""
     ) -> None: ...
 
 class ReliefF(_Selector):
-    """Scores by the k nearest hits and misses, misses of class c weighted by P(c) / (1 - P(class))."""
+    """Relief scores over the k nearest hits and misses; misses weighted by P(c) / (1 - P(class))."""
     def __init__(
         self,
         *,
@@ -1271,8 +1272,8 @@ class ReliefF(_Selector):
     ) -> None: ...
 
 class RelievedF(_Selector):
-    """Scores by all nearest hits and all nearest misses of each other class, all instances as
-targets."""
+    """Relief scores over all nearest hits and all nearest misses of each other class, with all
+instances as targets."""
     def __init__(
         self,
         *,
@@ -1305,7 +1306,7 @@ class Ridge(_Regressor):
     ) -> None: ...
 
 class SURF(_Selector):
-    """Scores by all hits and misses nearer than T, the mean distance over all pairs."""
+    """Relief scores over all hits and misses nearer than T, the mean distance over all pairs."""
     def __init__(
         self,
         *,
@@ -1327,7 +1328,7 @@ class SURF(_Selector):
     ) -> None: ...
 
 class SURFStar(_Selector):
-    """Scores by instances nearer than T, less the same score taken on instances farther than T."""
+    """Relief scores over instances nearer than T, minus those over instances farther than T."""
     def __init__(
         self,
         *,
@@ -1349,8 +1350,8 @@ class SURFStar(_Selector):
     ) -> None: ...
 
 class SWRFStar(_Selector):
-    """Scores by all instances, near ones counted and far ones taken off by a sigmoid of the
-distance."""
+    """Relief scores over all instances, weighted by a sigmoid of distance; distant ones are
+subtracted."""
     def __init__(
         self,
         *,
@@ -1372,7 +1373,7 @@ distance."""
     ) -> None: ...
 
 class Sequential(_Selector):
-    """Columns found by adding, or removing, the one that serves cross-validation best."""
+    """Columns found by adding, or removing, the one that is best by cross-validation."""
     def __init__(
         self,
         *,
@@ -1429,7 +1430,7 @@ class SimbaMBIW(_Selector):
     ) -> None: ...
 
 class Sklearn(_Classifier):
-    """What a scikit-learn classifier or regressor predicts from the columns that were kept."""
+    """A scikit-learn classifier or regressor on the columns that were kept."""
     def __init__(
         self,
         *,
@@ -1442,7 +1443,7 @@ class Sklearn(_Classifier):
     ) -> None: ...
 
 class SklearnSelector(_Selector):
-    """What a selector of scikit-learn keeps."""
+    """The selection of a scikit-learn selector."""
     def __init__(
         self,
         *,
@@ -1496,7 +1497,7 @@ class TuRF(_Selector):
     ) -> None: ...
 
 class VLS(_Selector):
-    """Scores as the largest that a feature reaches in any of many random subsets of the features."""
+    """The largest Relief score of each feature over many random subsets of the features."""
     def __init__(
         self,
         *,
