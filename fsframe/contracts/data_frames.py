@@ -118,7 +118,8 @@ def of_labelled(given: Any, beside: Iterable[Any]) -> Any:
     Raises
     ------
     DataError
-        If it has another number of dimensions.
+        If it has another number of dimensions, or neither a coordinate along the samples nor a
+        column is called what stands in `beside`.
     """
     array = type(given).__name__ == "DataArray"
     if len(given.dims) != 1 + array:
@@ -138,8 +139,17 @@ def of_labelled(given: Any, beside: Iterable[Any]) -> Any:
             frame.columns = [f"f{k + 1}" for k in range(frame.shape[1])]
     else:
         frame = given.reset_coords(drop=True).to_dataframe()
-    for name in dict.fromkeys(n for n in beside if isinstance(n, str) and n in others):
-        frame[name] = others[name].to_numpy()
+    for name in dict.fromkeys(n for n in beside if isinstance(n, str)):
+        if name in others:
+            frame[name] = others[name].to_numpy()
+        elif name in given.coords and given[name].dims:
+            raise DataError(
+                f"coordinate {name!r} runs over {', '.join(map(repr, given[name].dims))}, the "
+                f"samples are {samples!r}, the first dimension: transpose the array if they are not"
+            )
+        elif name not in frame.columns:
+            hint = did_you_mean(name, [*others, *map(str, frame.columns)])
+            raise DataError(f"there is no coordinate along {samples!r}, or column, {name!r}{hint}")
     return frame
 
 

@@ -58,7 +58,19 @@ def test_a_dataset_has_a_variable_for_each_column():
 
 
 def test_other_dimensions_are_refused_with_their_sizes():
-    with pytest.raises(DataError, match=r"not one of \(a: 2, b: 3, c: 2\)"):
+    with pytest.raises(DataError, match=r"not \(a: 2, b: 3, c: 2\)"):
         fsframe.read(xarray.DataArray(np.zeros((2, 3, 2)), dims=("a", "b", "c")), label="y")
     with pytest.raises(DataError, match=r"samples as their only dimension.*assign_coords"):
         Dataset.from_frame(xarray.Dataset({"x": (("a", "b"), X), "y": ("a", KIND)}), "y")
+
+
+def test_a_coordinate_that_is_not_there_or_runs_elsewhere_is_named():
+    given = xarray.DataArray(
+        X,
+        dims=("cell", "gene"),
+        coords={"gene": [f"g{k}" for k in range(X.shape[1])], "kind": ("cell", KIND)},
+    )
+    with pytest.raises(DataError, match=r"'kin'\. Did you mean `kind`"):
+        fsframe.read(given, label="kin")
+    with pytest.raises(DataError, match=r"runs over 'cell', the samples are 'gene'.*transpose"):
+        fsframe.read(given.T, label="kind")
