@@ -12,6 +12,7 @@ from fsframe.storage.spec import ENCODING_TYPE, SEAL_BYTES
 
 __all__ = ["check_seal", "is_run_file", "make_seal"]
 
+_ZIP_SIGNATURE = b"PK\x03\x04"
 _HDF5_SIGNATURE = b"\x89HDF\r\n\x1a\n"
 _FIRST_LINE = re.compile(rb"fsframe-run ([1-9][0-9]{0,8})\n")
 
@@ -87,5 +88,10 @@ def _what_else(content: bytes) -> str:
         return (
             "is an HDF5 file, but not a run file of fsframe; if it holds a table, "
             "give it to a chain as data"
+        )
+    if content.startswith(_ZIP_SIGNATURE):
+        return (
+            "is a zip archive, not a run file; if it is a study, `fsframe study` shows it and "
+            "fsframe.load_study reads it"
         )
     return "is not a run file of fsframe, or its first bytes are damaged"

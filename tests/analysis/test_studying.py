@@ -171,6 +171,8 @@ def test_a_saved_study_is_read_back_and_written_up(studied, tmp_path):
     for place in (file, folder):
         with pytest.raises(StoreError):
             studied.save(place)
+    with pytest.raises(StoreError, match="load_study reads it"):
+        fsframe.load_run(file)
 
 
 def test_an_interrupted_study_goes_on_with_workers_too(frames, studied, tmp_path, monkeypatch):
