@@ -87,7 +87,7 @@ def test_the_earlier_name_of_progress_works_and_says_so(call: Call) -> None:
     } in events
     assert "begin" in {each["event"] for each in events}
     now = call("chain anova-f:top=1 on small.csv --no-out --progress json")
-    assert now.code == 0 and "will go" not in now.err
+    assert now.code == 0 and "deprecated" not in now.err
 
 
 def test_events_for_event_is_told_what_was_meant(call: Call) -> None:
