@@ -192,7 +192,7 @@ FIGURES: dict[str, list[Figure]] = {
         ),
         Figure(
             "Twelve forms of disk error at the calls by which whole commands change the disk "
-            "(every: 1 for each of them, 3 for each third)",
+            "(every: 1 for each of them, 2 for each second)",
             "python tests/faults/disk.py --add FILE",
             ("trust/results/disk_commands.jsonl",),
             commands_on_disks,

@@ -10,13 +10,13 @@ In a plugin's own tests::
         def make():
             return Variance()
 
-Each law is one test. A law that a method breaks for a good reason is declared with that reason,
+Each check is one test. A check that a method breaks for a good reason is declared with that reason,
 in the test class::
 
         exceptions = {"scale_changes_nothing": "the variance depends on the unit"}
 
 A declared exception that is not needed fails, so that declarations stay true. Nothing here imports
-pytest; ``fsframe check NAME`` runs the same laws from the command line, with the exceptions that a
+pytest; ``fsframe check NAME`` runs the same checks from the command line, with the exceptions that a
 module ``conformance`` beside the method's module declares (`fsframe.testing.declared`).
 """
 
