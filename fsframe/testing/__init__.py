@@ -16,8 +16,8 @@ in the test class::
         exceptions = {"scale_changes_nothing": "the variance depends on the unit"}
 
 A declared exception that is not needed fails, so that declarations stay true. Nothing here imports
-pytest; ``fsframe check NAME`` runs the same checks from the command line, with the exceptions that a
-module ``conformance`` beside the method's module declares (`fsframe.testing.declared`).
+pytest; ``fsframe check NAME`` runs the same checks from the command line, with the exceptions that
+a module ``conformance`` beside the method's module declares (`fsframe.testing.declared`).
 """
 
 from __future__ import annotations
