@@ -223,6 +223,24 @@ def test_a_cluster_that_does_nothing_for_us_is_told_and_not_waited_for(
     assert client.asked
 
 
+def test_a_scheduler_that_copies_no_value_any_more_is_not_asked_to_again():
+    """Dask's `replicate` holds a lock while it waits, for ever, for a worker that died."""
+    client, asked = DeafClient({"a": [], "b": []}), []
+
+    def scatter(value, *, broadcast, **_):
+        asked.append(broadcast)
+        if broadcast:
+            threading.Event().wait()
+        return SimpleNamespace(status="finished")
+
+    client.scatter = scatter  # type: ignore[method-assign]
+    with ClusterEngine(client, owned=False, patience=0.2) as engine:
+        assert engine.workers == 4
+        assert engine._send("a table").status == "finished"
+        assert engine._send("another").status == "finished"
+    assert asked == [True, False, False]
+
+
 def test_a_table_that_does_not_arrive_is_told(monkeypatch, bits, table, counts):
     monkeypatch.setattr("fsframe.execution.engines.dask._SEND_SECONDS", 0.1)
     client = DeafClient({"a": []})

@@ -141,6 +141,8 @@ class ClusterEngine(Engine):
         self._looked = self._staffed = -math.inf
         self._idle = self._stalls = 0
         self._left = False
+        # Whether a value is copied to each worker when it is sent.
+        self._copies = True
 
     def admit(self, needed: Mapping[str, str]) -> None:
         """Ask every worker for its versions; EngineError names those that differ."""
@@ -272,16 +274,21 @@ class ClusterEngine(Engine):
     def _send(self, value: Scattered) -> Any:
         """The future of a value that each worker keeps; sent anew if one of them falls silent.
 
-        A scheduler may wait for ever for a worker that died and came back while it was sending. So
-        a value is also sent anew after some time, twice as long at each attempt: one that is large
-        arrives in the end.
+        A scheduler may wait for ever for a worker that died and came back while it was sending, and
+        lets nobody else copy values between workers until then. So a value is also sent anew after
+        some time, twice as long at each attempt (one that is large arrives in the end), and to one
+        worker only, from which others fetch it when they have a task for it.
         """
         began = time.monotonic()
         allowed = self._patience
         while True:
             targets, sending = self._fit, time.monotonic()
             sent = call_in_thread(
-                self._client.scatter, value, workers=list(targets), broadcast=True, hash=False
+                self._client.scatter,
+                value,
+                workers=list(targets),
+                broadcast=self._copies,
+                hash=False,
             )
             while not sent.done():
                 wait([sent], min(1.0, self._patience / 4))
@@ -296,6 +303,7 @@ class ClusterEngine(Engine):
                     late = time.monotonic() - sending > allowed
                     if late or not set(targets) <= set(self._fit):
                         allowed *= 2 if late else 1
+                        self._copies = False
                         break
             if sent.done():
                 if sent.exception() is None:
