@@ -120,5 +120,6 @@ def read_frame(path: Path, name: str, **given: str) -> Any:
     reader = readers[name]()
     wrong = sorted(set(given) - reader.options)
     if wrong:
-        raise RequestError(f"{path} is read as {name}, where {', '.join(wrong)} do not apply")
+        verb = "does" if len(wrong) == 1 else "do"
+        raise RequestError(f"{path} is read as {name}, where {', '.join(wrong)} {verb} not apply")
     return reader.read(path, **given)

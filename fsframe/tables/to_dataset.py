@@ -252,7 +252,10 @@ def read(
         told |= {"decimal": decimal != ".", "in_memory": in_memory is not None, "na": codes}
         wrong = [key for key, value in told.items() if value]
         if wrong:
-            raise RequestError(f"{found} is read as {kind}, where {', '.join(wrong)} do not apply")
+            verb = "does" if len(wrong) == 1 else "do"
+            raise RequestError(
+                f"{found} is read as {kind}, where {', '.join(wrong)} {verb} not apply"
+            )
         frame = read_frame(found, kind, **paths)
         if isinstance(frame, ArrayTable):
             data = dataset_from_arrays(frame, label, drop, categorical, task, groups, keep, weight)

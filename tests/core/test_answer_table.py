@@ -199,7 +199,7 @@ def test_a_record_refuses_another_table():
     assert record.to_frame(data=data)["mean_ill"].len() == 4
     with pytest.raises(DataError, match="is not the table the run was made on"):
         record.feature_table(data.with_labels(data.y[::-1].copy()))
-    with pytest.raises(DataError, match="other columns"):
+    with pytest.raises(DataError, match="are not those of this result"):
         feature_table("xyzv", [("s", record.stages[0].selection)], data)
 
 

@@ -129,7 +129,7 @@ def test_a_declared_size_is_bounded(tmp_path, monkeypatch):
 def test_options_that_mean_nothing_for_a_format_are_refused(tmp_path):
     path = tmp_path / "data"
     write(path, "parquet")
-    with pytest.raises(RequestError, match="read as parquet, where delimiter, na mean nothing"):
+    with pytest.raises(RequestError, match="read as parquet, where delimiter, na do not apply"):
         read(path, delimiter=";", na="-9")
 
 

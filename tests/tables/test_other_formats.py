@@ -251,14 +251,14 @@ def test_what_anndata_writes_is_read(tmp_path, values):
 
 def test_a_mat_file_with_several_matrices_asks_which(tmp_path):
     io.savemat(tmp_path / "t.mat", {"a": X, "b": X + 1, "s": Y, "t": 1 - Y})
-    with pytest.raises(DataError, match=r"which \(--x\)\? a, b"):
+    with pytest.raises(DataError, match=r"name one \(--x\): a, b"):
         read(tmp_path / "t.mat")
-    with pytest.raises(DataError, match=r"which \(--y\)\? s, t"):
+    with pytest.raises(DataError, match=r"name one \(--y\): s, t"):
         read(tmp_path / "t.mat", x="b")
     data = read(tmp_path / "t.mat", x="b", y="t")
     np.testing.assert_array_equal(data.X, X + 1)
     assert data.y.tolist() == (1 - Y).tolist() and data.reading == {"x": "b", "y": "t"}
-    with pytest.raises(RequestError, match="read as npy, where x mean nothing"):
+    with pytest.raises(RequestError, match="read as npy, where x does not apply"):
         read(write_npy(tmp_path), x="b")
 
 

@@ -136,7 +136,7 @@ def test_bias_that_lifts_p0_above_one_is_refused(mim: Any, slides: Any) -> None:
 
 def test_a_table_without_two_usable_columns_is_refused(mim: Any) -> None:
     X = np.column_stack((np.arange(20) % 11, np.zeros(20)))
-    with pytest.raises(RequestError, match="two at least"):
+    with pytest.raises(RequestError, match="at least two are needed"):
         outcome(Npfs(), mim(k=1), Dataset.from_arrays(X, np.arange(20) % 2))
 
 

@@ -136,7 +136,7 @@ def test_another_version_of_a_library_or_plugin_is_refused(interrupted, monkeypa
 
     real = module.software
     monkeypatch.setattr(module, "software", lambda chain: real(chain) | {"plugin npfs": "9.9"})
-    with pytest.raises(StoreError, match=r"begun with plugin npfs .*, not 9\.9"):
+    with pytest.raises(StoreError, match=r"started with plugin npfs .*, not 9\.9"):
         CHAIN.run(table(), out=interrupted)
 
 

@@ -97,7 +97,7 @@ def test_what_makes_libraries_compute_otherwise_changes_the_fingerprint(variable
 def test_a_run_begun_elsewhere_is_refused_and_nothing_of_it_is_lost(begun_elsewhere):
     before = sorted(os.listdir(units_folder(begun_elsewhere)))
     with pytest.raises(
-        StoreError, match=r"begun with blas 'openblas 0\.3\.30 Haswell', not"
+        StoreError, match=r"started with blas 'openblas 0\.3\.30 Haswell', not"
     ) as told:
         CHAIN.run(table(), out=begun_elsewhere)
     assert "--mixed" in str(told.value) and "--restart" in str(told.value)
@@ -157,7 +157,7 @@ def test_other_versions_of_the_libraries_count_as_well(tmp_path, monkeypatch):
         runs_on(patched, older)
         with pytest.raises(Stop):
             CHAIN.run(table(), out=tmp_path / "run.h5", listener=stop_late)
-    with pytest.raises(StoreError, match=r"begun with numpy '1\.9\.0', not"):
+    with pytest.raises(StoreError, match=r"started with numpy '1\.9\.0', not"):
         CHAIN.run(table(), out=tmp_path / "run.h5")
     record = CHAIN.run(table(), out=tmp_path / "run.h5", mixed=True)
     assert "numpy '1.9.0'" in record.environment["mixed"]
