@@ -214,7 +214,7 @@ def comparison_lines(result: Comparison) -> Iterator[str]:
         yield from _table_of(result, d, letters)
     yield ""
     yield "± is the corrected standard error, 95 % an interval within the range; * best,"
-    yield "‡ fewest features within ± of the best, P no chain is both better and more stable."
+    yield "‡ fewest features within ± of the best, P none is both better and more stable."
     if not result.papers:
         yield f"No tests: {result.metric} has no value in some folds."
         return

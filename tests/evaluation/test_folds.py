@@ -178,7 +178,7 @@ def test_unstratified_folds_refuse_a_training_part_without_a_class():
     ("options", "word"),
     [
         ({"scheme": "five-by-two"}, "stratify is for scheme=folds"),
-        ({"groups": "a"}, "whole groups"),
+        ({"groups": "a"}, "groups are assigned whole"),
     ],
 )
 def test_unstratified_folds_are_asked_for_where_they_can_be_made(options, word):

@@ -41,7 +41,7 @@ def test_a_grid_is_the_same_whether_the_shell_has_spelled_it_out_or_not():
     assert quoted == bare and len(bare) == 8
     with pytest.raises(RequestError, match="classifiers behind"):
         combined(["mim"], [])
-    with pytest.raises(RequestError, match="more than 1000"):
+    with pytest.raises(RequestError, match="more than the 1000 allowed"):
         combined(["mim:top={" + ",".join(map(str, range(1, 600))) + "}"], ["knn", "margin"])
 
 
