@@ -185,4 +185,7 @@ def test_apply_fills_what_the_run_fills(call: Call, here: Path) -> None:  # noqa
     done = call("apply run.h5 on gaps.csv -o -")
     lines = done.out.splitlines()
     assert lines[1] == f"{middle},u,0" and lines[2] == "1,v,1" and lines[6] == "5,,1"
-    assert "6 missing values filled in" in done.err and "text columns were not filled in: kind" in done.err
+    assert (
+        "6 missing values filled in" in done.err
+        and "text columns were not filled in: kind" in done.err
+    )
