@@ -8,9 +8,9 @@ parts shard by shard, here or by workers, and summed when all have come.
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from itertools import pairwise
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 import attrs
@@ -120,12 +120,14 @@ def encode_parts(data: Dataset, discretiser: Discretiser, run: Run) -> tuple[Enc
 AnyEncoded = Encoded | EncodedParts | EncodedSparse
 
 
-def counter_of(encoded: AnyEncoded, run: Run) -> Counter | PartsCounter | SparseCounter:
-    """What counts all features of an encoded table with partners."""
+def counter_of(
+    encoded: AnyEncoded, run: Run
+) -> AbstractContextManager[Counter | PartsCounter | SparseCounter]:
+    """What counts all features of an encoded table with partners, in a `with` statement."""
     if isinstance(encoded, EncodedSparse):
-        return SparseCounter(encoded, run)
+        return nullcontext(SparseCounter(encoded, run))
     if isinstance(encoded, EncodedParts):
-        return PartsCounter(encoded, run)
+        return nullcontext(PartsCounter(encoded, run))
     return Counter(encoded, run.threads)
 
 
@@ -166,17 +168,6 @@ class PartsCounter:
     def __init__(self, encoded: EncodedParts, run: Run) -> None:
         self.encoded = encoded
         self.run = run
-
-    def __enter__(self) -> PartsCounter:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        return None
 
     def terms(self, partner: PartsPartner, per_class: bool = True) -> Terms:
         """Terms of every feature with `partner`; those with Y need `per_class`."""

@@ -12,6 +12,7 @@ from fsframe.contracts.compiled import njit
 
 __all__ = [
     "cell_sums",
+    "class_terms",
     "dense_cells",
     "dense_sums",
     "grouped_sums",
@@ -39,17 +40,22 @@ def level_sums(codes, n_levels, starts, table, sums_j, sums_jy):
         for c in range(n_classes):
             for i in range(starts[c], starts[c + 1]):
                 counts[codes[j, i], c] += 1
-        of_j = 0.0
-        of_jy = 0.0
-        for level in range(n_levels[j]):
-            total = np.int64(0)
-            for c in range(n_classes):
-                of_jy += table[counts[level, c]]
-                total += counts[level, c]
-                counts[level, c] = 0
-            of_j += table[total]
-        sums_j[j] = of_j
-        sums_jy[j] = of_jy
+        sums_j[j], sums_jy[j] = class_terms(counts, n_levels[j], table)
+        counts[: n_levels[j]] = 0
+
+
+@njit()
+def class_terms(counts, n_levels, table):
+    """Σ table[count] over levels, and over levels and classes, of counts (levels, classes)."""
+    of_j = 0.0
+    of_jy = 0.0
+    for level in range(n_levels):
+        total = np.int64(0)
+        for c in range(counts.shape[1]):
+            of_jy += table[counts[level, c]]
+            total += counts[level, c]
+        of_j += table[total]
+    return of_j, of_jy
 
 
 @njit()

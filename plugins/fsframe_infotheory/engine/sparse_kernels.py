@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from fsframe.contracts.compiled import njit
-from fsframe_infotheory.engine.sparse_counts import sum_of
+from fsframe_infotheory.engine.sparse_counts import class_terms, sum_of
 
 __all__ = ["class_sums", "joint_held", "list_levels", "scan_held", "write_levels"]
 
@@ -106,17 +106,8 @@ def class_sums(
             c = labels[rows[i]]
             left[c] -= 1
             counts[codes[i], c] += 1
-        of_j = 0.0
-        of_jy = 0.0
-        for level in range(n_levels[j]):
-            total = np.int64(0)
-            for c in range(n_classes):
-                of_jy += table[counts[level, c]]
-                total += counts[level, c]
-            of_j += table[total]
+        sum_j[j], sum_jy[j] = class_terms(counts, n_levels[j], table)
         counts[: max(n_levels[j], zero[j] + 1)] = 0
-        sum_j[j] = of_j
-        sum_jy[j] = of_jy
 
 
 @njit()

@@ -8,7 +8,6 @@ feature without the class.
 from __future__ import annotations
 
 from itertools import pairwise
-from types import TracebackType
 
 import attrs
 import numpy as np
@@ -168,7 +167,7 @@ class SparsePartner:
 
     Attributes
     ----------
-    levels : (n_samples,) int64
+    levels : (n_samples,) uint8
         Its level in each row.
     margins : (n_levels,) int64
     sum_s : float
@@ -192,17 +191,8 @@ class SparseCounter:
     def __init__(self, encoded: EncodedSparse, run: Run) -> None:
         self.encoded = encoded
         self.run = run
-
-    def __enter__(self) -> SparseCounter:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        return None
+        # Once: it looks at every column, and there is a call for every feature that is selected.
+        self._shares = _shares(encoded.matrix, run.threads)
 
     def terms(self, partner: SparsePartner, per_class: bool = False) -> Terms:
         """Terms of every feature with `partner`, without those with Y."""
@@ -218,7 +208,7 @@ class SparseCounter:
                 partner.levels, partner.margins, clogc_table(n), PACKED_LEVELS, js,
             )  # fmt: skip
 
-        in_threads(self.run.threads, work, _shares(matrix, self.run.threads))
+        in_threads(self.run.threads, work, self._shares)
         return Terms(
             total=float(n),
             j=encoded.sum_j,
