@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from fsframe.contracts.compiled import njit
 from fsframe_relief.engine.byte_distances import TOGETHER, near_rows_of_four
-from fsframe_relief.engine.screen_kernels import _keep_smallest
+from fsframe_relief.engine.screen_kernels import keep_smallest
 
 __all__ = ["byte_neighbours"]
 
@@ -27,7 +27,7 @@ def _shortened(index: Any, near: Any, length: int, k: int, slack: int, best: Any
     m = 0
     for e in range(length):
         if m < k or near[e] < best[k - 1]:
-            m = _keep_smallest(best, m, near[e])
+            m = keep_smallest(best, m, near[e])
     if m < k:
         return length, _NO_LIMIT
     limit = np.int64(best[k - 1]) + slack

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from fsframe.contracts.compiled import njit
 from fsframe_relief.engine.neighbour_kernels import TIE
+from fsframe_relief.engine.screen_kernels import keep_smallest
 
 __all__ = ["UNIT", "add_differences", "count_tied", "group_of", "keep_nearest"]
 
@@ -89,11 +90,7 @@ def keep_nearest(
                 near = best[t, group_of(classes[first + j], mine[t], pooled)]
                 x = d[j]
                 if x < near[k - 1] and numbers[first + j] != own[t]:
-                    q = k - 1
-                    while q > 0 and near[q - 1] > x:
-                        near[q] = near[q - 1]
-                        q -= 1
-                    near[q] = x
+                    keep_smallest(near, k, x)
 
 
 @njit()

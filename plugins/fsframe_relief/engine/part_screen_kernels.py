@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from fsframe.contracts.compiled import njit
 from fsframe_relief.engine.neighbour_kernels import TIE
 from fsframe_relief.engine.part_kernels import UNIT, group_of
+from fsframe_relief.engine.screen_kernels import keep_smallest
 
 __all__ = ["FAR", "add_listed", "listed_weights", "measure", "screen"]
 
@@ -105,11 +106,7 @@ def screen(
                 counts[t] += 1
                 x = d[j] + error[row]
                 if x < best[k - 1]:
-                    q = k - 1
-                    while q > 0 and best[q - 1] > x:
-                        best[q] = best[q - 1]
-                        q -= 1
-                    best[q] = x
+                    keep_smallest(best, k, x)
 
 
 @njit()

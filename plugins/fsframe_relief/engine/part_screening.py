@@ -37,7 +37,7 @@ class NearRows:
     lost : (b,) bool
         Targets for which more rows may be near than there is room for.
     k : int
-    run : Run
+        The neighbours asked for in each group.
     """
 
     numbers: Places
@@ -122,6 +122,17 @@ def near_rows(
     k : int
     capacity : int
         Of the lists; above k.
+    threads : int
+        Each has targets of its own; they change no bit.
+
+    Returns
+    -------
+    NearRows
+
+    Notes
+    -----
+    O(b n p) differences of bytes, and of doubles only for rows that bytes do not rule out. Memory:
+    20 bytes for each place of a list, and a block of rows as bytes and as it was read.
     """
     b, n_real = len(targets), rows.real.size
     exact = targets[:, :n_real] * 255

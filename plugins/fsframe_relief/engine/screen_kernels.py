@@ -7,12 +7,15 @@ again in doubles.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.contracts.compiled import njit
 
 __all__ = [
+    "keep_smallest",
     "keep_weighted",
     "likely_neighbours",
     "listed_distances",
@@ -85,8 +88,8 @@ def whole_distances(across: NDArray[np.int16], rows: Places, out: Listed) -> Non
 
 
 @njit()
-def _keep_smallest(best: Listed, m: int, d: np.int32) -> int:
-    # Put d into the ascending list of the `best.size` smallest, m of which are there; the new m.
+def keep_smallest(best: Any, m: int, d: Any) -> int:
+    """Put d into the ascending list of the `best.size` smallest; m are there. The new m."""
     k = best.shape[0]
     q = m if m < k else k - 1
     while q > 0 and best[q - 1] > d:
@@ -137,14 +140,14 @@ def likely_neighbours(
             m = 0
             for s in range(n_strips):
                 if m < k or lowest[s] < best[k - 1]:
-                    m = _keep_smallest(best, m, lowest[s])
+                    m = keep_smallest(best, m, lowest[s])
             edge = best[k - 1] if m == k else FAR
             m = 0
             for s in range(n_strips):
                 if lowest[s] <= edge:
                     for e in range(s * STRIP, min(s * STRIP + STRIP, size)):
                         if part[e] <= edge and (m < k or part[e] < best[k - 1]):
-                            m = _keep_smallest(best, m, part[e])
+                            m = keep_smallest(best, m, part[e])
             edge = best[k - 1] if m == k else FAR
             most = min(np.int64(edge) + slack[r], FAR - 1)
             for s in range(n_strips):
