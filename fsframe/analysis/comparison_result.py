@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 import numpy as np
@@ -30,10 +30,10 @@ from fsframe.plots.kinds import KINDS, draw
 from fsframe.storage import RunRecord, check_destination, write_run
 from fsframe.suggest import did_you_mean
 
-__all__ = ["ComparisonResult", "place_of", "usual_kind"]
+__all__ = ["ComparedChains", "ComparisonResult", "place_of"]
 
 
-def usual_kind(found: Comparison, data: int | None = None) -> str:
+def _usual_kind(found: Comparison, data: int | None = None) -> str:
     """The kind of picture that says most of a comparison, or of one of its tables."""
     if data is None and len(found.data) > 1:
         return "cd"
@@ -65,22 +65,14 @@ def place_of(wanted: int | str, names: Sequence[str], what: str) -> int:
     return wanted % len(names)
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False)
-class ComparisonResult:
-    """Comparison of several chains on identical folds of one or more tables, by `fsframe.compare`.
+class ComparedChains:
+    """What the results of a comparison and of a study have in common."""
 
-    Parameters
-    ----------
-    comparison : Comparison
-        Means, tests and ranks.
-    cells : n_data rows of n_chains Cells
-    records : n_data rows of n_chains RunRecords
-        The runs it is based on.
-    """
+    if TYPE_CHECKING:
 
-    comparison: Comparison
-    cells: Sequence[Sequence[Cell]]
-    records: Sequence[Sequence[RunRecord]]
+        @property
+        def comparison(self) -> Comparison:
+            """The comparison by the measure that counts."""
 
     @property
     def chains(self) -> tuple[str, ...]:
@@ -92,23 +84,9 @@ class ComparisonResult:
         """Names of the tables."""
         return self.comparison.data
 
-    @property
-    def accuracy(self) -> NDArray[np.float64]:
-        """(n_data, n_chains) mean accuracy over the splits."""
-        return self.comparison.accuracy
-
     def result(self, chain: int | str, data: int | str = 0) -> EvaluationResult:
-        """The evaluation of one chain on one table, by their positions or as they are called.
-
-        Raises
-        ------
-        RequestError
-            If there is no such chain or table.
-        """
-        row = self.records[place_of(data, self.data, "table")]
-        found = as_result(row[place_of(chain, self.chains, "chain")])
-        assert isinstance(found, EvaluationResult)
-        return found
+        """The evaluation of one chain on one table."""
+        raise NotImplementedError
 
     def best(self, data: int | str | None = None) -> str:
         """The chain to go on with, on all tables or one of them (`Comparison.best`).
@@ -132,7 +110,7 @@ class ComparisonResult:
         Returns
         -------
         estimator
-            As `EvaluationResult.to_sklearn` says.
+            As `EvaluationResult.to_sklearn` says; of a study, with its first seed.
 
         Raises
         ------
@@ -148,6 +126,51 @@ class ComparisonResult:
         """
         chosen = self.best(data) if chain is None else chain
         return self.result(chosen, 0 if data is None else data).to_sklearn()
+
+    def _drawn(
+        self, runs: Sequence[RunRecord], kind: str | None, ax: Any, data: int | None = None
+    ) -> Any:
+        """A picture of some runs by the measure that chains are compared by."""
+        name = _usual_kind(self.comparison, data) if kind is None else kind
+        takes = name in KINDS and "metric" in KINDS[name].options
+        metric = self.comparison.metric if takes else None
+        return shown_picture(draw(name, runs, ax=ax, metric=metric), ax)
+
+
+@attrs.frozen(kw_only=True, eq=False, repr=False)
+class ComparisonResult(ComparedChains):
+    """Comparison of several chains on identical folds of one or more tables, by `fsframe.compare`.
+
+    Parameters
+    ----------
+    comparison : Comparison
+        Means, tests and ranks.
+    cells : n_data rows of n_chains Cells
+    records : n_data rows of n_chains RunRecords
+        The runs it is based on.
+    """
+
+    comparison: Comparison
+    cells: Sequence[Sequence[Cell]]
+    records: Sequence[Sequence[RunRecord]]
+
+    @property
+    def accuracy(self) -> NDArray[np.float64]:
+        """(n_data, n_chains) mean accuracy over the splits."""
+        return self.comparison.accuracy
+
+    def result(self, chain: int | str, data: int | str = 0) -> EvaluationResult:
+        """The evaluation of one chain on one table, by their positions or as they are called.
+
+        Raises
+        ------
+        RequestError
+            If there is no such chain or table.
+        """
+        row = self.records[place_of(data, self.data, "table")]
+        found = as_result(row[place_of(chain, self.chains, "chain")])
+        assert isinstance(found, EvaluationResult)
+        return found
 
     def __repr__(self) -> str:
         return "\n".join(map(printable, comparison_lines(self.comparison)))
@@ -230,11 +253,7 @@ class ComparisonResult:
         PluginError
             If matplotlib is not installed.
         """
-        name = usual_kind(self.comparison) if kind is None else kind
-        runs = [each for row in self.records for each in row]
-        takes = name in KINDS and "metric" in KINDS[name].options
-        metric = self.comparison.metric if takes else None
-        return shown_picture(draw(name, runs, ax=ax, metric=metric), ax)
+        return self._drawn([each for row in self.records for each in row], kind, ax)
 
     def _result_columns(self) -> dict[str, Any]:
         found = self.comparison

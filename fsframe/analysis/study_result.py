@@ -16,18 +16,16 @@ from fsframe.analysis.comparison_display import (
     pair_columns,
     result_columns,
 )
-from fsframe.analysis.comparison_result import place_of, usual_kind
+from fsframe.analysis.comparison_result import ComparedChains, place_of
 from fsframe.analysis.protocol_results import EvaluationResult
 from fsframe.analysis.result_frames import frame_of
 from fsframe.analysis.results import as_result
-from fsframe.analysis.selection_result import shown_picture
 from fsframe.analysis.study_run import STUDY_FILE, write_folder
 from fsframe.contracts.showing import html_block, html_table
 from fsframe.errors import RequestError, StoreError
 from fsframe.escaping import printable
 from fsframe.evaluation.comparison import Comparison
 from fsframe.evaluation.study_results import described_tables, study_comparisons
-from fsframe.plots.kinds import KINDS, draw
 from fsframe.storage import check_destination
 from fsframe.storage.study_file import StudyCell, StudyRecord, write_study
 from fsframe.storage.study_file import load_study as read_study
@@ -37,7 +35,7 @@ __all__ = ["StudyResult", "load_study"]
 
 
 @attrs.frozen(kw_only=True, eq=False, repr=False)
-class StudyResult:
+class StudyResult(ComparedChains):
     """Chains on tables by measures, with several seeds; `fsframe.study` makes one.
 
     Parameters
@@ -132,40 +130,6 @@ class StudyResult:
         assert isinstance(found, EvaluationResult)
         return found
 
-    def best(self, data: int | str | None = None) -> str:
-        """The chain to go on with by the first measure, on all tables or one of them.
-
-        On one table the chain that keeps the fewest features within one standard error of the best;
-        on several the one with the best mean rank (`Comparison.best`).
-        """
-        place = None if data is None else place_of(data, self.data, "table")
-        return self.chains[self.comparison.best(place)]
-
-    def to_sklearn(self, chain: int | str | None = None, data: int | str | None = None) -> Any:
-        """A chain as an estimator of scikit-learn, to be fitted; the best one by default.
-
-        Parameters
-        ----------
-        chain : int or str, optional
-            One of `chains`, or its position; by default `best`.
-        data : int or str, optional
-            The table it is for, where there are several.
-
-        Returns
-        -------
-        estimator
-            As `EvaluationResult.to_sklearn` says, with the first seed.
-
-        Raises
-        ------
-        RequestError
-            If there is no such chain or table.
-        PluginError
-            If scikit-learn is not installed.
-        """
-        chosen = self.best(data) if chain is None else chain
-        return self.result(chosen, 0 if data is None else data).to_sklearn()
-
     def __repr__(self) -> str:
         lines = [self._title(), f"tables: {'; '.join(described_tables(self.record))}", ""]
         return "\n".join(map(printable, [*lines, *comparison_lines(self.comparison)]))
@@ -239,14 +203,11 @@ class StudyResult:
             If matplotlib is not installed.
         """
         place = None if data is None else place_of(data, self.data, "table")
-        name = usual_kind(self.comparison, place) if kind is None else kind
         tables = range(len(self.data)) if place is None else [place]
         runs = [
             self.record.runs[StudyCell(t, c, 0)] for t in tables for c in range(len(self.chains))
         ]
-        takes = name in KINDS and "metric" in KINDS[name].options
-        metric = self.measures[0] if takes else None
-        return shown_picture(draw(name, runs, ax=ax, metric=metric), ax)
+        return self._drawn(runs, kind, ax, place)
 
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
         """Leave the study as a file, or as a folder with its tables, texts and pictures.

@@ -49,7 +49,7 @@ class StudyRun:
     optional : bool
         Whether it is a classifier on all features, which may refuse a table.
     number, total : int
-        The how manyth of how many, from 1.
+        Its place among all runs, from 1, and how many there are.
     """
 
     cell: StudyCell

@@ -135,11 +135,8 @@ def study(
     }
     given = {key: value for key, value in asked.items() if value is not None}
     if isinstance(data, (str, os.PathLike)) and Path(data).suffix == ".toml":
-        besides = [
-            *given,
-            *(["label"] if label is not None else []),
-            *(["groups"] if groups else []),
-        ]
+        roles = {"label": label, "groups": groups}
+        besides = [*given, *(key for key, value in roles.items() if value is not None)]
         if besides:
             raise RequestError(
                 f"{os.fspath(data)} says what the study is: {', '.join(besides)} cannot be given "
@@ -191,7 +188,7 @@ def _plan(data: Any, label: Any, groups: str | int | None, given: dict[str, Any]
     """The study of some tables, checked as a whole."""
     faults = StudyFaults("fsframe.study", keyword=True)
     tables = tuple(_tables(data, label, groups, faults))
-    said: dict[str, Any] = {"name": "study", **{k: given[k] for k in ("name",) if k in given}}
+    said: dict[str, Any] = {"name": given.get("name", "study")}
     for key in ("chains", "selectors", "classifiers", "measures", "seeds"):
         if key in given:
             said[key] = _listed(given[key])
