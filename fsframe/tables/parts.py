@@ -273,8 +273,8 @@ def read_parts(
     together = None if group is None else _column(reader, everything[group], group_values)
     counted: RowReader = reader
     if weighing is not None:
-        given = _column(reader, everything[weighing], group_values)
-        weights = whole_weights(given, len(labels), everything[weighing])
+        values = _column(reader, everything[weighing], group_values)
+        weights = whole_weights(values, len(labels), everything[weighing])
         counted = RepeatedRows.of(reader, weights)
         labels = np.repeat(labels, weights)
         together = None if together is None else np.repeat(together, weights)
@@ -389,11 +389,10 @@ def _taken_in(
 ) -> TableParts:
     """The features after one pass over them, or with what an earlier one has left."""
     home, stamp = beside
-    told = [stamp, features, small, getattr(reader, "x", ""), getattr(reader, "codes", ())]
+    once = reader.reader if isinstance(reader, RepeatedRows) else reader
+    told = [stamp, features, small, getattr(once, "x", ""), getattr(once, "codes", ())]
     if isinstance(reader, RepeatedRows):
-        values = hashlib.sha256(reader.weights.astype("<i8").tobytes()).hexdigest()
-        told = [*told[:3], getattr(reader.reader, "x", ""), getattr(reader.reader, "codes", ())]
-        told.append(values)
+        told.append(hashlib.sha256(reader.weights.astype("<i8").tobytes()).hexdigest())
     key = json.dumps(told)
     shelf, owner = _shelf(home, hashlib.sha256(key.encode()).hexdigest()[:24], notes)
     kept = shelf / "facts.npz"

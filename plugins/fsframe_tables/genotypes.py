@@ -39,7 +39,10 @@ class PackedGenotypes:
 
     @classmethod
     def of(cls, packed: NDArray[np.uint8], n_samples: int) -> PackedGenotypes:
-        """The genotypes of a file; bits behind the last person are none."""
+        """The genotypes of a file, (n_variants, ⌈n_samples / 4⌉) uint8.
+
+        Bits behind the last person are set to 0 in place.
+        """
         if n_samples % 4:
             packed[:, -1] &= (1 << 2 * (n_samples % 4)) - 1
         rows = max(1, _BLOCK // packed.shape[1])
