@@ -20,7 +20,7 @@ from click.shell_completion import CompletionItem
 from fsframe.analysis.progress import ProgressBars
 from fsframe.cli.log_file import check_log, log_stop, logging_to
 from fsframe.cli.saying import say, say_error, say_json
-from fsframe.cli.stopping import end, go_deaf, stoppable
+from fsframe.cli.stopping import end_process, ignore_signals, stoppable
 from fsframe.cli.tracebacks import traceback_option
 from fsframe.cli.written import note_written, written, written_words
 from fsframe.contracts.remarks import REMARKS_VARIABLE, making_room
@@ -408,7 +408,7 @@ def _stop(
     talk: Talk,
 ) -> NoReturn:
     """Keep what is finished, say how to go on, and end the process, whatever is being computed."""
-    go_deaf()
+    ignore_signals()
     talk.close()
     problem = ""
     if engine is not None:
@@ -430,5 +430,5 @@ def _stop(
         if problem:
             say_error(problem)
         rest = _way_on(checkpoint) if checkpoint is not None and kept else written_words()
-        end(number, rest)
-    end(number)
+        end_process(number, rest)
+    end_process(number)

@@ -17,18 +17,18 @@ from fsframe.cli.written import written_words
 if TYPE_CHECKING:
     from fsframe.execution import Engine
 
-__all__ = ["end", "go_deaf", "stop_here", "stoppable"]
+__all__ = ["end_process", "ignore_signals", "stop_command", "stoppable"]
 
 
-def stop_here(number: int, engine: Engine | None) -> NoReturn:
+def stop_command(number: int, engine: Engine | None) -> NoReturn:
     """End the process of a command that keeps nothing, whatever is being computed."""
-    go_deaf()
+    ignore_signals()
     if engine is not None:
         engine.kill()
-    end(number, written_words())
+    end_process(number, written_words())
 
 
-def end(number: int, rest: str = "") -> NoReturn:
+def end_process(number: int, rest: str = "") -> NoReturn:
     """The last words of a process that a signal stops, if there are any, and its end."""
     if rest:
         name = signal.Signals(number).name
@@ -46,18 +46,18 @@ _STOPPING = tuple(
 )
 
 
-def go_deaf() -> None:
+def ignore_signals() -> None:
     """From here on signals that stop a process change nothing."""
     with contextlib.suppress(ValueError):
         for each in _STOPPING:
-            signal.signal(each, _deaf)
+            signal.signal(each, _ignored)
 
 
-def _deaf(number: int, frame: FrameType | None) -> None:
+def _ignored(number: int, frame: FrameType | None) -> None:
     """Not SIG_IGN: of a signal that has come already Python would complain on stderr."""
 
 
-class _Told(BaseException):
+class _Stopped(BaseException):
     """A signal came that shall stop the run."""
 
     def __init__(self, number: int) -> None:
@@ -90,7 +90,7 @@ def stoppable(work: Callable[[], R], stop: Callable[[int], NoReturn]) -> R:
             thread.start()
             while thread.is_alive():
                 thread.join(1.0)
-    except _Told as told:
+    except _Stopped as told:
         stop(told.number)
     if failed:
         raise failed[0]
@@ -99,15 +99,15 @@ def stoppable(work: Callable[[], R], stop: Callable[[int], NoReturn]) -> R:
 
 @contextlib.contextmanager
 def _signals_raise() -> Iterator[None]:
-    """SIGINT, SIGTERM and SIGHUP raise `_Told` in this thread, if it is the main one."""
+    """SIGINT, SIGTERM and SIGHUP raise `_Stopped` in this thread, if it is the main one."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
 
     def tell(number: int, _: FrameType | None) -> None:
         # Signals come in bursts: what is being put in order now must not be interrupted.
-        go_deaf()
-        raise _Told(number)
+        ignore_signals()
+        raise _Stopped(number)
 
     before = {}
     for number in _STOPPING:
@@ -116,7 +116,7 @@ def _signals_raise() -> Iterator[None]:
             before[number] = signal.signal(number, tell)
     try:
         yield
-    except _Told:
+    except _Stopped:
         raise
     except BaseException:
         _restore(before)

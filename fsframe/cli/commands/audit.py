@@ -11,7 +11,7 @@ from fsframe.cli.reading_options import reading_arguments, reading_options, tabl
 from fsframe.cli.run_file import find_run
 from fsframe.cli.running import MemorySize
 from fsframe.cli.saying import say
-from fsframe.cli.stopping import stop_here, stoppable
+from fsframe.cli.stopping import stop_command, stoppable
 from fsframe.errors import DataError, RequestError, StoreError
 
 __all__ = ["audit"]
@@ -82,7 +82,7 @@ def audit(
     with open_engine("processes" if workers else None, workers) as engine:
         stoppable(
             lambda: audit_run(record, data, Run(executor=engine), chosen, memory=memory, told=told),
-            lambda number: stop_here(number, engine),
+            lambda number: stop_command(number, engine),
         )
     if failed:
         raise StoreError(

@@ -74,7 +74,7 @@ class ProcessEngine(Engine):
 
     def submit(self, function: Any, *arguments: Any) -> Future[Any]:
         """As the pool gives it; the processes that this starts never see Ctrl-C or SIGHUP."""
-        with _signals_wait(), self._starting, _without_signals():
+        with _deferred_signals(), self._starting, _without_signals():
             return self.executor.submit(function, *arguments)
 
     def replace_lost(self) -> bool:
@@ -184,7 +184,7 @@ def _is_stopped(pid: int) -> bool:
 
 
 @contextlib.contextmanager
-def _signals_wait() -> Iterator[None]:
+def _deferred_signals() -> Iterator[None]:
     """What would end this process ends it afterwards.
 
     A process that is being started reads from this one what it shall be, and complains on stderr
