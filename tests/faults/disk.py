@@ -32,7 +32,6 @@ import faulthandler
 import hashlib
 import json
 import os
-import random
 import re
 import shutil
 import signal
@@ -51,7 +50,7 @@ sys.path.insert(0, str(Path(__file__).parent / "tiny_plugin"))
 
 import attrs
 
-from tests.faults.forks import import_noted, note_imported
+from tests.faults.forks import import_noted, note_imported, write_table
 
 _SOURCE = Path(__file__).with_name("faulty_disk.c")
 _PATIENCE = 30.0
@@ -222,13 +221,8 @@ def processor_seconds(child: int) -> float:
 
 def make_inputs(folder: Path, disk: Disk) -> None:
     """What the commands find: tables, finished runs, half of a run, files to be replaced."""
-    chance = random.Random(3)
-    lines = [",".join([*(f"g{k}" for k in range(8)), "class"])]
-    for _ in range(40):
-        row = [chance.gauss(0, 1) for _ in range(8)]
-        lines.append(",".join([*map(repr, row), "ill" if row[0] > 0 else "well"]))
     (folder / "out").mkdir(parents=True)
-    (folder / "table.csv").write_text("\n".join(lines))
+    write_table(folder / "table.csv")
     (folder / "study.toml").write_text(_STUDY)
     (folder / "out" / "notes.txt").write_text("mine")
     units = COMMANDS["chain of units"][:-1]

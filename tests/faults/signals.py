@@ -39,7 +39,7 @@ os.environ.update(OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1")
 sys.path.insert(0, str(Path(__file__).parents[2]))
 sys.path.insert(0, str(Path(__file__).parent / "tiny_plugin"))
 
-from tests.faults.forks import import_noted, note_imported
+from tests.faults.forks import import_noted, note_imported, write_table
 
 TINY = "tiny:top=3,seconds=0.02"
 COMMANDS = {
@@ -67,12 +67,7 @@ _GRACE = 5.0
 
 
 def make_table(folder: Path) -> None:
-    chance = random.Random(3)
-    lines = [",".join([*(f"g{k}" for k in range(8)), "class"])]
-    for _ in range(40):
-        row = [chance.gauss(0, 1) for _ in range(8)]
-        lines.append(",".join([*map(repr, row), "ill" if row[0] > 0 else "well"]))
-    (folder / "table.csv").write_text("\n".join(lines))
+    write_table(folder / "table.csv")
     (folder / "study.toml").write_text(STUDY)
 
 

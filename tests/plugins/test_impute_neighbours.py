@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import attrs
@@ -16,7 +15,6 @@ from sklearn.preprocessing import StandardScaler
 import fsframe
 import fsframe_tables.impute
 from fsframe import Chain, Dataset, Run
-from fsframe.chains.prediction import refit
 from fsframe.contracts.donors import Donors
 from fsframe.contracts.selection import Selection
 from fsframe.contracts.stage_view import filled_rows
@@ -25,7 +23,11 @@ from fsframe.evaluation.fold_task import FoldTask
 from fsframe.storage import load_run, write_run
 from fsframe.testing.comparing import assert_equal
 from tests.cli.conftest import Call, call, here  # noqa: F401
-from tests.plugins.test_impute import by_hand, with_gaps
+from tests.plugins.test_impute import (
+    by_hand,
+    check_workers_files_and_resumed_runs,
+    with_gaps,
+)
 
 NEAR = "impute:method=neighbours"
 
@@ -173,28 +175,9 @@ def test_nothing_is_learned_from_test_rows() -> None:
 
 
 def test_workers_files_and_resumed_runs_give_equal_bits(tmp_path: Path) -> None:
-    data = with_gaps(40)
-    chain = Chain.parse(f"{NEAR} lfe npfs:n=6,null=published,alpha=0.3 knn")
-    plain = chain.run(data, seed=2)
-    with ThreadPoolExecutor(2) as pool:
-        assert chain.run(data, seed=2, executor=pool).digests() == plain.digests()
     out = tmp_path / "run.h5"
-
-    def stop(progress: object) -> None:
-        if getattr(progress, "done", 0) >= 3:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        chain.run(data, seed=2, out=out, listener=stop)
-    assert chain.run(data, seed=2, out=out).digests() == plain.digests()
-    record = load_run(out)
-    assert record.donors.rows.tobytes() == data.X.tobytes()
-    again = refit(record, data)
-    rows = data.X[::-1]
-    assert (
-        again.predict_scores(rows).tobytes()
-        == chain.fit(data, seed=2).predict_scores(rows).tobytes()
-    )
+    _, record = check_workers_files_and_resumed_runs(NEAR, out)
+    assert record.donors.rows.tobytes() == with_gaps(40).X.tobytes()
     with h5py.File(out) as file:
         assert [name for name in file["stages"] if "donors" in file["stages"][name]] == [
             "00-impute"
