@@ -184,7 +184,11 @@ def simulate_pairs(
         shape = (levels[a], levels[b], classes)
         size = levels[a] * levels[b] * classes
         counted = space[0][:size].reshape(shape)
-        counted[:] = tables[pair, : levels[a], : levels[b]]
+        # A loop: numba compiles the message of an assignment of unequal shapes for two seconds.
+        for i in range(levels[a]):
+            for j in range(levels[b]):
+                for k in range(classes):
+                    counted[i, j, k] = tables[pair, i, j, k]
         of_ij, of_ik = np.empty((levels[a], levels[b])), np.empty((levels[a], classes))
         of_jk = np.empty((levels[b], classes))
         expected = space[1][:size].reshape(shape)
