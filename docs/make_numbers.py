@@ -97,23 +97,34 @@ BAD = ("lost", "unequal", "failed", "left", "hangs", "untrue", "tracebacks")
 
 
 def signals(path: Path) -> Iterator[str]:
-    """Trials, by the state of the program and workers and in all, and how many of each kind."""
+    """Trials since the last finding; then earlier ones, what they found and what mended it."""
     lines = lines_of(path)
-    sums = []
+    now = [line for line in lines if "mended" not in line]
+    versions = dict.fromkeys(line["version"] for line in now if "version" in line)
+    yield f"Since the last finding was mended; the last trials were of {', '.join(versions)}:"
+    yield ""
+    yield from signals_of(now)
+    for mended in reversed(dict.fromkeys(line["mended"] for line in lines if "mended" in line)):
+        yield ""
+        yield f"Before the change “{mended}”, which mended what is listed:"
+        yield ""
+        yield from signals_of([line for line in lines if line.get("mended") == mended])
+
+
+def signals_of(lines: list[dict[str, Any]]) -> Iterator[str]:
+    """Trials by number of workers and in all, how many of each kind, and what was found."""
     names = ("trials", "stopped", "kept", *BAD)
-    for state in dict.fromkeys(line.get("state", "") for line in lines):
-        for workers in (0, 2, None):
-            own = [line for line in lines if workers in (line["workers"], None)]
-            own = [line for line in own if line.get("state", "") == state]
-            label = "all" if workers is None else str(workers)
-            counts = {n: sum(line[n] for line in own) for n in names}
-            sums.append({"program": state or "as it is", "workers": label, **counts})
+    sums = []
+    for workers in (0, 2, None):
+        own = [line for line in lines if workers in (line["workers"], None)]
+        label = "all" if workers is None else str(workers)
+        sums.append({"workers": label, **{n: sum(line[n] for line in own) for n in names}})
     yield from table(sums)
     by: Counter[str] = sum((Counter(line["by"]) for line in lines), Counter())
     yield ""
     yield "Signals that came before the end: " + ", ".join(f"{k} {n}" for k, n in by.most_common())
-    for line in lines:
-        yield from (f"* {' '.join(example.split())}" for example in line["examples"])
+    found = [" ".join(example.split()) for line in lines for example in line["examples"]]
+    yield from ("", *(f"* {example}" for example in found)) if found else ()
 
 
 def commands_on_disks(path: Path) -> Iterator[str]:

@@ -57,3 +57,25 @@ def test_what_the_manifest_says_of_reading_is_checked() -> None:
     }
     with pytest.raises(StoreError, match="start the run again"):
         _stored_reading("[")
+
+
+def test_damaged_manifests_are_told_with_the_way_that_is_left(
+    call: Call, here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import fsframe.chains.recording as recording
+    from fsframe.errors import StoreError
+
+    def full(*_: object, **__: object) -> None:
+        raise StoreError("the disk is full")
+
+    command = "chain mim:top=2 npfs:n=5 on small.csv --out r.h5"
+    with monkeypatch.context() as patched:
+        patched.setattr(recording, "write_run", full)
+        assert call(command).code == 5
+    for name in ("manifest", "manifest-copy"):
+        path = here / "r.h5.units" / name
+        path.write_bytes(path.read_bytes()[:-1])
+    for words in ("resume r.h5", command):
+        told = call(words)
+        assert told.code == 5 and "restore `manifest`" in told.err and "--restart" in told.err
+    assert call(f"{command} --restart").code == 0

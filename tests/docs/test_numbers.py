@@ -36,10 +36,12 @@ def test_every_figure_has_its_file_and_its_script(making: ModuleType) -> None:
 
 def test_another_figure_changes_the_page(making: ModuleType, tmp_path: Path) -> None:
     path = tmp_path / "signals.jsonl"
-    line = '{"workers": %d, "trials": 5, "stopped": 2, "kept": 1, "lost": %d, "unequal": 0, '
+    line = '{%s, "workers": %d, "trials": 5, "stopped": 2, "kept": 1, "lost": %d, "unequal": 0, '
     line += '"failed": 0, "left": 0, "hangs": 0, "untrue": 0, "tracebacks": 0, "by": {"chain": 3}, '
     line += '"examples": []}\n'
-    path.write_text(line % (0, 0) + line % (2, 7))
-    shown = list(making.signals(path))
-    assert "| all | 10 | 4 | 2 | 7 |" in shown[4]
-    assert "chain 6" in shown[6]
+    now, before = '"version": "abc"', '"mended": "A change"'
+    path.write_text(line % (now, 0, 0) + line % (now, 2, 7) + line % (before, 0, 1))
+    shown = "\n".join(making.signals(path))
+    latest, earlier = shown.split("A change")
+    assert "of abc:" in latest and "| all | 10 | 4 | 2 | 7 |" in latest and "chain 6" in latest
+    assert "| all | 5 | 2 | 1 | 1 |" in earlier and "chain 3" in earlier

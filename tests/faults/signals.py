@@ -26,6 +26,7 @@ import random
 import re
 import shutil
 import signal
+import subprocess
 import sys
 import tempfile
 import time
@@ -321,6 +322,12 @@ def sound(path: Path) -> bool:
     return True
 
 
+def version() -> str:
+    """The commit that is tried; nothing for what lies in no repository."""
+    command = ["git", "-C", str(Path(__file__).parent), "describe", "--always", "--dirty"]
+    return subprocess.run(command, capture_output=True, text=True).stdout.strip()
+
+
 def note(counts: dict[str, Any], name: str, example: str, number: int = 1) -> None:
     counts[name] += number
     if len(counts["examples"]) < 8:
@@ -381,7 +388,8 @@ def main() -> None:
         shutil.rmtree(base, ignore_errors=True)
     del counts["expected"]
     counts["seconds"] = round(time.perf_counter() - began, 1)
-    line = json.dumps({"workers": options.workers, "seed": options.seed, **counts})
+    about = {"version": version(), "workers": options.workers, "seed": options.seed}
+    line = json.dumps({**about, **counts})
     print(line)
     if options.add:
         with options.add.open("a") as file:

@@ -108,8 +108,9 @@ def _manifest(folder: Path) -> Manifest:
         manifest = Manifest.of_folder(folder)
     except StoreError as error:
         raise StoreError(
-            f"{error}, and so is its copy: repeat the original command, which checks whether the "
-            "finished parts can be used"
+            f"{error}, and so is its copy, so it is not known which run {folder} belongs to: "
+            "restore `manifest`, or repeat the original command with --restart, which discards "
+            "what was finished"
         ) from error
     if manifest is None:
         raise StoreError(

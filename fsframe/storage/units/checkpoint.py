@@ -176,8 +176,9 @@ class Checkpoint:
                     os.replace(file, file.with_name(f"damaged-{file.name}"))
 
     def _of_nothing(self, reason: str, numbered: Collection[int]) -> StoreError:
+        files = "1 file" if len(numbered) == 1 else f"{len(numbered)} files"
         return StoreError(
-            f"{self.folder} holds {len(numbered)} files of finished units, but it is not known "
+            f"{self.folder} holds {files} of finished units, but it is not known "
             f"which run they belong to: {reason}. They were left unchanged: restore `manifest`, "
             "choose another run file (--out), or discard them (--restart, restart=True)"
         )
