@@ -5,7 +5,7 @@
 Bytes of a small sound file are replaced, put in, taken out, or the file is cut; then it is read and
 looked through in a process of its own, which is watched: another exception than fsframe's own, an
 end of the process, or more than 10 seconds for one file is counted, and the file's number told.
-Run from the root of the repository, since the sound files are those of the tests.
+The sound files are those of the tests.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from pathlib import Path
 
 import numpy as np
 
+ROOT = Path(__file__).resolve().parents[2]
 SECONDS = 10
 FORMS = ("text", "packed", "npz", "hdf5", "parquet", "arrow", "excel", "arff", "npy", "csr", "csc",
          "mtx", "mat", "mat-sparse", "mat-7.3", "svmlight", "h5ad", "gct", "plink")  # fmt: skip
@@ -71,6 +72,7 @@ def mutated(base: bytes, draw: np.random.Generator) -> bytes:
 
 def work(form: str, first: int, last: int) -> None:
     """Read files `first` … `last` − 1, a line for each that behaves badly."""
+    sys.path.insert(0, str(ROOT))
     from fsframe.errors import FsframeError
     from fsframe.tables import read
     from fsframe.tables.contents import contents

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["BadColumn", "CellText", "Missing", "RaggedLine", "Taken"]
 
-BLOCK = 1 << 20
+BLOCK = 1 << 19
 """Bytes of text in a block."""
 
 _NEWLINE, _QUOTE = 10, 34
