@@ -1,6 +1,8 @@
-"""Writes fsframe/sklearn/__init__.pyi: what the bundled estimators take, for editors and mypy.
+"""Writes what the bundled methods take, for editors and type checkers: two stubs.
 
-``python docs/make_stubs.py`` writes the file; with ``--check`` it says whether it is current.
+``fsframe/sklearn/__init__.pyi`` has the estimators, ``fsframe/registry/__init__.pyi`` the classes
+that ``fsframe.selectors[name]`` and its like give. ``python docs/make_stubs.py`` writes both; with
+``--check`` it says whether they are current.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ from fsframe.contracts.classifier import Classifier
 from fsframe.contracts.kinds import annotation, is_stages
 from fsframe.contracts.params import Parameter
 from fsframe.contracts.selector import Selector
-from fsframe.registry import classifiers, selectors
+from fsframe.registry import Registry, classifiers, regressors, selectors
 from fsframe.sklearn import estimator
 from fsframe.sklearn.estimators import (
     ClassifierEstimator,
@@ -23,7 +25,7 @@ from fsframe.sklearn.estimators import (
 from fsframe.sklearn.naming import offered_names
 from fsframe.sklearn.settings import SETTINGS, settings_of
 
-FILE = Path(__file__).resolve().parents[1] / "fsframe" / "sklearn" / "__init__.pyi"
+_PACKAGE = Path(__file__).resolve().parents[1] / "fsframe"
 
 _HEAD = '''\
 # Written by `python docs/make_stubs.py` from the declarations of the methods; do not edit it.
@@ -211,8 +213,22 @@ def estimator(name: str) -> type[Any]:
 '''
 
 
-def stub() -> str:
-    """The whole file."""
+_REGISTRY_HEAD = """\
+# Written by `python docs/make_stubs.py` from the declarations of the methods; do not edit it.
+
+from collections.abc import Sequence
+from typing import Any, Literal, overload
+
+from fsframe.contracts.classifier import Classifier, Regressor
+from fsframe.contracts.selector import Selector
+from fsframe.registry.registering import class_here as class_here
+from fsframe.registry.registering import register as register
+from fsframe.registry.registering import unreachable_classes as unreachable_classes
+"""
+
+
+def sklearn_stub() -> str:
+    """The stub of `fsframe.sklearn`."""
     parts = [_HEAD]
     for name, method in offered_names().items():
         registry = selectors if method in selectors else classifiers
@@ -255,15 +271,78 @@ def _parameter(parameter: Parameter) -> str:
     return f"{parameter.name}: {kind}{default}"
 
 
+def registry_stub() -> str:
+    """The stub of `fsframe.registry`, in which each name of a bundled method has its class."""
+    import fsframe.registry as package
+
+    typed = {
+        "selectors": (selectors, "Selector"),
+        "regressors": (regressors, "Regressor"),  # they are classifiers too
+        "classifiers": (classifiers, "Classifier"),
+    }
+    own = [name for name in package.__all__ if hasattr(package.registry, name)]
+    lines = [
+        f"from fsframe.registry.registry import {name} as {name}"
+        for name in own
+        if name not in typed
+    ]
+    known: set[str] = set()
+    for registry, base in typed.values():
+        for offer in _bundled(registry):
+            if offer not in known:
+                lines += ["", *_method(offer, registry[offer], base)]
+            known.add(offer)
+    for name, (registry, _) in typed.items():
+        lines += ["", f"class _{name.capitalize()}(Registry):"]
+        for offer in _bundled(registry):
+            made = f"type[{_class_name(offer)}]"
+            lines += ["    @overload"]
+            lines += [f"    def __getitem__(self, name: Literal[{offer!r}]) -> {made}: ..."]
+        lines += ["    @overload", "    def __getitem__(self, name: str) -> Any: ..."]
+    lines += ["", *(f"{name}: _{name.capitalize()}" for name in typed)]
+    return _REGISTRY_HEAD + "\n".join(lines) + "\n"
+
+
+def _bundled(registry: Registry) -> list[str]:
+    return [name for name in registry if registry.offer(name).plugin.source.bundled]
+
+
+def _class_name(name: str) -> str:
+    return "_" + "".join(part.capitalize() for part in name.split("-"))
+
+
+def _method(name: str, method: type[Selector] | type[Classifier], base: str) -> Iterator[str]:
+    yield f"class {_class_name(name)}({base}):"
+    yield f'    """{(method.__doc__ or "").split(chr(10))[0]}"""'
+    yield "    def __init__("
+    yield "        self,"
+    parameters = method.parameters()
+    if parameters:
+        yield "        *,"
+    for parameter in parameters:
+        default = "" if parameter.required else f" = {parameter.default!r}"
+        yield f"        {parameter.name}: {annotation(parameter.kind)}{default},"
+    yield "    ) -> None: ..."
+    for parameter in parameters:
+        yield f"    {parameter.name}: {annotation(parameter.kind)}"
+
+
+STUBS = {
+    _PACKAGE / "sklearn" / "__init__.pyi": sklearn_stub,
+    _PACKAGE / "registry" / "__init__.pyi": registry_stub,
+}
+
+
 def main(arguments: Sequence[str]) -> int:
-    """Write the file, or with ``--check`` say whether it is current; 1 if it is not."""
-    text = stub()
-    if "--check" in arguments:
-        current = FILE.exists() and FILE.read_text(encoding="utf-8") == text
-        print("current" if current else "out of date: run python docs/make_stubs.py")
-        return 0 if current else 1
-    FILE.write_text(text, encoding="utf-8")
-    print(FILE.name)
+    """Write the files, or with ``--check`` say whether they are current; 1 if one is not."""
+    for file, stub in STUBS.items():
+        text, name = stub(), f"{file.parent.name}/{file.name}"
+        if "--check" not in arguments:
+            file.write_text(text, encoding="utf-8")
+            print(name)
+        elif not file.exists() or file.read_text(encoding="utf-8") != text:
+            print(f"{name} is out of date: run python docs/make_stubs.py")
+            return 1
     return 0
 
 

@@ -51,3 +51,26 @@ def test_a_strictly_typed_program_passes_mypy(tmp_path: Path) -> None:
     options = ["--strict", "--follow-imports=silent", "--cache-dir", str(tmp_path), str(program)]
     told, errors, code = api.run(["--config-file", "", *options])
     assert code == 0, told + errors
+
+
+@pytest.mark.slow
+def test_a_wrong_parameter_is_found_by_mypy(tmp_path: Path) -> None:
+    from mypy import api
+
+    program = tmp_path / "program.py"
+    program.write_text(
+        "import fsframe\nfrom fsframe.sklearn import ReliefF\n"
+        "fsframe.selectors['relieff'](k=3)\n"
+        "fsframe.selectors['relieff'](k='x')\n"
+        "fsframe.selectors['relieff'](kk=3)\n"
+        "fsframe.classifiers['knn'](k=2.5)\n"
+        "ReliefF(k='x')\n"
+        "name: str = 'some-plugin/method'\n"
+        "fsframe.selectors[name](anything=3)\n"
+    )
+    options = ["--strict", "--follow-imports=silent", "--cache-dir", str(tmp_path), str(program)]
+    told, _, _ = api.run(["--config-file", "", *options])
+    found = [
+        line.split(": ")[0].rpartition(":")[2] for line in told.splitlines() if "error" in line
+    ]
+    assert found[:4] == ["4", "5", "6", "7"] and "Found 4 errors" in told, told
