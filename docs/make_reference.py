@@ -18,7 +18,7 @@ from fsframe.cli import cli, main
 from fsframe.contracts.params import Parameter, format_value
 from fsframe.registry import Offer, Registry, hookspecs, manager
 from fsframe.resampling.wrapping import WrappingSelector
-from fsframe.tables.bounds import VARIABLE
+from fsframe.tables.size_limits import VARIABLE
 from fsframe.testing import (
     ClassifierConformance,
     Conformance,

@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 import fsframe
 from fsframe.contracts.run import Run
 from fsframe.execution import open_engine
-from fsframe.tables.parts import SHELF
+from fsframe.tables.parts import CACHE_FOLDER
 
 ROWS = 1 << 18
 
@@ -115,7 +115,7 @@ def run(
 ) -> None:
     """Take a table in, select, tell."""
     files = sorted(path for path in folder.iterdir() if path.is_file())
-    shutil.rmtree(folder / SHELF, ignore_errors=True)
+    shutil.rmtree(folder / CACHE_FOLDER, ignore_errors=True)
     print("files:", read_again(files), flush=True)
     clock = Clock()
     label = None if shape == "epsilon" else "class"
@@ -133,7 +133,7 @@ def run(
             fsframe.selectors[name](top=top).select(data, run=around)
             each = (time.perf_counter() - begun) / top
             print(f"{name} top={top}:      {clock.told()}, {each:.3f} s a feature", flush=True)
-    kept = sorted((folder / SHELF).rglob("*.shard"))
+    kept = sorted((folder / CACHE_FOLDER).rglob("*.shard"))
     print(f"codes beside it:   {read_again(kept)}")
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
     print(f"largest resident set {peak:.2f} GB, allowed {memory / 1e9:.2f} GB, threads {threads}, "

@@ -14,7 +14,7 @@ from fsframe.errors import DataError, FsframeError, RequestError, StoreError
 from fsframe.evaluation.comparison import Cell, compared
 from fsframe.evaluation.summary import summarise
 from fsframe.storage import RunRecord, load_run
-from fsframe.storage.numerics import fingerprint, numeric_differences
+from fsframe.storage.numeric_fingerprint import fingerprint, numeric_differences
 
 if TYPE_CHECKING:
     from fsframe.contracts.dataset import Dataset

@@ -19,8 +19,8 @@ from fsframe.contracts.dataset import Dataset
 from fsframe.errors import DataError
 from fsframe.evaluation.repeated_rows import repeated_rows
 from fsframe.tables import read
-from fsframe.tables.contents import ColumnFacts, Contents, contents
-from fsframe.tables.names import as_keys, find_column, find_columns
+from fsframe.tables.column_lookup import as_keys, find_column, find_columns
+from fsframe.tables.file_contents import ColumnFacts, Contents, contents
 
 __all__ = ["Finding", "Inspection", "inspect_table"]
 

@@ -12,7 +12,7 @@ from fsframe.analysis.inspection import Inspection
 from fsframe.analysis.text_table import counted, shown_width, table_lines
 from fsframe.contracts.survival import times_and_events
 from fsframe.escaping import printable
-from fsframe.tables.contents import ColumnFacts
+from fsframe.tables.file_contents import ColumnFacts
 
 __all__ = ["duration", "inspection_lines", "inspection_object"]
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from fsframe.storage.known_tables import MetricTables
+    from fsframe.storage.checked_tables import MetricTables
 
 __all__ = ["metric_lines", "metric_rows", "stability_lines", "stability_object"]
 

@@ -17,8 +17,8 @@ from fsframe.evaluation.comparison import Comparison
 from fsframe.evaluation.cross_validation import CrossValidation
 from fsframe.evaluation.study_plan import StudyPlan, StudyTable
 from fsframe.storage import RunRecord, place_file
-from fsframe.storage.own_files import check_own_files, place_own_files
 from fsframe.storage.study_file import StudyCell, StudyRecord, load_study, write_study
+from fsframe.storage.tracked_files import check_tracked_files, place_tracked_files
 
 __all__ = [
     "STUDY_FILE",
@@ -89,7 +89,7 @@ def study_runs(plan: StudyPlan) -> Iterator[StudyRun]:
 def check_folder(folder: Path, plan: StudyPlan, *, overwrite: bool = False) -> None:
     """Refuse to replace in `folder` what this study has not written (StoreError)."""
     names = dict.fromkeys(study_file_names(plan.measures, len(plan.tables)))
-    check_own_files(folder, names, overwrite=overwrite)
+    check_tracked_files(folder, names, overwrite=overwrite)
 
 
 def finished_study(folder: Path, plan: StudyPlan) -> StudyRecord | None:
@@ -211,7 +211,7 @@ def write_folder(
     except OSError as error:
         raise StoreError(f"cannot use {folder}: {error.strerror or error}") from error
     # Made from the runs beside them, anew at every call.
-    place_own_files(folder, study_files(record, found), overwrite=overwrite)
+    place_tracked_files(folder, study_files(record, found), overwrite=overwrite)
 
 
 def _record(

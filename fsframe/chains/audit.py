@@ -20,9 +20,9 @@ from fsframe.contracts.run import Run
 from fsframe.errors import DataError, RequestError
 from fsframe.registry import preferring
 from fsframe.storage import RunRecord
-from fsframe.storage.arrays import storable
+from fsframe.storage.array_encoding import encode_array
 from fsframe.storage.digest import pair_test_items, stage_items
-from fsframe.storage.numerics import fingerprint, numeric_differences
+from fsframe.storage.numeric_fingerprint import fingerprint, numeric_differences
 from fsframe.storage.records import PairTestRecord, StageRecord
 
 __all__ = ["TOLERANCE", "StageAudit", "audit_run", "choose_stages"]
@@ -242,7 +242,10 @@ def _array_differences(
         if name not in recorded or name not in computed:
             yield name, np.inf
         else:
-            yield name, _difference(storable(recorded[name], name), storable(computed[name], name))
+            yield (
+                name,
+                _difference(encode_array(recorded[name], name), encode_array(computed[name], name)),
+            )
 
 
 def _difference(a: NDArray[np.generic], b: NDArray[np.generic]) -> float:

@@ -409,7 +409,7 @@ class Chain:
             The table.
         seed : int
             Random seed; equal seeds give equal bits on the same kind of processor
-            (`fsframe.storage.numerics`).
+            (`fsframe.storage.numeric_fingerprint`).
         out : path, optional
             Where to write the run file; by default none is written.
         overwrite : bool

@@ -29,11 +29,11 @@ from fsframe.errors import Forewarning, FsframeWarning, RequestError, one_line
 from fsframe.escaping import storable_text
 from fsframe.registry import observers
 from fsframe.storage import DataRecord, RunRecord, StageRecord, check_destination, write_run
-from fsframe.storage.numerics import fingerprint
+from fsframe.storage.numeric_fingerprint import fingerprint
 from fsframe.storage.units import Checkpoint, Manifest, Unit
-from fsframe.storage.units.fingerprints import call_name
+from fsframe.storage.units.call_keys import call_key
 from fsframe.storage.units.manifest import providers, release, software
-from fsframe.storage.units.selections import pack_selections, unpack_selections
+from fsframe.storage.units.selection_bytes import pack_selections, unpack_selections
 
 __all__ = [
     "environment",
@@ -301,7 +301,7 @@ def _stage_call(
 ) -> str:
     assert run.checkpoint is not None
     text = format_stages(stage.text for stage in chain.stages[: position + 1])
-    return call_name(run.checkpoint, "stage", text, data, run.child(position), upstream=upstream)
+    return call_key(run.checkpoint, "stage", text, data, run.child(position), upstream=upstream)
 
 
 def is_answer_to(record: RunRecord, chain: RunsInSteps, seed: int) -> bool:

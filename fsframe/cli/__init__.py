@@ -11,12 +11,12 @@ from collections.abc import Sequence
 import click
 
 from fsframe.cli.command_group import CommandGroup
-from fsframe.cli.encoding import speak_any_encoding
-from fsframe.cli.saying import say, say_error, say_usage
-from fsframe.cli.tracebacks import begin, told_traceback, traceback_option
-from fsframe.cli.written import forget_written, written_words
+from fsframe.cli.stream_encoding import escape_unencodable
+from fsframe.cli.terminal import say, say_error, say_usage
+from fsframe.cli.tracebacks import begin, requested_traceback, traceback_option
+from fsframe.cli.written_files import clear_written, written_summary
 from fsframe.errors import FsframeError, FsframeWarning, StoreError, one_line
-from fsframe.execution.lasting_stream import LastingStream, occupy_standard_streams
+from fsframe.execution.tolerant_stream import TolerantStream, occupy_standard_streams
 
 __all__ = ["cli", "main"]
 
@@ -69,13 +69,13 @@ def _remark(
 
 def _run(arguments: Sequence[str] | None) -> int:
     occupy_standard_streams()
-    speak_any_encoding()
+    escape_unencodable()
     warnings.formatwarning = _remark
     begin()
-    forget_written()
+    clear_written()
     talk = sys.stderr
     # Who listens to progress and remarks may leave; the run goes on.
-    sys.stderr = LastingStream(talk)  # type: ignore[assignment]
+    sys.stderr = TolerantStream(talk)  # type: ignore[assignment]
     try:
         return _ended(arguments)
     finally:
@@ -90,7 +90,7 @@ def _ended(arguments: Sequence[str] | None) -> int:
             sys.stdout.flush()
         return code if isinstance(code, int) else 0
     except FsframeError as error:
-        for line in told_traceback(error).splitlines():
+        for line in requested_traceback(error).splitlines():
             say(line, err=True)
         say_error(str(error))
         return error.exit_code
@@ -98,7 +98,7 @@ def _ended(arguments: Sequence[str] | None) -> int:
         say_usage(error)
         return error.exit_code
     except (KeyboardInterrupt, click.Abort):
-        say_error(f"interrupted; {written_words()}")
+        say_error(f"interrupted; {written_summary()}")
         return 130
     except BrokenPipeError:
         # The reader of our output went away (`| head`); what follows must not complain again.

@@ -10,7 +10,7 @@ import click
 
 from fsframe.cli.log_file import check_log
 from fsframe.cli.reading_options import read_data
-from fsframe.cli.running import Talk, engine_options, run_chain
+from fsframe.cli.running import Reporter, engine_options, run_chain
 from fsframe.contracts.grammar import StageText
 from fsframe.errors import RequestError
 
@@ -154,7 +154,7 @@ def run_on(
     FsframeError
         As reading and running say.
     """
-    from fsframe.cli.finished import answer_of_this, likely_answer
+    from fsframe.cli.existing_result import confirmed_result, existing_result
     from fsframe.cli.run_file import run_path
     from fsframe.storage import check_destination
     from fsframe.tables import find_table
@@ -165,18 +165,18 @@ def run_on(
         raise RequestError("--out and --no-out exclude each other: give one of them")
     if not options["no_out"]:
         out = Path(options["out"]) if options["out"] else run_path(path, named)
-    found = None if out is None else likely_answer(out, chain, options, path)
+    found = None if out is None else existing_result(out, chain, options, path)
     used: list[str | Path | None] = [path, out]
     for written in also_written:
         if written is not None:
             check_destination(written, overwrite=options["overwrite"], apart_from=used)
             used.append(written)
     check_log(options["log"], used)
-    talk = Talk.asked(options)
+    talk = Reporter.asked(options)
     table = read_data(str(path), **options)
     for warning in table.warnings:
         talk.note(warning)
-    record = answer_of_this(found, out, chain, table, talk)
+    record = confirmed_result(found, out, chain, table, talk)
     if record is None:
         record = run_chain(chain, table, out, options, talk=talk, path=path, source=data)
     return record, out

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from fsframe.cli.saying import say
+from fsframe.cli.terminal import say
 from fsframe.errors import DataError, FsframeError, RequestError
 
 if TYPE_CHECKING:
@@ -269,9 +269,9 @@ def table_if_there(record: RunRecord, what: str) -> Dataset | None:
 
 
 def _sets(path: str | None) -> dict[str, tuple[str, ...]]:
-    from fsframe.tables.feature_sets import sets_of_features
+    from fsframe.tables.feature_groups import feature_groups_of
 
-    return sets_of_features(path)
+    return feature_groups_of(path)
 
 
 def _list(text: str | None) -> tuple[str, ...]:

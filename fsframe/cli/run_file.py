@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from fsframe.cli.saying import say
+from fsframe.cli.terminal import say
 from fsframe.contracts.grammar import StageText
 from fsframe.errors import StoreError
 from fsframe.suggest import did_you_mean

@@ -19,10 +19,10 @@ from click.shell_completion import CompletionItem
 
 from fsframe.analysis.progress import ProgressBars
 from fsframe.cli.log_file import check_log, log_stop, logging_to
-from fsframe.cli.saying import say, say_error, say_json
-from fsframe.cli.stopping import end_process, ignore_signals, stoppable
+from fsframe.cli.signals import end_process, ignore_signals, stoppable
+from fsframe.cli.terminal import say, say_error, say_json
 from fsframe.cli.tracebacks import traceback_option
-from fsframe.cli.written import note_written, written, written_words
+from fsframe.cli.written_files import note_written, written, written_summary
 from fsframe.contracts.remarks import REMARKS_VARIABLE, making_room
 from fsframe.errors import Forewarning, FsframeError
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from fsframe.storage import RunRecord
     from fsframe.storage.units import Checkpoint
 
-__all__ = ["READING", "Talk", "engine_options", "run_chain", "this_command"]
+__all__ = ["READING", "Reporter", "engine_options", "run_chain", "this_command"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -91,7 +91,7 @@ class EngineName(click.ParamType):
     name = "name"
 
     def convert(self, value: Any, param: Any, ctx: Any) -> str:
-        from fsframe.execution.opening import ENGINES, SERIAL
+        from fsframe.execution.engine_choice import ENGINES, SERIAL
 
         if value != SERIAL and ENGINES.get(value) is None:
             self.fail(str(ENGINES.unknown(value)), param, ctx)
@@ -100,7 +100,7 @@ class EngineName(click.ParamType):
     def shell_complete(
         self, ctx: click.Context, param: click.Parameter, incomplete: str
     ) -> list[CompletionItem]:
-        from fsframe.execution.opening import ENGINES, SERIAL
+        from fsframe.execution.engine_choice import ENGINES, SERIAL
 
         known = {SERIAL: "This process computes everything.", **ENGINES.listed()}
         return [CompletionItem(n, help=h) for n, h in known.items() if n.startswith(incomplete)]
@@ -183,7 +183,7 @@ def engine_options(function: F) -> F:
     return function
 
 
-class Talk:
+class Reporter:
     """What is said on stderr while a run goes on: to people, to programs, or nothing.
 
     Parameters
@@ -201,7 +201,7 @@ class Talk:
         self._line = None if quiet or events else ProgressBars()
 
     @classmethod
-    def asked(cls, options: Mapping[str, Any]) -> Talk:
+    def asked(cls, options: Mapping[str, Any]) -> Reporter:
         """As the options of a command ask for it."""
         talk = cls(
             quiet=options["quiet"], events="json" in (options["progress"], options["events"])
@@ -252,7 +252,7 @@ def run_chain(
     out: Path | None,
     options: Mapping[str, Any],
     *,
-    talk: Talk,
+    talk: Reporter,
     path: Path,
     source: str,
     command: str | None = None,
@@ -268,7 +268,7 @@ def run_chain(
     options : mapping
         Of `engine_options`, and ``seed``, ``overwrite``, ``chosen_by``, ``threads`` and those of
         `reading_options`, as far as the command has them.
-    talk : Talk
+    talk : Reporter
     path : Path
         Where the table was read from.
     source, command : str
@@ -383,7 +383,7 @@ def run_chain(
     return record
 
 
-def _tell_of_earlier(checkpoint: Checkpoint, talk: Talk) -> None:
+def _tell_of_earlier(checkpoint: Checkpoint, talk: Reporter) -> None:
     for note in checkpoint.notes:
         talk.note(note)
     if checkpoint.n_parts:
@@ -405,7 +405,7 @@ def _stop(
     engine: Engine | None,
     checkpoint: Checkpoint | None,
     out: Path | None,
-    talk: Talk,
+    talk: Reporter,
 ) -> NoReturn:
     """Keep what is finished, say how to go on, and end the process, whatever is being computed."""
     ignore_signals()
@@ -429,6 +429,6 @@ def _stop(
     else:
         if problem:
             say_error(problem)
-        rest = _way_on(checkpoint) if checkpoint is not None and kept else written_words()
+        rest = _way_on(checkpoint) if checkpoint is not None and kept else written_summary()
         end_process(number, rest)
     end_process(number)

@@ -8,7 +8,7 @@ import click
 
 from fsframe.errors import FsframeError
 
-__all__ = ["begin", "told_traceback", "traceback_option"]
+__all__ = ["begin", "requested_traceback", "traceback_option"]
 
 _wanted = False
 
@@ -34,7 +34,7 @@ traceback_option = click.option(
 """The option ``--traceback``, of the program and of the commands that run methods."""
 
 
-def told_traceback(error: FsframeError) -> str:
+def requested_traceback(error: FsframeError) -> str:
     """The traceback to show for an error; empty if none is wanted."""
     if not _wanted:
         return ""

@@ -231,7 +231,7 @@ class Run:
         """
         if self.checkpoint is None:
             return _Unkept()
-        steps: Steps = self.checkpoint.own_units(what, data, self, upstream)
+        steps: Steps = self.checkpoint.fit_steps(what, data, self, upstream)
         return steps
 
     def generator(self, *key: int) -> np.random.Generator:

@@ -49,7 +49,7 @@ from fsframe.evaluation.repeated_rows import repeated_rows
 from fsframe.resampling.recurring_warnings import Recurring
 from fsframe.resampling.resamples import select_resamples, too_many
 from fsframe.resampling.wrapping import Base, WrappingSelector
-from fsframe.storage.known_tables import fold_tables
+from fsframe.storage.checked_tables import fold_tables
 from fsframe.suggest import did_you_mean
 
 __all__ = ["CrossValidation", "grid_of"]

@@ -18,7 +18,7 @@ from fsframe.contracts.selection import Selection
 from fsframe.errors import FsframeError, RequestError
 from fsframe.registry import measures as registered
 from fsframe.registry.entries import MeasureEntry
-from fsframe.storage.known_tables import FoldTables
+from fsframe.storage.checked_tables import FoldTables
 
 __all__ = [
     "SIDES",

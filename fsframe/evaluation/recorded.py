@@ -15,7 +15,7 @@ from fsframe.evaluation.grid import grid_texts
 from fsframe.evaluation.summary import Evaluation, summarise_tables
 from fsframe.registry import classifiers, find_offer, selectors
 from fsframe.storage import RunRecord
-from fsframe.storage.known_tables import (
+from fsframe.storage.checked_tables import (
     StabilityTables,
     fold_tables,
     stability_tables,

@@ -11,7 +11,7 @@ from fsframe.evaluation.measuring import join_repetitions
 from fsframe.evaluation.recorded import protocol_name, recorded_evaluation
 from fsframe.evaluation.summary import summarise_tables
 from fsframe.storage import RunRecord
-from fsframe.storage.known_tables import fold_tables
+from fsframe.storage.checked_tables import fold_tables
 from fsframe.storage.study_file import StudyCell, StudyRecord
 
 __all__ = ["described_tables", "study_comparisons", "study_of_runs"]

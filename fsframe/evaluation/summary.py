@@ -16,7 +16,7 @@ from fsframe.evaluation.measures import accuracy, confusion
 from fsframe.evaluation.measures.numbers import R2, CIndex
 from fsframe.evaluation.measuring import default_measures, measure_tables, parts_of
 from fsframe.registry import stability_metrics
-from fsframe.storage.known_tables import FoldTables, fold_tables
+from fsframe.storage.checked_tables import FoldTables, fold_tables
 
 LEADING = {"classification": "accuracy", "regression": "r2", "survival": "c-index"}
 """The measure that an evaluation is told by first, of each task."""

@@ -11,7 +11,7 @@ import sys
 import threading
 from multiprocessing import connection, parent_process
 
-from fsframe.execution.lasting_stream import LastingStream
+from fsframe.execution.tolerant_stream import TolerantStream
 
 __all__ = ["start_worker"]
 
@@ -35,7 +35,7 @@ def start_worker() -> None:
     """
     # Results go to stdout; what a plugin prints while it works must not mix with them.
     # Whoever listened to the parent may be gone; that is no fault of what prints here.
-    sys.stderr = LastingStream(sys.stderr)  # type: ignore[assignment]
+    sys.stderr = TolerantStream(sys.stderr)  # type: ignore[assignment]
     sys.stdout = sys.stderr
     for name in _THREAD_VARIABLES:
         os.environ[name] = "1"

@@ -33,7 +33,7 @@ from fsframe.plots.canvas import (
     spread,
 )
 from fsframe.storage import RunRecord, printable
-from fsframe.storage.known_tables import FoldTables, fold_tables
+from fsframe.storage.checked_tables import FoldTables, fold_tables
 
 __all__ = [
     "accuracy_against_stability",

@@ -13,7 +13,7 @@ from fsframe.evaluation.recorded import protocol_name, recorded_evaluation, reco
 from fsframe.evaluation.summary import LEADING, Measure
 from fsframe.report.figures import figures
 from fsframe.report.methods_text import checklist, commands, methods_paragraph, references
-from fsframe.report.pair_naming import pair_test_words, pair_weight_words
+from fsframe.report.pair_wording import pair_test_words, pair_weight_words
 from fsframe.report.section import (
     About,
     Block,

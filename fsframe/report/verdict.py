@@ -9,7 +9,7 @@ import numpy as np
 from fsframe.evaluation.recorded import protocol_name, recorded_evaluation, recorded_stability
 from fsframe.evaluation.summary import Measure
 from fsframe.storage import RunRecord, printable
-from fsframe.storage.known_tables import bootstrap_tables
+from fsframe.storage.checked_tables import bootstrap_tables
 
 __all__ = [
     "heading",

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from fsframe.contracts.dataset import Dataset
 from fsframe.errors import EngineError
 from fsframe.execution.engine import Engine
-from fsframe.execution.sharing import SharedValue
+from fsframe.execution.shared_values import SharedValue
 from fsframe.resampling.batches import Batches
 from fsframe.resampling.handed_out import HandedOut, Job
 from fsframe.resampling.work import Call, Draws, Task, split, work

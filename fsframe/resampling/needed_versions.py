@@ -10,7 +10,7 @@ import attrs
 
 from fsframe.chains.chain import Chain
 from fsframe.errors import FsframeError
-from fsframe.execution.versions import found_here
+from fsframe.execution.worker_versions import found_here
 from fsframe.registry import default_manager, nulls
 from fsframe.storage.units.manifest import software
 

@@ -13,7 +13,7 @@ import attrs
 from fsframe.contracts.run import Run
 from fsframe.errors import EngineError
 from fsframe.execution import as_engine
-from fsframe.execution.versions import differences, found_here, refusal
+from fsframe.execution.worker_versions import differences, found_here, refusal
 from fsframe.resampling.handed_out import HandedOut, Job
 from fsframe.resampling.needed_versions import needed_by
 

@@ -161,7 +161,7 @@ class _Resampling:
 
     def _by_units(self, batches: Any) -> Iterator[list[Selection]]:
         """As `_plainly`, with finished units taken from the checkpoint and new ones given to it."""
-        from fsframe.storage.units.selections import unpack_selections
+        from fsframe.storage.units.selection_bytes import unpack_selections
 
         call, known = self._known()
         total = len(self.counts)
@@ -197,10 +197,10 @@ class _Resampling:
         checkpoint = self.run.checkpoint
         if checkpoint is None:
             return "", {}
-        from fsframe.storage.units.fingerprints import call_name
+        from fsframe.storage.units.call_keys import call_key
 
         given = isinstance(self.counts, np.ndarray)
-        call = call_name(
+        call = call_key(
             checkpoint,
             "select",
             str(self.base) if given else f"{self.base} on {self.counts}",
@@ -230,7 +230,7 @@ class _Resampling:
         if self.run.executor is not None:
             yield from self._dispatched(gaps, batches, room)
             return
-        from fsframe.storage.units.selections import pack_selections
+        from fsframe.storage.units.selection_bytes import pack_selections
 
         for start, end in gaps:
             while start < end:
@@ -245,7 +245,7 @@ class _Resampling:
         from fsframe.resampling.dispatch import Dispatcher
         from fsframe.resampling.needed_versions import needed_by
         from fsframe.resampling.work import Call, portable
-        from fsframe.storage.units.selections import pack_selections
+        from fsframe.storage.units.selection_bytes import pack_selections
 
         data, run = self.data, self.run
         base = portable(self.base)

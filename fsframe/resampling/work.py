@@ -21,9 +21,9 @@ from fsframe.contracts.roles import SideColumns
 from fsframe.contracts.run import Run
 from fsframe.contracts.selection import Selection
 from fsframe.errors import FsframeError, PluginError, RequestError
-from fsframe.execution.sharing import Lacking, Parcel, Shared, fetch
-from fsframe.execution.versions import differences, found_here, refusal
-from fsframe.storage.units.selections import pack_selections, reduced, unpack_selections
+from fsframe.execution.shared_values import Parcel, Shared, ValueMissing, fetch
+from fsframe.execution.worker_versions import differences, found_here, refusal
+from fsframe.storage.units.selection_bytes import pack_selections, reduced, unpack_selections
 
 __all__ = [
     "Answer",
@@ -244,7 +244,7 @@ def work(table: Shared | Parcel, call: Shared | Parcel, task: Task) -> Answer:
     for reference in (table, call):
         try:
             fetch(reference)
-        except Lacking as error:
+        except ValueMissing as error:
             lacking.append(error.token)
     if lacking:
         return Answer(lacking=tuple(lacking))

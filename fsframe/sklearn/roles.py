@@ -17,7 +17,7 @@ from fsframe.contracts.roles import SideColumns, feature_sets
 from fsframe.sklearn.messages import InvalidData, InvalidRequest
 from fsframe.sklearn.settings import SETTINGS, settings_of
 from fsframe.suggest import did_you_mean
-from fsframe.tables.names import find_columns
+from fsframe.tables.column_lookup import find_columns
 
 __all__ = ["Roles", "roles_of"]
 

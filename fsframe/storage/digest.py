@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.errors import StoreError
-from fsframe.storage.arrays import storable
+from fsframe.storage.array_encoding import encode_array
 from fsframe.storage.selection_arrays import selection_arrays
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def content_digest(items: Mapping[str, Any]) -> str:
     """
     digest = hashlib.sha256()
     for name in sorted(items, key=str.encode):
-        array = storable(items[name], name)
+        array = encode_array(items[name], name)
         kind, payload = _payload(array)
         shape = "x".join(str(size) for size in array.shape)
         digest.update(f"{name}\0{kind}\0{shape}\0".encode())

@@ -19,9 +19,9 @@ from fsframe.contracts.selection import Selection
 from fsframe.errors import StoreError
 from fsframe.escaping import printable
 from fsframe.storage import spec
-from fsframe.storage.guard import GuardedGroup, open_image
+from fsframe.storage.array_compaction import TRIANGLE, is_packable, square_of
+from fsframe.storage.guarded_hdf5 import GuardedGroup, open_image
 from fsframe.storage.records import DataRecord, PairTestRecord, RunRecord, StageRecord
-from fsframe.storage.repeated_arrays import TRIANGLE, is_packable, square_of
 from fsframe.storage.seal import check_seal
 from fsframe.storage.selection_arrays import selection_of
 from fsframe.storage.spec import Limits

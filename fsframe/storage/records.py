@@ -435,7 +435,7 @@ class RunRecord:
         """SHA-256 of each stage and of the result, by their path in the file.
 
         Equal data, chain and seed give equal digests at any time, where the numeric fingerprints
-        (`fsframe.storage.numerics`) are equal.
+        (`fsframe.storage.numeric_fingerprint`) are equal.
         """
         placed = zip(self.stage_paths(), self.stages, strict=True)
         found = {path: stage.digest() for path, stage in placed}

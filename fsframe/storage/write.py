@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from fsframe.errors import FsframeError, StoreError
 from fsframe.storage import spec
-from fsframe.storage.arrays import storable
+from fsframe.storage.array_compaction import TRIANGLE, compact
+from fsframe.storage.array_encoding import encode_array
 from fsframe.storage.atomic import check_destination, place_file
 from fsframe.storage.compare import first_difference
 from fsframe.storage.digest import (
@@ -28,7 +29,6 @@ from fsframe.storage.digest import (
 )
 from fsframe.storage.read import load_run
 from fsframe.storage.records import PairTestRecord, RunRecord, StageRecord
-from fsframe.storage.repeated_arrays import TRIANGLE, compact
 from fsframe.storage.seal import make_seal
 from fsframe.storage.spec import ENCODING_TYPE, SEAL_BYTES, TEXT_BYTES, Limits
 
@@ -283,7 +283,7 @@ def _attribute(owner: Any, name: str, value: str | int | float) -> None:
 
 
 def _array(parent: Any, name: str, value: Any, written: _Written) -> None:
-    array = storable(value, name)
+    array = encode_array(value, name)
     space = h5py.h5s.create_simple(array.shape)
     creation = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
     creation.set_obj_track_times(False)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from fsframe.tables.locate import find_table
-    from fsframe.tables.reduce import reduced_text, write_reduced
+    from fsframe.tables.reduced_table import reduced_text, write_reduced
     from fsframe.tables.table import Table, read_table
     from fsframe.tables.to_dataset import read
 
@@ -21,8 +21,8 @@ _HOMES = {
     "find_table": "locate",
     "read": "to_dataset",
     "read_table": "table",
-    "reduced_text": "reduce",
-    "write_reduced": "reduce",
+    "reduced_text": "reduced_table",
+    "write_reduced": "reduced_table",
 }
 
 

@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.errors import DataError
+from fsframe.tables.cell_syntax import is_missing, is_number
+from fsframe.tables.dialect import unquote
 from fsframe.tables.digits import single_digits
-from fsframe.tables.fields import unquote
-from fsframe.tables.numbers import is_missing, is_number
 
 if TYPE_CHECKING:
     import polars as pl

@@ -20,17 +20,28 @@ from fsframe.contracts.column_kinds import (
 )
 from fsframe.contracts.dataset import Dataset
 from fsframe.errors import DataError
-from fsframe.tables.features import (
+from fsframe.tables.cell_syntax import is_number
+from fsframe.tables.column_lookup import (
+    as_keys,
+    check_names,
+    column_word,
+    find_column,
+    find_columns,
+)
+from fsframe.tables.feature_checks import (
     check_finite,
     coded_categories,
     feature_warnings,
     listed,
 )
+from fsframe.tables.label_column import (
+    check_classes,
+    label_missing,
+    label_values,
+    suspect_label_warnings,
+)
 from fsframe.tables.locate import table_name
-from fsframe.tables.names import as_keys, check_names, column_word, find_column, find_columns
-from fsframe.tables.numbers import is_number
 from fsframe.tables.sheet import Sheet
-from fsframe.tables.target import check_classes, doubted_label, label_missing, label_values
 
 __all__ = ["from_sheet"]
 
@@ -97,7 +108,7 @@ def from_sheet(
     if label is None:
         warnings += _other_label(names, label_name)
         if label_name.lower() not in _USUAL_LABELS:
-            warnings += doubted_label(label_name, labels, kind, X, names)
+            warnings += suspect_label_warnings(label_name, labels, kind, X, names)
     warnings += check_classes(
         labels, label_name, lambda row: f"line {sheet.line(row)}", kind, path, label is None
     )

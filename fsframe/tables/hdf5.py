@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.errors import DataError
-from fsframe.tables.bounds import check_size, shown
 from fsframe.tables.hdf5_heaps import check_heaps, check_lengths
+from fsframe.tables.size_limits import check_size, shown
 
 __all__ = ["Hdf5Arrays"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from fsframe.tables.numbers import is_missing, is_number
+from fsframe.tables.cell_syntax import is_missing, is_number
 
 __all__ = ["is_header"]
 

@@ -14,7 +14,7 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from fsframe.errors import DataError
-from fsframe.tables.bounds import VARIABLE, check_size, shown, unpacked_bound
+from fsframe.tables.size_limits import VARIABLE, check_size, shown, unpacked_bound
 
 __all__ = ["NpzArrays"]
 

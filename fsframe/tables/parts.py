@@ -31,12 +31,17 @@ from fsframe.contracts.run import available_threads
 from fsframe.contracts.side_by_side import in_threads
 from fsframe.errors import DataError, RequestError, StoreError
 from fsframe.storage.atomic import place_file
-from fsframe.tables.arrays import LARGE
-from fsframe.tables.bounds import memory_bound
-from fsframe.tables.features import FeatureReview
+from fsframe.tables.array_files import LARGE
+from fsframe.tables.column_lookup import (
+    as_keys,
+    check_names,
+    column_word,
+    find_column,
+    find_columns,
+)
+from fsframe.tables.feature_checks import FeatureReview
 from fsframe.tables.hdf5 import Hdf5Arrays
 from fsframe.tables.locate import file_kind, table_name
-from fsframe.tables.names import as_keys, check_names, column_word, find_column, find_columns
 from fsframe.tables.row_readers import (
     FrameRows,
     Hdf5Rows,
@@ -47,14 +52,15 @@ from fsframe.tables.row_readers import (
     frame_rows,
     stamp_of,
 )
+from fsframe.tables.size_limits import memory_bound
 
 if TYPE_CHECKING:
     # Compiled, and needed by tables in parts only.
     from fsframe.contracts.columns_seen import ColumnsSeen
 
-__all__ = ["SHELF", "TableParts", "large_in_file", "read_parts"]
+__all__ = ["CACHE_FOLDER", "TableParts", "large_in_file", "read_parts"]
 
-SHELF = ".fsframe-parts"
+CACHE_FOLDER = ".fsframe-parts"
 """The folder beside a table in parts where what was found of it is kept; it may be removed."""
 
 BLOCK_BYTES = 1 << 26
@@ -318,7 +324,7 @@ def _reader(
             f"{' and '.join(kinds)}; text becomes Parquet by "
             "polars.scan_csv('parts/*.csv').sink_parquet('table.parquet')"
         )
-    home = paths[0].parent / SHELF
+    home = paths[0].parent / CACHE_FOLDER
     if kinds[0] == "hdf5":
         codes = tuple(float(code) for code in na)
         return Hdf5Rows.of(paths, x, y, names, codes), (home, stamp_of(paths))

@@ -12,9 +12,10 @@ import attrs
 import numpy as np
 
 from fsframe.errors import DataError, RequestError
-from fsframe.tables.bounds import MAX_COLUMNS, check_size
+from fsframe.tables.cell_syntax import is_number
 from fsframe.tables.cells import BadColumn, CellText, Missing, RaggedLine, Taken, free_byte
-from fsframe.tables.fields import (
+from fsframe.tables.column_lookup import column_word
+from fsframe.tables.dialect import (
     check_quotes,
     choose_delimiter,
     delimiter_name,
@@ -24,8 +25,7 @@ from fsframe.tables.fields import (
     unquote,
 )
 from fsframe.tables.header import is_header
-from fsframe.tables.names import column_word
-from fsframe.tables.numbers import is_number
+from fsframe.tables.size_limits import MAX_COLUMNS, check_size
 from fsframe.tables.text_file import load_text
 
 __all__ = ["Sheet", "load_sheet"]

@@ -17,12 +17,12 @@ from fsframe.contracts.frame_columns import frame_names, frame_texts
 from fsframe.errors import DataError
 from fsframe.suggest import did_you_mean
 from fsframe.tables.array_table import ArrayTable
+from fsframe.tables.cell_syntax import is_number
 from fsframe.tables.cells import Missing
-from fsframe.tables.features import check_finite
-from fsframe.tables.fields import unquote
+from fsframe.tables.column_lookup import column_word
+from fsframe.tables.dialect import unquote
+from fsframe.tables.feature_checks import check_finite
 from fsframe.tables.locate import file_kind, find_table
-from fsframe.tables.names import column_word
-from fsframe.tables.numbers import is_number
 from fsframe.tables.reader import named_paths, read_frame
 from fsframe.tables.sheet import Sheet, load_sheet
 
@@ -345,7 +345,7 @@ def read_table(
             cells=_FrameCells(frame),
         )
     if kind != "text":
-        from fsframe.tables.arrays import load_arrays
+        from fsframe.tables.array_files import load_arrays
 
         return _of_arrays(load_arrays(found, kind, x=x, y=y, names=names, na=codes))
     sheet = load_sheet(

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from fsframe.errors import DataError, RequestError
-from fsframe.tables.bounds import VARIABLE, memory_bound, shown, unpacked_bound
+from fsframe.tables.size_limits import VARIABLE, memory_bound, shown, unpacked_bound
 
 __all__ = ["STANDARD_INPUT", "load_bytes", "load_text"]
 

@@ -21,15 +21,15 @@ from fsframe.contracts.column_kinds import (
 from fsframe.contracts.data_frames import is_annotated, is_frame, is_labelled
 from fsframe.contracts.dataset import Dataset
 from fsframe.errors import DataError, RequestError
+from fsframe.tables.array_files import dataset_from_arrays
 from fsframe.tables.array_table import ArrayTable
-from fsframe.tables.arrays import dataset_from_arrays
-from fsframe.tables.feature_sets import sets_of_features
-from fsframe.tables.features import (
+from fsframe.tables.column_lookup import as_keys, find_column
+from fsframe.tables.feature_checks import (
     feature_warnings,
 )
+from fsframe.tables.feature_groups import feature_groups_of
 from fsframe.tables.from_sheet import from_sheet
 from fsframe.tables.locate import file_kind, find_table, in_parts, table_name
-from fsframe.tables.names import as_keys, find_column
 from fsframe.tables.parts import large_in_file, read_parts
 from fsframe.tables.reader import named_paths, read_frame
 from fsframe.tables.sheet import load_sheet
@@ -161,7 +161,7 @@ def read(
         return Dataset.from_frame(
             path, label, drop=drop, categorical=categorical, groups=groups, task=task,
             ordinal=ordinal, dates=dates, encode=encode, keep=keep, weight=weight,
-            feature_groups=sets_of_features(feature_groups), time=time, adjust=adjust, event=event,
+            feature_groups=feature_groups_of(feature_groups), time=time, adjust=adjust, event=event,
         )  # fmt: skip
     if event is not None:
         if task not in (None, "survival"):
@@ -188,7 +188,7 @@ def read(
             told["feature_groups"] = {title: list(members) for title, members in sets.items()}
         return attrs.evolve(found, reading=told)
 
-    sets = sets_of_features(feature_groups)
+    sets = feature_groups_of(feature_groups)
     orders = as_ordinal(ordinal)
     codes = tuple(str(code) for code in ([na] if isinstance(na, (str, int, float)) else na))
     if in_parts(path):
@@ -283,7 +283,7 @@ def read(
             raise DataError(f"{found}: {error}") from None
         notes = feature_warnings(data.X, data.feature_names)
         return attrs.evolve(data, reading=reading, warnings=(*data.warnings, *notes))
-    from fsframe.tables.arrays import load_arrays
+    from fsframe.tables.array_files import load_arrays
 
     table: ArrayTable = load_arrays(
         found, kind, x=x, y=y, names=names, in_memory=in_memory, na=codes

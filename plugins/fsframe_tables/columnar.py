@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from fsframe.tables.bounds import check_size
 from fsframe.tables.reader import Reader
+from fsframe.tables.size_limits import check_size
 
 __all__ = ["ArrowReader", "ParquetReader"]
 

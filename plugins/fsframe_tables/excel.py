@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from fsframe.errors import DataError
-from fsframe.tables.bounds import shown, unpacked_bound
 from fsframe.tables.reader import Reader
+from fsframe.tables.size_limits import shown, unpacked_bound
 
 __all__ = ["ExcelReader"]
 

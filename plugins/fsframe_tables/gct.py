@@ -9,9 +9,9 @@ import numpy as np
 
 from fsframe.errors import DataError
 from fsframe.tables.array_table import ArrayTable
-from fsframe.tables.bounds import check_size
-from fsframe.tables.numbers import is_missing, is_number
+from fsframe.tables.cell_syntax import is_missing, is_number
 from fsframe.tables.reader import Reader
+from fsframe.tables.size_limits import check_size
 from fsframe.tables.text_file import load_text
 
 __all__ = ["GctReader"]

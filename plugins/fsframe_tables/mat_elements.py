@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.errors import DataError
-from fsframe.tables.bounds import check_size, unpacked_bound
+from fsframe.tables.size_limits import check_size, unpacked_bound
 from fsframe.tables.text_file import load_bytes
 from fsframe_tables.sparse import compressed, sparse_table
 

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from fsframe.errors import DataError
 from fsframe.tables.array_table import ArrayTable
-from fsframe.tables.bounds import check_size
 from fsframe.tables.npz import NpzArrays
 from fsframe.tables.reader import Reader
+from fsframe.tables.size_limits import check_size
 from fsframe_tables.sparse import compressed, sparse_table
 
 __all__ = ["MatrixMarketReader", "NpyReader", "SparseNpzReader", "SvmlightReader"]

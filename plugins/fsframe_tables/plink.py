@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from fsframe.errors import DataError
 from fsframe.tables.array_table import ArrayTable
-from fsframe.tables.bounds import check_size
 from fsframe.tables.reader import Reader
+from fsframe.tables.size_limits import check_size
 from fsframe.tables.text_file import load_text
 from fsframe_tables.genotypes import PackedGenotypes
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from fsframe.contracts.sparse_columns import as_table
 from fsframe.errors import DataError
-from fsframe.tables.bounds import check_size
+from fsframe.tables.size_limits import check_size
 
 __all__ = ["compressed", "sparse_table"]
 

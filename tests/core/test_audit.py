@@ -17,7 +17,7 @@ from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.run import Run
 from fsframe.errors import DataError, RequestError, StoreError
 from fsframe.storage import load_run, write_run
-from fsframe.storage.numerics import fingerprint
+from fsframe.storage.numeric_fingerprint import fingerprint
 
 CHAIN = "anova-f:top=6 lfe npfs:n=6,permutations=5,alpha=0.2 margin"
 

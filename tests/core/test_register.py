@@ -17,7 +17,7 @@ from fsframe.chains.chain import Stage
 from fsframe.contracts.params import param, real
 from fsframe.contracts.ranking import rank_by_score
 from fsframe.errors import EngineError, PluginError, RequestError, StoreError
-from fsframe.execution.versions import check_classes, differences, found_here
+from fsframe.execution.worker_versions import check_classes, differences, found_here
 from fsframe.registry import default_manager, preferring
 from tests.command_line import fsframe as command
 

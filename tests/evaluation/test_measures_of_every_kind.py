@@ -25,7 +25,7 @@ from fsframe.registry import registry
 from fsframe.registry.entries import MeasureEntry
 from fsframe.registry.hookspecs import hookimpl
 from fsframe.registry.manager import PluginManager, PluginSource, installed_plugins
-from fsframe.storage.known_tables import fold_tables
+from fsframe.storage.checked_tables import fold_tables
 
 
 def drawn(seed, n_classes, n=60):

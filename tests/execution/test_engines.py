@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from fsframe.errors import RequestError
+from fsframe.execution import engine_choice, open_engine
 from fsframe.execution import engines as folder
-from fsframe.execution import open_engine, opening
 from fsframe.registry import engines
 from fsframe.registry.folders import OwnAndOffered
 from tests.command_line import fsframe
@@ -36,7 +36,7 @@ def test_a_new_engine_is_one_new_file(tmp_path: Path, monkeypatch: pytest.Monkey
     (tmp_path / "beside.py").write_text(NEW)
     monkeypatch.setattr(folder, "__path__", [*folder.__path__, str(tmp_path)])
     found = OwnAndOffered("fsframe.execution.engines", engines, "ENGINE")
-    monkeypatch.setattr(opening, "ENGINES", found)
+    monkeypatch.setattr(engine_choice, "ENGINES", found)
     assert found.listed()["beside"] == "One thread beside this one."
     with open_engine("beside", workers=2) as engine:
         assert engine is not None and engine.workers == 2

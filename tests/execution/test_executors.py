@@ -25,7 +25,7 @@ from fsframe.contracts.selector import Selector
 from fsframe.errors import DataError, EngineError, PluginError, RequestError
 from fsframe.execution import Engine, as_engine, open_engine
 from fsframe.execution.engines.processes import ProcessEngine
-from fsframe.execution.sharing import Lacking, Parcel, Shared, SharedValue, fetch
+from fsframe.execution.shared_values import Parcel, Shared, SharedValue, ValueMissing, fetch
 from fsframe.resampling.resamples import select_resamples
 from fsframe.storage.units import Checkpoint, Manifest
 
@@ -164,7 +164,7 @@ def test_a_shared_value_is_mapped_only_where_it_is_what_it_says():
         attrs.evolve(shared, token="d" * 32, descriptor=None),
         Shared(token="c" * 32, pid=os.getpid(), machine=shared.machine, descriptor=0, sizes=(32,)),
     ):
-        with pytest.raises(Lacking):
+        with pytest.raises(ValueMissing):
             fetch(changed)
     assert fetch(Parcel("b" * 32, "value")) == "value"
 

@@ -23,9 +23,9 @@ from fsframe.evaluation.fold_task import FoldTask
 from fsframe.execution import as_engine, open_engine
 from fsframe.execution.engine import EngineOptions
 from fsframe.execution.engines.dask import ClusterEngine
-from fsframe.execution.versions import differences, found_here
+from fsframe.execution.worker_versions import differences, found_here
 from fsframe.resampling.needed_versions import needed_by
-from fsframe.storage.numerics import fingerprint
+from fsframe.storage.numeric_fingerprint import fingerprint
 
 TINY = Path(__file__).parents[1] / "faults" / "tiny_plugin"
 # A worker that has not answered within the patience is given no work, and not refused by name: on

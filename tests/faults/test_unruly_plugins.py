@@ -221,7 +221,7 @@ def test_only_the_answer_to_the_very_request_is_shown(folder, fsframe):
 
 def test_an_answer_of_other_software_is_not_shown(folder, monkeypatch):
     from fsframe.chains.chain import Chain
-    from fsframe.cli.finished import likely_answer
+    from fsframe.cli.existing_result import existing_result
     from fsframe.contracts.dataset import Dataset
     from fsframe.errors import StoreError
     from fsframe.storage import write_run
@@ -231,12 +231,12 @@ def test_an_answer_of_other_software_is_not_shown(folder, monkeypatch):
     chain.run(data, out=out)
     options = {"overwrite": False, "restart": False, "seed": 0}
     monkeypatch.setattr(sys, "argv", ["fsframe", "chain"])
-    assert likely_answer(out, chain, options, Path("table.csv")) is not None
+    assert existing_result(out, chain, options, Path("table.csv")) is not None
     record = load_run(out)
     older = attrs.evolve(record, environment={**record.environment, "numpy": "1.0"})
     write_run(out, older, overwrite=True)
     with pytest.raises(StoreError, match="already exists"):
-        likely_answer(out, chain, options, Path("table.csv"))
+        existing_result(out, chain, options, Path("table.csv"))
 
 
 def test_a_request_that_no_machine_can_hold_is_refused_with_its_size(folder, fsframe):

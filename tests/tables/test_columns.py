@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from fsframe.errors import DataError
-from fsframe.tables import arrays, read
+from fsframe.tables import array_files, read
 
 
 @pytest.fixture
@@ -56,7 +56,7 @@ def test_columns_may_be_dropped_and_be_the_label(table):
 def test_large_tables_stay_on_disk_by_themselves(table, monkeypatch):
     path, X = table
     assert read(path).in_memory
-    monkeypatch.setattr(arrays, "LARGE", 8 * X.size - 1)
+    monkeypatch.setattr(array_files, "LARGE", 8 * X.size - 1)
     assert not read(path).in_memory
     assert read(path, in_memory=True).in_memory
 
@@ -65,7 +65,7 @@ def test_infinite_values_are_found_in_any_block(table, monkeypatch):
     path, _ = table
     with h5py.File(path, "r+") as file:
         file["X"][11, 33] = np.inf
-    monkeypatch.setattr(arrays, "_BLOCK", 30 * 7)
+    monkeypatch.setattr(array_files, "_BLOCK", 30 * 7)
     with pytest.raises(DataError, match=r"row 12, column 34 \(g33\): infinite"):
         read(path, in_memory=False)
 

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fsframe.tables import cells, read
-from fsframe.tables.numbers import is_missing
+from fsframe.tables.cell_syntax import is_missing
 
 PLAIN = "a,b,class\n1,2.5,ill\n3,-4e2,well\n5,6,ill\n7,8,well\n"
 

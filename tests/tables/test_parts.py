@@ -12,7 +12,7 @@ import pytest
 import fsframe
 from fsframe.chains.chain import Chain
 from fsframe.errors import DataError, RequestError
-from fsframe.tables.parts import SHELF
+from fsframe.tables.parts import CACHE_FOLDER
 
 
 @pytest.fixture
@@ -132,7 +132,7 @@ def test_what_an_earlier_pass_found_is_used_and_checked(
 ) -> None:
     folder = written(frame, tmp_path / "parts", (100,))
     first = fsframe.read(folder)
-    kept = next((folder / SHELF).glob("*/facts.npz"))
+    kept = next((folder / CACHE_FOLDER).glob("*/facts.npz"))
     passes = []
     real = fsframe.tables.parts._pass
     monkeypatch.setattr(
@@ -162,7 +162,7 @@ def test_refusals_name_what_would_work(frame: polars.DataFrame, tmp_path: Path) 
     folder = written(frame, tmp_path / "parts", (100,))
     with pytest.raises(RequestError, match=r"without adjust: strata .*; dates: .*; time: .*drop"):
         fsframe.read(folder, time="few", dates="days", adjust="real")
-    assert not (folder / SHELF).exists(), "the table was taken in before it was refused"
+    assert not (folder / CACHE_FOLDER).exists(), "the table was taken in before it was refused"
     with pytest.raises(DataError, match=r"'ill' .String. hold neither numbers nor categories"):
         fsframe.read(folder, label="few")
     (tmp_path / "a.csv").write_text("a,y\n1,0\n2,1\n")
@@ -230,7 +230,7 @@ def test_folder_that_cannot_be_written_to_is_no_obstacle(
     frame: polars.DataFrame, tmp_path: Path
 ) -> None:
     folder = written(frame, tmp_path / "parts", (100,))
-    (folder / SHELF).write_text("in the way")
+    (folder / CACHE_FOLDER).write_text("in the way")
     found = fsframe.read(folder)
     assert any("cannot be written to" in warning for warning in found.warnings)
     assert fsframe.selectors["mim"](top=2, missing="level").select(found).selected.size == 2

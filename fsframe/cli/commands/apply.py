@@ -14,7 +14,7 @@ from fsframe.cli.reading_options import (
     stored_reading,
 )
 from fsframe.cli.run_file import find_run, is_stdout
-from fsframe.cli.saying import say
+from fsframe.cli.terminal import say
 from fsframe.errors import RequestError
 
 if TYPE_CHECKING:

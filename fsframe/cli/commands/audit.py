@@ -10,8 +10,8 @@ import click
 from fsframe.cli.reading_options import reading_arguments, reading_options, table_of_run
 from fsframe.cli.run_file import find_run
 from fsframe.cli.running import MemorySize
-from fsframe.cli.saying import say
-from fsframe.cli.stopping import stop_command, stoppable
+from fsframe.cli.signals import stop_command, stoppable
+from fsframe.cli.terminal import say
 from fsframe.errors import DataError, RequestError, StoreError
 
 __all__ = ["audit"]

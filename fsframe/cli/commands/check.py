@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from fsframe.cli.method_names import MethodName
-from fsframe.cli.saying import say, say_block, say_json
+from fsframe.cli.terminal import say, say_block, say_json
 from fsframe.errors import PluginError, RequestError
 
 __all__ = ["check"]

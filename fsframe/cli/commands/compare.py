@@ -13,8 +13,8 @@ from fsframe.analysis.comparison_display import comparison_lines, comparison_obj
 from fsframe.cli.log_file import check_log
 from fsframe.cli.protocol_run import fold_options
 from fsframe.cli.reading_options import read_data, reading_options
-from fsframe.cli.running import Talk, engine_options, run_chain
-from fsframe.cli.saying import say, say_json, say_lines
+from fsframe.cli.running import Reporter, engine_options, run_chain
+from fsframe.cli.terminal import say, say_json, say_lines
 from fsframe.errors import FsframeError, RequestError
 
 if TYPE_CHECKING:
@@ -130,7 +130,7 @@ def compare(words: tuple[str, ...], **options: Any) -> None:
     leading = leading_measure(tables)
     if folder is not None:
         make_folder(folder)
-    talk = Talk.asked(options)
+    talk = Reporter.asked(options)
     # The run files are this command's own: --overwrite is for the tables of results.
     of_runs = {**options, "overwrite": False}
     asked = tuple(options[name] for name in ("engine", "workers", "scheduler", "patience"))

@@ -6,7 +6,7 @@ import os
 
 import click
 
-from fsframe.cli.saying import say, say_json
+from fsframe.cli.terminal import say, say_json
 
 __all__ = ["info"]
 

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from fsframe.cli.reading_options import reading_arguments, reading_options
-from fsframe.cli.saying import say_json, say_lines
+from fsframe.cli.terminal import say_json, say_lines
 
 __all__ = ["inspect"]
 

@@ -10,8 +10,8 @@ import click
 
 from fsframe.analysis.text_table import table_lines
 from fsframe.cli.method_names import METHODS, MethodName, listed
-from fsframe.cli.saying import say_json, say_lines
 from fsframe.cli.stages import stage_help
+from fsframe.cli.terminal import say_json, say_lines
 from fsframe.registry import Offer, Registry, classifiers, find_offer, selectors
 
 __all__ = ["methods"]

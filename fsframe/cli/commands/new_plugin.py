@@ -14,7 +14,7 @@ from pathlib import Path
 
 import click
 
-from fsframe.cli.saying import say
+from fsframe.cli.terminal import say
 from fsframe.errors import RequestError, StoreError
 
 __all__ = ["KINDS", "new_plugin", "plugin_files"]

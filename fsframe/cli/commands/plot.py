@@ -7,10 +7,10 @@ from pathlib import Path
 
 import click
 
-from fsframe.cli.found_comparison import find_comparison
+from fsframe.cli.comparison_lookup import find_comparison
 from fsframe.cli.reading_options import table_of_run
 from fsframe.cli.run_file import find_runs
-from fsframe.cli.saying import say, say_lines
+from fsframe.cli.terminal import say, say_lines
 from fsframe.errors import DataError, RequestError
 
 __all__ = ["plot"]

@@ -7,7 +7,7 @@ from collections import Counter
 import click
 
 from fsframe.analysis.text_table import table_lines
-from fsframe.cli.saying import say, say_block, say_json, say_lines
+from fsframe.cli.terminal import say, say_block, say_json, say_lines
 from fsframe.registry import default_manager
 from fsframe.registry.entries import Entry
 

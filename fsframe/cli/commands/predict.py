@@ -18,7 +18,7 @@ from fsframe.cli.reading_options import (
     table_of_run,
 )
 from fsframe.cli.run_file import find_run, is_stdout
-from fsframe.cli.saying import say, say_lines
+from fsframe.cli.terminal import say, say_lines
 from fsframe.errors import DataError, RequestError
 
 __all__ = ["predict"]

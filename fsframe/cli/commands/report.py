@@ -8,10 +8,10 @@ from pathlib import Path
 import attrs
 import click
 
-from fsframe.cli.found_comparison import find_comparison
+from fsframe.cli.comparison_lookup import find_comparison
 from fsframe.cli.reading_options import table_if_there, table_of_run
 from fsframe.cli.run_file import find_runs
-from fsframe.cli.saying import say
+from fsframe.cli.terminal import say
 from fsframe.errors import RequestError
 
 __all__ = ["report"]

@@ -14,8 +14,8 @@ import click
 
 from fsframe.cli.log_file import check_log
 from fsframe.cli.reading_options import read_data, reading_options
-from fsframe.cli.running import READING, Talk, engine_options, run_chain
-from fsframe.cli.saying import say, say_json, say_lines
+from fsframe.cli.running import READING, Reporter, engine_options, run_chain
+from fsframe.cli.terminal import say, say_json, say_lines
 from fsframe.errors import FsframeError, RequestError, StoreError
 
 if TYPE_CHECKING:
@@ -196,7 +196,7 @@ def _go_on(out: Path, manifest: Manifest, options: dict[str, Any]) -> RunRecord:
         raise StoreError(f"the table {path} no longer exists; give its current path (--data)")
     reading = _stored_reading(request.get("reading", "{}"))
     reading |= {name: options[name] for name in READING if options[name] not in (None, ())}
-    talk = Talk.asked(options)
+    talk = Reporter.asked(options)
     table = read_data(path, **reading)
     memory = request.get("memory", "")
     begun = int(memory) if memory.isdecimal() else None

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from fsframe.cli.run_file import find_run
-from fsframe.cli.saying import say_json, say_lines
+from fsframe.cli.terminal import say_json, say_lines
 
 __all__ = ["show"]
 

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fsframe.cli.log_file import check_log
-from fsframe.cli.running import Talk, engine_options, run_chain
-from fsframe.cli.saying import say, say_json, say_lines
-from fsframe.cli.written import forget_written, note_written
+from fsframe.cli.running import Reporter, engine_options, run_chain
+from fsframe.cli.terminal import say, say_json, say_lines
+from fsframe.cli.written_files import clear_written, note_written
 from fsframe.errors import StoreError
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def study(file: str, **options: Any) -> None:
     from fsframe.storage.study_file import load_study
 
     path = Path(os.path.abspath(file))
-    talk = Talk.asked(options)
+    talk = Reporter.asked(options)
     if path.suffix == ".zip":
         record = load_study(path)
         folder = Path(os.path.abspath(options["out"])) if options["out"] else None
@@ -98,7 +98,7 @@ def _plan_lines(plan: StudyPlan) -> Iterator[str]:
     yield f"measures: {', '.join(plan.measures)}"
 
 
-def _run(plan: StudyPlan, folder: Path, options: dict[str, Any], talk: Talk) -> StudyRecord:
+def _run(plan: StudyPlan, folder: Path, options: dict[str, Any], talk: Reporter) -> StudyRecord:
     from fsframe.analysis.study_run import StudyRun, carried_out
     from fsframe.execution import open_engine
 
@@ -123,7 +123,7 @@ def _run(plan: StudyPlan, folder: Path, options: dict[str, Any], talk: Talk) -> 
 
         def placed(target: Path) -> None:
             # It holds the runs; their own files go.
-            forget_written()
+            clear_written()
             note_written(target)
 
         return carried_out(

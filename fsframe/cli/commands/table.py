@@ -9,11 +9,11 @@ from typing import Any
 
 import click
 
-from fsframe.cli.found_comparison import find_comparison
+from fsframe.cli.comparison_lookup import find_comparison
 from fsframe.cli.method_names import OfferedName
 from fsframe.cli.reading_options import table_if_there, table_of_run
 from fsframe.cli.run_file import find_run, is_stdout
-from fsframe.cli.saying import say, say_lines
+from fsframe.cli.terminal import say, say_lines
 from fsframe.errors import RequestError
 from fsframe.registry import writers
 
@@ -73,7 +73,7 @@ def table(
       fsframe table examples/parkinsons.immigrate-npfs.h5 --pairs --top 20
     """
     from fsframe.storage import check_destination, load_run
-    from fsframe.tables.writing import format_of, is_text
+    from fsframe.tables.table_formats import format_of, is_text
 
     if words and (len(words) != 2 or words[0] != "on"):
         raise RequestError("name the table: fsframe table RUN.h5 on DATA -o FILE")
@@ -140,7 +140,7 @@ def _give(
     overwrite: bool,
 ) -> None:
     from fsframe.storage import place_file
-    from fsframe.tables.writing import table_bytes
+    from fsframe.tables.table_formats import table_bytes
 
     content = table_bytes(columns, form, defuse=defuse)
     if target is None:

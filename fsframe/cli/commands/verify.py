@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from fsframe.cli.run_file import find_run
-from fsframe.cli.saying import say
+from fsframe.cli.terminal import say
 
 __all__ = ["verify"]
 

@@ -16,11 +16,11 @@ import attrs
 
 from fsframe.errors import EngineError, RequestError, one_line
 from fsframe.execution.engine import PATIENCE, Engine, EngineOptions
-from fsframe.execution.sharing import Scattered, SharedValue
+from fsframe.execution.shared_values import Scattered, SharedValue
 from fsframe.execution.timeouts import call_in_thread, call_with_timeout
-from fsframe.execution.versions import check_classes, differences, found_here, refusal
+from fsframe.execution.worker_versions import check_classes, differences, found_here, refusal
 from fsframe.storage import printable
-from fsframe.storage.numerics import NUMERIC_PARTS, fingerprint
+from fsframe.storage.numeric_fingerprint import NUMERIC_PARTS, fingerprint
 
 __all__ = ["ENGINE", "ClusterEngine"]
 

@@ -16,8 +16,8 @@ from typing import Any
 from fsframe.contracts.run import available_threads
 from fsframe.execution.engine import PATIENCE, Engine, EngineOptions
 from fsframe.execution.timeouts import call_with_timeout
-from fsframe.execution.versions import check_classes
 from fsframe.execution.worker_start import start_worker
+from fsframe.execution.worker_versions import check_classes
 
 __all__ = ["ENGINE", "ProcessEngine"]
 

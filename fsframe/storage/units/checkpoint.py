@@ -19,10 +19,10 @@ from fsframe.contracts.run import Run
 from fsframe.contracts.selection import Selection
 from fsframe.errors import StoreError
 from fsframe.storage import check_destination, place_file
-from fsframe.storage.numerics import numeric_differences
+from fsframe.storage.numeric_fingerprint import numeric_differences
+from fsframe.storage.units.fit_steps import FitSteps
 from fsframe.storage.units.lock import FolderLock
 from fsframe.storage.units.manifest import NAMES, Manifest
-from fsframe.storage.units.own_units import OwnUnits
 from fsframe.storage.units.unit_files import Place, Unit, read_index, read_unit, unit_file
 
 __all__ = ["Checkpoint", "units_folder"]
@@ -388,11 +388,11 @@ class Checkpoint:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def own_units(
+    def fit_steps(
         self, what: str, data: Dataset, run: Run, upstream: Selection | None = None
-    ) -> OwnUnits:
+    ) -> FitSteps:
         """Steps of one long fit; `fsframe.contracts.run.Run.units` says what they are."""
-        return OwnUnits.of(self, what, data, run, upstream)
+        return FitSteps.of(self, what, data, run, upstream)
 
     def remember(self, array: Any, digest: str) -> None:
         """Keep the digest of an array for as long as the array lives."""

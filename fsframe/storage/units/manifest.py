@@ -22,7 +22,7 @@ from fsframe.contracts.kinds import offered_by
 from fsframe.errors import StoreError
 from fsframe.registry import Offer, Registry, classifiers, find_offer, selectors
 from fsframe.storage import place_file, printable
-from fsframe.storage.numerics import NUMERIC_LIBRARIES, fingerprint, numeric_differences
+from fsframe.storage.numeric_fingerprint import NUMERIC_LIBRARIES, fingerprint, numeric_differences
 
 if TYPE_CHECKING:
     from fsframe.contracts.dataset import Dataset
@@ -62,7 +62,8 @@ class Manifest:
         How the run was asked for: where the table was read from and how, the memory bound, the
         command. Enough to go on without being told again; none of it changes the result.
     numerics : mapping of str to str
-        `fsframe.storage.numerics.fingerprint` of the process that wrote the latest units.
+        The fingerprint (`fsframe.storage.numeric_fingerprint`) of the process that wrote the
+        latest units.
     earlier : tuple of (int, mapping)
         Of a mixed run: the number of the last file of units, and the fingerprint, of each process
         before it that had another one.

@@ -25,7 +25,7 @@ import attrs
 
 from fsframe.errors import StoreError
 
-__all__ = ["Keeper", "Place", "Unit", "read_index", "read_unit", "unit_file"]
+__all__ = ["Place", "Unit", "UnitStore", "read_index", "read_unit", "unit_file"]
 
 _HEAD = re.compile(rb"fsframe-units 1\nsha256 ([0-9a-f]{64})\nbytes ([0-9]{1,19})\n")
 _UNIT = re.compile(r"(?P<call>[0-9a-z.~-]{1,4000})/(?P<start>[0-9]{1,15})-(?P<stop>[0-9]{1,15})")
@@ -56,7 +56,7 @@ class Unit:
         return cls(match["call"], int(match["start"]), int(match["stop"]))
 
 
-class Keeper(Protocol):
+class UnitStore(Protocol):
     """What keeps finished units: a `fsframe.storage.units.Checkpoint`, as its parts see it."""
 
     def units(self, call: str) -> list[Unit]: ...

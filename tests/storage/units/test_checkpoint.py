@@ -18,7 +18,7 @@ from fsframe.errors import StoreError
 from fsframe.resampling.resamples import select_resamples
 from fsframe.storage import load_run
 from fsframe.storage.units import Checkpoint, Manifest, Unit, units_folder
-from fsframe.storage.units.fingerprints import call_name
+from fsframe.storage.units.call_keys import call_key
 
 CHAIN = Chain.parse("mim:top=3 npfs:n=8,permutations=2,alpha=0.2")
 
@@ -310,7 +310,7 @@ def test_units_are_filed_under_everything_that_their_result_depends_on(out, name
 
         def name_of(**given):
             what, text, data, run = (given.pop(key) for key in ("what", "text", "data", "run"))
-            return call_name(checkpoint, what, text, data, run, **given)
+            return call_key(checkpoint, what, text, data, run, **given)
 
         again = {**usual, "data": table(), "counts": np.ones((2, 40), dtype=np.int8)}
         assert name_of(**usual) == name_of(**again)
@@ -323,7 +323,7 @@ def test_a_unit_whose_content_is_unsound_is_refused_not_used(out):
     chain, run = Chain.parse("mim:top=2"), Run(key=(0,))
     manifest = Manifest(chain="x", seed=0, sha256="", software={})
     with Checkpoint.open(out, manifest, every=0) as checkpoint:
-        call = call_name(
+        call = call_key(
             checkpoint, "select", "mim:top=2", data, run, counts=counts, parts=("scores",)
         )
         checkpoint.commit(Unit(call, 0, 2), b"\x80\x04N.")

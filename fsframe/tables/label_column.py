@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from fsframe.contracts.array_checks import infer_task
 from fsframe.errors import DataError, RequestError
-from fsframe.tables.bounds import MAX_CLASSES
-from fsframe.tables.numbers import is_missing, is_number
+from fsframe.tables.cell_syntax import is_missing, is_number
+from fsframe.tables.size_limits import MAX_CLASSES
 
-__all__ = ["check_classes", "doubted_label", "label_missing", "label_values"]
+__all__ = ["check_classes", "label_missing", "label_values", "suspect_label_warnings"]
 
 _MANY = 20
 _LONG = 200
@@ -26,7 +26,7 @@ def label_missing(where: str, text: str) -> DataError:
     )
 
 
-def doubted_label(
+def suspect_label_warnings(
     name: str, labels: NDArray[Any], task: str, X: NDArray[Any], names: Sequence[str]
 ) -> list[str]:
     """A warning if a label that nobody named looks like a measurement, else none.

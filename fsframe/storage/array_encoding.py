@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from fsframe.errors import StoreError
 from fsframe.storage.spec import NUMBER_TYPES
 
-__all__ = ["storable"]
+__all__ = ["encode_array"]
 
 
-def storable(value: Any, name: str) -> NDArray[Any]:
+def encode_array(value: Any, name: str) -> NDArray[Any]:
     """`value` as a little-endian array of numbers or truth values, or of bytes that hold UTF-8.
 
     Parameters
@@ -30,7 +30,7 @@ def storable(value: Any, name: str) -> NDArray[Any]:
 
     Examples
     --------
-    >>> storable(["σ", "b"], "names").dtype
+    >>> encode_array(["σ", "b"], "names").dtype
     dtype('S2')
     """
     array = np.atleast_1d(np.asarray(value))

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from fsframe.errors import RequestError
 from fsframe.storage.atomic import check_destination, place_file
-from fsframe.tables.fields import unquote
+from fsframe.tables.dialect import unquote
 from fsframe.tables.formulas import defused, is_formula
 from fsframe.tables.table import Table, quoted
 

@@ -13,14 +13,14 @@ from fsframe.errors import FsframeError, StoreError
 
 if TYPE_CHECKING:
     from fsframe.chains.chain import Chain
-    from fsframe.cli.running import Talk
+    from fsframe.cli.running import Reporter
     from fsframe.contracts.dataset import Dataset
     from fsframe.storage import RunRecord
 
-__all__ = ["answer_of_this", "likely_answer"]
+__all__ = ["confirmed_result", "existing_result"]
 
 
-def likely_answer(
+def existing_result(
     out: Path, chain: Chain, options: Mapping[str, Any], table: Path
 ) -> RunRecord | None:
     """The record at `out`, if all but the table is that of this command; None if nothing is there.
@@ -44,8 +44,8 @@ def likely_answer(
     return record
 
 
-def answer_of_this(
-    record: RunRecord | None, out: Path | None, chain: Chain, table: Dataset, talk: Talk
+def confirmed_result(
+    record: RunRecord | None, out: Path | None, chain: Chain, table: Dataset, talk: Reporter
 ) -> RunRecord | None:
     """`record`, if it was made from `table`; what an interrupted attempt has left beside it goes.
 

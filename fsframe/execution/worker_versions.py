@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from fsframe.errors import RequestError
 from fsframe.registry import class_here, default_manager, unreachable_classes
 from fsframe.storage import printable
-from fsframe.storage.numerics import NUMERIC_PARTS, fingerprint
+from fsframe.storage.numeric_fingerprint import NUMERIC_PARTS, fingerprint
 from fsframe.storage.units.manifest import release
 
 __all__ = ["check_classes", "differences", "found_here", "refusal"]
@@ -18,7 +18,8 @@ _ABSENT = "absent"
 def found_here(names: Iterable[str]) -> dict[str, str]:
     """The versions of `names` in this process; "absent", or why it cannot be used, where not.
 
-    Parts of the numeric fingerprint (`fsframe.storage.numerics.NUMERIC_PARTS`) may be asked too.
+    `names` may include parts of the numeric fingerprint
+    (`fsframe.storage.numeric_fingerprint.NUMERIC_PARTS`).
     """
     return {name: _found(name) for name in names}
 

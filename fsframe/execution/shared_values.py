@@ -16,7 +16,7 @@ from typing import Any
 
 import attrs
 
-__all__ = ["Lacking", "Parcel", "Scattered", "Shared", "SharedValue", "fetch"]
+__all__ = ["Parcel", "Scattered", "Shared", "SharedValue", "ValueMissing", "fetch"]
 
 _ALIGNMENT = 64
 _KEPT = 8
@@ -27,7 +27,7 @@ _held: dict[str, Any] = {}
 _fetched: OrderedDict[str, Any] = OrderedDict()
 
 
-class Lacking(Exception):
+class ValueMissing(Exception):
     """A worker does not have, and cannot get, the value of this token."""
 
     def __init__(self, token: str) -> None:
@@ -103,7 +103,7 @@ class SharedValue:
 
 
 def fetch(reference: Shared | Parcel) -> Any:
-    """The value that `reference` stands for; Lacking if it is out of reach."""
+    """The value that `reference` stands for; ValueMissing if it is out of reach."""
     token = reference.token
     if isinstance(reference, Scattered):
         return reference.value
@@ -154,16 +154,16 @@ def _in_memory(token: str, value: Any) -> tuple[int, tuple[int, ...]]:
 def _mapped(shared: Shared) -> Any:
     """The value, its arrays lying in the parent's memory, read-only."""
     if shared.descriptor is None or shared.machine != machine():
-        raise Lacking(shared.token)
+        raise ValueMissing(shared.token)
     try:
         path = f"/proc/{shared.pid}/fd/{shared.descriptor}"
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     except OSError:
-        raise Lacking(shared.token) from None
+        raise ValueMissing(shared.token) from None
     try:
         memory = memoryview(mmap.mmap(descriptor, 0, access=mmap.ACCESS_READ))
     except (OSError, ValueError):
-        raise Lacking(shared.token) from None
+        raise ValueMissing(shared.token) from None
     finally:
         os.close(descriptor)
     pieces, place = [], 0
@@ -172,5 +172,5 @@ def _mapped(shared: Shared) -> Any:
         place += size + _aligned(size)
     # Within another container the number may mean another process: the token must be there.
     if bytes(pieces[0]) != shared.token.encode():
-        raise Lacking(shared.token)
+        raise ValueMissing(shared.token)
     return pickle.loads(pieces[1], buffers=pieces[2:])

@@ -11,39 +11,39 @@ from numpy.typing import ArrayLike, NDArray
 from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.run import Run
 from fsframe.contracts.selection import Selection
-from fsframe.storage.units.fingerprints import call_name
-from fsframe.storage.units.packing import pack, unpack
-from fsframe.storage.units.unit_files import Keeper, Unit
+from fsframe.storage.units.array_bytes import pack, unpack
+from fsframe.storage.units.call_keys import call_key
+from fsframe.storage.units.unit_files import Unit, UnitStore
 
-__all__ = ["OwnUnits"]
+__all__ = ["FitSteps"]
 
 
-class OwnUnits:
+class FitSteps:
     """The steps of one fit, known by their number; `fsframe.contracts.run.Run.units` gives one.
 
     Parameters
     ----------
-    checkpoint : Keeper
+    checkpoint : UnitStore
         Where finished steps are kept.
     call : str
         What they are filed under.
     """
 
-    def __init__(self, checkpoint: Keeper, call: str) -> None:
+    def __init__(self, checkpoint: UnitStore, call: str) -> None:
         self._checkpoint, self._call = checkpoint, call
         self._known = {unit.start: unit for unit in checkpoint.units(call)}
 
     @classmethod
     def of(
         cls,
-        checkpoint: Keeper,
+        checkpoint: UnitStore,
         what: str,
         data: Dataset,
         run: Run,
         upstream: Selection | None,
-    ) -> OwnUnits:
+    ) -> FitSteps:
         """Those of the work that `what` names, on `data`, with what arrives from `upstream`."""
-        return cls(checkpoint, call_name(checkpoint, "own", what, data, run, upstream=upstream))
+        return cls(checkpoint, call_key(checkpoint, "own", what, data, run, upstream=upstream))
 
     def get(
         self, number: int, compute: Callable[[], Mapping[str, ArrayLike]]

@@ -8,13 +8,13 @@ from collections.abc import Mapping, Sequence
 
 from fsframe.errors import DataError
 
-__all__ = ["sets_of_features"]
+__all__ = ["feature_groups_of"]
 
 _HEADS = ({"feature", "group"}, {"feature", "set"}, {"name", "group"})
 _MOST = 1 << 28
 
 
-def sets_of_features(
+def feature_groups_of(
     given: str | os.PathLike[str] | Mapping[str, Sequence[str]] | None,
 ) -> dict[str, tuple[str, ...]]:
     """The features of each group, by its name; none where nothing is given.

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from fsframe.contracts.frame_columns import frame_column, frame_names
 from fsframe.tables.array_table import ArrayTable
-from fsframe.tables.features import likely_codes
-from fsframe.tables.fields import delimiter_name
+from fsframe.tables.dialect import delimiter_name
+from fsframe.tables.feature_checks import likely_codes
 from fsframe.tables.locate import file_kind, find_table
 from fsframe.tables.reader import named_paths, read_frame
 from fsframe.tables.sheet import Sheet, load_sheet
@@ -161,7 +161,7 @@ def contents(
         if isinstance(frame, ArrayTable):
             return _of_arrays(frame, kind)
         return _gathered(found, kind, frame_names(frame), len(frame), _FrameColumns(frame))
-    from fsframe.tables.arrays import load_arrays
+    from fsframe.tables.array_files import load_arrays
 
     arrays = load_arrays(found, kind, x=x, y=y, names=names, in_memory=None, na=codes)
     return _of_arrays(arrays, {"npz": "NPZ arrays", "hdf5": "HDF5 datasets"}[kind])

@@ -13,14 +13,14 @@ from numpy.typing import NDArray
 from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.run import Run
 from fsframe.contracts.selection import Selection
-from fsframe.storage.units.selections import pack_selections
-from fsframe.storage.units.unit_files import Keeper
+from fsframe.storage.units.selection_bytes import pack_selections
+from fsframe.storage.units.unit_files import UnitStore
 
-__all__ = ["call_name"]
+__all__ = ["call_key"]
 
 
-def call_name(
-    checkpoint: Keeper,
+def call_key(
+    checkpoint: UnitStore,
     what: str,
     text: str,
     data: Dataset,
@@ -34,7 +34,7 @@ def call_name(
 
     Parameters
     ----------
-    checkpoint : Keeper
+    checkpoint : UnitStore
         Keeps the digest of the table, which several calls share.
     what, text : str
         Kind of work, and which chain or stage does it.
@@ -92,7 +92,7 @@ def _bytes(array: NDArray[Any] | None) -> bytes:
     return f"{wide.dtype.kind}{wide.shape}".encode() + wide.tobytes()
 
 
-def _table_digest(checkpoint: Keeper, data: Dataset) -> str:
+def _table_digest(checkpoint: UnitStore, data: Dataset) -> str:
     if data.in_parts:
         return str(data.matrix.rows_sha256)
     if data.nbytes:

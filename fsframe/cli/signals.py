@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator, Mapping
 from types import FrameType
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
-from fsframe.cli.saying import say_error
-from fsframe.cli.written import written_words
+from fsframe.cli.terminal import say_error
+from fsframe.cli.written_files import written_summary
 
 if TYPE_CHECKING:
     from fsframe.execution import Engine
@@ -25,7 +25,7 @@ def stop_command(number: int, engine: Engine | None) -> NoReturn:
     ignore_signals()
     if engine is not None:
         engine.kill()
-    end_process(number, written_words())
+    end_process(number, written_summary())
 
 
 def end_process(number: int, rest: str = "") -> NoReturn:

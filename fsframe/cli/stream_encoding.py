@@ -6,7 +6,7 @@ import codecs
 import io
 import sys
 
-__all__ = ["speak_any_encoding"]
+__all__ = ["escape_unencodable"]
 
 _PLAIN = {"█": "#", "×": "x", "—": "-", "–": "-", "…": "...", "±": "+-", "²": "^2", "−": "-"}
 
@@ -23,7 +23,7 @@ def _plainer(error: UnicodeError) -> tuple[str, int]:
     return "".join(found), error.end
 
 
-def speak_any_encoding() -> None:
+def escape_unencodable() -> None:
     """Let stdout and stderr write what their encoding lacks in other signs, in place of failing."""
     codecs.register_error("fsframe", _plainer)
     for stream in (sys.stdout, sys.stderr):

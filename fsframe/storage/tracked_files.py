@@ -10,16 +10,16 @@ from pathlib import Path
 from fsframe.errors import StoreError
 from fsframe.storage.atomic import place_file
 
-__all__ = ["RECORD", "check_own_files", "place_own_files"]
+__all__ = ["RECORD", "check_tracked_files", "place_tracked_files"]
 
 RECORD = ".fsframe-files.json"
 """What the folder's files were when they were written: names and SHA-256."""
 
 
-def check_own_files(
+def check_tracked_files(
     folder: Path, contents: Mapping[str, bytes | None], *, overwrite: bool = False
 ) -> None:
-    """Refuse to replace in `folder` what `place_own_files` has not written, or was changed since.
+    """Refuse to replace files that `place_tracked_files` did not write, or that were changed since.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ def check_own_files(
         )
 
 
-def place_own_files(
+def place_tracked_files(
     folder: Path, contents: Mapping[str, bytes], *, overwrite: bool = False
 ) -> None:
     """Write the files, and down what they are; nothing is written if one would be refused.
@@ -64,9 +64,9 @@ def place_own_files(
     Raises
     ------
     StoreError
-        As `check_own_files`, or if a file cannot be written.
+        As `check_tracked_files`, or if a file cannot be written.
     """
-    check_own_files(folder, contents, overwrite=overwrite)
+    check_tracked_files(folder, contents, overwrite=overwrite)
     digests = {name: hashlib.sha256(content).hexdigest() for name, content in contents.items()}
     # Before the files: one that is written and not yet in it would be taken for somebody else's.
     record = json.dumps({**_known(folder), **digests}, indent=1)

@@ -13,10 +13,16 @@ from fsframe.contracts.dataset import Dataset
 from fsframe.errors import DataError
 from fsframe.tables.array_table import ArrayTable
 from fsframe.tables.cells import Missing
-from fsframe.tables.features import FeatureReview, check_finite
+from fsframe.tables.column_lookup import (
+    as_keys,
+    check_names,
+    column_word,
+    find_column,
+    find_columns,
+)
+from fsframe.tables.feature_checks import FeatureReview, check_finite
+from fsframe.tables.label_column import check_classes, label_values
 from fsframe.tables.locate import table_name
-from fsframe.tables.names import as_keys, check_names, column_word, find_column, find_columns
-from fsframe.tables.target import check_classes, label_values
 
 __all__ = ["LARGE", "ArrayTable", "dataset_from_arrays", "load_arrays"]
 
@@ -91,7 +97,7 @@ def _left_on_disk(file: Any, path: Path, name: str, in_memory: bool | None) -> A
         return None
     if in_memory is None and 8 * form[0][0] * form[0][1] <= LARGE:
         return None
-    from fsframe.tables.columns import Hdf5Columns
+    from fsframe.tables.hdf5_columns import Hdf5Columns
 
     return Hdf5Columns.of(path, name, *form)
 

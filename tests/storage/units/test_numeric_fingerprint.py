@@ -16,7 +16,7 @@ from fsframe.cli import main
 from fsframe.contracts.dataset import Dataset
 from fsframe.errors import StoreError
 from fsframe.storage import load_run
-from fsframe.storage.numerics import (
+from fsframe.storage.numeric_fingerprint import (
     NUMERIC_LIBRARIES,
     NUMERIC_PARTS,
     fingerprint,
@@ -82,7 +82,7 @@ def test_what_makes_libraries_compute_otherwise_changes_the_fingerprint(variable
         value = " ".join(extensions.get("found", ()))
         if not value:
             pytest.skip("NumPy has nothing to choose here")
-    code = "from fsframe.storage.numerics import fingerprint; print(dict(fingerprint()))"
+    code = "from fsframe.storage.numeric_fingerprint import fingerprint; print(dict(fingerprint()))"
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", code],
         env={**os.environ, variable: value},

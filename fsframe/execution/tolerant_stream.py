@@ -6,10 +6,10 @@ import contextlib
 import os
 from typing import Any, TextIO
 
-__all__ = ["LastingStream", "occupy_standard_streams"]
+__all__ = ["TolerantStream", "occupy_standard_streams"]
 
 
-class LastingStream:
+class TolerantStream:
     """`stream` as it is, but what can no longer be written is dropped.
 
     Examples
@@ -17,7 +17,7 @@ class LastingStream:
     >>> import os
     >>> reading, writing = os.pipe()
     >>> os.close(reading)
-    >>> stream = LastingStream(open(writing, "w", buffering=1))
+    >>> stream = TolerantStream(open(writing, "w", buffering=1))
     >>> print("nobody reads this", file=stream)
     >>> stream.close()
     """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["forget_written", "note_written", "written", "written_words"]
+__all__ = ["clear_written", "note_written", "written", "written_summary"]
 
 _files: dict[str, None] = {}
 
@@ -12,7 +12,7 @@ def note_written(path: object) -> None:
     _files[str(path)] = None
 
 
-def forget_written() -> None:
+def clear_written() -> None:
     """A command begins, in a process that may have run others."""
     _files.clear()
 
@@ -22,7 +22,7 @@ def written() -> list[str]:
     return list(_files)
 
 
-def written_words() -> str:
+def written_summary() -> str:
     """What an interrupted command has written; no run is going on."""
     if not _files:
         return "this command wrote nothing"
