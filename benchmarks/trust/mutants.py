@@ -12,9 +12,13 @@ where the tests that ran its line run, the quickest first, until one fails or th
 `--budget` seconds. Killed are mutants that make a test fail, the process die, or take far longer.
 
 Mutated are comparisons, arithmetic, logic, whole numbers, truth values, conditions, `not`, signs,
-and statements that raise or return. Kernels run as Python (NUMBA_DISABLE_JIT), so that a fault is
-in them and in whatever calls them. What tests do in other processes is not seen: a fault that
+and statements that raise or return. What tests do in other processes is not seen: a fault that
 they alone would notice counts as survived.
+
+Room `kernels` has the compiled functions of four families. Each mutant is compiled by numba, and
+the tests of its family run against it, for `--kernel-budget` seconds of processor: which lines a
+test runs cannot be seen in compiled code, so all lines count, those that no test reaches too.
+Tests that noticed a fault in the same module before come first, then the others in their order.
 
 FILE gets one line for each mutant: room, module, line, fault, how it ended, how many tests could
 have noticed. Column `why` says of a survivor why no test fails: it is written by hand and kept.
@@ -33,7 +37,9 @@ import importlib.util
 import json
 import os
 import random
+import re
 import resource
+import shutil
 import signal
 import sys
 import tempfile
@@ -51,18 +57,10 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 os.environ.update(
-    OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1", POLARS_MAX_THREADS="1", NUMBA_DISABLE_JIT="1",
+    OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1", POLARS_MAX_THREADS="1",
     HYPOTHESIS_STORAGE_DIRECTORY=tempfile.mkdtemp(prefix="hypothesis-"),
 )  # fmt: skip
-# Those that hold kernels to plain arrays; as Python, all tests of the plugins would take an hour.
-KERNEL_TESTS = (
-    "relief/test_plain.py", "relief/test_definitions.py", "relief/test_levels.py",
-    "relief/test_permutations.py", "relief/test_screening.py", "infotheory/test_against_plain.py",
-    "infotheory/test_mim.py", "infotheory/test_discretise.py", "infotheory/test_nearest.py",
-    "margin/test_plain.py", "margin/test_streamed_passes.py", "margin/test_ties.py",
-    "npfs/test_tails.py", "npfs/test_corrections.py", "npfs/test_standings.py",
-    "npfs/test_resamples.py",
-)  # fmt: skip
+FAMILIES = ("relief", "infotheory", "margin", "interactions")
 ROOMS: dict[str, tuple[list[str], list[str]]] = {
     "grammar": (
         ["fsframe/contracts/grammar.py"],
@@ -71,8 +69,8 @@ ROOMS: dict[str, tuple[list[str], list[str]]] = {
     "contracts": (["fsframe/contracts"], ["tests/core", "fsframe/contracts"]),
     "storage": (["fsframe/storage"], ["tests/storage", "fsframe/storage"]),
     "kernels": (
-        [f"plugins/fsframe_{name}/engine" for name in ("relief", "infotheory", "margin", "npfs")],
-        [f"tests/plugins/{name}" for name in KERNEL_TESTS],
+        [f"plugins/fsframe_{name}/engine" for name in FAMILIES],
+        [f"tests/plugins/{name}" for name in FAMILIES],
     ),
 }
 """Room → (files with faults, tests)."""
@@ -175,7 +173,7 @@ class InItsPlace(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 
 class Watch:
-    """A plugin of pytest: what each test took, and which lines of some files it ran."""
+    """A plugin of pytest: what each test took, and which lines of some files (if any) it ran."""
 
     def __init__(self, files: set[str], most: float) -> None:
         self.files, self.most = files, most
@@ -195,15 +193,17 @@ class Watch:
 
         self.seen = set()
         began = time.process_time()
-        threading.settrace(self.trace)
-        sys.settrace(self.trace)
+        if self.files:
+            threading.settrace(self.trace)
+            sys.settrace(self.trace)
         try:
             reports = runtestprotocol(item, nextitem=nextitem, log=False)
         finally:
             sys.settrace(None)
             threading.settrace(None)  # type: ignore[arg-type]
         took = time.process_time() - began
-        if took <= self.most and all(report.passed for report in reports) and self.seen:
+        ran = self.seen or not self.files
+        if took <= self.most and all(report.passed for report in reports) and ran:
             self.tests[item.nodeid] = took, sorted(self.seen)
         return True
 
@@ -274,7 +274,8 @@ def watched(room: str, most: float) -> dict[str, tuple[float, list[tuple[str, in
     place = Path(tempfile.mkdtemp(prefix="mutants-"))
 
     def work() -> int:
-        watch = Watch({str(path) for path in files_of(room)}, most)
+        files = set() if room == "kernels" else {str(path) for path in files_of(room)}
+        watch = Watch(files, most)
         pytest.main(
             [*ROOMS[room][1], "-q", "-p", "no:cacheprovider", f"--basetemp={place}/t"],
             plugins=[watch],
@@ -290,8 +291,10 @@ def watched(room: str, most: float) -> dict[str, tuple[float, list[tuple[str, in
 
 def all_mutants(room: str, most: float) -> tuple[list[Mutant], dict[str, int]]:
     """The mutants on lines that tests ran, and how much that is of the room."""
-    ran: dict[tuple[str, int], list[tuple[float, str]]] = {}
     tests = watched(room, most)
+    if room == "kernels":
+        return kernel_mutants(tests)
+    ran: dict[tuple[str, int], list[tuple[float, str]]] = {}
     for test, (took, lines) in tests.items():
         for line in lines:
             ran.setdefault(line, []).append((took, test))
@@ -308,27 +311,118 @@ def all_mutants(room: str, most: float) -> tuple[list[Mutant], dict[str, int]]:
     return found, {"tests": len(tests), "mutants": every, "on lines that run": len(found)}
 
 
+def kernel_lines(source: str) -> set[int]:
+    """The lines of the bodies of compiled functions."""
+    return {
+        line
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.FunctionDef)
+        and any("njit" in ast.unparse(decorator) for decorator in node.decorator_list)
+        for line in range(node.body[0].lineno, (node.end_lineno or 0) + 1)
+    }
+
+
+def kernel_mutants(
+    tests: dict[str, tuple[float, list[tuple[str, int]]]],
+) -> tuple[list[Mutant], dict[str, int]]:
+    """The mutants of compiled functions, each with the tests of its family in their order."""
+    found = []
+    for path in files_of("kernels"):
+        source = path.read_text(encoding="utf-8")
+        lines = kernel_lines(source)
+        family = path.relative_to(ROOT / "plugins").parts[0].removeprefix("fsframe_")
+        own = tuple(
+            (took, test)
+            for test, (took, _) in tests.items()
+            if test.startswith(f"tests/plugins/{family}/")
+        )
+        found += [
+            Mutant(room="kernels", path=str(path.relative_to(ROOT)), line=line, what=what,
+                   number=number, tests=own)
+            for number, (line, what, _) in enumerate(faulty(source)) if line in lines
+        ]  # fmt: skip
+    return found, {"tests": len(tests), "mutants": len(found)}
+
+
+def dependents(path: Path) -> set[str]:
+    """The modules of a folder that import one of it, itself among them."""
+    imported = {
+        other.stem: set(re.findall(rf"{path.parent.name}\.(\w+)", other.read_text("utf-8")))
+        for other in path.parent.glob("*.py")
+    }
+    found = {path.stem}
+    while more := {name for name, own in imported.items() if own & found} - found:
+        found |= more
+    return found
+
+
+def compile_anew(path: Path) -> None:
+    """In this process, kernels that may contain one of a module are compiled, and not cached."""
+    from fsframe.contracts.kernel_cache import KernelCache
+
+    changed = {path.parent / f"{name}.py" for name in dependents(path)}
+    load = KernelCache.load_overload
+    KernelCache.load_overload = lambda self, *given: (  # type: ignore[method-assign]
+        None if self._file in changed else load(self, *given)
+    )
+    save = KernelCache.save_overload
+    KernelCache.save_overload = lambda self, *given: (  # type: ignore[method-assign]
+        None if self._file in changed else save(self, *given)
+    )
+
+
+class First:
+    """A plugin of pytest: writes down the test that failed."""
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
+
+    def pytest_runtest_logreport(self, report: Any) -> None:
+        if report.failed:
+            self.file.write_text(report.nodeid, encoding="utf-8")
+
+
+_noticed: dict[str, list[str]] = {}
+"""Module of kernels → tests that noticed a fault in it, the latest first."""
+
+
+def chosen_tests(mutant: Mutant, budget: float) -> tuple[list[str], float]:
+    """The tests of a mutant within so many seconds, one at least, and what they take."""
+    known = _noticed.get(mutant.path, [])
+    chosen, sum_of = [], 0.0
+    for took, test in sorted(mutant.tests, key=lambda one: one[1] not in known):
+        if chosen and sum_of + took > budget:
+            break
+        sum_of += took
+        chosen.append(test)
+    return chosen, sum_of
+
+
 def tested(mutant: Mutant, budget: float) -> str:
     """How the tests of a mutant ended."""
-    chosen, sum_of = [], 0.0
-    for took, test in mutant.tests:
-        sum_of += took
-        if chosen and sum_of > budget:
-            break
-        chosen.append(test)
+    chosen, sum_of = chosen_tests(mutant, budget)
     code = with_fault(ROOT / mutant.path, mutant.number)
     name = mutant.path.removeprefix("plugins/").removesuffix(".py").replace("/", ".")
+    place = Path(tempfile.mkdtemp(prefix="mutant-"))
+    failed = place / "failed"
 
     def work() -> int:
+        if mutant.room == "kernels":
+            compile_anew(ROOT / mutant.path)
         sys.meta_path.insert(0, InItsPlace(name, ROOT / mutant.path, code))
         # Before pytest, which would read the file where its doctests are named.
         importlib.import_module(name)
 
-        place = tempfile.mkdtemp(prefix="mutant-")
         options = ["-x", "-q", "-p", "no:cacheprovider", f"--basetemp={place}/t"]
-        return int(pytest.main([*chosen, *options]) != 0)
+        return int(pytest.main([*chosen, *options], plugins=[First(failed)]) != 0)
 
-    return forked(work, 90 + 10 * min(sum_of, budget))
+    # Compiling a kernel and all that contain it takes up to a minute on a busy machine.
+    ended = forked(work, 90 + 10 * min(sum_of, budget))
+    if failed.exists() and mutant.room == "kernels":
+        noticed = _noticed.setdefault(mutant.path, [])
+        noticed.insert(0, failed.read_text(encoding="utf-8"))
+    shutil.rmtree(place, ignore_errors=True)
+    return ended
 
 
 def load_what_stays() -> None:
@@ -348,6 +442,7 @@ def main() -> None:
         "--test", type=float, default=4.0, help="seconds of a processor that a test may take"
     )
     parser.add_argument("--budget", type=float, default=8.0, help="seconds of tests for a mutant")
+    parser.add_argument("--kernel-budget", type=float, default=40.0, help="the same for kernels")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--out", type=Path, help="a CSV file; lines are added to it")
     parser.add_argument("--again", type=Path, help="only the survivors of this CSV file")
@@ -357,7 +452,8 @@ def main() -> None:
     writing = threading.Lock()
 
     def try_one(mutant: Mutant) -> str:
-        ended = tested(mutant, options.budget)
+        budget = options.kernel_budget if mutant.room == "kernels" else options.budget
+        ended = tested(mutant, budget)
         row = {
             "room": mutant.room, "module": mutant.path, "line": mutant.line, "fault": mutant.what,
             "ended": "survived" if ended == "passed" else f"killed: {ended}",
