@@ -20,7 +20,7 @@ the tests of its family run against it, for `--kernel-budget` seconds of process
 test runs cannot be seen in compiled code, so all lines count, those that no test reaches too.
 Tests that noticed a fault in the same module before come first, then the others in their order.
 
-FILE gets one line for each mutant: room, module, line, fault, how it ended, how many tests could
+FILE gets one line for each mutant, and those that it has are not tried again: room, module, line, fault, how it ended, how many tests could
 have noticed. Column `why` says of a survivor why no test fails: it is written by hand and kept.
 Linux only.
 """
@@ -477,6 +477,12 @@ def main() -> None:
             chosen = [one for one in every if (one.path, one.what) in wanted]
         else:
             chosen = random.Random(options.seed).sample(every, min(options.each, len(every)))
+        if options.out and options.out.exists():
+            done = {
+                (row["module"], int(row["line"]), row["fault"])
+                for row in csv.DictReader(options.out.open(newline="", encoding="utf-8"))
+            }
+            chosen = [one for one in chosen if (one.path, one.line, one.what) not in done]
         print(room, facts, "tried", len(chosen), flush=True)
         with ThreadPoolExecutor(options.jobs) as pool:
             print(room, dict(Counter(pool.map(try_one, chosen))), flush=True)
