@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.contracts.bit_counts import popcount
+from fsframe.contracts.bit_counts import LANES, at, common_bits, popcount
 from fsframe.contracts.compiled import njit
 from fsframe_relief.engine.score_kernels import settle
 
@@ -16,7 +16,8 @@ Places = NDArray[np.int64]
 Codes = NDArray[np.uint8] | NDArray[np.uint32]
 Words = NDArray[np.uint64]
 
-CHUNK = 256
+CACHED = 1 << 17
+"""Words of level masks that are met by all targets before the next: 1 MB, within a core's cache."""
 
 
 @njit()
@@ -40,6 +41,42 @@ def level_masks(
                 levels[start[a] + v, word] |= bit
                 if a >= n_whole:
                     known[a - n_whole, word] |= bit
+
+
+@njit()
+def _group_masks(weights, members, own, mask, total, size):
+    """The neighbours of one target by class and sign: their bits, number and sum of weights.
+
+    Group 2 c + 1 has those of class c whose weight is above zero if c is the target's own class,
+    below zero if not; group 2 c the others.
+    """
+    n = weights.shape[0]
+    for word in range((n + 63) // 64):
+        positive = np.uint64(0)
+        negative = np.uint64(0)
+        for j in range(word * 64, min(n, word * 64 + 64)):
+            bit = np.uint64(j & 63)
+            positive |= np.uint64(weights[j] > 0.0) << bit
+            negative |= np.uint64(weights[j] < 0.0) << bit
+        for c in range(members.shape[0]):
+            mask[2 * c + 1, word] = members[c, word] & (positive if c == own else negative)
+            mask[2 * c, word] = members[c, word] & (negative if c == own else positive)
+    for g in range(mask.shape[0]):
+        common = np.uint64(0)
+        last = -1
+        for word in range(mask.shape[1]):
+            common += popcount(mask[g, word])
+            last = word if mask[g, word] != np.uint64(0) else last
+        size[g] = np.float64(common)
+        if last < 0:
+            continue
+        bit = 0
+        while not (mask[g, last] >> np.uint64(bit)) & np.uint64(1):
+            bit += 1
+        # Added one by one, as a sum over the neighbours would be: all their weights are equal.
+        weight = weights[last * 64 + bit]
+        for _ in range(np.int64(common)):
+            total[g] += weight
 
 
 @njit()
@@ -72,47 +109,55 @@ def count_scores(
     size = np.zeros((b, groups))
     mean = np.empty(groups)
     seen = np.empty(groups, np.bool_)
+    equal = np.empty(2, np.uint64)
+    members = np.zeros((n_classes, words), np.uint64)
+    for j in range(n):
+        members[y[j], j >> 6] |= np.uint64(1) << np.uint64(j & 63)
     for r in range(b):
-        own = y[rows[r]]
-        for j in range(n):
-            w = C[r, j]
-            if w != 0.0:
-                g = 2 * y[j] + (1 if (w > 0.0) == (y[j] == own) else 0)
-                mask[r, g, j >> 6] |= np.uint64(1) << np.uint64(j & 63)
-                total[r, g] += w
-                size[r, g] += 1.0
-    for a0 in range(0, p, CHUNK):
-        a1 = min(p, a0 + CHUNK)
+        _group_masks(C[r], members, y[rows[r]], mask[r], total[r], size[r])
+    width = max(1, CACHED * n_whole // max(1, int(start[n_whole - 1]) * words) if n_whole else 1)
+    for a0 in range(0, n_whole, width):
+        a1 = min(n_whole, a0 + width)
         for r in range(b):
             i = rows[r]
+            g = 0
+            while g < groups:
+                if size[r, g] == 0.0:
+                    g += 1
+                    continue
+                # Two groups at a time: the level's words are then read once for both.
+                h = g + 1
+                while h < groups and size[r, h] == 0.0:
+                    h += 1
+                both = 2 if h < groups else 1
+                here = at(mask, (r * groups + g) * words)
+                rate = total[r, g] / size[r, g]
+                for a in range(a0, a1):
+                    level = at(levels, (start[a] + codes[i, a]) * words)
+                    common_bits(level, here, both, (h - g) * words, words // LANES, at(equal, 0))
+                    out[a] += rate * (size[r, g] - np.float64(equal[0]))
+                    if both == 2:
+                        out[a] += total[r, h] / size[r, h] * (size[r, h] - np.float64(equal[1]))
+                g = h + 1
+    for r in range(b):
+        i = rows[r]
+        for a in range(n_whole, p):
+            v = codes[i, a]
+            if v == gap:
+                continue
+            here = levels[start[a] + v]
+            there = known[a - n_whole]
             for g in range(groups):
+                seen[g] = False
                 if size[r, g] == 0.0:
                     continue
                 m = mask[r, g]
-                rate = total[r, g] / size[r, g]
-                for a in range(a0, min(a1, n_whole)):
-                    here = levels[start[a] + codes[i, a]]
-                    equal = np.uint64(0)
-                    for w in range(words):
-                        equal += popcount(here[w] & m[w])
-                    out[a] += rate * (size[r, g] - np.float64(equal))
-            for a in range(max(a0, n_whole), a1):
-                v = codes[i, a]
-                if v == gap:
-                    continue
-                here = levels[start[a] + v]
-                there = known[a - n_whole]
-                for g in range(groups):
-                    seen[g] = False
-                    if size[r, g] == 0.0:
-                        continue
-                    m = mask[r, g]
-                    equal = np.uint64(0)
-                    filled = np.uint64(0)
-                    for w in range(words):
-                        equal += popcount(here[w] & m[w])
-                        filled += popcount(there[w] & m[w])
-                    seen[g] = filled > 0
-                    if seen[g]:
-                        mean[g] = 1.0 - np.float64(equal) / np.float64(filled)
-                out[a] += settle(total[r], mean, seen, y[i], n_classes)
+                common = np.uint64(0)
+                filled = np.uint64(0)
+                for w in range(words):
+                    common += popcount(here[w] & m[w])
+                    filled += popcount(there[w] & m[w])
+                seen[g] = filled > 0
+                if seen[g]:
+                    mean[g] = 1.0 - np.float64(common) / np.float64(filled)
+            out[a] += settle(total[r], mean, seen, y[i], n_classes)

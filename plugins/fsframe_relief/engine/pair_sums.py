@@ -232,10 +232,12 @@ class PairSums:
 
 def _level_masks(columns: Columns) -> Masks:
     """Bit masks over the instances of every code of every discrete column."""
+    from fsframe.contracts.bit_counts import LANES
     from fsframe_relief.engine.mask_kernels import level_masks
 
     n, p = columns.codes.shape
-    words = -(-n // 64)
+    # Whole registers of words: the last ones stay empty.
+    words = -(-n // (64 * LANES)) * LANES
     start = np.concatenate([[0], np.cumsum(columns.n_levels)])[:-1].astype(np.int64)
     levels = np.zeros((int(columns.n_levels.sum()), words), dtype=np.uint64)
     n_whole = int((~columns.gaps).sum())
