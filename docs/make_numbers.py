@@ -282,6 +282,12 @@ FIGURES: dict[str, list[Figure]] = {
             ("relief/results/million.jsonl",),
             objects,
         ),
+        Figure(
+            "MultiSURF of genotypes: processor time of a target, and of all rows as targets",
+            "python benchmarks/relief/genotypes.py",
+            ("relief/results/genotypes.jsonl",),
+            objects,
+        ),
     ],
     "Statistics": [
         Figure(
