@@ -20,8 +20,9 @@ the tests of its family run against it, for `--kernel-budget` seconds of process
 test runs cannot be seen in compiled code, so all lines count, those that no test reaches too.
 Tests that noticed a fault in the same module before come first, then the others in their order.
 
-FILE gets one line for each mutant, and those that it has are not tried again: room, module, line, fault, how it ended, how many tests could
-have noticed. Column `why` says of a survivor why no test fails: it is written by hand and kept.
+FILE gets one line for each mutant (those it has are not tried again): room, module, line, fault,
+how it ended, how many tests could have noticed. Column `why` says of a survivor why no test fails:
+it is written by hand and kept.
 Linux only.
 """
 
