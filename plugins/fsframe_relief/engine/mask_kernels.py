@@ -44,7 +44,9 @@ def level_masks(
 
 
 @njit()
-def _group_masks(weights, members, own, mask, total, size):
+def _group_masks(
+    weights: Floats, members: Words, own: int, mask: Words, total: Floats, size: Floats
+) -> None:
     """The neighbours of one target by class and sign: their bits, number and sum of weights.
 
     Group 2 c + 1 has those of class c whose weight is above zero if c is the target's own class,
@@ -70,11 +72,11 @@ def _group_masks(weights, members, own, mask, total, size):
         size[g] = np.float64(common)
         if last < 0:
             continue
-        bit = 0
-        while not (mask[g, last] >> np.uint64(bit)) & np.uint64(1):
-            bit += 1
+        one = last * 64
+        while not (mask[g, last] >> np.uint64(one & 63)) & np.uint64(1):
+            one += 1
         # Added one by one, as a sum over the neighbours would be: all their weights are equal.
-        weight = weights[last * 64 + bit]
+        weight = weights[one]
         for _ in range(np.int64(common)):
             total[g] += weight
 
