@@ -132,9 +132,11 @@ def commands_on_disks(path: Path) -> Iterator[str]:
     lines = lines_of(path)
     names = ("points", "fired", "ended_0", "ended_5", "codes", "tracebacks", "hurt", "half",
              "litter", "untrue", "failed", "unequal", "hangs")  # fmt: skip
-    rows = [{n: line[n] for n in ("command", "calls", "every", *names)} for line in lines]
-    both = {n: sum(line[n] for line in lines) for n in ("calls", *names)}
-    yield from table([*rows, {"command": "all", "calls": 0, "every": "", **both}])
+    about = ("command", "calls", "every", "offset")
+    rows = [{n: line[n] for n in (*about, *names)} for line in lines]
+    calls = sum({line["command"]: line["calls"] for line in lines}.values())
+    both = {n: sum(line[n] for line in lines) for n in names}
+    yield from table([*rows, {"command": "all", "calls": calls, "every": "", "offset": "", **both}])
     for line in lines:
         yield from (f"* {' '.join(example.split())}" for example in line["examples"])
 
@@ -203,7 +205,7 @@ FIGURES: dict[str, list[Figure]] = {
         ),
         Figure(
             "Twelve forms of disk error at the calls by which whole commands change the disk "
-            "(every: 1 for each of them, 2 for each second)",
+            "(every: 1 for each of them, 2 for each second; offset: the first of them)",
             "python tests/faults/disk.py --add FILE",
             ("trust/results/disk_commands.jsonl",),
             commands_on_disks,

@@ -457,6 +457,7 @@ def main() -> None:
                 "forms": len(options.form or FORMS),
                 "calls": calls,
                 "every": options.step,
+                "offset": options.offset,
                 **{name: counts.numbers[name] for name in (*GOOD, *BAD)},
                 "examples": counts.examples,
                 "seconds": round(time.perf_counter() - began, 1),

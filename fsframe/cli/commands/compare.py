@@ -62,7 +62,8 @@ __all__ = ["compare"]
     type=click.IntRange(min=0),
     default=0,
     show_default=True,
-    help="Random seed: the same seed gives the same folds and the same bits.",
+    help="Random seed: the same seed gives the same folds, and the same bits on the same kind of "
+    "processor.",
 )
 @click.option("--overwrite", is_flag=True, help="Replace the file of --csv if it exists.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")

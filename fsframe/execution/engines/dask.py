@@ -110,7 +110,8 @@ class ClusterEngine(Engine):
                 "the engine dask needs dask.distributed: pip install 'fsframe[dask]'"
             ) from None
         # A lost scheduler is told in one sentence of ours, not in tracebacks of its own.
-        logging.getLogger("distributed").setLevel(logging.CRITICAL)
+        for name in ("distributed", "distributed.client"):
+            logging.getLogger(name).setLevel(logging.CRITICAL)
         try:
             with warnings.catch_warnings():
                 # Of versions that differ we tell more, and act on it.
@@ -295,8 +296,7 @@ class ClusterEngine(Engine):
                 left = _SEND_SECONDS - (time.monotonic() - began)
                 if left <= 0:
                     raise EngineError(
-                        f"the dask cluster does not answer (no answer within {_SEND_SECONDS:g} s); "
-                        "what was finished is kept"
+                        f"the dask cluster does not answer (no answer within {_SEND_SECONDS:g} s)"
                     )
                 if not sent.done():
                     self._refresh()
@@ -315,9 +315,7 @@ class ClusterEngine(Engine):
                     return self._ask(_SEND_SECONDS, sent.result)
             while not self._fit:
                 if time.monotonic() - began > _ALONE_SECONDS:
-                    raise EngineError(
-                        "no worker of the cluster answers any more; what was finished is kept"
-                    )
+                    raise EngineError("no worker of the cluster answers any more")
                 time.sleep(min(1.0, self._patience / 4))
                 self._refresh()
 
@@ -327,9 +325,7 @@ class ClusterEngine(Engine):
             return call_with_timeout(seconds, question, *arguments, **options)
         except TimeoutError as error:
             # Ours, or that of dask itself, which waits for a first worker.
-            raise EngineError(
-                f"the dask cluster does not answer ({error}); what was finished is kept"
-            ) from error
+            raise EngineError(f"the dask cluster does not answer ({error})") from error
         except (OSError, RuntimeError, CancelledError) as error:
             raise _lost() from error
 
@@ -359,7 +355,6 @@ class ClusterEngine(Engine):
                 raise EngineError(
                     f"the cluster has had no worker for {_ALONE_SECONDS} s"
                     + "".join(f" ({text})" for text in refused[:_MOST_TOLD])
-                    + "; what was finished is kept"
                 )
             return False
         at_work = self._ask(self._patience, self._client.processing)
@@ -369,10 +364,7 @@ class ClusterEngine(Engine):
             return False
         self._idle, self._stalls = 0, self._stalls + 1
         if self._stalls >= _IDLE_LOOKS:
-            raise EngineError(
-                "the workers of the cluster are idle, but tasks do not come back; what was "
-                "finished is kept"
-            )
+            raise EngineError("the workers of the cluster are idle, but tasks do not come back")
         return True
 
     def cancel(self, futures: Iterable[Future[Any]]) -> None:
@@ -420,7 +412,7 @@ class ClusterEngine(Engine):
 
 
 def _lost() -> EngineError:
-    return EngineError("the connection to the dask scheduler is lost; what was finished is kept")
+    return EngineError("the connection to the dask scheduler is lost")
 
 
 def _versions(client: Any, address: str, names: tuple[str, ...]) -> dict[str, str]:
