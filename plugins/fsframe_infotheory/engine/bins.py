@@ -1,4 +1,4 @@
-"""Levels or bin edges of each column, stored so that new rows are coded alike."""
+"""Levels or bin edges of each column, as stored and as applied to new rows."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from fsframe.errors import DataError
 
-__all__ = ["LONGEST_TABLE", "Bins", "Parts", "SeenBytes"]
+__all__ = ["LONGEST_TABLE", "Bins", "BinsBuilder", "ByteLevels"]
 
 LONGEST_TABLE = 4096
-"""Longest range of whole numbers that is coded by a table; longer ones are searched."""
+"""Longest range of whole numbers coded by a lookup table; longer ones by binary search."""
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -145,21 +145,21 @@ class Bins:
 
 
 @attrs.frozen(kw_only=True, eq=False)
-class SeenBytes:
-    """Columns of whole numbers in a short range, as bytes: what occurs in each.
+class ByteLevels:
+    """The values that occur in columns of whole numbers of a short range, as bytes.
 
     Parameters
     ----------
     base : (m,) float64
-        What byte 0 stands for.
+        The value of byte 0.
     usable : (m,) bool
-        Columns that are such; nothing is known of the others.
+        Columns with such values; the other entries are undefined for the rest.
     starts : (m + 1,) int64
         Column k has the bytes ``values[starts[k] : starts[k + 1]]``.
     values : uint8
         Bytes that occur, ascending; byte 254, the last, stands for a missing value.
     missing : (m,) bool
-        Whether it occurs.
+        Whether there are missing values.
     """
 
     base: NDArray[np.float64]
@@ -170,11 +170,11 @@ class SeenBytes:
 
     @property
     def distinct(self) -> NDArray[np.int64]:
-        """How many values each column has, as (m,)."""
+        """Number of distinct values of each column, as (m,)."""
         return np.diff(self.starts) - self.missing
 
     def levels(self, columns: NDArray[np.bool_]) -> NDArray[np.float64]:
-        """The values of those columns, as (m,) bool: ascending, one column after the other."""
+        """The values of the columns marked in an (m,) mask, column by column, ascending."""
         kept = np.repeat(columns, np.diff(self.starts))
         kept[self.starts[1:][self.missing] - 1] = False
         return np.add(self.values[kept], np.repeat(self.base[columns], self.distinct[columns]))
@@ -196,8 +196,8 @@ class SeenBytes:
         )
 
 
-class Parts:
-    """Thresholds of a group of columns, put together in any order."""
+class BinsBuilder:
+    """Collects the thresholds of a group of columns, in any order."""
 
     def __init__(self, n_columns: int) -> None:
         self.done = np.zeros(n_columns, dtype=bool)

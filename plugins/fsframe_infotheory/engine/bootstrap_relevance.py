@@ -22,13 +22,13 @@ from fsframe_infotheory.engine.encode import encode
 from fsframe_infotheory.engine.entropy import clogc_table, sum_clogc
 from fsframe_infotheory.engine.packing import PACKED_LEVELS
 
-__all__ = ["bootstrap_relevance", "edges_of_each"]
+__all__ = ["bootstrap_edges", "bootstrap_relevance"]
 
 END = 64
-"""Rows at each end of a sorted column among which the drawn extremes are looked for."""
+"""Rows at each end of a sorted column that are searched for the drawn extremes."""
 
 BOOTSTRAP_BYTES = 1 << 17
-"""Bit rows of bootstrap counts that are counted with before the next ones."""
+"""Bytes of bit rows of bootstrap counts that are processed at a time."""
 
 
 def bootstrap_relevance(
@@ -45,7 +45,7 @@ def bootstrap_relevance(
     discretiser : Discretiser
         Makes bins of continuous columns.
     run : Run
-        Its bounds on memory and threads; nothing is drawn.
+        Bounds on memory and threads; its random stream is not used.
 
     Returns
     -------
@@ -107,7 +107,7 @@ def bootstrap_relevance(
                 edge_starts = np.arange(len(counts) + 1) * fine_edges.size
             else:
                 values = np.ascontiguousarray(block[j - start])
-                edges, edge_starts = edges_of_each(
+                edges, edge_starts = bootstrap_edges(
                     values, y, bool(data.categorical[j]), drawn, discretiser
                 )
                 fine_edges = np.unique(edges)
@@ -127,14 +127,14 @@ def bootstrap_relevance(
     return bits
 
 
-def edges_of_each(
+def bootstrap_edges(
     values: NDArray[np.float64],
     y: NDArray[np.int64],
     categorical: bool,
     counts: NDArray[np.int64],
     discretiser: Discretiser,
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Edges that each bootstrap would learn for one column, and where each one's begin.
+    """Edges that each bootstrap would learn for one column, and the start of each one's edges.
 
     Parameters
     ----------
@@ -167,7 +167,7 @@ def edges_of_each(
 def _equal_width(
     values: NDArray[np.float64], counts: NDArray[np.int64], discretiser: Discretiser
 ) -> NDArray[np.float64] | None:
-    """Edges of each bootstrap as (n_bootstraps, n_bins − 1); None where one needs a closer look."""
+    """Edges of each bootstrap, (n_bootstraps, n_bins − 1); None where this is not enough."""
     ascending = np.argsort(values)[: np.count_nonzero(~np.isnan(values))]
     broken = np.flatnonzero((values != np.floor(values)) & ~np.isnan(values))
     totals = counts.sum(axis=1)

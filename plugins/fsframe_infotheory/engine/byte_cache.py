@@ -1,4 +1,4 @@
-"""Bytes of a table, kept while the table lives, so that later calls need not read it again."""
+"""Tables converted to bytes, cached for the lifetime of the table."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ from numpy.typing import NDArray
 
 from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.run import Run
-from fsframe_infotheory.engine.columns import as_flat, write_bytes
+from fsframe_infotheory.engine.column_kernels import as_flat, write_bytes
 
-__all__ = ["HeldBytes", "fill", "forget", "held_bytes"]
+__all__ = ["TableBytes", "cached_bytes", "fill", "forget"]
 
 MOST_TABLES = 2
-"""Tables whose bytes are kept at one time; the one not used for longest makes room."""
+"""Most tables in the cache; the least recently used is dropped."""
 
 
-class HeldBytes:
-    """A table as bytes, filled group by group of columns when first asked for.
+class TableBytes:
+    """A table as bytes; each group of columns is converted on first use.
 
-    Labels, bootstraps and bins are no part of it: columns of whole numbers in a short range are
+    Independent of labels, bootstraps and bins: columns of whole numbers in a short range have
     the same bytes for all of them.
 
     Parameters
     ----------
     n_rows, n_columns : int
-        Shape of the table; a byte is held for each value.
+        Shape of the table; one byte per value.
     block : (n_rows, n_columns) uint8, columns contiguous, optional
-        The table, if it is bytes already; then nothing is copied.
+        The table itself if its values are bytes; then nothing is copied.
     """
 
     def __init__(self, n_rows: int, n_columns: int, block: NDArray[np.uint8] | None = None) -> None:
@@ -55,8 +55,8 @@ class HeldBytes:
         return _frozen(self.raw[part]), self.base[part], self.usable[part]
 
     @classmethod
-    def once(cls, data: Dataset, most: int) -> HeldBytes | None:
-        """Bytes for one call, of at most so many; None if there would be more."""
+    def once(cls, data: Dataset, most: int) -> TableBytes | None:
+        """Uncached bytes for one call; None if they would exceed `most`."""
         if data.n_features * data.n_samples > most:
             return None
         if data.matrix.dtype != np.uint8:
@@ -64,42 +64,42 @@ class HeldBytes:
         return cls(data.n_samples, data.n_features, data.columns(0, data.n_features))
 
 
-_tables: list[tuple[weakref.ref[Any], HeldBytes]] = []
+_tables: list[tuple[weakref.ref[Any], TableBytes]] = []
 _lock = threading.Lock()
 
 
-def held_bytes(data: Dataset, run: Run) -> HeldBytes | None:
-    """The bytes of a table in memory, kept for later calls; None if they would take too much.
+def cached_bytes(data: Dataset, run: Run) -> TableBytes | None:
+    """The cached bytes of a table in memory; None if they would take too much memory.
 
     Notes
     -----
-    A table is known by its array, which is frozen and not copied by bootstraps or permuted labels.
-    At most `MOST_TABLES` are kept, each of at most an eighth of the memory allowed, and none longer
-    than its array.
+    The key is the table's array, which is frozen and shared by bootstraps and permuted labels. At
+    most `MOST_TABLES` are cached, each of at most an eighth of the memory allowed; an entry is
+    dropped with its array.
     """
     if not data.nbytes or data.n_features * data.n_samples > run.memory // 8:
         return None
     with _lock:
         _tables[:] = [entry for entry in _tables if entry[0]() is not None]
-        for position, (array, held) in enumerate(_tables):
+        for position, (array, found) in enumerate(_tables):
             if array() is data.matrix:
                 _tables.append(_tables.pop(position))
-                return held
-        held = HeldBytes(data.n_samples, data.n_features)
-        _tables.append((weakref.ref(data.matrix, _drop), held))
+                return found
+        found = TableBytes(data.n_samples, data.n_features)
+        _tables.append((weakref.ref(data.matrix, _drop), found))
         del _tables[:-MOST_TABLES]
-        return held
+        return found
 
 
 def _drop(array: weakref.ref[Any]) -> None:
-    # Not under the lock: an array may be collected while it is held.
+    # Without the lock: an array may be collected while this thread has it.
     for entry in list(_tables):
         if entry[0] is array:
             _tables.remove(entry)
 
 
 def forget() -> None:
-    """Keep no table any longer."""
+    """Empty the cache."""
     with _lock:
         _tables.clear()
 
@@ -107,13 +107,13 @@ def forget() -> None:
 def fill(
     source: NDArray[Any], first: int, m: int, into: NDArray[np.uint8] | None = None
 ) -> tuple[NDArray[np.uint8], NDArray[np.float64], NDArray[np.bool_]]:
-    """Columns from `first` on as bytes, what byte 0 stands for in each, and which are bytes.
+    """Columns from `first` on as bytes, the value of byte 0 in each, and which columns fit.
 
     Parameters
     ----------
     source : (n, …) uint8 or float64
     into : (m, n) uint8, optional
-        Where to write; where it is not given, the table itself is returned if it can be.
+        Where to write; by default the table itself is returned where possible.
     """
     if source.dtype == np.uint8:
         columns = source[:, first : first + m].T
@@ -131,14 +131,14 @@ def fill(
 
 
 def _frozen(array: NDArray[Any]) -> NDArray[Any]:
-    """A view not to be written to; kernels are compiled for one kind of array only."""
+    """A read-only view, so that kernels are compiled for one array type only."""
     view = array.view()
     view.setflags(write=False)
     return view
 
 
 def _bases(head: NDArray[Any]) -> NDArray[np.float64]:
-    """What byte 0 shall stand for in each column: the range of its first values in the middle."""
+    """The value of byte 0 of each column, with the range of its first values in the middle."""
     low = np.fmin.reduce(head, axis=0).astype(np.float64)
     span = np.fmax.reduce(head, axis=0) - low
     return np.where(span <= 253, np.floor(low - (253 - span) // 2), np.nan)

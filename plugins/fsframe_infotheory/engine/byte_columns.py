@@ -1,4 +1,4 @@
-"""Columns of a table as bytes, where values are few enough, and what their tally says."""
+"""Columns of a table as bytes, where values are few enough, and the counts of those bytes."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.contracts.dataset import Dataset
-from fsframe_infotheory.engine.bins import SeenBytes
-from fsframe_infotheory.engine.byte_cache import HeldBytes, fill
+from fsframe_infotheory.engine.bins import ByteLevels
+from fsframe_infotheory.engine.byte_cache import TableBytes, fill
 from fsframe_infotheory.engine.level_counts import class_masks, tally
 from fsframe_infotheory.engine.sample_layout import Layout
 
@@ -19,7 +19,7 @@ __all__ = ["Masks", "RawColumns", "Tally", "tally_rows"]
 
 @attrs.frozen(kw_only=True, eq=False)
 class Masks:
-    """Which rows of a table count, by class; see `level_counts.class_masks`."""
+    """The rows of a table that count, by class; see `level_counts.class_masks`."""
 
     bits: NDArray[np.uint64]
     sizes: NDArray[np.int64]
@@ -32,7 +32,7 @@ class Masks:
 
 @attrs.frozen(kw_only=True, eq=False)
 class Tally:
-    """What `tally` found: bytes that occur in each row, whether one is "missing", and sums."""
+    """Results of `tally`: bytes that occur in each column, whether one is "missing", and sums."""
 
     starts: NDArray[np.int64]
     values: NDArray[np.uint8]
@@ -44,7 +44,7 @@ class Tally:
 def tally_rows(
     raw: NDArray[np.uint8], rows: NDArray[np.intp], layout: Layout, masks: Masks
 ) -> Tally:
-    """The tally of some rows of `raw`."""
+    """`tally` of some rows of `raw`."""
     n_levels, holes, top = np.empty((3, rows.size), np.int64)
     values = np.empty(256 * rows.size, np.uint8)
     sums = np.empty((2, rows.size))
@@ -64,7 +64,7 @@ def tally_rows(
 
 @attrs.frozen(kw_only=True, eq=False)
 class RawColumns:
-    """Some neighbouring columns as they are, and as bytes where they fit.
+    """Some adjacent columns as stored, and as bytes where they fit.
 
     Parameters
     ----------
@@ -73,9 +73,9 @@ class RawColumns:
     source, first
         ``source[:, first + k]`` is column k.
     raw : (m, n_samples) uint8
-        Bytes, not to be written to; empty where they were not asked for.
-    seen : SeenBytes or None
-        What occurs in the columns that are bytes.
+        Bytes, read-only; empty if they were not requested.
+    seen : ByteLevels or None
+        Values that occur in the columns that fit into bytes.
     sums : (2, m) float64
         Σ c·log₂c over bytes, and over bytes and classes, of those columns.
     """
@@ -84,7 +84,7 @@ class RawColumns:
     source: NDArray[Any]
     first: int
     raw: NDArray[np.uint8]
-    seen: SeenBytes | None
+    seen: ByteLevels | None
     sums: NDArray[np.float64]
 
     @classmethod
@@ -94,13 +94,13 @@ class RawColumns:
         bound: tuple[int, int],
         layout: Layout,
         masks: Masks | None,
-        held: HeldBytes | None = None,
+        table: TableBytes | None = None,
     ) -> RawColumns:
-        """Columns of a table; without `masks`, because counts are not whole, bytes are not made."""
+        """Columns of a table; without `masks` (counts are not whole) no bytes are made."""
         start, stop = bound
         block, first = (data.matrix, start) if data.in_memory else (None, 0)
-        if block is None and held is not None and held.block is not None:
-            block, first = held.block, start
+        if block is None and table is not None and table.block is not None:
+            block, first = table.block, start
         if block is None:
             block = data.columns(start, stop)
         nothing = np.empty((2, 0))
@@ -110,13 +110,13 @@ class RawColumns:
                 raw=np.empty((0, 0), np.uint8), seen=None,
             )  # fmt: skip
         m = stop - start
-        if held is None:
+        if table is None:
             raw, base, usable = fill(block, first, m)
         else:
-            raw, base, usable = held.of(bound, block, first)
+            raw, base, usable = table.of(bound, block, first)
         rows = np.flatnonzero(usable)
         found = tally_rows(raw, rows, layout, masks)
-        # Bytes 254 and 255 of a table of bytes are values, which have a meaning here.
+        # In a table of bytes 254 and 255 are values; here they are reserved.
         fits = found.top <= 253 if block.dtype == np.uint8 else found.top <= 254
         starts, missing, sums = found.starts, found.missing, found.sums
         if rows.size == m:
@@ -128,7 +128,7 @@ class RawColumns:
             starts[1 + rows] = np.diff(found.starts)
             np.cumsum(starts, out=starts)
             missing[rows], sums[:, rows] = found.missing, found.sums
-        seen = SeenBytes(
+        seen = ByteLevels(
             base=base, usable=usable, starts=starts, values=found.values, missing=missing
         )
         return cls(

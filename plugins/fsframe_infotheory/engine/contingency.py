@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from fsframe.contracts.bit_counts import LANES
 from fsframe_infotheory.engine.encode import Encoded
 from fsframe_infotheory.engine.packing import block_of
-from fsframe_infotheory.engine.parts import EncodedParts
+from fsframe_infotheory.engine.part_counts import EncodedParts
 
 __all__ = ["contingency_tables"]
 
@@ -18,10 +18,10 @@ __all__ = ["contingency_tables"]
 def contingency_tables(
     encoded: Encoded | EncodedParts,
 ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float64]]]:
-    """Some features at a time: their columns (m,), and their counts (n_levels, n_classes, m).
+    """Groups of features: their columns (m,), and their counts (n_levels, n_classes, m).
 
-    Features of fewer levels than their neighbours have rows of zeros. Weighted where samples are;
-    samples that lack the value are left out where missing values are.
+    Features with fewer levels than others of the group have rows of zeros. Counts are weighted if
+    samples are; with pairwise deletion, samples without the value are left out.
     """
     if isinstance(encoded, EncodedParts):
         yield from encoded.tables()

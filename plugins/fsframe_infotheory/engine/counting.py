@@ -1,4 +1,4 @@
-"""Every feature counted with one partner, by the fastest of three ways to count."""
+"""Joint counts of every feature with one partner, by the fastest of three methods."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.contracts.bit_counts import LANES
+from fsframe_infotheory.engine.code_counts import dense_sums, grouped_sums, weighted_dense_sums
 from fsframe_infotheory.engine.encode import Encoded
 from fsframe_infotheory.engine.entropy import sum_clogc
 from fsframe_infotheory.engine.information_terms import Terms
 from fsframe_infotheory.engine.joint_counts import joint_sums
 from fsframe_infotheory.engine.packing import Chunk, codes_in
 from fsframe_infotheory.engine.partner import Partner
-from fsframe_infotheory.engine.sparse_counts import dense_sums, grouped_sums, weighted_dense_sums
 
 __all__ = ["Counter"]
 
@@ -28,19 +28,19 @@ SMALL_WORK = 6e6
 """Word operations below which a second thread costs more than it saves (about 0.5 ms)."""
 
 MOST_ROWS = 1024
-"""Most products of bit rows, (L_j − 1)(L_s − 1), before counting sample by sample is faster."""
+"""Most products of bit rows, (L_j − 1)(L_s − 1); above, counting sample by sample is faster."""
 
 MOST_CELLS = 1 << 14
-"""Most cells of a joint table, or eight per sample; beyond, samples are grouped."""
+"""Most cells of a joint table, or eight per sample; above, samples are grouped."""
 
 
 @attrs.frozen(kw_only=True, eq=False)
 class _Job:
     """Some features to be counted with a partner.
 
-    ``work(start, stop)`` does those numbered start … stop−1, which cost ``costs[start : stop]``;
+    ``work(start, stop)`` counts features start … stop−1, at a cost of ``costs[start : stop]``;
     then column ``places[k]`` of `found` holds the sums over (j, s) and (j, s, y) of feature
-    ``features[k]``, and of `every` all eight, where they were asked for.
+    ``features[k]``, and of `every` all eight, if requested.
     """
 
     work: Callable[[int, int], None]
@@ -54,7 +54,7 @@ class _Job:
 class Counter:
     """Counts all features of an encoded table with partners, on a fixed number of threads.
 
-    Every thread writes the results of its own features, so their number changes no bit.
+    Every thread writes the results of its own features, so results do not depend on their number.
     """
 
     def __init__(self, encoded: Encoded, threads: int = 1) -> None:
@@ -78,7 +78,7 @@ class Counter:
             self._pool = None
 
     def map(self, work: Callable[..., Any], units: Iterable[tuple[Any, ...]]) -> list[Any]:
-        """`work` of each unit, the last one in this thread, results in order."""
+        """Apply `work` to each unit, to the last one in this thread; results in order."""
         listed = list(units)
         if self._pool is None:
             return [work(*unit) for unit in listed]
@@ -93,11 +93,11 @@ class Counter:
             return self._weighted(partner)
         sums = np.full((2, encoded.n_features), np.nan)
         jobs: list[_Job] = []
-        for k, held in enumerate(encoded.chunks):
+        for k, stored in enumerate(encoded.chunks):
             jobs += self._jobs(encoded.chunk(k), partner, per_class, sums)
-            if held is None or k == len(encoded.chunks) - 1:
-                # Chunks that are held are shared out together; others do not outlive their turn.
-                self._carry_out(jobs, sums)
+            if stored is None or k == len(encoded.chunks) - 1:
+                # Chunks in memory are counted together; others at once, and then dropped.
+                self._run_jobs(jobs, sums)
                 jobs = []
         return Terms(
             total=encoded.layout.total,
@@ -110,8 +110,8 @@ class Counter:
             jsy=sums[1],
         )
 
-    def _carry_out(self, jobs: list[_Job], sums: NDArray[np.float64]) -> None:
-        """Do all jobs in about equal shares, one per thread, or in one where there is little."""
+    def _run_jobs(self, jobs: list[_Job], sums: NDArray[np.float64]) -> None:
+        """Run all jobs in shares of about equal cost, one per thread; small work in one."""
         if not jobs:
             return
         costs = np.concatenate([job.costs for job in jobs])
@@ -130,7 +130,7 @@ class Counter:
     def _jobs(
         self, chunk: Chunk, partner: Partner, per_class: bool, sums: NDArray[np.float64]
     ) -> list[_Job]:
-        """What is to be done with one chunk, and could not be done at once."""
+        """The jobs of one chunk; partners of many levels are counted here, group by group."""
         layout = self.encoded.layout
         jobs = []
         if chunk.block_levels.size:
@@ -140,7 +140,7 @@ class Counter:
                 jobs.append(self._packed(chunk, partner, per_class))
             else:
                 for job in self._unpacked(chunk, partner, per_class):
-                    self._carry_out([job], sums)
+                    self._run_jobs([job], sums)
         if chunk.listed.size:
             jobs.append(self._listed(chunk.codes, chunk.listed, partner, per_class))
         return jobs
@@ -167,7 +167,7 @@ class Counter:
         )
 
     def _shares(self, work: NDArray[np.int64]) -> list[tuple[int, int]]:
-        """Bounds of about equal work, one per thread, or one in all where there is little."""
+        """Bounds of shares of about equal work, one per thread; small work in one."""
         done = np.cumsum(work)
         parts = self.threads if done[-1] >= SMALL_WORK else 1
         cuts = np.searchsorted(done, done[-1] * np.arange(1, parts) / parts, side="right")
@@ -175,7 +175,7 @@ class Counter:
         return [(a, b) for a, b in pairwise(bounds) if a < b]
 
     def _unpacked(self, chunk: Chunk, partner: Partner, per_class: bool) -> Iterator[_Job]:
-        """Packed features with a partner of many levels: unpacked some at a time."""
+        """Packed features with a partner of many levels, unpacked group by group."""
         features = chunk.packed[chunk.packed >= 0]
         width = max(8, (1 << 20) // max(1, self.encoded.layout.n))
         for at in range(0, len(features), width):
@@ -190,7 +190,7 @@ class Counter:
         partner: Partner,
         per_class: bool,
     ) -> _Job:
-        """Sums over (j, s) and (j, s, y) of features given as codes; whole counts."""
+        """Job for the sums over (j, s) and (j, s, y) of features given as codes; whole counts."""
         layout = self.encoded.layout
         n_levels = self.encoded.n_levels[features]
         group = layout.n_classes if per_class else 1
@@ -221,7 +221,7 @@ class Counter:
         partner: Partner,
         weights: NDArray[np.float64],
     ) -> _Job:
-        """All sums, of which `found` is the last two."""
+        """Job for all eight sums, of which `found` are the last two."""
         layout = self.encoded.layout
         n_levels = self.encoded.n_levels[features]
         sums = np.empty((8, len(codes)))
@@ -243,7 +243,7 @@ class Counter:
         )
 
     def _weighted_dense(self, partner: Partner, weights: NDArray[np.float64]) -> Terms:
-        """Terms where all samples enter all counts, and tables are small."""
+        """Weighted terms from dense tables: no sample left out, and tables are small."""
         encoded, layout = self.encoded, self.encoded.layout
         n_cells = partner.n_levels * layout.n_classes
         cells = (partner.codes * layout.n_classes + partner.labels).astype(np.int32)
@@ -285,7 +285,7 @@ class Counter:
             job = self._grouped(chunk.codes, columns, encoded.dropped[columns], partner, weights)
             self.map(job.work, self._shares(job.costs))
             sums[:, columns] = job.every
-        # No sample has both values: nothing is known of the pair, and all its terms are zero.
+        # No sample has both values: all terms of the pair are zero.
         sums[0, sums[0] == 0] = 1.0
         total, j, jy, s, sy, y, js, jsy = sums
         return Terms(total=total, j=j, jy=jy, s=s, sy=sy, y=y, js=js, jsy=jsy)

@@ -17,13 +17,13 @@ Scores = Callable[[NDArray[np.float64], NDArray[np.float64], int], NDArray[np.fl
 
 @attrs.frozen(kw_only=True)
 class Criterion:
-    """The three lines in which one greedy criterion differs from another.
+    """The parts in which greedy criteria differ.
 
     Parameters
     ----------
     term : callable
         From the `information_terms.Terms` of all features with one partner, or, with
-        nearest-neighbour estimates, `fsframe_infotheory.engine.estimated.EstimatedTerms`, to
+        nearest-neighbour estimates, `fsframe_infotheory.engine.knn_terms.EstimatedTerms`, to
         (n_features,) values.
     score : callable
         ``score(relevance, folded, n_selected)`` to (n_features,) scores in bits, larger is better;
@@ -37,7 +37,7 @@ class Criterion:
         Whether the term needs counts together with the class.
     lazy : bool
         Whether the score is ``min(relevance, folded)`` of conditional relevances, so that a
-        candidate whose bound has fallen below the best need not be counted further.
+        candidate whose bound is below the best need not be counted further.
 
     Examples
     --------
@@ -61,7 +61,7 @@ class Criterion:
     lazy: bool = False
 
     def start(self, n_features: int) -> NDArray[np.float64]:
-        """What terms are folded into: nothing yet."""
+        """The initial value of the fold."""
         return np.full(n_features, np.inf) if self.fold == "least" else np.zeros(n_features)
 
     def absorb(

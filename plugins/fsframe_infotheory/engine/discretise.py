@@ -1,4 +1,4 @@
-"""Which levels or bins a column has, learned on the training rows."""
+"""Levels or bin edges of each column, learned on the training rows."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.contracts.dataset import Dataset
-from fsframe_infotheory.engine.bins import LONGEST_TABLE, Bins, Parts, SeenBytes
-from fsframe_infotheory.engine.columns import as_flat, mark_present, scan_columns
+from fsframe_infotheory.engine.bins import LONGEST_TABLE, Bins, BinsBuilder, ByteLevels
+from fsframe_infotheory.engine.column_kernels import as_flat, mark_present, scan_columns
 from fsframe_infotheory.engine.edges import (
     default_bins,
     equal_frequency_edges,
@@ -77,20 +77,20 @@ class Discretiser:
         stop: int,
         block: NDArray[Any] | None = None,
         first: int = 0,
-        seen: SeenBytes | None = None,
+        seen: ByteLevels | None = None,
         facts: Any = None,
     ) -> Bins:
         """The bins of columns ``start … stop−1``.
 
-        If they were read already, they are those of `block` from `first`; `seen` is what is known
-        of those that fit into bytes. Of a table in parts everything is known already (`facts` of
-        the whole table), but for rules that need all values of a column, which is then read whole.
+        Columns that were read already begin at column `first` of `block`; `seen` has the levels of
+        those that fit into bytes. For a table in parts `facts` of the whole table replace the
+        values, except for rules that need all values of a column, which is then read whole.
         """
         categorical = data.categorical[start:stop]
-        as_seen = np.zeros(stop - start, bool)
+        known_levels = np.zeros(stop - start, bool)
         if seen is not None:
-            as_seen = seen.usable & self._stay(seen.distinct, categorical)
-            if as_seen.all():
+            known_levels = seen.usable & self._keeps_levels(seen.distinct, categorical)
+            if known_levels.all():
                 return seen.as_bins()
         if data.in_parts:
             facts = data.matrix.facts
@@ -105,11 +105,16 @@ class Discretiser:
         n = n_rows if data.counts is None else int(data.counts.sum())
         low, high = np.empty(n_columns), np.empty(n_columns)
         whole, missing = np.empty(n_columns, bool), np.empty(n_columns, np.int64)
-        parts = Parts(n_columns)
+        builder = BinsBuilder(n_columns)
         if seen is not None:
-            parts.add(np.flatnonzero(as_seen), seen.distinct[as_seen], seen.levels(as_seen), True)
-            missing[as_seen] = seen.missing[as_seen]
-        rest = np.flatnonzero(~parts.done)
+            builder.add(
+                np.flatnonzero(known_levels),
+                seen.distinct[known_levels],
+                seen.levels(known_levels),
+                True,
+            )
+            missing[known_levels] = seen.missing[known_levels]
+        rest = np.flatnonzero(~builder.done)
         if facts is not None:
             low, high, whole, missing = (
                 values[start:stop].copy()
@@ -121,9 +126,9 @@ class Discretiser:
             scan_columns(flat, by_row, by_column, rest + first, n_rows, *scan, holes)
             low[rest], high[rest], whole[rest] = scan
             missing[rest] = holes
-        known = ~parts.done & (missing < n_rows)
+        known = ~builder.done & (missing < n_rows)
         for j in rest[missing[rest] == n_rows].tolist():
-            parts.add_one(j, True, np.empty(0))
+            builder.add_one(j, True, np.empty(0))
         span = np.full(n_columns, np.inf)
         # Halves, because high − low overflows where a column spans more than the largest double.
         span[known] = high[known] / 2 - low[known] / 2
@@ -131,9 +136,9 @@ class Discretiser:
         short = short[whole[short]]
         if facts is not None and short.size:
             distinct, levels = facts.levels_of(start + short)
-            kept = (distinct >= 0) & self._stay(distinct, categorical[short])
+            kept = (distinct >= 0) & self._keeps_levels(distinct, categorical[short])
             levels = levels[np.repeat(kept, distinct.clip(0))]
-            parts.add(short[kept], distinct[kept], levels, True)
+            builder.add(short[kept], distinct[kept], levels, True)
         elif short.size:
             lengths = (high[short] - low[short]).astype(np.int64) + 1
             offsets = np.concatenate([[0], np.cumsum(lengths)])
@@ -142,38 +147,38 @@ class Discretiser:
                 flat, by_row, by_column, short + first, n_rows, low[short], offsets, present
             )
             distinct = np.add.reduceat(present, offsets[:-1], dtype=np.int64)
-            kept = self._stay(distinct, categorical[short])
+            kept = self._keeps_levels(distinct, categorical[short])
             at = np.flatnonzero(present & np.repeat(kept, lengths))
             owner = np.searchsorted(offsets, at, side="right") - 1
-            parts.add(short[kept], distinct[kept], at - offsets[owner] + low[short[owner]], True)
-        known &= ~parts.done
+            builder.add(short[kept], distinct[kept], at - offsets[owner] + low[short[owner]], True)
+        known &= ~builder.done
         live = np.flatnonzero(known)
         maybe_levels = categorical[live] | (self.rule == "none")
         maybe_levels |= whole[live] & (span[live] >= LONGEST_TABLE / 2)
         plain = live[~maybe_levels & (self.rule in ("auto", "equal-width"))]
         for j in plain[~(low[plain] < high[plain])]:
-            parts.add_one(j, False, np.empty(0))
+            builder.add_one(j, False, np.empty(0))
         columns = plain[low[plain] < high[plain]]
         if columns.size:
             edges = equal_width_edges(low[columns], high[columns], self.n_bins(n))
             ascending = np.all(edges[:, 1:] > edges[:, :-1], axis=1)
             sizes = np.full(columns.size, edges.shape[1])
-            parts.add(columns[ascending], sizes[ascending], edges[ascending].ravel(), False)
+            builder.add(columns[ascending], sizes[ascending], edges[ascending].ravel(), False)
             for k in np.flatnonzero(~ascending):
-                parts.add_one(columns[k], False, np.unique(edges[k]))
+                builder.add_one(columns[k], False, np.unique(edges[k]))
         y = self.codes_of_target(data)[0] if self.rule == "mdl" else data.y
-        for j in np.flatnonzero(~parts.done).tolist():
+        for j in np.flatnonzero(~builder.done).tolist():
             if facts is not None:
                 values = data.columns(start + j, start + j + 1)[:, 0].astype(np.float64)
             else:
                 values = _column(flat, by_row, by_column, first + j, n_rows)
-            parts.add_one(j, *self.learn_values(values, y, data.counts, bool(categorical[j])))
-        return parts.bins(missing > 0, self.rule == "auto")
+            builder.add_one(j, *self.learn_values(values, y, data.counts, bool(categorical[j])))
+        return builder.bins(missing > 0, self.rule == "auto")
 
-    def _stay(
+    def _keeps_levels(
         self, distinct: NDArray[np.int64], categorical: NDArray[np.bool_] | np.bool_
     ) -> NDArray[np.bool_]:
-        """Which columns of whole numbers stay as they are."""
+        """Which columns of whole numbers keep their values as levels."""
         return categorical | (self.rule == "none") | (distinct <= self.max_levels)
 
     def n_bins(self, n: int) -> int:
@@ -229,8 +234,8 @@ class Discretiser:
     def codes_of_target(self, data: Dataset) -> tuple[NDArray[np.int64], int]:
         """Class codes, or a numeric target cut into bins, and how many codes there are.
 
-        A numeric target is treated as a column by the same rule, but for "mdl" (which needs
-        classes) and "edges" (which are the features'): there by equal frequency.
+        A numeric target is binned by the rule of the features, except with "mdl" (which needs
+        classes) and "edges" (which are in units of the features): then by equal frequency.
         """
         if data.task == "classification":
             return data.y, data.n_classes

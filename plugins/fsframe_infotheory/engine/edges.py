@@ -14,11 +14,11 @@ __all__ = [
 ]
 
 MOST_BINS = 255
-"""Most bins that Freedman and Diaconis' rule may give: one far value would ask for millions."""
+"""Most bins of the Freedman–Diaconis rule: an outlier could otherwise give millions."""
 
 
 def default_bins(n_samples: int) -> int:
-    """Number of bins where none is asked for: 2 below 6 samples, 10 above 30, n // 3 between.
+    """Default number of bins: 2 below 6 samples, 10 above 30, n // 3 between.
 
     Notes
     -----
@@ -47,12 +47,12 @@ def equal_width_edges(
     Returns
     -------
     (m, bins − 1) float64, ascending along rows
-        A value x lies in bin number ``sum(edges <= x)``. Edges of a column that holds no more
-        doubles than bins may be equal.
+        A value x lies in bin number ``sum(edges <= x)``. Edges may be equal in a column whose
+        range has fewer doubles than bins.
 
     Notes
     -----
-    The range is first widened as praznik does, so that the extremes do not sit on an edge:
+    The range is first widened as praznik does, so that the extremes are not on an edge:
     ``low −= (high − low) / 1000``, then ``high += (high − low) / 1000``; as there, only where both
     have a size between 1e-14 and 1e300, so that columns that begin or end at 0 keep their range.
 
@@ -73,7 +73,7 @@ def equal_width_edges(
 def equal_frequency_edges(
     values: NDArray[np.float64], counts: NDArray[np.int64] | None, bins: int
 ) -> NDArray[np.float64]:
-    """Inner edges of at most `bins` bins that hold about equally many samples.
+    """Inner edges of at most `bins` bins of about equally many samples.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ def equal_frequency_edges(
     counts : (n,) int64 or None
         How often each row counts.
     bins : int
-        At least 1; fewer come out where values are tied.
+        At least 1; ties give fewer.
 
     Returns
     -------
@@ -132,7 +132,7 @@ def freedman_diaconis_edges(
     low, high = float(sample[0]), float(sample[-1])
     q1, q3 = np.quantile(sample, [0.25, 0.75])
     width = 2 * (q3 - q1) * sample.size ** (-1 / 3)
-    # Half the samples tied at one value: the rule gives no width.
+    # Half the samples tied at one value: the rule gives width zero.
     if not width > 0:
         bins = default_bins(sample.size)
     else:

@@ -13,7 +13,7 @@ from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.run import Run
 from fsframe.contracts.side_by_side import in_threads
 from fsframe_infotheory.engine.bins import Bins
-from fsframe_infotheory.engine.byte_cache import HeldBytes, held_bytes
+from fsframe_infotheory.engine.byte_cache import TableBytes, cached_bytes
 from fsframe_infotheory.engine.byte_columns import Masks, RawColumns
 from fsframe_infotheory.engine.discretise import Discretiser
 from fsframe_infotheory.engine.packing import (
@@ -36,7 +36,7 @@ LEAST_CHUNK_BYTES = 1 << 18
 
 @attrs.frozen(kw_only=True, eq=False, slots=False)
 class Sums:
-    """What counting each feature with the class alone has given.
+    """Sums of c·log₂c of each feature with the class.
 
     Parameters
     ----------
@@ -91,14 +91,14 @@ class Encoded(Sums):
     bounds : sequence of (start, stop)
         Columns of each chunk.
     chunks : list of Chunk or None
-        Those that are held in memory; the others are encoded again when needed.
+        Those in memory; the others are encoded again when needed.
     lanes : list of (n_lanes,) int64
-        Column behind each lane of each chunk, held or not.
+        Column of each lane of each chunk, in memory or not.
     rebuild : callable
         ``rebuild(k)`` encodes chunk k again.
     coded : Coded or None
-        All columns as bytes, from which features can be packed one by one; only where that was
-        asked for, none has more than 16 levels, and counts are whole.
+        All columns as bytes, from which features can be packed one by one; only on request, if
+        none has more than 16 levels and counts are whole.
     """
 
     layout: Layout
@@ -111,9 +111,9 @@ class Encoded(Sums):
     coded: Coded | None = None
 
     def chunk(self, k: int) -> Chunk:
-        """Chunk k, encoded again if it is not held."""
-        held = self.chunks[k]
-        return self.rebuild(k) if held is None else held
+        """Chunk k, encoded again if it is not in memory."""
+        chunk = self.chunks[k]
+        return self.rebuild(k) if chunk is None else chunk
 
     @cached_property
     def _places(self) -> NDArray[np.int64]:
@@ -127,7 +127,7 @@ class Encoded(Sums):
         return places
 
     def place(self, feature: int) -> tuple[int, int]:
-        """Which chunk holds a feature, and its lane there; lane −1 if it is listed."""
+        """Chunk of a feature, and its lane there; lane −1 if it is listed."""
         k, lane = self._places[feature]
         return int(k), int(lane)
 
@@ -153,17 +153,17 @@ def encode(
     data : Dataset
         Rows with count zero have been taken out.
     discretiser : Discretiser
-        What turns columns into levels; learned on the rows of `data`.
+        Its bins are learned on the rows of `data`.
     counts : (n_samples,) int64, optional
-        Bootstrap counts; a row counts that often.
+        Bootstrap counts: how often each row counts.
     weights : (n_samples,) float64, optional
         Importance of rows; counts are multiplied by it.
     pairwise : bool
         Whether samples with a missing value are left out of the counts it would enter; otherwise
         "missing" is a level.
     keep : {"codes", "bytes", "sums"}
-        What is held: codes for counting with partners; bytes to pack from, where that can be, and
-        else codes; or neither, which sums alone do not need.
+        What stays in memory: codes for counting with partners; bytes to pack from, where possible,
+        else codes; or only the sums.
     run : Run, optional
         Threads and the bound on memory, of which codes take at most half.
 
@@ -181,28 +181,30 @@ def encode(
     y, n_classes = discretiser.codes_of_target(data)
     layout = Layout.of(y, n_classes, counts, weights)
     masks = None
-    held = None
+    table = None
     if layout.weights is None and not pairwise:
         masks = Masks.of(layout, data.n_samples)
-        held = held_bytes(data, run)
-        if held is None and keep == "bytes":
-            held = HeldBytes.once(data, run.memory // 4)
-    if keep == "bytes" and held is None:
+        table = cached_bytes(data, run)
+        if table is None and keep == "bytes":
+            table = TableBytes.once(data, run.memory // 4)
+    if keep == "bytes" and table is None:
         keep = "codes"
-    # Each thread holds a block, its rows by class, and what learning bins takes of it.
+    # Each thread needs a block, its rows by class, and the scratch of learning bins.
     block = min(CHUNK_BYTES, max(LEAST_CHUNK_BYTES, run.memory // (8 * run.threads)))
     bounds = list(data.column_blocks(block))
-    pieces = _pieces(data, discretiser, layout, masks, held, bounds, pairwise, keep, run)
+    pieces = _pieces(data, discretiser, layout, masks, table, bounds, pairwise, keep, run)
     bins = Bins.joined([piece.bins for piece in pieces])
     coded = None
-    if keep == "bytes" and held is not None:
+    if keep == "bytes" and table is not None:
         if int(bins.n_levels.max()) > PACKED_LEVELS:
-            pieces = _pieces(data, discretiser, layout, masks, held, bounds, pairwise, "codes", run)
+            pieces = _pieces(
+                data, discretiser, layout, masks, table, bounds, pairwise, "codes", run
+            )
         else:
-            coded = Coded.joined([piece.coded for piece in pieces if piece.coded], held.raw)
+            coded = Coded.joined([piece.coded for piece in pieces if piece.coded], table.raw)
 
     def rebuild(k: int) -> Chunk:
-        columns = RawColumns.read(data, bounds[k], layout, masks, held)
+        columns = RawColumns.read(data, bounds[k], layout, masks, table)
         own = pieces[k].bins
         coded = None if masks is None else as_bytes(columns, own, layout, masks)
         return pack(columns, own, layout, coded)
@@ -229,7 +231,7 @@ def encode(
 
 @attrs.frozen(kw_only=True, eq=False)
 class _Piece:
-    """What became of one group of columns; codes only where they are held."""
+    """Results of one group of columns; codes only if they stay in memory."""
 
     bins: Bins
     sums: NDArray[np.float64]
@@ -243,16 +245,16 @@ def _pieces(
     discretiser: Discretiser,
     layout: Layout,
     masks: Masks | None,
-    held: HeldBytes | None,
+    table: TableBytes | None,
     bounds: list[tuple[int, int]],
     pairwise: bool,
     keep: str,
     run: Run,
 ) -> list[_Piece]:
-    """Every group of columns, as many at a time as there are threads."""
+    """Encode every group of columns, one per thread at a time."""
 
     def build(bound: tuple[int, int]) -> _Piece:
-        columns = RawColumns.read(data, bound, layout, masks, held)
+        columns = RawColumns.read(data, bound, layout, masks, table)
         bins = discretiser.learn_columns(data, *bound, columns.source, columns.first, columns.seen)
         if masks is None:
             chunk = pack(columns, bins, layout, None)
@@ -270,8 +272,8 @@ def _pieces(
 
     found: list[_Piece] = []
     room = run.memory // 2
-    # Bytes are tallied about as fast as they come from memory, which a second thread only slows
-    # down: measured 1.3 to 1.8 times as long.
+    # Counting bytes is limited by memory, and a second thread slows it down: measured 1.3 to 1.8
+    # times as long.
     tallied = keep != "codes" and data.matrix.dtype == np.uint8
     step = 1 if tallied else max(1, run.threads)
     for first in range(0, len(bounds), step):

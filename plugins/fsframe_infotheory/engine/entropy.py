@@ -17,7 +17,7 @@ def clogc_table(n: int) -> NDArray[np.float64]:
 
     Notes
     -----
-    H = log₂N − (1/N) Σ c·log₂c, so that an entropy costs one look-up per cell. 8 (n + 1) bytes.
+    H = log₂N − (1/N) Σ c·log₂c, so that an entropy takes one look-up per cell. 8 (n + 1) bytes.
 
     >>> clogc_table(4).tolist()[:3]
     [0.0, 0.0, 2.0]
@@ -38,7 +38,7 @@ def clogc(counts: ArrayLike) -> NDArray[np.float64]:
 
 
 def sum_clogc(counts: ArrayLike) -> float:
-    """Σ c·log₂c, rounded once, so that the order of the counts does not matter."""
+    """Σ c·log₂c, rounded once, so that it does not depend on the order of the counts."""
     return math.fsum(clogc(counts).ravel())
 
 

@@ -1,4 +1,4 @@
-"""The one engine behind all greedy criteria: select, count with the new feature, score, repeat."""
+"""Greedy selection by any criterion: select, count with the new feature, score, repeat."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from fsframe.contracts.run import Run
 from fsframe_infotheory.engine.criterion import Criterion
 from fsframe_infotheory.engine.encode import Encoded, Sums
 from fsframe_infotheory.engine.lazy_greedy import least_conditional_relevance
-from fsframe_infotheory.engine.parts import AnyEncoded, counter_of, joint, partner_of
+from fsframe_infotheory.engine.part_counts import AnyEncoded, counter_of, joint, partner_of
 from fsframe_infotheory.engine.ranking import TIE, first_best
 from fsframe_infotheory.engine.stopping import NOT_POSITIVE, Stopping
 
@@ -21,19 +21,19 @@ __all__ = ["Ranking", "select_greedily"]
 
 @attrs.frozen(kw_only=True, eq=False)
 class Ranking:
-    """What the engine found.
+    """Result of a greedy selection.
 
     Parameters
     ----------
     selected : (k,) int
-        Columns in the order of selection, those given left out.
+        Columns in the order of selection, without the given ones.
     scores : (k,) float64
         Criterion in bits when each was selected; the first one's is its relevance.
     tests : (m, 3) float64
-        Where a test decides on stopping: gain in bits, degrees of freedom (NaN for permutations)
+        With a stopping test: gain in bits, degrees of freedom (NaN for permutations)
         and p-value of each feature tested.
     stopped : str
-        Why it ended before the count asked for; empty if it did not.
+        Why it ended before the requested count; empty if it did not.
     """
 
     selected: NDArray[np.intp]
@@ -53,12 +53,12 @@ def select_greedily(
     stopping: Stopping | None = None,
     run: Run | None = None,
 ) -> Ranking:
-    """At most `count` features, each the best by `criterion` beside those already selected.
+    """At most `count` features, each the best by `criterion` given those already selected.
 
     Parameters
     ----------
     encoded : Encoded
-        The table; codes are kept.
+        The table, with its codes.
     criterion : Criterion
     count : int
         How many features to add to those given.
@@ -67,7 +67,7 @@ def select_greedily(
     constants_last : bool
         Whether features of one level wait, with score 0, until no other is left.
     stopping : Stopping, optional
-        When to end before `count`.
+        Rule for ending before `count`.
     run : Run, optional
         Threads and random stream.
 
@@ -117,7 +117,7 @@ def _lazily(
     open_: NDArray[np.bool_],
     stopping: Stopping | None,
 ) -> tuple[list[int], list[float], str]:
-    """Features, scores and why it ended, where no more is counted than must be."""
+    """Features, scores and the reason for ending, by lazy evaluation."""
     features, scores = least_conditional_relevance(encoded, count, given, open_)
     stopped = ""
     if stopping is not None:
@@ -135,7 +135,7 @@ def constant(encoded: Sums) -> NDArray[np.bool_]:
 
 
 class _Engine:
-    """All candidates counted with every partner."""
+    """Counts all candidates with every partner."""
 
     def __init__(
         self,
@@ -155,7 +155,7 @@ class _Engine:
     def rank(
         self, count: int, given: NDArray[np.intp], stopping: Stopping | None, run: Run
     ) -> tuple[list[int], list[float], str]:
-        """Features, scores, and why it ended before the count, if for a reason of its own."""
+        """Features, scores, and why a stopping rule ended the selection; empty if none did."""
         selected: list[int] = []
         scores: list[float] = []
         with counter_of(self.encoded, run) as counter:
@@ -184,7 +184,7 @@ class _Engine:
         return feature, float(scores[feature])
 
     def absorb(self, feature: int, counter: Any) -> None:
-        """Count all features with what `feature` adds to the partners."""
+        """Count all features with the partners that `feature` adds."""
         new = partner_of(self.encoded, feature)
         for partner in self._added(new):
             terms = counter.terms(partner, self.criterion.per_class)
@@ -198,6 +198,6 @@ class _Engine:
             self.together = new if self.together is None else joint(self.together, new)
             return [self.together]
         if len(self.partners) == 1:
-            # The single feature stood in while there was no pair; now there is one.
+            # The single feature counted only while there was no pair.
             self.folded = self.criterion.start(len(self.relevance))
         return [joint(earlier, new) for earlier in self.partners] or [new]

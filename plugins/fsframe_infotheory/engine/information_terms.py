@@ -13,7 +13,7 @@ Sums = NDArray[np.float64] | float
 
 @attrs.frozen(kw_only=True, eq=False)
 class Terms:
-    """Σ c·log₂c of features X_j with one partner X_s and the class Y, and what follows from them.
+    """Σ c·log₂c of features X_j with one partner X_s and the class Y, and informations from them.
 
     Parameters
     ----------
@@ -26,7 +26,7 @@ class Terms:
 
     Notes
     -----
-    H = log₂n − Σ/n for each, so that log₂n cancels wherever as many entropies are added as taken.
+    H = log₂n − Σ/n, so that log₂n cancels wherever as many entropies are added as subtracted.
     All properties are (n_features,) in bits.
     """
 

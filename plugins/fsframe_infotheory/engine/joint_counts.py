@@ -1,6 +1,6 @@
-"""Joint counts of few-levelled features with a partner, from bit rows, and entropies of them.
+"""Joint counts of features of few levels with a partner, from bit rows, and their entropies.
 
-The bit rows are those of `bit_planes`: a cell of a joint table is the population
+The bit rows are those of `bit_rows`: a cell of a joint table is the population
 count of two rows' common bits over the words of a class. All counts are exact integers.
 """
 
@@ -16,7 +16,7 @@ __all__ = ["joint_block", "joint_cells", "joint_scratch", "joint_sums"]
 
 @njit()
 def joint_scratch(n_classes, partner_levels):
-    """Memory for `joint_block`, for partners of so many levels."""
+    """Scratch memory of `joint_block`, for partners of so many levels."""
     return (
         np.empty((n_classes, partner_levels, LANES), np.int64),
         np.empty((partner_levels, LANES), np.int64),
@@ -31,8 +31,8 @@ def joint_block(
 ):
     """`joint_sums` of one block, within classes too; its bit rows begin at `planes`.
 
-    Bit rows are read from first to last, class by class within a level, which is how they lie in
-    memory: large tables come from there as fast as it allows.
+    Bit rows are read in the order in which they are stored, class by class within a level, so that
+    large tables are read at the speed of memory.
     """
     left, totals, rest, cells = scratch
     partner_levels = row_margins.shape[0]
@@ -75,7 +75,7 @@ def joint_block(
 
 @njit()
 def plain_block(planes, levels, margins, rows, row_margins, n_words, n_classes, table, scratch, js):
-    """`joint_block` without looking at classes."""
+    """`joint_block` without classes."""
     left, _, rest, cells = scratch
     column = left[0]
     partner_levels = row_margins.shape[0]
@@ -138,16 +138,16 @@ def joint_sums(
     table : (n + 1,) float64
         c·log₂c for c = 0 … n.
     per_class : bool
-        Whether to count within classes too; if not, `sums_jsy` is left alone.
+        Whether to count within classes too; if not, `sums_jsy` is not written.
     start, stop : int
-        Blocks to do.
+        Blocks to count.
     sums_js, sums_jsy : (n_blocks · 8,) float64
         Results: over (feature, partner) and over (feature, partner, class).
 
     Notes
     -----
-    (L_j − 1)(L_s − 1)·n/64 words per pair; every block writes its own results, in an order that
-    does not depend on who runs it.
+    (L_j − 1)(L_s − 1)·n/64 words per pair; every block writes its own results, in an
+    order that does not depend on the thread.
     """
     n_words = words[words.size - 1]
     n_classes = words.size - 1
@@ -185,11 +185,11 @@ def joint_cells(
     starts,
     cells,
 ):
-    """Add the joint counts with one partner to those of other rows of the same table.
+    """Add the joint counts with one partner to those of earlier parts of the same table.
 
-    `joint_sums` for rows that are counted part by part: there the sums, which are not a sum over
-    rows, follow from all counts at the end (`sparse_counts.cell_sums`). Counting and summing apart
-    costs small tables a third of their time, which is why `joint_sums` does both at once.
+    `joint_sums` for tables counted part by part, where Σ c·log₂c, which is not additive over rows,
+    is computed at the end (`code_counts.cell_sums`). Separate passes make small tables a third
+    slower, so `joint_sums` does both at once.
 
     Parameters
     ----------
@@ -200,7 +200,7 @@ def joint_cells(
     n_classes : int
         Of `margins`.
     features : (n_blocks · 8,) int64
-        Place of each lane's feature in `starts`; −1 where there is none.
+        Index of each lane's feature in `starts`; −1 if there is none.
     n_levels, starts : (n_features,) int64
     cells : int64
         Feature j has its counts (n_levels[j], partner levels, n_groups) from ``starts[j]`` on.

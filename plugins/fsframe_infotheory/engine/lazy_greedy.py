@@ -1,4 +1,4 @@
-"""Least conditional relevance found lazily: features are counted while they could be the best."""
+"""Greedy selection by least conditional relevance, with lazy evaluation of the candidates."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from fsframe.contracts.bit_counts import LANES, at
 from fsframe.contracts.compiled import njit
-from fsframe_infotheory.engine.bit_planes import pack_blocks
+from fsframe_infotheory.engine.bit_rows import pack_blocks
 from fsframe_infotheory.engine.encode import Encoded
 from fsframe_infotheory.engine.joint_counts import joint_block, joint_scratch
 from fsframe_infotheory.engine.packing import PACKED_LEVELS, blocks_of
@@ -16,12 +16,12 @@ from fsframe_infotheory.engine.ranking import TIE
 __all__ = ["least_conditional_relevance"]
 
 _GROUP = np.minimum(np.array([0, 0, 0, 1, 1, 2, 2, 2, 2] + 8 * [3]), 3)
-"""Which features share blocks, by number of levels up to 16, so that blocks waste few rows."""
+"""Group of features that share blocks, by number of levels up to 16: blocks waste few rows."""
 
 
 @njit()
 def _upper(open_, bound, block):
-    """Largest bound of an open lane of one block."""
+    """Largest bound of the candidates of one block."""
     upper = -np.inf
     for lane in range(block * LANES, (block + 1) * LANES):
         if open_[lane] and bound[lane] > upper:
@@ -56,7 +56,7 @@ def _choose(
     chosen,
     scores,
 ):
-    """Write the features chosen one after the other, and their scores; return how many there are.
+    """Write the chosen features in order, and their scores; return their number.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ def _choose(
     sums_j, sums_jy : (n_features,) float64
     total : float
     given : (m,) int64
-        Lanes of features that are partners from the start.
+        Lanes of features that are given partners.
     open_ : (n_lanes,) bool
         Candidates; chosen ones are closed.
     bound : (n_lanes,) float64
@@ -115,7 +115,7 @@ def _choose(
             if uppers[first] == -np.inf:
                 break
             mark = -np.inf
-            # The most promising block first: a high mark early spares the others much counting.
+            # The block of the largest bound first: a high mark early saves counting the others.
             for step in range(n_blocks + 1):
                 block = first if step == 0 else step - 1
                 while uppers[block] >= mark - tolerance and uppers[block] > -np.inf:
@@ -208,18 +208,17 @@ def least_conditional_relevance(
     count : int
         How many features to choose at most.
     given : (m,) int
-        Features that are partners from the start.
+        Features that are given partners.
     candidates : (n_features,) bool
-        Which may be chosen.
+        Those that may be chosen.
 
     Notes
     -----
-    The score of a candidate can only fall as features are selected, so one whose bound lies below
-    the best finished candidate needs no more counting (Fleuret's idea), and one that is never
-    reached is not even packed. Blocks of 8 features are finished together, because they are counted
-    together; features of like relevance stand together, so that few blocks are reached. All
-    candidates within the tolerance of the best are finished whatever the order, so that the result
-    does not depend on it.
+    The score of a candidate can only fall as features are selected, so one whose bound is below
+    the best complete candidate needs no more counting (Fleuret's idea), and one that is never
+    reached is not even packed. Blocks of 8 features are counted together; features of similar
+    relevance share a block, so that few blocks are reached. All candidates within the tolerance
+    of the best are completed in any case, so that the result does not depend on their order.
     """
     layout, coded = encoded.layout, encoded.coded
     assert coded is not None

@@ -1,4 +1,4 @@
-"""How often each level of a column of bytes occurs in each class, in one pass and any row order.
+"""Counts of each level of a column of bytes in each class, in one pass and any row order.
 
 64 rows are compared with a level at once, and population counts of the resulting bits with the
 rows of a class give its counts: no sorting, no codes, exact integers.
@@ -11,16 +11,16 @@ from numpy.typing import NDArray
 
 from fsframe.contracts.bit_counts import popcount
 from fsframe.contracts.compiled import njit
-from fsframe_infotheory.engine.popcount import equal_bits
+from fsframe_infotheory.engine.equal_bits import equal_bits
 from fsframe_infotheory.engine.sample_layout import Layout
 
 __all__ = ["MISSING_BYTE", "class_masks", "tally"]
 
 MISSING_BYTE = 254
-"""Byte of a missing value; larger ones are no level's."""
+"""Byte of a missing value; 255 is not used."""
 
 FEW = 32
-"""Range of bytes in which each is looked for, 64 rows at once; else rows are counted singly."""
+"""Longest range of bytes that are compared with 64 rows at once; else row by row."""
 
 
 def class_masks(layout: Layout, n_rows: int) -> NDArray[np.uint64]:
@@ -45,7 +45,7 @@ def class_masks(layout: Layout, n_rows: int) -> NDArray[np.uint64]:
 
 @njit()
 def tally(raw, rows, masks, sizes, table, n_levels, holes, top, values, sums_j, sums_jy):
-    """Write which bytes occur in some rows of `raw`, and Σ c·log₂c over them and over classes.
+    """Write the bytes that occur in some rows of `raw`, and Σ c·log₂c over them and over classes.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def tally(raw, rows, masks, sizes, table, n_levels, holes, top, values, sums_j, 
     n_classes, n_planes, n_words = masks.shape
     n_rows = raw.shape[1]
     n_whole = n_rows // 64
-    # The last rows of a column, where they do not fill a word: nothing behind an array is read.
+    # The last rows of a column, if they do not fill a word: no read beyond the array.
     tail = np.zeros(64, np.uint8)
     counts = np.zeros((256, n_classes), np.int64)
     left = np.zeros(n_classes, np.int64)

@@ -1,4 +1,4 @@
-"""Cuts by minimum description length: a bin is split as long as the labels justify it."""
+"""Bin edges by the minimum description length principle."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def _best_cut(below: NDArray[np.float64], start: int, stop: int) -> int | None:
     n = n_left[0] + n_right[0]
     h_left, h_right = _entropies(left, n_left), _entropies(right, n_right)
     after = (n_left * h_left + n_right * h_right) / n
-    # 1e-12: equal cuts that differ in the last bit only go to the lower one.
+    # 1e-12: cuts equal but for rounding are ties, and the lower one is taken.
     at = int(np.flatnonzero(after <= after.min() + 1e-12)[0])
     whole = below[stop] - below[start]
     entropy = float(_entropies(whole[None], np.array([n]))[0])

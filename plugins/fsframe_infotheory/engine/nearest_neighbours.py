@@ -1,7 +1,7 @@
 """Mutual information of continuous variables from distances to nearest neighbours.
 
-Estimates, not plug-in values: nearly unbiased, but below zero as often as above where there is no
-information, and with a spread of about 1/√n nats.
+Estimates, not plug-in values: nearly unbiased, but negative as often as positive where there
+is no information, with a standard deviation of about 1/√n nats.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ __all__ = ["continuous_information", "discrete_continuous_information"]
 
 
 @njit()
-def _within(values, x, distance, strictly):
-    """How many of the ascending `values` lie within `distance` of x.
+def _count_within(values, x, distance, strictly):
+    """Number of the ascending `values` within `distance` of x.
 
-    The difference itself is compared, as it was when the distance was found, so that rounding
-    loses no neighbour that lies exactly at the distance.
+    Compares the same difference from which the distance was computed, so that rounding loses no
+    neighbour exactly at the distance.
     """
     low, high = 0, values.size
     while low < high:
@@ -45,7 +45,7 @@ def _within(values, x, distance, strictly):
 
 @njit()
 def _ross(ascending, by_class, starts, n_neighbours, weights, psi):
-    """Weighted mean of ψ(N) + ψ(k) − ψ(N_y) − ψ(m), and the weight it rests on.
+    """Weighted mean of ψ(N) + ψ(k) − ψ(N_y) − ψ(m), and the sum of its weights.
 
     `by_class` holds the values of each class, ascending within it, `weights` likewise; psi[i] is
     ψ(i).
@@ -56,7 +56,7 @@ def _ross(ascending, by_class, starts, n_neighbours, weights, psi):
     for c in range(starts.size - 1):
         first, last = starts[c], starts[c + 1]
         size = last - first
-        # A class of one has no neighbour; it is left out, as Ross does.
+        # A class of one has no neighbour and is left out, as in Ross.
         if size < 2:
             continue
         k = min(n_neighbours, size - 1)
@@ -68,8 +68,8 @@ def _ross(ascending, by_class, starts, n_neighbours, weights, psi):
                 left, right = i - shift, i - shift + k
                 if left >= 0 and right < size:
                     distance = min(distance, max(x - members[left], members[right] - x))
-            near = _within(members, x, distance, False) - 1
-            m = _within(ascending, x, distance, False) - 1
+            near = _count_within(members, x, distance, False) - 1
+            m = _count_within(ascending, x, distance, False) - 1
             total += weights[first + i] * (psi[n] + psi[near] - psi[size] - psi[m])
             weight += weights[first + i]
     return total, weight
@@ -181,8 +181,8 @@ def _kraskov(x, y, ascending_x, ascending_y, distance, k, weights, psi):
     for i in range(x.size):
         # Strictly nearer, itself included, is n + 1; among equal samples, all but itself.
         apart = distance[i] > 0
-        near_x = _within(ascending_x, x[i], distance[i], apart) - (0 if apart else 1)
-        near_y = _within(ascending_y, y[i], distance[i], apart) - (0 if apart else 1)
+        near_x = _count_within(ascending_x, x[i], distance[i], apart) - (0 if apart else 1)
+        near_y = _count_within(ascending_y, y[i], distance[i], apart) - (0 if apart else 1)
         total += weights[i] * (psi[k[i]] + psi[x.size] - psi[near_x] - psi[near_y])
     return total
 
@@ -193,7 +193,7 @@ def _scaled(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _digammas(n: int) -> NDArray[np.float64]:
-    """ψ(0 … n), with ψ(0), which is never asked for, as NaN."""
+    """ψ(0 … n), with NaN for ψ(0), which is not used."""
     found = np.full(n + 1, np.nan)
     found[1:] = digamma(np.arange(1, n + 1))
     return found

@@ -1,4 +1,4 @@
-"""From bytes or raw columns to packed codes: bit rows where levels are few, and sums of counts."""
+"""Packing of columns as bit rows (few levels) or integers, and their sums of counts."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from fsframe.contracts.bit_counts import LANES
 from fsframe_infotheory.engine.bins import LONGEST_TABLE, Bins
-from fsframe_infotheory.engine.bit_planes import pack_blocks, unpack_feature
+from fsframe_infotheory.engine.bit_rows import pack_blocks, unpack_feature
 from fsframe_infotheory.engine.byte_columns import Masks, RawColumns, tally_rows
-from fsframe_infotheory.engine.columns import as_flat, write_codes
+from fsframe_infotheory.engine.column_kernels import as_flat, write_codes
 from fsframe_infotheory.engine.sample_layout import Layout
-from fsframe_infotheory.engine.sparse_counts import grouped_sums, level_sums, weighted_dense_sums
+from fsframe_infotheory.engine.code_counts import grouped_sums, level_sums, weighted_dense_sums
 
 __all__ = [
     "MOST_BYTES",
@@ -32,20 +32,20 @@ __all__ = [
 ]
 
 PACKED_LEVELS = 16
-"""Most levels of a feature that is kept as bit rows; measured crossover with counting by table."""
+"""Most levels of a feature that is kept as bit rows; measured crossover with dense tables."""
 
 MOST_BYTES = 254
-"""Most levels of a feature whose codes fit into bytes beside one for missing values."""
+"""Most levels of a feature whose codes fit into bytes, with one for missing values."""
 
 
 @attrs.frozen(kw_only=True, eq=False)
 class Chunk:
-    """Codes of some neighbouring columns.
+    """Codes of some adjacent columns.
 
     Parameters
     ----------
     packed : (n_lanes,) int64
-        Column behind each lane of the bit rows; −1 where a block has fewer than 8 features.
+        Column of each lane of the bit rows; −1 where a block has fewer than 8 features.
     planes, offsets, block_levels, margins, margin_offsets
         Bit rows and counts, as `fsframe_infotheory.engine.joint_counts.joint_sums` takes them.
     listed : (m,) int64
@@ -65,7 +65,7 @@ class Chunk:
 
     @property
     def nbytes(self) -> int:
-        """Memory held."""
+        """Memory in bytes."""
         return self.planes.nbytes + self.margins.nbytes + self.codes.nbytes
 
 
@@ -96,12 +96,12 @@ def block_of(
 
 @attrs.frozen(kw_only=True, eq=False)
 class Coded:
-    """The columns of a chunk as bytes, where levels are few enough, and how to read them.
+    """The columns of a chunk as bytes, if levels are few enough, and the levels of the bytes.
 
     Parameters
     ----------
     raw : (m, n_rows) uint8
-        Columns, rows in the order of the table; those of more than 254 levels mean nothing.
+        Columns, rows in the order of the table; undefined for columns of more than 254 levels.
     starts : (m + 1,) int64
         Level a of column k is the byte ``levels[starts[k] + a]``.
     levels : uint8
@@ -116,7 +116,7 @@ class Coded:
 
     @classmethod
     def joined(cls, parts: Sequence[Coded], raw: NDArray[np.uint8]) -> Coded:
-        """Neighbouring groups of columns as one; `raw` is what they may be parts of."""
+        """Adjacent groups of columns as one; `raw` is the array of which they may be views."""
         if len(parts) == 1:
             return parts[0]
         sizes = np.concatenate([np.diff(part.starts) for part in parts])
@@ -137,7 +137,7 @@ def as_bytes(columns: RawColumns, bins: Bins, layout: Layout, masks: Masks) -> C
     raw, sums = columns.raw, columns.sums.copy()
     coded = np.flatnonzero(~own & (n_levels <= MOST_BYTES))
     if coded.size:
-        # A copy: bytes that are held for other calls, or are the table itself, stay as they are.
+        # A copy: the bytes may be cached for other calls, or be the table itself.
         raw = raw.copy()
         every = np.arange(raw.shape[1])
         write_levels(columns, coded, bins, every, every, coded, raw)
@@ -164,13 +164,13 @@ def as_bytes(columns: RawColumns, bins: Bins, layout: Layout, masks: Masks) -> C
 def blocks_of(
     levels: NDArray[np.int64], lanes: NDArray[np.int64], layout: Layout
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Most levels in each block of 8 lanes, and where its bit rows and its counts begin.
+    """Most levels in each block of 8 lanes, and the offsets of its bit rows and its counts.
 
-    `levels` is (n_features,), `lanes` (n_blocks · 8,) features or −1. Both results of places have
-    one entry more, the size of the whole.
+    `levels` is (n_features,), `lanes` (n_blocks · 8,) features or −1. Both arrays of offsets
+    have one more entry, the total size.
     """
-    held = np.where(lanes >= 0, levels[lanes], 1).reshape(-1, LANES)
-    most = held.max(axis=1) if len(held) else np.empty(0, np.int64)
+    n_levels = np.where(lanes >= 0, levels[lanes], 1).reshape(-1, LANES)
+    most = n_levels.max(axis=1) if len(n_levels) else np.empty(0, np.int64)
     offsets = np.concatenate([[0], np.cumsum((most - 1) * (layout.n_words * LANES))])
     margin_offsets = np.concatenate([[0], np.cumsum(most * (layout.n_classes * LANES))])
     return most, offsets, margin_offsets
@@ -179,7 +179,7 @@ def blocks_of(
 def pack(columns: RawColumns, bins: Bins, layout: Layout, coded: Coded | None) -> Chunk:
     """Codes of some columns; packed by number of levels, so that blocks waste no rows.
 
-    Without `coded`, because counts are not whole, all are listed.
+    Without `coded` (counts are not whole) all are listed.
     """
     levels = bins.n_levels
     few = (levels <= PACKED_LEVELS) & (coded is not None)

@@ -1,4 +1,4 @@
-"""Weights of pairs of features: joint information, or what it adds to each feature alone."""
+"""Weights of pairs of features: joint mutual information with the class, or synergy."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from fsframe.contracts.run import Run
 from fsframe.contracts.selection import PairWeights
 from fsframe.errors import RequestError
 from fsframe_infotheory.engine.encode import Encoded
-from fsframe_infotheory.engine.parts import EncodedParts, counter_of, partner_of
+from fsframe_infotheory.engine.part_counts import EncodedParts, counter_of, partner_of
 
 __all__ = ["PairParameters", "pair_informations"]
 
@@ -24,11 +24,11 @@ def pair_informations(
     Parameters
     ----------
     encoded : Encoded
-        The table; codes are kept.
+        The table, with its codes.
     columns : (m,) int
     kind : str
-        ``"synergy"``: I(X_i; X_j | Y) − I(X_i; X_j), which is how much more two features tell
-        together than the sum of each, below zero where they tell the same; ``"joint"``:
+        ``"synergy"``: I(X_i; X_j | Y) − I(X_i; X_j), the joint information minus the sum of
+        both, negative for redundant features; ``"joint"``:
         I(X_i, X_j; Y).
     run : Run
         Threads and the bound on memory.

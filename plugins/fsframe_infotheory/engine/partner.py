@@ -1,4 +1,4 @@
-"""What features are counted with: one selected feature, or several as one joint code."""
+"""Partners that features are counted with: one selected feature, or several as one joint code."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.contracts.bit_counts import LANES
-from fsframe_infotheory.engine.bit_planes import level_rows
+from fsframe_infotheory.engine.bit_rows import level_rows
 from fsframe_infotheory.engine.encode import Encoded
 from fsframe_infotheory.engine.entropy import sum_clogc
 from fsframe_infotheory.engine.packing import block_of, codes_in
@@ -27,7 +27,7 @@ class Partner:
         Which samples count.
     n_levels : int
     codes : (n,) int64, or a callable that returns them
-        Levels 0 … n_levels − 1; counting from bit rows does without.
+        Levels 0 … n_levels − 1; counting from bit rows does not use them.
     present : (n,) bool, optional
         Samples that are counted; all by default.
 
@@ -95,7 +95,7 @@ class Partner:
 
 
 def partner_of(encoded: Encoded, feature: int) -> Partner:
-    """One feature as a partner; bit rows and counts of a packed one are at hand already."""
+    """One feature as a partner; bit rows and counts of a packed one are reused."""
     layout, missing = encoded.layout, int(encoded.dropped[feature])
     n_levels = int(encoded.n_levels[feature])
     if missing >= 0:
@@ -114,12 +114,12 @@ def partner_of(encoded: Encoded, feature: int) -> Partner:
 
 
 def joint(a: Partner, b: Partner) -> Partner:
-    """Two partners as one, with a level for each combination that occurs.
+    """The joint variable of two partners, with a level for each combination that occurs.
 
     Notes
     -----
-    Levels are numbered anew, so that any number of partners can be joined: at most one level per
-    sample. A sample that one of them leaves out is left out.
+    Levels are renumbered, so that any number of partners can be joined: at most one level per
+    sample. A sample that either leaves out is left out.
     """
     cells = a.codes * b.n_levels + b.codes
     found, codes = np.unique(cells, return_inverse=True)

@@ -11,8 +11,8 @@ from fsframe.contracts.ranking import TIE
 
 __all__ = ["TIE", "first_best", "ranked"]
 
-# The fraction that all rankings have, here taken of one bit: information is a difference of
-# entropies, whose rounding does not shrink with it.
+# The relative tolerance of all rankings, here in bits: information is a difference of entropies,
+# and their rounding error does not shrink with it.
 
 
 def first_best(scores: NDArray[np.float64]) -> int:
@@ -24,11 +24,11 @@ def first_best(scores: NDArray[np.float64]) -> int:
     return int(np.argmax(scores >= np.fmax.reduce(scores) - TIE))
 
 
-def _foremost(scores: NDArray[np.float64], n: int) -> NDArray[np.intp]:
+def _top_indices(scores: NDArray[np.float64], n: int) -> NDArray[np.intp]:
     """Indices best first, stable, without those that cannot be among the first n."""
     if 4 * n >= scores.size or n < 1:
         return np.argsort(-scores, kind="stable")
-    # NaN goes to the end of a sort. What is within the tolerance of the n-th may come before it.
+    # NaN goes to the end of a sort. Scores within the tolerance of the n-th may come before it.
     last = np.partition(-scores, n - 1)[n - 1]
     near = np.flatnonzero(-scores <= last + TIE) if last == last else np.arange(scores.size)
     return near[np.argsort(-scores[near], kind="stable")]
@@ -40,14 +40,14 @@ def ranked(scores: NDArray[np.float64], n: int | None = None) -> NDArray[np.intp
     >>> ranked(np.array([0.1, 0.5, 0.5 + 1e-12, np.nan])).tolist()
     [1, 2, 0]
     """
-    order = np.argsort(-scores, kind="stable") if n is None else _foremost(scores, n)
+    order = np.argsort(-scores, kind="stable") if n is None else _top_indices(scores, n)
     order = order[~np.isnan(scores[order])]
     wanted = order.size if n is None else min(n, order.size)
     values = scores[order]
     gaps = values[:-1] - values[1:]
     if not np.any((gaps > 0) & (gaps <= TIE)):
         return order[:wanted]
-    # Unequal scores within the tolerance: walk down, the lowest index of those in reach goes next.
+    # Unequal scores within the tolerance: the lowest index of those in reach is next.
     chosen: list[int] = []
     taken = np.zeros(scores.size, dtype=bool)
     reach: list[int] = []

@@ -1,4 +1,4 @@
-"""Which samples are counted, and where they stand: sorted by class, drawn rows repeated."""
+"""The order in which samples are counted: sorted by class, rows drawn repeatedly are repeated."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from fsframe_infotheory.engine.entropy import clogc_table, sum_clogc
 __all__ = ["MOST_REPEATED", "Layout"]
 
 MOST_REPEATED = 4
-"""Rows are repeated, which keeps counts whole, up to this many samples per row."""
+"""Most samples per row up to which drawn rows are repeated, which keeps counts whole."""
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -21,7 +21,7 @@ class Layout:
     Parameters
     ----------
     order : (n,) int64
-        Row of the table behind each sample; sorted by class, stable.
+        Row of the table of each sample; sorted by class, stable.
     starts : (n_classes + 1,) int64
         First sample of each class.
     words : (n_classes + 1,) int64
@@ -57,8 +57,8 @@ class Layout:
         Notes
         -----
         A row drawn c times becomes c samples, so that counts are whole and equal those of a table
-        with copied rows exactly. With importance weights, or where the counts sum to more than
-        four samples per row, rows stay single and carry their weight.
+        with copied rows exactly. With importance weights, or counts that sum to more than four
+        samples per row, each row is one weighted sample.
         """
         rows = np.argsort(y, kind="stable")
         repeated = counts is not None and counts.sum() <= MOST_REPEATED * len(y) + 1024
@@ -88,7 +88,7 @@ class Layout:
 
     @classmethod
     def by_class(cls, sizes: NDArray[np.int64]) -> Layout:
-        """The layout of samples that lie sorted by class, so many of each, once each."""
+        """The layout of samples that are sorted by class already, from the sizes of the classes."""
         return cls.of(np.repeat(np.arange(len(sizes)), sizes), len(sizes))
 
     @property
@@ -108,7 +108,7 @@ class Layout:
 
     @property
     def short_order(self) -> NDArray[np.uint32]:
-        """`order`, for kernels: unsigned indices spare a test for counting from the end."""
+        """`order`, for kernels: unsigned indices avoid the test for negative ones."""
         return self.order.astype(np.uint32)
 
     @property

@@ -1,7 +1,7 @@
-"""Packed codes of a table in parts, kept beside it: one file for so many rows.
+"""Packed codes of a table in parts, stored in its cache folder: one file per shard of rows.
 
-A shard is what `encode` makes of a table in memory, of some of its rows: bit rows of features of
-few levels, integers for the others, rows sorted by class. Levels are those of the whole table.
+A shard has some of the rows in the form that `encode` gives a table in memory: bit rows of features
+of few levels, integers for the others, rows sorted by class. Levels are those of the whole table.
 """
 
 from __future__ import annotations
@@ -38,21 +38,21 @@ from fsframe_infotheory.engine.packing import (
 )
 from fsframe_infotheory.engine.sample_layout import Layout
 
-__all__ = ["Form", "Shards", "shards_of"]
+__all__ = ["ShardFormat", "Shards", "shards_of"]
 
 FORMAT = 1
 SHARD_ROWS = 1 << 17
-"""Rows of a shard: the bit rows of a feature stay in the cache while they are counted."""
+"""Rows of a shard, so that the bit rows of a feature fit into the processor's cache."""
 
 GROUP = 128
 """Columns that are packed together."""
 
-_TURNED = 256
+_TRANSPOSED_ROWS = 256
 
 
 @attrs.frozen(kw_only=True, eq=False)
-class Form:
-    """How a shard lies in its file: everything but the sizes of classes.
+class ShardFormat:
+    """Layout of a shard's file, apart from the sizes of classes.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ class Form:
     def chunk(
         self, memory: NDArray[np.uint8], at: int, bound: tuple[int, int], layout: Layout
     ) -> tuple[Chunk, int]:
-        """The codes of a group of columns, which begin at byte `at`, and where they end."""
+        """The codes of a group of columns, which begin at byte `at`, and the end of them."""
         start, stop = bound
         levels = self.n_levels[start:stop]
         lanes, wide = lanes_of(levels)
@@ -102,7 +102,7 @@ def _view(
 
 
 def lanes_of(levels: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Features of few levels by lane, −1 where a block is short of them, and the others."""
+    """Features of few levels by lane (−1 for empty lanes), and the others."""
     narrow, wide = np.flatnonzero(levels <= PACKED_LEVELS), np.flatnonzero(levels > PACKED_LEVELS)
     narrow = narrow[np.argsort(levels[narrow], kind="stable")]
     lanes = np.full(-(-len(narrow) // LANES) * LANES, -1, np.int64)
@@ -111,7 +111,7 @@ def lanes_of(levels: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.i
 
 
 def code_type(levels: NDArray[np.int64]) -> Any:
-    """The integers that hold the levels of listed features."""
+    """The integer type for levels of listed features."""
     most = levels.max(initial=0)
     return np.uint8 if most <= 1 << 8 else np.uint16 if most <= 1 << 16 else np.uint32
 
@@ -123,16 +123,16 @@ class Shards:
     Parameters
     ----------
     folder : Path
-    form : Form
+    form : ShardFormat
     sizes : (n_shards, n_classes) int64
-        Rows of each class in each.
+        Rows of each class in each shard.
     bins : Bins
     counts : int64
-        How often each level of each feature occurs in each class, one feature after the other.
+        Counts of each level in each class, feature by feature.
     """
 
     folder: Path
-    form: Form
+    form: ShardFormat
     sizes: NDArray[np.int64]
     bins: Bins
     counts: NDArray[np.int64]
@@ -141,11 +141,11 @@ class Shards:
         return len(self.sizes)
 
     def open(self, k: int) -> Encoded:
-        """Shard k; its file is mapped as long as that is used."""
+        """Shard k; its file stays mapped as long as it is in use."""
         return open_shard(self.folder, self.form, k, tuple(self.sizes[k].tolist()))
 
 
-def open_shard(folder: Path, form: Form, k: int, sizes: tuple[int, ...]) -> Encoded:
+def open_shard(folder: Path, form: ShardFormat, k: int, sizes: tuple[int, ...]) -> Encoded:
     """One shard as an encoded table of its own, without sums."""
     layout = _layout(sizes)
     path = folder / f"{k:06}.shard"
@@ -189,7 +189,7 @@ def _layout(sizes: tuple[int, ...]) -> Layout:
 
 
 def shards_of(data: Dataset, discretiser: Discretiser, run: Run) -> Shards:
-    """The shards of a table in parts: those kept beside it, if they are sound, or new ones.
+    """The shards of a table in parts: those in its cache folder if they are intact, or new ones.
 
     Raises
     ------
@@ -210,11 +210,11 @@ def shards_of(data: Dataset, discretiser: Discretiser, run: Run) -> Shards:
     )
     digest = hashlib.sha256(key.encode()).hexdigest()
     folder = data.matrix.shelf / f"codes-{digest[:24]}"
-    found = _kept(folder, digest, data, n_classes)
+    found = _stored_shards(folder, digest, data, n_classes)
     if found is not None:
         return found
     try:
-        return _made(folder, digest, data, y, n_classes, discretiser, run)
+        return _new_shards(folder, digest, data, y, n_classes, discretiser, run)
     except OSError as error:
         raise DataError(
             f"codes of {data.name} cannot be kept in {folder.parent}: {error.strerror or error}; "
@@ -222,15 +222,15 @@ def shards_of(data: Dataset, discretiser: Discretiser, run: Run) -> Shards:
         ) from error
 
 
-def _kept(folder: Path, digest: str, data: Dataset, n_classes: int) -> Shards | None:
-    """The shards that an earlier run has left; None where anything is not as it should be."""
+def _stored_shards(folder: Path, digest: str, data: Dataset, n_classes: int) -> Shards | None:
+    """The shards of an earlier run; None if anything is inconsistent."""
     try:
         text = (folder / "codes.json").read_text()
-        told = json.loads(text)
-        if told["table"] != digest:
+        manifest = json.loads(text)
+        if manifest["table"] != digest:
             return None
         head = (folder / "codes.npz").read_bytes()
-        if hashlib.sha256(head).hexdigest() != told["head"]:
+        if hashlib.sha256(head).hexdigest() != manifest["head"]:
             return None
         with np.load(folder / "codes.npz", allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}
@@ -239,7 +239,7 @@ def _kept(folder: Path, digest: str, data: Dataset, n_classes: int) -> Shards | 
         bins = attrs.evolve(bins, binned_by_default=binned)
         found = Shards(
             folder=folder,
-            form=Form(n_levels=bins.n_levels, n_classes=n_classes),
+            form=ShardFormat(n_levels=bins.n_levels, n_classes=n_classes),
             sizes=arrays["sizes"],
             bins=bins,
             counts=arrays["counts"],
@@ -251,16 +251,16 @@ def _kept(folder: Path, digest: str, data: Dataset, n_classes: int) -> Shards | 
             and len(found.counts) == int(bins.n_levels.sum()) * n_classes
             and all(
                 file_digest(folder / f"{k:06}.shard") == each
-                for k, each in enumerate(told["shards"])
+                for k, each in enumerate(manifest["shards"])
             )
-            and len(told["shards"]) == len(found)
+            and len(manifest["shards"]) == len(found)
         )
         return found if sound else None
     except (OSError, ValueError, KeyError, TypeError, IndexError, EOFError):
         return None
 
 
-def _made(
+def _new_shards(
     folder: Path,
     digest: str,
     data: Dataset,
@@ -270,17 +270,17 @@ def _made(
     run: Run,
 ) -> Shards:
     bins = discretiser.learn_columns(data, 0, data.n_features)
-    form = Form(n_levels=bins.n_levels, n_classes=n_classes)
+    form = ShardFormat(n_levels=bins.n_levels, n_classes=n_classes)
     m = data.n_features
-    # A block of rows as it was read, the rest of the one before, and what the reader holds of it;
-    # bytes, codes and bit rows of the groups at hand.
+    # A block of rows as read, the rest of the one before, and the reader's buffers; bytes, codes
+    # and bit rows of the current groups.
     codes = code_type(bins.n_levels)().itemsize
     each = int(m * data.matrix.dtype.itemsize * 2.25 + min(m, GROUP * run.threads) * (3 + codes))
     rows = int(max(64, min(SHARD_ROWS, run.memory // 2 // max(1, each))))
     starts = np.concatenate([[0], np.cumsum(bins.n_levels * n_classes)])
     counts = np.zeros(starts[-1], np.int64)
     sizes, digests = [], []
-    # Threads that last: each keeps memory of its own, which others would not use again.
+    # One pool for all blocks: memory that a thread has freed is not reused by new threads.
     with made_whole(folder) as made, ThreadPoolExecutor(run.threads) as pool:
         first = 0
         for k, block in enumerate(data.matrix.blocks(rows)):
@@ -288,8 +288,8 @@ def _made(
             first += len(block)
             layout = Layout.of(labels, n_classes)
             pack_group = partial(_packed, block, bins, layout)
-            with Digesting(made / f"{k:06}.shard") as file:
-                # As many groups at a time as there are threads: that much is held packed.
+            with HashingWriter(made / f"{k:06}.shard") as file:
+                # As many groups at a time as there are threads, which bounds the memory of packed codes.
                 for at in range(0, len(form.bounds), run.threads):
                     some = form.bounds[at : at + run.threads]
                     for chunk in pool.map(pack_group, some):
@@ -298,7 +298,7 @@ def _made(
             digests.append(file.digest)
             sizes.append(np.diff(layout.starts))
             run.progress(first, data.n_samples, "rows taken in")
-            # Not held while the next rows are read.
+            # Freed before the next rows are read.
             del block, chunk, pack_group
         arrays = {
             **bins.tables(),
@@ -309,8 +309,8 @@ def _made(
         head = io.BytesIO()
         np.savez(head, **arrays)  # type: ignore[arg-type]
         write_through(made / "codes.npz", head.getvalue())
-        told = {"table": digest, "head": file_digest(made / "codes.npz"), "shards": digests}
-        write_through(made / "codes.json", json.dumps(told).encode())
+        manifest = {"table": digest, "head": file_digest(made / "codes.npz"), "shards": digests}
+        write_through(made / "codes.json", json.dumps(manifest).encode())
     return Shards(folder=folder, form=form, sizes=arrays["sizes"], bins=bins, counts=counts)
 
 
@@ -323,10 +323,10 @@ def _packed(block: NDArray[Any], bins: Bins, layout: Layout, bound: tuple[int, i
         sums=np.empty((2, 0)),
     )  # fmt: skip
     levels = own.n_levels
-    # Bytes that are their own levels are packed as they are; what is not packed needs no bytes.
+    # Bytes that are levels are packed directly; features that are not packed need no bytes.
     as_read = own.as_levels & (block.dtype == np.uint8)
     few = np.flatnonzero(~as_read & (levels <= PACKED_LEVELS))
-    raw = _turned(block[:, start:stop]) if as_read.any() else None
+    raw = _transposed(block[:, start:stop]) if as_read.any() else None
     if few.size:
         raw = np.empty((stop - start, len(block)), np.uint8) if raw is None else raw.copy()
         every = np.arange(len(block))
@@ -345,24 +345,24 @@ def _packed(block: NDArray[Any], bins: Bins, layout: Layout, bound: tuple[int, i
     return pack(group, own, layout, coded)
 
 
-def _turned(rows: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Columns of bytes one after the other; those that lie so are not copied."""
+def _transposed(rows: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """Rows of bytes transposed; not copied if columns are contiguous."""
     if rows.T.flags.c_contiguous:
         return rows.T
     found = np.empty(rows.shape[::-1], np.uint8)
-    for first in range(0, len(rows), _TURNED):
-        found[:, first : first + _TURNED] = rows[first : first + _TURNED].T
+    for first in range(0, len(rows), _TRANSPOSED_ROWS):
+        found[:, first : first + _TRANSPOSED_ROWS] = rows[first : first + _TRANSPOSED_ROWS].T
     return found
 
 
-class Digesting:
-    """A file that is written once; its digest is known in the end."""
+class HashingWriter:
+    """Writes a file and computes its SHA-256."""
 
     def __init__(self, path: Path) -> None:
         self.file = path.open("wb")
         self.sha256 = hashlib.sha256()
 
-    def __enter__(self) -> Digesting:
+    def __enter__(self) -> HashingWriter:
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -381,11 +381,11 @@ class Digesting:
 
     @property
     def digest(self) -> str:
-        """Of all that was written, in hexadecimal."""
+        """SHA-256 of the bytes written, in hexadecimal."""
         return self.sha256.hexdigest()
 
 
-def _write(file: Digesting, chunk: Chunk) -> None:
+def _write(file: HashingWriter, chunk: Chunk) -> None:
     """Append the codes of a group of columns."""
     for array in (chunk.planes, chunk.margins, chunk.codes):
         if array.size:
@@ -395,12 +395,12 @@ def _write(file: Digesting, chunk: Chunk) -> None:
 
 def _add_counts(
     chunk: Chunk,
-    form: Form,
+    form: ShardFormat,
     layout: Layout,
     starts: NDArray[np.int64],
     counts: NDArray[np.int64],
 ) -> None:
-    """Add how often each level occurs in each class."""
+    """Add the counts of each level in each class."""
     n_classes = form.n_classes
     for lane, column in enumerate(chunk.packed.tolist()):
         if column < 0:

@@ -1,20 +1,20 @@
-"""Passes over the values of a sparse table that are held, column by column."""
+"""Kernels over the stored values of a sparse table, column by column."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from fsframe.contracts.compiled import njit
-from fsframe_infotheory.engine.sparse_counts import class_terms, sum_of
+from fsframe_infotheory.engine.code_counts import class_terms, sum_of
 
-__all__ = ["class_sums", "joint_held", "list_levels", "scan_held", "write_levels"]
+__all__ = ["class_sums", "joint_sparse", "list_levels", "scan_sparse", "write_levels"]
 
 
 @njit()
-def scan_held(values, starts, n_rows, start, stop, low, high, whole, missing):
+def scan_sparse(values, starts, n_rows, start, stop, low, high, whole, missing):
     """Write least and greatest value of columns, whether all are whole, and how many are NaN.
 
-    Zeros count where a column holds fewer values than there are rows.
+    Zero is included for columns with fewer stored values than rows.
     """
     for j in range(start, stop):
         first, last = starts[j], starts[j + 1]
@@ -36,16 +36,16 @@ def scan_held(values, starts, n_rows, start, stop, low, high, whole, missing):
 
 @njit()
 def list_levels(values, starts, n_rows, columns, low, high, sizes, places, levels):
-    """Write how many values columns of whole numbers have, and the values where there is room.
+    """Write the number of distinct values of columns of whole numbers, and optionally the values.
 
     Parameters
     ----------
     columns : (k,) int64
-        Columns whose values lie close together.
+        Columns of a short range.
     sizes, places : (k,) int64
-        How many, and where those of each begin in `levels`.
+        The number, and the offset of each column's values in `levels`.
     levels : float64
-        Ascending in each column; of length 0 if they are only counted.
+        Ascending in each column; of length 0 to count only.
     """
     present = np.zeros(1, np.uint8)
     for k in range(columns.size):
@@ -73,7 +73,7 @@ def list_levels(values, starts, n_rows, columns, low, high, sizes, places, level
 def write_levels(
     values, starts, start, stop, as_levels, offsets, thresholds, n_values, codes, zero
 ):
-    """Write the level of each value held, and that of zero; NaN is the last."""
+    """Write the level of each stored value, and that of zero; NaN is the last."""
     for j in range(start, stop):
         first, last = offsets[j], offsets[j + 1]
         # A level's code is the number of levels at or below it, less one.
@@ -111,7 +111,7 @@ def class_sums(
 
 
 @njit()
-def joint_held(
+def joint_sparse(
     codes, rows, starts, start, stop, zero, n_levels, partner, margins, table, packed, js
 ):
     """Write Σ c·log₂c over the joint levels of columns and a partner.
@@ -123,15 +123,15 @@ def joint_held(
     margins : (partner levels,) int64
         How often each occurs.
     packed : int
-        Columns of up to so many levels are added as bit rows of them are, level by level; others
-        as tables of counts are.
+        Most levels of columns that are summed in the order of bit rows, level by level; others
+        are summed in the order of dense tables.
     js : (n_features,) float64
         Result.
 
     Notes
     -----
-    Rows that hold nothing in a column have there the level of zero: what is left of the partner's
-    counts. One step for each value held, and one for each cell.
+    Rows without a stored value have the level of zero, whose counts are the partner's minus those
+    of the other levels. One step for each stored value, and one for each cell.
     """
     width = margins.size
     most = np.int64(1)

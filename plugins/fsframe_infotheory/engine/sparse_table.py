@@ -1,8 +1,8 @@
-"""Counting a table of which most values are zero: only the others are looked at.
+"""Counting sparse tables from their stored values only.
 
-Levels, counts and sums have the bits that the widened table gives; work is that of the values
-held, not of rows times columns. What is counted: each feature with the class, and with one other
-feature without the class.
+Levels, counts and sums are bit-identical to those of the dense table; the work is proportional to
+the stored values, not to rows times columns. Features are counted with the class, and with one
+other feature without the class.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from fsframe_infotheory.engine.packing import MOST_BYTES, PACKED_LEVELS
 __all__ = ["EncodedSparse", "SparseCounter", "SparsePartner", "encode_sparse"]
 
 DENSEST = 64
-"""Where fewer than one of so many values is held, counting those is faster than bit rows are."""
+"""Below one stored value in so many, counting those is faster than bit rows."""
 
 _COLUMNS = 1 << 16
 
@@ -42,7 +42,7 @@ class EncodedSparse(Sums):
     ----------
     matrix : SparseColumns
     codes : (n_stored,) uint8
-        Level of each value held.
+        Level of each stored value.
     zero : (n_features,) uint8
         Level of zero in each column.
     """
@@ -54,7 +54,7 @@ class EncodedSparse(Sums):
 
 @attrs.frozen(kw_only=True, eq=False)
 class _SparseFacts:
-    """What is known of columns, as `fsframe.contracts.columns_seen.ColumnsSeen` knows it."""
+    """Facts of columns, with the interface of `fsframe.contracts.columns_seen.ColumnsSeen`."""
 
     low: NDArray[np.float64]
     high: NDArray[np.float64]
@@ -63,7 +63,7 @@ class _SparseFacts:
     matrix: SparseColumns
 
     def levels_of(self, columns: NDArray[np.intp]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """How many values each column has, whole numbers in a short range, and the values."""
+        """Number of distinct values of columns of whole numbers of a short range, and the values."""
         m = self.matrix
         given = m.values, m.starts, m.n_samples, columns, self.low, self.high
         sizes = np.zeros(len(columns), np.int64)
@@ -76,10 +76,10 @@ class _SparseFacts:
 def encode_sparse(
     data: Dataset, discretiser: Discretiser, run: Run, pairs: bool
 ) -> tuple[EncodedSparse, Bins] | None:
-    """A sparse table as codes of the values held, and its bins; None where levels are too many.
+    """A sparse table as codes of its stored values, and its bins; None if levels are too many.
 
-    Rows count once each. A byte is held for each value that is, beside what sums take. If `pairs`
-    are to be counted, None too where bit rows are faster and fit into half of the memory.
+    Rows count once each. Takes a byte per stored value, and the sums. With `pairs` to be counted,
+    None too where bit rows are faster and fit into half of the memory.
     """
     matrix: SparseColumns = data.matrix
     y, n_classes = discretiser.codes_of_target(data)
@@ -88,7 +88,7 @@ def encode_sparse(
     n, m = matrix.shape
     most = int(n_levels.max(initial=1))
     packed = min(most, PACKED_LEVELS)
-    # Beyond, a table in memory adds its counts in another order.
+    # Above these, a table in memory adds its counts in another order.
     if (
         (packed - 1) * (most - 1) > MOST_ROWS
         or packed * most * n_classes > 8 * MOST_CELLS
@@ -132,8 +132,8 @@ def encode_sparse(
 
 
 def _shares(matrix: SparseColumns, parts: int) -> list[tuple[int, int]]:
-    """Bounds of neighbouring columns of about equally many values."""
-    # A column costs something by itself.
+    """Bounds of shares of adjacent columns with about equally many values."""
+    # Each column has a fixed cost.
     done = np.asarray(matrix.starts, dtype=np.int64) + 16 * np.arange(len(matrix.starts))
     cuts = np.searchsorted(done, done[-1] * np.arange(1, parts) / parts)
     bounds = np.unique([0, *cuts, len(matrix.starts) - 1])
@@ -141,14 +141,14 @@ def _shares(matrix: SparseColumns, parts: int) -> list[tuple[int, int]]:
 
 
 def _learned(data: Dataset, discretiser: Discretiser, run: Run) -> Bins:
-    """The bins of all columns, so many at a time that edges do not take much memory."""
+    """The bins of all columns, group by group to bound the memory of edges."""
     matrix: SparseColumns = data.matrix
     m = matrix.shape[1]
     low, high = np.empty(m), np.empty(m)
     whole, missing = np.empty(m, bool), np.empty(m, np.int64)
 
     def scan(bound: tuple[int, int]) -> None:
-        kernels.scan_held(
+        kernels.scan_sparse(
             matrix.values, matrix.starts, matrix.n_samples, *bound, low, high, whole, missing
         )
 
@@ -168,7 +168,7 @@ class SparsePartner:
     Attributes
     ----------
     levels : (n_samples,) uint8
-        Its level in each row.
+        Level of each row.
     margins : (n_levels,) int64
     sum_s : float
         Σ c·log₂c over levels.
@@ -186,12 +186,12 @@ class SparsePartner:
 
 
 class SparseCounter:
-    """Counts all features of a sparse table with partners: `Counter` for what is mostly zero."""
+    """Counts all features of a sparse table with partners: `Counter` for sparse tables."""
 
     def __init__(self, encoded: EncodedSparse, run: Run) -> None:
         self.encoded = encoded
         self.run = run
-        # Once: it looks at every column, and there is a call for every feature that is selected.
+        # Computed once, because it is a pass over all columns, and `terms` is called per feature.
         self._shares = _shares(encoded.matrix, run.threads)
 
     def terms(self, partner: SparsePartner, per_class: bool = False) -> Terms:
@@ -203,7 +203,7 @@ class SparseCounter:
         js = np.empty(encoded.n_features)
 
         def work(bound: tuple[int, int]) -> None:
-            kernels.joint_held(
+            kernels.joint_sparse(
                 encoded.codes, matrix.rows, matrix.starts, *bound, encoded.zero, encoded.n_levels,
                 partner.levels, partner.margins, clogc_table(n), PACKED_LEVELS, js,
             )  # fmt: skip

@@ -1,4 +1,4 @@
-"""When a greedy filter ends by itself: no positive score, or no significant gain."""
+"""Stopping rules of greedy filters: no positive score, or no significant gain."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NOT_POSITIVE = "no candidate has a positive score"
 
 @attrs.frozen(kw_only=True, eq=False)
 class Stopping:
-    """A stopping rule, and what it found.
+    """A stopping rule, and the tests it has made.
 
     Parameters
     ----------
@@ -83,8 +83,8 @@ class Stopping:
     ) -> tuple[float, float]:
         """Gain, and the share of permutations in which some candidate gains at least as much.
 
-        Classes are permuted among samples of equal levels of the selected features, which is the
-        null that no candidate tells anything more. Gains of all candidates then come from one pass
+        Classes are permuted among samples of equal levels of the selected features, under the
+        null that no candidate adds information. Gains of all candidates then come from one pass
         with the pairs (levels, permuted class) as partner.
         """
         gain = conditional_gain(candidate, together)[0]
@@ -111,13 +111,13 @@ class Stopping:
 
 
 def conditional_gain(candidate: Partner, together: Partner | None) -> tuple[float, float, float]:
-    """I(X; Y | S) in bits, its degrees of freedom, and the number of samples it rests on.
+    """I(X; Y | S) in bits, its degrees of freedom, and the effective number of samples.
 
     Notes
     -----
     2·n·ln 2·I is the G statistic. Degrees of freedom are summed over the levels of S, counting in
-    each only the levels of X and Y that occur there, so that a level of S with one sample, which
-    can tell nothing, adds nothing. With importance weights n is (Σw)²/Σw².
+    each only the levels of X and Y that occur there, so that a level of S with one sample
+    adds nothing. With importance weights n is (Σw)²/Σw².
     """
     layout = candidate.layout
     present = np.ones(layout.n, dtype=bool)

@@ -1,4 +1,4 @@
-"""Covariates in counts of levels: their strata beside the class, or as a feature to begin with."""
+"""Covariates in counts of levels: their strata joined with the class, or as a given feature."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ __all__ = ["labels_with_strata", "with_strata", "without_last"]
 
 
 def labels_with_strata(data: Dataset, discretiser: Discretiser) -> tuple[Dataset, Dataset]:
-    """The table labelled by stratum and class together, class fastest, and by stratum alone.
+    """The table labelled by (stratum, class), class fastest, and by stratum alone.
 
-    A numeric target is cut as `discretiser` cuts it.
+    A numeric target is binned by `discretiser`.
     """
     assert data.covariates is not None
     strata = data.covariates.strata()
@@ -37,7 +37,7 @@ def labels_with_strata(data: Dataset, discretiser: Discretiser) -> tuple[Dataset
 
 
 def with_strata(data: Dataset) -> Dataset:
-    """The table with one nominal column more, the last: the strata of its covariates."""
+    """The table with the strata of its covariates as an additional, last nominal column."""
     assert data.covariates is not None
     strata = data.covariates.strata()
     name = "strata of " + ", ".join(data.covariates.names)
@@ -67,7 +67,7 @@ def with_strata(data: Dataset) -> Dataset:
 
 
 def without_last(tables: Mapping[str, NDArray[Any]], p: int) -> dict[str, NDArray[Any]]:
-    """The tables of a greedy filter without what they say of column p, the last."""
+    """The tables of a greedy filter without column p, the last."""
     found = dict(tables)
     for name in ("relevance", "bins_as_levels", "bins_missing"):
         found[name] = found[name][:p]

@@ -21,8 +21,8 @@ __all__ = ["AnovaF"]
 
 DEFAULT_COUNT = 10
 
-_HELD = 10
-"""Arrays as large as a block of columns that are held at a time."""
+_BLOCKS = 10
+"""Arrays of the size of a block of columns in memory at the same time."""
 
 
 @attrs.frozen(kw_only=True)
@@ -100,8 +100,8 @@ class AnovaF(Selector):
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
         if data.in_parts:
             run.must_hold(
-                _HELD * 8 * data.n_samples,
-                f"anova-f: {_HELD} times a column of {data.n_samples} rows",
+                _BLOCKS * 8 * data.n_samples,
+                f"anova-f: {_BLOCKS} times a column of {data.n_samples} rows",
                 "take chi2 or mim, which count over parts",
             )
         weights = np.ones(data.n_samples)
@@ -114,8 +114,8 @@ class AnovaF(Selector):
         scores, log_p = np.zeros(data.n_features), np.zeros(data.n_features)
         holes = 0
         model = None if data.covariates is None else _Partial.of(data, weights)
-        # Of a table in parts every block is one pass over its files: as wide as may be.
-        widest = run.memory // _HELD if data.in_parts else min(1 << 25, run.memory // 8)
+        # Every block of a table in parts is one pass over its files: as wide as possible.
+        widest = run.memory // _BLOCKS if data.in_parts else min(1 << 25, run.memory // 8)
         for start, stop in data.column_blocks(widest):
             block = np.asarray(data.columns(start, stop), dtype=np.float64)
             present = ~np.isnan(block)
@@ -196,7 +196,7 @@ class _Partial:
         within = np.maximum(left - explained, 0.0)
         freedom, m = self.label.shape[1], block.shape[1]
         scores, log_p = np.zeros(m), np.zeros(m)
-        # What the covariates say of a column to rounding leaves nothing to tell.
+        # Columns that the covariates explain up to rounding have no information left.
         usable = (left > 1e-24 * np.maximum(whole, 1e-300)) & (freedom > 0) & (self.rest > 0)
         exact = usable & (within <= 1e-14 * left)
         scores[exact], log_p[exact] = np.finfo(float).max, -np.inf
@@ -207,7 +207,7 @@ class _Partial:
 
 
 def _orthonormal(columns: NDArray[np.float64], size: float | None = None) -> NDArray[np.float64]:
-    """An orthonormal base of the columns' span; what is below rounding beside `size` is nothing."""
+    """An orthonormal basis of the columns' span; singular values below rounding are dropped."""
     u, s, _ = np.linalg.svd(columns, full_matrices=False)
     most = s.max(initial=0.0) if size is None else size
     return np.ascontiguousarray(u[:, s > 1e-10 * most])
@@ -251,7 +251,7 @@ def _f_statistics(
         square = (w * target**2).sum(axis=1)
         np.divide(moment**2, square, out=between, where=square > 0)
     rest = n - 1 - freedom
-    # What rounding leaves of no spread at all is no spread.
+    # A spread of the size of rounding errors is none.
     flat = spread <= 1e-28 * safe * np.maximum(1e-300, np.abs(filled).max(axis=1) ** 2)
     within = np.maximum(spread - between, 0.0)
     exact = within <= 1e-14 * spread
@@ -275,7 +275,7 @@ def _of_levels(
     n = float(w.sum())
     of_classes = data.task == "classification"
     between, spread = sums_of_squares(place, len(levels), y, w, data.n_classes if of_classes else 0)
-    # Groups and levels that a bootstrap has not drawn count for nothing.
+    # Groups and levels that a bootstrap has not drawn are not counted.
     many = int(np.count_nonzero(np.bincount(place, weights=w)))
     groups = int(np.count_nonzero(np.bincount(y, weights=w))) if of_classes else many
     freedom, rest = groups - 1, n - groups

@@ -1,4 +1,4 @@
-"""The plane of linear criteria: relevance − β·redundancy + γ·conditional redundancy."""
+"""The family of linear criteria: relevance − β·redundancy + γ·conditional redundancy."""
 
 from __future__ import annotations
 

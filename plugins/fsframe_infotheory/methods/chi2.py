@@ -53,10 +53,10 @@ class Chi2(ScoredFilter):
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
         strata, seen = 1, data
         if data.covariates is not None:
-            # Classes of one stratum stand together.
+            # Classes of one stratum are adjacent.
             seen = labels_with_strata(data, self.discretiser())[0]
             strata = int(data.covariates.strata().max()) + 1
-        # Sums need no codes, but listed features have no table without theirs.
+        # Codes are kept, because the tables of listed features need them.
         encoded, bins = self.encode(seen, upstream, run)
         statistic, freedom = np.zeros(data.n_features), np.zeros(data.n_features)
         for columns, table in contingency_tables(encoded):
@@ -71,7 +71,7 @@ class Chi2(ScoredFilter):
                 levels = np.maximum((of_level > 0).sum(axis=0) - 1, 0)
                 freedom[columns] += levels * np.maximum((of_class > 0).sum(axis=0) - 1, 0)
         live = freedom > 0
-        # logsf, because p underflows to zero long before features stop differing.
+        # logsf, because p underflows to zero while features still differ.
         log_p = np.zeros(data.n_features)
         log_p[live] = stats.chi2.logsf(statistic[live], freedom[live])
         scores = np.where(live, statistic, 0.0)

@@ -1,4 +1,4 @@
-"""Parameters of filters that can do without bins, and greedy selection with estimates."""
+"""Parameters of filters with nearest-neighbour estimates, and greedy selection with them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from fsframe.contracts.params import choice, integer, param
 from fsframe.contracts.run import Run
 from fsframe.contracts.selection import Selection
 from fsframe.errors import DataError
-from fsframe_infotheory.engine.estimated import Estimator
+from fsframe_infotheory.engine.knn_terms import Estimator
 from fsframe_infotheory.engine.ranking import TIE, first_best
 from fsframe_infotheory.methods.filter import DEFAULT_COUNT
 from fsframe_infotheory.methods.greedy_filter import GreedyFilter

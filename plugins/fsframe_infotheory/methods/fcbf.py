@@ -13,10 +13,10 @@ from fsframe.contracts.params import count_or_fraction, optional, param, real
 from fsframe.contracts.run import Run
 from fsframe.contracts.selection import Selection
 from fsframe_infotheory.engine.encode import Encoded
-from fsframe_infotheory.engine.parts import EncodedParts, counter_of, partner_of
+from fsframe_infotheory.engine.part_counts import EncodedParts, counter_of, partner_of
 from fsframe_infotheory.engine.ranking import TIE, ranked
 from fsframe_infotheory.methods.filter import InformationFilter
-from fsframe_infotheory.methods.symmetric_uncertainty import class_uncertainty
+from fsframe_infotheory.methods.symmetric_uncertainty import symmetric_uncertainties
 
 __all__ = ["Fcbf"]
 
@@ -57,7 +57,7 @@ class Fcbf(InformationFilter):
 
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
         encoded, bins = self.encode(data, upstream, run)
-        scores = class_uncertainty(encoded)
+        scores = symmetric_uncertainties(encoded)
         given = self.columns_given(data)
         scores[self.columns_named(self.exclude, data)] = np.nan
         left = np.where(scores > self.delta + TIE, scores, np.nan)
@@ -89,7 +89,7 @@ class Fcbf(InformationFilter):
 def _redundant(
     counter: Any, encoded: Encoded | EncodedParts, feature: int, scores: NDArray[np.float64]
 ) -> NDArray[np.bool_]:
-    """Features that are at least as certain given `feature` as the class is given them."""
+    """Features whose symmetric uncertainty with `feature` is at least that with the class."""
     terms = counter.terms(partner_of(encoded, feature), per_class=False)
     entropies = 2 * np.log2(terms.total) - (terms.j + terms.s) / terms.total
     with_feature = np.divide(

@@ -1,4 +1,4 @@
-"""What all information-theoretic filters share: levels, missing values, units, given features."""
+"""Base of all information-theoretic filters: levels, missing values, units, given features."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from fsframe.errors import DataError, RequestError
 from fsframe.suggest import did_you_mean
 from fsframe_infotheory.engine.discretise import RULES, Bins, Discretiser
 from fsframe_infotheory.engine.encode import Encoded, Sums, encode
-from fsframe_infotheory.engine.parts import EncodedParts, encode_parts
+from fsframe_infotheory.engine.part_counts import EncodedParts, encode_parts
 from fsframe_infotheory.engine.sparse_table import EncodedSparse, encode_sparse
 
 __all__ = ["DEFAULT_COUNT", "InformationFilter"]
@@ -135,7 +135,7 @@ class InformationFilter(Selector):
             self.discretiser(),
             counts=data.counts,
             weights=None if upstream is None else upstream.instance_weights,
-            # Without holes nothing is left out, and whole counts are much faster.
+            # Without missing values counts are whole, which is much faster.
             pairwise=self.missing == "pairwise" and first_missing(data) is not None,
             keep=keep,
             run=run,
@@ -146,7 +146,7 @@ class InformationFilter(Selector):
     ) -> tuple[Encoded | EncodedParts | EncodedSparse, Bins]:
         """As `encode`, for counts of a feature with the class or with one other, nothing else.
 
-        A sparse table need not be widened for that.
+        A sparse table is not converted to a dense one.
         """
         weighted = upstream is not None and upstream.instance_weights is not None
         if isinstance(data.matrix, SparseColumns) and data.counts is None and not weighted:

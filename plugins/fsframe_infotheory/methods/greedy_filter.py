@@ -1,4 +1,4 @@
-"""Base of the greedy filters: a subclass gives its `criterion`, everything else is here."""
+"""Base of the greedy filters; a subclass defines its `criterion`."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from fsframe.contracts.permutation_test import PermutationTest
 from fsframe.contracts.run import Run
 from fsframe.contracts.selection import PairWeights, Selection
 from fsframe_infotheory.engine.bins import Bins
-from fsframe_infotheory.engine.byte_cache import held_bytes
+from fsframe_infotheory.engine.byte_cache import cached_bytes
 from fsframe_infotheory.engine.criterion import Criterion
 from fsframe_infotheory.engine.encode import Encoded, encode
 from fsframe_infotheory.engine.greedy import Ranking, select_greedily
 from fsframe_infotheory.engine.packing import PACKED_LEVELS
-from fsframe_infotheory.engine.parts import AnyEncoded, EncodedParts
+from fsframe_infotheory.engine.part_counts import AnyEncoded, EncodedParts
 from fsframe_infotheory.engine.sample_layout import MOST_REPEATED
 from fsframe_infotheory.engine.sparse_table import EncodedSparse
 from fsframe_infotheory.engine.stopping import Stopping
@@ -68,7 +68,7 @@ class GreedyFilter(InformationFilter):
     )
 
     conditional: ClassVar[bool] = True
-    """Whether what is selected already is taken out of the relevance of others."""
+    """Whether relevance is conditional on the selected features."""
 
     def criterion(self) -> Criterion:
         """The author's part: the criterion by this filter's parameters."""
@@ -85,12 +85,12 @@ class GreedyFilter(InformationFilter):
         return None
 
     def works_in_parts(self, data: Dataset) -> bool:
-        # A test of gains, and all selected as one, look at rows: soon one level each.
+        # A test of gains, and all selected features as one partner, need the rows.
         wide = self.criterion().partners == "all"
         return super().works_in_parts(data) and self.stop != "significant" and not wide
 
     def adjusts(self) -> bool:
-        """Whether it starts from the strata of covariates, and conditions on them."""
+        """Whether it conditions on the strata of covariates, as on a given feature."""
         plain = getattr(self, "estimator", "plug-in") == "plug-in"
         return plain and self.conditional and self.criterion().per_class
 
@@ -118,7 +118,7 @@ class GreedyFilter(InformationFilter):
 
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
         if data.covariates is not None and self.adjusts():
-            return self._beyond_strata(data, upstream, run)
+            return self._select_given_strata(data, upstream, run)
         criterion = self.criterion()
         pairs_only = criterion.partners == "each" and not criterion.per_class
         if pairs_only and self.stop != "significant":
@@ -128,8 +128,8 @@ class GreedyFilter(InformationFilter):
         encoded, bins = self.encode(data, upstream, run, keep=self._kept)
         return self._ranked(data, encoded, bins, run)
 
-    def _beyond_strata(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
-        """What is selected where the strata of the covariates are selected already."""
+    def _select_given_strata(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
+        """The selection with the strata of the covariates as a given feature."""
         p = data.n_features
         wide = with_strata(data)
         first = wide.feature_names[p]
@@ -145,7 +145,7 @@ class GreedyFilter(InformationFilter):
 
     @property
     def _kept(self) -> str:
-        # A test of gains looks at codes of features, which a lazy selection does without.
+        # A test of gains needs codes of features; lazy selection does not.
         return "bytes" if self.criterion().lazy and self.stop != "significant" else "codes"
 
     def _select_many(
@@ -172,13 +172,13 @@ class GreedyFilter(InformationFilter):
         Whole numbers of at most `max_levels` values stay so when rows are left out. Bins do not:
         they are learned on the rows drawn.
         """
-        if not self.counts_are_whole(data, upstream) or held_bytes(data, run) is None:
+        if not self.counts_are_whole(data, upstream) or cached_bytes(data, run) is None:
             return False
         encoded, bins = encode(data, self.discretiser(), keep="sums", run=run)
         return bool(bins.as_levels.all() and encoded.n_levels.max() <= PACKED_LEVELS)
 
     def _ranked(self, data: Dataset, encoded: AnyEncoded, bins: Bins, run: Run) -> Selection:
-        """The Selection from a table that is encoded."""
+        """The Selection from an encoded table."""
         given = self.columns_given(data)
         count = self.keep_count(
             data.n_features, DEFAULT_COUNT if self.stop == "k" else data.n_features

@@ -16,7 +16,7 @@ from fsframe_infotheory.engine.criterion import Criterion
 from fsframe_infotheory.engine.encode import Encoded
 from fsframe_infotheory.engine.greedy import Ranking
 from fsframe_infotheory.engine.pair_information import PairParameters
-from fsframe_infotheory.engine.parts import EncodedParts
+from fsframe_infotheory.engine.part_counts import EncodedParts
 from fsframe_infotheory.methods.estimator import EstimatingGreedyFilter
 
 __all__ = ["Jmi"]

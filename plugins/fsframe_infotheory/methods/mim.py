@@ -15,7 +15,7 @@ from fsframe.contracts.run import Run
 from fsframe.contracts.selection import Selection
 from fsframe_infotheory.engine.bootstrap_relevance import bootstrap_relevance
 from fsframe_infotheory.engine.encode import Sums
-from fsframe_infotheory.engine.estimated import Estimator
+from fsframe_infotheory.engine.knn_terms import Estimator
 from fsframe_infotheory.engine.pair_information import PairParameters
 from fsframe_infotheory.engine.strata import labels_with_strata
 from fsframe_infotheory.methods.estimator import (

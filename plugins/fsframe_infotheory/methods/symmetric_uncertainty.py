@@ -14,10 +14,10 @@ from fsframe.contracts.selection import Selection
 from fsframe_infotheory.engine.encode import Sums
 from fsframe_infotheory.methods.scored_filter import ScoredFilter
 
-__all__ = ["SymmetricUncertainty", "class_uncertainty"]
+__all__ = ["SymmetricUncertainty", "symmetric_uncertainties"]
 
 
-def class_uncertainty(encoded: Sums) -> NDArray[np.float64]:
+def symmetric_uncertainties(encoded: Sums) -> NDArray[np.float64]:
     """SU(X_j, Y) of every feature, as (n_features,) in [0, 1]; zero where both are constant."""
     totals = np.maximum(encoded.totals, 1e-300)
     entropies = 2 * np.log2(totals) - (encoded.sum_j + encoded.sum_y) / totals
@@ -54,4 +54,4 @@ class SymmetricUncertainty(ScoredFilter):
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
         encoded, bins = self.encode_for_pairs(data, upstream, run, keep="sums")
         notes = self.notes(data, bins, encoded)
-        return self.ranking(class_uncertainty(encoded), data, bins.tables(), notes)
+        return self.ranking(symmetric_uncertainties(encoded), data, bins.tables(), notes)

@@ -11,7 +11,7 @@ import fsframe
 from fsframe.contracts.dataset import Dataset
 from fsframe.errors import DataError, RequestError
 from fsframe_infotheory.engine.discretise import Discretiser
-from fsframe_infotheory.engine.estimated import Estimator
+from fsframe_infotheory.engine.knn_terms import Estimator
 from fsframe_infotheory.engine.nearest_neighbours import (
     continuous_information,
     discrete_continuous_information,

@@ -22,7 +22,7 @@ from fsframe.execution import open_engine
 from fsframe_infotheory.engine import shards
 from fsframe_infotheory.engine.discretise import RULES, Discretiser
 from fsframe_infotheory.engine.encode import encode
-from fsframe_infotheory.engine.parts import encode_parts
+from fsframe_infotheory.engine.part_counts import encode_parts
 
 N = 900
 
@@ -266,6 +266,6 @@ def test_a_worker_of_another_version_counts_nothing(tmp_path: Path, monkeypatch)
 
 def test_what_counts_over_parts_must_be_the_same_plugin() -> None:
     from fsframe.resampling.needed_versions import needed_by
-    from fsframe_infotheory.engine.parts import count_units
+    from fsframe_infotheory.engine.part_counts import count_units
 
     assert {"fsframe", "numpy", "plugin infotheory"} <= set(needed_by(count_units))

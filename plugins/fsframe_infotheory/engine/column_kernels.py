@@ -1,4 +1,4 @@
-"""Passes over raw columns: their range, their distinct values, and their codes."""
+"""Kernels over raw columns: their range, their distinct values, and their codes."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ __all__ = [
 ]
 
 WIDE = 512
-"""Columns that are read together: 4 kB of a row of doubles."""
+"""Columns read together: 4 kB of a row of doubles."""
 
 
 def as_flat(block: NDArray[Any]) -> tuple[NDArray[Any], int, int]:
     """A table as (flat read-only array, distance between rows, distance between columns).
 
     One array type for every memory layout, so that each kernel is compiled once per dtype: uint8
-    stays as it is, everything else becomes float64. Only odd layouts are copied.
+    stays as it is, everything else becomes float64. Only non-contiguous tables are copied.
     """
     if block.dtype != np.uint8 and block.dtype != np.float64:
         block = block.astype(np.float64)
@@ -53,14 +53,14 @@ def write_bytes(flat, by_row, by_column, first, n, base, usable, raw):
     base : (m,) float64
         A value x becomes x − base, if that is whole and in 0 … 253; NaN becomes 254.
     usable : (m,) bool
-        Set false for columns with any other value; what is written of them means nothing.
+        Set false for columns with any other value; their bytes are undefined.
     raw : (m, n) uint8
 
     Notes
     -----
-    One of the two distances is 1, see `as_flat`. Rows are read in long pieces and turned in the
+    One of the two distances is 1, see `as_flat`. Rows are read in long pieces and transposed in the
     cache: reading single columns of a large table in row order would miss the cache at every value.
-    Where columns are contiguous, each is read alone.
+    Contiguous columns are read one by one.
     """
     if by_row == 1:
         for k in range(base.size):
@@ -75,7 +75,7 @@ def write_bytes(flat, by_row, by_column, first, n, base, usable, raw):
                 byte = np.int32(inside)
                 raw[k, i] = np.uint8(byte)
                 # Back to the value: a difference may round a value below 1e-15 to a whole number.
-                # 254 is no value's byte.
+                # Byte 254 stands for no value.
                 wrong |= ((np.float64(byte) + zero != value) | (byte == 254)) & (x == x)
             usable[k] = usable[k] and not wrong
         return
@@ -100,7 +100,7 @@ def write_bytes(flat, by_row, by_column, first, n, base, usable, raw):
                     into[k] = np.uint8(byte)
                     other = (np.float64(byte) + shift[k] != value) | (byte == 254)
                     broken[k] |= np.uint8(other & (x == x))
-            # Unsigned indices spare a test for counting from the end.
+            # Unsigned indices avoid the test for negative ones.
             for k in range(width):
                 column = raw[tile + k, start : start + height]
                 for i in range(height):
@@ -169,10 +169,10 @@ def write_codes(
     order : (n,) int64
         Row of the table behind each sample.
     places : (n,) int64
-        Where each sample stands in `codes`.
+        Position of each sample in `codes`.
     low, table_starts, table : (m,) float64, (m + 1,) int64, int64
         The code of a whole value x is ``table[table_starts[k] + x − low[k]]`` where column k has
-        a part of the table.
+        entries in the table.
     bin_starts, bins : (m + 1,) int64, float64
         Else it is the number of ``bins[bin_starts[k] : bin_starts[k + 1]]`` that are ≤ x.
     missing_code : (m,) int64
@@ -199,7 +199,7 @@ def write_codes(
                         code = table[shift + np.int64(x - least)]
                     else:
                         begin, length = lower, upper - lower
-                        # Binary search without a branch on the data: halves until one is left.
+                        # Branch-free binary search.
                         while length > 0:
                             half = (length + 1) // 2
                             begin += half if bins[begin + half - 1] <= x else 0

@@ -1,9 +1,9 @@
-"""Counting over parts: joint counts are sums over rows, so that parts are counted one by one.
+"""Joint counts of tables in parts: counts are additive over rows, so parts are counted separately.
 
-What greedy selection, pairs of features and others ask for is the same for a table in memory and
-for one in parts: sums of c·log₂c of every feature, and with a partner. `counter_of`, `partner_of`
-and `joint` give it for both; a table in memory is counted and summed at once (`Counter`), one in
-parts shard by shard, here or by workers, and summed when all have come.
+`counter_of`, `partner_of` and `joint` give greedy selection, pairs of features and others the same
+interface for tables in memory and in parts: sums of c·log₂c of every feature, and with a partner. A
+table in memory is counted and summed at once (`Counter`), one in parts shard by shard, here or by
+workers, and summed at the end.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ from fsframe_infotheory.engine.packing import Chunk, codes_in
 from fsframe_infotheory.engine.partner import Partner
 from fsframe_infotheory.engine.partner import joint as joint_in_memory
 from fsframe_infotheory.engine.partner import partner_of as partner_in_memory
-from fsframe_infotheory.engine.shards import Form, Shards, open_shard, shards_of
-from fsframe_infotheory.engine.sparse_counts import cell_sums, dense_cells
+from fsframe_infotheory.engine.shards import ShardFormat, Shards, open_shard, shards_of
+from fsframe_infotheory.engine.code_counts import cell_sums, dense_cells
 from fsframe_infotheory.engine.sparse_table import EncodedSparse, SparseCounter, SparsePartner
 
 __all__ = [
@@ -72,13 +72,13 @@ class EncodedParts(Sums):
 
 @attrs.frozen(kw_only=True, eq=False)
 class PartsPartner:
-    """One feature, or several as one, as a partner in every part.
+    """One feature, or several jointly, as a partner in every part.
 
     Parameters
     ----------
     features : tuple of int
     n_levels : int
-        The product of theirs.
+        The product of their numbers of levels.
     sum_s, sum_sy : float, optional
         Σ c·log₂c over levels, and over levels and classes; of one feature, where they are known.
     """
@@ -90,7 +90,7 @@ class PartsPartner:
 
 
 def encode_parts(data: Dataset, discretiser: Discretiser, run: Run) -> tuple[EncodedParts, Bins]:
-    """A table in parts as shards beside it, and the bins that were learned on all rows."""
+    """A table in parts as shards in its cache folder, and the bins learned on all rows."""
     shards = shards_of(data, discretiser, run)
     n_classes, n_levels = shards.form.n_classes, shards.bins.n_levels
     sizes = shards.sizes.sum(axis=0)
@@ -101,7 +101,7 @@ def encode_parts(data: Dataset, discretiser: Discretiser, run: Run) -> tuple[Enc
     sum_j, sum_jy = np.zeros(m), np.zeros(m)
     of_level, of_cell = table[counts.sum(axis=1)], table[counts]
     for j, (first, last) in enumerate(pairwise(starts.tolist())):
-        # One after the other, as they are added in a table in memory.
+        # In the order in which a table in memory adds them.
         if last > first:
             sum_j[j] = np.add.accumulate(of_level[first:last])[-1]
             sum_jy[j] = np.add.accumulate(of_cell[first:last].ravel())[-1]
@@ -123,7 +123,7 @@ AnyEncoded = Encoded | EncodedParts | EncodedSparse
 def counter_of(
     encoded: AnyEncoded, run: Run
 ) -> AbstractContextManager[Counter | PartsCounter | SparseCounter]:
-    """What counts all features of an encoded table with partners, in a `with` statement."""
+    """The counter of an encoded table, as a context manager."""
     if isinstance(encoded, EncodedSparse):
         return nullcontext(SparseCounter(encoded, run))
     if isinstance(encoded, EncodedParts):
@@ -146,7 +146,7 @@ def partner_of(encoded: AnyEncoded, feature: int) -> Any:
 
 
 def joint(a: Any, b: Any) -> Any:
-    """Two partners as one."""
+    """The joint variable of two partners."""
     if not isinstance(a, PartsPartner):
         return joint_in_memory(a, b)
     levels = a.n_levels * b.n_levels
@@ -161,8 +161,8 @@ def joint(a: Any, b: Any) -> Any:
 class PartsCounter:
     """Counts all features of a table in parts with partners: `Counter` for many parts.
 
-    Every part adds whole numbers to the same counts, so that neither their borders, nor who counts
-    them, nor in which order they come changes a bit.
+    Counts are integers, so that results do not depend on the borders of parts, on the workers, or
+    on the order of the parts.
     """
 
     def __init__(self, encoded: EncodedParts, run: Run) -> None:
@@ -201,39 +201,39 @@ class PartsCounter:
         )
 
     def _spans(self, width: int) -> list[tuple[int, int]]:
-        """Groups of columns whose joint counts fit into memory at a time."""
+        """Groups of columns whose joint counts fit into memory together."""
         form = self.encoded.shards.form
         most = max(1, self.run.memory // 8 // (8 * width * (self.run.threads + 1)))
         spans: list[tuple[int, int]] = []
-        begin, held = 0, 0
+        begin, total = 0, 0
         for k, (start, stop) in enumerate(form.bounds):
             size = int(form.n_levels[start:stop].sum())
-            if k > begin and held + size > most:
+            if k > begin and total + size > most:
                 spans.append((begin, k))
-                begin, held = k, 0
-            held += size
+                begin, total = k, 0
+            total += size
         return [*spans, (begin, len(form.bounds))]
 
     def _counted(
         self, partner: PartsPartner, groups: int, span: tuple[int, int]
     ) -> NDArray[np.int64]:
-        """Joint counts of some groups of columns, all parts together."""
+        """Joint counts of some groups of columns, summed over all parts."""
         shards = self.encoded.shards
-        ask = Ask(
+        request = CountRequest(
             folder=shards.folder, form=shards.form, features=partner.features,
             n_levels=partner.n_levels, groups=groups, span=span,
         )  # fmt: skip
         units = [(k, tuple(sizes)) for k, sizes in enumerate(shards.sizes.tolist())]
         total = None
-        for found in over_parts(self.run, count_units, ask, units, self.run.threads):
+        for found in over_parts(self.run, count_units, request, units, self.run.threads):
             total = found if total is None else np.add(total, found, out=total)
         assert total is not None
         return total
 
 
 @attrs.frozen(kw_only=True, eq=False)
-class Ask:
-    """What is to be counted in each part.
+class CountRequest:
+    """A request to count in each part.
 
     Parameters
     ----------
@@ -242,13 +242,13 @@ class Ask:
     features, n_levels
         The partner's.
     groups : int
-        The number of classes, or 1 where they are not looked at.
+        The number of classes, or 1 for counts without classes.
     span : (int, int)
         Groups of columns to count.
     """
 
     folder: Path
-    form: Form
+    form: ShardFormat
     features: tuple[int, ...]
     n_levels: int
     groups: int
@@ -256,22 +256,22 @@ class Ask:
 
 
 def cell_starts(n_levels: NDArray[np.int64], width: int) -> NDArray[np.int64]:
-    """Where the joint counts of each feature begin, and where the last ones end."""
+    """Offsets of the joint counts of each feature, and the total size."""
     return np.concatenate([[0], np.cumsum(n_levels)]) * width
 
 
 def count_units(
-    ask: Ask, units: list[tuple[int, tuple[int, ...]]], threads: int
+    request: CountRequest, units: list[tuple[int, tuple[int, ...]]], threads: int
 ) -> NDArray[np.int64]:
-    """Joint counts of some parts, which are numbered and told with the sizes of their classes."""
-    form = ask.form
-    start, stop = form.bounds[ask.span[0]][0], form.bounds[ask.span[1] - 1][1]
-    starts = cell_starts(form.n_levels[start:stop], ask.n_levels * ask.groups)
+    """Joint counts of some parts, given as (number, class sizes)."""
+    form = request.form
+    start, stop = form.bounds[request.span[0]][0], form.bounds[request.span[1] - 1][1]
+    starts = cell_starts(form.n_levels[start:stop], request.n_levels * request.groups)
 
     def count(share: list[tuple[int, tuple[int, ...]]]) -> NDArray[np.int64]:
         cells = np.zeros(starts[-1], np.int64)
         for k, sizes in share:
-            _count(ask, open_shard(ask.folder, form, k, sizes), start, starts, cells)
+            _count(request, open_shard(request.folder, form, k, sizes), start, starts, cells)
         return cells
 
     shares = [units[k::threads] for k in range(min(threads, len(units)))]
@@ -282,7 +282,7 @@ def count_units(
 
 
 def _count(
-    ask: Ask,
+    request: CountRequest,
     shard: Encoded,
     start: int,
     starts: NDArray[np.int64],
@@ -290,25 +290,25 @@ def _count(
 ) -> None:
     """Add the joint counts of one part."""
     layout = shard.layout
-    partner = partner_in_memory(shard, ask.features[0])
-    for feature in ask.features[1:]:
+    partner = partner_in_memory(shard, request.features[0])
+    for feature in request.features[1:]:
         other = partner_in_memory(shard, feature)
         partner = Partner(
             layout, partner.n_levels * other.n_levels,
             partner.codes * other.n_levels + other.codes,
         )  # fmt: skip
-    by_class = ask.groups == layout.n_classes
+    by_class = request.groups == layout.n_classes
     words = layout.words if by_class else layout.words[[0, -1]]
     margins = partner.margins if by_class else partner.margins.sum(axis=1, keepdims=True)
-    n_cells = ask.n_levels * ask.groups
+    n_cells = request.n_levels * request.groups
     cells_of = None
-    for chunk in shard.chunks[ask.span[0] : ask.span[1]]:
+    for chunk in shard.chunks[request.span[0] : request.span[1]]:
         assert chunk is not None
         codes, listed = chunk.codes, chunk.listed
         if chunk.block_levels.size:
             most = int(chunk.block_levels.max())
-            size = most * ask.n_levels * layout.n_classes
-            if (most - 1) * (ask.n_levels - 1) <= MOST_ROWS and size <= 8 * MOST_CELLS:
+            size = most * request.n_levels * layout.n_classes
+            if (most - 1) * (request.n_levels - 1) <= MOST_ROWS and size <= 8 * MOST_CELLS:
                 places = np.where(chunk.packed >= 0, chunk.packed - start, -1)
                 joint_cells(
                     chunk.planes, chunk.offsets, chunk.block_levels, chunk.margins,
@@ -319,7 +319,7 @@ def _count(
                 codes, listed = _unpacked(chunk, shard)
         if listed.size:
             if cells_of is None:
-                cells_of = partner.codes * ask.groups + (partner.labels if by_class else 0)
+                cells_of = partner.codes * request.groups + (partner.labels if by_class else 0)
                 kind = np.uint16 if n_cells <= 1 << 16 else np.int32
                 cells_of = cells_of.astype(kind)
             dense_cells(codes, listed - start, cells_of, n_cells, starts, cells)

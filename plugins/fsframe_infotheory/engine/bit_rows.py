@@ -1,6 +1,6 @@
-"""Few-levelled features as bit rows: 64 samples per word, 8 features side by side.
+"""Features of few levels as bit rows: 64 samples per word, 8 features interleaved.
 
-A feature with L levels is L−1 rows of bits, one per level but the last; samples are sorted by
+A feature with L levels takes L−1 rows of bits, one per level except the last; samples are sorted by
 class and every class starts on a new word, so that a count within a class is a population count
 over a range of words. The last level of each row and column of a table follows by subtraction
 from the margins. All counts are exact integers.
@@ -12,7 +12,7 @@ import numpy as np
 
 from fsframe.contracts.bit_counts import LANES, popcount
 from fsframe.contracts.compiled import njit
-from fsframe_infotheory.engine.popcount import equal_bits
+from fsframe_infotheory.engine.equal_bits import equal_bits
 
 __all__ = ["level_rows", "pack_blocks", "unpack_feature"]
 
@@ -69,13 +69,13 @@ def pack_blocks(
             byte = level_bytes[level_starts[row] + level]
             at_plane = offsets[block] + level * n_words * LANES + lane
             at_margin = margin_offsets[block] + level * n_classes * LANES + lane
-            held = level < block_levels[block] - 1
+            stored = level < block_levels[block] - 1
             for c in range(n_classes):
                 size = np.int64(0)
                 for word in range(words[c], words[c + 1]):
                     bits = equal_bits(turned, word * 64, byte)
                     size += np.int64(popcount(bits))
-                    if held:
+                    if stored:
                         planes[at_plane + word * LANES] = bits
                 margins[at_margin + c * LANES] = size
 

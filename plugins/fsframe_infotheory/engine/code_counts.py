@@ -1,7 +1,7 @@
 """Joint counts of features with many levels, of weighted samples, and with missing values left out.
 
-Two ways: a dense table of counts where it is small beside the samples, and a walk through samples
-sorted by the partner's level, which needs no table at all and so takes any number of levels.
+Two methods: a dense table of counts if it is small relative to the samples, or a pass through
+samples sorted by the partner's level, which needs no table and takes any number of levels.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ __all__ = [
 ]
 
 PAIRED_CELLS = 4096
-"""Cells of a joint table up to which two features are counted at once: 32 kB for both."""
+"""Most cells of a joint table with which two features are counted at once: 32 kB for both."""
 
 
 @njit()
@@ -60,7 +60,7 @@ def class_terms(counts, n_levels, table):
 
 @njit()
 def sum_of(counts, size, table):
-    """Σ table[count]; four sums that take turns, so that additions need not wait for each other."""
+    """Σ table[count], in four interleaved sums, so that additions do not wait for each other."""
     a, b, c, d = 0.0, 0.0, 0.0, 0.0
     for k in range(0, size - size % 4, 4):
         at = np.uintp(k)
@@ -85,21 +85,20 @@ def dense_sums(codes, n_levels, cells, n_cells, group, table, start, stop, sums_
     cells : (n,) uint16 or int32
         Partner's level · `group` + class of each sample, below `n_cells`.
     n_cells, group : int
-        `group` is the number of classes, or 1 where classes are not looked at.
+        `group` is the number of classes, or 1 for counts without classes.
     table : (n + 1,) float64
         c·log₂c.
     start, stop : int
-        Features to do.
+        Features to count.
     sums_js, sums_jsy : (m,) float64
-        Results; the second means nothing where classes are not looked at.
+        Results; the second is undefined without classes.
     """
     n = cells.size
     most = np.int64(0)
     for j in range(start, stop):
         most = max(most, n_levels[j])
-    # Two features share a pass over the partner, as long as both their tables stay in the cache:
-    # neighbouring increments then need not wait for each other. Indices are unsigned, which spares
-    # the test for counting from the end.
+    # Two features share a pass over the partner if both their tables fit into the cache, so that
+    # increments do not wait for each other. Unsigned indices avoid the test for negative ones.
     size = most * n_cells
     together = 2 if size <= PAIRED_CELLS else 1
     counts = np.empty(2 * size, np.int32)
@@ -136,14 +135,14 @@ def dense_sums(codes, n_levels, cells, n_cells, group, table, start, stop, sums_
 
 @njit()
 def dense_cells(codes, features, cells_of, n_cells, starts, cells):
-    """Add joint counts with one partner to those of other rows, sample by sample.
+    """Add joint counts with one partner to those of earlier parts, sample by sample.
 
     Parameters
     ----------
     codes : (m, n) unsigned integers
         Levels of the features.
     features : (m,) int64
-        Place of each in `starts`.
+        Index of each in `starts`.
     cells_of : (n,) uint16 or int32
         As `cells` in `dense_sums`, below `n_cells`.
     starts, cells
@@ -167,7 +166,7 @@ def cell_sums(cells, starts, n_levels, partner_levels, groups, table, sums_js, s
     cells, starts, n_levels
         As in `joint_counts.joint_cells`.
     partner_levels, groups : int
-        `groups` is 1 where classes are not looked at.
+        `groups` is 1 for counts without classes.
     table : (n + 1,) float64
     sums_js, sums_jsy : (n_features,) float64
         Results; equal for one group.
@@ -224,7 +223,7 @@ def weighted_dense_sums(
 def _clogc(c, table):
     if table.size > 1:
         return table[np.uintp(c)]
-    # 1e-300: what is left of a sum of weights taken back one by one is zero, not its rounding.
+    # 1e-300: the rest of a sum of weights after subtracting them one by one is zero.
     return c * np.log2(c) if c > 1e-300 else 0.0
 
 
@@ -262,7 +261,7 @@ def grouped_sums(
     table : (n + 1,) float64
         c·log₂c where weights are whole counts; of length 1 where they are not.
     start, stop : int
-        Features to do.
+        Features to count.
     sums : (8, m) float64
         Results: total weight, then Σ c·log₂c over j, jy, s, sy, y, js, jsy.
 

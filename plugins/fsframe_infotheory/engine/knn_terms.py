@@ -1,4 +1,4 @@
-"""Informations of every feature with continuous ones estimated from nearest neighbours."""
+"""Information terms with nearest-neighbour estimates for continuous features."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ __all__ = ["EstimatedTerms", "Estimator"]
 class EstimatedTerms:
     """Informations of features X_j with one partner X_s and the class Y, estimated, in bits.
 
-    They have the names of those in `information_terms.Terms`, but for joint entropies,
-    which continuous variables do not have.
+    Named as in `information_terms.Terms`, without joint entropies, which continuous variables do
+    not have.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ class EstimatedTerms:
     redundancy : (n_features,) float64
         I(X_j; X_s).
     conditional_redundancy : (n_features,) float64
-        I(X_j; X_s | Y), or NaN where it was not asked for.
+        I(X_j; X_s | Y), or NaN if it was not requested.
     """
 
     relevance: NDArray[np.float64]
@@ -54,14 +54,14 @@ class EstimatedTerms:
 
 
 class Estimator:
-    """Estimates on one table; which columns are discrete is learned once, on all rows.
+    """Estimates on one table; discrete columns are determined once, from all rows.
 
     Parameters
     ----------
     data : Dataset
-        Samples without a value are left out of that feature's estimates.
+        Samples without a value of a feature are left out of its estimates.
     discretiser : Discretiser
-        Which columns it keeps as levels counts as discrete; the others as continuous.
+        Columns that it keeps as levels are discrete; the others are continuous.
     weights : (n_samples,) float64, optional
         Bootstrap counts times importance; they weight the mean over samples, not the neighbours.
     n_neighbours : int
@@ -71,7 +71,7 @@ class Estimator:
     Notes
     -----
     Discrete with discrete is the plug-in value; discrete with continuous, either way round, is
-    Ross's estimate; continuous with continuous is Kraskov's. Others than plug-in may be negative.
+    Ross's estimate; continuous with continuous is Kraskov's. All but the plug-in value may be negative.
     """
 
     def __init__(
@@ -154,7 +154,7 @@ def _information(
     n_neighbours: int,
     weights: NDArray[np.float64] | None,
 ) -> float:
-    """I(X; Y) in bits by the estimator for what the two are."""
+    """I(X; Y) in bits by the estimator for the types of the two variables."""
     if x_discrete and y_discrete:
         return _plug_in(_codes(x), _codes(y), weights)
     if x_discrete:
