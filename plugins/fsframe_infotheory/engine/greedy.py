@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from fsframe.contracts.run import Run
 from fsframe_infotheory.engine.criterion import Criterion
 from fsframe_infotheory.engine.encode import Encoded, Sums
+from fsframe_infotheory.engine.knn_terms import Estimator
 from fsframe_infotheory.engine.lazy_greedy import least_conditional_relevance
 from fsframe_infotheory.engine.part_counts import AnyEncoded, counter_of, joint, partner_of
 from fsframe_infotheory.engine.ranking import TIE, first_best
@@ -43,7 +44,7 @@ class Ranking:
 
 
 def select_greedily(
-    encoded: AnyEncoded,
+    encoded: AnyEncoded | Estimator,
     criterion: Criterion,
     count: int,
     *,
@@ -57,8 +58,8 @@ def select_greedily(
 
     Parameters
     ----------
-    encoded : Encoded
-        The table, with its codes.
+    encoded : Encoded, EncodedParts, EncodedSparse or Estimator
+        The table, with its codes, or nearest-neighbour estimates on it.
     criterion : Criterion
     count : int
         How many features to add to those given.
@@ -82,19 +83,20 @@ def select_greedily(
     features, and O(k² p n) for those over pairs.
     """
     run = run or Run()
-    relevance = encoded.relevance
     open_ = np.ones(encoded.n_features, dtype=bool)
     for columns in (given, exclude):
         if columns is not None:
             open_[columns] = False
-    waiting = open_ & constant(encoded) if constants_last else np.zeros_like(open_)
+    waiting = np.zeros_like(open_)
+    if constants_last and isinstance(encoded, Sums):
+        waiting = open_ & constant(encoded)
     open_ &= ~waiting
     before = np.empty(0, np.intp) if given is None else given
     if isinstance(encoded, Encoded) and encoded.coded is not None and criterion.lazy:
         selected, scores, stopped = _lazily(encoded, count, before, open_, stopping)
         run.progress(len(selected), count, "features")
     else:
-        engine = _Engine(encoded, criterion, relevance, open_)
+        engine = _Engine(encoded, criterion, open_)
         selected, scores, stopped = engine.rank(count, before, stopping, run)
     if not stopped and len(selected) < count:
         constants = np.flatnonzero(waiting)[: count - len(selected)]
@@ -139,16 +141,15 @@ class _Engine:
 
     def __init__(
         self,
-        encoded: AnyEncoded,
+        encoded: AnyEncoded | Estimator,
         criterion: Criterion,
-        relevance: NDArray[np.float64],
         candidates: NDArray[np.bool_],
     ) -> None:
         self.encoded = encoded
         self.criterion = criterion
-        self.relevance = relevance
+        self.relevance = encoded.relevance
         self.open = candidates.copy()
-        self.folded = criterion.start(len(relevance))
+        self.folded = criterion.start(encoded.n_features)
         self.partners: list[Any] = []
         self.together: Any = None
 

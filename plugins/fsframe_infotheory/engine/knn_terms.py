@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import attrs
 import numpy as np
 from numpy.typing import NDArray
@@ -71,7 +73,7 @@ class Estimator:
     Notes
     -----
     Discrete with discrete is the plug-in value; discrete with continuous, either way round, is
-    Ross's estimate; continuous with continuous is Kraskov's. All but the plug-in value may be negative.
+    Ross's estimate; continuous with continuous is Kraskov's. Estimates may be negative.
     """
 
     def __init__(
@@ -92,13 +94,17 @@ class Estimator:
             nothing = np.zeros(data.n_samples, np.int64)
             self.label_is_discrete = discretiser.learn_values(data.y, nothing, None)[0]
 
+    @property
+    def n_features(self) -> int:
+        """Number of columns."""
+        return self.data.n_features
+
+    @cached_property
     def relevance(self) -> NDArray[np.float64]:
         """I(X_j; Y) of every feature, as (n_features,)."""
         return self._with(self.label, self.label_is_discrete, None)
 
-    def terms(
-        self, feature: int, relevance: NDArray[np.float64], per_class: bool
-    ) -> EstimatedTerms:
+    def terms(self, feature: int, per_class: bool = True) -> EstimatedTerms:
         """Terms of every feature with `feature`; those given the class need `per_class`.
 
         Notes
@@ -116,8 +122,8 @@ class Estimator:
                 share = mass[y == c].sum() / mass.sum()
                 given_class += share * self._with(partner, discrete, y == c)
         return EstimatedTerms(
-            relevance=relevance,
-            relevance_s=float(relevance[feature]),
+            relevance=self.relevance,
+            relevance_s=float(self.relevance[feature]),
             redundancy=self._with(partner, discrete, None),
             conditional_redundancy=given_class,
         )

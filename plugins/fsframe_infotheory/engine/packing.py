@@ -13,9 +13,9 @@ from fsframe.contracts.bit_counts import LANES
 from fsframe_infotheory.engine.bins import LONGEST_TABLE, Bins
 from fsframe_infotheory.engine.bit_rows import pack_blocks, unpack_feature
 from fsframe_infotheory.engine.byte_columns import Masks, RawColumns, tally_rows
+from fsframe_infotheory.engine.code_counts import grouped_sums, level_sums, weighted_dense_sums
 from fsframe_infotheory.engine.column_kernels import as_flat, write_codes
 from fsframe_infotheory.engine.sample_layout import Layout
-from fsframe_infotheory.engine.code_counts import grouped_sums, level_sums, weighted_dense_sums
 
 __all__ = [
     "MOST_BYTES",
@@ -25,7 +25,9 @@ __all__ = [
     "as_bytes",
     "block_of",
     "blocks_of",
+    "code_type",
     "codes_in",
+    "lanes_of",
     "pack",
     "weighted_sums",
     "write_levels",
@@ -176,28 +178,39 @@ def blocks_of(
     return most, offsets, margin_offsets
 
 
+def lanes_of(
+    levels: NDArray[np.int64], most: int = PACKED_LEVELS
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Features of at most `most` levels by lane (−1 for empty lanes), and the others."""
+    narrow, wide = np.flatnonzero(levels <= most), np.flatnonzero(levels > most)
+    narrow = narrow[np.argsort(levels[narrow], kind="stable")]
+    lanes = np.full(-(-len(narrow) // LANES) * LANES, -1, np.int64)
+    lanes[: len(narrow)] = narrow
+    return lanes, wide
+
+
+def code_type(levels: NDArray[np.int64]) -> Any:
+    """The integer type for levels of listed features."""
+    most = levels.max(initial=0)
+    return np.uint8 if most <= 1 << 8 else np.uint16 if most <= 1 << 16 else np.uint32
+
+
 def pack(columns: RawColumns, bins: Bins, layout: Layout, coded: Coded | None) -> Chunk:
     """Codes of some columns; packed by number of levels, so that blocks waste no rows.
 
     Without `coded` (counts are not whole) all are listed.
     """
     levels = bins.n_levels
-    few = (levels <= PACKED_LEVELS) & (coded is not None)
-    narrow, wide = np.flatnonzero(few), np.flatnonzero(~few)
-    narrow = narrow[np.argsort(levels[narrow], kind="stable")]
-    lanes = np.full(-(-len(narrow) // LANES) * LANES, -1, np.int64)
-    lanes[: len(narrow)] = narrow
+    lanes, wide = lanes_of(levels, 0 if coded is None else PACKED_LEVELS)
     block_levels, offsets, margin_offsets = blocks_of(levels, lanes, layout)
     planes = np.zeros(int(offsets[-1]), np.uint64)
     margins = np.zeros(int(margin_offsets[-1]), np.int64)
-    if coded is not None and narrow.size:
+    if coded is not None and lanes.size:
         pack_blocks(
             coded.raw, lanes, coded.starts, coded.levels, layout.short_order, layout.starts,
             layout.words, block_levels, offsets, margin_offsets, planes, margins,
         )  # fmt: skip
-    most = levels[wide].max(initial=0)
-    kind = np.uint8 if most <= 1 << 8 else np.uint16 if most <= 1 << 16 else np.uint32
-    codes = np.empty((len(wide), layout.n), kind)
+    codes = np.empty((len(wide), layout.n), code_type(levels[wide]))
     if wide.size:
         every = np.arange(layout.n)
         write_levels(columns, wide, bins, layout.order, every, np.arange(len(wide)), codes)

@@ -23,18 +23,19 @@ from fsframe.contracts.side_by_side import in_threads
 from fsframe.errors import RequestError
 from fsframe.resampling.over_parts import over_parts
 from fsframe_infotheory.engine.bins import Bins
+from fsframe_infotheory.engine.code_counts import cell_sums, dense_cells
 from fsframe_infotheory.engine.counting import MOST_CELLS, MOST_ROWS, Counter
 from fsframe_infotheory.engine.discretise import Discretiser
 from fsframe_infotheory.engine.encode import Encoded, Sums
 from fsframe_infotheory.engine.entropy import clogc_table, sum_clogc
 from fsframe_infotheory.engine.information_terms import Terms
 from fsframe_infotheory.engine.joint_counts import joint_cells
+from fsframe_infotheory.engine.knn_terms import Estimator
 from fsframe_infotheory.engine.packing import Chunk, codes_in
 from fsframe_infotheory.engine.partner import Partner
 from fsframe_infotheory.engine.partner import joint as joint_in_memory
 from fsframe_infotheory.engine.partner import partner_of as partner_in_memory
 from fsframe_infotheory.engine.shards import ShardFormat, Shards, open_shard, shards_of
-from fsframe_infotheory.engine.code_counts import cell_sums, dense_cells
 from fsframe_infotheory.engine.sparse_table import EncodedSparse, SparseCounter, SparsePartner
 
 __all__ = [
@@ -121,9 +122,11 @@ AnyEncoded = Encoded | EncodedParts | EncodedSparse
 
 
 def counter_of(
-    encoded: AnyEncoded, run: Run
-) -> AbstractContextManager[Counter | PartsCounter | SparseCounter]:
-    """The counter of an encoded table, as a context manager."""
+    encoded: AnyEncoded | Estimator, run: Run
+) -> AbstractContextManager[Counter | PartsCounter | SparseCounter | Estimator]:
+    """The counter of an encoded table, as a context manager; an estimator is its own."""
+    if isinstance(encoded, Estimator):
+        return nullcontext(encoded)
     if isinstance(encoded, EncodedSparse):
         return nullcontext(SparseCounter(encoded, run))
     if isinstance(encoded, EncodedParts):
@@ -131,8 +134,10 @@ def counter_of(
     return Counter(encoded, run.threads)
 
 
-def partner_of(encoded: AnyEncoded, feature: int) -> Any:
+def partner_of(encoded: AnyEncoded | Estimator, feature: int) -> Any:
     """One feature as a partner."""
+    if isinstance(encoded, Estimator):
+        return feature
     if isinstance(encoded, EncodedSparse):
         return SparsePartner(encoded, feature)
     if isinstance(encoded, EncodedParts):

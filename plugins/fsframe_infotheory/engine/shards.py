@@ -33,6 +33,8 @@ from fsframe_infotheory.engine.packing import (
     Chunk,
     Coded,
     blocks_of,
+    code_type,
+    lanes_of,
     pack,
     write_levels,
 )
@@ -99,21 +101,6 @@ def _view(
     size = int(np.prod(shape)) * np.dtype(kind).itemsize
     found = memory[at : at + size].view(kind).reshape(shape)
     return found, at + size + -size % 64
-
-
-def lanes_of(levels: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Features of few levels by lane (−1 for empty lanes), and the others."""
-    narrow, wide = np.flatnonzero(levels <= PACKED_LEVELS), np.flatnonzero(levels > PACKED_LEVELS)
-    narrow = narrow[np.argsort(levels[narrow], kind="stable")]
-    lanes = np.full(-(-len(narrow) // LANES) * LANES, -1, np.int64)
-    lanes[: len(narrow)] = narrow
-    return lanes, wide
-
-
-def code_type(levels: NDArray[np.int64]) -> Any:
-    """The integer type for levels of listed features."""
-    most = levels.max(initial=0)
-    return np.uint8 if most <= 1 << 8 else np.uint16 if most <= 1 << 16 else np.uint32
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -289,7 +276,7 @@ def _new_shards(
             layout = Layout.of(labels, n_classes)
             pack_group = partial(_packed, block, bins, layout)
             with HashingWriter(made / f"{k:06}.shard") as file:
-                # As many groups at a time as there are threads, which bounds the memory of packed codes.
+                # One group per thread at a time, which bounds the memory of packed codes.
                 for at in range(0, len(form.bounds), run.threads):
                     some = form.bounds[at : at + run.threads]
                     for chunk in pool.map(pack_group, some):

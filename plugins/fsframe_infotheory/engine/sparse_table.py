@@ -63,7 +63,7 @@ class _SparseFacts:
     matrix: SparseColumns
 
     def levels_of(self, columns: NDArray[np.intp]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Number of distinct values of columns of whole numbers of a short range, and the values."""
+        """Number of distinct values of whole-numbered columns of a short range, and the values."""
         m = self.matrix
         given = m.values, m.starts, m.n_samples, columns, self.low, self.high
         sizes = np.zeros(len(columns), np.int64)

@@ -14,8 +14,6 @@ from fsframe.contracts.run import Run
 from fsframe.contracts.selection import Selection
 from fsframe.errors import DataError
 from fsframe_infotheory.engine.knn_terms import Estimator
-from fsframe_infotheory.engine.ranking import TIE, first_best
-from fsframe_infotheory.methods.filter import DEFAULT_COUNT
 from fsframe_infotheory.methods.greedy_filter import GreedyFilter
 
 __all__ = [
@@ -101,41 +99,16 @@ class EstimatingGreedyFilter(EstimatorParameters, GreedyFilter):
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
         if self.estimator == "plug-in":
             return super()._select(data, upstream, run)
-        criterion = self.criterion()
         weights = sample_weights(data, upstream)
         estimator = Estimator(data, self.discretiser(), weights, self.neighbours, run.threads)
-        relevance = estimator.relevance()
-        given = self.columns_given(data)
-        open_ = np.ones(data.n_features, dtype=bool)
-        open_[given] = open_[self.columns_named(self.exclude, data)] = False
-        count = self.keep_count(
-            data.n_features, DEFAULT_COUNT if self.stop == "k" else data.n_features
-        )
-        folded, before = criterion.start(data.n_features), list(given)
-        chosen: list[int] = []
-        scores = np.full(data.n_features, np.nan)
-        for feature in given:
-            terms = estimator.terms(int(feature), relevance, criterion.per_class)
-            folded = criterion.absorb(folded, criterion.term(terms))
-        while len(chosen) < count and open_.any():
-            found = criterion.score(relevance, folded, len(before)) if before else relevance
-            best = first_best(np.where(open_, found, -np.inf))
-            if self.stop == "positive" and found[best] <= TIE:
-                break
-            scores[best] = found[best]
-            chosen.append(best)
-            before.append(best)
-            open_[best] = False
-            if len(chosen) < count:
-                terms = estimator.terms(best, relevance, criterion.per_class)
-                folded = criterion.absorb(folded, criterion.term(terms))
-            run.progress(len(chosen), count, "features")
-        in_unit = self.in_unit(scores)
-        if self.is_ratio():
-            in_unit[chosen[1:]] = scores[chosen[1:]]
+        ranking, scores = self.rank(data, estimator, run)
+        relevance = estimator.relevance
         return Selection(
-            selected=np.array([*given, *chosen], dtype=np.intp),
-            scores=in_unit,
-            tables={"relevance": self.in_unit(relevance), "criterion": in_unit[chosen]},
+            selected=np.concatenate([self.columns_given(data), ranking.selected]),
+            scores=scores,
+            tables={
+                "relevance": self.in_unit(relevance),
+                "criterion": scores[ranking.selected],
+            },
             warnings=(estimation_note(relevance),),
         )

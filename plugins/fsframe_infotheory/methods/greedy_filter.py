@@ -19,6 +19,7 @@ from fsframe_infotheory.engine.byte_cache import cached_bytes
 from fsframe_infotheory.engine.criterion import Criterion
 from fsframe_infotheory.engine.encode import Encoded, encode
 from fsframe_infotheory.engine.greedy import Ranking, select_greedily
+from fsframe_infotheory.engine.knn_terms import Estimator
 from fsframe_infotheory.engine.packing import PACKED_LEVELS
 from fsframe_infotheory.engine.part_counts import AnyEncoded, EncodedParts
 from fsframe_infotheory.engine.sample_layout import MOST_REPEATED
@@ -128,7 +129,9 @@ class GreedyFilter(InformationFilter):
         encoded, bins = self.encode(data, upstream, run, keep=self._kept)
         return self._ranked(data, encoded, bins, run)
 
-    def _select_given_strata(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
+    def _select_given_strata(
+        self, data: Dataset, upstream: Selection | None, run: Run
+    ) -> Selection:
         """The selection with the strata of the covariates as a given feature."""
         p = data.n_features
         wide = with_strata(data)
@@ -177,17 +180,20 @@ class GreedyFilter(InformationFilter):
         encoded, bins = encode(data, self.discretiser(), keep="sums", run=run)
         return bool(bins.as_levels.all() and encoded.n_levels.max() <= PACKED_LEVELS)
 
-    def _ranked(self, data: Dataset, encoded: AnyEncoded, bins: Bins, run: Run) -> Selection:
-        """The Selection from an encoded table."""
-        given = self.columns_given(data)
-        count = self.keep_count(
+    def _most(self, data: Dataset) -> int:
+        return self.keep_count(
             data.n_features, DEFAULT_COUNT if self.stop == "k" else data.n_features
         )
+
+    def rank(
+        self, data: Dataset, encoded: AnyEncoded | Estimator, run: Run
+    ) -> tuple[Ranking, NDArray[np.float64]]:
+        """The greedy ranking, and the scores of all features in the requested unit."""
         ranking = select_greedily(
             encoded,
             self.criterion(),
-            count,
-            given=given,
+            self._most(data),
+            given=self.columns_given(data),
             exclude=self.columns_named(self.exclude, data),
             constants_last=self.constants == "last",
             stopping=self.stopping(),
@@ -198,9 +204,15 @@ class GreedyFilter(InformationFilter):
             values[1:] = ranking.scores[1:]
         scores = np.full(data.n_features, np.nan)
         scores[ranking.selected] = values
+        return ranking, scores
+
+    def _ranked(self, data: Dataset, encoded: AnyEncoded, bins: Bins, run: Run) -> Selection:
+        """The Selection from an encoded table."""
+        ranking, scores = self.rank(data, encoded, run)
+        given, count = self.columns_given(data), self._most(data)
         tables: dict[str, NDArray[Any]] = {
             "relevance": self.in_unit(encoded.relevance),
-            "criterion": values,
+            "criterion": scores[ranking.selected],
             **bins.tables(),
         }
         if len(ranking.tests):

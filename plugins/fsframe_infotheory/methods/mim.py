@@ -107,9 +107,7 @@ class Mim(PairParameters, EstimatorParameters, ScoredFilter):
 
     def _estimate(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
         weights = sample_weights(data, upstream)
-        bits = Estimator(
-            data, self.discretiser(), weights, self.neighbours, run.threads
-        ).relevance()
+        bits = Estimator(data, self.discretiser(), weights, self.neighbours, run.threads).relevance
         relevance = self.in_unit(bits)
         tables = {"relevance": relevance}
         return self.ranking(relevance, data, tables, (estimation_note(bits),))

@@ -188,7 +188,7 @@ def test_redundancy_within_classes_is_that_of_gaussian_pairs():
         # The class moves both, so that they share more without it than within it.
         data = Dataset.from_arrays(np.c_[a + 4 * y, b - 4 * y], y)
         estimator = Estimator(data, Discretiser(), None, 3, 1)
-        terms = estimator.terms(0, estimator.relevance(), True)
+        terms = estimator.terms(0, True)
         found.append([terms.conditional_redundancy[1], terms.joint_relevance[1]])
     conditional, joint = np.mean(found, axis=0)
     assert abs(conditional + 0.5 * np.log2(1 - rho**2)) < 0.06

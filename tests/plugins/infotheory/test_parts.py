@@ -184,8 +184,8 @@ def test_codes_beside_the_table_are_used_checked_and_made_anew(
     chain = Chain.parse("jmi:top=4,missing=level")
     expected = chain.select(data)
     made = []
-    real = shards._made
-    monkeypatch.setattr(shards, "_made", lambda *given: made.append(1) or real(*given))
+    real = shards._new_shards
+    monkeypatch.setattr(shards, "_new_shards", lambda *given: made.append(1) or real(*given))
     assert chain.select(data).scores.tobytes() == expected.scores.tobytes()
     assert not made
     (folder,) = data.matrix.shelf.glob("codes-*")
