@@ -24,7 +24,7 @@ import numpy as np
 
 import fsframe
 from fsframe.contracts.run import Run
-from fsframe_relief.engine import sums
+from fsframe_relief.engine import feature_scores
 
 OUT = Path(__file__).with_name("results") / "million.jsonl"
 
@@ -55,8 +55,8 @@ def main() -> int:
     parser.add_argument("--out", type=Path, default=OUT)
     given = parser.parse_args()
     if given.no_bytes:
-        sums.bytes_pay = lambda *_: False
-    comparing = sums._listed_scores = Stopwatch(sums._listed_scores)
+        feature_scores.bytes_suffice = lambda *_: False
+    comparing = feature_scores._listed_scores = Stopwatch(feature_scores._listed_scores)
     for n in given.rows:
         rng = np.random.default_rng(1)
         X = rng.normal(size=(n, given.columns))

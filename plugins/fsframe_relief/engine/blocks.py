@@ -1,4 +1,4 @@
-"""Units of work over blocks of target rows, the same however many threads share them."""
+"""Work over blocks of target rows, divided in the same way for any number of threads."""
 
 from __future__ import annotations
 
@@ -35,17 +35,17 @@ def run_blocks(work: Callable[[int], Any], starts: range, threads: int) -> Itera
     """Results of ``work(start)`` in order, computed by up to `threads` threads.
 
     The calling thread works too, so that nothing waits for a thread to wake up. At most sixteen
-    results per thread are held back, so that memory stays bounded.
+    results per thread are kept, so that memory stays bounded.
     """
     if threads <= 1 or len(starts) <= 1:
         yield from map(work, starts)
         return
-    held = 16 * threads
-    for first in range(0, len(starts), held):
-        yield from _shared(work, starts[first : first + held], threads - 1)
+    pending = 16 * threads
+    for first in range(0, len(starts), pending):
+        yield from _map_ordered(work, starts[first : first + pending], threads - 1)
 
 
-def _shared(work: Callable[[int], Any], starts: range, n_helpers: int) -> list[Any]:
+def _map_ordered(work: Callable[[int], Any], starts: range, n_helpers: int) -> list[Any]:
     """All results; whoever is free takes the next start."""
     results: list[Any] = [None] * len(starts)
     left = deque(enumerate(starts))

@@ -1,4 +1,4 @@
-"""Compiled loop that lists who may be near, by distances of bytes."""
+"""Compiled loop that lists candidate neighbours by distances of bytes."""
 
 from __future__ import annotations
 

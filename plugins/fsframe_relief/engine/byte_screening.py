@@ -1,4 +1,4 @@
-"""Nearest neighbours of many rows: distances of bytes say who may be near, doubles who is."""
+"""Nearest neighbours of many rows, screened by distances of bytes and decided in doubles."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from fsframe_relief.engine.neighbours import Nearest, Target
 from fsframe_relief.engine.scaling import CACHED
 from fsframe_relief.engine.screening import NearestScreen, block_of
 
-__all__ = ["NearestBytes", "bytes_pay"]
+__all__ = ["NearestBytes", "bytes_suffice"]
 
 LEVELS = 255
 MOST_COLUMNS = 256
@@ -27,8 +27,8 @@ WIDE = 64
 _PILOTS = 32
 
 
-def bytes_pay(columns: Columns, rule: Nearest, target: Target, memory: int) -> bool:
-    """Whether bytes tell neighbours apart well enough: some targets are tried."""
+def bytes_suffice(columns: Columns, rule: Nearest, target: Target, memory: int) -> bool:
+    """Whether bytes separate neighbours well enough, tried on some targets."""
     n, p = columns.scaled.shape
     if n < LEAST_ROWS or p > MOST_COLUMNS:
         return False
@@ -87,8 +87,8 @@ class NearestBytes(NearestScreen):
         self.block = block_of(n, memory)
         self.wide = self.block * -(-WIDE // self.block)
         self.capacity = max(1024, 8 * rule.k)
-        held = 24 * self.wide * self.capacity * len(target.prior)
-        self.threads = max(1, memory // 4 // held)
+        each = 24 * self.wide * self.capacity * len(target.prior)
+        self.threads = max(1, memory // 4 // each)
 
     def candidates(
         self, rows: NDArray[np.int64]

@@ -1,4 +1,4 @@
-"""A summary of all columns: ranges, gaps, and which columns hold few distinct values."""
+"""A summary of all columns: ranges, gaps, and columns of few distinct values."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class ColumnSummary:
 
     @property
     def infinite(self) -> NDArray[np.bool_]:
-        """Columns that hold an infinite value."""
+        """Columns with infinite values."""
         found: NDArray[np.bool_] = (self.high >= self.low) & (
             np.isinf(self.low) | np.isinf(self.high)
         )
@@ -42,12 +42,12 @@ class ColumnSummary:
 
 
 def summarise(X: NDArray[np.float64], threads: int = 1) -> ColumnSummary:
-    """The summary of a table, in one pass: O(n p) time, O(p) memory beside the table.
+    """The summary of a table, in one pass: O(n p) time, O(p) memory besides the table.
 
     Parameters
     ----------
     X : array of shape (n_samples, n_features)
-        Values, NaN where missing; copied if its rows do not lie one after the other.
+        Values, NaN where missing; copied if its rows are not contiguous.
     threads : int
         Columns are shared among so many; the summary does not depend on it.
 
@@ -112,7 +112,7 @@ def few_levels(
 
 
 def _all_differ(rows: NDArray[np.float64], limit: int) -> NDArray[np.bool_]:
-    """Columns in which more than `limit` rows hold as many known values, no two of them equal."""
+    """Columns with more than `limit` known values in some rows, all of them distinct."""
     equal: NDArray[np.bool_] = np.logical_or.reduce(np.isnan(rows)) | (len(rows) <= limit)
     for i in range(1, len(rows)):
         equal |= np.logical_or.reduce(rows[:i] == rows[i])

@@ -1,4 +1,4 @@
-"""A table made ready for differences: columns sorted by the arithmetic they need."""
+"""A table prepared for differences: columns grouped by the arithmetic they need."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.errors import DataError
+from fsframe_relief.engine.column_summary import ColumnSummary, summarise
 from fsframe_relief.engine.level_codes import bit_planes, level_codes
-from fsframe_relief.engine.levels import ColumnSummary, summarise
 from fsframe_relief.engine.missing_values import Probability, gap_chances
 from fsframe_relief.engine.scaling import scaled
 
@@ -131,7 +131,7 @@ def prepare_columns(
     threads : int
         The result does not depend on it.
     like : Columns, optional
-        The same table in the same order without weights: what is equal is not held twice.
+        The same table in the same order without weights: shared arrays are reused.
 
     Raises
     ------

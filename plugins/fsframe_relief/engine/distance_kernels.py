@@ -1,4 +1,4 @@
-"""Compiled loops over pairs of instances: distances by blocks.
+"""Compiled loops over pairs of instances: blocks of the matrix of distances.
 
 Every kernel adds its part of the distance into ``out[r, j]`` for the target rows ``rows[r]``
 and the columns ``j >= first``; a block of the matrix belongs to one call, so nothing depends on
@@ -64,7 +64,7 @@ def plain_distances(Z: Floats, rows: Places, first: int, out: Floats) -> None:
                             s01 += abs(u - t)
                             s10 += abs(v - s)
                             s11 += abs(v - t)
-                        # an odd last row or column lands in the spare cell of the tile
+                        # an odd last row or column is written to the spare cell of the tile
                         tile[r - r0, j - j0] += s00
                         tile[r - r0, j - j0 + 1] += s01
                         tile[r - r0 + 1, j - j0] += s10
@@ -76,9 +76,9 @@ def plain_distances(Z: Floats, rows: Places, first: int, out: Floats) -> None:
 
 @njit(fastmath=FAST)
 def across_distances(across: Floats, rows: Places, first: int, out: Floats) -> None:
-    """The same for few columns, from ``across[a, i]``: the sums run along instances.
+    """`plain_distances` for few columns, from ``across[a, i]``, vectorised over instances.
 
-    The number of columns is a multiple of 8, those in excess being zeros.
+    The number of columns is padded with zeros to a multiple of 8.
     """
     p, n = across.shape
     b = rows.shape[0]
@@ -202,7 +202,7 @@ def mismatch_distances(
     """Add the number of discrete columns that differ, from bit planes of 64 columns a word.
 
     Segment s = (bits per code, first word in `planes`, words per plane, first word in `known`).
-    `known` has no words when nothing is missing; then `shared` is left alone.
+    `known` has no words when nothing is missing; then `shared` is not written.
     """
     b, n = rows.shape[0], planes.shape[0]
     gaps = known.shape[1] > 0
@@ -261,9 +261,9 @@ def probability_distances(
     first: int,
     out: Floats,
 ) -> None:
-    """Add diffs of columns with gaps, a gap standing for its class's distribution of values.
+    """Add diffs of columns with gaps; a gap has the distribution of values in its class.
 
-    ``state[i, a]`` is where a value's code (or bin), or the class of a gap, stands in the table
+    ``state[i, a]`` is the index of a value's code (or bin), or of the class of a gap, in the table
     that `fill_differences` makes for a target. The first `n_real` columns are continuous: where
     both values are known, diff = clip((|d| - floor) * slope, 0, 1).
     """
@@ -278,7 +278,7 @@ def probability_distances(
             total = 0.0
             for a in range(n_real):
                 d = abs(x[a] - z[a])
-                # looked up in any case: a branch would keep the loop from running in lanes
+                # looked up in any case: a branch would prevent vectorisation
                 t = table[s[a]]
                 total += min(max((d - floor) * slope, 0.0), 1.0) if d == d else t
             for a in range(n_real, p):

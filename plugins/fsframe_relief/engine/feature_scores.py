@@ -8,13 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe_relief.engine.blocks import ROW_BLOCK, row_block, run_blocks
-from fsframe_relief.engine.byte_screening import NearestBytes, bytes_pay
+from fsframe_relief.engine.byte_screening import NearestBytes, bytes_suffice
 from fsframe_relief.engine.columns import Columns
 from fsframe_relief.engine.distances import distance_rows, full_distances
 from fsframe_relief.engine.neighbours import Nearest, Rule, Target
 from fsframe_relief.engine.pair_sums import PairSums
-from fsframe_relief.engine.screening import NearestScreen, screen_pays
-from fsframe_relief.engine.trees import NearestTrees, tree_pays
+from fsframe_relief.engine.screening import NearestScreen, screening_pays
+from fsframe_relief.engine.tree_neighbours import NearestTrees, tree_pays
 
 __all__ = ["feature_scores", "mean_distance", "mean_of"]
 
@@ -87,11 +87,11 @@ def feature_scores(
         D = full_distances(metric, threads) if distances is None else distances
         mean = mean_of(D, target) if rule.needs_mean else 0.0
 
-        def settle(i0: int) -> None:
+        def weigh_block(i0: int) -> None:
             block = np.arange(i0, min(n, i0 + width))
             rule.weigh(D[i0 : i0 + width], block, target, mean)
 
-        for _ in run_blocks(settle, range(0, n if folds else 0, width), threads):
+        for _ in run_blocks(weigh_block, range(0, n if folds else 0, width), threads):
             pass
     else:
         D = None
@@ -138,8 +138,8 @@ def _listing(columns: Columns, rule: Any, target: Target, memory: int) -> _Listi
     """The way to nearest neighbours that fits the table; None if all distances are needed."""
     if tree_pays(columns, rule):
         return NearestTrees(columns, rule, target)
-    if screen_pays(columns, rule, target, memory):
-        if bytes_pay(columns, rule, target, memory):
+    if screening_pays(columns, rule, target, memory):
+        if bytes_suffice(columns, rule, target, memory):
             return NearestBytes(columns, rule, target, memory)
         return NearestScreen(columns, rule, target, memory)
     return None

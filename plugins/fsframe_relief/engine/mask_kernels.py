@@ -1,4 +1,4 @@
-"""Compiled loops over masks of instances: who has which code, and how many neighbours differ."""
+"""Compiled loops over bit masks of instances: masks of codes, and neighbours that differ."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from fsframe.contracts.bit_counts import LANES, at, common_bits, popcount
 from fsframe.contracts.compiled import njit
-from fsframe_relief.engine.score_kernels import settle
+from fsframe_relief.engine.score_kernels import combine_groups
 
 __all__ = ["count_scores", "level_masks"]
 
@@ -95,7 +95,7 @@ def count_scores(
     n_classes: int,
     out: Floats,
 ) -> None:
-    """Add the part of discrete columns where all weights of a group of neighbours are equal.
+    """Add the contribution of discrete columns if all weights of a group of neighbours are equal.
 
     A group is a bit mask over the instances, and ``levels[start[a] + v]`` the instances with code
     v in column a: the number of neighbours that differ is one popcount of their intersection. The
@@ -162,4 +162,4 @@ def count_scores(
                 seen[g] = filled > 0
                 if seen[g]:
                     mean[g] = 1.0 - np.float64(common) / np.float64(filled)
-            out[a] += settle(total[r], mean, seen, y[i], n_classes)
+            out[a] += combine_groups(total[r], mean, seen, y[i], n_classes)

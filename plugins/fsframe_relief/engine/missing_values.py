@@ -1,4 +1,4 @@
-"""Columns with gaps under the probability rule: how likely each value is in each class."""
+"""Probabilities of values in each class, for columns with gaps under the probability rule."""
 
 from __future__ import annotations
 

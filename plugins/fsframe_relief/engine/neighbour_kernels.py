@@ -66,7 +66,7 @@ def _class_factors(
     omega: float,
     factor: Floats,
 ) -> None:
-    # What one unit of weight in each class is worth; 0 where a class has no usable neighbour.
+    # Factor of the weights in each class; 0 if a class has no usable neighbour.
     usable = 0.0
     for c in range(size.shape[0]):
         if c != own and size[c] > 0.0:
@@ -104,19 +104,19 @@ def nearest_weights(
 ) -> None:
     """Weights of the k nearest of each class.
 
-    k counts drawn copies, and may exceed the number of rows; of rows, at most `slots` are kept in
-    order: k, or all there are if they are fewer.
+    k counts drawn copies, and may exceed the rows; at most `slots` rows are kept in
+    order: k, or all if they are fewer.
 
     ``D[r]`` are distances to all instances, or if `listed` to the instances ``index[r]``; those of
     class c are in places ``bounds[r, c] … bounds[r, c + 1]``, and nothing follows the last class.
 
     kind 0: equal, 1: exp(-(rank / decay)^2), 2: 1 / distance. Ties at the k-th place share the
-    places left, or with `by_index` are taken in row order. `pooled`: all other classes are one.
+    remaining places, or with `by_index` are taken in row order. `pooled`: others are one class.
     `classes` are those of the targets, whose distance to themselves is NaN already.
     """
     n_classes = bounds.shape[1] - 1
     n_groups = prior.shape[0]
-    # One more than asked for: it tells whether the k-th has ties that were not kept.
+    # One more than needed, to detect ties of the k-th that were not kept.
     most = slots + 1
     best = np.empty((n_groups, most))
     units = np.empty((n_groups, most))
@@ -186,7 +186,7 @@ def nearest_weights(
             for c in range(n_classes):
                 if kept or ((c != g) if not pooled else ((c == mine) != (g == 0))):
                     continue
-                # the tied group is larger than what was kept: the whole row is looked at
+                # the tied group is larger than the list: search the whole row
                 at = bounds[r, c]
                 part = row[at : bounds[r, c + 1]]
                 for e in range(part.shape[0]):

@@ -1,4 +1,4 @@
-"""Which instances are a target's neighbours, and with what weight."""
+"""Rules for the neighbours of a target and their weights."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ class Nearest:
     ) -> None:
         """The same for distances to the instances ``index[r]`` only.
 
-        Those of class c are in places ``bounds[r, c] … bounds[r, c + 1]``; what lies beyond the
+        Those of class c are in places ``bounds[r, c] … bounds[r, c + 1]``; entries beyond the
         last class is left as it is.
         """
         self._weigh(D, index, rows, target, bounds)
@@ -225,7 +225,7 @@ class Ball:
     The radius r_i is the larger of the distances to the `least`-th nearest hit and miss; the
     weight is max(0, 1 - (d / (r_i (1 + EDGE)))^2), so that the `least`-th counts a little, and at
     r_i = 0 all instances at distance zero count equally. Distances within a fraction TIE of r_i
-    are r_i: weights are scaled to sum one in a class, and where all of a class lie on the edge,
+    are r_i: weights are scaled to sum one in a class, and if all of a class are on the edge,
     rounding would decide between them.
     """
 

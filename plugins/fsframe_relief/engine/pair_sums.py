@@ -1,4 +1,4 @@
-"""Sums over pairs by kind of column: what a block of targets adds, and how sums end as scores."""
+"""Sums over pairs by kind of column: contributions of a block of targets, and final scores."""
 
 from __future__ import annotations
 
@@ -220,7 +220,7 @@ class PairSums:
             scores = total[0]
         else:
             a, ca, c, m = total
-            # All targets equal, or all as different as can be: that term has nothing to tell.
+            # All targets equal, or maximally different: that term carries no information.
             unlike = np.divide(ca, c, out=np.zeros_like(ca), where=c > 0)
             rest = m - c
             alike = np.divide(a - ca, rest, out=np.zeros_like(ca), where=rest > 1e-15)

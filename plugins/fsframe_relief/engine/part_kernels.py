@@ -19,7 +19,7 @@ Floats = NDArray[np.float64]
 Places = NDArray[np.int64]
 
 UNIT = 2.0**60
-"""Sums are of whole numbers, in units of 1/UNIT: no order of adding changes them."""
+"""Sums are of integers, in units of 1/UNIT, so that their order does not matter."""
 
 TILE = 512
 
@@ -28,7 +28,7 @@ TILE = 512
 def _distances(
     target: Floats, across: Floats, n_real: int, first: int, last: int, d: Floats
 ) -> None:
-    # Of one target to the rows first … last − 1, whose columns lie one after the other.
+    # Of one target to the rows first … last − 1, stored by column.
     for j in range(last - first):
         d[j] = 0.0
     for a in range(n_real):
@@ -45,7 +45,7 @@ def _distances(
 
 @njit()
 def group_of(of_row: int, of_target: int, pooled: bool) -> int:
-    """Which group of neighbours a row belongs to."""
+    """The group of neighbours of a row."""
     if pooled:
         return 0 if of_row == of_target else 1
     return of_row
@@ -57,7 +57,7 @@ def keep_nearest(
     classes: Places, mine: Places, pooled: bool,
     best: Floats,
 ) -> None:  # fmt: skip
-    """Put the distances of some rows among the smallest of each target and group.
+    """Insert the distances of some rows into the smallest of each target and group.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ def keep_nearest(
     pooled : bool
         Whether there are two groups of neighbours, hits and misses, in place of one for each class.
     best : (b, n_groups, k) float64
-        Ascending; ∞ where nothing is yet.
+        Ascending; ∞ in empty places.
     """
     r = across.shape[1]
     k = best.shape[2]
@@ -99,7 +99,7 @@ def count_tied(
     classes: Places, mine: Places, pooled: bool,
     edge: Floats, tied: Places,
 ) -> None:  # fmt: skip
-    """Add how many rows are as far as the k-th nearest of each target and group, (b, n_groups)."""
+    """Count the rows tied with the k-th nearest of each target and group, (b, n_groups)."""
     r = across.shape[1]
     d = np.empty(TILE)
     for first in range(0, r, TILE):
@@ -119,7 +119,7 @@ def add_differences(
     classes: Places, mine: Places, pooled: bool,
     edge: Floats, best: Floats, weight: Floats, at_edge: Floats, out: Places,
 ) -> None:  # fmt: skip
-    """Add what the neighbours among some rows give every column, in whole numbers of 1/UNIT.
+    """Add weight times difference of the neighbours among some rows, in integers of 1/UNIT.
 
     Parameters
     ----------
@@ -128,9 +128,9 @@ def add_differences(
     edge : (b, n_groups) float64
         Distance of the k-th nearest.
     best, weight : (b, n_groups, k) float64
-        The smallest distances, ascending, and what a row so far weighs.
+        The smallest distances, ascending, and the weight of a row at each.
     at_edge : (b, n_groups) float64
-        What a row as far as the k-th weighs.
+        The weight of a row tied with the k-th.
     out : (p,) int64
     """
     p, r = across.shape

@@ -1,4 +1,4 @@
-"""Nearest neighbours of drawn instances over the parts of a table: exact, whatever the parts."""
+"""Scores from drawn instances and all rows of a table in parts; exact for any division."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from numpy.typing import NDArray
 
 from fsframe.contracts.run import Run
 from fsframe.contracts.side_by_side import in_threads
-from fsframe_relief.engine.levels import ColumnSummary
+from fsframe_relief.engine.column_summary import ColumnSummary
 from fsframe_relief.engine.neighbours import Nearest, Target
 from fsframe_relief.engine.scaling import scaled
 
 __all__ = ["few_levels_over_parts", "scores_over_parts"]
 
 SPARE = 8
-"""Distances kept beyond the k-th: they tell whether all rows as far as that are known."""
+"""Distances kept beyond the k-th, to detect ties at the k-th that are not in the list."""
 
 MOST_REAL = 2048
-"""Most continuous columns that are screened as bytes: what is lost grows as they do, and distances
-differ as their square root."""
+"""Most continuous columns that are screened as bytes: rounding errors grow with their number, and
+differences of distances with its square root."""
 
 MOST_LISTED = 4096
-"""Rows that may be near a target of which there is a list, of each class; or 8 k."""
+"""Length of the list of candidate neighbours of a target and class; or 8 k."""
 
 LISTED = 20
-"""Bytes for each of them."""
+"""Bytes per candidate."""
 
 _ROWS = 1 << 14
 
@@ -49,7 +49,7 @@ def few_levels_over_parts(matrix: Any, limit: int) -> NDArray[np.bool_]:
         else:
             few[column] = 0 < levels.size <= limit
 
-    def take_in(block: NDArray[Any]) -> None:
+    def update(block: NDArray[Any]) -> None:
         for column in list(found):
             values = block[:, column]
             found[column] = np.unique(np.append(found[column], values[~np.isnan(values)]))
@@ -57,17 +57,17 @@ def few_levels_over_parts(matrix: Any, limit: int) -> NDArray[np.bool_]:
                 del found[column]
 
     if found:
-        # A few rows settle nearly all columns of numbers.
-        take_in(next(matrix.blocks(16 * limit)))
+        # A few rows decide for nearly all continuous columns.
+        update(next(matrix.blocks(16 * limit)))
     for block in matrix.blocks() if found else ():
-        take_in(block)
+        update(block)
     few[[column for column, values in found.items() if values.size]] = True
     return few
 
 
 @attrs.frozen(kw_only=True, eq=False)
 class _Rows:
-    """The rows of a table, block after block, as differences need them: column by column.
+    """The rows of a table, block by block, scaled and transposed for the kernels.
 
     Parameters
     ----------
@@ -76,10 +76,10 @@ class _Rows:
         Continuous columns, and discrete ones; constant ones are in neither.
     summary : ColumnSummary
     n_rows, n_read : int
-        Rows of a block, and how many are read at a time: of files that are packed by many rows,
-        small pieces take long.
-    bytes_tell : bool
-        Whether to screen rows by distances of bytes, where they can be.
+        Rows of a block, and rows read at a time: small reads are slow in files that are compressed
+        in large chunks.
+    use_bytes : bool
+        Whether to screen rows by distances of bytes, where possible.
     """
 
     matrix: Any
@@ -88,7 +88,7 @@ class _Rows:
     summary: ColumnSummary
     n_rows: int
     n_read: int
-    bytes_tell: bool = True
+    use_bytes: bool = True
 
     def ready(self, block: NDArray[Any]) -> Floats:
         """Some rows as (n_real + n_codes, r)."""
@@ -100,7 +100,7 @@ class _Rows:
         return found
 
     def blocks(self) -> Iterator[tuple[int, NDArray[Any]]]:
-        """Rows as they are, and the number of the first of them."""
+        """Rows as stored, and the number of the first of them."""
         at = 0
         for block in self.matrix.blocks(self.n_read):
             for first in range(0, len(block), self.n_rows):
@@ -113,7 +113,7 @@ class _Rows:
             yield at, self.ready(block)
 
     def some(self, numbers: Places) -> Iterator[tuple[slice, Floats]]:
-        """Rows of these numbers, ascending, as (r, n_real + n_codes): which of them, and values."""
+        """Rows of ascending `numbers`: slices of them, and values (r, n_real + n_codes)."""
         for at, block in self.blocks():
             first, last = np.searchsorted(numbers, [at, at + len(block)])
             if last > first:
@@ -123,13 +123,13 @@ class _Rows:
 
     @property
     def as_bytes(self) -> bool:
-        """Whether `coded` says which rows may be near: codes fit, and rounding is not much."""
+        """Whether `coded` can screen rows: codes are bytes, rounding errors small."""
         low, high = self.summary.low[self.codes], self.summary.high[self.codes]
         fits = self.summary.whole[self.codes] & (high - low <= 255)
-        return self.bytes_tell and self.real.size <= MOST_REAL and bool(fits.all())
+        return self.use_bytes and self.real.size <= MOST_REAL and bool(fits.all())
 
     def coded(self, block: NDArray[Any]) -> tuple[NDArray[np.uint8], Floats]:
-        """Some rows as bytes, (n_real + n_codes, r), and how much is lost of 255 times each."""
+        """Some rows as bytes, (n_real + n_codes, r), and the sum of their rounding errors."""
         low, high = self.summary.low, self.summary.high
         found = np.empty((self.real.size + self.codes.size, len(block)), np.uint8)
         lost = np.zeros(len(block))
@@ -171,18 +171,18 @@ def scores_over_parts(
     drawn : (m,) int64
         Places of the targets.
     run : Run
-        Targets are taken so many at a time as memory holds; each time is two or three passes.
+        Targets are processed in batches that fit into memory, in two or three passes each.
 
     Notes
     -----
-    Distances of bytes, whose error has a bound, say who may be among the k nearest of each target
-    and class (`part_screening`); who is, distances in doubles say, in one pass. Where bytes do not
-    tell (codes beyond 255, very many columns or equal rows), a pass keeps the k + 8 smallest
-    distances; they tell the k-th, which rows are nearer, and mostly how many are as far as that
-    (otherwise a pass counts them), hence what every neighbour weighs. The last pass adds weight
-    times difference of each neighbour, rounded to 2^−60, as whole numbers. So neither the division
-    of the rows nor threads nor the number of targets at a time nor which way is taken change a bit,
-    and a score is off by less than 2^−61 for each pair of target and neighbour.
+    Distances of bytes, whose error is bounded, screen the candidates for the k nearest of each
+    target and class (`part_screening`), and distances in doubles decide, in one pass. Where bytes
+    do not suffice (codes beyond 255, very many columns or equal rows), a pass keeps the k + 8
+    smallest distances; they give the k-th, the rows nearer than it, and mostly the number of ties
+    (otherwise a pass counts them), hence the weight of every neighbour. The last pass adds weight
+    times difference of each neighbour, rounded to 2^−60, as integers. So results do not depend on
+    the division of the rows, on threads, on the size of a batch or on the method, and the error of
+    a score is below 2^−61 for each pair of target and neighbour.
     """
     facts = matrix.facts
     summary = ColumnSummary(facts.low, facts.high, facts.missing, facts.whole)
@@ -191,7 +191,7 @@ def scores_over_parts(
     p = real.size + codes.size
     n_groups = 2 if rule.pooled else len(target.prior)
     k = int(min(rule.k, len(target.y)))
-    # Blocks as read, widened and turned; targets with their lists.
+    # Blocks as read, as doubles and transposed; targets with their lists.
     n_rows = int(np.clip(run.memory // 8 // (32 * max(1, len(facts.low))), 64, _ROWS))
     size = 3 * matrix.dtype.itemsize * max(1, len(facts.low))
     n_read = n_rows * max(1, run.memory // 8 // size // n_rows)
@@ -221,7 +221,7 @@ def scores_over_parts(
 
 @attrs.frozen(kw_only=True, eq=False)
 class _Batch:
-    """Some targets, compared with all rows."""
+    """A batch of targets, compared with all rows."""
 
     rows: _Rows
     rule: Nearest
@@ -235,7 +235,7 @@ class _Batch:
     run: Run
 
     def sums(self) -> Places:
-        """What these targets give every column, in whole numbers."""
+        """The contribution of these targets to every column, as integers."""
         from fsframe_relief.engine import part_kernels
 
         kernels: Any = part_kernels
@@ -271,7 +271,7 @@ class _Batch:
         return found
 
     def _screened(self, targets: Floats) -> Places:
-        """`sums` after one pass of distances of bytes, for targets whose lists are long enough."""
+        """`sums` after screening by distances of bytes, for targets whose lists are long enough."""
         from fsframe_relief.engine import part_screening
 
         mine, groups = self.target.y[self.places], self.n_groups
@@ -281,7 +281,7 @@ class _Batch:
         )  # fmt: skip
         found = np.zeros(targets.shape[1], np.int64)
         if near.lost.any():
-            rows = attrs.evolve(self.rows, bytes_tell=False)
+            rows = attrs.evolve(self.rows, use_bytes=False)
             found += self._of(np.flatnonzero(near.lost), rows).sums()
         kept = np.flatnonzero(~near.lost)
         if not kept.size:
@@ -292,7 +292,7 @@ class _Batch:
         return found + near.sums(kept, self.rows, targets[kept], best, edge, weight, at_edge)
 
     def _of(self, some: NDArray[np.intp], rows: _Rows) -> _Batch:
-        """Only some of the targets."""
+        """The batch of some of the targets."""
         return attrs.evolve(self, places=self.places[some], own=self.own[some], rows=rows)
 
     def _targets(self) -> Floats:
@@ -308,7 +308,7 @@ class _Batch:
             pass
 
     def _blocks(self, targets: Floats, work: Callable[..., None]) -> Iterator[None]:
-        """Do `work` with all rows, block after block, targets shared among threads."""
+        """Do `work` with all rows, block by block, targets divided among threads."""
         mine = self.target.y[self.places]
         threads = max(1, min(self.run.threads, len(targets)))
         cuts = np.linspace(0, len(targets), threads + 1).astype(int)
@@ -328,9 +328,9 @@ class _Batch:
     def _weights(
         self, best: Floats, edge: Floats, low: Floats, tied: NDArray[np.int64]
     ) -> tuple[Floats, Floats]:
-        """What rows nearer than the k-th weigh, by place in `best`, and what those as far do.
+        """Weights of rows nearer than the k-th, by place in `best`, and of ties with it.
 
-        As `fsframe_relief.engine.neighbour_kernels.nearest_weights`, which looks at single rows.
+        As `fsframe_relief.engine.neighbour_kernels.nearest_weights`, which has all rows.
         """
         nearer = best < low[:, :, None]
         left = self.k - nearer.sum(axis=2)

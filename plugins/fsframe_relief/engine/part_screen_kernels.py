@@ -1,4 +1,4 @@
-"""Compiled loops of the screening of rows by distances of bytes, and of the exact second look."""
+"""Compiled loops that screen rows by distances of bytes and compute exact distances."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from fsframe_relief.engine.neighbour_kernels import TIE
 from fsframe_relief.engine.part_kernels import UNIT, group_of
 from fsframe_relief.engine.screen_kernels import keep_smallest
 
-__all__ = ["FAR", "add_listed", "listed_weights", "measure", "screen"]
+__all__ = ["FAR", "add_exact_distances", "add_listed", "listed_weights", "screen"]
 
 Bytes = NDArray[np.uint8]
 Shorts = NDArray[np.int32]
@@ -27,8 +27,8 @@ def _byte_distances(
     target: Bytes, across: Bytes, n_real: int, first: int, last: int, narrow: Bytes,
     wide: NDArray[np.uint16], d: Shorts,
 ) -> None:  # fmt: skip
-    # Of one target to the rows first … last − 1; sums stay as short as they can, so that an
-    # instruction takes many.
+    # Of one target to the rows first … last − 1; sums use the shortest integers, so that
+    # an instruction takes many.
     n = last - first
     p = across.shape[0]
     for j in range(n):
@@ -70,19 +70,19 @@ def screen(
         Numbers of the targets' rows.
     across : (p, r) uint8
     n_real : int
-        Columns whose differences count; others count 255 where they differ.
+        Number of continuous columns; discrete ones count 255 where they differ.
     at : int
         Number of the block's first row.
     classes, mine : (r,), (b,) int64
     pooled : bool
     slack, error : (b,), (r,) int32
-        Twice what bytes lose of a target's distances, and what they lose of a row's.
+        Twice the rounding error of a target's distances, and that of a row's.
     top : (b, n_groups, k) int32
-        The smallest distances that rows seen so far have at most, ascending.
+        The smallest upper bounds of distances so far, ascending.
     lost : (b,) bool
-        Set where there is no room; such targets are not looked at.
+        Set when the list of a target is full; such targets are skipped.
     found : (b, m) int32, counts : (b,) int64
-        Results: rows within the block, and how many.
+        Results: rows within the block, and their number.
     """
     r = across.shape[1]
     k = top.shape[2]
@@ -110,12 +110,12 @@ def screen(
 
 
 @njit()
-def measure(
+def add_exact_distances(
     targets: Floats, n_real: int, at: int, classes: Places, mine: Places, pooled: bool, k: int,
     found: Shorts, counts: Places, place: Places, values: Floats, numbers: Places,
     distances: Floats, sizes: Places, lost: Flags,
 ) -> None:  # fmt: skip
-    """Add the rows found to the lists, with exact distances; full lists lose who is too far.
+    """Add the rows found to the lists, with exact distances; full lists drop rows beyond the k-th.
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ def measure(
         As in `screen`.
     k : int
     place : (r,) int64
-        Where the values of a row are.
+        Index in `values` of each row.
     values : (m, p) float64
     numbers, distances : (b, n_groups, capacity) int64, float64
     sizes : (b, n_groups) int64
@@ -138,7 +138,7 @@ def measure(
                 break
             row = found[t, i]
             own, theirs = targets[t], values[place[row]]
-            # In the order of the columns, as everywhere.
+            # In the order of the columns, as in every other kernel.
             d = 0.0
             for a in range(n_real):
                 d += abs(own[a] - theirs[a])
@@ -167,9 +167,9 @@ def listed_weights(
     numbers: Places, distances: Floats, sizes: Places, best: Floats, edge: Floats, weight: Floats,
     at_edge: Floats,
 ) -> tuple[Places, Places, Floats]:  # fmt: skip
-    """Targets, rows and weights of all neighbours on the lists that weigh anything.
+    """Targets, rows and weights of all listed neighbours of non-zero weight.
 
-    Parameters are as in `measure`, and as in `part_kernels.add_differences`.
+    Parameters are as in `add_exact_distances`, and as in `part_kernels.add_differences`.
     """
     total = sizes.sum()
     owners, rows, weights = np.empty(total, np.int64), np.empty(total, np.int64), np.empty(total)
@@ -199,7 +199,7 @@ def add_listed(
     targets: Floats, owners: Places, values: Floats, places: Places, weights: Floats, n_real: int,
     out: Places,
 ) -> None:  # fmt: skip
-    """Add what pairs of a target and a row give every column, in whole numbers of 1/UNIT."""
+    """Add weight times difference of pairs of a target and a row, in units of 1/UNIT."""
     for i in range(owners.size):
         own, theirs, w = targets[owners[i]], values[places[i]], weights[i]
         for a in range(n_real):

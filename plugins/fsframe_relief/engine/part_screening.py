@@ -1,4 +1,4 @@
-"""Which rows of a table in parts may be near some targets: distances of bytes say, doubles settle.
+"""Candidate neighbours in a table in parts: screened by distances of bytes, decided in doubles.
 
 A continuous column is a byte q = round(255 z), a discrete one a code, whose difference counts 255.
 With D_ij the sum over columns and e_i the sum of |255 z − q| of row i, 255 d_ij is within e_i + e_j
@@ -27,17 +27,17 @@ Places = NDArray[np.int64]
 
 @attrs.frozen(kw_only=True, eq=False)
 class NearRows:
-    """All rows that are as near as the k-th nearest of a group, or nearer, and some more.
+    """All rows at most as far as the k-th nearest of a group, and some more.
 
     Parameters
     ----------
     numbers, distances : (b, n_groups, capacity)
-        Of rows, and their exact distances.
+        Numbers of the rows, and their exact distances.
     sizes : (b, n_groups) int64
     lost : (b,) bool
-        Targets for which more rows may be near than there is room for.
+        Targets with more candidates than the lists can take.
     k : int
-        The neighbours asked for in each group.
+        Number of neighbours in each group.
     """
 
     numbers: Places
@@ -173,12 +173,12 @@ def near_rows(
         place = np.empty(len(block), np.int64)
         place[wanted] = np.arange(len(wanted))
 
-        def measure(t: slice, at: int = at, values: Any = values, place: Any = place,
+        def add_found(t: slice, at: int = at, values: Any = values, place: Any = place,
                     classes: Any = classes, counts: Any = counts) -> None:  # fmt: skip
-            kernels.measure(
+            kernels.add_exact_distances(
                 targets[t], n_real, at, classes, mine[t], pooled, k, found[t], counts[t], place,
                 values, near.numbers[t], near.distances[t], near.sizes[t], near.lost[t],
             )  # fmt: skip
 
-        in_threads(threads, measure, shares)
+        in_threads(threads, add_found, shares)
     return near

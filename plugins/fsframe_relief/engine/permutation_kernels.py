@@ -1,4 +1,4 @@
-"""A compiled loop for label permutations: signed weights of pairs."""
+"""Signed weights of pairs under permuted labels."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def pair_weights(
     """Weights of pairs under each labelling.
 
     ``A[i, j]`` is the unsigned weight of j for target i, negative if j is far. ``near[t, i, c]``
-    is what one unit of near weight in class c is worth to target i under labelling t, `far` the
-    same for far. ``out[t, q]`` adds both directions of pair q.
+    is the factor of near weights in class c for target i under labelling t, `far` that of far
+    weights. ``out[t, q]`` adds both directions of pair q.
     """
     for t in range(labels.shape[0]):
         y = labels[t]

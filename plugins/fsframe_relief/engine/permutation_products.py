@@ -13,19 +13,19 @@ from fsframe.errors import RequestError
 from fsframe_relief.engine.blocks import run_blocks
 from fsframe_relief.engine.columns import Columns
 from fsframe_relief.engine.distances import full_distances
+from fsframe_relief.engine.feature_scores import mean_of
 from fsframe_relief.engine.neighbours import Rule, Target
 from fsframe_relief.engine.permutation_tables import PairTable, pair_tables
-from fsframe_relief.engine.sums import mean_of
 
 __all__ = ["SLACK", "Progress", "reached_by_products"]
 
 Progress = Callable[[int, int, str], None]
 
 SLACK = 1e-12
-"""A permuted score this close below the observed one reaches it: sums are rounded."""
+"""Tolerance below the observed score at which a permuted one reaches it: sums are rounded."""
 
 LABELLINGS = 128
-"""Labellings per product; fixed, so that threads do not change the bits."""
+"""Labellings per product; fixed, so that results do not depend on threads."""
 
 
 def reached_by_products(
@@ -43,7 +43,7 @@ def reached_by_products(
     n = columns.n
     reached = np.zeros(columns.n_features, dtype=np.int64)
     tables = list(pair_tables(columns))
-    # A batch holds scores (and, for gaps, three more sums), class factors, and a block of pairs.
+    # A batch needs scores (and, for gaps, three more sums), class factors, and a block of pairs.
     n_classes = len(target.prior)
     each = 8 * (5 * columns.n_features + 4 * n * n_classes + 2048) + 1
     batch = int(np.clip(memory // (2 * each), 1, len(labellings)))
@@ -74,7 +74,7 @@ def _unsigned_weights(
     memory: int,
     threads: int,
 ) -> NDArray[np.float64]:
-    """(n, n) weights of each target's neighbours, labels apart; zeros for targets not drawn."""
+    """(n, n) weights of each target's neighbours without labels; zeros for targets not drawn."""
     n = columns.n
     if 8 * n * n > memory // 2:
         raise RequestError(
@@ -100,7 +100,7 @@ def _unsigned_weights(
 
 
 class _Labelled:
-    """What the labellings change: class factors of every target, or target values."""
+    """The parts that depend on the labelling: class factors of every target, or target values."""
 
     def __init__(
         self,
@@ -119,7 +119,7 @@ class _Labelled:
             self.values = target.value[moved]
             self.omega = omega
             return
-        # Labels move; the weight of an instance as a target stays where it is.
+        # Labels are permuted, weights of targets are not.
         self.labels = target.y[moved]
         n_classes = len(target.prior)
         self.near = _factors(np.maximum(A, 0.0), self.labels, target, omega, n_classes)
@@ -134,7 +134,7 @@ def _factors(
     omega: NDArray[np.float64],
     n_classes: int,
 ) -> NDArray[np.float64]:
-    """(labellings, n, classes): the worth of a unit of weight in each class to each target."""
+    """(labellings, n, classes): the factor of weights in each class for each target."""
     sizes = np.empty((len(labels), len(omega), n_classes))
     for c in range(n_classes):
         sizes[:, :, c] = (labels == c).astype(np.float64) @ A.T
@@ -164,7 +164,7 @@ def _products(
 def _pair_products(
     A: NDArray[np.float64], table: PairTable, weights: _Labelled, threads: int
 ) -> NDArray[np.float64]:
-    """K P for complete columns, over the pairs that are neighbours either way."""
+    """K P for complete columns, over pairs that are neighbours in either direction."""
     first, second = np.nonzero(np.triu((A != 0) | (A.T != 0), 1))
     labels = weights.labels
     out = np.zeros((len(labels), table.numbers.size))
@@ -241,7 +241,7 @@ def _regression_products(
     ca, c = np.zeros((len(values), p)), np.zeros((len(values), p))
     a, m = np.zeros(p), np.zeros(p)
     for i in np.flatnonzero(weights.omega):
-        # near and far are two means of the same kind, the far one taken off
+        # near and far are weighted means; the far one is subtracted
         for side in (1.0, -1.0):
             near = np.flatnonzero(side * A[i] > 0)
             if not near.size:

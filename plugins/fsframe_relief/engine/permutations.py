@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 from fsframe.resampling.groups import permuted_rows
 from fsframe_relief.engine.columns import Columns
 from fsframe_relief.engine.distances import full_distances
+from fsframe_relief.engine.feature_scores import feature_scores
 from fsframe_relief.engine.neighbours import Rule, Target
 from fsframe_relief.engine.permutation_products import SLACK, Progress, reached_by_products
-from fsframe_relief.engine.sums import feature_scores
 
 __all__ = ["adjusted", "permutation_p_values"]
 
@@ -39,8 +39,8 @@ def permutation_p_values(
     generator : numpy Generator
         Draws the labellings.
     groups : (n,) int, optional
-        Rows that belong together: the labellings deal labels out to whole groups of equal size, or
-        within a group where its label varies (`fsframe.resampling.groups.permuted_rows`).
+        Groups of rows: labels are permuted among groups of equal size, or within a group where its
+        label varies (`fsframe.resampling.groups.permuted_rows`).
     memory, threads, progress
         Bound on temporaries, threads (the result does not depend on them), and a listener.
 
@@ -55,9 +55,9 @@ def permutation_p_values(
     SWRF*, and all methods in regression), W_r is linear in the diffs of the neighbouring pairs
     with weights that only the labels change: with P the (pairs × features) diffs and K the
     (labellings × pairs) weights, all scores are the product K P, computed in blocks of pairs.
-    O(R n^2 p) multiplications at the speed of a matrix product, and O(R p) memory beside the
-    blocks. Nearest hits and misses depend on the labels: there, as for every rule that says so
-    (`Rule.uses`), each labelling chooses its neighbours again from one matrix of distances.
+    O(R n^2 p) multiplications at the speed of a matrix product, and O(R p) memory besides the
+    blocks. Nearest hits and misses depend on the labels (`Rule.uses`): there neighbours are found
+    anew for each labelling from one matrix of distances.
 
     The labellings are exchangeable when features and labels are independent, so P(p <= a) <= a for
     any number of samples and any dependence between features or between overlapping pairs.
@@ -65,15 +65,13 @@ def permutation_p_values(
     n = columns.n
     labellings = np.empty((permutations + 1, n), dtype=np.int64)
     labellings[0] = np.arange(n)
-    judged_by = target.y if target.value is None else target.value
+    labels = target.y if target.value is None else target.value
     for t in range(1, permutations + 1):
         labellings[t] = (
-            generator.permutation(n)
-            if groups is None
-            else permuted_rows(judged_by, groups, generator)
+            generator.permutation(n) if groups is None else permuted_rows(labels, groups, generator)
         )
-    fit_anew = ("classes" if target.signed else "values") in rule.uses
-    count = _reached_by_refitting if fit_anew else reached_by_products
+    refit = ("classes" if target.signed else "values") in rule.uses
+    count = _reached_by_refitting if refit else reached_by_products
     reached = count(columns, rule, target, labellings, rows, memory, threads, progress)
     p_values = (1.0 + reached) / (permutations + 1)
     p_values[columns.constant] = 1.0
@@ -113,10 +111,10 @@ def _reached_by_refitting(
     threads: int,
     progress: Progress | None,
 ) -> NDArray[np.int64]:
-    """How often a permuted score reaches the observed one, every labelling fitted anew.
+    """How often a permuted score reaches the observed one, refitting for every labelling.
 
-    Labels stay where they are and the instances move: the table in another order, against the same
-    target, is the same as labels in another order.
+    The rows of the table are permuted against the same target, which is equivalent to permuting
+    the labels.
     """
     n = columns.n
     keep = 16 * n * n <= memory // 2

@@ -21,7 +21,7 @@ def content_order(X: NDArray[np.float64], *labels: NDArray[np.generic]) -> NDArr
     X : (n_samples, n_features) float64
         NaN allowed.
     *labels : (n_samples,) arrays
-        What else tells rows apart: target, counts, weights.
+        Further keys: target, counts, weights.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Compiled sums over pairs: the part of every feature's score that a block of targets gives."""
+"""Compiled sums over pairs: the contribution of a block of targets to every feature's score."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from fsframe.contracts.compiled import njit
 from fsframe_relief.engine.distance_kernels import fill_differences
 
 __all__ = [
+    "combine_groups",
     "folded_lists",
     "gap_scores",
     "level_scores",
     "plain_scores",
     "probability_scores",
     "row_lists",
-    "settle",
     "special_scores",
 ]
 
@@ -38,10 +38,10 @@ def folded_lists(
     weight: Floats,
     length: Places,
 ) -> None:
-    """For each row i of i0..i1 the columns j > i where ``C[i, j] + C[j, i]`` is not zero."""
+    """For each row i of i0..i1 list the columns j > i where ``C[i, j] + C[j, i]`` is not zero."""
     n = C.shape[0]
     for j0 in range(i0, n, FOLD):
-        # The part below the diagonal is read along its rows, and turned in the cache.
+        # The part below the diagonal is read by rows and transposed in the cache.
         for j in range(j0, min(n, j0 + FOLD)):
             below = C[j, i0:i1]
             for r in range(i1 - i0):
@@ -50,7 +50,7 @@ def folded_lists(
         row = C[i0 + r]
         m = 0
         for j in range(i0 + r + 1, n):
-            # written in any case and kept if not zero: a branch would be guessed wrong half the
+            # written in any case and kept if not zero: a branch would be mispredicted half the
             # time
             w = weight[r, j] + row[j]
             index[r, m] = j
@@ -61,7 +61,7 @@ def folded_lists(
 
 @njit()
 def row_lists(C: Floats, index: Listed, weight: Floats, length: Places) -> None:
-    """For each row the columns with a weight that is not zero."""
+    """For each row list the columns of non-zero weight."""
     for r in range(C.shape[0]):
         m = 0
         for j in range(C.shape[1]):
@@ -173,15 +173,15 @@ def probability_scores(
 
 
 @njit()
-def settle(
+def combine_groups(
     total: Floats,
     mean: Floats,
     known: NDArray[np.bool_],
     own: int,
     n_classes: int,
 ) -> float:
-    # Put group means together. Group 2c holds near, 2c + 1 far instances of class c; `total` is a
-    # group's whole weight. Shares of miss classes are renormalised over those with a known value.
+    # Combine group means. Group 2c has the near, 2c + 1 the far instances of class c; `total` is
+    # the weight of a group. Shares of miss classes are renormalised over those with a known value.
     score = 0.0
     for side in range(2):
         g = 2 * own + side
@@ -214,10 +214,10 @@ def special_scores(
     n_classes: int,
     out: Floats,
 ) -> None:
-    """Add the part of columns with gaps (or a ramp): weighted means over the neighbours that are
-    known.
+    """Add the contribution of columns with gaps (or a ramp): weighted means over neighbours with a
+    value.
 
-    A target whose own value is missing gives the column nothing. ``C[r]`` are the signed weights of
+    A target whose own value is missing contributes nothing. ``C[r]`` are the signed weights of
     target ``rows[r]``; near hits and far misses are negative, near misses and far hits positive.
     """
     n, p = Z.shape
@@ -259,7 +259,7 @@ def special_scores(
                 for g in range(groups):
                     known[g] = base[g, a] != 0.0
                     mean[g] = top[g, a] / base[g, a] if known[g] else 0.0
-                out[a0 + a] += settle(total, mean, known, own, n_classes)
+                out[a0 + a] += combine_groups(total, mean, known, own, n_classes)
 
 
 @njit()
@@ -273,7 +273,7 @@ def gap_scores(
     n_classes: int,
     out: Floats,
 ) -> None:
-    """The same for discrete columns from `first` on; the code `gap` is a missing value."""
+    """`special_scores` for discrete columns from `first` on; the code `gap` is a missing value."""
     n, p = codes.shape
     groups = 2 * n_classes
     top = np.empty((groups, CHUNK))
@@ -308,4 +308,4 @@ def gap_scores(
                 for g in range(groups):
                     known[g] = base[g, a] != 0.0
                     mean[g] = top[g, a] / base[g, a] if known[g] else 0.0
-                out[a0 + a] += settle(total, mean, known, own, n_classes)
+                out[a0 + a] += combine_groups(total, mean, known, own, n_classes)

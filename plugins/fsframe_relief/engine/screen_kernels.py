@@ -1,8 +1,7 @@
-"""Compiled loops that find nearest neighbours by distances in 12-bit whole numbers, then exactly.
+"""Compiled loops that find nearest neighbours by distances in 12-bit integers, then exactly.
 
-Differences of whole numbers take a quarter of the time of those of doubles. They are a little off,
-by a known amount; so they only say who cannot be a neighbour, and the few who can are measured
-again in doubles.
+Differences of integers take a quarter of the time of those of doubles, with a bounded error. They
+exclude instances that cannot be neighbours; distances of the few others are computed in doubles.
 """
 
 from __future__ import annotations
@@ -35,14 +34,14 @@ FAR = np.int32(2**31 - 1)
 
 @njit()
 def _gap(a: np.int16, b: np.int16) -> np.int16:
-    # every step is cut to 16 bits, so that compilers see 16-bit arithmetic
+    # every step is truncated to 16 bits, so that the compiler uses 16-bit arithmetic
     d = np.int16(a - b)
     return d if d > 0 else np.int16(-d)
 
 
 @njit()
 def whole_distances(across: NDArray[np.int16], rows: Places, out: Listed) -> None:
-    """Put sum |q_ia - q_ja| into ``out[r, j]`` for the targets ``rows[r]``.
+    """Write sum |q_ia - q_ja| into ``out[r, j]`` for the targets ``rows[r]``.
 
     ``across[a]`` are the values of column a as whole numbers 0 … 4095, the number of columns a
     multiple of 8: eight differences sum to less than 2^15.
@@ -89,7 +88,7 @@ def whole_distances(across: NDArray[np.int16], rows: Places, out: Listed) -> Non
 
 @njit()
 def keep_smallest(best: Any, m: int, d: Any) -> int:
-    """Put d into the ascending list of the `best.size` smallest; m are there. The new m."""
+    """Insert d into the ascending list `best`, of which m are filled; return the new m."""
     k = best.shape[0]
     q = m if m < k else k - 1
     while q > 0 and best[q - 1] > d:
@@ -112,8 +111,8 @@ def likely_neighbours(
     """List, class by class, all instances at most ``slack[r]`` beyond the k-th smallest distance.
 
     ``index[r, starts[r, c] : starts[r, c + 1]]`` are those of class c, in ascending order. The k-th
-    smallest minimum of a strip is no less than the k-th smallest distance, so that few strips need
-    a closer look: O(n) plus some k strips per class.
+    smallest minimum of a strip is no less than the k-th smallest distance, so that few strips are
+    searched: O(n) plus some k strips per class.
     """
     b, n = W.shape
     lowest = np.empty(n // STRIP + 1, np.int32)
@@ -161,7 +160,7 @@ def likely_neighbours(
 
 @njit(fastmath=FAST)
 def listed_distances(Z: Floats, rows: Places, index: Listed, starts: Places, out: Floats) -> None:
-    """Put sum |z_ia - z_ja| into ``out[r, q]`` for the listed instances j = ``index[r, q]``."""
+    """Write sum |z_ia - z_ja| into ``out[r, q]`` for the listed instances j = ``index[r, q]``."""
     for r in range(rows.shape[0]):
         x = Z[rows[r]]
         for q in range(starts[r, -1]):
@@ -174,7 +173,7 @@ def listed_distances(Z: Floats, rows: Places, index: Listed, starts: Places, out
 
 @njit()
 def keep_weighted(index: Listed, weight: Floats, starts: Places, length: Places) -> None:
-    """Move the listed instances whose weight is not zero to the front of their lists."""
+    """Move the listed instances of non-zero weight to the front of their lists."""
     for r in range(index.shape[0]):
         m = 0
         for q in range(starts[r, -1]):

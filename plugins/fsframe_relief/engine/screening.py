@@ -1,4 +1,4 @@
-"""Nearest neighbours by whole numbers, which say who may be near, and doubles, which say who is."""
+"""Nearest neighbours, screened by distances in 12-bit integers and decided in doubles."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from fsframe_relief.engine.columns import Columns
 from fsframe_relief.engine.neighbours import Nearest, Target
 from fsframe_relief.engine.scaling import CACHED
 
-__all__ = ["NearestScreen", "block_of", "screen_pays"]
+__all__ = ["NearestScreen", "block_of", "screening_pays"]
 
 LEVELS = 4095
 """Largest whole number: eight differences sum to less than 2^15."""
@@ -22,7 +22,7 @@ BYTES = 24
 """Per pair of a block: whole and exact distances, numbers of instances, and room."""
 
 
-def screen_pays(columns: Columns, rule: Any, target: Target, memory: int) -> bool:
+def screening_pays(columns: Columns, rule: Any, target: Target, memory: int) -> bool:
     """Whether few enough instances can be neighbours for a second, exact look at those.
 
     Notes

@@ -12,7 +12,7 @@ __all__ = ["summarise_columns"]
 Floats = NDArray[np.float64]
 
 CHUNK = 512
-"""Columns whose four results stay in the nearest cache while the rows pass by."""
+"""Columns whose four results stay in the first-level cache."""
 
 
 @njit()
@@ -25,10 +25,10 @@ def summarise_columns(
     missing: Floats,
     broken: Floats,
 ) -> None:
-    """Enter columns `first` to `stop` of `X` into results that start at inf, -inf, 0 and 0.
+    """Update the results of columns `first` to `stop` of `X`; they start at inf, -inf, 0 and 0.
 
     `X` is (n_samples, n_features); `low` and `high`, `missing` and `broken` (how many values are
-    NaN, how many not whole), all (n_features,) float64, take the columns' results.
+    NaN, how many not whole), are (n_features,) float64.
     """
     for a0 in range(first, stop, CHUNK):
         a1 = min(stop, a0 + CHUNK)

@@ -1,4 +1,4 @@
-"""Nearest neighbours by a tree, for many rows and few continuous columns."""
+"""Nearest neighbours by a k-d tree, for many rows and few continuous columns."""
 
 from __future__ import annotations
 

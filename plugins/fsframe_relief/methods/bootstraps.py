@@ -1,4 +1,4 @@
-"""Many bootstraps of one table: side by side, and codes compared once for all of them."""
+"""Many bootstraps of one table: in parallel, with distances of codes computed once."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.run import Run
 from fsframe.contracts.selection import Selection
 from fsframe.contracts.side_by_side import drawn_rows, in_threads
+from fsframe_relief.engine.column_summary import summarise
 from fsframe_relief.engine.columns import Columns, prepare_columns
 from fsframe_relief.engine.distances import full_distances
-from fsframe_relief.engine.levels import summarise
+from fsframe_relief.engine.feature_scores import feature_scores
 from fsframe_relief.engine.pair_sums import MAX_LEVELS
 from fsframe_relief.engine.row_order import content_groups
-from fsframe_relief.engine.sums import feature_scores
 from fsframe_relief.methods.parameters import ReliefParameters
 from fsframe_relief.methods.problem import (
     FEW_LEVELS,
-    by_index,
     discrete_columns,
-    judged,
     label_codes,
     row_weights,
+    ties_by_index,
+    with_target,
 )
 
 __all__ = ["select_each"]
@@ -40,10 +40,10 @@ def select_each(
 ) -> list[Selection]:
     """The selection of `method` on every bootstrap, a row of `counts` (n_resamples, n_samples).
 
-    Equal to one bootstrap after the other, bit by bit: ranges, discrete columns, probabilities and
+    Bit-identical to one bootstrap after the other: ranges, discrete columns, probabilities and
     class shares are those of the rows drawn (count 0: absent), and bootstrap b draws from
-    ``run.child(b)``. `run.threads` of them are fitted at a time, as far as memory goes. `plain`
-    says that the method only scores and finishes, so that bootstraps can share distances.
+    ``run.child(b)``. `run.threads` of them are fitted at a time, as memory allows. `plain`
+    means that the method only scores and finishes, so that bootstraps can share distances.
     """
     shared = _SharedCodes.of(method, data, run) if plain and len(counts) > 1 else None
     workers = _workers(method, data, run) if len(counts) > 1 else 1
@@ -61,9 +61,9 @@ def select_each(
 
 
 def _workers(method: ReliefParameters, data: Dataset, run: Run) -> int:
-    """How many fits may run at a time; what each may use stays the same, so results do too."""
+    """Number of fits at a time; each keeps its bounds, so results do not depend on it."""
     if method.permutations:
-        # these bound the threads of linear algebra for the whole process
+        # permutations bound the threads of linear algebra for the whole process
         return 1
     n, p = data.n_samples, data.n_features
     each = min(8 * n * n, run.memory // 2) + 40 * n * p
@@ -72,11 +72,10 @@ def _workers(method: ReliefParameters, data: Dataset, run: Run) -> int:
 
 @attrs.frozen(eq=False)
 class _SharedCodes:
-    """A complete table of few whole-number codes, whose distances no bootstrap changes.
+    """A complete table of few integer codes, whose distances are the same in every bootstrap.
 
-    Codes differ or do not, whatever the range of the rows drawn, and numbers of unlike columns are
-    whole: sums of them have no rounding that could depend on what is left out. `group` numbers the
-    rows by their content.
+    Differences of codes do not depend on the range of the rows drawn, and their sums are integers,
+    without rounding that could depend on the rows left out. `group` numbers the rows by content.
     """
 
     data: Dataset
@@ -88,7 +87,7 @@ class _SharedCodes:
 
     @classmethod
     def of(cls, method: ReliefParameters, data: Dataset, run: Run) -> _SharedCodes | None:
-        """What bootstraps of `data` can share; None where they cannot."""
+        """The codes that bootstraps of `data` share; None if they cannot."""
         n = data.n_samples
         if method.permutations or method.ramp is not None or 8 * n * n > run.memory // 4:
             return None
@@ -96,8 +95,8 @@ class _SharedCodes:
             return None
         X = data.X
         summary = summarise(X)
-        # With so few levels in the table, no bootstrap has more, and none decides otherwise which
-        # columns are discrete, or how levels are compared.
+        # With so few levels in the table no bootstrap has more, so the choice of discrete columns
+        # and of the arithmetic is the same in all of them.
         span = summary.high - summary.low
         if (
             summary.missing.any()
@@ -125,22 +124,22 @@ class _SharedCodes:
         upstream: Selection | None,
         run: Run,
     ) -> Selection:
-        """What `method` selects on `rows`, drawn so many times."""
+        """The selection of `method` on `rows` with these counts."""
         y, value = label_codes(method, self.data, rows)
         weights = row_weights(drawn, upstream, len(rows))
         order = np.arange(len(rows))
-        if not by_index(method):
-            # as content_order has it, with the rows' content ranked once for all bootstraps
+        if not ties_by_index(method):
+            # as in content_order, with the rows' content ranked once for all bootstraps
             labels = (y.astype(np.float64) if value is None else value, *weights)
             keys = [(label + 0.0).view(np.uint64) for label in reversed(labels)]
             order = np.lexsort((*keys, self.group[rows]))
         order = order[np.argsort(y[order], kind="stable")]
         places = rows[order]
-        problem = judged(
+        problem = with_target(
             method, self.columns.take(places), y, value, weights, order, run, (0,), self.mask,
             self.notes,
         )  # fmt: skip
-        # drawn targets are few: their distances are made anew, as they are for one bootstrap
+        # drawn targets are few: their distances are computed as for one bootstrap
         shared = None
         if problem.drawn is None:
             shared = np.take(self.distances[places], places, axis=1)

@@ -9,20 +9,20 @@ from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.run import Run
 from fsframe.contracts.selection import Selection
 from fsframe_relief.engine.neighbours import Nearest, Target
-from fsframe_relief.engine.over_parts import scores_over_parts
+from fsframe_relief.engine.part_scores import scores_over_parts
 from fsframe_relief.engine.row_order import content_order_over_parts
 from fsframe_relief.methods.parameters import ReliefParameters
 from fsframe_relief.methods.problem import (
     discrete_columns,
-    judged_by,
     label_codes,
+    make_target,
     row_weights,
 )
 
 __all__ = ["can_draw_from_parts", "scores_in_parts"]
 
-HELD = 160
-"""Bytes per row while rows are put in order: labels, keys, and what sorting them takes."""
+ROW_BYTES = 160
+"""Bytes per row for sorting rows: labels, keys, and scratch."""
 
 
 def can_draw_from_parts(method: ReliefParameters, data: Dataset) -> bool:
@@ -55,8 +55,8 @@ def scores_in_parts(
     assert isinstance(rule, Nearest)
     n = data.n_samples
     run.must_hold(
-        HELD * n,
-        f"{method.method_name()}: {HELD} bytes for each of {n} rows, to put them in order,",
+        ROW_BYTES * n,
+        f"{method.method_name()}: {ROW_BYTES} bytes for each of {n} rows, to put them in order,",
         "put a filter such as mim:top=100 before",
     )
     discrete, notes = discrete_columns(method, data)
@@ -64,7 +64,7 @@ def scores_in_parts(
     weights = row_weights(data.counts, upstream, n)
     order = content_order_over_parts(data.matrix, run.memory // 4, y, *weights)
     order = order[np.argsort(y[order], kind="stable")]
-    target, drawn, more = judged_by(method, y, None, weights, order, run, (0,))
+    target, drawn, more = make_target(method, y, None, weights, order, run, (0,))
     targets = np.arange(n) if drawn is None else drawn
     scores = scores_over_parts(data.matrix, discrete, rule, target, order, targets, run)
     return scores, target, drawn, (*notes, *more)

@@ -14,15 +14,15 @@ from fsframe.contracts.params import integer, param, real
 from fsframe.contracts.run import Run
 from fsframe.contracts.selection import Selection
 from fsframe_relief.engine.columns import prepare_columns
+from fsframe_relief.engine.feature_scores import feature_scores
 from fsframe_relief.engine.neighbours import Ball, Rule
-from fsframe_relief.engine.sums import feature_scores
 from fsframe_relief.methods.problem import Problem, make_problem
 from fsframe_relief.methods.selector import ReliefSelector
 
 __all__ = ["IterativeRelief"]
 
 ROUNDING = 1e-12
-"""Of the largest weight: what rounding can leave of a sum that is zero."""
+"""Rounding error of a sum that is zero, relative to the largest weight."""
 
 
 @attrs.frozen(kw_only=True)
@@ -131,11 +131,11 @@ class IterativeRelief(ReliefSelector):
             run.progress(t + 1, self.rounds, "rounds")
             following = np.maximum(np.nan_to_num(total), 0.0)
             if not following.any():
-                # nothing separates the classes: there is no direction to go
+                # no feature separates the classes: all weights would be zero
                 changes.append(0.0)
                 break
-            # A sum that is zero but for rounding weighs nothing: where values are missing, two
-            # instances may share no other column, and that weight would be their whole distance.
+            # Rounding errors must not become weights: where values are missing, two instances may
+            # share no other column, and that weight would be their whole distance.
             following[following <= ROUNDING * following.max()] = 0.0
             following *= p / following.sum()
             changes.append(float(np.abs(following - w).max() / following.max()))

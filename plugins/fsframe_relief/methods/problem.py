@@ -1,4 +1,4 @@
-"""A table, its label and its weights, made ready for a method of the family."""
+"""A table, its label and its weights, prepared for a method of the family."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from fsframe.contracts.run import Run, size_text
 from fsframe.contracts.selection import Selection
 from fsframe.errors import DataError, RequestError
 from fsframe_relief.engine.blocks import SMALL
+from fsframe_relief.engine.column_summary import ColumnSummary, few_levels, summarise
 from fsframe_relief.engine.columns import Columns, prepare_columns
-from fsframe_relief.engine.levels import ColumnSummary, few_levels, summarise
 from fsframe_relief.engine.neighbours import Target
-from fsframe_relief.engine.over_parts import few_levels_over_parts
+from fsframe_relief.engine.part_scores import few_levels_over_parts
 from fsframe_relief.engine.row_order import content_order
 from fsframe_relief.methods.parameters import ReliefParameters
 
 __all__ = [
     "Problem",
-    "by_index",
     "discrete_columns",
-    "judged",
-    "judged_by",
     "label_codes",
     "make_problem",
+    "make_target",
     "row_weights",
+    "ties_by_index",
+    "with_target",
 ]
 
 FEW_LEVELS = 10
@@ -64,7 +64,7 @@ def make_problem(
 ) -> Problem:
     """The table of `data` (or some `columns` of it) prepared for `method`.
 
-    `weight` weighs features in the distance; `discrete` saves a second look at which are discrete;
+    `weight` weighs features in the distance; `discrete` is that of `discrete_columns`, if known;
     `draw` is the key of the random stream that draws the targets.
     """
     X = data.X if columns is None else np.ascontiguousarray(data.X[:, columns])
@@ -77,11 +77,11 @@ def make_problem(
         mask = mask[columns]
     y, value = label_codes(method, data)
     weights = row_weights(data.counts, upstream, len(y))
-    if by_index(method):
+    if ties_by_index(method):
         order = np.arange(len(y))
     else:
         order = content_order(X, y if value is None else value, *weights)
-    # Classes lie side by side, so that loops over one class need no look at the labels.
+    # Rows are sorted by class, so that loops over one class need no labels.
     order = order[np.argsort(y[order], kind="stable")]
     prepared = prepare_columns(
         X,
@@ -99,23 +99,23 @@ def make_problem(
     if blank.size:
         first = data.feature_names[blank[0] if columns is None else columns[blank[0]]]
         notes = (*notes, f"{blank.size} columns have no value at all and no score, first {first!r}")
-    return judged(method, prepared, y, value, weights, order, run, draw, mask, notes)
+    return with_target(method, prepared, y, value, weights, order, run, draw, mask, notes)
 
 
 def threads_for(n: int, p: int, run: Run) -> int:
-    """Number of threads worth using for a table of that size."""
+    """Number of threads for a table of that size."""
     return 1 if float(n) ** 2 * p < SMALL else run.threads
 
 
-def by_index(method: ReliefParameters) -> bool:
-    """Whether ties follow the order of rows, which must then not change."""
+def ties_by_index(method: ReliefParameters) -> bool:
+    """Whether ties are broken by the order of rows, which must then be kept."""
     return bool(getattr(method, "ties", "share") == "index")
 
 
 def row_weights(
     counts: NDArray[np.int64] | None, upstream: Selection | None, n: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """How often each row was drawn, and its importance as a target."""
+    """Count of each row, and its importance as a target."""
     importance = np.ones(n)
     if upstream is not None and upstream.instance_weights is not None:
         importance = upstream.instance_weights
@@ -125,7 +125,7 @@ def row_weights(
     return drawn, importance
 
 
-def judged(
+def with_target(
     method: ReliefParameters,
     prepared: Columns,
     y: NDArray[np.int64],
@@ -137,7 +137,7 @@ def judged(
     mask: NDArray[np.bool_],
     notes: tuple[str, ...],
 ) -> Problem:
-    """The Problem of columns that are in `order` already; labels and weights are not yet."""
+    """The Problem of prepared columns, in `order`; labels and weights are not."""
     labellings = 8 * (method.permutations + 1) * len(y)
     if method.permutations and labellings > run.memory // 2:
         raise RequestError(
@@ -146,7 +146,7 @@ def judged(
             f"{size_text(run.memory)} that a fit may hold; ask for at most "
             f"{max(0, run.memory // 16 // len(y) - 1)}, or allow more memory (--memory)"
         )
-    target, drawn, more = judged_by(method, y, value, weights, order, run, draw)
+    target, drawn, more = make_target(method, y, value, weights, order, run, draw)
     return Problem(
         columns=prepared,
         target=target,
@@ -158,7 +158,7 @@ def judged(
     )
 
 
-def judged_by(
+def make_target(
     method: ReliefParameters,
     y: NDArray[np.int64],
     value: NDArray[np.float64] | None,
@@ -167,7 +167,7 @@ def judged_by(
     run: Run,
     draw: tuple[int, ...],
 ) -> tuple[Target, NDArray[np.int64] | None, tuple[str, ...]]:
-    """What rows in `order` are judged by, the targets drawn (None: all), and what to warn of."""
+    """The target of rows in `order`, the targets drawn (None: all), and warnings."""
     counts, importance = weights
     sizes = np.bincount(y, weights=counts)
     omega = (counts * importance)[order]

@@ -1,4 +1,4 @@
-"""What all methods of the family share: parameters, scoring, and the result."""
+"""Base of all methods of the family: scoring and the result."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.run import Run
 from fsframe.contracts.selection import Selection, rank_by_score
+from fsframe_relief.engine.feature_scores import feature_scores
 from fsframe_relief.engine.neighbours import Rule, Target
 from fsframe_relief.engine.permutations import adjusted, permutation_p_values
-from fsframe_relief.engine.sums import feature_scores
 from fsframe_relief.methods.bootstraps import select_each
 from fsframe_relief.methods.in_parts import can_draw_from_parts, scores_in_parts
 from fsframe_relief.methods.parameters import ReliefParameters
@@ -38,7 +38,7 @@ class ReliefSelector(ReliefParameters):
     """
 
     def works_in_parts(self, data: Dataset) -> bool:
-        """Drawn instances are compared with all rows over parts, if the nearest ones count."""
+        """Drawn instances can be compared with all rows over parts, for k nearest neighbours."""
         return (
             type(self)._select is ReliefSelector._select
             and can_draw_from_parts(self, data)
@@ -54,8 +54,8 @@ class ReliefSelector(ReliefParameters):
 
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
         if data.in_parts:
-            scores, target, drawn, said = scores_in_parts(self, data, upstream, run)
-            notes = [*said, *_neighbour_notes(target, drawn, self.rule(False))]
+            scores, target, drawn, more = scores_in_parts(self, data, upstream, run)
+            notes = [*more, *_neighbour_notes(target, drawn, self.rule(False))]
             return self.kept(scores, {}, notes)
         problem = make_problem(self, data, upstream, run)
         if data.groups is not None:
@@ -129,7 +129,7 @@ class ReliefSelector(ReliefParameters):
 
 
 def _neighbour_notes(target: Target, drawn: NDArray[np.int64] | None, rule: Rule) -> Iterator[str]:
-    """What to say of classes too small to have the neighbours asked for."""
+    """Warnings about classes with too few members for k neighbours."""
     sizes = np.bincount(target.y, weights=target.counts, minlength=len(target.prior))
     targets = slice(None) if drawn is None else drawn
     apart = ", copies of the instance itself left out" if (target.counts > 1).any() else ""

@@ -1,4 +1,4 @@
-"""One round of scoring on some of the columns, kept so that an interrupted run finds it again."""
+"""One round of scoring on some of the columns, stored for resuming interrupted runs."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ def scored_round(
     Parameters
     ----------
     base : Base
-        What scores.
+        The scoring selector.
     data : Dataset
-        The whole table; its counts hold.
+        The whole table, with its counts.
     columns : (n_columns,) int, ascending
         The columns that `base` sees.
     upstream : Selection, optional
@@ -67,7 +67,7 @@ def _resamples(base: Any) -> bool:
 
 @attrs.frozen(eq=False)
 class _Round:
-    """`base` on some columns, as the machinery for resamples asks for it."""
+    """`base` on some columns, with the interface of `select_resamples`."""
 
     base: Base
     columns: NDArray[np.intp]
@@ -79,7 +79,7 @@ class _Round:
     def select(
         self, data: Dataset, upstream: Selection | None = None, run: Run | None = None
     ) -> Selection:
-        """What `base` finds in its columns of `data`, in the numbers of `data`."""
+        """The selection of `base` on its columns of `data`, in the numbers of `data`."""
         arriving = None
         if upstream is not None:
             every = np.arange(len(self.columns))
@@ -97,7 +97,7 @@ class _Round:
         """`select` with each row of `counts`."""
         surroundings = Run() if run is None else run
         return [
-            # counts of one are no counts, for methods that would copy rows
+            # no counts if all are one, for methods that would copy rows
             self.select(
                 data.with_counts(None if (row == 1).all() else row), upstream, surroundings.child(b)
             )

@@ -80,7 +80,7 @@ class Turf(WrappingSelector):
         while True:
             found = scored_round(base, data, columns, arriving, run, t)
             if t == 0:
-                # later rounds would say the same of fewer columns
+                # later rounds would repeat the warnings for fewer columns
                 notes = found.warnings
             last[columns], rounds[columns] = found.scores[columns], t
             if len(columns) <= target:

@@ -95,7 +95,7 @@ class Vls(ReliefSelector):
         best = np.full(p, np.nan)
         cuts = list(range(0, p, self.subset))
         if len(cuts) > 1 and p - cuts[-1] < self.subset // 2:
-            # a last subset much smaller than the others would give scores of another kind
+            # scores from a much smaller last subset would not be comparable
             cuts.pop()
         for t in range(self.rounds):
             shuffled = run.generator(2, t).permutation(p)

@@ -13,7 +13,7 @@ import pytest
 import fsframe
 from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.run import Run
-from fsframe_relief.engine import byte_screening, sums
+from fsframe_relief.engine import byte_screening, feature_scores
 from fsframe_relief.engine.columns import prepare_columns
 from fsframe_relief.engine.neighbours import Nearest, Target
 
@@ -114,7 +114,7 @@ def test_scores_have_the_bits_of_the_finer_screen(
         return found
 
     monkeypatch.setattr(byte_screening.NearestBytes, "candidates", candidates)
-    monkeypatch.setattr(sums, "bytes_pay", lambda *given: True)
+    monkeypatch.setattr(feature_scores, "bytes_suffice", lambda *given: True)
     for memory, threads in ((1 << 31, 1), (1 << 31, 3)):
         found = method.select(data, run=Run(memory=memory, threads=threads))
         assert found.scores.tobytes() == expected.scores.tobytes()
@@ -127,7 +127,7 @@ def test_tables_that_bytes_do_not_tell_apart_are_screened_more_finely() -> None:
     X = rng.normal(size=(9000, 10))
     y = rng.integers(0, 2, 9000)
     screen, target = screened(X, y, 10)
-    assert byte_screening.bytes_pay(screen.columns, screen.rule, target, 1 << 30)
+    assert byte_screening.bytes_suffice(screen.columns, screen.rule, target, 1 << 30)
     X[0] *= 1e4
     screen, target = screened(X, y, 10)
-    assert not byte_screening.bytes_pay(screen.columns, screen.rule, target, 1 << 30)
+    assert not byte_screening.bytes_suffice(screen.columns, screen.rule, target, 1 << 30)

@@ -14,7 +14,7 @@ from fsframe import Chain
 from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.run import Run
 from fsframe.errors import DataError, RequestError
-from fsframe_relief.engine import over_parts, part_screening
+from fsframe_relief.engine import part_scores, part_screening
 
 N = 600
 
@@ -78,7 +78,7 @@ def test_bytes_that_tell_who_may_be_near_change_no_bit(
 ) -> None:
     data, chain = divided(table(kind), tmp_path / "p", (300,)), Chain.parse(text)
     found = chain.select(data).scores
-    monkeypatch.setattr(over_parts, "MOST_REAL", -1)
+    monkeypatch.setattr(part_scores, "MOST_REAL", -1)
     monkeypatch.setattr(part_screening, "near_rows", lambda *given: pytest.fail("was screened"))
     assert chain.select(data).scores.tobytes() == found.tobytes()
 
@@ -89,7 +89,7 @@ def test_equal_rows_beyond_the_lists_are_found_without(
     frame = table("codes")
     data = divided(polars.concat([frame] * 3), tmp_path / "p", (300,))
     chain = Chain.parse("relieff:m=50,k=1")
-    monkeypatch.setattr(over_parts, "MOST_LISTED", 1)
+    monkeypatch.setattr(part_scores, "MOST_LISTED", 1)
     lost: list[int] = []
     real = part_screening.near_rows
 
@@ -101,7 +101,7 @@ def test_equal_rows_beyond_the_lists_are_found_without(
     monkeypatch.setattr(part_screening, "near_rows", near_rows)
     found = chain.select(data).scores
     assert 0 < sum(lost) <= 50
-    monkeypatch.setattr(over_parts, "MOST_REAL", -1)
+    monkeypatch.setattr(part_scores, "MOST_REAL", -1)
     assert chain.select(data).scores.tobytes() == found.tobytes()
 
 

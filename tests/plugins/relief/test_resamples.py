@@ -119,7 +119,7 @@ def test_codes_are_compared_once_for_all_bootstraps(method, monkeypatch):
         return full(columns, threads)
 
     monkeypatch.setattr(bootstraps, "full_distances", counted)
-    monkeypatch.setattr("fsframe_relief.engine.sums.full_distances", counted)
+    monkeypatch.setattr("fsframe_relief.engine.feature_scores.full_distances", counted)
     found = method.select_many(data, counts)
     assert compared == [80]
     for selection, scores in zip(found, alone, strict=True):

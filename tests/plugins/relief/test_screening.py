@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.run import Run
-from fsframe_relief.engine import screening, sums
+from fsframe_relief.engine import feature_scores, screening
 from fsframe_relief.engine.columns import prepare_columns
 from fsframe_relief.engine.neighbours import Nearest, Target
 from fsframe_relief.methods.relief import Relief
@@ -42,7 +42,7 @@ def both_ways(method, data, **options):
         patch.setattr(screening.NearestScreen, "listed", counted)
         found = method.select(data, **options).scores
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sums, "screen_pays", lambda *_: False)
+        patch.setattr(feature_scores, "screening_pays", lambda *_: False)
         plain = method.select(data, **options).scores
     return found, plain, sum(used)
 

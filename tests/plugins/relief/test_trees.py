@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from fsframe.contracts.dataset import Dataset
-from fsframe_relief.engine import sums
+from fsframe_relief.engine import feature_scores
 from fsframe_relief.methods.relieff import Relieff
 from fsframe_relief.methods.rrelieff import Rrelieff
 
@@ -28,18 +28,18 @@ def test_trees_and_all_distances_give_the_same_scores(method, digits, bootstrap,
     if bootstrap:
         data = data.with_counts(np.random.default_rng(1).integers(1, 4, 1500))
     with monkeypatch.context() as patch:
-        patch.setattr("fsframe_relief.engine.sums.screen_pays", lambda *_: False)
+        patch.setattr("fsframe_relief.engine.feature_scores.screening_pays", lambda *_: False)
         expected = method.select(data, seed=1).scores
-    monkeypatch.setattr("fsframe_relief.engine.trees.LEAST_ROWS", 0)
+    monkeypatch.setattr("fsframe_relief.engine.tree_neighbours.LEAST_ROWS", 0)
     calls = []
-    listed = sums.NearestTrees.listed
+    listed = feature_scores.NearestTrees.listed
 
     def counted(self, rows):
         found = listed(self, rows)
         calls.append(found[3].mean())
         return found
 
-    monkeypatch.setattr(sums.NearestTrees, "listed", counted)
+    monkeypatch.setattr(feature_scores.NearestTrees, "listed", counted)
     found = method.select(data, seed=1).scores
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-13)
     assert calls
