@@ -158,10 +158,10 @@ class SelectionResult(ChainResult):
 def estimators() -> Any:
     """The module of estimators of chains; PluginError where scikit-learn is not installed."""
     try:
-        from fsframe.sklearn import chain_estimators
+        from fsframe.sklearn import of_results
     except ImportError:
         raise PluginError("scikit-learn is not installed; install fsframe[sklearn]") from None
-    return chain_estimators
+    return of_results
 
 
 def shown_picture(figure: Any, ax: Any) -> Any:

@@ -11,7 +11,7 @@ import attrs
 import numpy as np
 
 from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.selector import wraps_left
+from fsframe.contracts.wrapping_stages import wraps_left
 from fsframe.errors import FsframeError, RequestError
 from fsframe.execution.engine import Engine
 from fsframe.registry import Offer, selectors

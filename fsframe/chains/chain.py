@@ -19,9 +19,10 @@ from fsframe.contracts.grammar import StageText, format_stages, parse_stages
 from fsframe.contracts.params import format_value
 from fsframe.contracts.run import Progress, Run, make_run
 from fsframe.contracts.selection import Selection
-from fsframe.contracts.selector import Selector, wraps_left
+from fsframe.contracts.selector import Selector
 from fsframe.contracts.showing import html_block, html_table
 from fsframe.contracts.stage_view import filled
+from fsframe.contracts.wrapping_stages import wraps_left
 from fsframe.errors import DataError, FsframeError, PluginError, RequestError
 from fsframe.registry import classifiers, real_name, selectors
 

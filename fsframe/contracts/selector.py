@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable, Iterator
-from typing import Any, ClassVar, Protocol, TypeGuard
+from collections.abc import Iterator
+from typing import Any, ClassVar
 
 import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from fsframe.contracts.alternatives import selectors_for, ways_with_missing
 from fsframe.contracts.array_checks import as_counts
 from fsframe.contracts.boundary import in_stage
 from fsframe.contracts.cost import Cost
@@ -31,10 +31,10 @@ from fsframe.contracts.stage_view import (
     with_whole_groups,
 )
 from fsframe.contracts.survival import LABELS
+from fsframe.contracts.wrapping_stages import one_by_one
 from fsframe.errors import DataError, PluginError
-from fsframe.registry import Offer, selectors
 
-__all__ = ["Base", "Selector", "WrapsLeft", "one_by_one", "wraps_left"]
+__all__ = ["Selector"]
 
 
 @attrs.frozen(kw_only=True)
@@ -423,7 +423,7 @@ class Selector(Parameterised):
                 f"{name} does not take {kind} (label {data.label_name!r}); it is made for "
                 + " and ".join(sorted(self.tasks))
                 + (" (--event names the events)" if self.tasks == {"survival"} else "")
-                + _made_for(data.task)
+                + selectors_for(data.task)
             )
         if not self.takes_missing:
             missing = first_missing(data)
@@ -432,7 +432,7 @@ class Selector(Parameterised):
                 raise DataError(
                     f"{name} does not take missing values: {total} in {data.name!r}, the first in "
                     f"sample {row + 1}, feature {data.feature_names[column]!r}; "
-                    f"{_ways_out(name, data.task)}"
+                    f"{ways_with_missing(name, data.task)}"
                 )
 
     def tables_held(self) -> float:
@@ -510,91 +510,3 @@ class Selector(Parameterised):
             raise PluginError(
                 f"{self.method_name()} returned an invalid result: " + "; ".join(problems)
             )
-
-
-def _bundled() -> Iterator[tuple[Offer, type[Selector]]]:
-    """The selectors that come with fsframe: others are not imported for the sake of a message."""
-    for offer in selectors.offers():
-        if offer.plugin.source.distribution == "fsframe":
-            with contextlib.suppress(PluginError):
-                yield offer, selectors[offer.name]
-
-
-def _made_for(task: str) -> str:
-    """Which selectors take such a label, as the end of a sentence."""
-    named = [o.name for o, m in _bundled() if task in m.tasks and not m.wrapping and m.univariate]
-    return f". {', '.join(named)} and others do (`fsframe methods`)" if named else ""
-
-
-def _ways_out(name: str, task: str) -> str:
-    """What to do where a method takes no missing values."""
-    fill, take = [], []
-    for offer, method in _bundled():
-        if "fill" in getattr(offer.entry, "gives", ()):
-            fill.append(offer.name)
-        elif not method.wrapping and method.takes_missing and task in method.tasks:
-            take.append(offer.name)
-    ways = [f"fill them in every resample by a stage before it (`{f} {name}`)" for f in fill[:1]]
-    ways += [f"drop them, or use a method that accepts them: {', '.join(take)}"] if take else []
-    return "; ".join(ways) or "drop or fill them"
-
-
-class Base(Protocol):
-    """The chain that a wrapping stage resamples: the one on its left, or that of `base`."""
-
-    def select(
-        self, data: Dataset, upstream: Selection | None = None, run: Run | None = None
-    ) -> Selection: ...
-
-    def select_many(
-        self,
-        data: Dataset,
-        counts: NDArray[np.integer[Any]],
-        upstream: Selection | None = None,
-        run: Run | None = None,
-    ) -> list[Selection]: ...
-
-
-class WrapsLeft(Protocol):
-    """A stage that resamples everything on its left."""
-
-    def select_wrapped(
-        self, base: Base, data: Dataset, upstream: Selection | None, run: Run
-    ) -> Selection: ...
-
-
-def wraps_left(method: object) -> TypeGuard[WrapsLeft]:
-    """Whether a method resamples the chain on its left: a wrapping stage without `base`."""
-    return bool(getattr(method, "wrapping", False)) and getattr(method, "base", None) is None
-
-
-def one_by_one(
-    select: Callable[[Dataset, Selection | None, Run], Selection],
-    data: Dataset,
-    counts: NDArray[np.integer[Any]],
-    upstream: Selection | None,
-    run: Run | None,
-) -> list[Selection]:
-    """The result of `select` on each resample of `data`: the reference for all faster ways.
-
-    Parameters
-    ----------
-    select : callable
-        Takes a table, the upstream selection, and a run.
-    data : Dataset
-    counts : (n_resamples, n_samples) int ≥ 0
-        How often each resample draws each row.
-    upstream : Selection, optional
-    run : Run, optional
-        Resample b draws from ``run.child(b)``.
-
-    Returns
-    -------
-    list of Selection
-        One per row of `counts`.
-    """
-    surroundings = Run() if run is None else run
-    return [
-        select(data.with_counts(row), upstream, surroundings.child(b))
-        for b, row in enumerate(counts)
-    ]

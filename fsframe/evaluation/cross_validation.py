@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any, ClassVar
+from collections.abc import Iterator
+from typing import ClassVar
 
 import attrs
 import numpy as np
@@ -14,16 +14,14 @@ from fsframe.contracts.array_checks import as_groups
 from fsframe.contracts.classifier import Classifier
 from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.params import choice, either, flag, integer, listing, optional, param, text
-from fsframe.contracts.prediction_measure import PredictionMeasure
 from fsframe.contracts.run import Run
-from fsframe.contracts.selection import Selection, rank_by_score
+from fsframe.contracts.selection import Selection
 from fsframe.contracts.selector import Selector
-from fsframe.contracts.survival import times_and_events
 from fsframe.errors import DataError, FsframeError, RequestError
+from fsframe.evaluation.fold_results import gather_folds
 from fsframe.evaluation.fold_task import (
     DEFAULT_CLASSIFIER,
     FoldTask,
-    full_ranking,
     inner_places,
     strata,
 )
@@ -41,15 +39,11 @@ from fsframe.evaluation.grid import ChainGrid
 from fsframe.evaluation.measuring import (
     default_measures,
     find_measures,
-    group_tables,
     least_scores,
-    measure_tables,
 )
 from fsframe.evaluation.repeated_rows import repeated_rows
-from fsframe.resampling.recurring_warnings import Recurring
 from fsframe.resampling.resamples import select_resamples, too_many
 from fsframe.resampling.wrapping import Base, WrappingSelector
-from fsframe.storage.checked_tables import fold_tables
 from fsframe.suggest import did_you_mean
 
 __all__ = ["CrossValidation", "grid_of"]
@@ -347,7 +341,7 @@ class CrossValidation(WrappingSelector):
         if not named:
             scores = least_scores(_classifiers_of(task.grid()))
             named = default_measures(data.task, data.classes, scores)
-        return _gathered(data, splits, list(found), task, named, tuple(suspicion))
+        return gather_folds(data, splits, list(found), task, named, tuple(suspicion))
 
     def _select_wrapped(
         self, base: Base, data: Dataset, upstream: Selection | None, run: Run
@@ -456,104 +450,6 @@ def _refuse_missing(data: Dataset, name: str) -> None:
     for start, stop in data.column_blocks():
         if np.isnan(data.columns(start, stop)).any():
             raise DataError(f"{name} does not take missing values; drop or fill them first")
-
-
-def _gathered(
-    data: Dataset,
-    splits: list[Split],
-    found: list[Selection],
-    task: FoldTask,
-    named: tuple[tuple[str, PredictionMeasure], ...],
-    suspicion: tuple[str, ...],
-) -> Selection:
-    """One Selection with the tables of all folds."""
-    repeats, n = 1 + max(split.repeat for split in splits), data.n_samples
-    fold = np.full((repeats, n), -1, dtype=np.int64)
-    classes = data.task == "classification"
-    nothing, kind = (-1, np.int64) if classes else (np.nan, np.float64)
-    predicted = np.full((repeats, n), nothing, dtype=kind)
-    scores = np.full((repeats, n, data.n_classes), np.nan)
-    every = np.full((repeats, n), nothing, dtype=kind)
-    of_every = np.full((repeats, n, data.n_classes), np.nan)
-    kept = np.zeros((len(splits), data.n_features), dtype=bool)
-    curve = np.full((len(task.sizes), repeats, n), nothing, dtype=kind)
-    place = np.full((len(splits) if task.sizes else 0, data.n_features), -1, dtype=np.int64)
-    notes = Recurring()
-    for number, (split, selection) in enumerate(zip(splits, found, strict=True)):
-        where = (split.repeat, split.test)
-        fold[where] = split.fold
-        if data.times is not None:
-            later = np.delete(np.arange(n), split.train)
-            selection = _of_tested(selection, np.isin(later, split.test))
-        predicted[where] = selection.tables["predicted"]
-        if classes:
-            scores[where] = selection.tables["class-scores"]
-        kept[number, selection.selected] = True
-        notes.add(selection.warnings)
-        if task.all_features:
-            every[where] = selection.tables["all-features"]
-            if classes:
-                of_every[where] = selection.tables["all-features-scores"]
-        if task.sizes:
-            curve[:, split.repeat, split.test] = selection.tables["curve"]
-            ranking = full_ranking(selection)
-            place[number, ranking] = np.arange(ranking.size)
-    share = kept.mean(axis=0)
-    tables = {
-        "fold": fold,
-        "truth": data.y,
-        "predicted": predicted,
-        **({"class-scores": scores} if classes else {}),
-        **({"event": times_and_events(data.y)[1]} if data.task == "survival" else {}),
-        "kept": kept,
-        "chosen": np.concatenate([selection.tables["chosen"] for selection in found]),
-        "tuning": np.vstack([selection.tables["tuning"] for selection in found]),
-    }
-    if task.sizes:
-        tables |= {"sizes": np.array(task.sizes), "curve": curve, "place": place}
-    if task.all_features and (every >= 0 if classes else ~np.isnan(every)).any():
-        tables["all-features"] = every
-        if classes:
-            tables["all-features-scores"] = of_every
-    tables |= _measured(tables, data, named)
-    ranked = rank_by_score(share)
-    return Selection(
-        selected=ranked[share[ranked] > 0.5],
-        scores=share,
-        tables=tables,
-        warnings=(*suspicion, *notes.lines(len(splits), "folds")),
-    )
-
-
-def _of_tested(selection: Selection, tested: NDArray[np.bool_]) -> Selection:
-    """What a fold gave, for some of the rows that it predicted."""
-    tables = dict(selection.tables)
-    for name in ("predicted", "class-scores", "all-features", "all-features-scores"):
-        if name in tables:
-            tables[name] = tables[name][tested]
-    if "curve" in tables:
-        tables["curve"] = tables["curve"][:, tested]
-    return attrs.evolve(selection, tables=tables)
-
-
-def _measured(
-    tables: Mapping[str, NDArray[Any]],
-    data: Dataset,
-    named: tuple[tuple[str, PredictionMeasure], ...],
-) -> dict[str, NDArray[Any]]:
-    """The tables of measures and of groups."""
-    plain = fold_tables(tables, data.n_features)
-    found = group_tables(measure_tables(plain, data.classes, named), data)
-    named_tables = {
-        "measures": np.array(found.measures),
-        "measure-facts": found.measure_facts,
-        "measured": found.measured,
-        "measured-repeats": found.measured_repeats,
-        "group-sizes": found.group_sizes,
-        "group-right": found.group_right,
-        "group-vote": found.group_vote,
-    }
-    return {name: array for name, array in named_tables.items() if array is not None}
 
 
 def _classifiers_of(grid: ChainGrid) -> list[Classifier]:

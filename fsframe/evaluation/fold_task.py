@@ -13,7 +13,7 @@ from fsframe.contracts.classifier import Classifier
 from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.run import Run
 from fsframe.contracts.selection import Selection, rank_by_score
-from fsframe.contracts.selector import one_by_one
+from fsframe.contracts.wrapping_stages import one_by_one
 from fsframe.errors import DataError, MemoryBoundError
 from fsframe.evaluation.folds import deal, deal_groups
 from fsframe.evaluation.grid import ChainGrid

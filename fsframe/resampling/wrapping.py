@@ -15,13 +15,14 @@ from fsframe.contracts.params import optional, param, stages
 from fsframe.contracts.roles import time_blocks
 from fsframe.contracts.run import Run
 from fsframe.contracts.selection import Selection
-from fsframe.contracts.selector import Base, Selector
+from fsframe.contracts.selector import Selector
 from fsframe.contracts.stage_view import (
     in_whole_table,
     local_upstream,
     with_kept,
     with_whole_groups,
 )
+from fsframe.contracts.wrapping_stages import Base
 from fsframe.errors import RequestError
 from fsframe.resampling.groups import FEWEST_GROUPS
 

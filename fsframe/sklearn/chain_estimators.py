@@ -2,166 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar, Self
 
-import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator
-from sklearn.model_selection import (
-    GridSearchCV,
-    GroupKFold,
-    KFold,
-    StratifiedGroupKFold,
-    StratifiedKFold,
-)
 
-from fsframe.chains.chain import Chain, Stage
-from fsframe.contracts.selection import Selection
-from fsframe.contracts.selector import Selector
-from fsframe.contracts.survival import LABELS
-from fsframe.sklearn.estimators import (
-    Selecting,
-    counting_stages,
-    surroundings,
-    takes_missing,
-)
+from fsframe.sklearn.chain_base import ChainEstimator
+from fsframe.sklearn.estimators import Selecting
 from fsframe.sklearn.findings import Findings
-from fsframe.sklearn.messages import InvalidRequest, as_value_errors, tell
-from fsframe.sklearn.predicting import Predicting, PredictingNumbers, PredictsRows
-from fsframe.sklearn.roles import Roles, roles_of
-from fsframe.sklearn.settings import is_set
-from fsframe.sklearn.stage_values import chain_of, stage_keys, stage_values, with_stage_values
-from fsframe.sklearn.tables import Codes, Training, training_table
-from fsframe.sklearn.travelling import blank_chain, own_classes
+from fsframe.sklearn.messages import InvalidRequest
+from fsframe.sklearn.predicting import Predicting, PredictingNumbers
+from fsframe.sklearn.roles import roles_of
 
 __all__ = [
     "ChainClassifier",
     "ChainRegressor",
     "ChainSelector",
-    "fitted_selector",
-    "unfitted_predictor",
 ]
 
 
-class _ChainEstimator(BaseEstimator):  # type: ignore[misc]
-    """What both have in common: the chain, and the parameters of its stages."""
-
-    chain: Any
-    selections_: dict[str, Selection]
-    _codes: Codes
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Parameters by name; with `deep`, those of the stages too, as ``mim__top``."""
-        own: dict[str, Any] = super().get_params(deep=False)
-        return {**own, **stage_values(self.chain)} if deep else own
-
-    def set_params(self, **params: Any) -> Self:
-        """This estimator with other parameters; ``mim__top`` is that of the stage `mim`.
-
-        Raises
-        ------
-        ValueError
-            If there is no such parameter, or no such stage.
-        """
-        own = self.get_params(deep=False)
-        super().set_params(**{k: v for k, v in params.items() if k in own or "__" not in k})
-        nested = {name: value for name, value in params.items() if name not in own}
-        if nested:
-            self.chain = with_stage_values(self.chain, nested)
-        return self
-
-    def _chain(self) -> Chain:
-        with as_value_errors():
-            return chain_of(self.chain)
-
-    def _as_stages(self) -> tuple[Stage, ...]:
-        plain = type(self)(self.chain).get_params(deep=False)
-        held = self.get_params(deep=False).items()
-        own = [n for n, v in held if n != "chain" and is_set(v, plain[n])]
-        if own:
-            raise InvalidRequest(
-                f"{type(self).__name__} is part of a chain here: {', '.join(own)} must be set on "
-                "the estimator that holds it"
-            )
-        return self._chain().stages
-
-    def _allows_nan(self) -> bool:
-        try:
-            return takes_missing(self._chain())
-        except Exception:
-            # The chain is refused by `fit`; whoever asks for tags is told nothing of it.
-            return False
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return blank_chain, (type(self), own_classes(self._chain)), self.__getstate__()
-
-    def _run_chain(
-        self,
-        X: Any,
-        y: ArrayLike,
-        sample_weight: ArrayLike | None,
-        groups: ArrayLike | None,
-        roles: Roles,
-        task: str,
-    ) -> None:
-        """Run the chain on a table and note what its stages found."""
-        run = surroundings(self)
-        chain = self._chain()
-        with as_value_errors():
-            training = training_table(
-                self,
-                X,
-                y,
-                task=task,
-                tasks=_tasks(chain),
-                allow_nan=takes_missing(chain),
-                groups=groups,
-                sample_weight=sample_weight,
-                counting=counting_stages(chain),
-                roles=roles,
-            )
-            chain.check_request(training.data)
-            results = list(chain.steps(training.data, run, training.upstream))
-        self._note([result.selection for result in results], training.codes)
-        if isinstance(self, PredictsRows):
-            fitted = results[-1].fitted
-            assert fitted is not None
-            self._learned(training, fitted)
-        tell(self._warnings(training), type(self).__name__)
-
-    def _note(self, found: Sequence[Selection | None], codes: Codes) -> None:
-        """Keep what the stages found, a classifier nothing."""
-        keys = stage_keys(str(self._chain()))
-        self.selections_ = {
-            key: selection
-            for key, selection in zip(keys, found, strict=True)
-            if selection is not None
-        }
-        if self.selections_:
-            self.selection_ = list(self.selections_.values())[-1]
-        elif hasattr(self, "selection_"):
-            del self.selection_
-        self._codes = codes
-
-    def _warnings(self, training: Training) -> Iterator[str]:
-        yield from training.data.warnings
-        for key, found in self.selections_.items():
-            yield from (f"{key}: {text}" for text in found.warnings)
-
-
-def _tasks(chain: Chain) -> tuple[str, ...]:
-    """What all stages take."""
-    last = chain.classifier
-    found = set(LABELS) if last is None else set(last.predicts())
-    for stage in chain.selecting:
-        if isinstance(stage.method, Selector):
-            found &= stage.method.tasks
-    # Of what some stage does not take, that stage tells.
-    return tuple(sorted(found)) or ("classification", "regression")
-
-
-class ChainSelector(Selecting, _ChainEstimator):
+class ChainSelector(Selecting, ChainEstimator):
     """Keeps the columns that a chain selects; for pipelines and grid searches.
 
     Parameters
@@ -286,37 +145,7 @@ class ChainSelector(Selecting, _ChainEstimator):
         return self
 
 
-def fitted_selector(
-    chain: str,
-    found: Sequence[Selection],
-    feature_names: Sequence[str],
-    **settings: Any,
-) -> ChainSelector:
-    """A fitted `ChainSelector` from an existing run.
-
-    Parameters
-    ----------
-    chain : str
-        Without a classifier.
-    found : sequence of Selection
-        Of every stage, left to right.
-    feature_names : (n_features,) texts
-    **settings
-        Other parameters of `ChainSelector`.
-
-    Returns
-    -------
-    ChainSelector
-        Without names of categories: a run does not store them.
-    """
-    made = ChainSelector(chain, **settings)
-    made._note(found, {})
-    made.n_features_in_ = len(feature_names)
-    made.feature_names_in_ = np.array(feature_names, dtype=object)
-    return made
-
-
-class _ChainPredictor(Findings, _ChainEstimator):
+class _ChainPredictor(Findings, ChainEstimator):
     """A chain that a classifier or regressor ends."""
 
     _task: ClassVar[str]
@@ -474,32 +303,3 @@ class ChainRegressor(PredictingNumbers, _ChainPredictor):
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.memory_limit = memory_limit
-
-
-def unfitted_predictor(
-    chains: Sequence[str], task: str, *, inner_folds: int, grouped: bool, **settings: Any
-) -> ChainClassifier | ChainRegressor | GridSearchCV:
-    """The estimator that a cross-validation has evaluated, to be fitted on all rows.
-
-    Parameters
-    ----------
-    chains : sequence of str
-        Each with its classifier or regressor; several are what the folds chose from.
-    task : {"classification", "regression", "survival"}
-    inner_folds : int
-        Of the search among several chains, by accuracy, R² or the c-index.
-    grouped : bool
-        Whether rows belong together: the search then takes ``fit(X, y, groups=…)``.
-    **settings
-        Other parameters of the estimator.
-    """
-    classes = task == "classification"
-    made = (ChainClassifier if classes else ChainRegressor)(chains[0], **settings)
-    if len(chains) == 1:
-        return made
-    if grouped:
-        splitter = StratifiedGroupKFold if classes else GroupKFold
-    else:
-        splitter = StratifiedKFold if classes else KFold
-    folds = splitter(inner_folds, shuffle=True, random_state=settings.get("random_state"))
-    return GridSearchCV(made, {"chain": list(chains)}, cv=folds)

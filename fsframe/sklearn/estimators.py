@@ -22,8 +22,9 @@ from fsframe.contracts.data_frames import is_frame
 from fsframe.contracts.frame_columns import frame_names, frame_texts
 from fsframe.contracts.kinds import is_stages
 from fsframe.contracts.run import DEFAULT_MEMORY, Run
-from fsframe.contracts.selector import Selector, wraps_left
+from fsframe.contracts.selector import Selector
 from fsframe.contracts.stage_view import filled_rows
+from fsframe.contracts.wrapping_stages import wraps_left
 from fsframe.registry import Offer, classifiers, find_offer, selectors
 from fsframe.sklearn.findings import Findings, iterations
 from fsframe.sklearn.messages import InvalidData, InvalidRequest, as_value_errors, tell

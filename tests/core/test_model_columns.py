@@ -14,7 +14,8 @@ from fsframe.chains.chain import Chain, Stage
 from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.run import Run
 from fsframe.contracts.selection import Selection
-from fsframe.contracts.selector import Base, Selector
+from fsframe.contracts.selector import Selector
+from fsframe.contracts.wrapping_stages import Base
 from fsframe.errors import PluginError
 from fsframe.resampling.wrapping import WrappingSelector
 from fsframe.storage import DataRecord, RunRecord, StageRecord, load_run, write_run

@@ -12,7 +12,7 @@ from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.roles import SideColumns
 from fsframe.contracts.run import Run
 from fsframe.contracts.selection import Selection
-from fsframe.contracts.selector import one_by_one
+from fsframe.contracts.wrapping_stages import one_by_one
 from fsframe.testing.conformance import law, not_applicable
 from fsframe.testing.selector_laws.base import SelectorLaws, assert_refused, assert_sound
 

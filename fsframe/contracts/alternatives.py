@@ -1,0 +1,43 @@
+"""Other methods that messages of refusal name: for a task, and for missing values."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from typing import Any
+
+from fsframe.errors import PluginError
+from fsframe.registry import Offer, selectors
+
+__all__ = ["selectors_for", "ways_with_missing"]
+
+
+def _bundled_selectors() -> Iterator[tuple[Offer, type[Any]]]:
+    """The bundled selectors; others are not imported for the sake of a message."""
+    for offer in selectors.offers():
+        if offer.plugin.source.distribution == "fsframe":
+            with contextlib.suppress(PluginError):
+                yield offer, selectors[offer.name]
+
+
+def selectors_for(task: str) -> str:
+    """The selectors for a task, as the end of a message."""
+    named = [
+        o.name
+        for o, m in _bundled_selectors()
+        if task in m.tasks and not m.wrapping and m.univariate
+    ]
+    return f". {', '.join(named)} and others do (`fsframe methods`)" if named else ""
+
+
+def ways_with_missing(name: str, task: str) -> str:
+    """What to do where a method takes no missing values, for a message."""
+    fill, take = [], []
+    for offer, method in _bundled_selectors():
+        if "fill" in getattr(offer.entry, "gives", ()):
+            fill.append(offer.name)
+        elif not method.wrapping and method.takes_missing and task in method.tasks:
+            take.append(offer.name)
+    ways = [f"fill them in every resample by a stage before it (`{f} {name}`)" for f in fill[:1]]
+    ways += [f"drop them, or use a method that accepts them: {', '.join(take)}"] if take else []
+    return "; ".join(ways) or "drop or fill them"

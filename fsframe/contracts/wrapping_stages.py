@@ -1,0 +1,76 @@
+"""Stages that resample a chain: the interface of the chain, and whether it is on the left."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol, TypeGuard
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.run import Run
+from fsframe.contracts.selection import Selection
+
+__all__ = ["Base", "WrapsLeft", "one_by_one", "wraps_left"]
+
+
+class Base(Protocol):
+    """The chain that a wrapping stage resamples: the one on its left, or that of `base`."""
+
+    def select(
+        self, data: Dataset, upstream: Selection | None = None, run: Run | None = None
+    ) -> Selection: ...
+
+    def select_many(
+        self,
+        data: Dataset,
+        counts: NDArray[np.integer[Any]],
+        upstream: Selection | None = None,
+        run: Run | None = None,
+    ) -> list[Selection]: ...
+
+
+class WrapsLeft(Protocol):
+    """A stage that resamples everything on its left."""
+
+    def select_wrapped(
+        self, base: Base, data: Dataset, upstream: Selection | None, run: Run
+    ) -> Selection: ...
+
+
+def wraps_left(method: object) -> TypeGuard[WrapsLeft]:
+    """Whether a method resamples the chain on its left: a wrapping stage without `base`."""
+    return bool(getattr(method, "wrapping", False)) and getattr(method, "base", None) is None
+
+
+def one_by_one(
+    select: Callable[[Dataset, Selection | None, Run], Selection],
+    data: Dataset,
+    counts: NDArray[np.integer[Any]],
+    upstream: Selection | None,
+    run: Run | None,
+) -> list[Selection]:
+    """The result of `select` on each resample of `data`: the reference for all faster ways.
+
+    Parameters
+    ----------
+    select : callable
+        Takes a table, the upstream selection, and a run.
+    data : Dataset
+    counts : (n_resamples, n_samples) int ≥ 0
+        How often each resample draws each row.
+    upstream : Selection, optional
+    run : Run, optional
+        Resample b draws from ``run.child(b)``.
+
+    Returns
+    -------
+    list of Selection
+        One per row of `counts`.
+    """
+    surroundings = Run() if run is None else run
+    return [
+        select(data.with_counts(row), upstream, surroundings.child(b))
+        for b, row in enumerate(counts)
+    ]
