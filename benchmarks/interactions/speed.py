@@ -84,8 +84,8 @@ def processor_seconds(of: int) -> float:
 
 
 def fsframe_once(values: np.ndarray, y: np.ndarray, threads: int) -> dict[str, object]:
-    from fsframe_interactions.engine.best import best_pairs
-    from fsframe_interactions.levels import planes_of
+    from fsframe_interactions.engine.best_pairs import best_pairs
+    from fsframe_interactions.levels import bit_rows_of
 
     data = Dataset.from_arrays(Genotypes(values), y)
     method = fsframe.selectors["interactions"]()
@@ -94,7 +94,7 @@ def fsframe_once(values: np.ndarray, y: np.ndarray, threads: int) -> dict[str, o
     found = method.select(data, run=run)
     seconds = time.perf_counter() - began
     used = processor_seconds(resource.RUSAGE_SELF) - used
-    planes, _ = planes_of(data, 3, 5, 1 << 31)
+    planes, _ = bit_rows_of(data, 3, 5, 1 << 31)
     tested = int(found.tables["n_tested"][0])
     began, screen_used = time.perf_counter(), processor_seconds(resource.RUSAGE_SELF)
     best_pairs(planes, method.keep, min(1.0, method.keep / tested), run)

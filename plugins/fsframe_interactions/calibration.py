@@ -1,4 +1,4 @@
-"""p-values where χ² does not hold: distribution of G² under main effects, margins fixed."""
+"""Corrected p-values of sparse and binned tables: moments of G² under main effects."""
 
 from __future__ import annotations
 
@@ -9,71 +9,71 @@ from scipy.special import gammaln
 
 from fsframe.contracts.run import Run
 from fsframe.contracts.side_by_side import in_threads
-from fsframe_interactions.engine.best import Found
-from fsframe_interactions.engine.conditional import simulate_pairs
-from fsframe_interactions.engine.planes import Planes
-from fsframe_interactions.engine.tail import log_gamma_tail
-from fsframe_interactions.within_bins import WithinBins
+from fsframe_interactions.engine.best_pairs import TestedPairs
+from fsframe_interactions.engine.bit_rows import BitRows
+from fsframe_interactions.engine.conditional_simulation import simulate_pairs
+from fsframe_interactions.engine.log_tails import log_gamma_tail
+from fsframe_interactions.within_bin_effects import WithinBinEffects
 
-__all__ = ["SMALL", "Calibrated", "calibrated"]
+__all__ = ["SMALL", "CalibratedPairs", "calibrate"]
 
 SMALL = 50.0
-"""Expected count from which χ² serves: there the mean of G² is within 3 % of its limit."""
+"""Least expected count for χ²: above it the mean of G² is within 3 % of its limit."""
 
 _CLOSER = 0.1
 _CHUNK = 32
 
 
 @attrs.frozen(kw_only=True, eq=False)
-class Calibrated:
+class CalibratedPairs:
     """Tested pairs with their p corrected, the smallest first.
 
     Parameters
     ----------
-    found : Found
+    found : TestedPairs
     plain : (m,) float64
         log p by χ² alone.
     ratio : (m,) float64
-        Mean of G² over its degrees of freedom; 1 where χ² serves.
+        Mean of G² over its degrees of freedom; 1 where χ² is used.
     freedom : (m,) float64
-        Degrees of freedom f of the χ² that c·χ²_f takes the place of.
+        Degrees of freedom f of the scaled distribution c·χ²_f.
     """
 
-    found: Found
+    found: TestedPairs
     plain: NDArray[np.float64]
     ratio: NDArray[np.float64]
     freedom: NDArray[np.float64]
 
 
-def calibrated(
-    planes: Planes,
-    found: Found,
+def calibrate(
+    bit_rows: BitRows,
+    found: TestedPairs,
     most: int,
     draws: int,
     run: Run,
-    within: WithinBins | None = None,
-) -> Calibrated:
-    """`found` with the p of sparse tables, and of coarse bins, corrected.
+    within: WithinBinEffects | None = None,
+) -> CalibratedPairs:
+    """`found` with corrected p-values of sparse tables and of binned columns.
 
     Parameters
     ----------
-    planes : Planes
-    found : Found
+    bit_rows : BitRows
+    found : TestedPairs
         In the order of χ² p.
     most : int
-        How many of the best pairs are looked at.
+        Number of best pairs to correct.
     draws : int
         Tables per pair; five times as many where χ² p is below 0.01.
     run : Run
-        Its seed and the table's counts make the random stream of a pair.
-    within : WithinBins, optional
-        Where columns are bins of numbers.
+        The random stream of a pair is made from its seed and the counts of the table.
+    within : WithinBinEffects, optional
+        For columns that are bins of numbers.
 
     Notes
     -----
     P(G² ≥ g) ≈ P(χ²_f ≥ g f / E G²), f = 2 (E G²)² / Var G², both moments over tables with the same
-    margins n_ij·, n_i·k, n_·jk, whose law has no unknowns: a smooth tail, which serves for p far
-    below one over the number of draws, as the share of draws above g cannot.
+    margins n_ij·, n_i·k, n_·jk, a distribution without unknown parameters. Unlike the share of
+    draws above g, this smooth tail also gives p far below one over the number of draws.
 
     References
     ----------
@@ -84,9 +84,9 @@ def calibrated(
     freedom = found.freedom.astype(np.float64)
     mean, variance = freedom.copy(), 2.0 * freedom
     seed = run.generator().integers(0, 2**63, dtype=np.uint64)
-    counts = np.arange(planes.n_rows + 1, dtype=np.float64)
+    counts = np.arange(bit_rows.n_rows + 1, dtype=np.float64)
     logs = gammaln(counts + 1.0), counts * np.log(np.maximum(counts, 1.0))
-    levels, classes = planes.margins.shape[1], planes.n_classes
+    levels, classes = bit_rows.margins.shape[1], bit_rows.n_classes
     closer = found.log_p < np.log(_CLOSER)
 
     def work(chunk: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
@@ -103,7 +103,7 @@ def calibrated(
             of = np.flatnonzero(closer[chunk] == more)
             here = np.empty((len(of), 2))
             simulate_pairs(
-                tables(chunk[of]), planes.levels, found.pairs[chunk[of]],
+                tables(chunk[of]), bit_rows.levels, found.pairs[chunk[of]],
                 found.statistic[chunk[of]], tilts[of], *logs, 5 * draws if more else draws, seed,
                 here,
             )  # fmt: skip
@@ -111,27 +111,29 @@ def calibrated(
         return chunk, moments
 
     looked_at = np.arange(min(most, len(found.log_p)))
-    tables = planes.tables(found.pairs[looked_at], run)
+    tables = bit_rows.tables(found.pairs[looked_at], run)
     chunks = [looked_at[first : first + _CHUNK] for first in range(0, len(looked_at), _CHUNK)]
     log_p = found.log_p.copy()
     for pairs, moments in in_threads(run.threads, work, chunks):
         mean[pairs], variance[pairs] = moments.T
-        # Where the margins leave but one table, nothing can be told.
-        tells = pairs[(mean[pairs] > 1e-9) & (variance[pairs] > 1e-9)]
+        # Where the margins allow only one table, there is no test.
+        informative = pairs[(mean[pairs] > 1e-9) & (variance[pairs] > 1e-9)]
         log_p[pairs] = 0.0
-        scale = mean[tells] / variance[tells]
-        log_p[tells] = log_gamma_tail(mean[tells] * scale, found.statistic[tells] * scale)
+        scale = mean[informative] / variance[informative]
+        log_p[informative] = log_gamma_tail(
+            mean[informative] * scale, found.statistic[informative] * scale
+        )
         ratio[pairs] = mean[pairs] / np.maximum(found.freedom[pairs], 1)
         freedom[pairs] = 0.0
-        freedom[tells] = 2.0 * mean[tells] * scale
+        freedom[informative] = 2.0 * mean[informative] * scale
     best = found.best_log_p.copy()
-    # A column's best pair among those kept replaces what χ² said of it.
+    # A column's best pair among those kept replaces its p by χ².
     of_pairs = np.zeros(len(best))
     np.minimum.at(of_pairs, found.pairs.ravel(), np.repeat(log_p, 2))
     kept = np.unique(found.pairs)
     best[kept] = of_pairs[kept]
     order = np.lexsort((found.pairs[:, 1], found.pairs[:, 0], log_p))
     changed = attrs.evolve(found, log_p=log_p, best_log_p=best).taken(order)
-    return Calibrated(
+    return CalibratedPairs(
         found=changed, plain=found.log_p[order], ratio=ratio[order], freedom=freedom[order]
     )

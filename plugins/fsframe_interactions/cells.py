@@ -1,4 +1,4 @@
-"""Cells of an interaction: class odds compared with those under main effects alone."""
+"""Cells of an interaction: odds of the classes compared with those under main effects alone."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.contracts.run import Run
-from fsframe_interactions.engine.fit import fit, kirkwood
-from fsframe_interactions.engine.planes import Planes
+from fsframe_interactions.engine.bit_rows import BitRows
+from fsframe_interactions.engine.log_linear_fit import fit, kirkwood
 from fsframe_interactions.engine.screen import FIT_ROUNDS, FIT_TOLERANCE
 
 __all__ = ["cell_tables"]
 
 
-def cell_tables(planes: Planes, pairs: NDArray[np.int64], run: Run) -> dict[str, NDArray[Any]]:
+def cell_tables(bit_rows: BitRows, pairs: NDArray[np.int64], run: Run) -> dict[str, NDArray[Any]]:
     """Counts, expected counts and log odds ratios of every cell of some pairs, by name.
 
-    The log odds ratio of class k in a cell is log((n_k + ½)/(n − n_k + ½)) less the same of the
-    expected counts: zero where the two main effects explain it, above where k is the commoner.
+    The log odds ratio of class k in a cell is log((n_k + ½)/(n − n_k + ½)) minus that of the
+    expected counts: zero if main effects explain the cell, positive if class k is more frequent.
     """
     places, counts, fits = [], [], []
-    classes = planes.n_classes
-    tables = planes.tables(pairs, run)
+    classes = bit_rows.n_classes
+    tables = bit_rows.tables(pairs, run)
     for rank, (a, b) in enumerate(pairs.tolist()):
-        shape = (int(planes.levels[a]), int(planes.levels[b]), classes)
+        shape = (int(bit_rows.levels[a]), int(bit_rows.levels[b]), classes)
         own = tables(np.array([rank]))[0, : shape[0], : shape[1]]
         table, expected = np.array(own, dtype=np.float64), np.empty(shape)
         margins = (np.empty(shape[:2]), np.empty((shape[0], classes)), np.empty(shape[1:]))

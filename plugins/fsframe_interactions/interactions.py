@@ -19,50 +19,50 @@ from fsframe.contracts.params import choice, count_or_fraction, integer, optiona
 from fsframe.contracts.run import Run
 from fsframe.contracts.selection import PairWeights, Selection, rank_by_score
 from fsframe.contracts.selector import Selector
-from fsframe_interactions.calibration import calibrated
+from fsframe_interactions.calibration import calibrate
 from fsframe_interactions.cells import cell_tables
-from fsframe_interactions.engine.best import Found, best_pairs
-from fsframe_interactions.engine.planes import Planes
-from fsframe_interactions.levels import planes_of
-from fsframe_interactions.multiple import false_discovery_rates
-from fsframe_interactions.parts import planes_beside
-from fsframe_interactions.people import label_problem, one_row_each
-from fsframe_interactions.product import product_pairs
-from fsframe_interactions.within_bins import WithinBins
+from fsframe_interactions.engine.best_pairs import TestedPairs, best_pairs
+from fsframe_interactions.engine.bit_rows import BitRows
+from fsframe_interactions.false_discovery import false_discovery_rates
+from fsframe_interactions.group_means import label_problem, with_group_means
+from fsframe_interactions.levels import bit_rows_of
+from fsframe_interactions.product_term import product_pairs
+from fsframe_interactions.stored_bit_rows import stored_bit_rows
+from fsframe_interactions.within_bin_effects import WithinBinEffects
 
 __all__ = ["Interactions"]
 
-_TOLD = 100
-"""Pairs whose cells are told, at most."""
+_MOST_CELL_TABLES = 100
+"""Most pairs whose cells are stored."""
 
 
 @attrs.frozen(kw_only=True, eq=False)
-class _Tested:
-    """Every pair of a table tested: those kept, and what a result is made of.
+class _AllPairs:
+    """Results of testing all pairs of a table.
 
     Parameters
     ----------
-    found : Found
+    found : TestedPairs
         The smallest p first.
     plain : (m,) float64
         log p by χ² alone.
     ratio : (m,) float64
         Mean of G² over its degrees of freedom.
     fitted : (m,) float64
-        Degrees of freedom of the χ² that p is read from.
+        Degrees of freedom of the χ² used for p.
     n_tested : int
-    planes : Planes, optional
-        Where the target is classes.
+    bit_rows : BitRows, optional
+        In classification.
     bounds : list of array
-        What the codes of each column stand for.
+        Levels or bin edges of each column.
     """
 
-    found: Found
+    found: TestedPairs
     plain: NDArray[np.float64]
     ratio: NDArray[np.float64]
     fitted: NDArray[np.float64]
     n_tested: int
-    planes: Planes | None = None
+    bit_rows: BitRows | None = None
     bounds: list[NDArray[np.float64]] = attrs.field(factory=list)
 
 
@@ -87,7 +87,7 @@ class Interactions(Selector):
 
     Notes
     -----
-    If rows are in groups, the means of groups are tested (`one_row_each`). All pairs are counted
+    If rows are in groups, the means of groups are tested (`with_group_means`). Pairs are counted
     from bit rows and screened by the Kirkwood superposition, an upper bound of G²; see
     `fsframe_interactions.engine`. With more pairs than `keep`, those with p above keep/pairs are
     screened out; q is computed against all tested. O(p² n L² K/64) time, n L/8 bytes per column. A
@@ -184,12 +184,12 @@ class Interactions(Selector):
         """
         of_all = self._tested(data.take_columns(columns), run)
         found, n_tested = of_all.found, of_all.n_tested
-        laws = np.column_stack([of_all.ratio, of_all.fitted])
+        reference = np.column_stack([of_all.ratio, of_all.fitted])
         found = attrs.evolve(found, pairs=columns[found.pairs])
         known = set(map(tuple, found.pairs.tolist()))
         others = sorted({pair for pair in map(tuple, pairs.tolist()) if pair not in known})
         if others:
-            # Of columns that were not kept, or screened out where there are more than `keep`.
+            # Of columns that were not kept, or screened out because there are more than `keep`.
             own = np.unique(np.array(others))
             few = attrs.evolve(self, keep=len(own) ** 2)._tested(data.take_columns(own), run)
             of_few = own[few.found.pairs].tolist()
@@ -199,7 +199,7 @@ class Interactions(Selector):
             found = found.joined(attrs.evolve(more, pairs=own[more.pairs]))
             of_more = np.column_stack([few.ratio[rows], few.fitted[rows]])
             order = found.order()
-            found, laws = found.taken(order), np.concatenate([laws, of_more])[order]
+            found, reference = found.taken(order), np.concatenate([reference, of_more])[order]
             n_tested += int(np.count_nonzero(~np.isin(others, columns).all(axis=1)))
         counted = max(chosen_from, n_tested)
         statistic = "f" if data.task == "regression" else "g2"
@@ -213,8 +213,8 @@ class Interactions(Selector):
             tables={
                 statistic: found.statistic,
                 "freedom": found.freedom,
-                "mean_ratio": laws[:, 0],
-                "fitted_freedom": laws[:, 1],
+                "mean_ratio": reference[:, 0],
+                "fitted_freedom": reference[:, 1],
             },
         )
 
@@ -238,55 +238,55 @@ class Interactions(Selector):
         """Pairs are counted over parts; group means and numeric targets are not supported."""
         return data.task == "classification" and data.groups is None
 
-    def _tested(self, data: Dataset, run: Run, *, beside: bool = False) -> _Tested:
-        """Every pair of columns tested, by what suits the target; groups by their means.
+    def _tested(self, data: Dataset, run: Run, *, store: bool = False) -> _AllPairs:
+        """Test every pair of columns, by the type of the target; with groups, means of groups.
 
-        The bit rows of a table in parts are kept `beside` it, or held: those of a few columns are.
+        The bit rows of a table in parts are stored in its cache folder (`store`), or in memory.
         """
-        data = one_row_each(data)
+        data = with_group_means(data)
         if data.task == "regression":
             found = product_pairs(data, self.keep, run)
-            return _Tested(
+            return _AllPairs(
                 found=found,
                 plain=found.log_p,
                 ratio=np.ones(len(found.log_p)),
                 fitted=found.freedom.astype(np.float64),
                 n_tested=_tested_pairs(_varies(data)),
             )
-        planes: Planes
-        if beside and data.in_parts and data.counts is None:
-            planes, bounds = planes_beside(data, self.bins, self.max_levels, run)
+        bit_rows: BitRows
+        if store and data.in_parts and data.counts is None:
+            bit_rows, bounds = stored_bit_rows(data, self.bins, self.max_levels, run)
         else:
-            planes, bounds = planes_of(data, self.bins, self.max_levels, run.memory)
-        tested = _tested_pairs(planes.levels > 1)
-        found = best_pairs(planes, self.keep, min(1.0, self.keep / max(1, tested)), run)
-        with contextlib.ExitStack() as meanwhile:
+            bit_rows, bounds = bit_rows_of(data, self.bins, self.max_levels, run.memory)
+        tested = _tested_pairs(bit_rows.levels > 1)
+        found = best_pairs(bit_rows, self.keep, min(1.0, self.keep / max(1, tested)), run)
+        with contextlib.ExitStack() as stack:
             spool = None
             if data.in_parts:
-                beside_it = tempfile.TemporaryDirectory(prefix=".within-", dir=data.matrix.shelf)
-                spool = Path(meanwhile.enter_context(beside_it))
-            within = WithinBins(data, planes, bounds, run.memory // 8, spool)
-            told = calibrated(planes, found, self.calibrate, self.draws, run, within)
-        return _Tested(
-            found=told.found,
-            plain=told.plain,
-            ratio=told.ratio,
-            fitted=told.freedom,
+                spool_folder = tempfile.TemporaryDirectory(prefix=".within-", dir=data.matrix.shelf)
+                spool = Path(stack.enter_context(spool_folder))
+            within = WithinBinEffects(data, bit_rows, bounds, run.memory // 8, spool)
+            corrected = calibrate(bit_rows, found, self.calibrate, self.draws, run, within)
+        return _AllPairs(
+            found=corrected.found,
+            plain=corrected.plain,
+            ratio=corrected.ratio,
+            fitted=corrected.freedom,
             n_tested=tested,
-            planes=planes,
+            bit_rows=bit_rows,
             bounds=bounds,
         )
 
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
         numeric = data.task == "regression"
-        of_all = self._tested(data, run, beside=True)
+        of_all = self._tested(data, run, store=True)
         found, tested = of_all.found, of_all.n_tested
         q_values = false_discovery_rates(found.log_p, tested, self.correction)
         significant = int(np.count_nonzero(q_values <= self.alpha))
         cells: dict[str, NDArray[Any]] = {}
-        if of_all.planes is not None:
-            told = found.pairs[: min(_TOLD, max(1, significant))]
-            cells = cell_tables(of_all.planes, told, run)
+        if of_all.bit_rows is not None:
+            shown = found.pairs[: min(_MOST_CELL_TABLES, max(1, significant))]
+            cells = cell_tables(of_all.bit_rows, shown, run)
 
         weights = -found.log_p / np.log(10)
         scores = -found.best_log_p / np.log(10)
@@ -309,7 +309,7 @@ class Interactions(Selector):
             tables |= {"chi2_p_values": np.exp(of_all.plain)}
             tables |= {"mean_ratio": of_all.ratio, "fitted_freedom": of_all.fitted}
             tables |= {
-                "level_starts": np.cumsum([0, *(len(held) for held in bounds)]),
+                "level_starts": np.cumsum([0, *(len(each) for each in bounds)]),
                 "level_bounds": np.concatenate([np.empty(0), *bounds]),
             }
         return Selection(
@@ -326,7 +326,7 @@ class Interactions(Selector):
         self,
         data: Dataset,
         upstream: Selection | None,
-        found: Found,
+        found: TestedPairs,
         q_values: NDArray[np.float64],
         tested: int,
     ) -> list[str]:

@@ -1,4 +1,4 @@
-"""Which level of a column a row has: categories as they are, numbers by quantile bins."""
+"""Levels of columns: categories and few whole numbers directly, numbers by quantile bins."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from numpy.typing import NDArray
 
 from fsframe.contracts.dataset import Dataset
 from fsframe.errors import RequestError
-from fsframe_interactions.engine.planes import MISSING, Planes, PlaneWriter
+from fsframe_interactions.engine.bit_rows import MISSING, BitRows, BitRowWriter
 
-__all__ = ["column_codes", "planes_of", "rows_by_class"]
+__all__ = ["bit_rows_of", "column_codes", "rows_by_class"]
 
 BLOCK = 512
-"""Columns that are read together, where memory allows."""
+"""Columns read together, if memory allows."""
 
 
 def column_codes(
     values: NDArray[np.float64], bins: int, max_levels: int, categorical: bool
 ) -> tuple[NDArray[np.uint8], NDArray[np.float64]]:
-    """Codes 0 … of one column's rows, and what they stand for.
+    """Codes 0 … of one column's rows, and the levels or edges of these codes.
 
     Parameters
     ----------
@@ -27,8 +27,8 @@ def column_codes(
     bins : int
         Number of quantile bins for numbers.
     max_levels : int
-        A column of whole numbers with at most so many distinct values keeps them as levels. A
-        categorical column always does; beyond so many levels, the rarest share the last.
+        A column of whole numbers with at most so many distinct values keeps them as levels, a
+        categorical column always; above so many levels, the rarest are merged into the last.
     categorical : bool
 
     Returns
@@ -61,14 +61,14 @@ def column_codes(
             common = np.sort(np.argsort(-sizes, kind="stable")[: max_levels - 1])
             levels = levels[common]
         place = np.minimum(np.searchsorted(levels, values[known]), len(levels) - 1)
-        # A level that was pooled is none of those listed.
+        # Merged levels are not listed.
         codes[known] = np.where(levels[place] == values[known], place, len(levels))
         return codes, levels
-    # The value that a share k/bins of the rows does not exceed: equal for rows and for counts.
+    # The k/bins quantile, which is the same for repeated rows and for counts.
     n = len(present)
     edges = np.unique(present[[-(-n * k // bins) - 1 for k in range(1, bins)]])
     if edges[-1] == present[-1]:
-        # More than a bin's share has the greatest value: the edge goes below it.
+        # The largest value has more than the share of a bin: the edge moves below it.
         below = present[changes[-1:]]
         edges = np.unique(np.concatenate([edges[:-1], below]))
     codes[known] = np.searchsorted(edges, values[known], side="left")
@@ -78,7 +78,7 @@ def column_codes(
 def _few_whole_numbers(
     values: NDArray[np.float64], max_levels: int
 ) -> tuple[NDArray[np.uint8], NDArray[np.float64]] | None:
-    """`column_codes` of the usual genotype: small whole numbers, none missing; else None."""
+    """`column_codes` of genotypes and the like (small whole numbers, none missing); else None."""
     low, high = (values.min(), values.max()) if len(values) else (np.nan, np.nan)
     # NaN makes every comparison false.
     if not (low >= 0 and high < MISSING):
@@ -95,15 +95,15 @@ def _few_whole_numbers(
 
 
 def rows_by_class(data: Dataset) -> NDArray[np.intp]:
-    """Rows sorted by class, each as often as its count says."""
+    """Rows sorted by class, repeated by their counts."""
     order = np.argsort(data.y, kind="stable")
     return order if data.counts is None else np.repeat(order, data.counts[order])
 
 
-def planes_of(
+def bit_rows_of(
     data: Dataset, bins: int, max_levels: int, memory: int
-) -> tuple[Planes, list[NDArray[np.float64]]]:
-    """The bit planes of all columns, and what each column's codes stand for.
+) -> tuple[BitRows, list[NDArray[np.float64]]]:
+    """The bit bit_rows of all columns, and what each column's codes stand for.
 
     Raises
     ------
@@ -111,9 +111,9 @@ def planes_of(
         If they would take more than half of `memory` bytes.
     """
     rows = rows_by_class(data)
-    # A class without rows is none: it would only cost empty cells.
+    # Classes without rows are left out: they would only add empty cells.
     _, y = np.unique(data.y[rows], return_inverse=True)
-    writer = PlaneWriter(y, int(y.max(initial=0)) + 1)
+    writer = BitRowWriter(y, int(y.max(initial=0)) + 1)
     # Codes, values as read and as doubles: 17 bytes per value, in groups of whole blocks.
     width = max(8, min(BLOCK, memory // 8 // (17 * max(1, len(rows))) // 8 * 8))
     bounds = []
@@ -123,10 +123,10 @@ def planes_of(
         codes = np.empty((stop - start, len(rows)), np.uint8)
         for k in range(stop - start):
             values = block[k].astype(np.float64)[rows]
-            codes[k], held = column_codes(
+            codes[k], levels = column_codes(
                 values, bins, max_levels, bool(data.categorical[start + k])
             )
-            bounds.append(held)
+            bounds.append(levels)
         for first in range(0, stop - start, 8):
             writer.add(codes[first : first + 8])
         if writer.n_bytes > memory // 2:
@@ -136,4 +136,4 @@ def planes_of(
                 f"{memory / 1e9:.1f} GB allowed; allow more memory, or put a filter before, such "
                 "as mim:top=10000"
             )
-    return writer.planes(), bounds
+    return writer.bit_rows(), bounds

@@ -1,4 +1,4 @@
-"""Pairs of what a chain keeps, tested on rows that it has not seen."""
+"""Pairs of the features that a chain keeps, tested on rows that it has not used."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _HALVES, _CHOICE, _TEST = 0, 1, 2  # first keys of the random streams
 
 
 def choosing_half(data: Dataset, generator: np.random.Generator) -> NDArray[np.bool_]:
-    """Mask of the rows that choose, (n_samples,): half of every class, with groups kept whole.
+    """Mask of the rows for choosing, (n_samples,): half of every class, with groups kept whole.
 
     Raises
     ------
@@ -59,7 +59,7 @@ def choosing_half(data: Dataset, generator: np.random.Generator) -> NDArray[np.b
                 f"interactions-split: {what} has {rows.size} rows; to be halved it needs at "
                 "least four"
             )
-        # The odd row goes to either half in turn.
+        # Odd rows go to the two halves alternately.
         half = (rows.size + dealt % 2) // 2
         chosen[rows[:half]] = True
         dealt += rows.size % 2
@@ -135,7 +135,7 @@ class InteractionsSplit(WrappingSelector):
             data.with_counts(None),
             np.where(choosing, counts, 0)[None],
             run.child(_CHOICE),
-            # What the wrapped chain found on the whole table must not reach the half.
+            # A selection by the wrapped chain on the whole table must not be used on the half.
             upstream=upstream if self.base is not None else None,
         )
         chosen = np.sort(first.selected)
@@ -212,17 +212,5 @@ class InteractionsSplit(WrappingSelector):
 
     def tests_found(self, selection: Selection) -> PairTests:
         """The tests in a result of this method, in the numbering of the whole table."""
-        seen = selection.features_in
-        columns = np.arange(selection.n_features) if seen is None else seen
-        tables = selection.tables
-        tested = int(tables["n_tested"][0])
-        more = ("g2", "f", "freedom", "mean_ratio", "fitted_freedom")
-        return PairTests(
-            columns=np.sort(columns[tables["chosen"]]),
-            pairs=columns[tables["pairs"]],
-            p_values=tables["p_values"],
-            q_values=tables["q_values"],
-            n_tested=tested,
-            n_chosen_from=tested,
-            tables={name: tables[name] for name in more if name in tables},
-        )
+        found = self._tester().tests_found(selection)
+        return attrs.evolve(found, columns=np.sort(found.columns[selection.tables["chosen"]]))

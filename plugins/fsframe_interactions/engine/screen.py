@@ -1,4 +1,4 @@
-"""All pairs of a tile of columns: counted, screened by an upper bound of G², fitted if need be."""
+"""All pairs of a tile of columns: counted, screened by an upper bound of G², fitted if needed."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import numpy as np
 
 from fsframe.contracts.bit_counts import LANES
 from fsframe.contracts.compiled import njit
-from fsframe_interactions.engine.fit import deviance, fit, freedom, kirkwood
-from fsframe_interactions.engine.tables import count_block, gather_rows, row_starts
+from fsframe_interactions.engine.contingency_tables import count_block, gather_rows, row_starts
+from fsframe_interactions.engine.log_linear_fit import deviance, fit, freedom, kirkwood
 
 __all__ = ["FIT_ROUNDS", "FIT_TOLERANCE", "screen_tile"]
 
 FIT_TOLERANCE = 1e-9
-"""Relative size of what the margins of a fit may be off: G² is then exact to about 1e-16 n."""
+"""Relative tolerance of the margins of a fit; the error of G² is then about 1e-16 n."""
 
 FIT_ROUNDS = 2000
 """Rounds of fitting at most; reached only where the fit has cells that tend to zero."""
@@ -20,7 +20,7 @@ FIT_ROUNDS = 2000
 
 @njit()
 def _margins_with_gaps(counts, both, levels_a, levels_b, classes, xlogx, of_a, of_b):
-    """What the margins add to the bound, the norm and the rows, where values are missing."""
+    """Contribution of the margins to the bound, the norm and the rows, with missing values."""
     of_a[: levels_a * classes] = 0.0
     of_b[: levels_b * classes] = 0.0
     for i in range(levels_a):
@@ -68,7 +68,7 @@ def _margins_with_gaps(counts, both, levels_a, levels_b, classes, xlogx, of_a, o
 
 
 @njit()
-def _turn_block(
+def _transpose_block(
     first, last, most, levels, stored, margins, shares, alone, lane_margins, lane_shares, lane_alone
 ):
     """Margins and shares of the columns of a block, lane by lane; whether all are without gaps.
@@ -176,7 +176,7 @@ def screen_tile(
     Parameters
     ----------
     lanes, offsets, depth, words, stored, levels, margins
-        As in `fsframe_interactions.engine.planes.Planes`.
+        As in `fsframe_interactions.engine.bit_rows.BitRows`.
     class_sizes : (n_classes,) int64
     xlogx : (n + 1,) float64
         x log x of every possible count.
@@ -186,8 +186,7 @@ def screen_tile(
     least : (most degrees of freedom + 1,) float64
         G² below which a pair of so many degrees of freedom is not reported; ascending.
     counted : uint64
-        The tile's counts, if `fsframe_interactions.engine.tables.tile_counts` has been at work
-        before; `lanes` is not looked at then. Empty: they are counted here.
+        The counts of the tile from `contingency_tables.tile_counts`; `lanes` is not used then.
     row_block, first_block, last_block : int
         Columns 8·row_block … against 8·first_block … 8·last_block − 1.
     pairs : (capacity, 2) int64
@@ -241,7 +240,7 @@ def screen_tile(
         elif n_rows:
             count_block(rows, n_rows, lanes, offsets[block], depth[block], words, n_words, cells)
         deepest = depth[block] + 1
-        quick = _turn_block(
+        quick = _transpose_block(
             block * LANES, min((block + 1) * LANES, n_columns), deepest, levels, stored, margins,
             shares, alone, lane_margins, lane_shares, lane_alone,
         )  # fmt: skip
@@ -311,7 +310,7 @@ def screen_tile(
                     bound += bound_more
                 if not rows_known > 0.0:
                     continue
-                # A little room for rounding: what is left out must be below.
+                # Tolerance for rounding: pairs left out must be below the threshold.
                 bound = 2.0 * (bound + rows_known * np.log(norm)) + 1e-9 * rows_known
                 if bound < least[1]:
                     continue

@@ -1,8 +1,8 @@
-"""Bit rows of a table in parts, in a file beside it: so many rows of all columns are one shard.
+"""Bit rows of a table in parts, in a file of its cache folder; a shard is a block of rows.
 
-What `screen_tile` and the calibration need of a table are counts, and counts are sums over rows:
-each shard adds whole numbers to the same tables, so that neither the borders of parts, nor who
-counts them, nor in which order they come changes a bit.
+`screen_tile` and the calibration need counts only, and counts are additive over rows: each shard
+adds integers to the same tables, so that results do not depend on the borders of parts, on the
+workers, or on their order.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ from fsframe.contracts.run import Run
 from fsframe.contracts.side_by_side import in_threads
 from fsframe.errors import DataError
 from fsframe.resampling.over_parts import over_parts
-from fsframe_interactions.engine.planes import Planes, Tile
-from fsframe_interactions.engine.tables import (
+from fsframe_interactions.engine.bit_rows import BitRows, Tile
+from fsframe_interactions.engine.contingency_tables import (
     complete_tables,
     count_pairs,
     tile_cells,
     tile_counts,
 )
 
-__all__ = ["PlaneShards", "ShardFile"]
+__all__ = ["ShardFile", "ShardedBitRows"]
 
 
 @attrs.frozen(kw_only=True, eq=False)
 class ShardFile:
-    """Where the bit rows of all shards are: block after block of columns, in each all shards.
+    """Layout of the file of bit rows: by block of columns, and within it by shard.
 
     Parameters
     ----------
@@ -54,11 +54,11 @@ class ShardFile:
 
     @cached_property
     def starts(self) -> NDArray[np.int64]:
-        """First word of every shard of a bit row, were they one after the other; and the end."""
+        """Offset of every shard in a whole bit row, and the end."""
         return np.concatenate([[0], np.cumsum(self.words[:, -1])])
 
     def open(self, k: int) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
-        """The file, mapped, and where in it the blocks of shard k begin.
+        """The mapped file, and the offsets of the blocks of shard k.
 
         Raises
         ------
@@ -77,8 +77,8 @@ class ShardFile:
 
 
 @attrs.frozen(kw_only=True, eq=False)
-class PlaneShards(Planes):
-    """`Planes` of a table in parts: what is known of all rows is here, the bit rows in a file.
+class ShardedBitRows(BitRows):
+    """`BitRows` of a table in parts: the bit rows are in a file.
 
     Parameters
     ----------
@@ -87,38 +87,38 @@ class PlaneShards(Planes):
 
     file: ShardFile
 
-    def counts_held(self, tile: Tile) -> int:
-        """How many counts of a tile are held until all shards have been counted."""
+    def n_counts(self, tile: Tile) -> int:
+        """Number of counts of a tile in memory until all shards have been counted."""
         return int(tile_cells(self.depth, self.stored, self.n_classes, *tile))
 
     def counted(self, tiles: Sequence[Tile], run: Run) -> list[NDArray[np.uint64]]:
-        """The counts of each tile, all shards together."""
-        sizes = [self.counts_held(tile) for tile in tiles]
+        """The counts of each tile, summed over all shards."""
+        sizes = [self.n_counts(tile) for tile in tiles]
         total = self._summed(_count_tiles, (self.file, list(tiles), sizes), run)
         return np.split(total, np.cumsum(sizes)[:-1])
 
     def tables(
         self, pairs: NDArray[np.int64], run: Run
     ) -> Callable[[NDArray[np.intp]], NDArray[np.int64]]:
-        """What gives the tables of some of the `pairs`; they have all been counted then."""
+        """A function that gives the tables of some of the `pairs`, all counted at once."""
         most = self.margins.shape[1]
         found = self._summed(_count_pairs, (self.file, pairs, most), run)
         complete_tables(self.levels, self.stored, self.margins, pairs, found)
         return lambda places: found[places]
 
-    def _summed(self, work: Any, ask: Any, run: Run) -> NDArray[Any]:
+    def _summed(self, work: Any, request: Any, run: Run) -> NDArray[Any]:
         total = None
-        for found in over_parts(run, work, ask, range(len(self.file.words)), run.threads):
+        for found in over_parts(run, work, request, range(len(self.file.words)), run.threads):
             total = found if total is None else np.add(total, found, out=total)
         assert total is not None
         return total
 
 
 def _count_tiles(
-    ask: tuple[ShardFile, list[Tile], list[int]], shards: list[int], threads: int
+    request: tuple[ShardFile, list[Tile], list[int]], shards: list[int], threads: int
 ) -> NDArray[np.uint64]:
     """Counts of some tiles in some shards, tile after tile."""
-    file, tiles, sizes = ask
+    file, tiles, sizes = request
     total = np.zeros(sum(sizes), np.uint64)
     units = list(zip(tiles, np.split(total, np.cumsum(sizes)[:-1]), strict=True))
     for k in shards:
@@ -138,10 +138,10 @@ def _count_tiles(
 
 
 def _count_pairs(
-    ask: tuple[ShardFile, NDArray[np.int64], int], shards: list[int], threads: int
+    request: tuple[ShardFile, NDArray[np.int64], int], shards: list[int], threads: int
 ) -> NDArray[np.int64]:
     """Tables of some pairs in some shards, without the levels that have no bit row."""
-    file, pairs, most = ask
+    file, pairs, most = request
     total = np.zeros((len(pairs), most, most, file.words.shape[1] - 1), np.int64)
     cuts = np.linspace(0, len(pairs), threads + 1).astype(int)
     for k in shards:

@@ -13,12 +13,12 @@ from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.run import Run
 from fsframe.errors import RequestError
 from fsframe_interactions import plain
-from fsframe_interactions.calibration import calibrated
-from fsframe_interactions.engine.best import best_pairs
-from fsframe_interactions.engine.fit import deviance, fit, freedom, kirkwood
-from fsframe_interactions.engine.tail import log_chi2_tail, log_f_tail, log_gamma_tail
-from fsframe_interactions.levels import column_codes, planes_of
-from fsframe_interactions.within_bins import WithinBins
+from fsframe_interactions.calibration import calibrate
+from fsframe_interactions.engine.best_pairs import best_pairs
+from fsframe_interactions.engine.log_linear_fit import deviance, fit, freedom, kirkwood
+from fsframe_interactions.engine.log_tails import log_chi2_tail, log_f_tail, log_gamma_tail
+from fsframe_interactions.levels import bit_rows_of, column_codes
+from fsframe_interactions.within_bin_effects import WithinBinEffects
 
 
 def mixed_table(seed: int, n: int = 150, classes: int = 2, missing: float = 0.0) -> Dataset:
@@ -38,7 +38,7 @@ def plain_codes(data: Dataset) -> list[np.ndarray]:
 
 
 def all_pairs(data: Dataset, keep: int = 10**6, largest_p: float = 1.0, run: Run | None = None):
-    planes, _ = planes_of(data, 3, 5, 1 << 30)
+    planes, _ = bit_rows_of(data, 3, 5, 1 << 30)
     return best_pairs(planes, keep, largest_p, run or Run())
 
 
@@ -131,13 +131,13 @@ def test_the_screen_loses_no_pair_below_its_threshold():
 
 
 def test_the_best_are_kept_however_the_tiles_are_banded(monkeypatch):
-    from fsframe_interactions.engine import best
+    from fsframe_interactions.engine import best_pairs
 
     rng = np.random.default_rng(8)
     data = Dataset.from_arrays(rng.integers(0, 3, (90, 60)).astype(float), rng.integers(0, 2, 90))
     every = all_pairs(data)
-    monkeypatch.setattr(best, "BAND", 3)
-    monkeypatch.setattr(best, "TILE", 2)
+    monkeypatch.setattr(best_pairs, "BAND", 3)
+    monkeypatch.setattr(best_pairs, "TILE", 2)
     few = all_pairs(data, keep=25)
     np.testing.assert_array_equal(few.pairs, every.pairs[:25])
     np.testing.assert_array_equal(few.log_p, every.log_p[:25])
@@ -145,11 +145,11 @@ def test_the_best_are_kept_however_the_tiles_are_banded(monkeypatch):
 
 def test_threads_change_no_bit():
     data = mixed_table(9, 80, 2)
-    planes, _ = planes_of(data, 3, 5, 1 << 30)
+    planes, _ = bit_rows_of(data, 3, 5, 1 << 30)
     results = []
     for threads in (1, 2, 5):
         run = Run(entropy=4, threads=threads)
-        results.append(calibrated(planes, best_pairs(planes, 1000, 1.0, run), 1000, 50, run))
+        results.append(calibrate(planes, best_pairs(planes, 1000, 1.0, run), 1000, 50, run))
     for one in results[1:]:
         assert one.found.log_p.tobytes() == results[0].found.log_p.tobytes()
         assert one.found.pairs.tobytes() == results[0].found.pairs.tobytes()
@@ -177,9 +177,9 @@ def test_the_walk_has_mean_and_variance_of_all_tables_with_these_margins():
     a, b = rng.integers(0, 3, 45), rng.integers(0, 2, 45)
     y = (rng.random(45) < np.array([0.2, 0.5, 0.8])[a]).astype(int)
     data = Dataset.from_arrays(np.column_stack([a, b]).astype(float), y)
-    planes, _ = planes_of(data, 3, 5, 1 << 30)
+    planes, _ = bit_rows_of(data, 3, 5, 1 << 30)
     run = Run(threads=1)
-    of_pair = calibrated(planes, best_pairs(planes, 1, 1.0, run), 1, 20_000, run)
+    of_pair = calibrate(planes, best_pairs(planes, 1, 1.0, run), 1, 20_000, run)
     g2, chance = all_with_the_margins(plain.pair_table(a, b, y))
     mean = chance @ g2
     variance = chance @ (g2 - mean) ** 2
@@ -193,14 +193,14 @@ def test_the_walk_has_mean_and_variance_of_all_tables_with_these_margins():
 def test_a_table_that_its_margins_leave_no_choice_tells_nothing():
     a, b = np.array([0, 0, 1, 1] * 5), np.array([0, 1, 0, 1] * 5)
     data = Dataset.from_arrays(np.column_stack([a, b]).astype(float), a & b)
-    planes, _ = planes_of(data, 3, 5, 1 << 30)
-    of_pair = calibrated(planes, best_pairs(planes, 1, 1.0, Run()), 1, 50, Run())
+    planes, _ = bit_rows_of(data, 3, 5, 1 << 30)
+    of_pair = calibrate(planes, best_pairs(planes, 1, 1.0, Run()), 1, 50, Run())
     assert (of_pair.found.log_p == 0).all() and (of_pair.freedom == 0).all()
 
 
-def within_bins(X: np.ndarray, y: np.ndarray) -> WithinBins:
+def within_bins(X: np.ndarray, y: np.ndarray) -> WithinBinEffects:
     data = Dataset.from_arrays(X, y)
-    return WithinBins(data, *planes_of(data, 3, 5, 1 << 30), 1 << 20)
+    return WithinBinEffects(data, *bit_rows_of(data, 3, 5, 1 << 30), 1 << 20)
 
 
 def beyond_pairs_of_factors(tilt: np.ndarray) -> np.ndarray:
@@ -261,7 +261,7 @@ def test_codes_keep_levels_and_cut_numbers_at_quantiles():
 def test_too_little_memory_is_said_before_anything_is_counted():
     data = mixed_table(1, 400)
     with pytest.raises(RequestError, match=r"allow more memory.*mim:top"):
-        planes_of(data, 3, 5, 1024)
+        bit_rows_of(data, 3, 5, 1024)
 
 
 def test_gaps_in_one_column_of_a_block_change_only_its_pairs():

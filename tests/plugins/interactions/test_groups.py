@@ -9,7 +9,7 @@ import pytest
 import fsframe
 from fsframe.contracts.dataset import Dataset
 from fsframe.errors import DataError
-from fsframe_interactions.people import one_row_each
+from fsframe_interactions.group_means import with_group_means
 
 
 def people(seed: int, persons: int = 60, rows: int = 4, columns: int = 6) -> Dataset:
@@ -48,13 +48,13 @@ def test_categories_gaps_and_counts_of_groups() -> None:
     data = Dataset.from_arrays(
         X, [0, 0, 1, 1, 1, 1], categorical=[0], groups=[4, 4, 9, 9, 2, 2], group_name="who"
     )
-    found = one_row_each(data)  # in the order of the groups' names
+    found = with_group_means(data)  # in the order of the groups' names
     np.testing.assert_array_equal(found.X, [[3.0, 7.0], [1.0, 3.0], [0.0, np.nan]])
     assert found.y.tolist() == [1, 0, 1] and found.groups is None
-    drawn = one_row_each(data.with_counts(np.array([2, 2, 1, 1, 0, 0])))
+    drawn = with_group_means(data.with_counts(np.array([2, 2, 1, 1, 0, 0])))
     assert drawn.counts is not None and drawn.counts.tolist() == [0, 2, 1]
     with pytest.raises(DataError, match="splits rows of one 'who'"):
-        one_row_each(data.with_counts(np.array([2, 1, 1, 1, 0, 0])))
+        with_group_means(data.with_counts(np.array([2, 1, 1, 1, 0, 0])))
 
 
 def test_a_label_that_varies_within_a_group_is_refused_before_work() -> None:

@@ -16,8 +16,8 @@ from fsframe.contracts.run import Run
 from fsframe.contracts.selection import Selection
 from fsframe.errors import DataError, RequestError
 from fsframe.execution import open_engine
-from fsframe_interactions import parts as module
-from fsframe_interactions.engine import best
+from fsframe_interactions import stored_bit_rows as module
+from fsframe_interactions.engine import best_pairs
 
 N = 700
 
@@ -67,12 +67,12 @@ def test_any_division_memory_and_number_of_threads_give_the_bits_of_memory(
     text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Small, so that the threshold rises while some pairs are still to come.
-    monkeypatch.setattr(best, "TILE", 1)
-    monkeypatch.setattr(best, "BAND", 2)
+    monkeypatch.setattr(best_pairs, "TILE", 1)
+    monkeypatch.setattr(best_pairs, "BAND", 2)
     frame = table()
     method = Chain.parse(text)
     expected = method.select(fsframe.read(frame))
-    least = module.HELD * N
+    least = module.ROW_BYTES * N
     for k, (cuts, threads, memory) in enumerate(
         [((), 1, 1 << 30), ((1, 2, 500), 2, 1 << 30), ((450,), 3, least)]
     ):
@@ -99,8 +99,8 @@ def test_bit_rows_beside_the_table_are_used_checked_and_made_anew(
     method = fsframe.selectors["interactions"](calibrate=20)
     expected = method.select(data)
     made = []
-    real = module._made
-    monkeypatch.setattr(module, "_made", lambda *given: made.append(1) or real(*given))
+    real = module._write_new
+    monkeypatch.setattr(module, "_write_new", lambda *given: made.append(1) or real(*given))
     assert_same_bits(method.select(data), expected)
     assert not made
     (folder,) = data.matrix.shelf.glob("pairs-*")

@@ -1,8 +1,8 @@
-"""Apparent interaction of two binned columns that main effects cause within coarse bins.
+"""Apparent interaction of two binned columns, caused by main effects within coarse bins.
 
-A bin treats all its rows alike. Where the class goes on changing within the bins of one column,
-and the other column is correlated with it, the rows of a bin are not alike from level to level of
-the other: the binned table then shows a joint effect although both effects only add up.
+If the class depends on a column also within its bins, and the other column is correlated with it,
+the rows of a bin differ between levels of the other column: the binned table then shows a joint
+effect although both effects are additive.
 """
 
 from __future__ import annotations
@@ -17,46 +17,46 @@ from scipy.special import ndtri, softmax
 from scipy.stats import rankdata
 
 from fsframe.contracts.dataset import Dataset
-from fsframe_interactions.engine.planes import MISSING, Planes
+from fsframe_interactions.engine.bit_rows import MISSING, BitRows
 from fsframe_interactions.levels import rows_by_class
 
-__all__ = ["WithinBins"]
+__all__ = ["WithinBinEffects"]
 
 _PARTS = 8
-"""Parts of a bin whose rows are taken for alike here."""
+"""Parts of a bin within which rows are treated as equal."""
 
 _ROWS = 1 << 20
-"""Rows whose parts are counted at a time."""
+"""Rows counted at a time."""
 
 _NEWTON = 8
 _RIDGE = 1e-6
 _LEAST = 1e-12
 _NOISE = 3.0
-_DIGITS = 6  # so that the order of columns and classes, which moves the last digits, tells nothing
+_DIGITS = 6  # removes rounding errors that depend on the order of columns and classes
 
 Floats = NDArray[np.float64]
 
 
 @attrs.define(eq=False)
-class WithinBins:
-    """Cells expected by main effects that go on within bins, for pairs of a table's columns.
+class WithinBinEffects:
+    """Expected cells under main effects that vary within bins, for pairs of columns.
 
     Parameters
     ----------
     data : Dataset
         Of classes.
-    planes : Planes
-        Its columns as levels.
+    bit_rows : BitRows
+        The columns as levels.
     bounds : list of array
-        What the levels stand for, as `fsframe_interactions.levels.planes_of` gives them.
+        Levels or edges of the columns, from `fsframe_interactions.levels.bit_rows_of`.
     memory : int
         Bytes that parts of columns may take.
     spool : Path, optional
-        A folder for the parts of columns of a table in parts, which is read once for each.
+        For a table in parts: a folder for the bin parts of columns, each read once.
     """
 
     data: Dataset
-    planes: Planes
+    bit_rows: BitRows
     bounds: list[Floats]
     memory: int
     spool: Path | None = None
@@ -71,17 +71,17 @@ class WithinBins:
 
     def binned(self, column: int) -> bool:
         """Whether the column's levels are bins of numbers."""
-        levels = int(self.planes.levels[column])
+        levels = int(self.bit_rows.levels[column])
         return not self.data.categorical[column] and len(self.bounds[column]) == levels - 1
 
     def tilt(self, a: int, b: int) -> Floats | None:
-        """Log of the cells that both main effects lead to, (levels, levels, n_classes).
+        """Log of the cells expected under both main effects, (levels, levels, n_classes).
 
         Returns
         -------
         array or None
-            None where nothing goes on within bins. Of the array only what is left when terms of any
-            two of the three factors are taken off matters.
+            None if there are no effects within bins. Only the three-factor terms of the array
+            matter.
 
         Notes
         -----
@@ -94,7 +94,7 @@ class WithinBins:
         if not (self.binned(a) or self.binned(b)):
             return None
         (part_a, score_a), (part_b, score_b) = self._parts(a), self._parts(b)
-        classes = self.planes.n_classes
+        classes = self.bit_rows.n_classes
         counts = np.zeros(len(score_a) * len(score_b) * classes, np.int64)
         for first in range(0, len(self._y), _ROWS):
             some = slice(first, first + _ROWS)
@@ -103,12 +103,12 @@ class WithinBins:
             key = key * classes + self._y[some]
             counts += np.bincount(key[known], minlength=len(counts))
         of_parts = counts.reshape(-1, classes)
-        held = np.flatnonzero(of_parts.sum(axis=1))
-        in_parts = of_parts[held].astype(np.float64)
-        i, j = held // len(score_b), held % len(score_b)
+        occupied = np.flatnonzero(of_parts.sum(axis=1))
+        in_parts = of_parts[occupied].astype(np.float64)
+        i, j = occupied // len(score_b), occupied % len(score_b)
         per_a, per_b = _PARTS if self.binned(a) else 1, _PARTS if self.binned(b) else 1
         level_a, level_b = i // per_a, j // per_b
-        shape = (int(self.planes.levels[a]), int(self.planes.levels[b]))
+        shape = (int(self.bit_rows.levels[a]), int(self.bit_rows.levels[b]))
         terms = [np.equal.outer(level_a, np.arange(shape[0]))]
         terms.append(np.equal.outer(level_b, np.arange(1, shape[1])))
         slopes = [s[at][:, None] for s, at in ((score_a, i), (score_b, j)) if s.any()]
@@ -145,7 +145,7 @@ class WithinBins:
     def _parts_of(self, column: int) -> tuple[NDArray[np.uint8], Floats]:
         values = np.asarray(self.data.columns(column, column + 1))[:, 0].astype(np.float64)
         values = values[self._rows]
-        levels, bounds = int(self.planes.levels[column]), self.bounds[column]
+        levels, bounds = int(self.bit_rows.levels[column]), self.bounds[column]
         known = np.flatnonzero(~np.isnan(values))
         part = np.full(len(values), MISSING, np.uint8)
         x = values[known]
@@ -178,7 +178,7 @@ def _shrunk_fit(design: Floats, counts: Floats, first: int) -> Floats | None:
     Returns
     -------
     array or None
-        None where no slope is left.
+        None if all slopes are shrunk to zero.
     """
     terms, others = design.shape[1], counts.shape[1] - 1
     sizes = counts.sum(axis=1)

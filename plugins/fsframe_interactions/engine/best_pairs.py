@@ -1,4 +1,4 @@
-"""The best pairs of all: tiles in bands, a threshold that rises, the same whatever the threads."""
+"""The best of all pairs: tiles in bands, with a rising threshold."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from scipy import stats
 from fsframe.contracts.bit_counts import LANES
 from fsframe.contracts.run import Run
 from fsframe.contracts.side_by_side import in_threads
-from fsframe_interactions.engine.planes import Planes, Tile
+from fsframe_interactions.engine.bit_rows import BitRows, Tile
+from fsframe_interactions.engine.log_tails import log_chi2_tail
 from fsframe_interactions.engine.screen import screen_tile
-from fsframe_interactions.engine.tail import log_chi2_tail
 
-__all__ = ["Found", "best_pairs"]
+__all__ = ["TestedPairs", "best_pairs"]
 
 TILE = 256
-"""Blocks of eight columns that one tile sets against one block."""
+"""Blocks of eight columns that a tile pairs with one block."""
 
 BAND = 256
-"""Tiles between two looks at how many pairs are held."""
+"""Tiles after which surplus pairs are dropped."""
 
 
 @attrs.frozen(kw_only=True, eq=False)
-class Found:
+class TestedPairs:
     """Tested pairs, the smallest p first, ties by column.
 
     Parameters
@@ -52,11 +52,11 @@ class Found:
     least_expected: NDArray[np.float64]
     best_log_p: NDArray[np.float64]
 
-    def first(self, count: int) -> Found:
+    def first(self, count: int) -> TestedPairs:
         """The first so many pairs."""
         return self.taken(np.arange(min(count, len(self.log_p))))
 
-    def taken(self, order: NDArray[np.intp]) -> Found:
+    def taken(self, order: NDArray[np.intp]) -> TestedPairs:
         """These pairs, in this order."""
         return attrs.evolve(
             self,
@@ -71,12 +71,12 @@ class Found:
         """Places of the pairs by p, then by column."""
         return np.lexsort((self.pairs[:, 1], self.pairs[:, 0], self.log_p))
 
-    def in_order(self) -> Found:
+    def in_order(self) -> TestedPairs:
         """The same pairs by p, then by column."""
         return self.taken(self.order())
 
-    def joined(self, other: Found) -> Found:
-        """These pairs, then those of `other`; what is known of columns stays as it is here."""
+    def joined(self, other: TestedPairs) -> TestedPairs:
+        """These pairs, then those of `other`; the best p of columns are those of this one."""
         return attrs.evolve(
             self,
             **{
@@ -92,30 +92,30 @@ def _tiles(n_blocks: int) -> Iterator[Tile]:
             yield row, first, min(first + TILE, n_blocks)
 
 
-def _portions(planes: Planes, tiles: list[Tile], room: int) -> Iterator[list[Tile]]:
+def _portions(bit_rows: BitRows, tiles: list[Tile], room: int) -> Iterator[list[Tile]]:
     """The same tiles, or narrower ones, in lists whose counts fit into `room`, or of one tile."""
-    held = 0
+    total = 0
     portion: list[Tile] = []
     for row, first, last in tiles:
         while first < last:
             stop = last
-            while stop - first > 1 and planes.counts_held((row, first, stop)) > room:
+            while stop - first > 1 and bit_rows.n_counts((row, first, stop)) > room:
                 stop = (first + stop) // 2
-            size = planes.counts_held((row, first, stop))
-            if portion and held + size > room:
+            size = bit_rows.n_counts((row, first, stop))
+            if portion and total + size > room:
                 yield portion
-                held, portion = 0, []
+                total, portion = 0, []
             portion.append((row, first, stop))
-            held, first = held + size, stop
+            total, first = total + size, stop
     yield portion
 
 
-def best_pairs(planes: Planes, keep: int, largest_p: float, run: Run) -> Found:
+def best_pairs(bit_rows: BitRows, keep: int, largest_p: float, run: Run) -> TestedPairs:
     """Test all pairs of columns; the `keep` of the smallest p, none above `largest_p`.
 
     Parameters
     ----------
-    planes : Planes
+    bit_rows : BitRows
     keep : int
     largest_p : float
         By χ² of the degrees of freedom; 1 reports every pair that has any.
@@ -124,20 +124,20 @@ def best_pairs(planes: Planes, keep: int, largest_p: float, run: Run) -> Found:
 
     Returns
     -------
-    Found
+    TestedPairs
 
     Notes
     -----
-    O(p² n L² K / 64) for counting; what passes the screen is fitted, O(L² K) per round of fitting.
+    O(p² n L² K / 64) for counting; pairs that pass the screen take O(L² K) per round of fitting.
     """
-    counts = np.arange(planes.n_rows + 1, dtype=np.float64)
+    counts = np.arange(bit_rows.n_rows + 1, dtype=np.float64)
     xlogx = counts * np.log(np.maximum(counts, 1.0))
     # Σ n_i log n_i − Σ n_ik log n_ik and n_ik / n_i of each column, for those without gaps.
-    of_level = planes.margins.sum(axis=2)
-    alone = xlogx[of_level].sum(axis=1) - xlogx[planes.margins].sum(axis=(1, 2))
-    shares = planes.margins / np.maximum(of_level, 1)[:, :, None]
-    top_level = int(planes.levels.max(initial=1))
-    most = max(1, (top_level - 1) ** 2 * (len(planes.words) - 2))
+    of_level = bit_rows.margins.sum(axis=2)
+    alone = xlogx[of_level].sum(axis=1) - xlogx[bit_rows.margins].sum(axis=(1, 2))
+    shares = bit_rows.margins / np.maximum(of_level, 1)[:, :, None]
+    top_level = int(bit_rows.levels.max(initial=1))
+    most = max(1, (top_level - 1) ** 2 * (len(bit_rows.words) - 2))
     freedom = np.arange(1, most + 1)
 
     def threshold(p: float) -> NDArray[np.float64]:
@@ -146,8 +146,8 @@ def best_pairs(planes: Planes, keep: int, largest_p: float, run: Run) -> Found:
         return np.concatenate([[0.0], limit])
 
     least = threshold(largest_p)
-    held: list[tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]] = []
-    best = np.zeros(planes.n_columns)
+    kept_parts: list[tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]] = []
+    best = np.zeros(bit_rows.n_columns)
 
     def work(
         unit: tuple[Tile, NDArray[np.uint64]],
@@ -156,17 +156,17 @@ def best_pairs(planes: Planes, keep: int, largest_p: float, run: Run) -> Found:
         pairs = np.empty(((last - first) * LANES * LANES, 2), np.int64)
         found = np.empty((len(pairs), 3))
         written = screen_tile(
-            planes.lanes, planes.offsets, planes.depth, planes.words, planes.stored,
-            planes.levels, planes.margins, planes.class_sizes, xlogx, shares, alone, least,
+            bit_rows.lanes, bit_rows.offsets, bit_rows.depth, bit_rows.words, bit_rows.stored,
+            bit_rows.levels, bit_rows.margins, bit_rows.class_sizes, xlogx, shares, alone, least,
             counted, row, first, last, pairs, found,
         )  # fmt: skip
         return pairs[:written].copy(), found[:written].copy()
 
-    def gathered() -> Found:
-        pairs = np.concatenate([np.empty((0, 2), np.int64), *(part[0] for part in held)])
-        found = np.concatenate([np.empty((0, 3)), *(part[1] for part in held)])
-        log_p = np.concatenate([np.empty(0), *(part[2] for part in held)])
-        return Found(
+    def gathered() -> TestedPairs:
+        pairs = np.concatenate([np.empty((0, 2), np.int64), *(part[0] for part in kept_parts)])
+        found = np.concatenate([np.empty((0, 3)), *(part[1] for part in kept_parts)])
+        log_p = np.concatenate([np.empty(0), *(part[2] for part in kept_parts)])
+        return TestedPairs(
             pairs=pairs,
             statistic=found[:, 0],
             freedom=found[:, 1].astype(np.int64),
@@ -178,21 +178,21 @@ def best_pairs(planes: Planes, keep: int, largest_p: float, run: Run) -> Found:
     def screened(
         tiles: list[Tile],
     ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float64]]]:
-        # A few portions are in memory at a time, and with workers a few on their way.
-        for portion in _portions(planes, tiles, run.memory // 256):
-            units = list(zip(portion, planes.counted(portion, run), strict=True))
+        # A few portions are in memory at a time, with workers also a few in transit.
+        for portion in _portions(bit_rows, tiles, run.memory // 256):
+            units = list(zip(portion, bit_rows.counted(portion, run), strict=True))
             yield from in_threads(run.threads, work, units)
 
-    tiles = list(_tiles(planes.n_blocks))
+    tiles = list(_tiles(bit_rows.n_blocks))
     for start in range(0, len(tiles), BAND):
         for pairs, found in screened(tiles[start : start + BAND]):
             log_p = log_chi2_tail(found[:, 0], found[:, 1])
             np.minimum.at(best, pairs.ravel(), np.repeat(log_p, 2))
-            held.append((pairs, found, log_p))
-        if sum(len(part[2]) for part in held) > 2 * keep:
+            kept_parts.append((pairs, found, log_p))
+        if sum(len(part[2]) for part in kept_parts) > 2 * keep:
             kept = gathered().first(keep)
             columns = np.column_stack([kept.statistic, kept.freedom, kept.least_expected])
-            held[:] = [(kept.pairs, columns, kept.log_p)]
+            kept_parts[:] = [(kept.pairs, columns, kept.log_p)]
             least = np.maximum(least, threshold(float(np.exp(kept.log_p[-1]))))
         run.progress(min(start + BAND, len(tiles)), len(tiles), "tiles of pairs")
     return gathered().first(keep)

@@ -10,8 +10,8 @@ from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.run import Run
 from fsframe.contracts.side_by_side import in_threads
 from fsframe.errors import RequestError
-from fsframe_interactions.engine.best import Found
-from fsframe_interactions.engine.tail import log_f_tail
+from fsframe_interactions.engine.best_pairs import TestedPairs
+from fsframe_interactions.engine.log_tails import log_f_tail
 
 __all__ = ["product_pairs"]
 
@@ -19,10 +19,10 @@ BLOCK = 128
 """Columns of one side of a block of pairs."""
 
 _NONE = 1e-9
-"""Share of a column's variance below which nothing of it is left beside others."""
+"""Share of a column's variance below which it is collinear with others."""
 
 
-def product_pairs(data: Dataset, keep: int, run: Run) -> Found:
+def product_pairs(data: Dataset, keep: int, run: Run) -> TestedPairs:
     """F of the product a·b in y ~ 1 + a + b + a·b, for all pairs; the `keep` of the smallest p.
 
     Parameters
@@ -36,7 +36,7 @@ def product_pairs(data: Dataset, keep: int, run: Run) -> Found:
 
     Returns
     -------
-    Found
+    TestedPairs
         `least_expected` holds the degrees of freedom of the residuals.
 
     Notes
@@ -104,7 +104,7 @@ def product_pairs(data: Dataset, keep: int, run: Run) -> Found:
     log_p = values[:, 3]
     best = np.zeros(data.n_features)
     np.minimum.at(best, pairs_kept.ravel(), np.repeat(log_p, 2))
-    return Found(
+    return TestedPairs(
         pairs=pairs_kept,
         statistic=values[:, 0],
         freedom=values[:, 1].astype(np.int64),
@@ -149,7 +149,7 @@ def _numeric_block(
     of_product = np.stack([pick(ab), pick(aab), pick(abb)], -1)
     of_y = np.stack([pick(sy), pick(ay), pick(by)], -1)
     size = np.maximum(pick(n), 1.0)
-    # Columns that say the same leave nothing to tell their product's part from.
+    # Collinear columns: the effect of their product cannot be estimated.
     sound = np.linalg.det(gram / size[:, None, None]) > _NONE
     gram[~sound] = np.eye(3)
     solved = np.linalg.solve(gram, np.stack([of_product, of_y], -1))

@@ -1,4 +1,4 @@
-"""Tables with both columns' margins held: how far G² spreads when there is no interaction."""
+"""Simulation of tables with fixed margins: mean and variance of G² without interaction."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from fsframe.contracts.compiled import njit
-from fsframe_interactions.engine.fit import fit, kirkwood
+from fsframe_interactions.engine.log_linear_fit import fit, kirkwood
 from fsframe_interactions.engine.screen import FIT_ROUNDS, FIT_TOLERANCE
 
 __all__ = ["canonical", "simulate_pairs"]
@@ -18,7 +18,7 @@ _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
 @njit()
-def _mixed(x):
+def _splitmix(x):
     """The finaliser of splitmix64: every bit of `x` moves every bit of the result."""
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -29,7 +29,7 @@ def _mixed(x):
 def _order(keys):
     """Places of a few keys in ascending order, equal ones as they come.
 
-    By insertion: the compiled `numpy.argsort` takes longer to compile than to serve.
+    Insertion sort: `numpy.argsort` would take longer to compile than it saves.
     """
     order = np.empty(len(keys), np.int64)
     for place in range(len(keys)):
@@ -43,11 +43,11 @@ def _order(keys):
 
 @njit()
 def canonical(table, tilt, of_ij, of_ik, of_jk, ordered, tilted):
-    """Write the table with levels, classes and the two columns in an order of its own.
+    """Write the table in canonical order of levels, classes and columns.
 
-    Tables that differ only in the order of levels, of classes, or of the columns come out equal
-    (but for cells that their counts and margins do not tell apart), and so does what is drawn
-    from them. `tilt`, of the same shape, goes along. Returns (levels of the first, levels of the
+    Tables that differ only in the order of levels, of classes, or of the columns become equal
+    (except for cells with equal counts and margins), and so do simulations from them. `tilt`, of
+    the same shape, is permuted likewise. Returns (levels of the first, levels of the
     second, key of the table).
     """
     levels_a, levels_b, classes = table.shape
@@ -59,11 +59,11 @@ def canonical(table, tilt, of_ij, of_ik, of_jk, ordered, tilted):
         for j in range(levels_b):
             for k in range(classes):
                 cell = np.uint64(np.int64(table[i, j, k])) * _GOLDEN
-                cell += _mixed(np.uint64(np.int64(of_ij[i, j])) + _GOLDEN)
+                cell += _splitmix(np.uint64(np.int64(of_ij[i, j])) + _GOLDEN)
                 # Symmetric in the two columns.
-                cell += _mixed(np.uint64(np.int64(of_ik[i, k])) * _GOLDEN + np.uint64(1))
-                cell += _mixed(np.uint64(np.int64(of_jk[j, k])) * _GOLDEN + np.uint64(1))
-                cell = _mixed(cell)
+                cell += _splitmix(np.uint64(np.int64(of_ik[i, k])) * _GOLDEN + np.uint64(1))
+                cell += _splitmix(np.uint64(np.int64(of_jk[j, k])) * _GOLDEN + np.uint64(1))
+                cell = _splitmix(cell)
                 keys_a[i] += cell
                 keys_b[j] += cell
                 keys_k[k] += cell
@@ -87,20 +87,20 @@ def canonical(table, tilt, of_ij, of_ik, of_jk, ordered, tilted):
 
 
 @njit()
-def _shuffled(order, count):
-    """Put a random choice of `count` members of `order` in front, in random order."""
+def _shuffle_front(order, count):
+    """Move a random choice of `count` members of `order` to the front, in random order."""
     for place in range(count):
         other = place + int(np.random.random() * (len(order) - place))
         order[place], order[other] = order[other], order[place]
 
 
 @njit()
-def _walk(table, tilt, inverse, log_factorials, xlogx, moves, rows, columns):
-    """Move `table` so many times; the change of Σ n log n.
+def _metropolis(table, tilt, inverse, log_factorials, xlogx, moves, rows, columns):
+    """Make so many Metropolis moves of `table`; return the change of Σ n log n.
 
-    A move adds a step to one class and takes it from another in turns around a cycle of cells, two
-    to a row and two to a column of levels, so that no margin of two factors changes; Metropolis'
-    rule accepts it. Cycles of more than four cells come in for tables with empty cells.
+    A move adds a step to one class and subtracts it from another, alternately around a cycle of
+    cells with two in each row and column of levels, so that all two-factor margins are preserved.
+    Cycles of more than four cells are needed for tables with empty cells.
     """
     levels_a, levels_b, classes = table.shape
     longest = min(levels_a, levels_b)
@@ -109,13 +109,13 @@ def _walk(table, tilt, inverse, log_factorials, xlogx, moves, rows, columns):
         length = 2
         while length < longest and np.random.random() < _LONGER:
             length += 1
-        _shuffled(rows, length)
-        _shuffled(columns, length)
+        _shuffle_front(rows, length)
+        _shuffle_front(columns, length)
         k = int(np.random.random() * classes)
         other = int(np.random.random() * (classes - 1))
         if other >= k:
             other += 1
-        # Steps of about two standard deviations of a normal law with these expected counts.
+        # Steps of about two standard deviations, by the normal approximation.
         spread = 0.0
         for t in range(2 * length):
             i, j = rows[t // 2], columns[((t + 1) // 2) % length]
@@ -150,7 +150,7 @@ def _walk(table, tilt, inverse, log_factorials, xlogx, moves, rows, columns):
 def simulate_pairs(
     tables, levels, pairs, statistics, tilts, log_factorials, xlogx, n_simulated, seed, moments
 ):
-    """Write what G² comes to in tables of the same margins, for each pair.
+    """Write mean and variance of G² over tables of the same margins, for each pair.
 
     Parameters
     ----------
@@ -161,8 +161,8 @@ def simulate_pairs(
     statistics : (m,) float64
         Their G².
     tilts : (m or 1, most levels, most levels, n_classes) float64
-        Log of what the cells are expected to hold beyond both main effects of levels; one entry
-        serves for all pairs.
+        Log of expected cells relative to the main effects of levels; one entry may be shared by
+        all pairs.
     log_factorials, xlogx : (n_rows + 1,) float64
         log n! and n log n.
     n_simulated : int
@@ -173,9 +173,9 @@ def simulate_pairs(
 
     Notes
     -----
-    Under main effects alone the table given its margins n_ij·, n_i·k and n_·jk has a law without
-    unknowns, Π 1/n_ijk! (with a tilt t: Π e^(t n)/n!), and the fit (1) is the same for all of them,
-    so that G² changes by 2 Δ Σ n log n and nothing is fitted again.
+    Under main effects alone the table given its margins has the distribution Π 1/n_ijk! (with a
+    tilt t: Π e^(t n)/n!), and the fit is the same for all of them, so that G² changes by
+    2 Δ Σ n log n without refitting.
     """
     most, classes = tables.shape[2], tables.shape[3]
     space = np.empty((4, most * most * classes))
@@ -208,11 +208,11 @@ def simulate_pairs(
                     expected[i, j, k] = 1.0 / max(expected[i, j, k], 1e-9)
         walker = table.astype(np.int64)
         rows, columns = np.arange(first), np.arange(second)
-        np.random.seed(np.int64(_mixed(key ^ seed) & np.uint64(0xFFFFFFFF)))
+        np.random.seed(np.int64(_splitmix(key ^ seed) & np.uint64(0xFFFFFFFF)))
         moves = first * second * (classes - 1)
         value, mean, squares = statistics[pair], 0.0, 0.0
         for draw in range(-_BURN_IN, n_simulated):
-            value += 2.0 * _walk(
+            value += 2.0 * _metropolis(
                 walker, tilted, expected, log_factorials, xlogx, moves, rows, columns
             )
             if draw >= 0:

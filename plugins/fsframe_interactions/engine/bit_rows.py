@@ -11,9 +11,17 @@ from numpy.typing import NDArray
 from fsframe.contracts.bit_counts import LANES
 from fsframe.contracts.compiled import njit
 from fsframe.contracts.run import Run
-from fsframe_interactions.engine.tables import complete_tables, count_pairs
+from fsframe_interactions.engine.contingency_tables import complete_tables, count_pairs
 
-__all__ = ["MISSING", "PlaneWriter", "Planes", "Tile", "depth_of", "plane_words", "write_planes"]
+__all__ = [
+    "MISSING",
+    "BitRowWriter",
+    "BitRows",
+    "Tile",
+    "class_words",
+    "depth_of",
+    "write_bit_rows",
+]
 
 Tile = tuple[int, int, int]
 """A block of eight columns, and the first of some others and what follows their last."""
@@ -25,8 +33,8 @@ MISSING = 255
 
 
 @attrs.frozen(kw_only=True, eq=False)
-class Planes:
-    """All columns as bit rows, eight side by side.
+class BitRows:
+    """All columns as bit rows, eight interleaved.
 
     Parameters
     ----------
@@ -77,23 +85,24 @@ class Planes:
         """Number of blocks of eight columns."""
         return len(self.depth)
 
-    def counts_held(self, tile: Tile) -> int:
-        """How many counts of a tile `counted` holds: none, they are screened as they are counted.
+    def n_counts(self, tile: Tile) -> int:
+        """Number of counts of a tile in `counted`: none, because they are screened while counting.
 
-        A table in parts is counted part by part, and screened when all have been.
+        A table in parts is counted part by part, and screened at the end.
         """
         return 0
 
     def counted(self, tiles: Sequence[Tile], run: Run) -> list[NDArray[np.uint64]]:
-        """The counts of each tile for `screen_tile`; empty where that counts them itself."""
+        """The counts of each tile for `screen_tile`; empty if that counts them itself."""
         return [_NOTHING] * len(tiles)
 
     def tables(
         self, pairs: NDArray[np.int64], run: Run
     ) -> Callable[[NDArray[np.intp]], NDArray[np.int64]]:
-        """What gives the tables of some of the `pairs`, (m, most levels, most levels, n_classes).
+        """A function that gives the tables of some of the `pairs`.
 
-        Cells beyond a column's levels hold any number.
+        They are (m, most levels, most levels, n_classes); cells beyond a column's levels are
+        undefined.
         """
 
         def of(places: NDArray[np.intp]) -> NDArray[np.int64]:
@@ -108,29 +117,29 @@ class Planes:
         return of
 
 
-def plane_words(class_sizes: NDArray[np.int64]) -> NDArray[np.int64]:
+def class_words(class_sizes: NDArray[np.int64]) -> NDArray[np.int64]:
     """First word of each class, and the end.
 
-    >>> plane_words(np.array([65, 64])).tolist()
+    >>> class_words(np.array([65, 64])).tolist()
     [0, 2, 3]
     """
     return np.concatenate([[0], np.cumsum(-(-class_sizes // 64))]).astype(np.int64)
 
 
-class PlaneWriter:
-    """Makes `Planes` from codes, a few columns at a time.
+class BitRowWriter:
+    """Builds `BitRows` from codes, a few columns at a time.
 
     Parameters
     ----------
     y : (n,) int64, ascending
-        Classes of the rows that the codes come in.
+        Classes of the rows, in the order of the codes.
     n_classes : int
     """
 
     def __init__(self, y: NDArray[np.int64], n_classes: int) -> None:
         self.sizes = np.bincount(y, minlength=n_classes).astype(np.int64)
         self.starts = np.concatenate([[0], np.cumsum(self.sizes)]).astype(np.int64)
-        self.words = plane_words(self.sizes)
+        self.words = class_words(self.sizes)
         self.parts: list[NDArray[np.uint64]] = []
         self.depth: list[int] = []
         self.levels: list[NDArray[np.int64]] = []
@@ -139,12 +148,12 @@ class PlaneWriter:
         self.n_bytes = 0
 
     def add(self, codes: NDArray[np.uint8]) -> None:
-        """Take in columns as (m, n) codes 0 … levels − 1 or MISSING; m = 8 but for the last."""
+        """Add columns as (m, n) codes 0 … levels − 1 or MISSING; m = 8 except for the last."""
         levels, stored = depth_of(codes)
         depth = max(1, int(stored.max(initial=0)))
         lanes = np.zeros((depth, int(self.words[-1]), LANES), np.uint64)
         margins = np.zeros((len(codes), int(levels.max(initial=0)), len(self.sizes)), np.int64)
-        write_planes(
+        write_bit_rows(
             np.ascontiguousarray(codes), stored, self.starts, self.words, lanes, margins
         )  # fmt: skip
         self.parts.append(lanes.ravel())
@@ -154,8 +163,8 @@ class PlaneWriter:
         self.stored.append(stored)
         self.margins.append(margins)
 
-    def planes(self) -> Planes:
-        """What was taken in."""
+    def bit_rows(self) -> BitRows:
+        """The bit rows of all columns added."""
         levels = np.concatenate(self.levels)
         margins = np.zeros((len(levels), int(levels.max(initial=1)), len(self.sizes)), np.int64)
         at = 0
@@ -163,7 +172,7 @@ class PlaneWriter:
             margins[at : at + len(part), : part.shape[1]] = part
             at += len(part)
         sizes = [part.size for part in self.parts]
-        return Planes(
+        return BitRows(
             words=self.words,
             levels=levels,
             stored=np.concatenate(self.stored),
@@ -176,7 +185,7 @@ class PlaneWriter:
 
 
 def depth_of(codes: NDArray[np.uint8]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """How many levels each of some columns has, and how many of them have a bit row."""
+    """Number of levels of each column, and of those with a bit row."""
     known = np.where(codes == MISSING, -1, codes.astype(np.int16))
     levels = (known.max(axis=1, initial=-1) + 1).astype(np.int64)
     missing = (codes == MISSING).any(axis=1)
@@ -184,7 +193,7 @@ def depth_of(codes: NDArray[np.uint8]) -> tuple[NDArray[np.int64], NDArray[np.in
 
 
 @njit()
-def write_planes(codes, stored, starts, words, lanes, margins):
+def write_bit_rows(codes, stored, starts, words, lanes, margins):
     """Set the bits of (m, n) codes, rows sorted by class, and count their levels by class."""
     for column in range(len(codes)):
         for k in range(starts.size - 1):

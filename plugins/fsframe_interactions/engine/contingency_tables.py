@@ -20,7 +20,7 @@ __all__ = [
 
 @njit()
 def row_starts(first, last, stored, starts):
-    """Write which bit row each column of one block begins with; how many there are."""
+    """Write the first bit row of each column of one block; return their number."""
     starts[0] = 0
     for column in range(first, last):
         starts[column - first + 1] = starts[column - first] + stored[column]
@@ -29,7 +29,7 @@ def row_starts(first, last, stored, starts):
 
 @njit()
 def gather_rows(lanes, offset, n_words, first, last, stored, rows, starts):
-    """Write the bit rows of the columns of one block one after the other; how many they are."""
+    """Write the bit rows of the columns of one block contiguously; return their number."""
     written = 0
     for column in range(first, last):
         starts[column - first] = written
@@ -79,9 +79,9 @@ def complete_table(table, stored_a, stored_b, of_a, of_b):
 
 @njit()
 def count_pairs(lanes, offsets, words, stored, pairs, tables):
-    """Add the rows that `pairs` of columns have in common, of levels that have bit rows.
+    """Add the joint counts of `pairs` of columns, for levels with bit rows.
 
-    `tables` is (m, most levels, most levels, n_classes) of any number.
+    `tables` is (m, most levels, most levels, n_classes).
     """
     n_words = words[words.size - 1]
     for pair in range(len(pairs)):
@@ -108,7 +108,7 @@ def complete_tables(levels, stored, margins, pairs, tables):
 
 @njit()
 def tile_cells(depth, stored, classes, row_block, first_block, last_block):
-    """How many counts `tile_counts` writes for a tile."""
+    """Number of counts that `tile_counts` writes for a tile."""
     n_rows = 0
     for column in range(row_block * LANES, min((row_block + 1) * LANES, stored.size)):
         n_rows += stored[column]

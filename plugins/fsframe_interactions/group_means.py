@@ -1,4 +1,4 @@
-"""One row for each group of rows, so that rows are independent again."""
+"""Tables of group means, whose rows are independent."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from fsframe.contracts.dataset import Dataset
 from fsframe.errors import DataError
 from fsframe.resampling.groups import Grouping
 
-__all__ = ["label_problem", "one_row_each"]
+__all__ = ["label_problem", "with_group_means"]
 
 
 def label_problem(data: Dataset) -> str:
-    """Why groups have no label of their own, as a sentence; empty where they have, or are none."""
+    """A sentence if labels vary within groups; empty otherwise."""
     if data.groups is None:
         return ""
     _, first, code = np.unique(data.groups, return_index=True, return_inverse=True)
@@ -30,7 +30,7 @@ def label_problem(data: Dataset) -> str:
     )
 
 
-def one_row_each(data: Dataset) -> Dataset:
+def with_group_means(data: Dataset) -> Dataset:
     """The table of groups: the mean of each column over a group's rows, and the group's label.
 
     Parameters
@@ -54,7 +54,7 @@ def one_row_each(data: Dataset) -> Dataset:
     --------
     >>> X = np.array([[1.0, 5.0], [3.0, 5.0], [4.0, np.nan]])
     >>> data = Dataset.from_arrays(X, np.array([0, 0, 1]), groups=np.array([7, 7, 9]))
-    >>> one_row_each(data).X.tolist(), one_row_each(data).y.tolist()
+    >>> with_group_means(data).X.tolist(), with_group_means(data).y.tolist()
     ([[2.0, 5.0], [4.0, nan]], [0, 1])
     """
     if data.groups is None:
@@ -104,7 +104,7 @@ def _of_groups(
         mean = levels[times.argmax(axis=1)] if levels.size else np.zeros(len(together))
     else:
         rows = np.maximum(np.bincount(code, minlength=len(together)), 1)
-        # Differences from the least: sums of large values would round what varies little.
+        # Differences from the smallest, because sums of large values would lose small variation.
         rest = np.bincount(code, weights=present - low[code], minlength=len(together)) / rows
         mean = np.where(np.isfinite(low), low, 0.0) + rest
     return np.where(high < low, np.nan, np.where(low == high, low, mean))

@@ -1,4 +1,4 @@
-"""A table in parts as bit rows in a file beside it: those that are kept there, or new ones."""
+"""Bit rows of a table in parts, in a file of its cache folder: those stored there, or new ones."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ from fsframe.contracts.run import Run
 from fsframe.contracts.side_by_side import in_threads
 from fsframe.errors import DataError
 from fsframe.resampling.kept_folders import file_digest, made_whole, write_through
-from fsframe_interactions.engine.planes import depth_of, plane_words, write_planes
-from fsframe_interactions.engine.shards import PlaneShards, ShardFile
+from fsframe_interactions.engine.bit_rows import class_words, depth_of, write_bit_rows
+from fsframe_interactions.engine.shards import ShardedBitRows, ShardFile
 from fsframe_interactions.levels import column_codes
 
-__all__ = ["planes_beside"]
+__all__ = ["stored_bit_rows"]
 
 FORMAT = 1
 SHARD_ROWS = 1 << 17
-"""Rows of a shard: the bit rows of eight columns stay in the cache while they are counted."""
+"""Rows of a shard, so that the bit rows of eight columns fit into the processor's cache."""
 
-HELD = 192
-"""Bytes per row while a column is read whole and sorted, beside labels and tables of logarithms."""
+ROW_BYTES = 192
+"""Bytes per row for reading and sorting a column, with labels and tables of logarithms."""
 
 _FEATURES = 512
 
 
 @attrs.frozen(kw_only=True, eq=False)
-class _Form:
-    """What is known of all rows, as it is kept."""
+class _Header:
+    """The stored facts of all rows."""
 
     words: NDArray[np.int64]
     levels: NDArray[np.int64]
@@ -46,10 +46,10 @@ class _Form:
     starts: NDArray[np.int64]
     bounds: NDArray[np.float64]
 
-    def planes(self, path: Path) -> tuple[PlaneShards, list[NDArray[np.float64]]]:
-        """The shards in a file, and what each column's codes stand for."""
+    def planes(self, path: Path) -> tuple[ShardedBitRows, list[NDArray[np.float64]]]:
+        """The shards in a file, and the levels or edges of each column."""
         file = ShardFile(path=path, words=self.words, stored=self.stored, depth=self.depth)
-        planes = PlaneShards(
+        bit_rows = ShardedBitRows(
             words=np.zeros(len(self.class_sizes) + 1, np.int64),
             levels=self.levels,
             stored=self.stored,
@@ -60,16 +60,16 @@ class _Form:
             class_sizes=self.class_sizes,
             file=file,
         )
-        return planes, np.split(self.bounds, self.starts[1:-1])
+        return bit_rows, np.split(self.bounds, self.starts[1:-1])
 
 
-def planes_beside(
+def stored_bit_rows(
     data: Dataset, bins: int, max_levels: int, run: Run
-) -> tuple[PlaneShards, list[NDArray[np.float64]]]:
-    """The bit rows of a table in parts, and what each column's codes stand for.
+) -> tuple[ShardedBitRows, list[NDArray[np.float64]]]:
+    """The bit rows of a table in parts, and the levels or edges of each column.
 
-    Levels and bins are those of `fsframe_interactions.levels.planes_of`: every column is read
-    whole, as many at a time as memory holds.
+    Levels and bins are those of `fsframe_interactions.levels.bit_rows_of`: columns are
+    read whole, as many at a time as fit into memory.
 
     Raises
     ------
@@ -79,8 +79,8 @@ def planes_beside(
         If the file cannot be written.
     """
     run.must_hold(
-        HELD * data.n_samples,
-        f"interactions: {HELD} bytes for each of {data.n_samples} rows, to bin a column,",
+        ROW_BYTES * data.n_samples,
+        f"interactions: {ROW_BYTES} bytes for each of {data.n_samples} rows, to bin a column,",
         "put a filter such as mim:top=1000 before",
     )
     _, y = np.unique(data.y, return_inverse=True)
@@ -97,10 +97,10 @@ def planes_beside(
     )
     digest = hashlib.sha256(key.encode()).hexdigest()
     folder = data.matrix.shelf / f"pairs-{digest[:24]}"
-    found = _kept(folder, digest)
+    found = _read_stored(folder, digest)
     if found is None:
         try:
-            found = _made(folder, digest, data, y.astype(np.int64), bins, max_levels, run)
+            found = _write_new(folder, digest, data, y.astype(np.int64), bins, max_levels, run)
         except OSError as error:
             raise DataError(
                 f"bit rows of {data.name} cannot be kept in {folder.parent}: "
@@ -110,24 +110,24 @@ def planes_beside(
     return found.planes(folder / "planes")
 
 
-def _kept(folder: Path, digest: str) -> _Form | None:
-    """What an earlier run has left; None where anything is not as it should be."""
+def _read_stored(folder: Path, digest: str) -> _Header | None:
+    """The header of an earlier run; None if anything is inconsistent."""
     try:
-        told = json.loads((folder / "planes.json").read_text())
-        if told["table"] != digest:
+        manifest = json.loads((folder / "planes.json").read_text())
+        if manifest["table"] != digest:
             return None
         head = (folder / "form.npz").read_bytes()
-        if hashlib.sha256(head).hexdigest() != told["head"]:
+        if hashlib.sha256(head).hexdigest() != manifest["head"]:
             return None
-        if file_digest(folder / "planes") != told["planes"]:
+        if file_digest(folder / "planes") != manifest["planes"]:
             return None
         with np.load(io.BytesIO(head), allow_pickle=False) as file:
-            return _Form(**{name: file[name] for name in file.files})
+            return _Header(**{name: file[name] for name in file.files})
     except (OSError, ValueError, KeyError, TypeError, EOFError):
         return None
 
 
-def _made(
+def _write_new(
     folder: Path,
     digest: str,
     data: Dataset,
@@ -135,15 +135,15 @@ def _made(
     bins: int,
     max_levels: int,
     run: Run,
-) -> _Form:
+) -> _Header:
     n, p, classes = data.n_samples, data.n_features, int(y.max(initial=0)) + 1
     shards = [slice(first, min(first + SHARD_ROWS, n)) for first in range(0, n, SHARD_ROWS)]
     orders = [some.start + np.argsort(y[some], kind="stable") for some in shards]
     sizes = np.array([np.bincount(y[some], minlength=classes) for some in shards])
-    words = np.array([plane_words(own) for own in sizes])
+    words = np.array([class_words(own) for own in sizes])
     firsts = np.array([np.concatenate([[0], np.cumsum(own)]) for own in sizes])
     room = run.memory // 2
-    threads = int(np.clip(room // (HELD * n), 1, run.threads))
+    threads = int(np.clip(room // (ROW_BYTES * n), 1, run.threads))
     at_a_time = (room // (2 * data.matrix.dtype.itemsize * n)) // LANES * LANES
     width = int(np.clip(at_a_time, 1, _FEATURES))
     levels, stored, depth = np.zeros(p, np.int64), np.zeros(p, np.int64), []
@@ -161,13 +161,13 @@ def _made(
                     column: int, start: int = start, values: NDArray[np.generic] = values
                 ) -> NDArray[np.float64]:
                     own = values[:, column - start].astype(np.float64)
-                    codes[column % LANES], held = column_codes(
+                    codes[column % LANES], found = column_codes(
                         own, bins, max_levels, bool(data.categorical[column])
                     )
-                    return held
+                    return found
 
                 for first in range(start, stop, LANES):
-                    # With little memory a block of eight columns comes in several reads.
+                    # With little memory a block of eight columns takes several reads.
                     some = range(first, min(first - first % LANES + LANES, stop))
                     bounds += in_threads(threads, code, some)
                     last = some[-1] + 1
@@ -180,7 +180,7 @@ def _made(
                     counts = np.zeros((len(own), int(levels[block].max()), classes), np.int64)
                     for k, order in enumerate(orders):
                         lanes = np.zeros((depth[-1], int(words[k][-1]), LANES), np.uint64)
-                        write_planes(
+                        write_bit_rows(
                             np.ascontiguousarray(own[:, order]), stored[block], firsts[k],
                             words[k], lanes, counts,
                         )  # fmt: skip
@@ -191,23 +191,23 @@ def _made(
         together = np.zeros((p, int(levels.max(initial=1)), classes), np.int64)
         for k, counts in enumerate(margins):
             together[k * LANES : k * LANES + len(counts), : counts.shape[1]] = counts
-        form = _Form(
+        form = _Header(
             words=words,
             levels=levels,
             stored=stored,
             depth=np.array(depth, np.int64),
             margins=together,
             class_sizes=sizes.sum(axis=0),
-            starts=np.cumsum([0, *(len(held) for held in bounds)]),
+            starts=np.cumsum([0, *(len(each) for each in bounds)]),
             bounds=np.concatenate([np.empty(0), *bounds]),
         )
         head = io.BytesIO()
         np.savez(head, **attrs.asdict(form))
         write_through(made / "form.npz", head.getvalue())
-        told = {
+        manifest = {
             "table": digest,
             "head": hashlib.sha256(head.getvalue()).hexdigest(),
             "planes": content.hexdigest(),
         }
-        write_through(made / "planes.json", json.dumps(told).encode())
+        write_through(made / "planes.json", json.dumps(manifest).encode())
     return form

@@ -1,4 +1,4 @@
-"""False discovery rates of the best p-values out of many more tests."""
+"""False discovery rates of the smallest p-values out of many tests."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def false_discovery_rates(
     Returns
     -------
     (m,) float64
-        As `scipy.stats.false_discovery_control` on all `n_tests`, if those that are not given are
-        1; never below what the true others would give.
+        As `scipy.stats.false_discovery_control` on all `n_tests` with p = 1 for those not given;
+        an upper bound of the result with their true p.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""Tail probabilities as logarithms, because p underflows long before pairs stop differing."""
+"""Logarithms of tail probabilities, which underflow while pairs still differ."""
 
 from __future__ import annotations
 

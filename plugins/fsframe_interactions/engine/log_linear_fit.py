@@ -14,7 +14,7 @@ def kirkwood(table, of_ij, of_ik, of_jk, expected):
     """Margins of `table` (levels, levels, classes) and the normalised Kirkwood superposition.
 
     p_ij p_ik p_jk / (p_i p_j p_k), over its sum η: a member of the model without the three-way
-    term, and where iterative proportional fitting starts.
+    term, and the start of iterative proportional fitting.
     """
     levels_a, levels_b, classes = table.shape
     of_ij[:] = 0.0
@@ -60,7 +60,7 @@ def fit(of_ij, of_ik, of_jk, expected, tolerance, most):
     """Scale `expected` to the three margins in turn until none is off by more than `tolerance`.
 
     Every step stays within the model, where the deviance is flat at the fit: its error is of the
-    order of the square of what the margins are still off. Tables whose fit has empty cells
+    order of the squared error of the margins. Tables whose fit has empty cells
     beyond those of empty margins converge slowly; `most` rounds end them.
     """
     levels_a, levels_b, classes = expected.shape
@@ -136,7 +136,7 @@ def freedom(of_ij, of_ik, of_jk):
         return (levels_a - 1) * (levels_b - 1) * (classes - 1)
     unknown = (levels_a + levels_b) * classes
     pivots = np.zeros((unknown, unknown))
-    held = np.zeros(unknown, np.bool_)
+    used = np.zeros(unknown, np.bool_)
     row = np.empty(unknown)
     rest = 0
     for i in range(levels_a):
@@ -159,15 +159,15 @@ def freedom(of_ij, of_ik, of_jk):
                 for place in range(unknown):
                     if abs(row[place]) < 1e-9:
                         continue
-                    # Loops: whole rows at once compile seconds of text for an error of shapes.
+                    # Loops, because array assignments take seconds to compile.
                     own = row[place]
-                    if held[place]:
+                    if used[place]:
                         for other in range(unknown):
                             row[other] -= own * pivots[place, other]
                     else:
                         for other in range(unknown):
                             pivots[place, other] = row[other] / own
-                        held[place] = True
+                        used[place] = True
                         free = False
                         break
                 if free:
