@@ -131,12 +131,16 @@ class _OfOneClass(PredictionMeasure):
         total = int(cells.sum())
         values = []
         for code in self._codes(predictions):
-            hit, real, told = int(cells[code, code]), cells[code].sum(), cells[:, code].sum()
-            values.append(self._of(hit, int(real), int(told), total))
+            hits, actual, predicted = (
+                int(cells[code, code]),
+                cells[code].sum(),
+                cells[:, code].sum(),
+            )
+            values.append(self._of(hits, int(actual), int(predicted), total))
         return float(np.mean(values))
 
-    def _of(self, hit: int, real: int, told: int, total: int) -> float:
-        """From the rows of the class predicted so, of it, predicted as it, and all."""
+    def _of(self, hits: int, actual: int, predicted: int, total: int) -> float:
+        """The measure from the hits, the rows of the class, those predicted as it, and all rows."""
         raise NotImplementedError
 
 
@@ -150,8 +154,8 @@ class Sensitivity(_OfOneClass):
         The class; by default the second of two, and the mean over all of more than two.
     """
 
-    def _of(self, hit: int, real: int, told: int, total: int) -> float:
-        return hit / real if real else float("nan")
+    def _of(self, hits: int, actual: int, predicted: int, total: int) -> float:
+        return hits / actual if actual else float("nan")
 
 
 @attrs.frozen(kw_only=True)
@@ -164,9 +168,9 @@ class Specificity(_OfOneClass):
         The class; by default the second of two, and the mean over all of more than two.
     """
 
-    def _of(self, hit: int, real: int, told: int, total: int) -> float:
-        others = total - real
-        return (others - (told - hit)) / others if others else float("nan")
+    def _of(self, hits: int, actual: int, predicted: int, total: int) -> float:
+        others = total - actual
+        return (others - (predicted - hits)) / others if others else float("nan")
 
 
 @attrs.frozen(kw_only=True)
@@ -183,8 +187,8 @@ class Precision(_OfOneClass):
     0 where no row is predicted as the class.
     """
 
-    def _of(self, hit: int, real: int, told: int, total: int) -> float:
-        return hit / told if told else 0.0
+    def _of(self, hits: int, actual: int, predicted: int, total: int) -> float:
+        return hits / predicted if predicted else 0.0
 
 
 @attrs.frozen(kw_only=True)
@@ -201,8 +205,8 @@ class F1(_OfOneClass):
     van Rijsbergen 1979, Information retrieval, ch. 7.
     """
 
-    def _of(self, hit: int, real: int, told: int, total: int) -> float:
-        return 2 * hit / (real + told) if real + told else float("nan")
+    def _of(self, hits: int, actual: int, predicted: int, total: int) -> float:
+        return 2 * hits / (actual + predicted) if actual + predicted else float("nan")
 
 
 @attrs.frozen(kw_only=True)
@@ -224,14 +228,14 @@ class Matthews(PredictionMeasure):
     def _value(self, predictions: Predictions) -> float:
         cells = confusion(predictions.truth, predictions.predicted, predictions.n_classes)
         # Python integers: products of counts outgrow 64 bits where their squares do.
-        real = [int(count) for count in cells.sum(axis=1)]
-        told = [int(count) for count in cells.sum(axis=0)]
-        n, right = sum(real), int(np.trace(cells))
-        spread_real = n * n - sum(count * count for count in real)
-        spread_told = n * n - sum(count * count for count in told)
-        if not spread_real:
+        actual = [int(count) for count in cells.sum(axis=1)]
+        predicted = [int(count) for count in cells.sum(axis=0)]
+        n, right = sum(actual), int(np.trace(cells))
+        spread_actual = n * n - sum(count * count for count in actual)
+        spread_predicted = n * n - sum(count * count for count in predicted)
+        if not spread_actual:
             return float("nan")
-        if not spread_told:
+        if not spread_predicted:
             return 0.0
-        shared = right * n - sum(a * b for a, b in zip(real, told, strict=True))
-        return float(shared / (float(spread_real) ** 0.5 * float(spread_told) ** 0.5))
+        shared = right * n - sum(a * b for a, b in zip(actual, predicted, strict=True))
+        return float(shared / (float(spread_actual) ** 0.5 * float(spread_predicted) ** 0.5))

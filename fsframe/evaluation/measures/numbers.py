@@ -39,20 +39,11 @@ def concordance(y: NDArray[np.float64], predicted: NDArray[np.float64]) -> float
     >>> concordance(np.array([1.0, 2.0, 3.0]), np.array([0.1, 0.3, 0.2])) == 2 / 3
     True
     """
-    tree = _Ranks(predicted)
-    order = np.argsort(y, kind="stable")
-    starts = np.flatnonzero(np.diff(y[order], prepend=np.nan) != 0)
-    twice = pairs = 0
-    for group in np.split(order, starts[1:]):
-        # Rows of a smaller y: a right order counts two, an equal prediction one.
-        twice += sum(map(tree.twice_below, group.tolist()))
-        pairs += tree.inserted * len(group)
-        tree.insert(group.tolist())
-    return twice / (2 * pairs) if pairs else float("nan")
+    return _share_in_order(-y, np.ones(len(y), dtype=bool), predicted)
 
 
 class _Ranks:
-    """Rows by the rank of what is predicted of them, in a Fenwick tree: O(log n) a question."""
+    """Ranks of the predictions of rows in a Fenwick tree: O(log n) per query."""
 
     def __init__(self, predicted: NDArray[np.float64]) -> None:
         self._rank = (np.unique(predicted, return_inverse=True)[1] + 1).tolist()
@@ -106,7 +97,13 @@ def c_index(y: NDArray[np.float64], risk: NDArray[np.float64]) -> float:
     >>> c_index(np.array([1.0, -2.0, 3.0, 4.0]), np.array([0.9, 0.1, 0.2, 0.4])) == 3 / 4
     True
     """
-    time, event = times_and_events(y)
+    return _share_in_order(*times_and_events(y), risk)
+
+
+def _share_in_order(
+    time: NDArray[np.float64], event: NDArray[np.bool_], risk: NDArray[np.float64]
+) -> float:
+    """Share of comparable pairs in which the earlier event has more risk, ties in risk half."""
     tree = _Ranks(risk)
     order = np.argsort(-time, kind="stable")
     starts = np.flatnonzero(np.diff(-time[order], prepend=np.nan) != 0)
@@ -114,6 +111,7 @@ def c_index(y: NDArray[np.float64], risk: NDArray[np.float64]) -> float:
     for group in np.split(order, starts[1:]):
         died = group[event[group]].tolist()
         tree.insert(group[~event[group]].tolist())
+        # Rows with a later time: a right order counts two, an equal risk one.
         twice += sum(map(tree.twice_below, died))
         pairs += tree.inserted * len(died)
         tree.insert(died)
