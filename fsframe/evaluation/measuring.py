@@ -28,7 +28,6 @@ __all__ = [
     "join_repetitions",
     "least_scores",
     "measure_tables",
-    "measure_text",
     "parts_of",
 ]
 
@@ -36,11 +35,6 @@ SIDES = ("chain", "larger class", "all features")
 """What the first axis of the table ``measured`` is."""
 
 Named = tuple[tuple[str, PredictionMeasure], ...]
-
-
-def measure_text(text: str) -> str:
-    """`text` in canonical form, such as ``sensitivity:positive=ill``."""
-    return format_stages([parse_stage(text)])
 
 
 def find_measures(texts: Sequence[str]) -> Named:

@@ -8,7 +8,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["clogc", "clogc_table", "entropy_of_counts", "sum_clogc"]
+__all__ = ["clogc", "clogc_table", "sum_clogc"]
 
 
 @lru_cache(maxsize=2)
@@ -40,14 +40,3 @@ def clogc(counts: ArrayLike) -> NDArray[np.float64]:
 def sum_clogc(counts: ArrayLike) -> float:
     """Σ c·log₂c, rounded once, so that it does not depend on the order of the counts."""
     return math.fsum(clogc(counts).ravel())
-
-
-def entropy_of_counts(counts: ArrayLike) -> float:
-    """Plug-in entropy in bits of a table of counts.
-
-    >>> entropy_of_counts([2, 2])
-    1.0
-    """
-    c = np.asarray(counts, dtype=np.float64)
-    n = c.sum()
-    return float(np.log2(n) - clogc(c).sum() / n) if n > 0 else 0.0

@@ -24,35 +24,24 @@ def first_best(scores: NDArray[np.float64]) -> int:
     return int(np.argmax(scores >= np.fmax.reduce(scores) - TIE))
 
 
-def _top_indices(scores: NDArray[np.float64], n: int) -> NDArray[np.intp]:
-    """Indices best first, stable, without those that cannot be among the first n."""
-    if 4 * n >= scores.size or n < 1:
-        return np.argsort(-scores, kind="stable")
-    # NaN goes to the end of a sort. Scores within the tolerance of the n-th may come before it.
-    last = np.partition(-scores, n - 1)[n - 1]
-    near = np.flatnonzero(-scores <= last + TIE) if last == last else np.arange(scores.size)
-    return near[np.argsort(-scores[near], kind="stable")]
-
-
-def ranked(scores: NDArray[np.float64], n: int | None = None) -> NDArray[np.intp]:
-    """The first n indices that repeated `first_best` gives; NaN left out.
+def ranked(scores: NDArray[np.float64]) -> NDArray[np.intp]:
+    """The indices that repeated `first_best` gives; NaN left out.
 
     >>> ranked(np.array([0.1, 0.5, 0.5 + 1e-12, np.nan])).tolist()
     [1, 2, 0]
     """
-    order = np.argsort(-scores, kind="stable") if n is None else _top_indices(scores, n)
+    order = np.argsort(-scores, kind="stable")
     order = order[~np.isnan(scores[order])]
-    wanted = order.size if n is None else min(n, order.size)
     values = scores[order]
     gaps = values[:-1] - values[1:]
     if not np.any((gaps > 0) & (gaps <= TIE)):
-        return order[:wanted]
+        return order
     # Unequal scores within the tolerance: the lowest index of those in reach is next.
     chosen: list[int] = []
     taken = np.zeros(scores.size, dtype=bool)
     reach: list[int] = []
     entered = best = 0
-    while len(chosen) < wanted:
+    while len(chosen) < order.size:
         while taken[order[best]]:
             best += 1
         while entered < order.size and values[entered] >= values[best] - TIE:

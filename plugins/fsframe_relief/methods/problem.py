@@ -57,14 +57,13 @@ def make_problem(
     upstream: Selection | None,
     run: Run,
     *,
-    weight: NDArray[np.float64] | None = None,
     columns: NDArray[np.intp] | None = None,
     discrete: tuple[NDArray[np.bool_], tuple[str, ...]] | None = None,
     draw: tuple[int, ...] = (0,),
 ) -> Problem:
     """The table of `data` (or some `columns` of it) prepared for `method`.
 
-    `weight` weighs features in the distance; `discrete` is that of `discrete_columns`, if known;
+    `discrete` is that of `discrete_columns`, if known;
     `draw` is the key of the random stream that draws the targets.
     """
     X = data.X if columns is None else np.ascontiguousarray(data.X[:, columns])
@@ -88,7 +87,6 @@ def make_problem(
         mask,
         order=order,
         ramp=None if method.ramp is None else (method.ramp[0], method.ramp[1]),
-        weight=weight,
         classes=y if method.missing == "probability" else None,
         counts=weights[0],
         names=data.feature_names if columns is None else None,

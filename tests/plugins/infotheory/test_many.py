@@ -18,7 +18,6 @@ from fsframe_infotheory.engine.discretise import Discretiser
 from fsframe_infotheory.engine.encode import encode
 from fsframe_infotheory.engine.entropy import clogc_table
 from fsframe_infotheory.engine.partner import partner_of
-from fsframe_infotheory.engine.ranking import ranked
 from fsframe_infotheory.engine.sample_layout import Layout
 
 GREEDY = ["mifs", "mrmr", "jmi", "cmim", "disr", "icap", "cife", "condred", "betagamma", "jmim"]
@@ -173,16 +172,6 @@ def test_a_tally_is_what_numpy_counts(n):
         expected = [sum(table[cells.sum(axis=1)[values]]), sum(table[cells[values].ravel()])]
         assert_array_equal(found.sums[:, k], expected)
     assert_array_equal(found.top, raw.max(axis=1))
-
-
-@pytest.mark.parametrize("seed", range(20))
-def test_the_first_n_of_a_ranking_are_those_of_the_whole(seed):
-    rng = np.random.default_rng(seed)
-    scores = rng.integers(0, 30, 400) / 7 + rng.choice([0, 3e-11, 6e-11, -8e-11], 400)
-    scores[rng.random(400) < [0.0, 0.5, 0.99][seed % 3]] = np.nan
-    whole = ranked(scores)
-    for n in (0, 1, 2, 7, 50, 99, 100, 399, 500):
-        assert_array_equal(ranked(scores, n), whole[:n])
 
 
 def test_weighted_tables_hold_what_a_walk_through_groups_finds():
