@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from fsframe.chains.result import ChainResult
     from fsframe.execution import Engine
-    from fsframe.storage.units import Checkpoint
+    from fsframe.storage.units.checkpoint import Checkpoint
 
 __all__ = ["Chain", "Stage", "StageResult"]
 

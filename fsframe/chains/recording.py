@@ -30,10 +30,11 @@ from fsframe.escaping import storable_text
 from fsframe.registry import observers
 from fsframe.storage import DataRecord, RunRecord, StageRecord, check_destination, write_run
 from fsframe.storage.numeric_fingerprint import fingerprint
-from fsframe.storage.units import Checkpoint, Manifest, Unit
 from fsframe.storage.units.call_keys import call_key
-from fsframe.storage.units.manifest import providers, release, software
+from fsframe.storage.units.checkpoint import Checkpoint
+from fsframe.storage.units.manifest import Manifest, providers, release, software
 from fsframe.storage.units.selection_bytes import pack_selections, unpack_selections
+from fsframe.storage.units.unit_files import Unit
 
 __all__ = [
     "environment",

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from fsframe.contracts.run import Progress
     from fsframe.execution import Engine
     from fsframe.storage import RunRecord
-    from fsframe.storage.units import Checkpoint
+    from fsframe.storage.units.checkpoint import Checkpoint
 
 __all__ = ["READING", "Reporter", "engine_options", "run_chain", "this_command"]
 

@@ -14,7 +14,7 @@ from fsframe.execution.shared_values import SharedValue
 __all__ = ["PATIENCE", "Engine", "EngineOptions"]
 
 PATIENCE = 60.0
-"""Seconds for which a worker may be silent before others do its work, unless told otherwise."""
+"""Default for the seconds after which a silent worker is replaced."""
 
 
 @attrs.frozen(kw_only=True)
@@ -59,17 +59,17 @@ class Engine:
     """
 
     takes: ClassVar[frozenset[str]] = frozenset()
-    """What `open` can make use of: "workers", "scheduler"."""
+    """Options that `open` supports: "workers", "scheduler"."""
     mappable = True
     least_seconds = 0.05
-    """What a task takes at least, where there is as much left to do."""
+    """Minimum duration of a task, if enough work is left."""
 
     def __init__(self, executor: Executor, workers: int | None = None) -> None:
         self.executor = executor
         self._workers = workers
         self.tell: Callable[[str], None] = lambda _: None
-        """Is told of what happens to workers, for people."""
-        # The matrix too, so that its id stays its own.
+        """Called with messages about workers, for users."""
+        # With the matrix, so that its id is not used again.
         self._tables: dict[int, tuple[Any, SharedValue]] = {}
 
     @classmethod
@@ -99,8 +99,7 @@ class Engine:
         """The shared table of `matrix`; cached for later calls."""
         found = self._tables.get(id(matrix))
         if found is None:
-            # Tables change seldom; two, so that one that comes and goes does not push out the
-            # other.
+            # Two, so that a temporary table does not evict the main one.
             while len(self._tables) >= 2:
                 self._tables.pop(next(iter(self._tables)))[1].release()
             found = self._tables[id(matrix)] = (matrix, self.share(value))
@@ -117,7 +116,7 @@ class Engine:
         return held.parcel if whole else held.shared
 
     mixed = False
-    """Whether workers whose numeric fingerprint is another may be handed work."""
+    """Whether workers with another numeric fingerprint are accepted."""
 
     def other_numerics(self) -> tuple[str, ...]:
         """Differences of the numeric fingerprints of working workers from that of this process."""
@@ -126,7 +125,7 @@ class Engine:
     def admit(self, needed: Mapping[str, str]) -> None:
         """Ensure that no worker has other versions than `needed`, before work starts.
 
-        Workers that are not told beforehand say so themselves, with the first task.
+        Engines that cannot ask beforehand leave the check to the first task.
 
         Raises
         ------

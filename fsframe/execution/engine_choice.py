@@ -1,4 +1,4 @@
-"""Open the engine that is named, or that an executor stands for."""
+"""Open an engine by name, or wrap an executor."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from fsframe.registry.folders import OwnAndOffered
 __all__ = ["ENGINES", "SERIAL", "as_engine", "open_engine"]
 
 SERIAL = "serial"
-"""No engine at all: this process computes everything."""
+"""No engine: this process computes everything."""
 
 ENGINES = OwnAndOffered("fsframe.execution.engines", engines, "ENGINE")
 
@@ -51,7 +51,7 @@ def open_engine(
     *,
     mixed: bool = False,
 ) -> Iterator[Engine | None]:
-    """The engine that is asked for, closed in the end; None computes here, one after the other.
+    """Context manager of the requested engine; None for computing in this process.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ def open_engine(
     Raises
     ------
     RequestError
-        If these do not go together.
+        If the options contradict each other.
     EngineError
         If the scheduler cannot be reached.
     """

@@ -1,8 +1,8 @@
 """Large values that many tasks need: sent to each worker once, or not sent at all.
 
-A task names a value by its token. A worker looks in what it has, then maps the parent's memory
-where that is possible (Linux, one machine), and otherwise answers that it lacks the value, which
-is then sent along with the task again.
+A task refers to a value by its token. A worker looks in its cache, then maps the parent's memory
+if possible (Linux, same machine), and otherwise raises `ValueMissing`; the task is then sent again
+with the value.
 """
 
 from __future__ import annotations
@@ -16,19 +16,21 @@ from typing import Any
 
 import attrs
 
+from fsframe.storage.units.lock import boot_id
+
 __all__ = ["Parcel", "Scattered", "Shared", "SharedValue", "ValueMissing", "fetch"]
 
 _ALIGNMENT = 64
 _KEPT = 8
 
-# In the process that shares: what its tokens stand for, for as long as they are held.
-_held: dict[str, Any] = {}
-# In a worker: the values it has fetched, the latest last.
+# In the process that shares: the values by token, until they are released.
+_shared: dict[str, Any] = {}
+# In a worker: the values it has fetched, least recently used first.
 _fetched: OrderedDict[str, Any] = OrderedDict()
 
 
 class ValueMissing(Exception):
-    """A worker does not have, and cannot get, the value of this token."""
+    """A worker does not have the value of a token and cannot map it."""
 
     def __init__(self, token: str) -> None:
         super().__init__(token)
@@ -64,14 +66,14 @@ class Scattered(Parcel):
 
 
 class SharedValue:
-    """Holds a value, so that tasks can name it, until `release`.
+    """A value that tasks can refer to, until `release`.
 
     Parameters
     ----------
     value
-        What can be pickled.
+        Any picklable object.
     mappable : bool
-        Whether other processes of this machine shall be able to map it.
+        Whether other processes of this machine can map it.
     """
 
     def __init__(self, value: Any, *, mappable: bool) -> None:
@@ -81,13 +83,13 @@ class SharedValue:
         sizes: tuple[int, ...] = ()
         if mappable and hasattr(os, "memfd_create"):
             self._memory, sizes = _in_memory(token, value)
-        self.shared = Shared(token, os.getpid(), machine(), self._memory, sizes)
-        _held[token] = value
+        self.shared = Shared(token, os.getpid(), boot_id(), self._memory, sizes)
+        _shared[token] = value
 
     @staticmethod
     def holds(token: str) -> bool:
-        """Whether the value of that token is held in this process."""
-        return token in _held
+        """Whether this process shares a value of that token."""
+        return token in _shared
 
     @property
     def parcel(self) -> Parcel:
@@ -95,20 +97,20 @@ class SharedValue:
         return Parcel(self.shared.token, self.value)
 
     def release(self) -> None:
-        """Let go of it; workers that have mapped it keep it as long as they need."""
-        _held.pop(self.shared.token, None)
+        """Release the value; workers that have mapped it keep their mapping."""
+        _shared.pop(self.shared.token, None)
         if self._memory is not None:
             os.close(self._memory)
             self._memory = None
 
 
 def fetch(reference: Shared | Parcel) -> Any:
-    """The value that `reference` stands for; ValueMissing if it is out of reach."""
+    """The referenced value; ValueMissing if it is not available here."""
     token = reference.token
     if isinstance(reference, Scattered):
         return reference.value
-    if token in _held:
-        return _held[token]
+    if token in _shared:
+        return _shared[token]
     if token in _fetched:
         _fetched.move_to_end(token)
         return _fetched[token]
@@ -117,15 +119,6 @@ def fetch(reference: Shared | Parcel) -> Any:
     while len(_fetched) > _KEPT:
         _fetched.popitem(last=False)
     return value
-
-
-def machine() -> str:
-    """Which start of which machine this is; empty where that cannot be found out."""
-    try:
-        with open("/proc/sys/kernel/random/boot_id") as file:
-            return file.read().strip()
-    except OSError:
-        return ""
 
 
 def _aligned(size: int) -> int:
@@ -152,8 +145,8 @@ def _in_memory(token: str, value: Any) -> tuple[int, tuple[int, ...]]:
 
 
 def _mapped(shared: Shared) -> Any:
-    """The value, its arrays lying in the parent's memory, read-only."""
-    if shared.descriptor is None or shared.machine != machine():
+    """The value, its arrays in the parent's memory, read-only."""
+    if shared.descriptor is None or shared.machine != boot_id():
         raise ValueMissing(shared.token)
     try:
         path = f"/proc/{shared.pid}/fd/{shared.descriptor}"
@@ -170,7 +163,7 @@ def _mapped(shared: Shared) -> Any:
     for size in shared.sizes:
         pieces.append(memory[place : place + size])
         place += size + _aligned(size)
-    # Within another container the number may mean another process: the token must be there.
+    # In another PID namespace the number may belong to another process: check the token.
     if bytes(pieces[0]) != shared.token.encode():
         raise ValueMissing(shared.token)
     return pickle.loads(pieces[1], buffers=pieces[2:])

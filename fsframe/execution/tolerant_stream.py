@@ -1,4 +1,4 @@
-"""An output stream whose reader may go away without ending the run."""
+"""An output stream that ignores errors once its reader has gone."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["TolerantStream", "occupy_standard_streams"]
 
 
 class TolerantStream:
-    """`stream` as it is, but what can no longer be written is dropped.
+    """Wraps a stream; text that can no longer be written is discarded.
 
     Examples
     --------
@@ -30,31 +30,31 @@ class TolerantStream:
         return getattr(self._stream, name)
 
     def write(self, text: str) -> int:
-        """Write `text`, if there is anybody to read it."""
+        """Write `text`; discarded if the reader has gone."""
         try:
             return self._stream.write(text)
         except (OSError, ValueError):
-            self._to_nobody()
+            self._discard()
             return len(text)
 
     def writelines(self, lines: Any) -> None:
-        """Write some texts in the same way."""
+        """Write several texts in the same way."""
         for line in lines:
             self.write(line)
 
     def flush(self) -> None:
-        """Send on what was written, if there is anybody to read it."""
+        """Flush; no error if the reader has gone."""
         try:
             self._stream.flush()
         except (OSError, ValueError):
-            self._to_nobody()
+            self._discard()
 
-    def _to_nobody(self) -> None:
-        # Compiled code, worker processes and the interpreter's own end write there too.
+    def _discard(self) -> None:
+        # Compiled code, worker processes and the interpreter's shutdown write there too.
         with contextlib.suppress(OSError, ValueError):
-            nobody = os.open(os.devnull, os.O_WRONLY)
-            os.dup2(nobody, self._stream.fileno())
-            os.close(nobody)
+            null = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(null, self._stream.fileno())
+            os.close(null)
 
 
 def occupy_standard_streams() -> None:

@@ -27,14 +27,14 @@ _THREAD_VARIABLES = (
 
 
 def start_worker() -> None:
-    """Make this process a worker: one thread, deaf to Ctrl-C, off stdout, gone with its parent.
+    """Make this process a worker: one thread, ignores Ctrl-C, no stdout, exits with its parent.
 
     Ctrl-C at a terminal reaches every process of the group; it is the parent's to handle. A parent
     that was killed cannot tell its workers, so each watches the pipe that ends with it. What every
-    task needs is imported now, not in the first task's time.
+    task needs is imported now, not during the first task.
     """
     # Results go to stdout; what a plugin prints while it works must not mix with them.
-    # Whoever listened to the parent may be gone; that is no fault of what prints here.
+    # The reader of stderr may have gone.
     sys.stderr = TolerantStream(sys.stderr)  # type: ignore[assignment]
     sys.stdout = sys.stderr
     for name in _THREAD_VARIABLES:
@@ -46,8 +46,7 @@ def start_worker() -> None:
     if parent is not None:
         threading.Thread(target=_leave_with, args=(parent.sentinel,), daemon=True).start()
     importlib.import_module("fsframe.resampling.work")
-    # Modules live as long as the process. Looking for garbage among them takes some 80 ms, again
-    # and again while thousands of results of a light method come and go.
+    # Excludes modules from garbage collection, which otherwise takes some 80 ms each time.
     gc.collect()
     gc.freeze()
 

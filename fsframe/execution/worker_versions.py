@@ -1,4 +1,4 @@
-"""Versions that must be equal where a resample is asked for and where it is computed."""
+"""Checks that workers have the same versions as this process."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from collections.abc import Iterable, Mapping
 from fsframe.errors import RequestError
 from fsframe.registry import class_here, default_manager, unreachable_classes
 from fsframe.storage import printable
-from fsframe.storage.numeric_fingerprint import NUMERIC_PARTS, fingerprint
-from fsframe.storage.units.manifest import release
+from fsframe.storage.numeric_fingerprint import NUMERIC_PARTS, fingerprint, release
 
 __all__ = ["check_classes", "differences", "found_here", "refusal"]
 
@@ -41,7 +40,7 @@ def _found(name: str) -> str:
 
 
 def differences(needed: Mapping[str, str], found: Mapping[str, str]) -> list[str]:
-    """What is another in `found` than it must be, one phrase each.
+    """Differences of `found` from the versions needed, one phrase each.
 
     >>> differences({"numpy": "2.4.6", "plugin tiny": "1.0"}, {"numpy": "2.3.0"})
     ['numpy 2.3.0, not 2.4.6', 'no plugin tiny (here 1.0)']
@@ -64,19 +63,19 @@ def _missing(name: str, version: str) -> str:
 
 
 def check_classes(needed: Mapping[str, str], *, program: bool) -> None:
-    """Refuse classes of this process that others cannot import, before they are asked.
+    """Refuse classes of this process that workers cannot import.
 
     Parameters
     ----------
     needed : mapping of str to str
         As for `differences`.
     program : bool
-        Whether the others import the program of this process as well.
+        Whether workers also import the main program of this process.
 
     Raises
     ------
     RequestError
-        With the way out.
+        Saying what to do instead.
     """
     references = (name.removeprefix("class ") for name in needed if name.startswith("class "))
     problems = list(unreachable_classes(references, program=program))
@@ -85,7 +84,7 @@ def check_classes(needed: Mapping[str, str], *, program: bool) -> None:
 
 
 def refusal(worker: str, found: Iterable[str]) -> str:
-    """The sentence about a worker that has these differences."""
+    """The message about a worker with these differences."""
     found = list(found)
     if all(each.startswith(NUMERIC_PARTS) for each in found):
         return (

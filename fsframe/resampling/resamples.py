@@ -219,7 +219,7 @@ class _Resampling:
 
     def _keep(self, call: str, start: int, stop: int, content: bytes) -> None:
         if self.run.checkpoint is not None:
-            from fsframe.storage.units import Unit
+            from fsframe.storage.units.unit_files import Unit
 
             self.run.checkpoint.commit(Unit(call, start, stop), content)
 

@@ -1,7 +1,7 @@
-"""Arrays of a stage that need not be written whole: symmetric matrices, and repeated arrays.
+"""Compact storage of symmetric matrices and of repeated arrays of a stage.
 
 IMMIGRATE's W is a symmetric matrix that is both in `model` and the pair weights: written as it is,
-a run on 2,000 columns takes 64 MB before compression, of which 16 MB say all.
+a run on 2,000 columns takes 64 MB before compression, of which 16 MB are sufficient.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def is_packable(path: str) -> bool:
 
 
 def compact(items: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
-    """What of the datasets of a stage has to be written, and how the rest is had from it.
+    """The datasets of a stage that must be written, and how to reconstruct the others.
 
     Parameters
     ----------

@@ -14,7 +14,7 @@ __all__ = ["encode_array"]
 
 
 def encode_array(value: Any, name: str) -> NDArray[Any]:
-    """`value` as a little-endian array of numbers or truth values, or of bytes that hold UTF-8.
+    """`value` as a little-endian array of numbers or truth values, or of UTF-8 bytes.
 
     Parameters
     ----------
@@ -26,7 +26,7 @@ def encode_array(value: Any, name: str) -> NDArray[Any]:
     Raises
     ------
     StoreError
-        If the format has no place for such an array.
+        If the format does not allow such an array.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Atomic file writes: written beside the target, synced, checked, then moved."""
+"""Atomic file writes: a temporary file beside the target is synced, checked, then renamed."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def place_file(
     apart_from: Iterable[_PathLike | None] = (),
     check: Callable[[Path], None] | None = None,
 ) -> Path:
-    """Write a file atomically and return its path; it never holds a part of `content`.
+    """Write a file atomically and return its path; no reader sees part of `content`.
 
     Parameters
     ----------
@@ -126,7 +126,7 @@ def place_file(
             else:
                 _move_without_replacing(sibling, target)
         finally:
-            # Whether the target is in its place does not hang on it.
+            # The target is written or not, whatever happens here.
             with contextlib.suppress(OSError):
                 os.unlink(sibling)
         _sync_folder(target.parent)
@@ -141,12 +141,12 @@ def place_file(
 
 
 def _is_stream(path: _PathLike) -> str:
-    """What a path is where a file cannot be moved into its place; empty where one can.
+    """The kind of a path that cannot be replaced by a file; empty if it can.
 
     >>> _is_stream("-"), _is_stream("/dev/null"), _is_stream("table.csv")
     ('a stream', 'a device', '')
     """
-    # /dev/stdout leads to a file where the output is redirected; what is meant is the stream.
+    # /dev/stdout resolves to a file if the output is redirected, but the stream is meant.
     if os.fspath(path) == "-" or os.path.abspath(path).startswith(
         ("/dev/fd/", "/proc/", "/dev/std")
     ):
@@ -159,7 +159,7 @@ def _is_stream(path: _PathLike) -> str:
 
 
 def _same_file(target: Path, other: _PathLike) -> bool:
-    """Whether two names, either of which may not be there yet, mean one file."""
+    """Whether two paths, either of which may not exist yet, are the same file."""
     if os.path.realpath(other) == str(target):
         return True
     try:

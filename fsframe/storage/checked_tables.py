@@ -1,7 +1,7 @@
-"""The tables of a stage that screens and pages read, each with its type, shape and range checked.
+"""The tables of a stage that displays read, with their types, shapes and ranges checked.
 
 A run file may be well-formed, sealed and meaningless: a fold number of a billion, a metric without
-a value. Code that shows a table gets it from here: arrays that fit together, or an error.
+a value. Displays get tables from here: consistent arrays, or an error.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class FoldTables:
         Predictions of the classifier on all columns; −1 where there are none.
     all_features_scores : (n_repeats, n_samples, n_classes) float64, optional
     measures : tuple of str
-        What was measured; empty in files that do not say it.
+        Names of the measures; empty in files without them.
     measure_facts : (m, 4) float64, optional
         Of each measure the lowest and highest value, 1 if larger is better and 0 if smaller is, and
         1 if it needs every class.
@@ -78,7 +78,7 @@ class FoldTables:
     measured_repeats : (3, m, n_repeats) float64, optional
         Over all predictions of a repetition.
     group_sizes : (g,) int, optional
-        Rows of each group of rows that were kept together.
+        Number of rows of each group.
     group_right : (n_repeats, g) float64, optional
         Share of a group's rows that were predicted right; NaN where none was tested.
     group_vote : (n_repeats, g) float64, optional
@@ -124,7 +124,7 @@ class FoldTables:
 
 @attrs.frozen(kw_only=True, eq=False)
 class MetricTables:
-    """What a stability study says of one metric: value, interval, and values by set size."""
+    """The results of a stability study for one metric: value, interval, values by set size."""
 
     name: str
     value: float
@@ -142,7 +142,7 @@ class StabilityTables:
 
 @attrs.frozen(kw_only=True, eq=False)
 class BootstrapTables:
-    """How often each of some columns was kept, beside the count that makes it relevant.
+    """How often each column was kept, and the critical count from which on it is relevant.
 
     Parameters
     ----------
@@ -152,14 +152,14 @@ class BootstrapTables:
     n : int
         Number of bootstraps.
     promise : tuple of str
-        What the test says of the relevant ones.
+        What the test guarantees for the relevant ones.
     lower, upper : (m,) float64, optional
         Bounds of z / n.
     p : (m,) float64, optional
     level : float, optional
         The largest p of a relevant one.
     doubt : (m,) float64, optional
-        The chance that another seed decides otherwise.
+        Probability that another seed decides differently.
     matrix : (n, m) bool, optional
         Which bootstrap kept which.
     """
@@ -179,7 +179,7 @@ class BootstrapTables:
 
 
 class _Checked:
-    """Arrays by name, each asked for with the type, shape and range it must have."""
+    """Arrays by name, checked for type, shape and range when they are read."""
 
     def __init__(self, tables: Arrays, where: str) -> None:
         self._tables = tables
@@ -220,7 +220,7 @@ class _Checked:
         return array.astype(np.bool_, copy=False)
 
     def reals(self, name: str, shape: tuple[int | None, ...]) -> NDArray[np.float64]:
-        """Numbers; NaN and infinite ones are left to those who use them."""
+        """Numbers; NaN and infinite ones are allowed."""
         return self._of(name, "fiub", shape).astype(np.float64, copy=False)
 
     def holds_whole(self, name: str) -> bool:
@@ -260,7 +260,7 @@ class _Checked:
 
 
 def fold_tables(tables: Arrays, n_features: int, where: str = "cross-validation") -> FoldTables:
-    """The tables of a cross-validation, which fit together.
+    """The tables of a cross-validation, checked for consistency.
 
     Parameters
     ----------
@@ -301,7 +301,30 @@ def fold_tables(tables: Arrays, n_features: int, where: str = "cross-validation"
     tuning = given.reals("tuning", (n_splits, None))
     if not 1 <= tuning.shape[1] <= _MOST_CHAINS:
         raise given.refuse("tuning", f"is about {tuning.shape[1]} chains, not 1 to {_MOST_CHAINS}")
-    found = FoldTables(
+    optional: dict[str, Any] = {}
+    if "event" in given:
+        optional["event"] = given.flags("event", (n,))
+    if "all-features" in given:
+        optional["all_features"] = given.predictions("all-features", (repeats, n), n_classes)
+        if "all-features-scores" in given:
+            shape = (repeats, n, n_classes)
+            optional["all_features_scores"] = given.reals("all-features-scores", shape)
+    if "measures" in given:
+        optional |= _measures(given, n_splits, repeats)
+    if "group-sizes" in given:
+        sizes = given.whole("group-sizes", (None,), 1, n + 1)
+        optional["group_sizes"] = sizes
+        optional["group_right"] = given.reals("group-right", (repeats, sizes.size))
+        optional["group_vote"] = given.reals("group-vote", (repeats, sizes.size))
+    if "sizes" in given:
+        sizes = given.whole("sizes", (None,), 1, n_features + 1)
+        if not sizes.size or (np.diff(sizes) <= 0).any():
+            raise given.refuse("sizes", "is not ascending")
+        optional["sizes"] = sizes
+        curve = (sizes.size, repeats, n)
+        optional["curve"] = given.predictions("curve", curve, n_classes, tested)
+        optional["place"] = given.whole("place", (n_splits, n_features), -1, n_features)
+    return FoldTables(
         fold=fold,
         truth=truth,
         predicted=predicted,
@@ -309,37 +332,11 @@ def fold_tables(tables: Arrays, n_features: int, where: str = "cross-validation"
         kept=given.flags("kept", (n_splits, n_features)),
         chosen=given.whole("chosen", (n_splits,), 0, tuning.shape[1]),
         tuning=tuning,
+        **optional,
     )
-    if "event" in given:
-        found = attrs.evolve(found, event=given.flags("event", (n,)))
-    if "all-features" in given:
-        every = given.predictions("all-features", (repeats, n), n_classes)
-        found = attrs.evolve(found, all_features=every)
-        if "all-features-scores" in given:
-            shape = (repeats, n, n_classes)
-            of_all = given.reals("all-features-scores", shape)
-            found = attrs.evolve(found, all_features_scores=of_all)
-    if "measures" in given:
-        found = _with_measures(found, given, n_splits)
-    if "group-sizes" in given:
-        sizes = given.whole("group-sizes", (None,), 1, n + 1)
-        found = attrs.evolve(
-            found,
-            group_sizes=sizes,
-            group_right=given.reals("group-right", (repeats, sizes.size)),
-            group_vote=given.reals("group-vote", (repeats, sizes.size)),
-        )
-    if "sizes" not in given:
-        return found
-    sizes = given.whole("sizes", (None,), 1, n_features + 1)
-    if not sizes.size or (np.diff(sizes) <= 0).any():
-        raise given.refuse("sizes", "is not ascending")
-    curve = given.predictions("curve", (sizes.size, repeats, n), n_classes, tested)
-    place = given.whole("place", (n_splits, n_features), -1, n_features)
-    return attrs.evolve(found, sizes=sizes, curve=curve, place=place)
 
 
-def _with_measures(found: FoldTables, given: _Checked, n_splits: int) -> FoldTables:
+def _measures(given: _Checked, n_splits: int, repeats: int) -> dict[str, Any]:
     names = given.texts("measures")
     m = len(names)
     if not m or m > _MOST_MEASURES or len(set(names)) < m or max(map(len, names)) > 1000:
@@ -347,13 +344,12 @@ def _with_measures(found: FoldTables, given: _Checked, n_splits: int) -> FoldTab
     facts = given.reals("measure-facts", (m, 4))
     if np.isnan(facts).any() or (facts[:, 0] >= facts[:, 1]).any():
         raise given.refuse("measure-facts", "holds a range without values")
-    return attrs.evolve(
-        found,
-        measures=names,
-        measure_facts=facts,
-        measured=given.reals("measured", (3, m, n_splits)),
-        measured_repeats=given.reals("measured-repeats", (3, m, len(found.fold))),
-    )
+    return {
+        "measures": names,
+        "measure_facts": facts,
+        "measured": given.reals("measured", (3, m, n_splits)),
+        "measured_repeats": given.reals("measured-repeats", (3, m, repeats)),
+    }
 
 
 def stability_tables(stage: StageRecord, n_features: int, where: str) -> StabilityTables:
@@ -390,16 +386,16 @@ def stability_tables(stage: StageRecord, n_features: int, where: str) -> Stabili
 
 
 def bootstrap_tables(stage: StageRecord) -> BootstrapTables | None:
-    """What a test over bootstraps left, or None where the stage has no such tables.
+    """The tables of a test over bootstraps, or None if the stage has none.
 
-    Any plugin may use the names for something else; what does not fit together is not drawn.
+    Plugins may use the names for something else; inconsistent tables give None.
     """
     given = _Checked(stage.tables, stage.name)
     if not all(name in given for name in ("z", "critical-value", "columns")):
         return None
     try:
         z = given.reals("z", (None,))
-        # A stage numbers the columns that it saw.
+        # A stage numbers its input columns.
         seen = stage.features_in
         columns = seen[given.whole("columns", z.shape, 0, seen.size)]
         shape = z.shape if np.shape(stage.tables["critical-value"]) == z.shape else (1,)

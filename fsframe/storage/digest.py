@@ -130,7 +130,7 @@ def stage_items(stage: StageContent) -> dict[str, Any]:
     }
     if stage.selection is not None:
         found = selection_arrays(stage.selection)
-        # Donors that an earlier stage handed on stand with that stage.
+        # Donors passed on by an earlier stage are stored with that stage.
         carried = "donors" in stage.selection.carried
         items |= {
             path: array

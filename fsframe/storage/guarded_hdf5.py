@@ -20,7 +20,7 @@ __all__ = ["GuardedGroup", "open_image"]
 
 _SHUFFLE, _DEFLATE = h5py.h5z.FILTER_SHUFFLE, h5py.h5z.FILTER_DEFLATE
 _FLETCHER32 = h5py.h5z.FILTER_FLETCHER32
-# In this order and each once: gzip upon gzip would unpack a million times what is stored.
+# In this order, each once: gzip applied twice could expand a millionfold.
 _PIPELINES = (
     [_FLETCHER32],
     [_SHUFFLE, _FLETCHER32],
@@ -30,7 +30,7 @@ _PIPELINES = (
 _CHECKSUM_BYTES = 4
 # Chunks are about 1 MiB; many small ones cost more than what is in them.
 _FREE_CHUNKS, _SMALL_CHUNK = 64, 1 << 16
-# Unpacked a thousandfold still no more than 64 MiB.
+# Even expanded a thousandfold at most 64 MiB.
 _HARMLESS_CHUNK = 1 << 16
 _HDF5_ERRORS = (
     zlib.error,
@@ -45,7 +45,7 @@ _HDF5_ERRORS = (
 
 
 class _Budget:
-    """Bytes that may still be read from one file, and the addresses of the objects met so far."""
+    """Bytes that may still be read from one file, and the addresses of the objects seen so far."""
 
     def __init__(self, limits: Limits, file_bytes: int) -> None:
         self.limits = limits
@@ -73,7 +73,7 @@ def open_image(content: bytes, limits: Limits) -> tuple[Any, GuardedGroup]:
     access.set_fapl_core(1 << 16, False)
     access.set_fclose_degree(h5py.h5f.CLOSE_STRONG)
     access.set_file_image(content)
-    # HDF5 takes two open files of one name to be the same.
+    # HDF5 considers two open files of the same name identical.
     name = f"fsframe-run-{secrets.token_hex(8)}".encode()
     try:
         handle = h5py.h5f.open(name, h5py.h5f.ACC_RDONLY, access)
@@ -135,7 +135,7 @@ class GuardedGroup:
     def check_members(
         self, required: Iterable[str], optional: Iterable[str] = ()
     ) -> frozenset[str]:
-        """The names of the members, after it is clear that they are those of the format."""
+        """The names of the members, checked against those of the format."""
         names = frozenset(self.members())
         needed = frozenset(required)
         missing, strange = needed - names, names - needed - frozenset(optional)
@@ -148,7 +148,7 @@ class GuardedGroup:
 
     @_guarded
     def attributes(self, expected: dict[str, type]) -> dict[str, Any]:
-        """The attributes by name, which are exactly those expected, of the types expected."""
+        """The attributes by name; exactly those expected, with the expected types."""
         count = h5py.h5a.get_num_attrs(self._group)
         found: dict[str, Any] = {}
         if count != len(expected):
@@ -218,12 +218,12 @@ class GuardedGroup:
         return array
 
     def count_memory(self, size: int, where: str) -> None:
-        """Take `size` bytes from what the file may ask a reader to hold.
+        """Count `size` bytes towards the memory that reading the file may take.
 
         Raises
         ------
         StoreError
-            If it asks for more.
+            If the limit is exceeded.
         """
         self._budget.take(size, where)
 
@@ -244,7 +244,7 @@ class GuardedGroup:
         where = f"{self.path}/{printable(name)}"
         self._budget.take(TEXT_BYTES * array.size, where)
         texts = [self._decode(raw, f"dataset {printable(name)}") for raw in array.ravel().tolist()]
-        # NumPy gives every text the room of the longest, four bytes a character.
+        # In a NumPy array every text takes the space of the longest, four bytes a character.
         self._budget.take(4 * array.size * max(map(len, texts), default=0), where)
         return np.array(texts, dtype=str if texts else "U1").reshape(array.shape)
 
@@ -279,7 +279,7 @@ class GuardedGroup:
         return shape
 
     def _check_chunks(self, dataset: Any, dtype: np.dtype[Any], where: str, packed: bool) -> None:
-        """That all chunks are there, with checksums, and unpack to what they declare.
+        """Check that all chunks exist, have checksums, and unpack to their declared size.
 
         HDF5 unpacks a chunk to whatever length it has, a thousand times the stored one, before it
         compares that with the declared length.

@@ -1,4 +1,4 @@
-"""What decides the last bits of a result besides the data, the chain and the seed.
+"""Fingerprint of the software and processor that determine the last bits of a result.
 
 Sums of floating-point numbers depend on their order, and linear algebra, vector loops and compiled
 kernels order them by the width of the processor's registers. Equal bits are promised for equal
@@ -16,13 +16,13 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-__all__ = ["NUMERIC_LIBRARIES", "NUMERIC_PARTS", "fingerprint", "numeric_differences"]
+__all__ = ["NUMERIC_LIBRARIES", "NUMERIC_PARTS", "fingerprint", "numeric_differences", "release"]
 
 NUMERIC_PARTS = ("blas", "simd", "kernels", "libm")
-"""What `fingerprint` tells of the machine."""
+"""Parts of `fingerprint` about the machine."""
 
 NUMERIC_LIBRARIES = ("numpy", "scipy", "numba", "llvmlite")
-"""The libraries whose versions it tells."""
+"""Libraries whose versions are part of it."""
 
 
 @cache
@@ -39,7 +39,7 @@ def fingerprint() -> Mapping[str, str]:
 
     Notes
     -----
-    It is about what is in use, not about the processor: ``OPENBLAS_CORETYPE``,
+    It describes what is in use, not the processor: ``OPENBLAS_CORETYPE``,
     ``NPY_DISABLE_CPU_FEATURES`` and ``NUMBA_CPU_NAME`` are seen. Loads NumPy, SciPy and numba.
     """
     import llvmlite.binding as llvm
@@ -50,11 +50,11 @@ def fingerprint() -> Mapping[str, str]:
         "kernels": _compile_target(),
         "libm": " ".join([*platform.libc_ver(), *_fused(llvm.get_host_cpu_features())]).strip(),
     }
-    return MappingProxyType(found | {name: _version(name) for name in NUMERIC_LIBRARIES})
+    return MappingProxyType(found | {name: release(name) for name in NUMERIC_LIBRARIES})
 
 
 def numeric_differences(found: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
-    """In what two fingerprints differ, in words; what only one of them knows does not count.
+    """Differences of two fingerprints, in words; parts missing in one are ignored.
 
     >>> numeric_differences({"blas": "openblas Haswell"}, {"blas": "openblas SkylakeX"})
     ["blas 'openblas Haswell', not 'openblas SkylakeX'"]
@@ -66,6 +66,20 @@ def numeric_differences(found: Mapping[str, Any], now: Mapping[str, Any]) -> lis
     ]
 
 
+@cache
+def release(name: str) -> str:
+    """The version of an installed distribution, or ``"absent"``; looked up once.
+
+    Of ``python``, major and minor.
+    """
+    if name == "python":
+        return ".".join(platform.python_version_tuple()[:2])
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return "absent"
+
+
 def _blas() -> list[str]:
     """One text per BLAS library that belongs to NumPy or SciPy, such as ``openblas 0.3.30 Zen``."""
     import numpy as np
@@ -74,7 +88,7 @@ def _blas() -> list[str]:
 
     loaded = [i for i in threadpoolctl.threadpool_info() if i["user_api"] == "blas"]
     site = Path(np.__file__).parent.parent
-    # Wheels bring their own; a library that another package has loaded decides nothing here.
+    # Wheels bring their own; libraries loaded by other packages do not matter.
     own = [i for i in loaded if _is_of(Path(i["filepath"]), site)] or loaded
     keys = ("internal_api", "version", "architecture")
     return sorted({" ".join(str(i[key]) for key in keys if i.get(key)) for i in own})
@@ -95,7 +109,7 @@ def _simd() -> str:
 
 
 def _compile_target() -> str:
-    """As numba chooses it, without its compiler being started."""
+    """The target numba compiles for, without starting its compiler."""
     import llvmlite.binding as llvm
     from numba.core import codegen, config
 
@@ -115,10 +129,3 @@ def _compile_target() -> str:
 
 def _fused(features: Mapping[str, bool]) -> list[str]:
     return [name for name in ("fma", "avx2") if features.get(name)]
-
-
-def _version(name: str) -> str:
-    try:
-        return version(name)
-    except PackageNotFoundError:
-        return "absent"

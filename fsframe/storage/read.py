@@ -85,7 +85,7 @@ def load_run_image(content: bytes, where: str, *, limits: Limits | None = None) 
     except StoreError as error:
         raise StoreError(f"{where} is not a valid run file: {error}") from error
     except (ValueError, TypeError, IndexError, RecursionError, MemoryError) as error:
-        # What the classes of a record refuse, such as pair weights that are not symmetric.
+        # Raised by the classes of a record, for example for asymmetric pair weights.
         raise StoreError(f"{where} is not a valid run file: {printable(str(error))}") from error
 
 
@@ -110,7 +110,7 @@ def _content(path: Path, where: str, limits: Limits) -> bytes:
 
 
 def _all_of(file: Any, size: int, where: str) -> bytes:
-    """The `size` bytes of a file; never more is asked for, since a buffer is made for what is."""
+    """The `size` bytes of a file; reads no more, since a buffer of that size is allocated."""
     content: bytes = file.read(size + 1)
     if len(content) > size:
         raise StoreError(f"{where} is being written by another program; read it when that is done")
@@ -118,7 +118,7 @@ def _all_of(file: Any, size: int, where: str) -> bytes:
 
 
 def _open_without_waiting(path: str, flags: int) -> int:
-    # A named pipe would block for ever otherwise.
+    # Opening a named pipe would block otherwise.
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
 
 
@@ -313,10 +313,10 @@ def _known_arrays(
 
 
 def _unpack(group: GuardedGroup, folders: dict[str, dict[str, NDArray[Any]]]) -> None:
-    """Put in their places, in `folders`, the arrays that `packing` says how to have.
+    """Reconstruct, in `folders`, the arrays that `packing` describes.
 
-    Each counts as if it were written whole: its digest is computed, and a short text must not ask
-    for that a hundred thousand times.
+    Each counts as if it were written in full, since its digest is computed: a short text must not
+    cause that a hundred thousand times.
     """
     packing = _json(group, "packing", dict)
     where = f"{group.path}/packing"

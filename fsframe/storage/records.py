@@ -1,4 +1,4 @@
-"""What a run file holds, as frozen objects: names and arrays, never code."""
+"""The contents of a run file as frozen objects: names and arrays, never code."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from fsframe.contracts.answer import AnswerTable, feature_table, pair_table
 from fsframe.contracts.donors import Donors
+from fsframe.contracts.frozen_arrays import arrays, freeze
 from fsframe.contracts.pair_tests import PairTests
 from fsframe.contracts.selection import Pair, PairWeights, Selection
 from fsframe.contracts.showing import html_block, html_table, listed
@@ -30,15 +31,11 @@ __all__ = ["DataRecord", "PairTestRecord", "RunRecord", "StageRecord"]
 
 
 def _columns(value: Any) -> NDArray[np.int64]:
-    array = np.asarray(value, dtype=np.int64).view()
-    array.setflags(write=False)
-    return array
+    return freeze(value, np.int64)  # type: ignore[no-any-return]
 
 
 def _reals(value: Any) -> NDArray[np.float64]:
-    array = np.asarray(value, dtype=np.float64).view()
-    array.setflags(write=False)
-    return array
+    return freeze(value, np.float64)  # type: ignore[no-any-return]
 
 
 def _key(value: Any) -> tuple[int, ...]:
@@ -55,13 +52,6 @@ def _texts(value: Any) -> tuple[str, ...]:
 
 def _mapping(value: Any) -> Mapping[str, Any]:
     return MappingProxyType(dict(value))
-
-
-def _arrays(value: Any) -> Mapping[str, NDArray[Any]]:
-    found = {str(name): np.asarray(array).view() for name, array in dict(value).items()}
-    for array in found.values():
-        array.setflags(write=False)
-    return MappingProxyType(found)
 
 
 def _now() -> str:
@@ -154,8 +144,8 @@ class StageRecord:
     params: Mapping[str, Any] = attrs.field(factory=dict, converter=_mapping)
     selection: Selection | None = attrs.field(default=None, repr=False)
     features_in: NDArray[np.int64] = attrs.field(converter=_columns, repr=False)
-    model: Mapping[str, NDArray[Any]] = attrs.field(converter=_arrays, repr=False)
-    tables: Mapping[str, NDArray[Any]] = attrs.field(converter=_arrays, repr=False)
+    model: Mapping[str, NDArray[Any]] = attrs.field(converter=arrays, repr=False)
+    tables: Mapping[str, NDArray[Any]] = attrs.field(converter=arrays, repr=False)
     warnings: tuple[str, ...] = attrs.field(converter=_texts)
     seconds: float = attrs.field(default=0.0, converter=float)
     seed: tuple[int, ...] = attrs.field(default=(), converter=_key)
@@ -343,7 +333,7 @@ class RunRecord:
     def pair_table(self) -> AnswerTable:
         """Results of every pair, best first; `fsframe.contracts.answer.pair_table`."""
         tests = self.pair_tests
-        # What the method that tests pairs found as a stage is in that stage's own tables, and more.
+        # If the method also ran as a stage, its tables have these results and more.
         own = tests is not None and any(stage.name == tests.name for stage in self.stages)
         found = None if tests is None or own else tests.found
         return pair_table(self.feature_names, self._selecting(), found)
@@ -427,7 +417,7 @@ class RunRecord:
 
     def stage_paths(self) -> tuple[str, ...]:
         """Path of each stage in the file, such as ``/stages/00-immigrate``."""
-        # A name may be written provider/name; a slash would open a folder.
+        # In a name such as provider/name the slash would create a group.
         names = (stage.name.rpartition("/")[2] for stage in self.stages)
         return tuple(f"/stages/{place:02d}-{name}" for place, name in enumerate(names))
 

@@ -1,6 +1,6 @@
-"""A `Selection` as arrays by path, and back: the one place that says which parts it has.
+"""A `Selection` as arrays by path, and back: the only list of its parts.
 
-Run files, kept units and what workers send hold the same arrays under the same paths, such as
+Run files, stored units and messages of workers have the same arrays under the same paths, such as
 ``scores``, ``pair_weights/matrix`` or ``model/W``.
 """
 
@@ -64,9 +64,9 @@ def selection_of(
     carried: Iterable[str] = (),
     model_columns: Any = None,
 ) -> Selection:
-    """The selection that has these arrays, and the parts of it that are no arrays.
+    """The selection that consists of these arrays and of the given other parts.
 
-    The inverse of `selection_arrays`. What is given may come from anywhere.
+    The inverse of `selection_arrays`. The input may be untrusted.
 
     Parameters
     ----------

@@ -150,7 +150,7 @@ def load_study(path: str | os.PathLike[str]) -> StudyRecord:
         If there is no such file, it is not a study, or a run in it is invalid.
     """
     where = printable(os.fspath(path))
-    # A named pipe would be waited for.
+    # Reading a named pipe would block.
     if Path(path).exists() and not Path(path).is_file():
         raise StoreError(f"{where} is not a file; name a study (NAME.zip)")
     try:
@@ -224,7 +224,7 @@ def _of_archive(archive: zipfile.ZipFile, where: str) -> StudyRecord:
 
 
 def _content(archive: zipfile.ZipFile, info: zipfile.ZipInfo, most: int, where: str) -> bytes:
-    # Stored, never packed: a small file cannot ask for much memory.
+    # Uncompressed only: a small file cannot expand.
     if info.compress_type != zipfile.ZIP_STORED or info.file_size > most:
         raise StoreError(f"{where}: {printable(info.filename)} is packed or too large")
     return archive.read(info)

@@ -1,4 +1,4 @@
-"""Files that a command may replace in a folder: its own, unchanged, no others."""
+"""Output folders in which only unchanged files of our own are replaced."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from fsframe.storage.atomic import place_file
 __all__ = ["RECORD", "check_tracked_files", "place_tracked_files"]
 
 RECORD = ".fsframe-files.json"
-"""What the folder's files were when they were written: names and SHA-256."""
+"""Name of the file that lists the SHA-256 of each file as written."""
 
 
 def check_tracked_files(
@@ -59,7 +59,7 @@ def check_tracked_files(
 def place_tracked_files(
     folder: Path, contents: Mapping[str, bytes], *, overwrite: bool = False
 ) -> None:
-    """Write the files, and down what they are; nothing is written if one would be refused.
+    """Write the files and record their digests; nothing is written if one is refused.
 
     Raises
     ------
@@ -68,7 +68,7 @@ def place_tracked_files(
     """
     check_tracked_files(folder, contents, overwrite=overwrite)
     digests = {name: hashlib.sha256(content).hexdigest() for name, content in contents.items()}
-    # Before the files: one that is written and not yet in it would be taken for somebody else's.
+    # First: a file that is not recorded yet would be considered foreign.
     record = json.dumps({**_known(folder), **digests}, indent=1)
     place_file(folder / RECORD, record.encode(), overwrite=True)
     for name, content in contents.items():

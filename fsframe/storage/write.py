@@ -1,4 +1,4 @@
-"""Writing a run file: an image in memory, sealed, put in its place whole and read back first."""
+"""Writing a run file: built in memory, sealed, read back, then moved into place."""
 
 from __future__ import annotations
 
@@ -111,8 +111,8 @@ def run_image(record: RunRecord) -> bytes:
 
 @attrs.define
 class _Written:
-    """What an image holds: the bytes of each array, what more is had from them, texts, and which
-    arrays are not packed."""
+    """Sizes of the arrays of an image, before and after unpacking, the number of texts, and which
+    arrays stay uncompressed."""
 
     plain: frozenset[int] = frozenset()
     sizes: list[int] = attrs.field(factory=list)
@@ -211,7 +211,7 @@ def _stage(stages: Any, member: str, stage: StageRecord, written: _Written) -> N
         items["model_columns"] = (declared,)
     if packing:
         items["packing"] = (json_text(packing, f"packing of stage {stage.name}"),)
-        # What a reader makes of them counts as what the file asks it to hold.
+        # Unpacked arrays count towards the memory of a reader.
         whole = stage_items(stage)
         written.n_unpacked += sum(
             2 * items[path].nbytes if how == TRIANGLE else whole[path].nbytes
@@ -226,7 +226,7 @@ def _stage(stages: Any, member: str, stage: StageRecord, written: _Written) -> N
 
 
 def _items(group: Any, items: dict[str, Any], written: _Written) -> None:
-    """Datasets by name; those before a slash go into a group of that name."""
+    """Write datasets by path; the part before a slash is the name of their group."""
     inner: dict[str, Any] = {}
     for path, value in sorted(items.items()):
         folder, slash, name = path.partition("/")

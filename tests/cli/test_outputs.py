@@ -93,7 +93,8 @@ def test_devices_pipes_and_streams_are_left_alone(
 
 def test_resume_keeps_the_table_that_it_is_told_to_read(call: Call, here: Path) -> None:
     from fsframe import Chain, read
-    from fsframe.storage.units import Manifest, units_folder
+    from fsframe.storage.units.checkpoint import units_folder
+    from fsframe.storage.units.manifest import Manifest
 
     table = here / "small.csv"
     chain = Chain.parse("mim npfs:n=4,permutations=1,alpha=0.5")

@@ -16,7 +16,7 @@ from fsframe.contracts.observer import Observer, Observers
 from fsframe.errors import DataError, FsframeWarning
 from fsframe.registry import observers
 from fsframe.registry.manager import HOOKS
-from fsframe.storage.units import Checkpoint
+from fsframe.storage.units.checkpoint import Checkpoint
 from tests.command_line import fsframe
 
 CHAIN = "mim:top=5 npfs:n=6,permutations=5,alpha=0.2 margin"

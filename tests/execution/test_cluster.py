@@ -23,7 +23,8 @@ from fsframe.contracts.run import Run
 from fsframe.errors import EngineError
 from fsframe.execution import as_engine, open_engine
 from fsframe.execution.engines.dask import ClusterEngine
-from fsframe.storage.units import Checkpoint, Manifest
+from fsframe.storage.units.checkpoint import Checkpoint
+from fsframe.storage.units.manifest import Manifest
 
 pytest.importorskip("distributed", reason="dask.distributed is not installed")
 

@@ -27,7 +27,8 @@ from fsframe.execution import Engine, as_engine, open_engine
 from fsframe.execution.engines.processes import ProcessEngine
 from fsframe.execution.shared_values import Parcel, Shared, SharedValue, ValueMissing, fetch
 from fsframe.resampling.resamples import select_resamples
-from fsframe.storage.units import Checkpoint, Manifest
+from fsframe.storage.units.checkpoint import Checkpoint
+from fsframe.storage.units.manifest import Manifest
 
 CHAINS = [
     "mim:top=3",

@@ -475,7 +475,7 @@ def warm_up() -> None:
     import fsframe.report.page
     import fsframe.resampling.batches as batches
     from fsframe.chains.chain import Chain
-    from fsframe.storage.units import Checkpoint
+    from fsframe.storage.units.checkpoint import Checkpoint
 
     Chain.parse("tiny npfs:n=3,permutations=2 weighted-knn")
     batches._AIM_SECONDS, batches._TRIAL = 0.0, 1

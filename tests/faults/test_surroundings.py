@@ -21,7 +21,7 @@ from fsframe.cli import main
 from fsframe.contracts.dataset import Dataset
 from fsframe.errors import StoreError
 from fsframe.storage import load_run
-from fsframe.storage.units import units_folder
+from fsframe.storage.units.checkpoint import units_folder
 
 CHAIN = Chain.parse("mim:top=3 npfs:n=8,permutations=2,alpha=0.2")
 

@@ -404,13 +404,13 @@ def test_strangers_called_like_a_bundled_plugin_take_no_name(table: Path) -> Non
 
 
 def test_a_run_begun_with_one_stranger_goes_on_and_predicts_beside_another(tmp_path: Path) -> None:
-    from fsframe.storage.units import units_folder
+    from fsframe.storage.units.checkpoint import units_folder
 
     table, run = tmp_path / "t.csv", tmp_path / "r.h5"
     table.write_text("a,b,class\n1,5,x\n2,9,y\n3,1,x\n4,7,y\n")
     begun = (
         "import sys, fsframe; from fsframe.chains.recording import open_checkpoint; "
-        "from fsframe.storage.units import Unit; t, r = sys.argv[1:]; "
+        "from fsframe.storage.units.unit_files import Unit; t, r = sys.argv[1:]; "
         "c = fsframe.Chain.parse('fake-contested knn:k=1'); "
         "o = open_checkpoint(c, fsframe.read(t), 0, r, path=t, source=t); "
         "o.commit(Unit('9~ab', 0, 1), b'x'); o.close()"

@@ -20,7 +20,7 @@ from fsframe.errors import FsframeError, RequestError, StoreError
 
 if TYPE_CHECKING:
     from fsframe.storage import RunRecord
-    from fsframe.storage.units import Manifest
+    from fsframe.storage.units.manifest import Manifest
 
 __all__ = ["resume"]
 
@@ -58,7 +58,7 @@ def resume(run: str, **options: Any) -> None:
     Example:
       fsframe resume parkinsons.immigrate-npfs.h5 --workers 4
     """
-    from fsframe.storage.units import units_folder
+    from fsframe.storage.units.checkpoint import units_folder
 
     out = Path(run.rstrip("/").removesuffix(".units"))
     folder = units_folder(out)
@@ -102,7 +102,7 @@ def _is_left_over(folder: Path) -> bool:
 
 
 def _manifest(folder: Path) -> Manifest:
-    from fsframe.storage.units import Manifest
+    from fsframe.storage.units.manifest import Manifest
 
     try:
         manifest = Manifest.of_folder(folder)
@@ -160,7 +160,7 @@ def _also_asked(
 def _finished(out: Path, manifest: Manifest, *, overwrite: bool) -> RunRecord | None:
     """The record at `out`, if the run was killed after it was written; the leftovers go."""
     from fsframe.storage import load_run
-    from fsframe.storage.units import Checkpoint
+    from fsframe.storage.units.checkpoint import Checkpoint
 
     if not out.is_file():
         return None

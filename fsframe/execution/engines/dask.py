@@ -26,24 +26,24 @@ __all__ = ["ENGINE", "ClusterEngine"]
 
 _CONNECT_SECONDS = 10
 _COUNT_SECONDS = 3
-# How long a table may travel, and how long a scheduler may take to forget what was asked.
+# Time allowed for sending a table, and for cancelling tasks.
 _SEND_SECONDS = 900
 _CANCEL_SECONDS = 1
-# Without a finished task for so long, it is asked whether anybody is at work, and then again.
+# After so long without a finished task, check repeatedly whether workers are busy.
 _QUIET_SECONDS = 10
 _LOOK_SECONDS = 5
 _IDLE_LOOKS = 3
 _ALONE_SECONDS = 300
 _GONE = ("lost", "cancelled", "error")
-_MOST_TOLD = 5
+_MOST_LISTED = 5
 
 
 @attrs.define(eq=False)
 class _Worker:
-    """What is known of one worker of the cluster.
+    """A worker of the cluster.
 
-    `answer` is what it has said of its versions, `differing` what is wrong with them; `seen` is the
-    scheduler's word for when it last gave a sign, `silent` for how many seconds that is the same.
+    `answer` holds its versions, `differing` their differences; `seen` is the time of its last
+    heartbeat according to the scheduler, `silent` the seconds since it changed.
     """
 
     address: str
@@ -68,19 +68,19 @@ class ClusterEngine(Engine):
     owned : bool
         Whether `close` closes the client.
     patience : float
-        Seconds for which the scheduler may take to answer, and a worker may give no sign of life,
-        before the run goes on without.
+        Seconds that the scheduler may take to answer, and that a worker may be without a heartbeat
+        before others do its work.
     mixed : bool
-        Whether workers on another kind of processor, or with other BLAS kernels, are taken.
+        Whether workers with another kind of processor, or other BLAS kernels, are accepted.
 
     Notes
     -----
-    Only workers that have said that their versions and their numeric fingerprint are those of this
-    process are handed work; with `mixed`, the fingerprint may be another, and the run says so. The
-    scheduler gives the tasks of a dead worker to another by itself. One that is stopped is not dead
-    to it for minutes; here, when it has given no sign for as long as `patience` says, what it has
-    in hand is handed out anew, to others. A scheduler that dies takes the results that were not yet
-    fetched with it; the run ends with EngineError, and what was committed is gone on from.
+    Only workers with the versions and the numeric fingerprint of this process get work; with
+    `mixed`, the fingerprint may differ, and the run records it. The scheduler itself reassigns the
+    tasks of a dead worker, but takes minutes to notice one that is stopped; here its tasks are
+    submitted again, to others, after `patience` seconds without a heartbeat. If the scheduler dies,
+    results that were not yet fetched are lost; the run ends with EngineError and can be resumed
+    from what was committed.
     """
 
     takes = frozenset({"scheduler"})
@@ -96,7 +96,7 @@ class ClusterEngine(Engine):
         RequestError
             If no address is given, or dask.distributed is not installed.
         EngineError
-            If nobody answers.
+            If the scheduler does not answer.
         """
         if not options.scheduler:
             raise RequestError(
@@ -109,12 +109,12 @@ class ClusterEngine(Engine):
             raise RequestError(
                 "the engine dask needs dask.distributed: pip install 'fsframe[dask]'"
             ) from None
-        # A lost scheduler is told in one sentence of ours, not in tracebacks of its own.
+        # We report a lost scheduler in one sentence, without the tracebacks of dask.
         for name in ("distributed", "distributed.client"):
             logging.getLogger(name).setLevel(logging.CRITICAL)
         try:
             with warnings.catch_warnings():
-                # Of versions that differ we tell more, and act on it.
+                # We check versions ourselves.
                 warnings.simplefilter("ignore")
                 client = Client(options.scheduler, timeout=_CONNECT_SECONDS, set_as_default=False)
         except (OSError, ValueError) as error:
@@ -142,7 +142,7 @@ class ClusterEngine(Engine):
         self._looked = self._staffed = -math.inf
         self._idle = self._stalls = 0
         self._left = False
-        # Whether a value is copied to each worker when it is sent.
+        # Whether values are sent to all workers at once.
         self._copies = True
 
     def admit(self, needed: Mapping[str, str]) -> None:
@@ -155,7 +155,7 @@ class ClusterEngine(Engine):
         self._known.clear()
         self._look()
         wait([worker.answer for worker in self._known.values()], self._patience)
-        # One that has died meanwhile has nothing to answer for.
+        # Drop workers that have died meanwhile.
         self._look()
         self._judge(quiet=True)
         for worker in self._known.values():
@@ -164,46 +164,46 @@ class ClusterEngine(Engine):
         wrong = [refusal(str(w), w.differing) for w in self._known.values() if w.differing]
         if wrong:
             self._needed = before
-            more = f"; and {len(wrong) - _MOST_TOLD} more" if len(wrong) > _MOST_TOLD else ""
-            raise EngineError("; ".join(wrong[:_MOST_TOLD]) + more)
+            more = f"; and {len(wrong) - _MOST_LISTED} more" if len(wrong) > _MOST_LISTED else ""
+            raise EngineError("; ".join(wrong[:_MOST_LISTED]) + more)
 
     def other_numerics(self) -> tuple[str, ...]:
-        """In what the numeric fingerprints of the workers differ from that of this process."""
+        """Differences of the workers' numeric fingerprints from that of this process."""
         return tuple(self._other_numerics)
 
     @property
     def workers(self) -> int:
-        """Threads of all workers that may be handed work now."""
+        """Threads of all workers that are accepted now."""
         self._refresh()
         threads = (w.threads for w in self._known.values() if w.address in self._fit)
         return max(1, sum(threads))
 
     @property
     def ready(self) -> bool:
-        """Whether a worker with the right versions is there and gives signs of life."""
+        """Whether a worker with the right versions and a recent heartbeat is there."""
         self._refresh()
         return bool(self._fit)
 
     def _refresh(self) -> None:
         self.check()
-        # Asking takes a round trip; workers come and go seldom.
+        # Asking takes a round trip, and workers rarely change.
         if time.monotonic() - self._counted > min(_COUNT_SECONDS, self._patience / 4):
             self._look()
             self._judge()
 
     def _look(self) -> None:
-        """See who is there, and who has given a sign since the last time."""
+        """Update the list of workers and their heartbeats."""
         info = self._client.scheduler_info
-        # Recent releases list only some workers unless told otherwise.
+        # Recent releases list only some workers by default.
         listed = {"n_workers": -1} if "n_workers" in inspect.signature(info).parameters else {}
         there = self._ask(self._patience, info, **listed)["workers"]
         now = time.monotonic()
-        # A scheduler, or this process, that was busy or stopped says nothing against its workers.
+        # If the scheduler or this process was busy or stopped, workers are not to blame.
         passed = min(now - self._counted, 2.0 * min(_COUNT_SECONDS, self._patience / 4))
         self._counted = now
         known: dict[tuple[str, str], _Worker] = {}
         for address, facts in there.items():
-            # An address may be used again; a worker's folder is its own.
+            # An address may be used again; the folder of a worker is unique.
             key = (str(address), str(facts.get("local_directory", "")))
             worker = self._known.get(key)
             if worker is None:
@@ -219,7 +219,7 @@ class ClusterEngine(Engine):
         self._known = known
 
     def _judge(self, *, quiet: bool = False) -> None:
-        """Settle who may be handed work, and tell of those who may not."""
+        """Decide which workers are accepted, and report the others."""
         for worker in self._known.values():
             if worker.differing is None and worker.answer.done():
                 worker.differing = self._differences_of(worker)
@@ -234,15 +234,15 @@ class ClusterEngine(Engine):
             return
         for worker in self._known.values():
             if worker.address in self._fit and worker.address not in fit:
-                # One whose versions differ has been told of, or is about to be refused.
+                # Workers with other versions are reported elsewhere.
                 if not worker.differing:
                     self.tell(
                         f"the worker {worker} has been silent for {self._patience:g} s: others "
                         "take over its work"
                     )
-                # It holds tables and tasks, and would go on holding them.
+                # It still has tables and tasks.
                 self._left = True
-        # What was handed out may go to those alone that were there then.
+        # Submitted tasks may be restricted to workers that are gone.
         self._left = self._left or bool(self._fit and not fit.keys() & set(self._fit))
         self._fit = tuple(sorted(fit))
         self.executor = self._client.get_executor(
@@ -251,7 +251,7 @@ class ClusterEngine(Engine):
         self._executors.append(self.executor)
 
     def _differences_of(self, worker: _Worker) -> list[str]:
-        """Why a worker that has answered may not be handed work; nothing if it may."""
+        """Why a worker that has answered is not accepted; empty if it is."""
         found = _differing(self._needed, worker.answer)
         if not self.mixed or not found:
             return found
@@ -261,24 +261,24 @@ class ClusterEngine(Engine):
         return others
 
     def reference(self, held: SharedValue, *, whole: bool) -> Any:
-        """The value as the cluster keeps it; kept anew where it was lost with its workers."""
+        """The future of the scattered value; scattered again if its workers were lost."""
         token = held.shared.token
         future = self._scattered.get(token)
         if future is None or future.status in _GONE:
             self.check()
             future = self._scattered[token] = self._send(Scattered(token, held.value))
-        # The cluster forgets a value when the last future of it goes.
+        # The cluster releases a value with its last future.
         for gone in [known for known in self._scattered if not SharedValue.holds(known)]:
             del self._scattered[gone]
         return future
 
     def _send(self, value: Scattered) -> Any:
-        """The future of a value that each worker keeps; sent anew if one of them falls silent.
+        """Scatter a value and return its future; send it again if a worker falls silent.
 
-        A scheduler may wait for ever for a worker that died and came back while it was sending, and
-        lets nobody else copy values between workers until then. So a value is also sent anew after
-        some time, twice as long at each attempt (one that is large arrives in the end), and to one
-        worker only, from which others fetch it when they have a task for it.
+        The scheduler may wait forever for a worker that died and came back during the transfer, and
+        blocks other transfers until then. So the value is sent again after a time that doubles with
+        each attempt (large values arrive in the end), to a single worker, from which others fetch
+        it when they need it.
         """
         began = time.monotonic()
         allowed = self._patience
@@ -308,7 +308,7 @@ class ClusterEngine(Engine):
             if sent.done():
                 if sent.exception() is None:
                     return sent.result()
-                # Some of them have died, perhaps, while it was on the way.
+                # Some may have died during the transfer.
                 self._counted = -math.inf
                 self._refresh()
                 if set(targets) <= set(self._fit):
@@ -320,23 +320,22 @@ class ClusterEngine(Engine):
                 self._refresh()
 
     def _ask(self, seconds: float, question: Any, *arguments: Any, **options: Any) -> Any:
-        """The scheduler's answer; EngineError if it is gone, or silent for so long."""
+        """The scheduler's answer; EngineError if it is gone or does not answer in time."""
         try:
             return call_with_timeout(seconds, question, *arguments, **options)
         except TimeoutError as error:
-            # Ours, or that of dask itself, which waits for a first worker.
+            # Our timeout, or that of dask, which waits for a first worker.
             raise EngineError(f"the dask cluster does not answer ({error})") from error
         except (OSError, RuntimeError, CancelledError) as error:
             raise _lost() from error
 
     def stalled(self, seconds: float) -> bool:
-        """Whether nobody works on what was handed out, so that it had better be handed out anew.
+        """Whether no worker is busy with the submitted tasks, so they should be resubmitted.
 
         Raises
         ------
         EngineError
-            If there is no worker to hand work to for five minutes, or handing out anew did not
-            help.
+            If there has been no worker for five minutes, or submitting again did not help.
         """
         now = time.monotonic()
         if seconds < _QUIET_SECONDS:
@@ -354,7 +353,7 @@ class ClusterEngine(Engine):
                 ]
                 raise EngineError(
                     f"the cluster has had no worker for {_ALONE_SECONDS} s"
-                    + "".join(f" ({text})" for text in refused[:_MOST_TOLD])
+                    + "".join(f" ({text})" for text in refused[:_MOST_LISTED])
                 )
             return False
         at_work = self._ask(self._patience, self._client.processing)
@@ -368,21 +367,21 @@ class ClusterEngine(Engine):
         return True
 
     def cancel(self, futures: Iterable[Future[Any]]) -> None:
-        """As for any engine, but for a second at most: the scheduler may be gone."""
+        """As in the base class, with a timeout of a second: the scheduler may be gone."""
         with contextlib.suppress(Exception):
             call_with_timeout(_CANCEL_SECONDS, super().cancel, list(futures))
 
     def died(self, error: BaseException) -> bool:
-        """As for any engine; the scheduler also gives up tasks whose workers died several times."""
+        """As in the base class; dask also gives up tasks whose workers died several times."""
         from distributed.comm import CommClosedError
         from distributed.scheduler import KilledWorker
 
         return super().died(error) or isinstance(error, (KilledWorker, CommClosedError))
 
     def lost_tables(self) -> bool:
-        """Whether what was handed out waits in vain: for a table, or for workers that are gone."""
+        """Whether submitted tasks wait for a lost table, or for workers that are gone."""
         if self._left:
-            # A worker that is silent may be the one that another asks for a table.
+            # Others may be waiting for a table from a silent worker.
             self._left = False
             self._scattered.clear()
             return True
@@ -397,13 +396,13 @@ class ClusterEngine(Engine):
             raise _lost()
 
     def kill(self) -> None:
-        """Have the cluster drop what it was asked for."""
+        """Cancel all tasks on the cluster."""
         with contextlib.suppress(Exception):
             for executor in self._executors:
                 call_with_timeout(_CANCEL_SECONDS, executor.shutdown, wait=False)
 
     def close(self) -> None:
-        """Let go of what was scattered, and of the client if it is ours."""
+        """Release scattered values, and close the client if it is ours."""
         super().close()
         self._scattered.clear()
         if self._owned:
@@ -416,24 +415,24 @@ def _lost() -> EngineError:
 
 
 def _versions(client: Any, address: str, names: tuple[str, ...]) -> dict[str, str]:
-    """What a worker says of its versions of `names`; of fsframe alone if that is too old to say."""
+    """The versions of `names` on a worker; of fsframe alone if that cannot report others."""
     from importlib.metadata import version
 
     if not names:
         return {}
-    # Not a task: the worker may be at work for others.
+    # Not as a task: the worker may be busy.
     found = client.run(found_here, names, workers=[address], on_error="return")[address]
     if not isinstance(found, BaseException):
         return dict(found)
     alone = client.run(version, "fsframe", workers=[address], on_error="return")[address]
     if isinstance(alone, BaseException):
         return {"fsframe": f"unknown ({one_line(alone)})"}
-    # The same fsframe, but what it cannot import decides.
+    # Report the import error, even if fsframe has the same version.
     return {"fsframe": f"{alone}, which cannot be asked ({one_line(found)})"}
 
 
 def _differing(needed: Mapping[str, str], answer: Future[dict[str, str]]) -> list[str]:
-    """What is wrong with the versions of a worker."""
+    """Differences of the versions of a worker."""
     error = answer.exception()
     if error is not None:
         return [f"versions that it does not tell ({one_line(error)})"]

@@ -10,7 +10,6 @@ import time
 from collections.abc import Iterator, Mapping
 from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor
 from multiprocessing import connection, resource_tracker
-from pathlib import Path
 from typing import Any
 
 from fsframe.contracts.run import available_threads
@@ -18,11 +17,12 @@ from fsframe.execution.engine import PATIENCE, Engine, EngineOptions
 from fsframe.execution.timeouts import call_with_timeout
 from fsframe.execution.worker_start import start_worker
 from fsframe.execution.worker_versions import check_classes
+from fsframe.storage.units.lock import process_status
 
 __all__ = ["ENGINE", "ProcessEngine"]
 
 _LOOK_SECONDS = 1.0
-# How long the standard library may take to see that the processes of a pool are dead.
+# Time for the standard library to notice that processes of a pool are dead.
 _SEEN_SECONDS = 2.0
 _END_SECONDS = 5.0
 _ENDING = tuple(
@@ -31,28 +31,28 @@ _ENDING = tuple(
 
 
 class ProcessEngine(Engine):
-    """Worker processes, started afresh (spawn), all at once and while their maker goes on.
+    """Worker processes, started by spawn, all at once and in the background.
 
     Parameters
     ----------
     workers : int, optional
-        How many; as many as this process may use processors by default.
+        Their number; by default that of the available processors.
     patience : float
-        Seconds for which a worker may be stopped (SIGSTOP) before another takes its place; seen
-        where the system tells (Linux).
+        Seconds for which a worker may be stopped (SIGSTOP) before it is replaced; detected on
+        Linux only.
 
     Notes
     -----
-    Nothing waits for a worker to end by itself. The pool's queues have locks that die with the
-    process that holds them: one killed while it waits for a task, or half-way through an answer,
-    leaves all others, and the pool's own thread, waiting for ever.
+    Nothing waits for a worker to end by itself. A worker that is killed while it holds a lock of
+    the pool's queues, or half-way through an answer, would leave all others, and the pool's own
+    thread, waiting forever.
     """
 
     takes = frozenset({"workers"})
 
     @classmethod
     def open(cls, options: EngineOptions) -> ProcessEngine:
-        """A pool of so many processes."""
+        """A pool with the number of workers in the options."""
         return cls(options.workers, options.patience)
 
     def __init__(self, workers: int | None = None, patience: float = PATIENCE) -> None:
@@ -65,7 +65,7 @@ class ProcessEngine(Engine):
         self._ended = False
         self._starting = threading.Lock()
         for _ in range(count):
-            # The pool starts a process with a task that finds none idle.
+            # The pool starts a process when a task finds none idle.
             self.submit(int)
 
     def admit(self, needed: Mapping[str, str]) -> None:
@@ -73,12 +73,12 @@ class ProcessEngine(Engine):
         check_classes(needed, program=True)
 
     def submit(self, function: Any, *arguments: Any) -> Future[Any]:
-        """As the pool gives it; the processes that this starts never see Ctrl-C or SIGHUP."""
+        """As in the base class; processes started here never receive Ctrl-C or SIGHUP."""
         with _deferred_signals(), self._starting, _without_signals():
             return self.executor.submit(function, *arguments)
 
     def replace_lost(self) -> bool:
-        """A new pool: one dead process makes the standard library give up the whole pool."""
+        """Make a new pool: one dead process breaks a pool of the standard library."""
         _end(self.executor)
         if self._ended:
             return False
@@ -92,7 +92,7 @@ class ProcessEngine(Engine):
         return True
 
     def stalled(self, seconds: float) -> bool:
-        """False; but sees to it that what dead and stopped processes had in hand comes back."""
+        """False; kills what blocks the pool, so that its tasks are submitted again."""
         now = time.monotonic()
         passed = now - self._looked
         if passed < _LOOK_SECONDS:
@@ -102,9 +102,9 @@ class ProcessEngine(Engine):
         dead = connection.wait([process.sentinel for process in processes], 0)
         self._looks_dead = self._looks_dead + 1 if dead else 0
         if self._looks_dead * _LOOK_SECONDS > _SEEN_SECONDS:
-            # The pool's thread reads an answer whose writer is dead; this ends it, and the pool.
+            # The pool's thread is reading an answer from a dead process; end it, and the pool.
             _kill(self.executor)
-        # Not by the clock: this process may have been stopped too.
+        # Bounded, since this process may have been stopped too.
         passed = min(passed, 2 * _LOOK_SECONDS)
         self._stopped = {
             process.pid: self._stopped.get(process.pid, 0.0) + passed
@@ -117,9 +117,9 @@ class ProcessEngine(Engine):
         return False
 
     def kill(self) -> None:
-        """End the processes, at once and whatever they are doing; no others take their place."""
+        """Kill the processes immediately; they are not replaced."""
         self._ended = True
-        # One that is just being started is not in the pool's list yet.
+        # A process that is just starting is not in the pool's list yet.
         started = self._starting.acquire(timeout=_END_SECONDS)
         try:
             pool, self.executor = self.executor, _Ended()
@@ -129,13 +129,13 @@ class ProcessEngine(Engine):
                 self._starting.release()
 
     def close(self) -> None:
-        """End the processes: whoever closes has all answers, or wants none."""
+        """Kill the processes: all answers have arrived, or are not wanted."""
         self.kill()
         super().close()
 
 
 class _Ended(Executor):
-    """What stands where a pool was that has been ended."""
+    """Replaces a pool that has been shut down."""
 
     def submit(self, *_: Any, **__: Any) -> Any:
         raise BrokenExecutor("the worker processes were terminated")
@@ -144,24 +144,24 @@ class _Ended(Executor):
 def _pool(workers: int) -> ProcessPoolExecutor:
     context = multiprocessing.get_context("spawn")
     with _without_signals():
-        # It keeps the list of the pool's semaphores; what a terminal sends to the whole group would
-        # end it, and another in its place would complain of each.
+        # It tracks the pool's semaphores. Signals of the terminal would end it, and its successor
+        # would warn about each semaphore.
         resource_tracker.ensure_running()
         return ProcessPoolExecutor(workers, mp_context=context, initializer=start_worker)
 
 
 def _processes(pool: Executor) -> list[Any]:
-    # No public way exists before Python 3.14.
+    # There is no public interface before Python 3.14.
     return list((getattr(pool, "_processes", None) or {}).values())
 
 
 def _kill(pool: Executor) -> None:
-    """Kill the processes of a pool, and let its own thread see it, wherever it waits."""
+    """Kill the processes of a pool, and wake its own thread."""
     for process in _processes(pool):
         process.kill()
     answers = getattr(getattr(pool, "_result_queue", None), "_writer", None)
     if answers is not None:
-        # Reading half an answer ends only when nobody can write the rest.
+        # Reading half an answer ends only when no writer is left.
         with contextlib.suppress(OSError):
             answers.close()
 
@@ -169,26 +169,21 @@ def _kill(pool: Executor) -> None:
 def _end(pool: Executor) -> None:
     _kill(pool)
     with contextlib.suppress(TimeoutError):
-        # Returns once the pool has seen that they are dead, and has let go of its semaphores.
+        # Returns once the pool has noticed that they are dead and released its semaphores.
         call_with_timeout(_END_SECONDS, pool.shutdown, wait=True, cancel_futures=True)
 
 
 def _is_stopped(pid: int) -> bool:
-    """Whether a process was stopped (SIGSTOP); False where the system does not tell."""
-    try:
-        # The name of the program, in parentheses, may itself hold blanks and parentheses.
-        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-    except (OSError, IndexError):
-        return False
-    return state == "T"
+    """Whether a process was stopped (SIGSTOP); False if unknown."""
+    return process_status(pid)[:1] == ["T"]
 
 
 @contextlib.contextmanager
 def _deferred_signals() -> Iterator[None]:
-    """What would end this process ends it afterwards.
+    """Defers signals that would end this process.
 
-    A process that is being started reads from this one what it shall be, and complains on stderr
-    where that breaks off.
+    A process that is being started reads its setup from this one, and prints a traceback if that is
+    cut off.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -209,9 +204,9 @@ def _deferred_signals() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _without_signals() -> Iterator[None]:
-    """Processes started here have Ctrl-C and the end of the terminal blocked from the first moment.
+    """Processes started here have SIGINT and SIGHUP blocked from the start.
 
-    These reach every process of the group and are the parent's to handle.
+    These reach every process of the group and are handled by the parent.
     """
     if not hasattr(signal, "pthread_sigmask"):
         yield

@@ -32,17 +32,17 @@ _MAGIC = b"fsframe-arrays 1\n\0"
 # NumPy has no room for texts of 2³¹ bytes.
 _TEXT = re.compile(r"U[1-9][0-9]{0,7}")
 _DIMENSIONS = 8
-# A dtype works its name out anew each time it is asked.
+# Computing the name of a dtype takes time.
 _NAMES = {np.dtype(name): name for name in sorted(NUMBER_TYPES)}
-# The short forms pay off, and need not be looked for in small arrays.
+# Short forms are not worth a check in small arrays.
 _SHORT_FROM = 16
 
 MOST_BYTES = 8 * 1024**3
-"""Bytes of arrays that one packet may unfold to, as in a run file."""
+"""Limit on the bytes of the unpacked arrays, as in a run file."""
 
 
 def pack(arrays: Mapping[str, Any], meta: Any = None) -> bytes:
-    """`arrays` and `meta` as bytes that depend on nothing else.
+    """`arrays` and `meta` as bytes; equal input gives equal bytes.
 
     Parameters
     ----------
@@ -80,13 +80,13 @@ def pack(arrays: Mapping[str, Any], meta: Any = None) -> bytes:
 def unpack(
     content: bytes | memoryview, most: int = MOST_BYTES
 ) -> tuple[dict[str, NDArray[Any]], Any]:
-    """The arrays and the JSON value in `content`, which may come from anywhere.
+    """The arrays and the JSON value in `content`, which may be untrusted.
 
     Parameters
     ----------
     content : bytes
     most : int
-        Bytes that the arrays may unfold to.
+        Limit on the bytes of the unpacked arrays.
 
     Raises
     ------

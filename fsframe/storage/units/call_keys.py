@@ -30,7 +30,7 @@ def call_key(
     counts: NDArray[Any] | None = None,
     parts: Collection[str] = (),
 ) -> str:
-    """What the units of one call are filed under.
+    """The key under which the units of one call are stored.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ def call_key(
     what, text : str
         Kind of work, and which chain or stage does it.
     data, run, upstream, counts, parts
-        As the work is given them.
+        The inputs of the work.
 
     Returns
     -------
@@ -87,7 +87,7 @@ def _add(digest: Any, content: bytes) -> None:
 def _bytes(array: NDArray[Any] | None) -> bytes:
     if array is None:
         return b""
-    # Counts of another width are the same counts.
+    # Counts of another integer type are the same counts.
     wide = np.ascontiguousarray(array, dtype="<f8" if array.dtype.kind == "f" else "<i8")
     return f"{wide.dtype.kind}{wide.shape}".encode() + wide.tobytes()
 
@@ -101,7 +101,7 @@ def _table_digest(checkpoint: UnitStore, data: Dataset) -> str:
             return found
     digest = hashlib.sha256(f"{data.n_samples}x{data.n_features}".encode())
     for start, stop in data.column_blocks():
-        # Transposed, so that a column's bytes are in one piece however the table is kept.
+        # Transposed, so that columns are contiguous in any memory layout.
         digest.update(np.ascontiguousarray(data.columns(start, stop).T, dtype="<f8").tobytes())
     if data.nbytes:
         checkpoint.remember(data.matrix, digest.hexdigest())

@@ -49,7 +49,7 @@ class Checkpoint:
     Parameters
     ----------
     out : Path
-        The run file to be.
+        The run file that will be written.
     lock : FolderLock
     every : float
         Seconds of work that may be lost: units that finish within this time are written together,
@@ -74,9 +74,9 @@ class Checkpoint:
         self._number = 0
         self._closed = False
         self.kept: Callable[[Unit], object] = lambda unit: None
-        """Called with each unit that is on the disk."""
+        """Called with each unit once it is on disk."""
         self.finished = False
-        """Whether the run file is there, so that nothing need be kept."""
+        """Whether the run file exists, so that no unit is needed any more."""
         self._guard = threading.RLock()
         self._digests: dict[int, tuple[Any, str]] = {}
 
@@ -96,7 +96,7 @@ class Checkpoint:
         Parameters
         ----------
         out : path
-            The run file to be.
+            The run file that will be written.
         manifest : Manifest
             Description of the run.
         restart : bool
@@ -138,7 +138,7 @@ class Checkpoint:
                     f"cannot make {folder}: {error.strerror or error}; choose another place"
                 ) from error
             except StoreError:
-                # One that was just finishing has taken the folder away.
+                # A process that was just finishing has removed the folder.
                 if folder.is_dir():
                     raise
         raise StoreError(
@@ -219,7 +219,7 @@ class Checkpoint:
         now = dict(manifest.numerics)
         earlier = found.earlier
         if found.numerics and dict(found.numerics) != now:
-            # A process that left no units has mixed nothing.
+            # A process that stored no units does not count.
             if last > (earlier[-1][0] if earlier else 0):
                 earlier = (*earlier, (last, found.numerics))
             joint = attrs.evolve(found, numerics=now, software=manifest.software, earlier=earlier)
@@ -242,7 +242,7 @@ class Checkpoint:
                 yield int(match[1]), self.folder / name
 
     def _sweep(self) -> None:
-        """Remove what a killed writer left beside the files it was writing; we hold the lock."""
+        """Remove temporary files of a killed writer; this process holds the lock."""
         mine = re.escape(f".{self.out.name[:200]}.")
         for folder, name in ((self.folder, r"\..*"), (self.out.parent, mine)):
             pattern = re.compile(rf"{name}[0-9]+-[0-9a-f]{{8}}\.partial")
@@ -331,10 +331,10 @@ class Checkpoint:
                 self._abandon()
 
     def finish(self, place: Callable[[], object] = lambda: None) -> None:
-        """Have `place` put the run file there, and remove the folder.
+        """Write the run file by calling `place`, then remove the folder.
 
-        Who stops the run (`hold`) comes before both or after both. That the folder cannot be
-        removed is no failure of the run: it is added to `notes`.
+        `hold` takes effect before both or after both. If the folder cannot be removed, the run has
+        not failed: a note is added to `notes`.
         """
         with self._guard:
             place()
@@ -349,9 +349,9 @@ class Checkpoint:
             self._abandon()
 
     def hold(self) -> None:
-        """Close, and let no other thread change the disk any more: this process is about to end.
+        """Close, and block writes by other threads: this process is about to exit.
 
-        What is said of the run from now on, such as `n_parts`, stays true.
+        `n_parts` and other properties no longer change.
 
         Raises
         ------
@@ -362,7 +362,7 @@ class Checkpoint:
         self.close()
 
     def _remove_units(self) -> None:
-        # First: an interrupt meanwhile must not say that they are kept.
+        # First: after an interrupt they must not be reported as kept.
         self._places.clear()
         for _, path in self._unit_files():
             _remove(path)
@@ -378,7 +378,7 @@ class Checkpoint:
             if not dict(self._unit_files()):
                 self._remove_manifests()
         self._lock.release()
-        # Only an empty folder goes; what strangers put there is theirs.
+        # Only if empty: other files in it are not ours.
         with contextlib.suppress(OSError):
             os.rmdir(self.folder)
 
@@ -395,11 +395,11 @@ class Checkpoint:
         return FitSteps.of(self, what, data, run, upstream)
 
     def remember(self, array: Any, digest: str) -> None:
-        """Keep the digest of an array for as long as the array lives."""
+        """Cache the digest of an array for the lifetime of the array."""
         self._digests[id(array)] = (weakref.ref(array), digest)
 
     def remembered(self, array: Any) -> str | None:
-        """The digest kept of that very array."""
+        """The cached digest of that array; None if there is none."""
         found = self._digests.get(id(array))
         return found[1] if found is not None and found[0]() is array else None
 

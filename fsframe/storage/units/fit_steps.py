@@ -19,14 +19,14 @@ __all__ = ["FitSteps"]
 
 
 class FitSteps:
-    """The steps of one fit, known by their number; `fsframe.contracts.run.Run.units` gives one.
+    """The steps of one fit, by number; `fsframe.contracts.run.Run.units` gives one.
 
     Parameters
     ----------
     checkpoint : UnitStore
-        Where finished steps are kept.
+        Stores finished steps.
     call : str
-        What they are filed under.
+        Key of the fit (`call_key`).
     """
 
     def __init__(self, checkpoint: UnitStore, call: str) -> None:
@@ -42,13 +42,13 @@ class FitSteps:
         run: Run,
         upstream: Selection | None,
     ) -> FitSteps:
-        """Those of the work that `what` names, on `data`, with what arrives from `upstream`."""
+        """The steps of the work `what` on `data`, with the `upstream` selection."""
         return cls(checkpoint, call_key(checkpoint, "own", what, data, run, upstream=upstream))
 
     def get(
         self, number: int, compute: Callable[[], Mapping[str, ArrayLike]]
     ) -> dict[str, NDArray[Any]]:
-        """The arrays of step `number`: those kept by an earlier attempt, else those of `compute`.
+        """The arrays of step `number`: stored by an earlier attempt, else from `compute`.
 
         Parameters
         ----------
@@ -59,7 +59,7 @@ class FitSteps:
         Returns
         -------
         dict of str to array
-            Row-major, bit by bit the same whether they were kept or have just been computed.
+            Row-major; the same bits whether stored or just computed.
 
         Raises
         ------

@@ -21,7 +21,7 @@ try:
 except ImportError:  # not POSIX: the record alone decides
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["FolderLock", "Holder"]
+__all__ = ["FolderLock", "Holder", "boot_id", "process_status"]
 
 _MOST_BYTES = 10_000
 _UNSUPPORTED = {errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EINVAL}
@@ -29,20 +29,20 @@ _UNSUPPORTED = {errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EINVAL}
 
 @attrs.frozen(kw_only=True)
 class Holder:
-    """A process, told apart from every other that had or will have its number.
+    """A process, identified even if its process number is used again.
 
     Parameters
     ----------
     pid : int
     host : str
     boot : str
-        Which start of the machine it belongs to; empty where that cannot be found out.
+        Boot identifier of the machine; empty if unknown.
     started : str
-        When it started, in the system's own ticks since then; empty likewise.
+        Start time in clock ticks since boot; empty if unknown.
     space : str
-        Which count of processes its number belongs to (containers have their own); empty likewise.
+        PID namespace of its number (containers have their own); empty if unknown.
     since : str
-        When it took the lock, for people; decides nothing, so a wrong clock does no harm.
+        When it took the lock, for messages only.
     """
 
     pid: int
@@ -54,12 +54,12 @@ class Holder:
 
     @classmethod
     def this_process(cls) -> Holder:
-        """The process that asks."""
+        """The current process."""
         pid = os.getpid()
         return cls(
             pid=pid,
             host=socket.gethostname(),
-            boot=_boot(),
+            boot=boot_id(),
             started=_started(pid),
             space=_space(),
             since=datetime.now().astimezone().isoformat(timespec="seconds"),
@@ -67,18 +67,17 @@ class Holder:
 
     @property
     def same_start(self) -> bool:
-        """Whether it ran since this start of this machine, whatever the machine is called now."""
-        return bool(self.boot) and self.boot == _boot()
+        """Whether it ran since the last boot of this machine, under any host name."""
+        return bool(self.boot) and self.boot == boot_id()
 
     def alive(self) -> bool | None:
         """Whether this process still runs; None if it runs on another machine, or might."""
         same_host = self.host == socket.gethostname()
         if self.same_start:
-            # A machine may change its name, as that of a requeued job does; a container counts its
-            # processes by itself.
+            # The host name may change (a requeued job); containers have PID namespaces.
             known = self.space == _space() if self.space and _space() else same_host
         else:
-            if same_host and self.boot != _boot():
+            if same_host and self.boot != boot_id():
                 return False
             known = same_host
         if not known:
@@ -98,21 +97,27 @@ class Holder:
         )
 
 
-def _boot() -> str:
+def boot_id() -> str:
+    """Identifies the machine and its last boot; empty if unknown."""
     try:
         return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
     except OSError:
         return ""
 
 
-def _started(pid: int) -> str:
+def process_status(pid: int) -> list[str]:
+    """State and further fields of ``/proc/PID/stat``; empty where the system has no such file."""
     try:
         # The name of the program, in parentheses, may itself hold blanks and parentheses.
-        facts = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-        # Dead, and only not collected yet by the one that started it.
-        return "" if facts[0] in "ZX" else facts[19]
-    except (OSError, IndexError):
-        return ""
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return []
+
+
+def _started(pid: int) -> str:
+    status = process_status(pid)
+    # A zombie is dead, although its parent has not collected it yet.
+    return status[19] if len(status) > 19 and status[0] not in "ZX" else ""
 
 
 def _space() -> str:
@@ -123,12 +128,12 @@ def _space() -> str:
 
 
 class FolderLock:
-    """The exclusive right to a folder, held until `release` or the process's end.
+    """An exclusive lock on a folder, until `release` or the end of the process.
 
-    The system's own lock on the file ``lock`` decides; the file's content says who holds it. Where
-    the file system knows no locks, the content decides alone. A lock is dead, and taken, if the
-    record names a process of this start of this machine that is gone, or whose system lock is free
-    (one kernel keeps the locks of all its containers), or a process from before the last start.
+    The system's lock on the file ``lock`` decides; the file's content names the holder. Where the
+    file system has no locks, the content alone decides. A lock is stale, and taken over, if its
+    process ran since the last boot and is gone or its system lock is free (one kernel manages the
+    locks of all its containers), or if its process ran before the last boot.
     """
 
     def __init__(self, folder: Path, descriptor: int) -> None:
@@ -137,12 +142,12 @@ class FolderLock:
 
     @classmethod
     def take(cls, folder: Path) -> FolderLock:
-        """The lock of `folder`, which is there.
+        """The lock of an existing folder.
 
         Raises
         ------
         StoreError
-            Saying who holds it, or why it cannot be taken.
+            Naming the holder, or why it cannot be taken.
         """
         path = folder / "lock"
         while True:
@@ -160,7 +165,7 @@ class FolderLock:
             except BaseException:
                 os.close(descriptor)
                 raise
-            # The one who held it has finished and removed the file in between.
+            # The holder has finished and removed the file meanwhile.
             os.close(descriptor)
 
     @staticmethod
@@ -188,7 +193,7 @@ class FolderLock:
         return True
 
     def release(self) -> None:
-        """Let go of the folder; the file goes too, if it is still there."""
+        """Release the lock and remove its file."""
         if self._descriptor is None:
             return
         descriptor, self._descriptor = self._descriptor, None
@@ -198,19 +203,19 @@ class FolderLock:
 
 
 def _dead(holder: Holder, me: Holder, locked: bool | None) -> bool:
-    """Whether a recorded holder holds nothing any more; `locked` as `_system_lock` says."""
+    """Whether the lock of a recorded holder is stale; `locked` as from `_system_lock`."""
     alive = holder.alive()
     if alive is None:
-        # Of another count of processes, or another machine: only the kernel they share can tell.
+        # In another PID namespace, or on another machine: only a shared kernel can tell.
         return bool(locked) and holder.same_start
     if alive and locked and holder.pid == me.pid:
-        # This very process, which has let go.
+        # This process itself, which has released it.
         return True
     return not alive
 
 
 def _system_lock(descriptor: int) -> bool | None:
-    """Whether the system gives the lock; None where it has no such locks."""
+    """Whether the system lock was acquired; None if locks are not supported."""
     if fcntl is None:
         return None
     try:

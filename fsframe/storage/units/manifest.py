@@ -5,11 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import platform
 import re
 from collections.abc import Iterator, Mapping
-from functools import cache
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -22,15 +19,20 @@ from fsframe.contracts.kinds import offered_by
 from fsframe.errors import StoreError
 from fsframe.registry import Offer, Registry, classifiers, find_offer, selectors
 from fsframe.storage import place_file, printable
-from fsframe.storage.numeric_fingerprint import NUMERIC_LIBRARIES, fingerprint, numeric_differences
+from fsframe.storage.numeric_fingerprint import (
+    NUMERIC_LIBRARIES,
+    fingerprint,
+    numeric_differences,
+    release,
+)
 
 if TYPE_CHECKING:
     from fsframe.contracts.dataset import Dataset
 
-__all__ = ["NAMES", "Manifest", "providers", "release", "software"]
+__all__ = ["NAMES", "Manifest", "providers", "software"]
 
 NAMES = ("manifest", "manifest-copy")
-"""What the manifest of a folder and its copy are called."""
+"""File names of the manifest and of its copy."""
 _HEAD = re.compile(rb"fsframe-unfinished 1\nsha256 ([0-9a-f]{64})\n")
 _MOST_BYTES = 1 << 24
 # Libraries whose releases may change the last bits of a result.
@@ -47,7 +49,7 @@ def _mapping(value: Mapping[str, str]) -> Mapping[str, str]:
 
 @attrs.frozen(kw_only=True)
 class Manifest:
-    """What an unfinished run is a run of.
+    """Identifies an unfinished run.
 
     Parameters
     ----------
@@ -59,8 +61,8 @@ class Manifest:
     software : mapping of str to str
         Version of everything that may change a bit of the result.
     request : mapping of str to str
-        How the run was asked for: where the table was read from and how, the memory bound, the
-        command. Enough to go on without being told again; none of it changes the result.
+        How the run was requested: where the table was read from and how, the memory limit, the
+        command. Sufficient to resume the run; does not affect the result.
     numerics : mapping of str to str
         The fingerprint (`fsframe.storage.numeric_fingerprint`) of the process that wrote the
         latest units.
@@ -94,8 +96,8 @@ class Manifest:
     def differences(self, other: Manifest, *, mixed: bool = False) -> list[str]:
         """Why units of this run cannot serve the `other` one; nothing if they can.
 
-        With `mixed`, another numeric fingerprint is no reason; without, one that this run has been
-        gone on with before is none either.
+        With `mixed`, another numeric fingerprint is no reason; without it, neither is one with
+        which this run was resumed before.
 
         >>> a = Manifest(chain="mim", seed=0, sha256="ab", software={"numpy": "2.1"})
         >>> a.differences(attrs.evolve(a, seed=7, request={"command": "again"}))
@@ -119,7 +121,7 @@ class Manifest:
             if name in NUMERIC_LIBRARIES and (known or mixed):
                 continue
             mine, theirs = (m.software.get(name, "absent") for m in (self, other))
-            # Plugins that only one of two different chains uses tell nothing new.
+            # Plugins used by only one of two different chains add no information.
             if mine != theirs and not (self.chain != other.chain and "absent" in (mine, theirs)):
                 found.append(
                     f"it was started with {printable(name)} {printable(mine)}, not {theirs}"
@@ -127,7 +129,7 @@ class Manifest:
         return found
 
     def write(self, path: Path) -> None:
-        """Leave the manifest at `path`, whole or not at all; StoreError if that cannot be."""
+        """Write the manifest to `path` atomically; StoreError if it cannot be written."""
         body = json.dumps(
             {
                 "chain": self.chain,
@@ -138,17 +140,17 @@ class Manifest:
                 "numerics": dict(self.numerics),
                 "earlier": [[last, dict(numerics)] for last, numerics in self.earlier],
             },
-            # ASCII: a file name that is not UTF-8 comes back as it was.
+            # ASCII: file names that are not UTF-8 survive.
             indent=1,
         ).encode()
         digest = hashlib.sha256(body).hexdigest()
         content = f"fsframe-unfinished 1\nsha256 {digest}\n".encode() + body
-        # Who writes holds the lock of the folder.
+        # The caller holds the lock of the folder.
         place_file(path, content, overwrite=True)
 
     @classmethod
     def read(cls, path: Path) -> Manifest:
-        """The manifest at `path`, which may come from anywhere.
+        """The manifest at `path`, which may be untrusted.
 
         Raises
         ------
@@ -170,7 +172,7 @@ class Manifest:
             raise StoreError(f"{path} is not the manifest of a run: {error}") from None
 
     def keep(self, folder: Path) -> None:
-        """Leave the manifest in the folder of the units, twice: units are worth little without."""
+        """Write the manifest and its copy to the folder; units are useless without one."""
         # The first name decides whether a folder holds a run, so it comes last.
         for name in reversed(NAMES):
             if not (folder / name).is_file():
@@ -225,20 +227,6 @@ def providers(text: str) -> dict[str, str]:
     return {name: offer.provider for name, offer in _offers(text)}
 
 
-@cache
-def release(name: str) -> str:
-    """The version of an installed distribution, or ``"absent"``; looked up once.
-
-    Of ``python``, major and minor.
-    """
-    if name == "python":
-        return ".".join(platform.python_version_tuple()[:2])
-    try:
-        return version(name)
-    except PackageNotFoundError:
-        return "absent"
-
-
 def _offers(text: str) -> Iterator[tuple[str, Offer]]:
     """Each stage's name and offer; by text, since a base may hold sets to tune."""
     for stage in parse_stages(text):
@@ -251,7 +239,7 @@ def _offers(text: str) -> Iterator[tuple[str, Offer]]:
 
 
 def _named_parts(stage: StageText) -> Iterator[tuple[str, Offer]]:
-    """What else than methods a stage names that plugins offer, such as the null of npfs."""
+    """Other plugin objects that a stage names, such as the null of npfs."""
     registry, _ = find_offer(stage.name, selectors, classifiers)
     for parameter in registry[stage.name].parameters():
         home = offered_by(parameter.kind)

@@ -14,24 +14,24 @@ from fsframe.contracts.selection import Selection
 from fsframe.errors import StoreError
 from fsframe.storage.selection_arrays import selection_arrays, selection_of
 from fsframe.storage.units.array_bytes import pack, unpack
-from fsframe.storage.units.stacking import apart, cut, together
+from fsframe.storage.units.stacking import split_joined, stack, unstack
 
 __all__ = ["PARTS", "pack_selections", "reduced", "unpack_selections"]
 
 PARTS = frozenset(
     {"scores", "weights", "pair_weights", "instance_weights", "fill", "donors", "model", "tables"}
 )
-"""What a Selection holds besides the kept columns and the warnings, which always travel."""
+"""Optional parts of a Selection; kept columns and warnings are always included."""
 
 _FREE = ("model", "tables")
-# What the arrays of the kept columns are called when those of many selections are stored together.
+# Names of the kept columns of many selections stored together.
 _SELECTED = ("joined/selected", "sizes/selected")
-# Selections that one part may hold under one head; a damaged file must not ask for more.
+# Limit on selections that share one header; guards against damaged files.
 _MOST_ALIKE = 1 << 20
 
 
 def reduced(selection: Selection, parts: Collection[str]) -> Selection:
-    """`selection` without the parts that nobody asked for; scores left out are all NaN.
+    """`selection` with only the requested parts; omitted scores are all NaN.
 
     >>> found = Selection(selected=[1], scores=[0.1, 0.9], tables={"cost": [3.0]})
     >>> len(reduced(found, {"scores"}).tables), reduced(found, ()).scores
@@ -56,14 +56,14 @@ def reduced(selection: Selection, parts: Collection[str]) -> Selection:
 
 @lru_cache(maxsize=4)
 def _no_scores(n_features: int) -> NDArray[np.float64]:
-    """All NaN; one array for many Selections, so that it is soon seen to be the same in all."""
+    """All NaN; one shared array, so that comparing it is fast."""
     scores = np.full(n_features, np.nan)
     scores.setflags(write=False)
     return scores
 
 
 def pack_selections(selections: Sequence[Selection], meta: Any = None) -> bytes:
-    """Some Selections, and a JSON value beside them, as bytes.
+    """Selections, and a JSON value, as bytes.
 
     Raises
     ------
@@ -83,10 +83,10 @@ def pack_selections(selections: Sequence[Selection], meta: Any = None) -> bytes:
         rest = {
             f"every/{n}": array for n, array in selection_arrays(first).items() if n != "selected"
         }
-        arrays = together([{"selected": found.selected} for found in selections]) | rest
+        arrays = stack([{"selected": found.selected} for found in selections]) | rest
         heads, one_head = [_head(first)], True
     else:
-        arrays = together([selection_arrays(selection) for selection in selections])
+        arrays = stack([selection_arrays(selection) for selection in selections])
         heads = [_head(selection) for selection in selections]
         one_head = several and all(head == heads[0] for head in heads)
     if one_head:
@@ -103,8 +103,8 @@ def _head(selection: Selection) -> list[Any]:
 def _alike_but_for_selected(selections: Sequence[Selection]) -> bool:
     """Whether only the kept columns differ, as far as a quick look can tell.
 
-    Those are the results of thousands of resamples of which nothing else is wanted; the bytes are
-    those of a closer look.
+    Typical of thousands of resamples whose kept columns alone are needed. The bytes do not depend
+    on this shortcut.
     """
     one = selections[0]
     return all(
@@ -125,13 +125,13 @@ def _alike_but_for_selected(selections: Sequence[Selection]) -> bool:
 def unpack_selections(
     content: bytes | memoryview, shape: tuple[int, int] | None = None
 ) -> tuple[list[Selection], Any]:
-    """The Selections in `content`, which may come from anywhere, and the value beside them.
+    """The Selections in `content`, which may be untrusted, and the JSON value.
 
     Parameters
     ----------
     content : bytes
     shape : (n_features, n_samples), optional
-        Of the table they are about; a Selection that does not fit it is refused.
+        Shape of the table; a Selection that does not fit is refused.
 
     Raises
     ------
@@ -149,7 +149,7 @@ def unpack_selections(
         raise StoreError("it does not say how many selections it holds")
     found = _alike_unpacked(heads[0], arrays, times) if times > 1 else None
     if found is None:
-        grouped = apart(arrays, len(heads) * times)
+        grouped = unstack(arrays, len(heads) * times)
         found = [_selection(h, g) for h, g in zip(heads * times, grouped, strict=True)]
     for selection in found if shape is not None else ():
         problems = selection.problems(*shape)  # type: ignore[misc]
@@ -161,22 +161,22 @@ def unpack_selections(
 def _alike_unpacked(
     head: Any, arrays: dict[str, NDArray[Any]], times: int
 ) -> list[Selection] | None:
-    """So many selections that differ in the kept columns at most: the rest is looked at once.
+    """Selections that differ in the kept columns only: the rest is checked once.
 
-    None where something else differs.
+    None if something else differs.
     """
     every = {name: array for name, array in arrays.items() if name not in _SELECTED}
     if not all(name.startswith("every/") for name in every):
         return None
     if len(every) == len(arrays):
-        return [_selection(head, apart(every, 1)[0])] * times
+        return [_selection(head, unstack(every, 1)[0])] * times
     if len(every) != len(arrays) - len(_SELECTED):
         return None
     if "every/selected" in every:
         raise StoreError("it holds two lists of kept columns")
     joined, sizes = _SELECTED
-    kept = cut(arrays[joined], arrays[sizes], times)
-    one = _selection(head, apart(every, 1)[0] | {"selected": kept[0]})
+    kept = split_joined(arrays[joined], arrays[sizes], times)
+    one = _selection(head, unstack(every, 1)[0] | {"selected": kept[0]})
     try:
         return [one.with_selected(selected) for selected in kept]
     except ValueError as error:

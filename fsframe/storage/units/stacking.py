@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 
 from fsframe.errors import StoreError
 
-__all__ = ["apart", "cut", "together"]
+__all__ = ["split_joined", "stack", "unstack"]
 
 Arrays = dict[str, NDArray[Any]]
 
 
-def together(results: Sequence[Mapping[str, NDArray[Any]]]) -> Arrays:
-    """The arrays of all results under names that `apart` knows.
+def stack(results: Sequence[Mapping[str, NDArray[Any]]]) -> Arrays:
+    """The arrays of all results in one mapping, from which `unstack` restores them.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ def together(results: Sequence[Mapping[str, NDArray[Any]]]) -> Arrays:
 
     Examples
     --------
-    >>> found = together([{"a": np.ones(2), "b": np.ones(1)}, {"a": np.ones(2), "b": np.zeros(3)}])
+    >>> found = stack([{"a": np.ones(2), "b": np.ones(1)}, {"a": np.ones(2), "b": np.zeros(3)}])
     >>> {name: array.tolist() for name, array in found.items()}
     {'every/a': [1.0, 1.0], 'joined/b': [1.0, 0.0, 0.0, 0.0], 'sizes/b': [1, 3]}
     """
@@ -64,8 +64,8 @@ def _same(one: NDArray[Any], other: NDArray[Any]) -> bool:
     return bool((a[:64] == b[:64]).all() and (a == b).all())
 
 
-def apart(arrays: Mapping[str, NDArray[Any]], n: int) -> list[Arrays]:
-    """The arrays of each of `n` results again, as views; what they come from may be anything.
+def unstack(arrays: Mapping[str, NDArray[Any]], n: int) -> list[Arrays]:
+    """The arrays of each of `n` results, as views; `arrays` may be untrusted.
 
     Raises
     ------
@@ -78,7 +78,7 @@ def apart(arrays: Mapping[str, NDArray[Any]], n: int) -> list[Arrays]:
         if owner == "every":
             pieces = dict.fromkeys(range(n), array)
         elif owner == "joined":
-            pieces = dict(enumerate(cut(array, arrays.get(f"sizes/{name}"), n)))
+            pieces = dict(enumerate(split_joined(array, arrays.get(f"sizes/{name}"), n)))
         elif owner == "sizes":
             if f"joined/{name}" not in arrays:
                 raise StoreError(f"it holds sizes of nothing: {name[:40]!r}")
@@ -93,8 +93,8 @@ def apart(arrays: Mapping[str, NDArray[Any]], n: int) -> list[Arrays]:
     return found
 
 
-def cut(array: NDArray[Any], sizes: NDArray[Any] | None, n: int) -> list[NDArray[Any]]:
-    """The `n` lists that were put end to end in `array`; StoreError if `sizes` do not fit."""
+def split_joined(array: NDArray[Any], sizes: NDArray[Any] | None, n: int) -> list[NDArray[Any]]:
+    """The `n` arrays concatenated in `array`; StoreError if `sizes` do not fit."""
     if (
         array.ndim != 1
         or sizes is None

@@ -1,4 +1,4 @@
-"""Unit files: some finished units in one small immutable file that shows any damage.
+"""Unit files: finished units in a small immutable file with checksums.
 
 ::
 
@@ -34,7 +34,7 @@ _MOST_UNITS = 1_000_000
 
 @attrs.frozen
 class Unit:
-    """A piece of finished work: parts `start` … `stop` - 1 of what `call` stands for."""
+    """A piece of finished work: parts `start` … `stop` - 1 of the call with that key."""
 
     call: str
     start: int
@@ -45,7 +45,7 @@ class Unit:
 
     @classmethod
     def parse(cls, text: object) -> Unit:
-        """The unit of that name; StoreError if it is none.
+        """The unit of that name; StoreError if the name is invalid.
 
         >>> Unit.parse("0.2~ab/10-14").stop
         14
@@ -57,7 +57,7 @@ class Unit:
 
 
 class UnitStore(Protocol):
-    """What keeps finished units: a `fsframe.storage.units.Checkpoint`, as its parts see it."""
+    """Stores finished units; implemented by `Checkpoint`."""
 
     def units(self, call: str) -> list[Unit]: ...
     def load(self, unit: Unit) -> bytes: ...
@@ -85,7 +85,7 @@ def unit_file(units: Sequence[tuple[Unit, bytes]]) -> bytes:
 
 
 def read_index(path: Path) -> Mapping[Unit, Place]:
-    """Where each unit of a file is, after it is clear that no byte of the file has changed.
+    """Location of each unit in a file whose checksum has been verified.
 
     Raises
     ------
@@ -140,7 +140,7 @@ def read_unit(place: Place) -> bytes:
 
 def _content(path: Path) -> bytes:
     try:
-        # A named pipe would block for ever otherwise; a symbolic link would lead elsewhere.
+        # Neither block on a named pipe nor follow a symbolic link.
         flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0)
         with open(os.open(path, flags | getattr(os, "O_CLOEXEC", 0)), "rb") as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):

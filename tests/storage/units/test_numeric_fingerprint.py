@@ -22,7 +22,9 @@ from fsframe.storage.numeric_fingerprint import (
     fingerprint,
     numeric_differences,
 )
-from fsframe.storage.units import Manifest, Unit, units_folder
+from fsframe.storage.units.checkpoint import units_folder
+from fsframe.storage.units.manifest import Manifest
+from fsframe.storage.units.unit_files import Unit
 
 CHAIN = Chain.parse("mim:top=3 npfs:n=8,permutations=2,alpha=0.2")
 ELSEWHERE = {**fingerprint(), "blas": "openblas 0.3.30 Haswell"}

@@ -18,7 +18,8 @@ from fsframe.chains.recording import open_checkpoint
 from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.run import Run
 from fsframe.contracts.selection import Selection
-from fsframe.storage.units import Checkpoint, Manifest
+from fsframe.storage.units.checkpoint import Checkpoint
+from fsframe.storage.units.manifest import Manifest
 
 MANIFEST = Manifest(chain="x", seed=0, sha256="", software={})
 
