@@ -14,8 +14,8 @@ from fsframe.errors import DataError
 from fsframe.tables.array_table import ArrayTable
 from fsframe.tables.cells import Missing
 from fsframe.tables.column_lookup import (
-    as_keys,
     check_names,
+    column_mask,
     column_word,
     find_column,
     find_columns,
@@ -45,14 +45,14 @@ def load_arrays(
 ) -> ArrayTable:
     """The arrays of an NPZ (``kind="npz"``) or HDF5 (``kind="hdf5"``) file.
 
-    With `in_memory` false the features of an HDF5 file stay there; None leaves them there if they
+    With `in_memory` false the features of an HDF5 file stay on disk; None leaves them there if they
     would take more than `LARGE` bytes as float64. Values equal to one of `na` become NaN.
 
     Raises
     ------
     DataError
-        If the file is damaged, lacks the features, or holds what is not read: Python objects,
-        data kept in other files.
+        If the file is damaged, lacks the features, or contains Python objects or references to
+        other files, which are not read.
     """
     if kind == "npz":
         from fsframe.tables.npz import NpzArrays as Arrays
@@ -205,10 +205,10 @@ def dataset_from_arrays(
         X,
         labels,
         kept,
-        categorical=_mask(names, columns, categorical, path, "categorical column"),
+        categorical=column_mask(names, p, columns, categorical, f"{path}, categorical column"),
         weights=weights,
         weight_name=names[weighing] if weighing is not None else str(weight or "weight"),
-        keep=_mask(names, columns, keep, path, "column to keep"),
+        keep=column_mask(names, p, columns, keep, f"{path}, column to keep"),
         groups=grouping if group is None else _columns_of(table.X, group, group + 1)[:, 0],
         group_name=names[group] if group is not None else str(groups or "group"),
         name=table_name(path),
@@ -223,9 +223,9 @@ def _columns_of(X: Any, start: int, stop: int) -> NDArray[Any]:
 
 
 def _checked(X: Any, names: tuple[str, ...], columns: list[int], path: Path) -> list[str]:
-    """Warnings about features that are finite, in blocks where they are on disk."""
+    """Warnings about the features, read in blocks if on disk; DataError if a value is infinite."""
     n_samples, n_features = X.shape
-    # Whole numbers are finite, and need not be widened to see what else is to be said.
+    # Integers are finite and can be examined without conversion.
     kept = X.dtype == np.float64 or X.dtype.kind in "iub"
     whole = isinstance(X, np.ndarray) and kept
     width = n_features if whole else max(1, _BLOCK // n_samples)
@@ -256,21 +256,3 @@ def _texts(labels: NDArray[Any]) -> list[str]:
     if labels.dtype.kind == "b":
         return [str(int(value)) for value in labels.tolist()]
     return [repr(value) if value == value else "NaN" for value in labels.tolist()]
-
-
-def _mask(
-    names: tuple[str, ...], columns: list[int], keys: Any, path: Path, word: str
-) -> NDArray[np.bool_]:
-    mask = np.zeros(len(columns), dtype=bool)
-    if isinstance(keys, bool) or keys is None:
-        mask[:] = bool(keys)
-        return mask
-    what = f"{path}, {word}"
-    position = {column: place for place, column in enumerate(columns)}
-    found = find_columns(names, len(names), as_keys(keys), what)
-    wrong = [column for column in found if column not in position]
-    if wrong:
-        listing = ", ".join(column_word(column, names[column]) for column in wrong)
-        raise DataError(f"{what}: {listing} is not a feature")
-    mask[[position[column] for column in found]] = True
-    return mask

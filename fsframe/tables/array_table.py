@@ -1,4 +1,4 @@
-"""What a file of arrays holds, before it is checked as a table."""
+"""Arrays read from a file, not yet checked as a table."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["ArrayTable"]
 
 @attrs.frozen(kw_only=True, eq=False)
 class ArrayTable:
-    """What a file of arrays holds, before it is checked as a table.
+    """Arrays read from a file, not yet checked as a table.
 
     Parameters
     ----------
@@ -25,10 +25,10 @@ class ArrayTable:
     names : tuple of str, optional
         None if the file has none.
     label_name : str
-        What the label array is called.
+        Name of the label array.
     beside : mapping of str to (n_samples,) numbers or str
-        What else is known of each row, such as the donor of a cell: no feature, but it may be named
-        as the label or as the groups.
+        Other annotations of the rows, such as the donor of a cell: not features, but usable as the
+        label or as the groups.
     """
 
     path: Path
@@ -40,7 +40,7 @@ class ArrayTable:
 
     @property
     def others(self) -> dict[str, NDArray[Any]]:
-        """The label, if there is one, and what stands beside it, by name."""
+        """The label, if there is one, and the other annotations, by name."""
         found = {} if self.y is None else {self.label_name: self.y}
         return found | {k: v for k, v in self.beside.items() if k not in found}
 

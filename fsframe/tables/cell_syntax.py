@@ -1,4 +1,4 @@
-"""What a cell spells: a number, a missing value, or neither."""
+"""Whether the text of a cell is a number or a missing value."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ import re
 __all__ = ["MISSING", "is_missing", "is_number"]
 
 MISSING = ("", "NA", "N/A", "n/a", "NaN", "nan", "NAN", "NULL", "null", "None", "?")
-"""Spellings of a missing value, beside an empty field; `nan` in any case and with a sign too."""
+"""Spellings of a missing value besides an empty field; `nan` in any case and with a sign too."""
 
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _INFINITE = re.compile(r"[+-]?inf(?:inity)?", re.IGNORECASE)
 _NAN = re.compile(r"[+-]?nan", re.IGNORECASE)
 _MISSING = frozenset(MISSING)
-# Most cells that are no numbers are told by their first character; an empty cell is none either.
+# The first character rules out most cells that are not numbers, and empty ones.
 _STARTS = frozenset("0123456789+-.iI")
 
 

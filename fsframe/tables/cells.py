@@ -1,9 +1,9 @@
 """The cells of a delimited text: cut and turned into numbers by polars, block by block.
 
-A block is some megabytes of whole records. Where its cells end is known from its bytes: every
-delimiter and line end outside quotes. All cells of a block become one column of text, the text
-becomes numbers, and only what is then no finite number is looked at one by one. So a table of any
-width costs the same for each cell, and memory beside the numbers is that of a block.
+A block is about a megabyte of whole records. Its cells end at every delimiter and line end outside
+quotes. All cells of a block become one column of text, which is converted to numbers; only cells
+that are no finite numbers are examined one by one. So the cost per cell does not depend on the
+width of the table, and the memory besides the numbers is that of a block.
 """
 
 from __future__ import annotations
@@ -51,12 +51,12 @@ class BadColumn:
 
 @attrs.frozen
 class Missing:
-    """What counts as missing beside the usual spellings.
+    """Decides whether a cell is missing.
 
     Parameters
     ----------
     codes : tuple of str
-        Such as ``"-999"``; a number also where it is spelled otherwise (``-999.0``).
+        Further codes, such as ``"-999"``; numbers also in other spellings (``-999.0``).
     """
 
     codes: tuple[str, ...] = ()
@@ -109,9 +109,9 @@ class CellText:
     decimal : str
         ``"."`` or ``","``.
     free : int
-        A byte that the text does not hold.
+        A byte that does not occur in the text.
     quoted : bool
-        Whether the text holds quotes.
+        Whether the text contains quotes.
     """
 
     raw: bytes = attrs.field(repr=False)
@@ -123,12 +123,12 @@ class CellText:
     quoted: bool
 
     def count(self) -> int:
-        """The number of records; their lengths are checked where that costs nothing more.
+        """The number of records; their lengths are checked if that adds no cost.
 
         Raises
         ------
         RaggedLine
-            At the first record of another length, if the text holds quotes.
+            At the first record of another length, if the text contains quotes.
         """
         if not self.quoted:
             lines = self.raw.count(b"\n", self.start)
@@ -149,7 +149,7 @@ class CellText:
         return row
 
     def line_of(self, row: int) -> int:
-        """How many line feeds stand between `start` and the beginning of that record."""
+        """Number of line feeds between `start` and the beginning of that record."""
         lines = 0
         for block in self._blocks():
             values = np.frombuffer(block, dtype=np.uint8)
@@ -173,7 +173,7 @@ class CellText:
             yield from map(list, zip(*lists, strict=True))
 
     def texts(self, column: int) -> Iterator[list[str]]:
-        """What the cells of a column mean, block by block."""
+        """The values of the cells of a column as text, block by block."""
         row = 0
         for block in self._blocks():
             cells, ends = self._cells(block, row)
@@ -207,7 +207,7 @@ class CellText:
         """
         n = self.n_fields
         digits = bool(len(columns)) and not self.quoted
-        # Memory that is not written to is not taken: numbers take over where digits end.
+        # Unwritten memory is not allocated; floats replace digits where these end.
         kind = np.uint8 if digits else np.float64
         taken = Taken(np.empty((n_rows, len(columns)), kind), {column: [] for column in texts})
         together = bool(len(columns)) and columns[-1] - columns[0] + 1 == len(columns)
@@ -253,7 +253,7 @@ class CellText:
                 stop = raw.find(b"\n", start + BLOCK - 1) + 1 or size
             inside = raw.count(b'"', start, stop) % 2 if self.quoted else 0
             while inside:
-                # The block ends within quotes: go on to a line end behind the next one.
+                # The block ends within quotes: extend it to a line end after the next quote.
                 quote = raw.find(b'"', stop)
                 behind = (raw.find(b"\n", quote) + 1 or size) if quote >= 0 else size
                 inside = (inside + raw.count(b'"', stop, behind)) % 2 if behind < size else 0
@@ -295,13 +295,13 @@ class CellText:
         import polars
 
         ends = self._ends(block, row)
-        # A first cell of our own: polars would take a byte order mark, or a blank line, off.
+        # A dummy first cell: polars would strip a byte order mark or a blank line.
         image = bytearray(b"x\n")
         image += block
         view = np.frombuffer(image, dtype=np.uint8)
         view[1] = self.free
         view[ends + 2] = self.free
-        # No cell holds a NUL, so that this separator separates nothing.
+        # No cell contains NUL, so this separator never matches.
         table = polars.read_csv(
             bytes(image),
             has_header=False,
@@ -341,7 +341,7 @@ class CellText:
         missing: Missing,
         taken: Taken,
     ) -> None:
-        """Put into `values` what cells mean that are no finite numbers at first sight."""
+        """Set the `values` of cells that were not converted to finite numbers."""
         odd = np.flatnonzero(~np.isfinite(values))
         if not len(odd):
             return
@@ -371,7 +371,7 @@ class CellText:
                 taken.bad[column] = BadColumn(column, row + int(rows[place]), meant, 1)
 
     def _number(self, text: str, missing: Missing) -> float | None:
-        """What a cell means: NaN if missing, None if neither that nor a number."""
+        """The value of a cell: NaN if missing, None if not a number."""
         if missing(text):
             return float("nan")
         if self.decimal == ",":
@@ -380,17 +380,17 @@ class CellText:
 
 
 BLANK_LOOKED_AT = 4096
-"""A line of one column that is shorter is looked at: it may be blank."""
+"""In tables of one column, shorter lines are checked for being blank."""
 
 
 def _quoted(values: NDArray[np.uint8]) -> NDArray[np.bool_]:
-    """Which bytes stand within quotes; a quote inside a quoted field is doubled."""
+    """Which bytes are within quotes; a quote inside a quoted field is doubled."""
     inside: NDArray[np.bool_] = np.bitwise_xor.accumulate(values == _QUOTE)
     return inside
 
 
 def _widened(X: NDArray[Any], n_rows: int) -> NDArray[np.float64]:
-    """A table of numbers whose first rows are those of `X`; the others are not written yet."""
+    """A float64 copy of `X` of which only the first rows are set."""
     if X.dtype == np.float64:
         return X
     wide = np.empty(X.shape)
@@ -399,7 +399,7 @@ def _widened(X: NDArray[Any], n_rows: int) -> NDArray[np.float64]:
 
 
 def _uncode(values: NDArray[np.float64], codes: Sequence[float]) -> int:
-    """How many of the `values` were codes; they become NaN."""
+    """Replace codes in `values` by NaN; returns their number."""
     if not codes:
         return 0
     coded = np.isin(values, codes)
@@ -408,12 +408,12 @@ def _uncode(values: NDArray[np.float64], codes: Sequence[float]) -> int:
 
 
 def free_byte(raw: bytes, path: object) -> int:
-    """A control character that a text does not hold.
+    """A control character that does not occur in a text.
 
     Raises
     ------
     DataError
-        If it holds them all.
+        If all of them occur.
     """
     for byte in (0x1F, 0x1E, 0x1D, 0x1C, *range(1, 9), *range(14, 0x1C)):
         if byte not in raw:

@@ -1,4 +1,4 @@
-"""Columns by name or number, and checks of names."""
+"""Find columns by name or number, and check names."""
 
 from __future__ import annotations
 
@@ -6,10 +6,21 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
+import numpy as np
+from numpy.typing import NDArray
+
 from fsframe.errors import DataError
 from fsframe.suggest import did_you_mean
 
-__all__ = ["MAX_NAME_BYTES", "as_keys", "check_names", "column_word", "find_column", "find_columns"]
+__all__ = [
+    "MAX_NAME_BYTES",
+    "as_keys",
+    "check_names",
+    "column_mask",
+    "column_word",
+    "find_column",
+    "find_columns",
+]
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -44,10 +55,10 @@ def find_column(names: Sequence[str] | None, n_columns: int, key: str | int, wha
         None where the table has no line of names.
     n_columns : int
     key : str or int
-        A name, or a position from 0, from the end if negative. A text of digits that is no name is
-        a number from 1.
+        A name, or a position from 0 (from the end if negative). Digits that are not a name are a
+        number from 1.
     what : str
-        What it is wanted for, with the file, for the message.
+        File and purpose, for the message.
 
     Raises
     ------
@@ -56,11 +67,11 @@ def find_column(names: Sequence[str] | None, n_columns: int, key: str | int, wha
     """
     if not isinstance(key, str):
         if not -n_columns <= key < n_columns:
-            # The command line counts from 1, a program from 0: the message serves both.
+            # The command line counts from 1, Python from 0; the message gives both.
             counted = f"number {key + 1} (position {key})" if key >= 0 else str(key)
             raise DataError(f"{what}: there is no column {counted}; the table has {n_columns}")
         return int(key) % n_columns
-    # What is no name may be a number: columns without names, and those of the same, have no other.
+    # Columns without names, or with equal names, can only be given by number.
     number = int(key) if key.isascii() and key.isdigit() and len(key) < 9 else 0
     if 1 <= number <= n_columns and (names is None or key not in names):
         return number - 1
@@ -104,8 +115,32 @@ def find_columns(
     return found
 
 
+def column_mask(
+    names: Sequence[str] | None,
+    n_columns: int,
+    features: Sequence[int],
+    keys: str | int | Iterable[str | int] | bool | None,
+    what: str,
+) -> NDArray[np.bool_]:
+    """Which of the columns `features` the keys name; True stands for all, None for none.
+
+    Raises
+    ------
+    DataError
+        If a column cannot be found, or is not one of `features`.
+    """
+    if keys is None or isinstance(keys, bool):
+        return np.full(len(features), bool(keys))
+    found = find_columns(names, n_columns, as_keys(keys), what)
+    wrong = sorted(set(found) - set(features))
+    if wrong:
+        listing = ", ".join(column_word(c, names[c] if names else "") for c in wrong)
+        raise DataError(f"{what}: {listing} is the label or is left out")
+    return np.isin(features, found)
+
+
 def check_names(names: Sequence[str], columns: Sequence[int], path: object) -> None:
-    """Nothing, if the columns have different names of a sound length.
+    """Check that the columns have different names of a valid length.
 
     Raises
     ------

@@ -35,8 +35,8 @@ def choose_delimiter(
     """The delimiter: the given one, that of the file's ending, or the commonest in the first line.
 
     A ``.csv`` whose first line has no comma is tried with semicolon and tab, as some spreadsheets
-    save it; where there is none of these, a bar or blanks may stand between the fields. With
-    decimal commas a comma is none. A table that may have `one_column` needs no delimiter.
+    save it; without any of these, a bar or blanks may separate the fields. With decimal commas, a
+    comma is not a delimiter. A table that may have `one_column` needs no delimiter.
 
     Raises
     ------
@@ -47,7 +47,7 @@ def choose_delimiter(
     """
     if given is not None:
         delimiter = _WORDS.get(given, given)
-        # A byte of the command line that is not UTF-8 arrives as half of a character.
+        # Bytes of the command line that are not UTF-8 arrive as surrogates.
         half = any("\ud800" <= sign <= "\udfff" for sign in delimiter)
         if len(delimiter) != 1 or half or delimiter in '"\n\r\0' or delimiter.isalnum():
             raise RequestError(
@@ -111,7 +111,7 @@ _BLANK_LINES = re.compile(rb"(?: *+\n)*+")
 
 
 def first_record(raw: bytes, start: int = 0) -> int:
-    """Where the record that begins at `start` ends: behind its line feed."""
+    """The end of the record that begins at `start`, after its line feed."""
     stop, place, inside = start, start, 0
     while True:
         stop = raw.find(b"\n", place) + 1 or len(raw)
@@ -122,14 +122,14 @@ def first_record(raw: bytes, start: int = 0) -> int:
 
 
 def check_quotes(raw: bytes, first_line: int, path: Path) -> None:
-    """Nothing, if every quote that is opened is closed.
+    """Check that every quote is closed.
 
     Raises
     ------
     DataError
-        Naming the line in which the record with the open one begins.
+        Naming the line in which the record with the open quote begins.
     """
-    # Looking for one is much faster than counting.
+    # Searching is much faster than counting.
     if b'"' not in raw or raw.count(b'"') % 2 == 0:
         return
     start, line = 0, first_line
@@ -163,7 +163,7 @@ def field_splitter(delimiter: str) -> Callable[[str], list[str]]:
 
 
 def unquote(field: str) -> str:
-    """The text that a field means: outer blanks and quotes off, doubled quotes halved.
+    """The text of a field, without outer blanks and quotes, doubled quotes halved.
 
     >>> unquote(' "say ""hi"" twice" ')
     'say "hi" twice'

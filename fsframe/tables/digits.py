@@ -13,7 +13,7 @@ __all__ = ["single_digits"]
 def single_digits(
     block: bytes, sign: int, n_fields: int, columns: Sequence[int], texts: Sequence[int]
 ) -> tuple[NDArray[np.uint8], list[str]] | None:
-    """The digits of a block of lines and the texts of its label, or None if it holds other cells.
+    """The digits of a block of lines and the texts of its label, or None if it has other cells.
 
     Parameters
     ----------
@@ -23,7 +23,7 @@ def single_digits(
         The delimiter, one byte.
     n_fields : int
     columns : sequence of int
-        Those of the numbers, ascending. They must stand together.
+        Those of the numbers, ascending. They must be adjacent.
     texts : sequence of int
         At most one column, the first or the last of the table.
 

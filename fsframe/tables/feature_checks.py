@@ -21,7 +21,7 @@ __all__ = [
 
 _SHOWN = 5
 
-# What is customary as a code for a missing value: nines, the lowest of a type, powers of ten.
+# Customary codes for missing values: nines, minima of integer types, powers of ten.
 _CODES = np.array(
     [sign * value for value in (99, 999, 9999, 99999, 999999, 1e30) for sign in (1, -1)]
     + [-9, -32768, -2147483648]
@@ -39,7 +39,7 @@ def listed(names: Sequence[str], shown: int = _SHOWN) -> str:
 
 
 def check_finite(X: NDArray[Any], where: Callable[[int, int], str]) -> None:
-    """Nothing, if no value is infinite; NaN is missing, not infinite.
+    """Check that no value is infinite; NaN is missing, not infinite.
 
     Raises
     ------
@@ -63,7 +63,7 @@ def check_finite(X: NDArray[Any], where: Callable[[int, int], str]) -> None:
 
 
 class FeatureReview:
-    """What is weak about features, gathered block by block.
+    """Weaknesses of features, collected block by block.
 
     Columns without any value, with one value only, and those that count the rows.
     """
@@ -75,7 +75,7 @@ class FeatureReview:
         self._coded: list[str] = []
 
     def add(self, X: NDArray[Any], names: Sequence[str]) -> None:
-        """Take in the columns `X` (n_samples, n_columns), float64 or whole, of those names."""
+        """Examine the columns `X` (n_samples, n_columns), float64 or whole, of those names."""
         plain = X.dtype.kind != "f"
         least, most = (np.minimum, np.maximum) if plain else (np.fmin, np.fmax)
         lowest = least.reduce(X, axis=0).astype(np.float64)
@@ -97,12 +97,12 @@ class FeatureReview:
     def note(
         self, names: Sequence[str], *, empty: NDArray[np.bool_], constant: NDArray[np.bool_]
     ) -> None:
-        """Take in what is known of columns: which have no value, and which one only."""
+        """Record which columns have no value, or a single one."""
         self._empty += [names[c] for c in np.flatnonzero(empty).tolist()]
         self._constant += [names[c] for c in np.flatnonzero(constant).tolist()]
 
     def warnings(self) -> list[str]:
-        """One sentence for each kind that was met."""
+        """One sentence for each kind of weakness found."""
         return [
             f"{len(found)} column{'s' * (len(found) > 1)} {what.format(listed(found))}"
             for found, what in (
@@ -123,7 +123,7 @@ def likely_codes(values: NDArray[np.float64]) -> list[tuple[float, int]]:
     """The lowest and the highest value with how often they occur, if they look like codes for a
     missing one.
 
-    A code stands apart: it is further from the other values than these are from each other, or it
+    A code is an outlier: it is further from the other values than these are from each other, or it
     is the only negative one. The others must be at least three different ones.
     """
     found = []
@@ -143,7 +143,7 @@ def likely_codes(values: NDArray[np.float64]) -> list[tuple[float, int]]:
 
 
 def feature_warnings(X: NDArray[Any], names: Sequence[str]) -> list[str]:
-    """What is weak about the columns of a table in memory."""
+    """Warnings about the columns of a table in memory."""
     review = FeatureReview()
     review.add(X, names)
     return review.warnings()

@@ -17,13 +17,13 @@ _MOST = 1 << 28
 def feature_groups_of(
     given: str | os.PathLike[str] | Mapping[str, Sequence[str]] | None,
 ) -> dict[str, tuple[str, ...]]:
-    """The features of each group, by its name; none where nothing is given.
+    """The features of each group, by its name; empty if nothing is given.
 
     Parameters
     ----------
     given : path, or mapping of str to sequence of str, optional
         A text file in UTF-8 with a feature and its group in each line, between them a tab, or else
-        a semicolon or a comma; a first line ``feature,group`` is passed over.
+        a semicolon or a comma; a first line ``feature,group`` is skipped.
 
     Raises
     ------

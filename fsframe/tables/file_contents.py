@@ -23,7 +23,7 @@ from fsframe.tables.sheet import Sheet, load_sheet
 
 __all__ = ["ColumnFacts", "Contents", "contents"]
 
-# Numbers in one block of columns while they are looked at.
+# Numbers in one block of columns.
 _BLOCK = 1 << 22
 _DATE = re.compile(
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}([T ].*)?|[0-9]{1,2}[./][0-9]{1,2}[./]([0-9]{2}|[0-9]{4})"
@@ -32,7 +32,7 @@ _DATE = re.compile(
 
 @attrs.frozen(kw_only=True)
 class ColumnFacts:
-    """What one column holds.
+    """Summary of one column.
 
     Parameters
     ----------
@@ -71,23 +71,23 @@ class ColumnFacts:
 
 @attrs.frozen(kw_only=True, eq=False)
 class Contents:
-    """What a file holds.
+    """Summary of a file.
 
     Parameters
     ----------
     path : Path
     form : str
-        What the file is, in words.
+        Description of the format.
     n_rows : int
     columns : tuple of ColumnFacts
     named : bool
-        Whether the file says what the columns are called.
+        Whether the file has column names.
     label_array : int, optional
-        The column that is an array of its own in the file, which makes it the label.
+        The column that is a separate array in the file, hence the label.
     beside : int
-        How many of the last columns are known of the rows, but are no features.
+        How many of the last columns are annotations, not features.
     row_names : bool
-        Whether the first column is one of row names, which reading leaves out.
+        Whether the first column holds row names, which are not read.
     repeated_rows : int
         Rows equal to an earlier one in all columns.
     repeated_columns : tuple of (int, int)
@@ -107,9 +107,13 @@ class Contents:
     _codes: Any = attrs.field(repr=False)
 
     def codes(self, column: int) -> NDArray[np.int64]:
-        """Which of its values each row has in a column, as (n_rows,) codes; -1 where missing."""
+        """A column as (n_rows,) codes of its different values; -1 where missing."""
         found: NDArray[np.int64] = self._codes(column)
         return found
+
+
+# The first column, numbers (NaN in columns of text), and texts by column.
+_Block = tuple[int, NDArray[np.float64], dict[int, list[str | None]]]
 
 
 def contents(
@@ -125,7 +129,7 @@ def contents(
     y: str = "/y",
     names: str = "/feature_names",
 ) -> Contents:
-    """What the columns of a file hold; nothing of it need be fit for a chain.
+    """Summarise the columns of a file, which need not be usable in a chain.
 
     Parameters
     ----------
@@ -192,7 +196,7 @@ class _SheetColumns:
 
     sheet: Sheet
 
-    def blocks(self) -> Iterator[tuple[int, NDArray[np.float64], dict[int, list[str | None]]]]:
+    def blocks(self) -> Iterator[_Block]:
         every = list(range(self.sheet.n_fields))
         taken = self.sheet.take(every)
         texts = self.texts(sorted(taken.bad))
@@ -224,18 +228,14 @@ class _ArrayColumns:
     X: Any
     others: tuple[NDArray[Any], ...]
 
-    def blocks(self) -> Iterator[tuple[int, NDArray[np.float64], dict[int, list[str | None]]]]:
+    def blocks(self) -> Iterator[_Block]:
         n, p = self.X.shape
         width = max(1, _BLOCK // max(1, n))
         for start in range(0, p, width):
             stop = min(start + width, p)
             yield start, self._numbers(start, stop), {}
         for place in range(p, p + len(self.others)):
-            last = self.column(place)
-            if isinstance(last, list):
-                yield place, np.full((n, 1), np.nan), {place: last}
-            else:
-                yield place, last[:, None], {}
+            yield _one_column(place, self.column(place))
 
     def _numbers(self, start: int, stop: int) -> NDArray[np.float64]:
         part = self.X[:, start:stop] if isinstance(self.X, np.ndarray) else self.X.read(start, stop)
@@ -254,34 +254,29 @@ class _ArrayColumns:
 class _FrameColumns:
     frame: Any
 
-    def blocks(self) -> Iterator[tuple[int, NDArray[np.float64], dict[int, list[str | None]]]]:
+    def blocks(self) -> Iterator[_Block]:
         for k in range(len(frame_names(self.frame))):
-            values = self.column(k)
-            if isinstance(values, list):
-                yield k, np.full((len(values), 1), np.nan), {k: values}
-            else:
-                yield k, values[:, None], {}
+            yield _one_column(k, self.column(k))
 
     def column(self, column: int) -> NDArray[Any] | list[str | None]:
         return frame_column(self.frame, column)
 
 
-def _gathered(
-    path: Path,
-    form: str,
-    names: Sequence[str],
-    n_rows: int,
-    source: Any,
-) -> Contents:
+def _one_column(column: int, values: NDArray[Any] | list[str | None]) -> _Block:
+    if isinstance(values, list):
+        return column, np.full((len(values), 1), np.nan), {column: values}
+    return column, values[:, None], {}
+
+
+def _gathered(path: Path, form: str, names: Sequence[str], n_rows: int, source: Any) -> Contents:
     facts: list[ColumnFacts] = []
     rows = np.zeros(n_rows, dtype=np.uint64)
     signs: dict[int, int] = {}
     repeated = []
     draw = np.random.default_rng(0)
     for start, X, texts in source.blocks():
-        factors = draw.integers(1, 1 << 63, X.shape[1], dtype=np.uint64) * np.uint64(2) + np.uint64(
-            1
-        )
+        odd = draw.integers(1, 1 << 63, X.shape[1], dtype=np.uint64)
+        factors = odd * np.uint64(2) + np.uint64(1)
         for k, found in enumerate(_numbers_facts(X, names[start : start + X.shape[1]])):
             column = start + k
             if column in texts:
@@ -289,7 +284,7 @@ def _gathered(
                 found = _text_facts(cells, names[column])
                 bits = np.array([hash_of(text) for text in cells], dtype=np.uint64)
             else:
-                # Zero and minus zero are one number, and so are all that are missing.
+                # Zero equals minus zero; all missing values are equal.
                 bits = np.where(np.isnan(X[:, k]), np.nan, X[:, k] + 0.0).view(np.uint64)
             facts.append(found)
             rows += bits * factors[k]
@@ -308,7 +303,7 @@ def _gathered(
 
 
 def hash_of(text: str | None) -> int:
-    """64 bits that stand for a text; the same within one process."""
+    """A 64-bit hash of a text, constant within a process."""
     return hash(text) & 0xFFFFFFFFFFFFFFFF
 
 

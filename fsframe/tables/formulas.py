@@ -1,4 +1,4 @@
-"""Cells that a spreadsheet would run as formulas, and how they are made plain text."""
+"""Escape cells that a spreadsheet would run as formulas."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _NUMBER = re.compile(
 def is_formula(cell: str) -> bool:
     """Whether a spreadsheet may compute the cell instead of showing it.
 
-    Numbers are none, nor is a lone sign, which many tables have as a class.
+    Numbers are not, nor is a single sign, which many tables use as a class.
 
     >>> [is_formula(cell) for cell in ("=1+1", "@SUM(A1)", "-2+cmd|' /C calc'!A0", "\\tx")]
     [True, True, True, True]

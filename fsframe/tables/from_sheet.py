@@ -21,13 +21,7 @@ from fsframe.contracts.column_kinds import (
 from fsframe.contracts.dataset import Dataset
 from fsframe.errors import DataError
 from fsframe.tables.cell_syntax import is_number
-from fsframe.tables.column_lookup import (
-    as_keys,
-    check_names,
-    column_word,
-    find_column,
-    find_columns,
-)
+from fsframe.tables.column_lookup import check_names, column_mask, find_column, find_columns
 from fsframe.tables.feature_checks import (
     check_finite,
     coded_categories,
@@ -48,7 +42,7 @@ __all__ = ["from_sheet"]
 _COMMA = re.compile(r"[+-]?[0-9]*,[0-9]+(?:[eE][+-]?[0-9]+)?")
 Keys = str | int | Iterable[str | int]
 _BYTES_FROM = 1 << 20
-"""Cells from which on a table of single digits stays one of bytes: smaller ones spare nothing."""
+"""Minimum number of cells for keeping a table of single digits as bytes."""
 _USUAL_LABELS = ("class", "label", "target", "y", "outcome")
 
 
@@ -81,15 +75,15 @@ def from_sheet(
         )
     place = left[-1] if label is None else find_column(sheet.names, n, label, f"{path}, label")
     if place in dropped:
-        raise DataError(f"{path}: {_word(sheet, place)} is the label and cannot be dropped")
+        raise DataError(f"{path}: {sheet.word(place)} is the label and cannot be dropped")
     if place == group:
-        raise DataError(f"{path}: {_word(sheet, place)} is the label and cannot name groups")
+        raise DataError(f"{path}: {sheet.word(place)} is the label and cannot name groups")
     if place == weighing:
-        raise DataError(f"{path}: {_word(sheet, place)} is the label and cannot be weights")
+        raise DataError(f"{path}: {sheet.word(place)} is the label and cannot be weights")
     columns = [column for column in left if column != place]
     names, label_name = _names(sheet, columns, place)
-    mask = _mask_of(sheet, columns, categorical, "categorical column")
-    stays = _mask_of(sheet, columns, keep, "column to keep")
+    mask = column_mask(sheet.names, n, columns, categorical, f"{path}, categorical column")
+    stays = column_mask(sheet.names, n, columns, keep, f"{path}, column to keep")
     beside = sorted({place, *(column for column in aside if column is not None)})
     taken = sheet.take(columns, beside, _watch(sheet, place, weighing))
     texts, X = taken.texts[place], taken.X
@@ -145,7 +139,7 @@ def _weights(sheet: Sheet, column: int, texts: list[str]) -> list[float]:
 
 
 def _watch(sheet: Sheet, label: int, weighing: int | None) -> Callable[[int, list[str], int], None]:
-    """A watch that stops the reading at the first missing label, group or weight."""
+    """A callback that stops reading at the first missing label, group or weight."""
 
     def watch(column: int, texts: list[str], row: int) -> None:
         different = {text for text in set(texts) if sheet.missing(text)}
@@ -167,10 +161,6 @@ def _watch(sheet: Sheet, label: int, weighing: int | None) -> Callable[[int, lis
 
 def _column_name(sheet: Sheet, column: int) -> str:
     return sheet.names[column] if sheet.names else f"column {column + 1}"
-
-
-def _word(sheet: Sheet, column: int) -> str:
-    return column_word(column, sheet.names[column] if sheet.names else "")
 
 
 def _names(sheet: Sheet, columns: list[int], place: int) -> tuple[tuple[str, ...], str]:
@@ -202,24 +192,6 @@ def _number_names(sheet: Sheet, names: tuple[str, ...]) -> list[str]:
     ]
 
 
-def _mask_of(
-    sheet: Sheet, columns: list[int], keys: Keys | bool | None, word: str
-) -> NDArray[np.bool_]:
-    mask = np.zeros(len(columns), dtype=bool)
-    if isinstance(keys, bool) or keys is None:
-        mask[:] = bool(keys)
-        return mask
-    what = f"{sheet.path}, {word}"
-    found = find_columns(sheet.names, sheet.n_fields, as_keys(keys), what)
-    position = {column: place for place, column in enumerate(columns)}
-    wrong = [column for column in found if column not in position]
-    if wrong:
-        listing = ", ".join(_word(sheet, column) for column in wrong)
-        raise DataError(f"{what}: {listing} is the label or is left out")
-    mask[[position[column] for column in found]] = True
-    return mask
-
-
 def _ordinal_columns(
     sheet: Sheet, columns: list[int], orders: Mapping[str | int, tuple[str, ...]]
 ) -> dict[int, tuple[str, ...]]:
@@ -227,7 +199,7 @@ def _ordinal_columns(
     found = {find_column(sheet.names, sheet.n_fields, key, what): o for key, o in orders.items()}
     wrong = [column for column in found if column not in columns]
     if wrong:
-        listing = ", ".join(_word(sheet, column) for column in wrong)
+        listing = ", ".join(sheet.word(column) for column in wrong)
         raise DataError(f"{what}: {listing} is the label or is left out")
     return found
 
@@ -242,7 +214,7 @@ def _kinds_of_columns(
     names: tuple[str, ...],
     dates: str | None,
 ) -> tuple[dict[str, ColumnKind], list[str]]:
-    """Put numbers into `X` for columns that hold none, and say what kinds they are.
+    """Convert columns that are not numeric, in `X`; returns their kinds, and notes.
 
     Raises
     ------
@@ -267,7 +239,7 @@ def _kinds_of_columns(
                 continue
             if unknown:
                 further.append(
-                    f"these levels are missing from the order of {_word(sheet, column)}: "
+                    f"these levels are missing from the order of {sheet.word(column)}: "
                     f"{listed(unknown, 10)} (--ordinal '{name}=low<high')"
                 )
                 continue

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
+from collections.abc import Iterator
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 import h5py
@@ -21,7 +22,7 @@ __all__ = ["Hdf5Arrays"]
 # A file can name any other, and HDF5 would look for a library of that name and run it.
 _FILTERS = frozenset({1, 2, 3, 4, 5, 6, 32000})
 
-# Deflate packs no more than about a thousand to one.
+# Deflate compresses at most about a thousandfold.
 _RATIO = 1100
 _FREE = 1 << 30
 
@@ -56,12 +57,7 @@ class Hdf5Arrays:
     def __enter__(self) -> Hdf5Arrays:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._file.close()
 
     def listing(self) -> str:
@@ -77,29 +73,23 @@ class Hdf5Arrays:
 
     def members(self, name: str) -> list[str]:
         """The members of a group, in the order of their names; none where there is no group."""
-        try:
+        with self._reading(repr(name)):
             node = self._node(name)
             return sorted(node) if isinstance(node, h5py.Group) else []
-        except (OSError, RuntimeError, KeyError, ValueError, TypeError) as error:
-            raise DataError(f"{self._path}: {name!r} cannot be read: {error}") from None
 
     def is_group(self, name: str) -> bool:
         """Whether there is a group of that path."""
-        try:
+        with self._reading(repr(name)):
             return isinstance(self._node(name), h5py.Group)
-        except (OSError, RuntimeError, KeyError, ValueError, TypeError) as error:
-            raise DataError(f"{self._path}: {name!r} cannot be read: {error}") from None
 
     def attribute(self, name: str, key: str) -> Any:
         """An attribute of a group or dataset, text as str; None if absent."""
-        try:
+        with self._reading(f"{key!r} of {name!r}"):
             node = self._node(name)
             if node is not None and key in node.attrs:
                 self._check_heaps(node.attrs.get_id(key).get_type())
             found = None if node is None else node.attrs.get(key)
             return found.decode() if isinstance(found, bytes) else found
-        except (OSError, RuntimeError, KeyError, ValueError, TypeError, MemoryError) as error:
-            raise DataError(f"{self._path}: {key!r} of {name!r} cannot be read: {error}") from None
 
     def array(self, name: str) -> NDArray[Any] | None:
         """The dataset of that path, text as str; None if absent.
@@ -110,39 +100,31 @@ class Hdf5Arrays:
             If it is a link, keeps its values in another file, is neither numbers nor text, or
             cannot be read.
         """
-        try:
+        with self._reading(repr(name)):
             dataset = self._dataset(name)
             return None if dataset is None else self._values(dataset, name)
-        except (OSError, RuntimeError, KeyError, ValueError, TypeError, MemoryError) as error:
-            raise DataError(f"{self._path}: {name!r} cannot be read: {error}") from None
 
     def form(self, name: str) -> tuple[tuple[int, ...], np.dtype[Any]] | None:
         """Shape and dtype of the dataset of that path, without reading it; None if absent."""
-        try:
+        with self._reading(repr(name)):
             dataset = self._dataset(name)
             return None if dataset is None else (dataset.shape, dataset.dtype)
-        except (OSError, RuntimeError, KeyError, ValueError, TypeError) as error:
-            raise DataError(f"{self._path}: {name!r} cannot be read: {error}") from None
 
-    def span(self, name: str, start: int, stop: int) -> NDArray[Any]:
-        """Columns ``start … stop-1`` of the dataset of that path, as stored."""
-        try:
+    def block(self, name: str, rows: slice, columns: slice) -> NDArray[Any]:
+        """A block of the dataset of that path, as stored."""
+        with self._reading(repr(name)):
             dataset = self._dataset(name)
             if dataset is None:
                 raise DataError(f"{self._path} has no {name!r} any more")
-            return np.asarray(dataset[:, start:stop])
-        except (OSError, RuntimeError, KeyError, ValueError, TypeError, MemoryError) as error:
-            raise DataError(f"{self._path}: {name!r} cannot be read: {error}") from None
+            return np.asarray(dataset[rows, columns])
 
-    def rows(self, name: str, start: int, stop: int, first: int, last: int) -> NDArray[Any]:
-        """Rows ``start … stop-1``, columns ``first … last-1`` of the dataset of that path."""
+    @contextlib.contextmanager
+    def _reading(self, what: str) -> Iterator[None]:
+        """Errors of the HDF5 library become DataErrors about `what`."""
         try:
-            dataset = self._dataset(name)
-            if dataset is None:
-                raise DataError(f"{self._path} has no {name!r} any more")
-            return np.asarray(dataset[start:stop, first:last])
+            yield
         except (OSError, RuntimeError, KeyError, ValueError, TypeError, MemoryError) as error:
-            raise DataError(f"{self._path}: {name!r} cannot be read: {error}") from None
+            raise DataError(f"{self._path}: {what} cannot be read: {error}") from None
 
     def _node(self, name: str) -> Any:
         """The group or dataset of that path, reached without following links; None if absent."""
@@ -173,7 +155,7 @@ class Hdf5Arrays:
         return node
 
     def _check_form(self, node: h5py.Dataset, name: str) -> None:
-        """Refuse what holds nothing, runs foreign code, or declares far more than it holds."""
+        """Refuse empty datasets, foreign filters, and sizes far above what is stored."""
         if node.shape is None:
             raise DataError(f"{self._path}: {name!r} is empty: it has no shape (a null dataspace)")
         plist = node.id.get_create_plist()
@@ -194,7 +176,7 @@ class Hdf5Arrays:
             )
 
     def _check_heaps(self, kind: h5py.h5t.TypeID) -> None:
-        """Refuse a file whose heaps HDF5 would walk for ever, before it is asked for such text."""
+        """Check the heaps before variable-length text is read: HDF5 could loop forever."""
         variable = isinstance(kind, h5py.h5t.TypeVlenID) or (
             isinstance(kind, h5py.h5t.TypeStringID) and kind.is_variable_str()
         )
@@ -209,7 +191,7 @@ class Hdf5Arrays:
             many = math.prod(dataset.shape)
             check_lengths(self._path, name, dataset.id.get_offset(), many)
         if h5py.check_string_dtype(dataset.dtype) is not None:
-            # As objects: in an array of text each takes the room of the longest.
+            # As objects: in a text array each element takes the space of the longest.
             return np.asarray(dataset.asstr()[()], dtype=object)
         if dataset.dtype.kind not in "fiub":
             raise DataError(

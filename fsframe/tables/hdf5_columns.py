@@ -33,7 +33,7 @@ class Hdf5Columns:
     stamp : (int, int)
         Size and time of change of the file when it was checked.
     codes : tuple of float
-        Values that stand for a missing one.
+        Codes of missing values.
 
     Notes
     -----
@@ -84,7 +84,7 @@ class Hdf5Columns:
             raise DataError(f"{self.path} was changed while it was in use; start again")
         first, last = int(wanted[0]), int(wanted[-1]) + 1
         with Hdf5Arrays(self.path) as file:
-            span = file.span(self.name, first, last)
+            span = file.block(self.name, slice(None), slice(first, last))
         found = span if last - first == len(wanted) else span[:, wanted - first]
         if self.codes:
             return np.where(np.isin(found, self.codes), np.nan, found).astype(self.dtype)

@@ -1,7 +1,7 @@
-"""Whether the heaps of an HDF5 file, where text of variable length lies, can be walked to an end.
+"""Check the heaps of an HDF5 file, which hold variable-length text, for endless loops.
 
-The HDF5 library walks a heap by the sizes stored in it. In a damaged file one of them may be zero,
-and the walk never ends, so the same walk is made here first, with a check that it ends.
+The HDF5 library traverses a heap by the sizes stored in it. In a damaged file one of them may be
+zero, and the traversal never ends, so the heap is traversed here first, with checks.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ _OBJECT = struct.Struct("<HHIQ")
 
 
 def check_heaps(path: Path) -> None:
-    """Nothing, if every global heap collection of the file is sound.
+    """Check every global heap collection of the file.
 
     Raises
     ------
     DataError
-        Naming the place of the first that is not.
+        Naming the position of the first damaged one.
 
     Notes
     -----
@@ -49,7 +49,7 @@ def check_heaps(path: Path) -> None:
 
 
 def check_lengths(path: Path, name: str, offset: int | None, n: int) -> None:
-    """Nothing, if no text of a dataset in one piece is longer than its file.
+    """Check that no text of a contiguous dataset is longer than its file.
 
     Parameters
     ----------
@@ -58,14 +58,14 @@ def check_lengths(path: Path, name: str, offset: int | None, n: int) -> None:
         Of the dataset, for messages.
     offset : int or None
         Where its references begin: each a length of 4 bytes, an address of 8 and a number of 4.
-        None where they are in chunks, which are not looked at.
+        None for chunked datasets, which are not checked.
     n : int
         How many there are.
 
     Raises
     ------
     DataError
-        If one is longer: HDF5 makes room before it finds that out.
+        If one is longer: HDF5 would allocate memory first.
     """
     if offset is None or not n:
         return

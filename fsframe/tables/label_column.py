@@ -20,7 +20,7 @@ _LONG = 200
 
 
 def label_missing(where: str, text: str) -> DataError:
-    """What to say of a missing label at `where`."""
+    """The error about a missing label at `where`."""
     return DataError(
         f"{where}: the label is missing ({text or 'empty'}); fill it in, or take the row out"
     )
@@ -29,9 +29,9 @@ def label_missing(where: str, text: str) -> DataError:
 def suspect_label_warnings(
     name: str, labels: NDArray[Any], task: str, X: NDArray[Any], names: Sequence[str]
 ) -> list[str]:
-    """A warning if a label that nobody named looks like a measurement, else none.
+    """A warning if a label that was not named looks like a measurement.
 
-    It does if it is a target of many different values; a feature with few looks like the label.
+    It does if it has many different values; a feature with few looks more like the label.
     """
     n_values = len(np.unique(labels)) if labels.dtype.kind in "if" else 0
     if n_values <= _MANY:
@@ -96,7 +96,7 @@ def label_values(
             f"{where(row)}: {texts[row]!r} is not a number; regression needs a numeric label"
         )
     if words:
-        # NumPy keeps every text in the room of the longest.
+        # In a NumPy array every text takes the space of the longest.
         long = max(map(len, different)) > _LONG
         return np.array(texts, dtype=object if long else None), "classification"
     value = {text: float(text) for text in different}
@@ -130,13 +130,13 @@ def check_classes(
     task : str
     path : path
     guessed : bool
-        Whether nobody said that this is the label.
+        Whether the label was not named by the user.
 
     Raises
     ------
     DataError
         If there is one class only, a class has a single member, there are more than `MAX_CLASSES`,
-        or a numeric target never changes.
+        or a numeric target is constant.
     """
     values, first, counts = np.unique(labels, return_index=True, return_counts=True)
     if len(values) == 1:

@@ -1,17 +1,16 @@
-"""Find the file that is meant and its format; its content decides, not its name."""
+"""Find a table's file and detect its format by its content."""
 
 from __future__ import annotations
 
 import contextlib
 import os
 import stat
-import zipfile
 from pathlib import Path
 from typing import Any
 
 from fsframe.errors import DataError
 from fsframe.suggest import did_you_mean
-from fsframe.tables.reader import reader_of
+from fsframe.tables.reader import reader_of, zip_members
 from fsframe.tables.text_file import STANDARD_INPUT, load_bytes
 
 __all__ = ["ENDINGS", "file_kind", "find_table", "in_parts", "table_name"]
@@ -25,9 +24,9 @@ ENDINGS = (
     ".hdf5",
     *(f"{ending}{packed}" for packed in _PACKED for ending in _TEXT),
 )
-"""Endings that a file is looked for with, and that do not belong to the name of a table."""
+"""Endings tried for missing files; not part of the name of a table."""
 
-# Those of the bundled readers belong to no name either.
+# Endings of the bundled readers are not part of the name either.
 _OTHERS = (
     *(".parquet", ".feather", ".arrow", ".xlsx", ".arff", ".npy", ".mat", ".h5ad", ".bed"),
     *(".mtx", ".mtx.gz", ".gct", ".gct.gz", ".svmlight", ".libsvm"),
@@ -35,7 +34,7 @@ _OTHERS = (
 
 
 def find_table(path: str | os.PathLike[str]) -> Path:
-    """The file that `path` means; where there is none, the one known file of that name.
+    """The file at `path`, or the only known file of that name with an ending.
 
     Parameters
     ----------
@@ -46,7 +45,7 @@ def find_table(path: str | os.PathLike[str]) -> Path:
     Raises
     ------
     DataError
-        If there is no such file, or several are meant.
+        If there is no such file, or several match.
     """
     given = Path(path)
     if given == STANDARD_INPUT:
@@ -111,14 +110,14 @@ def file_kind(path: Path) -> str:
         If it cannot be read.
     """
     head = _head(path)
-    # Formats of others are often HDF5 or zip archives of arrays, too.
+    # Formats of plugins are often HDF5 or zip archives, too.
     if path != STANDARD_INPUT and (name := reader_of(path, head)):
         return name
     if head.startswith(b"\x89HDF\r\n\x1a\n"):
         return "hdf5"
-    if head.startswith((b"PK\x03\x04", b"PK\x05\x06")) and _holds_arrays(path):
+    if head.startswith((b"PK\x03\x04", b"PK\x05\x06")) and _is_npz(path):
         return "npz"
-    # An empty or damaged file is what its name says, for the message.
+    # For the message, go by the name of an empty or damaged file.
     ending = _ending(path)
     if ending in (".h5", ".hdf5"):
         return "hdf5"
@@ -148,12 +147,8 @@ def _head(path: Path) -> bytes:
         raise DataError(f"cannot read {path}: {error.strerror or error}") from error
 
 
-def _holds_arrays(path: Path) -> bool:
-    try:
-        with zipfile.ZipFile(path) as archive:
-            return any(name.endswith(".npy") for name in archive.namelist())
-    except (OSError, zipfile.BadZipFile, ValueError, NotImplementedError, RuntimeError):
-        return False
+def _is_npz(path: Path) -> bool:
+    return any(name.endswith(".npy") for name in zip_members(path))
 
 
 def _ending(path: Path) -> str:

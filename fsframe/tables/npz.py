@@ -6,7 +6,6 @@ import math
 import zipfile
 import zlib
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 import numpy as np
@@ -42,12 +41,7 @@ class NpzArrays:
     def __enter__(self) -> NpzArrays:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._zip.close()
 
     def listing(self) -> str:
@@ -99,7 +93,7 @@ class NpzArrays:
         return array
 
     def _check_header(self, member: str, name: str) -> None:
-        """Refuse objects, and sizes that the archive does not hold, before memory is taken."""
+        """Refuse objects and wrong sizes before memory is allocated."""
         with self._zip.open(member) as file:
             version = npy.read_magic(file)
             read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0

@@ -1,19 +1,14 @@
 """Tables in parts: never whole in memory, read in blocks of rows.
 
-One pass reads a table: it counts the rows, finds the range and the levels of each column, and
-digests the values. What it found is kept beside the table.
+One pass over a table counts the rows, finds the range and the levels of each column, and computes a
+digest of the values. The results are cached beside the table (`parts_cache`).
 """
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
-import io
 import json
 import os
-import tempfile
-import weakref
-import zipfile
 from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
@@ -29,12 +24,11 @@ from fsframe.contracts.data_frames import group_values, label_values_of
 from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.run import available_threads
 from fsframe.contracts.side_by_side import in_threads
-from fsframe.errors import DataError, RequestError, StoreError
-from fsframe.storage.atomic import place_file
+from fsframe.errors import DataError, RequestError
 from fsframe.tables.array_files import LARGE
 from fsframe.tables.column_lookup import (
-    as_keys,
     check_names,
+    column_mask,
     column_word,
     find_column,
     find_columns,
@@ -42,10 +36,17 @@ from fsframe.tables.column_lookup import (
 from fsframe.tables.feature_checks import FeatureReview
 from fsframe.tables.hdf5 import Hdf5Arrays
 from fsframe.tables.locate import file_kind, table_name
+from fsframe.tables.parts_cache import (
+    CACHE_FOLDER,
+    FoundFacts,
+    cache_folder,
+    load_facts,
+    save_facts,
+)
 from fsframe.tables.row_readers import (
     FrameRows,
     Hdf5Rows,
-    Holes,
+    NotAllBytes,
     RepeatedRows,
     RowReader,
     files_of,
@@ -58,15 +59,12 @@ if TYPE_CHECKING:
     # Compiled, and needed by tables in parts only.
     from fsframe.contracts.columns_seen import ColumnsSeen
 
-__all__ = ["CACHE_FOLDER", "TableParts", "large_in_file", "read_parts"]
-
-CACHE_FOLDER = ".fsframe-parts"
-"""The folder beside a table in parts where what was found of it is kept; it may be removed."""
+__all__ = ["TableParts", "large_in_file", "read_parts"]
 
 BLOCK_BYTES = 1 << 26
-"""Rows are read in blocks of so many bytes, one row at least."""
+"""Bytes of a block of rows; at least one row is read."""
 
-_TURNED = 512
+_ROWS_AT_A_TIME = 512
 
 _KINDS = ("parquet", "arrow", "hdf5")
 _TEXT = "its columns have kinds already; leave it out"
@@ -85,7 +83,7 @@ _INSTEAD = {
     "time": "what keeps rows in order resamples them in memory; read it there, as "
     "fsframe.read(polars.read_parquet(…)), or --drop the time",
 }
-"""What a table in parts does not take, and what to do instead."""
+"""Options that tables in parts do not support, and what to do instead."""
 
 
 def large_in_file(path: Path, kind: str, x: str) -> bool:
@@ -121,11 +119,11 @@ class TableParts:
     rows_sha256 : str
         Digest of all values, row after row.
     shelf : Path
-        A folder where what is made of the table may be kept.
+        A folder for cached data derived from the table.
     most_bytes : int
-        How much of it may be loaded into memory as float64.
+        Limit on what may be loaded into memory as float64.
     owner : object
-        What the shelf lives as long as.
+        Keeps a temporary `shelf` alive.
     """
 
     reader: RowReader
@@ -146,7 +144,7 @@ class TableParts:
     def blocks(self, rows: int | None = None) -> Iterator[NDArray[Any]]:
         """All rows in order, (at most `rows`, n_features) at a time, as they are read.
 
-        They lie row after row or column after column.
+        In C or Fortran order.
 
         Raises
         ------
@@ -199,7 +197,7 @@ def _counted(
             if kept == len(held):
                 yield held
                 held, kept = np.empty((0, len(names)), dtype), 0
-        # Not held while the next one is read.
+        # Free it before the next one is read.
         del block
     if left or kept:
         raise DataError(f"{reader.what} was changed while it was in use; start again")
@@ -221,15 +219,15 @@ def read_parts(
     na: Sequence[str] = (),
     **others: Any,
 ) -> Dataset:
-    """The Dataset of a table in parts, taken in in one pass.
+    """The Dataset of a table in parts, read in one pass.
 
     Parameters
     ----------
     given : str, path, list of paths, polars.LazyFrame, pyarrow dataset or dask frame
     label, drop, categorical, groups, weight, task, keep, x, y, names, na
-        As in `fsframe.read`. With weights the table holds every row as often as it counts.
+        As in `fsframe.read`. With weights, each row is repeated as often as its weight says.
     others
-        What `read` takes besides; anything but its default is refused.
+        Other options of `read`; refused unless they have their defaults.
 
     Raises
     ------
@@ -268,7 +266,7 @@ def read_parts(
     features = tuple(everything[k] for k in columns)
     if not features:
         raise DataError(f"{what} has no feature besides the label")
-    mask = _mask(everything, columns, categorical, f"{what}, categorical column")
+    mask = column_mask(everything, n, columns, categorical, f"{what}, categorical column")
     kinds, notes, small = _kinds(reader, features, mask)
     label_name = y.strip("/").rpartition("/")[2] if place is None else everything[place]
     if place is None:
@@ -284,7 +282,7 @@ def read_parts(
         counted = RepeatedRows.of(reader, weights)
         labels = np.repeat(labels, weights)
         together = None if together is None else np.repeat(together, weights)
-    source = _taken_in(counted, features, small, beside, notes)
+    source = _one_pass(counted, features, small, beside, notes)
     found = Dataset.from_arrays(
         source,
         labels,
@@ -296,7 +294,7 @@ def read_parts(
         label_name=label_name,
         task=task,
         kinds=kinds,
-        keep=_mask(everything, columns, keep or None, f"{what}, column to keep"),
+        keep=column_mask(everything, n, columns, keep, f"{what}, column to keep"),
         warnings=(*notes, *_warnings(source)),
     )
     reading = {
@@ -314,7 +312,7 @@ def read_parts(
 def _reader(
     given: Any, paths: list[Path], x: str, y: str, names: str, na: Sequence[str]
 ) -> tuple[RowReader, tuple[Path | None, str]]:
-    """What reads rows, and the folder for what is kept with the stamp of the files."""
+    """The reader of rows, and the cache folder with the stamp of the files."""
     if not paths:
         return frame_rows(given, f"the {type(given).__name__}"), (None, "")
     kinds = sorted({file_kind(path) for path in paths})
@@ -341,7 +339,7 @@ def _reader(
 def _kinds(
     reader: RowReader, features: tuple[str, ...], mask: NDArray[np.bool_]
 ) -> tuple[dict[str, ColumnKind], list[str], bool]:
-    """Kinds of columns that do not simply hold numbers, remarks, and whether all are bytes."""
+    """Kinds of the columns that are not numeric, notes, and whether all are bytes."""
     if isinstance(reader, Hdf5Rows):
         return {}, [], reader.dtype == np.uint8 and not reader.codes
     assert isinstance(reader, FrameRows)
@@ -386,29 +384,29 @@ def _column(reader: RowReader, name: str, take: Any) -> NDArray[Any]:
     return values.astype(np.int64) if whole else values
 
 
-def _taken_in(
+def _one_pass(
     reader: RowReader,
     features: tuple[str, ...],
     small: bool,
     beside: tuple[Path | None, str],
     notes: list[str],
 ) -> TableParts:
-    """The features after one pass over them, or with what an earlier one has left."""
+    """The features after one pass over them, or with the cached results of an earlier one."""
     home, stamp = beside
-    once = reader.reader if isinstance(reader, RepeatedRows) else reader
-    told = [stamp, features, small, getattr(once, "x", ""), getattr(once, "codes", ())]
+    inner = reader.reader if isinstance(reader, RepeatedRows) else reader
+    identity = [stamp, features, small, getattr(inner, "x", ""), getattr(inner, "codes", ())]
     if isinstance(reader, RepeatedRows):
-        told.append(hashlib.sha256(reader.weights.astype("<i8").tobytes()).hexdigest())
-    key = json.dumps(told)
-    shelf, owner = _shelf(home, hashlib.sha256(key.encode()).hexdigest()[:24], notes)
+        identity.append(hashlib.sha256(reader.weights.astype("<i8").tobytes()).hexdigest())
+    key = json.dumps(identity)
+    shelf, owner = cache_folder(home, hashlib.sha256(key.encode()).hexdigest()[:24], notes)
     kept = shelf / "facts.npz"
-    found = _kept_facts(kept, len(features))
+    found = load_facts(kept, len(features))
     if found is None:
         try:
             found = _pass(reader, features, np.dtype(np.uint8 if small else np.float64))
-        except Holes:
+        except NotAllBytes:
             found = _pass(reader, features, np.dtype(np.float64))
-        _keep(kept, found)
+        save_facts(kept, found)
     facts, n_samples, digest, dtype = found
     if facts.infinite.any():
         column = int(np.flatnonzero(facts.infinite)[0])
@@ -429,10 +427,7 @@ def _taken_in(
     )
 
 
-_Found = tuple["ColumnsSeen", int, str, np.dtype[Any]]
-
-
-def _pass(reader: RowReader, features: tuple[str, ...], dtype: np.dtype[Any]) -> _Found:
+def _pass(reader: RowReader, features: tuple[str, ...], dtype: np.dtype[Any]) -> FoundFacts:
     from fsframe.contracts.columns_seen import ColumnsSeen
 
     facts = ColumnsSeen(len(features), dtype == np.uint8)
@@ -440,14 +435,14 @@ def _pass(reader: RowReader, features: tuple[str, ...], dtype: np.dtype[Any]) ->
     threads = available_threads()
     side_by_side = partial(in_threads, threads)
     rows = max(1, BLOCK_BYTES // (dtype.itemsize * len(features)))
-    turned = np.empty((min(rows, _TURNED), len(features)), dtype)
+    in_rows = np.empty((min(rows, _ROWS_AT_A_TIME), len(features)), dtype)
     for block in reader.blocks(features, rows, dtype):
         facts.add(block, side_by_side, threads)
-        # Row after row; some are turned at a time, so that they stay in the cache.
-        for start in range(0, len(block), _TURNED):
-            rows_in_turn = block[start : start + _TURNED]
-            turned[: len(rows_in_turn)] = rows_in_turn
-            digest.update(turned[: len(rows_in_turn)].data)
+        # In C order, converted in pieces that fit the processor cache.
+        for start in range(0, len(block), _ROWS_AT_A_TIME):
+            rows_in_turn = block[start : start + _ROWS_AT_A_TIME]
+            in_rows[: len(rows_in_turn)] = rows_in_turn
+            digest.update(in_rows[: len(rows_in_turn)].data)
         n_samples += len(block)
         del block, rows_in_turn
     if not n_samples:
@@ -455,67 +450,8 @@ def _pass(reader: RowReader, features: tuple[str, ...], dtype: np.dtype[Any]) ->
     return facts, n_samples, digest.hexdigest(), dtype
 
 
-def _shelf(home: Path | None, key: str, notes: list[str]) -> tuple[Path, Any]:
-    if home is not None:
-        folder = home / key
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-            if os.access(folder, os.W_OK):
-                return folder, None
-        except OSError:
-            pass
-        notes.append(f"{home.parent} cannot be written to: nothing is kept of the table there")
-    temporary = tempfile.TemporaryDirectory(prefix="fsframe-parts-")
-    owner = _Owner()
-    weakref.finalize(owner, temporary.cleanup)
-    return Path(temporary.name), owner
-
-
-class _Owner:
-    """Lives as long as a table whose shelf is temporary."""
-
-
-def _kept_facts(path: Path, n_columns: int) -> _Found | None:
-    """What an earlier pass found; None where there is nothing sound."""
-    from fsframe.contracts.columns_seen import ColumnsSeen
-
-    try:
-        with np.load(path, allow_pickle=False) as file:
-            arrays = {name: file[name] for name in file.files}
-        n_samples, digest = int(arrays.pop("n_samples")), str(arrays.pop("digest"))
-        dtype = np.dtype(str(arrays.pop("dtype")))
-        known = set(ColumnsSeen(1, True).arrays())
-        if set(arrays) != known or n_samples < 1 or dtype not in (np.uint8, np.float64):
-            return None
-        if any(len(values) != n_columns for values in arrays.values()):
-            return None
-        return ColumnsSeen.from_arrays(arrays), n_samples, digest, dtype
-    except (OSError, ValueError, KeyError, EOFError, TypeError, zipfile.BadZipFile):
-        return None
-
-
-def _keep(path: Path, found: _Found) -> None:
-    """Leave what was found beside the table; a table can be used without."""
-    facts, n_samples, digest, dtype = found
-    told = {"n_samples": n_samples, "digest": digest, "dtype": str(dtype)}
-    content = io.BytesIO()
-    np.savez(content, **told, **facts.arrays())  # type: ignore[arg-type]
-    with contextlib.suppress(StoreError):
-        place_file(path, content.getvalue(), overwrite=True)
-
-
-def _mask(names: tuple[str, ...], columns: list[int], keys: Any, what: str) -> NDArray[np.bool_]:
-    if keys is None or isinstance(keys, bool):
-        return np.full(len(columns), bool(keys))
-    found = find_columns(names, len(names), as_keys(keys), what)
-    wrong = [column for column in found if column not in columns]
-    if wrong:
-        raise DataError(f"{what}: {column_word(wrong[0], names[wrong[0]])} is not a feature")
-    return np.isin(columns, found)
-
-
 def _warnings(source: TableParts) -> list[str]:
-    """Columns without any value, and with one only."""
+    """Warnings about columns without a value, or with a single one."""
     review = FeatureReview()
     review.note(
         source.names,

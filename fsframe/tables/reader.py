@@ -1,9 +1,10 @@
-"""Base class of plugins that read a format, and how such a plugin is found and called."""
+"""Base class of plugins that read a format; finding and calling such plugins."""
 
 from __future__ import annotations
 
 import zipfile
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar, final
 
@@ -11,7 +12,7 @@ from fsframe.contracts.data_frames import is_frame
 from fsframe.errors import DataError, FsframeError, RequestError, one_line
 from fsframe.tables.array_table import ArrayTable
 
-__all__ = ["Reader", "named_paths", "read_frame", "reader_of"]
+__all__ = ["Reader", "check_options", "named_paths", "read_frame", "reader_of", "zip_members"]
 
 
 class Reader(ABC):
@@ -37,7 +38,7 @@ class Reader(ABC):
         path : Path
             A file of the format.
         given : str
-            Those of `options` that somebody named.
+            Those of `options` that were given.
 
         Returns
         -------
@@ -49,12 +50,12 @@ class Reader(ABC):
             If it cannot be read, with the reader's message.
         """
         try:
-            # Those who declare options take them.
+            # Readers that declare options accept them.
             frame = self._read(path, **given)  # type: ignore[call-arg]
         except (FsframeError, KeyboardInterrupt, SystemExit):
             raise
         except BaseException as error:
-            # polars lets Rust's panics pass as exceptions beside `Exception`.
+            # Panics in the Rust code of polars do not derive from `Exception`.
             raise DataError(
                 f"{path} cannot be read by {type(self).__name__}: {one_line(error)}"
             ) from error
@@ -86,7 +87,7 @@ def reader_of(path: Path, head: bytes) -> str | None:
         if any(head.startswith(start) for start in entry.starts):
             return offer.name
         if entry.zip_member and head.startswith(b"PK\x03\x04"):
-            inside = _members(path) if inside is None else inside
+            inside = zip_members(path) if inside is None else inside
             if entry.zip_member in inside:
                 return offer.name
         if path.name.lower().endswith(entry.endings or ("\0",)):
@@ -94,7 +95,8 @@ def reader_of(path: Path, head: bytes) -> str | None:
     return None
 
 
-def _members(path: Path) -> set[str]:
+def zip_members(path: Path) -> set[str]:
+    """The names in a zip archive; none if it is damaged."""
     try:
         with zipfile.ZipFile(path) as archive:
             return set(archive.namelist())
@@ -118,8 +120,12 @@ def read_frame(path: Path, name: str, **given: str) -> Any:
     from fsframe.registry import readers
 
     reader = readers[name]()
-    wrong = sorted(set(given) - reader.options)
+    check_options(path, name, sorted(set(given) - reader.options))
+    return reader.read(path, **given)
+
+
+def check_options(path: Path, name: str, wrong: Sequence[str]) -> None:
+    """Raise RequestError if there are options that the reader of that name does not support."""
     if wrong:
         verb = "does" if len(wrong) == 1 else "do"
         raise RequestError(f"{path} is read as {name}, where {', '.join(wrong)} {verb} not apply")
-    return reader.read(path, **given)

@@ -1,4 +1,4 @@
-"""A table written with fewer columns, everything else as it was."""
+"""Write a table with fewer columns, otherwise unchanged."""
 
 from __future__ import annotations
 
@@ -62,12 +62,12 @@ def write_reduced(
     RequestError
         If the ending of `path` is not one of those above, or no column would be written.
     StoreError
-        If the file is in the way, or cannot be written.
+        If the file exists or cannot be written.
 
     Notes
     -----
-    Cells are written as they were spelled. Only where the new file needs another delimiter (a table
-    read from .csv and written to .tsv), or a cell is defused, are they quoted anew.
+    Cells are written unchanged. They are quoted again only if the new file needs another delimiter
+    (a table read from .csv and written to .tsv) or a cell is escaped as a formula.
     """
     used = [table.path, *apart_from]
     check_destination(path, overwrite=overwrite, apart_from=used)
@@ -88,7 +88,7 @@ def reduced_text(
     sign: str | None = None,
     defuse: bool = False,
 ) -> str:
-    """What `write_reduced` writes, as text; `sign` stands between cells, that of `table` if None.
+    """What `write_reduced` writes, as text; `sign` separates cells, by default as in `table`.
 
     Raises
     ------
@@ -133,6 +133,6 @@ def _line(cells: list[str], delimiter: str, sign: str, defuse: bool) -> str:
 
 
 def _plain(cell: str, delimiter: str) -> str:
-    """A cell as it was spelled, unless it would be a formula."""
+    """A cell, escaped if it would be a formula."""
     text = unquote(cell)
     return quoted(defused(text), delimiter) if is_formula(text) else cell

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 from collections.abc import Iterable, Iterator, Sequence
@@ -47,7 +48,7 @@ def stamp_of(paths: Sequence[Path]) -> str:
 
 @attrs.frozen(kw_only=True, eq=False)
 class RowReader:
-    """A table whose rows come in blocks, in their order.
+    """A table that is read in blocks of rows, in order.
 
     Parameters
     ----------
@@ -56,7 +57,7 @@ class RowReader:
     names : tuple of str
         Of all columns.
     files : tuple of Path
-        What the table lies in; empty for frames.
+        Its files; empty for frames.
     marks : tuple of (int, int)
         Sizes and times of change of the files when they were opened.
     """
@@ -79,14 +80,14 @@ class RowReader:
     def blocks(self, columns: Sequence[str], rows: int, dtype: Any) -> Iterator[NDArray[Any]]:
         """Some columns as (at most `rows`, n_columns) of that dtype, NaN where missing.
 
-        A block lies row after row or column after column, as the reader has it.
+        Blocks are in C or Fortran order, as the reader gives them.
         """
         raise NotImplementedError
 
 
 @attrs.frozen(kw_only=True, eq=False)
 class FrameRows(RowReader):
-    """Rows of something that gives frames of polars one after the other.
+    """Rows from a source of polars frames.
 
     Parameters
     ----------
@@ -106,7 +107,7 @@ class FrameRows(RowReader):
         """One column, whole, as a series of polars."""
         import polars
 
-        with _told(self.what):
+        with _reading(self.what):
             parts = [frame[name] for _, side in self.frames([name], _LABELS) for frame in side]
         return polars.concat(parts) if parts else polars.Series(name, [])
 
@@ -115,7 +116,7 @@ class FrameRows(RowReader):
         import polars
 
         found: set[str] = set()
-        with _told(self.what):
+        with _reading(self.what):
             for _, (frame,) in self.frames([name], _LABELS):
                 column = frame[name].cast(polars.String).unique().drop_nulls()
                 found |= set(column.to_list())
@@ -134,44 +135,39 @@ class FrameRows(RowReader):
             if dtype != np.uint8:
                 column = column.cast(polars.Float64).fill_null(float("nan"))
             taken.append(column)
-        with _told(self.what):
+        with _reading(self.what):
             for height, frames in self.frames(list(columns), rows):
                 found, at = np.empty((len(columns), height), dtype), 0
                 for frame in frames:
                     if dtype == np.uint8 and not _all_bytes(frame, polars.UInt8):
-                        raise Holes
+                        raise NotAllBytes
                     for values in frame.select(taken[at : at + frame.width]):
                         found[at] = values.to_numpy()
                         at += 1
                 yield found.T
-                # Not held while the next one is read.
+                # Free it before the next one is read.
                 del found
 
 
-class Holes(Exception):
-    """A column of bytes has missing values, or other numbers in another file."""
+class NotAllBytes(Exception):
+    """A column of bytes has missing values, or another type in another file."""
 
 
 def _all_bytes(frame: Any, kind: Any) -> bool:
     return set(frame.dtypes) == {kind} and not sum(frame.null_count().row(0))
 
 
-class _told:
-    """What goes wrong in reading is told as what it is."""
-
-    def __init__(self, what: str) -> None:
-        self.what = what
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: Any, error: BaseException | None, traceback: Any) -> None:
-        if error is None:
-            return
-        home = type(error).__module__.partition(".")[0]
-        # polars lets Rust's panics pass as exceptions beside `Exception`.
-        if isinstance(error, OSError) or home in ("polars", "pyarrow", "pyo3_runtime"):
-            raise DataError(f"{self.what} cannot be read: {one_line(error)}") from error
+@contextlib.contextmanager
+def _reading(what: str) -> Iterator[None]:
+    """Errors of the libraries that read files become DataErrors about `what`."""
+    try:
+        yield
+    except BaseException as error:
+        library = type(error).__module__.partition(".")[0]
+        # Panics in the Rust code of polars do not derive from `Exception`.
+        if isinstance(error, OSError) or library in ("polars", "pyarrow", "pyo3_runtime"):
+            raise DataError(f"{what} cannot be read: {one_line(error)}") from error
+        raise
 
 
 def frame_rows(
@@ -187,8 +183,8 @@ def frame_rows(
     files : sequence of Path
         Where the frame is of files.
     pieces : sequence of polars.LazyFrame
-        One of each file. Read by slices of some columns they hold no more than such a slice; a
-        lazy frame that is read in batches holds what it reads ahead, several files.
+        One of each file. Reading slices of some columns takes the memory of a slice; reading a lazy
+        frame in batches reads ahead several files.
     """
     import polars
 
@@ -221,7 +217,7 @@ def frame_rows(
         parts = (part.compute() for part in given[columns].partitions)
         return whole((polars.from_pandas(part, include_index=False) for part in parts), rows)
 
-    with _told(what):
+    with _reading(what):
         if home == "polars":
             schema, frames = given.collect_schema(), sliced if pieces else lazy
         elif home == "pyarrow":
@@ -248,7 +244,7 @@ class Hdf5Rows(RowReader):
     lengths : tuple of int
         Rows of each file.
     codes : tuple of float
-        Values that stand for a missing one.
+        Codes of missing values.
     """
 
     x: str
@@ -318,7 +314,8 @@ class Hdf5Rows(RowReader):
         for path, length in zip(self.files, self.lengths, strict=True):
             with Hdf5Arrays(path) as file:
                 for start in range(0, length, rows):
-                    block = file.rows(self.x, start, min(start + rows, length), first, last)
+                    stop = min(start + rows, length)
+                    block = file.block(self.x, slice(start, stop), slice(first, last))
                     block = block if every else block[:, wanted - first]
                     if self.codes:
                         block = np.where(np.isin(block, self.codes), np.nan, block)
@@ -327,7 +324,7 @@ class Hdf5Rows(RowReader):
 
 @attrs.frozen(kw_only=True, eq=False)
 class RepeatedRows(RowReader):
-    """Rows as often as their weights say, copies one after the other.
+    """Rows repeated according to their weights, copies adjacent.
 
     Parameters
     ----------
@@ -357,14 +354,14 @@ class RepeatedRows(RowReader):
             first += len(block)
             if len(ends) < len(block):
                 raise DataError(f"{self.what} was changed while it was in use; start again")
-            # A heavy row is copied block by block too.
+            # Rows with large weights are also copied in blocks.
             for start in range(0, int(ends[-1]), rows):
                 copies = np.arange(start, min(start + rows, int(ends[-1])))
                 yield block[np.searchsorted(ends, copies, side="right")]
 
 
 def files_of(given: str | os.PathLike[str] | Iterable[Any]) -> list[Path]:
-    """The files that a pattern, a folder or a list means, by name but for a list.
+    """The files of a pattern, a folder or a list; sorted by name except for a list.
 
     Raises
     ------

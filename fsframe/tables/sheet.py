@@ -1,4 +1,4 @@
-"""A delimited text file as named columns, its cells still text."""
+"""A delimited text file as named columns of text."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ from fsframe.tables.dialect import (
     trimmed,
     unquote,
 )
+from fsframe.tables.feature_checks import listed
 from fsframe.tables.header import is_header
 from fsframe.tables.size_limits import MAX_COLUMNS, check_size
 from fsframe.tables.text_file import load_text
@@ -33,7 +34,7 @@ __all__ = ["Sheet", "load_sheet"]
 
 @attrs.frozen(kw_only=True, eq=False)
 class Sheet:
-    """The cells of a text table and what its columns are called.
+    """The cells and column names of a text table.
 
     Parameters
     ----------
@@ -72,12 +73,12 @@ class Sheet:
             self._refuse(ragged)
 
     def check(self) -> None:
-        """Nothing, if all rows have the same length.
+        """Check that all rows have the same length.
 
         Raises
         ------
         DataError
-            Naming the line of the first that has not.
+            Naming the line of the first that differs.
         """
         try:
             self.cells.check()
@@ -85,7 +86,7 @@ class Sheet:
             self._refuse(ragged)
 
     def column(self, column: int) -> list[str]:
-        """What the fields of a column mean: without quotes and outer blanks."""
+        """The fields of a column, without quotes and outer blanks."""
         try:
             return [text for block in self.cells.texts(column) for text in block]
         except RaggedLine as ragged:
@@ -123,23 +124,26 @@ class Sheet:
 
     @cached_property
     def has_row_names(self) -> bool:
-        """Whether the first column is what spreadsheets and data frames add: without a name,
-        different in each row, and text or a count of the rows."""
+        """Whether the first column is an index as added by spreadsheets and data frames: without a
+        name, different in each row, and text or a count of the rows."""
         if not self.names or self.names[0] or self.n_fields < 3:
             return False
         cells = self.column(0)
         if len(set(cells)) != len(cells):
             return False
         if not all(is_number(cell) for cell in cells):
-            # One missing among numbers is still a column of numbers.
+            # A column of numbers may have missing values.
             return not all(is_number(cell) or self.missing(cell) for cell in cells)
         numbers = np.array([float(cell) for cell in cells])
         return bool(numbers[0] in (0.0, 1.0) and np.all(np.diff(numbers) == 1))
 
     def where(self, row: int, column: int) -> str:
         """Line and column of a cell, for messages."""
-        name = self.names[column] if self.names else ""
-        return f"{self.path}, line {self.line(row)}, {column_word(column, name)}"
+        return f"{self.path}, line {self.line(row)}, {self.word(column)}"
+
+    def word(self, column: int) -> str:
+        """A column, for messages."""
+        return column_word(column, self.names[column] if self.names else "")
 
     def line(self, row: int) -> int:
         """The line of the file in which a row begins, from 1."""
@@ -152,21 +156,17 @@ class Sheet:
         dates: Sequence[int] = (),
         further: Sequence[str] = (),
     ) -> DataError:
-        """What is wrong with columns that hold no numbers: the first cell, and all columns.
+        """The error about columns that are not numeric: the first cell, and all columns.
 
-        `dates` are columns of dates, besides; `further` is what else is wrong with columns.
+        `dates` are columns of dates; `further` are other problems.
         """
         said = list(further)
         if dates:
-            listing = ", ".join(
-                column_word(column, self.names[column] if self.names else "")
-                for column in dates[:8]
-            )
-            more = f" and {len(dates) - 8} more" if len(dates) > 8 else ""
+            listing = listed([self.word(column) for column in dates], 8)
             keys = ",".join(self._key(column) for column in dates[:20])
             said.insert(
                 0,
-                f"{listing}{more} hold{'s' * (len(dates) == 1)} dates: leave them out (--drop "
+                f"{listing} hold{'s' * (len(dates) == 1)} dates: leave them out (--drop "
                 f"{keys}), or convert them to days (--dates days)",
             )
         if not bad and not infinite:
@@ -176,11 +176,8 @@ class Sheet:
 
     def _no_numbers(self, bad: dict[int, BadColumn], infinite: Sequence[int]) -> str:
         if not bad:
-            words = ", ".join(
-                column_word(column, self.names[column] if self.names else "")
-                for column in infinite[:8]
-            )
-            return f"{self.path}: infinite, or too large, are cells of {words}"
+            listing = listed([self.word(column) for column in infinite], 8)
+            return f"{self.path}: infinite, or too large, are cells of {listing}"
         first = min(bad.values(), key=lambda found: (found.row, found.column))
         text = first.text
         shown = text if len(text) <= 40 else text[:39] + "…"
@@ -201,26 +198,19 @@ class Sheet:
         message = f"{self.where(first.row, first.column)}: {shown!r} is not a number; {advice}"
         others = [bad[column] for column in sorted(bad) if column != first.column]
         if others:
-            listing = ", ".join(self._brief(other) for other in others[:8])
-            more = f" and {len(others) - 8} more" if len(others) > 8 else ""
-            message += f". The same holds for {listing}{more}"
+            message += f". The same holds for {listed([self._brief(o) for o in others], 8)}"
             names = [self._key(column) for column in sorted(bad)[:20]]
             message += f" (to leave all out: --drop {','.join(names)})" if len(bad) <= 20 else ""
         infinite = [column for column in infinite if column not in bad]
         if infinite:
-            listing = ", ".join(
-                column_word(column, self.names[column] if self.names else "")
-                for column in infinite[:8]
-            )
-            more = f" and {len(infinite) - 8} more" if len(infinite) > 8 else ""
-            message += f". Infinite, or too large, are cells of {listing}{more}"
+            listing = listed([self.word(column) for column in infinite], 8)
+            message += f". Infinite, or too large, are cells of {listing}"
         return message
 
     def _brief(self, bad: BadColumn) -> str:
-        word = column_word(bad.column, self.names[bad.column] if self.names else "")
         shown = bad.text if len(bad.text) <= 20 else bad.text[:19] + "…"
         cells = "1 cell," if bad.count == 1 else f"{bad.count} cells such as"
-        return f"{word}: {cells} {shown!r}"
+        return f"{self.word(bad.column)}: {cells} {shown!r}"
 
     def _key(self, column: int) -> str:
         return self.names[column] if self.names else str(column + 1)
@@ -262,7 +252,7 @@ def load_sheet(
     delimiter : str, optional
         Chosen by ending and first line if not given.
     label : str or int, optional
-        Helps to tell whether the first line holds names.
+        Helps to decide whether the first line holds names.
     header : bool, optional
         Whether it does; found out if not given.
     decimal : {".", ","}
@@ -341,19 +331,19 @@ def load_sheet(
             cells=attrs.evolve(rows, n_fields=len(first) + 1),
         )
         try:
-            # R leaves out the name of the column of row names.
+            # R writes no name for the column of row names.
             if named.has_row_names:
                 return named
         except DataError:
             pass
     if n_second != len(first):
-        # Before anything is said about names: there may be too few because the row is no row.
+        # Before complaints about names: the second row may be malformed.
         sheet._refuse(RaggedLine(0, n_second, second))
     return sheet
 
 
 def _blocks(sheet: Sheet, column: int) -> Iterator[list[str]]:
-    """The cells of a column, up to a row of another length, which is told of later."""
+    """The cells of a column, up to a row of another length, which is reported later."""
     try:
         yield from sheet.cells.texts(column)
     except RaggedLine:
@@ -364,7 +354,7 @@ _BLANKS = re.compile(rb'"[^"]*"|( *\n *)| +')
 
 
 def _single_blanks(raw: bytes) -> bytes:
-    """A text whose fields stand between runs of blanks, with one blank each; quoted ones stay."""
+    """Replace runs of blanks between fields by one blank, except in quotes."""
 
     def one(found: re.Match[bytes]) -> bytes:
         if found[0].startswith(b'"'):

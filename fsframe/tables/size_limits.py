@@ -26,13 +26,13 @@ MAX_CLASSES = 5_000
 
 VARIABLE = "FSFRAME_TABLE_MEMORY"
 
-# A packed file may hold this many times its size, or so many bytes, whichever is more.
+# A packed file may expand by this factor, or to so many bytes, whichever is more.
 _RATIO = 200
 _FREE = 1 << 28
 
 
 def memory_bound() -> int:
-    """Bytes that reading a table may take: half of what this process may have.
+    """Limit on the bytes for reading a table: half of the memory of this process.
 
     The environment variable ``FSFRAME_TABLE_MEMORY`` (such as ``12GB``) sets another bound.
 
@@ -53,7 +53,7 @@ def memory_bound() -> int:
 
 
 def unpacked_bound(packed: int) -> int:
-    """Bytes that a packed file of `packed` bytes may hold.
+    """Limit on the unpacked size of a file of `packed` bytes.
 
     >>> unpacked_bound(10) == 1 << 28
     True
@@ -62,7 +62,7 @@ def unpacked_bound(packed: int) -> int:
 
 
 def check_size(needed: int, what: str, advice: str = "") -> None:
-    """Nothing, if `needed` bytes for `what` are within the bound.
+    """Check that `needed` bytes for `what` are within the limit.
 
     Raises
     ------
@@ -78,7 +78,7 @@ def check_size(needed: int, what: str, advice: str = "") -> None:
 
 
 def shown(size: int) -> str:
-    """A size for people.
+    """A size as text.
 
     >>> shown(2_500_000_000), shown(900)
     ('2.5 GB', '900 bytes')

@@ -1,4 +1,4 @@
-"""A table with its cells as spelled; it may lack the label. Finished runs are applied to these."""
+"""A table with unchanged cells, to which finished runs are applied; the label may be missing."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ __all__ = ["Table", "read_table"]
 
 
 class _Cells(Protocol):
-    """Where cells come from: a text file or arrays."""
+    """Source of cells: a text file, arrays or a data frame."""
 
     def rows(self, columns: Sequence[int]) -> Iterator[list[str]]: ...
     def numbers(self, columns: Sequence[int]) -> NDArray[np.float64]: ...
@@ -38,7 +38,7 @@ class _Cells(Protocol):
 
 @attrs.frozen(kw_only=True, eq=False)
 class Table:
-    """A table whose cells are still what the file says.
+    """A table with its cells as in the file.
 
     Parameters
     ----------
@@ -64,14 +64,13 @@ class Table:
     def filled(
         self, fill: Mapping[int, float | NDArray[np.float64]]
     ) -> tuple[Table, int, list[int]]:
-        """The table with numbers in place of missing values, so many, and columns left as they are.
+        """The table with missing values filled, their number, and the columns left unchanged.
 
         Parameters
         ----------
         fill : mapping of int to float or (n_rows,) float64
-            What stands for a missing value, by column, in all rows or in each. Columns that hold
-            text are left as they are: what a code means there, only the table knows that it was
-            learned from.
+            Fill values by column, for all rows or for each. Columns of text are left unchanged: the
+            codes of their levels are defined by the training table.
         """
         gaps = dict.fromkeys(fill, 0)
         texts: set[int] = set()
@@ -99,12 +98,12 @@ class Table:
         return self._cells.rows(columns)
 
     def places(self, features: Sequence[str]) -> list[int]:
-        """Where the named columns are.
+        """Positions of the named columns.
 
         Raises
         ------
         DataError
-            Naming all that are not there, or are there twice.
+            Naming all that are missing, or that occur twice.
         """
         place: dict[str, int] = {}
         twice = set()
@@ -144,8 +143,8 @@ class Table:
     ) -> NDArray[np.float64]:
         """As `numbers`, for features of a Dataset with columns of other kinds than numbers.
 
-        Levels have the codes that they have there. A level of a nominal column that is not among
-        them has a code beyond all others.
+        Levels have the codes that they have there. An unknown level of a nominal column
+        gets a code above all others.
 
         Raises
         ------
@@ -159,7 +158,7 @@ class Table:
         }
         plain = [name for name in features if name not in spelled]
         sources = {name: kind.column or name for name, kind in spelled.items()}
-        # All that lack are told together.
+        # Report all missing columns together.
         wanted = list(dict.fromkeys(sources.get(name, name) for name in features))
         places = dict(zip(wanted, self.places(wanted), strict=True))
         if not spelled:
@@ -194,7 +193,7 @@ class Table:
 
 @attrs.frozen
 class _FilledCells:
-    """Cells with something in place of those that are missing."""
+    """Cells with fill values for missing ones."""
 
     inner: _Cells
     fill: Mapping[int, NDArray[np.float64]]
@@ -246,7 +245,7 @@ class _ArrayCells:
         p = self.X.shape[1]
         features = [column for column in columns if column < p]
         for row, values in enumerate(self._features(features)):
-            # str of a NumPy number is the shortest that reads back as the same number.
+            # str of a NumPy number is the shortest text that parses to the same number.
             cells = {c: "" if v != v else str(v) for c, v in zip(features, values, strict=True)}
             for place, other in enumerate(self.others, start=p):
                 text = str(other[row])
@@ -289,7 +288,7 @@ class _FrameCells:
 
 
 def quoted(text: str, delimiter: str) -> str:
-    r"""A text as a field: in quotes only where it must be.
+    r"""A text as a field, quoted only if necessary.
 
     >>> quoted("a,b", ","), quoted("a b", ","), quoted('6" pipe', "\t")
     ('"a,b"', 'a b', '"6"" pipe"')
@@ -335,15 +334,7 @@ def read_table(
         frame = read_frame(found, kind, **named_paths(x, y))
         if isinstance(frame, ArrayTable):
             return _of_arrays(frame)
-        called = frame_names(frame)
-        return Table(
-            path=found,
-            names=called,
-            spelled_names=tuple(quoted(name, ",") for name in called),
-            delimiter=",",
-            n_rows=len(frame),
-            cells=_FrameCells(frame),
-        )
+        return _of_cells(found, frame_names(frame), len(frame), _FrameCells(frame))
     if kind != "text":
         from fsframe.tables.array_files import load_arrays
 
@@ -371,12 +362,13 @@ def read_table(
 
 
 def _of_arrays(arrays: ArrayTable) -> Table:
-    called = (*arrays.feature_names, *arrays.others)
+    cells = _ArrayCells(arrays.X, tuple(arrays.others.values()))
+    names = (*arrays.feature_names, *arrays.others)
+    return _of_cells(arrays.path, names, arrays.X.shape[0], cells)
+
+
+def _of_cells(path: Path, names: tuple[str, ...], n_rows: int, cells: _Cells) -> Table:
+    spelled = tuple(quoted(name, ",") for name in names)
     return Table(
-        path=arrays.path,
-        names=called,
-        spelled_names=tuple(quoted(name, ",") for name in called),
-        delimiter=",",
-        n_rows=arrays.X.shape[0],
-        cells=_ArrayCells(arrays.X, tuple(arrays.others.values())),
+        path=path, names=names, spelled_names=spelled, delimiter=",", n_rows=n_rows, cells=cells
     )

@@ -1,4 +1,4 @@
-"""Small tables as bytes of a file, in the formats that plugins write."""
+"""Small tables in the file formats that plugins write."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ __all__ = ["format_of", "is_text", "table_bytes"]
 
 
 def format_of(path: Path) -> str:
-    """The format that a file's ending stands for; a bundled one before that of a stranger.
+    """The format for a file's ending; bundled formats take precedence.
 
     Raises
     ------
     RequestError
-        If it stands for none.
+        If the ending is unknown.
 
     >>> format_of(Path("genes.tex"))
     'latex'
     """
 
-    def strangers_last(offer: Offer) -> tuple[bool, str]:
+    def bundled_first(offer: Offer) -> tuple[bool, str]:
         return not offer.plugin.source.bundled, offer.name
 
-    found: list[Any] = sorted(writers.offers(), key=strangers_last)
+    found: list[Any] = sorted(writers.offers(), key=bundled_first)
     for offer in found:
         if path.name.lower().endswith(offer.entry.endings or ("\0",)):
             return str(offer.name)
@@ -36,7 +36,7 @@ def format_of(path: Path) -> str:
 
 
 def is_text(form: str) -> bool:
-    """Whether a format can go to a screen.
+    """Whether a format is text.
 
     >>> is_text("markdown"), is_text("parquet")
     (True, False)
@@ -51,7 +51,7 @@ def table_bytes(columns: Columns, form: str, *, defuse: bool = True) -> bytes:
     Parameters
     ----------
     columns : mapping of str to sequence
-        Cells of one kind in each: str, bool, int or float; None where there is none.
+        Cells of one type in each: str, bool, int or float; None if missing.
     form : str
         What a plugin writes, such as ``"csv"``.
     defuse : bool

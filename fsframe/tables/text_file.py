@@ -19,7 +19,7 @@ from fsframe.tables.size_limits import VARIABLE, memory_bound, shown, unpacked_b
 __all__ = ["STANDARD_INPUT", "load_bytes", "load_text"]
 
 STANDARD_INPUT = Path("-")
-"""Names standard input in place of a file."""
+"""The path that stands for standard input."""
 
 _PACKED = {
     b"\x1f\x8b": "gzip",
@@ -64,7 +64,7 @@ _received: list[bytes] = []
 
 
 def _standard_input() -> bytes:
-    # What came by standard input comes once, but the kind of table is looked up first.
+    # Standard input can be read once, but is needed twice.
     if not _received:
         bound = memory_bound()
         content = sys.stdin.buffer.read(bound + 1)
@@ -151,7 +151,7 @@ def _as_utf8(raw: bytes, path: Path, encoding: str | None) -> bytes:
 
 
 def _check_utf8(raw: bytes, path: Path) -> None:
-    """Decode block by block: the whole text as str may take four times the bytes."""
+    """Decode in blocks: the whole text as str may take four times the memory."""
     decoder = codecs.getincrementaldecoder("utf-8")()
     view = memoryview(raw)
     for start in range(0, len(raw), _STEP):

@@ -24,14 +24,12 @@ from fsframe.errors import DataError, RequestError
 from fsframe.tables.array_files import dataset_from_arrays
 from fsframe.tables.array_table import ArrayTable
 from fsframe.tables.column_lookup import as_keys, find_column
-from fsframe.tables.feature_checks import (
-    feature_warnings,
-)
+from fsframe.tables.feature_checks import feature_warnings
 from fsframe.tables.feature_groups import feature_groups_of
 from fsframe.tables.from_sheet import from_sheet
 from fsframe.tables.locate import file_kind, find_table, in_parts, table_name
 from fsframe.tables.parts import large_in_file, read_parts
-from fsframe.tables.reader import named_paths, read_frame
+from fsframe.tables.reader import check_options, named_paths, read_frame
 from fsframe.tables.sheet import load_sheet
 
 __all__ = ["read"]
@@ -157,12 +155,17 @@ def read(
     >>> data.feature_names, data.classes, data.n_samples
     (('a', 'b'), ('ill', 'well'), 4)
     """
+    sets = feature_groups_of(feature_groups)
+    drop, keep = as_keys(drop), as_keys(keep)
+    adjust = (adjust,) if isinstance(adjust, str) else tuple(adjust)
+    categorical = _keys(categorical)
+    of_frame: dict[str, Any] = {
+        "drop": drop, "categorical": categorical, "groups": groups, "ordinal": ordinal,
+        "dates": dates, "encode": encode, "keep": keep, "weight": weight, "event": event,
+        "feature_groups": sets, "time": time, "adjust": adjust,
+    }  # fmt: skip
     if is_frame(path) or is_annotated(path) or is_labelled(path):
-        return Dataset.from_frame(
-            path, label, drop=drop, categorical=categorical, groups=groups, task=task,
-            ordinal=ordinal, dates=dates, encode=encode, keep=keep, weight=weight,
-            feature_groups=feature_groups_of(feature_groups), time=time, adjust=adjust, event=event,
-        )  # fmt: skip
+        return Dataset.from_frame(path, label, task=task, **of_frame)
     if event is not None:
         if task not in (None, "survival"):
             raise RequestError(
@@ -175,8 +178,8 @@ def read(
 
     def by_parts(given: Any) -> Dataset:
         found = read_parts(
-            given, label, drop=as_keys(drop), keep=as_keys(keep), groups=groups, task=task,
-            categorical=_keys(categorical), x=x, y=y, names=names, na=codes,
+            given, label, drop=drop, keep=keep, groups=groups, task=task,
+            categorical=categorical, x=x, y=y, names=names, na=codes,
             ordinal=ordinal, dates=dates, encode=encode, weight=weight, delimiter=delimiter,
             header=header is not None, encoding=encoding, decimal=decimal != ".",
             in_memory=in_memory, time=time, adjust=bool(adjust),
@@ -188,15 +191,10 @@ def read(
             told["feature_groups"] = {title: list(members) for title, members in sets.items()}
         return attrs.evolve(found, reading=told)
 
-    sets = feature_groups_of(feature_groups)
     orders = as_ordinal(ordinal)
     codes = tuple(str(code) for code in ([na] if isinstance(na, (str, int, float)) else na))
     if in_parts(path):
         return by_parts(path)
-    drop, keep = as_keys(drop), as_keys(keep)
-    adjust = (adjust,) if isinstance(adjust, str) else tuple(adjust)
-    if categorical is not None and not isinstance(categorical, bool):
-        categorical = as_keys(categorical)
     given = {
         "label": label,
         "drop": list(drop),
@@ -247,38 +245,17 @@ def read(
         return finished(found_in)
     if kind not in ("npz", "hdf5"):
         paths = named_paths(x, y)
-        told: dict[str, Any] = {"names": names != "/feature_names"}
-        told |= {"delimiter": delimiter, "header": header is not None, "encoding": encoding}
-        told |= {"decimal": decimal != ".", "in_memory": in_memory is not None, "na": codes}
-        wrong = [key for key, value in told.items() if value]
-        if wrong:
-            verb = "does" if len(wrong) == 1 else "do"
-            raise RequestError(
-                f"{found} is read as {kind}, where {', '.join(wrong)} {verb} not apply"
-            )
+        others: dict[str, Any] = {"names": names != "/feature_names"}
+        others |= {"delimiter": delimiter, "header": header is not None, "encoding": encoding}
+        others |= {"decimal": decimal != ".", "in_memory": in_memory is not None, "na": codes}
+        check_options(found, kind, [key for key, value in others.items() if value])
         frame = read_frame(found, kind, **paths)
         if isinstance(frame, ArrayTable):
             data = dataset_from_arrays(frame, label, drop, categorical, task, groups, keep, weight)
             return finished(_ranked(data, orders), frame.others)
         try:
-            data = Dataset.from_frame(
-                frame,
-                label,
-                drop=drop,
-                categorical=categorical,
-                groups=groups,
-                task=None if event else task,
-                name=table_name(found),
-                ordinal=ordinal,
-                dates=dates,
-                encode=encode,
-                keep=keep,
-                weight=weight,
-                event=event,
-                feature_groups=sets,
-                time=time,
-                adjust=adjust,
-            )
+            task = None if event else task
+            data = Dataset.from_frame(frame, label, task=task, name=table_name(found), **of_frame)
         except DataError as error:
             raise DataError(f"{found}: {error}") from None
         notes = feature_warnings(data.X, data.feature_names)

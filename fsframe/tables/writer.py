@@ -12,7 +12,7 @@ from fsframe.errors import PluginError
 __all__ = ["Columns", "Writer"]
 
 Columns = Mapping[str, Sequence[Any]]
-"""Cells of one kind in each column: str, bool, int or float; None where there is none."""
+"""Cells of one type in each column: str, bool, int or float; None if missing."""
 
 
 class Writer(ABC):
