@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import click
 from click.shell_completion import CompletionItem
 
@@ -15,7 +17,7 @@ from fsframe.registry import (
     stability_metrics,
 )
 
-__all__ = ["METHODS", "MethodName", "OfferedName", "listed"]
+__all__ = ["METHODS", "MethodName", "OfferedName", "completions", "listed"]
 
 METHODS: dict[str, Registry] = {
     "Selectors": selectors,
@@ -36,6 +38,15 @@ def listed() -> list[Offer]:
     ]
 
 
+def completions(offers: Iterable[Offer], incomplete: str) -> list[CompletionItem]:
+    """Those of the offers whose names begin so, for the shell."""
+    return [
+        CompletionItem(offer.name, help=offer.entry.summary)
+        for offer in offers
+        if offer.name.startswith(incomplete)
+    ]
+
+
 class MethodName(click.ParamType):
     """The name of a method, stability metric or measure; the shell completes it."""
 
@@ -44,12 +55,7 @@ class MethodName(click.ParamType):
     def shell_complete(
         self, ctx: click.Context, param: click.Parameter, incomplete: str
     ) -> list[CompletionItem]:
-        offers = listed()
-        return [
-            CompletionItem(offer.name, help=offer.entry.summary)
-            for offer in offers
-            if offer.name.startswith(incomplete)
-        ]
+        return completions(listed(), incomplete)
 
 
 class OfferedName(click.ParamType):
@@ -67,8 +73,4 @@ class OfferedName(click.ParamType):
     def shell_complete(
         self, ctx: click.Context, param: click.Parameter, incomplete: str
     ) -> list[CompletionItem]:
-        return [
-            CompletionItem(offer.name, help=offer.entry.summary)
-            for offer in self._registry.offers()
-            if offer.name.startswith(incomplete)
-        ]
+        return completions(self._registry.offers(), incomplete)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from fsframe.cli.log_file import check_log
 from fsframe.cli.reading_options import read_data
 from fsframe.cli.running import Reporter, engine_options, run_chain
+from fsframe.cli.shared_options import all_options, json_option, quiet_option
 from fsframe.contracts.grammar import StageText
 from fsframe.errors import RequestError
 
@@ -26,9 +27,7 @@ __all__ = [
     "run_on",
 ]
 
-F = TypeVar("F", bound=Callable[..., Any])
-
-_OPTIONS = (
+output_options = all_options(
     click.option(
         "-o",
         "--out",
@@ -45,15 +44,16 @@ _OPTIONS = (
         help="Random seed: the same seed gives the same bits on the same kind of processor.",
     ),
     click.option("--overwrite", is_flag=True, help="Replace existing files."),
-    click.option("--json", "as_json", is_flag=True, help="Print one JSON object."),
-    click.option("-q", "--quiet", is_flag=True, help="No progress or notes on stderr."),
+    json_option,
+    quiet_option,
     click.option(
         "--dry-run", is_flag=True, help="Check the request and print the chain, but run nothing."
     ),
+    engine_options,
 )
+"""The options that `run_on` takes."""
 
-
-_FOLDS = (
+fold_options = all_options(
     click.option("--folds", metavar="N", help="Number of folds. [default: 10]"),
     click.option("--repeats", metavar="N", help="Number of repetitions. [default: 10]"),
     click.option(
@@ -78,21 +78,7 @@ _FOLDS = (
         "--inner-folds", metavar="N", help="Number of inner folds, for tuning. [default: 5]"
     ),
 )
-
-
-def fold_options(function: F) -> F:
-    """`function` with the options of cross-validation."""
-    for option in reversed(_FOLDS):
-        function = option(function)
-    return function
-
-
-def output_options(function: F) -> F:
-    """`function` with the options that `run_on` takes."""
-    function = engine_options(function)
-    for option in reversed(_OPTIONS):
-        function = option(function)
-    return function
+"""The options of cross-validation."""
 
 
 def protocol_request(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from fsframe.cli.shared_options import all_options
 from fsframe.cli.terminal import say
 from fsframe.errors import DataError, FsframeError, RequestError
 
@@ -16,11 +17,13 @@ if TYPE_CHECKING:
     from fsframe.storage import RunRecord
 
 __all__ = [
+    "READING",
     "TABLE_FORM",
     "form_options",
     "read_data",
     "reading_arguments",
     "reading_options",
+    "source_of_run",
     "stored_reading",
     "table_if_there",
     "table_of_run",
@@ -31,7 +34,7 @@ TABLE_FORM = ("na", "delimiter", "decimal", "encoding", "header", "x", "y", "nam
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-_OPTIONS = (
+reading_options = all_options(
     click.option(
         "--label",
         metavar="NAME|NUMBER",
@@ -129,21 +132,20 @@ _OPTIONS = (
         help="HDF5, NPZ: path of feature names. [default: feature_names]",
     ),
 )
+"""The options that `read_data` takes."""
 
+_PARAMETERS: list[click.Parameter]
+_PARAMETERS = reading_options(lambda: None).__click_params__[::-1]  # type: ignore[attr-defined]
 
-def reading_options(function: F) -> F:
-    """`function` with the options that `read_data` takes."""
-    for option in reversed(_OPTIONS):
-        function = option(function)
-    return function
+READING = tuple(parameter.name for parameter in _PARAMETERS)
+"""Names of these options."""
 
 
 def form_options(function: F) -> F:
     """`function` with the options that say how a table is spelled, not which column is what."""
-    probe = reading_options(lambda: None)
     asked = {"na", "delimiter", "decimal", "encoding", "header", "x_path", "y_path", "names_path"}
-    params = [param for param in probe.__click_params__ if param.name in asked]  # type: ignore[attr-defined]
-    function.__dict__.setdefault("__click_params__", []).extend(params)
+    form = [parameter for parameter in reversed(_PARAMETERS) if parameter.name in asked]
+    function.__dict__.setdefault("__click_params__", []).extend(form)
     return function
 
 
@@ -156,20 +158,19 @@ def read_data(path: str, **options: Any) -> Dataset:
 
 def reading_arguments(**options: Any) -> dict[str, Any]:
     """The command line's options as the arguments of `fsframe.read`, those not given left out."""
+    from fsframe.tables.feature_groups import feature_groups_of
+
     arguments: dict[str, Any] = {
-        "label": _label(options.get("label"), "--label"),
-        "groups": _label(options.get("groups"), "--groups"),
-        "weight": _label(options.get("weight"), "--weight"),
-        "drop": _list(options.get("drop")),
-        "keep": _list(options.get("keep")),
-        "adjust": _list(options.get("adjust")),
-        "feature_groups": _sets(options.get("feature_groups")),
-        "categorical": _list(options.get("categorical")),
+        "feature_groups": feature_groups_of(options.get("feature_groups")),
         "ordinal": _orders(options.get("ordinal")),
         "na": tuple(options.get("na") or ()),
         "delimiter": (options.get("delimiter") or "").replace("\\t", "\t"),
         "header": options.get("header"),
     }
+    for key in ("label", "groups", "weight"):
+        arguments[key] = _column(options.get(key), f"--{key}")
+    for key in ("drop", "keep", "adjust", "categorical"):
+        arguments[key] = _list(options.get(key))
     for key in ("task", "event", "decimal", "encoding", "dates", "encode", "time"):
         arguments[key] = options.get(key)
     for key, name in (("x", "x_path"), ("y", "y_path"), ("names", "names_path")):
@@ -183,30 +184,13 @@ def stored_reading(record: RunRecord) -> dict[str, Any]:
     if not isinstance(found, dict):
         return {}
     kinds: dict[str, tuple[type, ...]] = {
-        "label": (str, int),
-        "groups": (str, int),
-        "weight": (str, int),
-        "drop": (list,),
-        "keep": (list,),
-        "adjust": (list,),
+        **dict.fromkeys(("label", "groups", "weight"), (str, int)),
+        **dict.fromkeys(("drop", "keep", "adjust", "na"), (list,)),
         "categorical": (list, bool),
-        "na": (list,),
         "header": (bool,),
     }
-    texts = (
-        "time",
-        "event",
-        "task",
-        "delimiter",
-        "decimal",
-        "encoding",
-        "x",
-        "y",
-        "names",
-        "dates",
-        "encode",
-    )
-    kinds |= dict.fromkeys(texts, (str,))
+    texts = ("time", "event", "task", "dates", "encode", "delimiter", "decimal", "encoding")
+    kinds |= dict.fromkeys((*texts, "x", "y", "names"), (str,))
     lists = {
         key: found[key]
         for key in ("ordinal", "feature_groups")
@@ -222,6 +206,23 @@ def stored_reading(record: RunRecord) -> dict[str, Any]:
         if isinstance(found.get(key), types)
         and (not isinstance(found[key], list) or all(isinstance(k, (str, int)) for k in found[key]))
     }
+
+
+def source_of_run(record: RunRecord, given: str | None, how: str) -> str:
+    """The path of the run's table: the `given` one, or where it was at the time.
+
+    Raises
+    ------
+    DataError
+        If it is not there any more; `how` says how to give its path.
+    """
+    source = given or record.data.source
+    if not given and not (source and Path(source).is_file()):
+        raise DataError(
+            f"the table the run was made on ({source or 'location unknown'}) is not there; give "
+            f"its path: {how}"
+        )
+    return source
 
 
 def table_of_run(record: RunRecord, source: str, **given: Any) -> Dataset:
@@ -268,12 +269,6 @@ def table_if_there(record: RunRecord, what: str) -> Dataset | None:
     return None
 
 
-def _sets(path: str | None) -> dict[str, tuple[str, ...]]:
-    from fsframe.tables.feature_groups import feature_groups_of
-
-    return feature_groups_of(path)
-
-
 def _list(text: str | None) -> tuple[str, ...]:
     return tuple(part.strip() for part in text.split(",") if part.strip()) if text else ()
 
@@ -293,7 +288,7 @@ def _orders(text: str | None) -> dict[str, tuple[str, ...]]:
     return found
 
 
-def _label(text: str | None, option: str) -> str | int | None:
+def _column(text: str | None, option: str) -> str | int | None:
     """A column's name, or for a number its index from 0, as `read` takes it."""
     if text is None:
         return None

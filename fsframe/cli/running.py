@@ -10,15 +10,17 @@ import shlex
 import signal
 import sys
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 from click.shell_completion import CompletionItem
 
 from fsframe.analysis.progress import ProgressBars
 from fsframe.cli.log_file import check_log, log_stop, logging_to
+from fsframe.cli.reading_options import READING
+from fsframe.cli.shared_options import all_options
 from fsframe.cli.signals import end_process, ignore_signals, stoppable
 from fsframe.cli.terminal import say, say_error, say_json
 from fsframe.cli.tracebacks import traceback_option
@@ -34,35 +36,7 @@ if TYPE_CHECKING:
     from fsframe.storage import RunRecord
     from fsframe.storage.units.checkpoint import Checkpoint
 
-__all__ = ["READING", "Reporter", "engine_options", "run_chain", "this_command"]
-
-F = TypeVar("F", bound=Callable[..., Any])
-
-READING = (
-    "label",
-    "task",
-    "drop",
-    "keep",
-    "categorical",
-    "ordinal",
-    "dates",
-    "encode",
-    "groups",
-    "weight",
-    "event",
-    "time",
-    "adjust",
-    "feature_groups",
-    "na",
-    "delimiter",
-    "decimal",
-    "encoding",
-    "header",
-    "x_path",
-    "y_path",
-    "names_path",
-)
-"""The options that say how a table is read, as `reading_options` names them."""
+__all__ = ["Reporter", "engine_options", "requested_engine", "run_chain", "this_command"]
 
 
 class MemorySize(click.ParamType):
@@ -122,7 +96,7 @@ class EarlierName(click.ParamType):
         return "json"
 
 
-_OPTIONS = (
+engine_options = all_options(
     click.option(
         "--memory",
         type=MemorySize(),
@@ -174,13 +148,7 @@ _OPTIONS = (
         help="Accept workers and results from other processors or libraries; this is recorded.",
     ),
 )
-
-
-def engine_options(function: F) -> F:
-    """`function` with the options that `run_chain` takes."""
-    for option in reversed(_OPTIONS):
-        function = option(function)
-    return function
+"""The options that `run_chain` takes."""
 
 
 class Reporter:
@@ -241,6 +209,16 @@ class Reporter:
             self._line.close()
 
 
+def requested_engine(
+    options: Mapping[str, Any],
+) -> contextlib.AbstractContextManager[Engine | None]:
+    """The engine that the options of a command ask for, as `open_engine` gives it."""
+    from fsframe.execution import open_engine
+
+    names = ("engine", "workers", "scheduler", "patience")
+    return open_engine(*(options.get(n) for n in names), mixed=bool(options.get("mixed")))
+
+
 def this_command() -> str:
     """The command of this process, as it would be typed."""
     return shlex.join(["fsframe", *sys.argv[1:]])
@@ -285,7 +263,6 @@ def run_chain(
     """
     from fsframe.chains.memory_shares import shares_of
     from fsframe.chains.recording import open_checkpoint
-    from fsframe.execution import open_engine
     from fsframe.storage import check_destination
 
     memory, chosen_by = options.get("memory"), options.get("chosen_by")
@@ -294,14 +271,10 @@ def run_chain(
     if out is not None:
         check_destination(out, overwrite=overwrite, apart_from=[path])
     log = check_log(options.get("log"), [path, out, options.get("csv_out")])
-    names = ("engine", "workers", "scheduler", "patience")
-    asked = tuple(options.get(name) for name in names)
     mixed = bool(options.get("mixed"))
     with (
         logging_to(log, this_command(), talk.note),
-        open_engine(*asked, mixed=mixed)
-        if engine is None
-        else contextlib.nullcontext(engine) as engine,
+        requested_engine(options) if engine is None else contextlib.nullcontext(engine) as engine,
     ):
         if engine is not None:
             engine.tell = talk.note

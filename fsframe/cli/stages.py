@@ -10,6 +10,7 @@ import attrs
 import click
 from click.shell_completion import CompletionItem
 
+from fsframe.cli.method_names import completions
 from fsframe.contracts.grammar import StageText, format_stages, parse_stage, parse_stages
 from fsframe.contracts.params import Parameter, format_value, is_flag
 from fsframe.errors import FsframeError
@@ -164,7 +165,12 @@ class StageGroup(click.Group):
     """
 
     def __init__(self, *args: Any, last: click.Command, **options: Any) -> None:
-        super().__init__(*args, **{**options, "chain": True})
+        defaults = {
+            "subcommand_metavar": "STAGES",
+            "no_args_is_help": True,
+            "context_settings": {"help_option_names": ["-h", "--help"]},
+        }
+        super().__init__(*args, **{**defaults, **options, "chain": True})
         assert last.name is not None
         self._last_name, self._last = last.name, last
 
@@ -235,12 +241,7 @@ class StageGroup(click.Group):
         name, colon, rest = incomplete.partition(":")
         if colon:
             return _complete_compact(name, rest)
-        found = [
-            CompletionItem(offer.name, help=offer.entry.summary)
-            for registry in (selectors, classifiers)
-            for offer in registry.offers()
-            if offer.name.startswith(incomplete)
-        ]
+        found = completions([*selectors.offers(), *classifiers.offers()], incomplete)
         if self._last_name.startswith(incomplete):
             found.append(CompletionItem(self._last_name, help="the table to run on"))
         return found + click.Command.shell_complete(self, ctx, incomplete)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from collections.abc import Iterable
 from typing import Any
 
@@ -16,7 +17,16 @@ import click
 
 from fsframe.escaping import is_unsafe, printable
 
-__all__ = ["json_text", "say", "say_block", "say_error", "say_json", "say_lines", "say_usage"]
+__all__ = [
+    "json_text",
+    "print_text",
+    "say",
+    "say_block",
+    "say_error",
+    "say_json",
+    "say_lines",
+    "say_usage",
+]
 
 # Since click 8.2 a command without words is refused with its whole help.
 _HELP: Any = getattr(click.exceptions, "NoArgsIsHelpError", ())
@@ -32,6 +42,14 @@ def say_lines(lines: Iterable[str]) -> None:
     """Print lines on stdout, each by itself."""
     for line in lines:
         say(line)
+
+
+def print_text(text: str) -> None:
+    """Print a text on stdout: line by line on a terminal, unchanged into a file or pipe."""
+    if sys.stdout.isatty():
+        say_lines(text.splitlines())
+    else:
+        click.echo(text, nl=False)
 
 
 def say_error(text: str) -> None:

@@ -198,7 +198,7 @@ def read(
     given = {
         "label": label,
         "drop": list(drop),
-        "categorical": categorical if isinstance(categorical, bool) else list(categorical or ()),
+        "categorical": categorical if isinstance(categorical, bool) else [*as_keys(categorical)],
         "groups": groups,
         "task": None if event else task,
         "delimiter": delimiter,

@@ -7,20 +7,8 @@ from pathlib import Path
 import pytest
 
 from fsframe.cli.commands.resume import _stored_reading
-from fsframe.cli.running import READING
 
 from .conftest import Call
-
-
-def test_every_option_that_says_how_a_table_is_read_is_remembered() -> None:
-    from fsframe.cli.reading_options import _OPTIONS
-
-    def probe() -> None: ...
-
-    for option in _OPTIONS:
-        probe = option(probe)
-    asked = {param.name for param in probe.__click_params__}  # type: ignore[attr-defined]
-    assert asked == set(READING)
 
 
 def test_an_interrupted_run_of_a_table_that_had_to_be_explained_goes_on(

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import click
 
-from fsframe.cli.reading_options import reading_arguments, reading_options, table_of_run
+from fsframe.cli.reading_options import (
+    reading_arguments,
+    reading_options,
+    source_of_run,
+    table_of_run,
+)
 from fsframe.cli.run_file import find_run
 from fsframe.cli.running import MemorySize
 from fsframe.cli.signals import stop_command, stoppable
 from fsframe.cli.terminal import say
-from fsframe.errors import DataError, RequestError, StoreError
+from fsframe.errors import RequestError, StoreError
 
 __all__ = ["audit"]
 
@@ -62,12 +66,7 @@ def audit(
         raise RequestError("name the table: fsframe audit RUN.h5 on DATA")
     path = find_run(run)
     record = load_run(path)
-    source = words[1] if words else record.data.source
-    if not words and not (source and Path(source).is_file()):
-        raise DataError(
-            f"the table the run was made on ({source or 'location unknown'}) is not there; give "
-            "its path: fsframe audit RUN.h5 on DATA"
-        )
+    source = source_of_run(record, words[1] if words else None, "fsframe audit RUN.h5 on DATA")
     data = table_of_run(record, source, **reading_arguments(**reading))
     chosen = choose_stages(record, share)
     took = sum(record.stages[number].seconds for number in chosen)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -13,9 +13,6 @@ from fsframe.cli.stages import StageGroup, last_command
 from fsframe.cli.terminal import say, say_json, say_lines
 from fsframe.contracts.grammar import StageText
 from fsframe.errors import RequestError
-
-if TYPE_CHECKING:
-    pass
 
 __all__ = ["chain"]
 
@@ -55,9 +52,6 @@ A stage's parameters follow it as options, or behind a colon:
     cls=StageGroup,
     last=last_command("on", _on, help=_on.__doc__),
     epilog=_EPILOG,
-    subcommand_metavar="STAGES",
-    no_args_is_help=True,
-    context_settings={"help_option_names": ["-h", "--help"]},
 )
 @click.option(
     "--dry-run", is_flag=True, help="Check the request and print the chain, but run nothing."

@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from fsframe.cli.method_names import MethodName
+from fsframe.cli.shared_options import json_option
 from fsframe.cli.terminal import say, say_block, say_json
 from fsframe.errors import PluginError, RequestError
 
@@ -20,7 +21,7 @@ _MARKS = {"passed": "ok", "excepted": "excepted", "not applicable": "—"}
 
 @click.command()
 @click.argument("name", type=MethodName())
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@json_option
 @click.option("-q", "--quiet", is_flag=True, help="Print only failures and the totals.")
 @click.option(
     "--badge",

@@ -13,7 +13,8 @@ from fsframe.analysis.comparison_display import comparison_lines, comparison_obj
 from fsframe.cli.log_file import check_log
 from fsframe.cli.protocol_run import fold_options
 from fsframe.cli.reading_options import read_data, reading_options
-from fsframe.cli.running import Reporter, engine_options, run_chain
+from fsframe.cli.running import Reporter, engine_options, requested_engine, run_chain
+from fsframe.cli.shared_options import json_option, quiet_option
 from fsframe.cli.terminal import say, say_json, say_lines
 from fsframe.errors import FsframeError, RequestError
 
@@ -66,8 +67,8 @@ __all__ = ["compare"]
     "processor.",
 )
 @click.option("--overwrite", is_flag=True, help="Replace the file of --csv if it exists.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-@click.option("-q", "--quiet", is_flag=True, help="No progress or notes on stderr.")
+@json_option
+@quiet_option
 @engine_options
 def compare(words: tuple[str, ...], **options: Any) -> None:
     """Compare how well chains predict, on identical folds of one table or several.
@@ -100,7 +101,6 @@ def compare(words: tuple[str, ...], **options: Any) -> None:
     from fsframe.evaluation.comparison import leading_measure, methods_of, on_all_features
     from fsframe.evaluation.measuring import find_measures
     from fsframe.evaluation.summary import LEADING
-    from fsframe.execution import open_engine
     from fsframe.storage import check_destination
     from fsframe.tables import find_table
 
@@ -134,11 +134,10 @@ def compare(words: tuple[str, ...], **options: Any) -> None:
     talk = Reporter.asked(options)
     # The run files are this command's own: --overwrite is for the tables of results.
     of_runs = {**options, "overwrite": False}
-    asked = tuple(options[name] for name in ("engine", "workers", "scheduler", "patience"))
     for table in tables:
         for warning in table.warnings:
             talk.note(f"{table.name}: {warning}")
-    with open_engine(*asked, mixed=options["mixed"]) as engine:
+    with requested_engine(options) as engine:
         for table in tables:
             for method in methods:
                 beside = held(tables) - held([table])

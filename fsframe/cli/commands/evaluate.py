@@ -66,9 +66,6 @@ A chain without a classifier is given one, weighted-knn unless told otherwise:
     cls=StageGroup,
     last=last_command("on", _on, help=_on.__doc__),
     epilog=_EPILOG,
-    subcommand_metavar="STAGES",
-    no_args_is_help=True,
-    context_settings={"help_option_names": ["-h", "--help"]},
 )
 def evaluate() -> None:
     """Estimate how well a chain predicts unseen rows, and how stable its selection is.

@@ -6,6 +6,7 @@ import os
 
 import click
 
+from fsframe.cli.shared_options import json_option
 from fsframe.cli.terminal import say, say_json
 
 __all__ = ["info"]
@@ -20,7 +21,7 @@ _VARIABLES = (
 
 
 @click.command()
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@json_option
 def info(as_json: bool) -> None:
     """Show the versions and limits in use.
 

@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from fsframe.cli.reading_options import reading_arguments, reading_options
+from fsframe.cli.shared_options import json_option
 from fsframe.cli.terminal import say_json, say_lines
 
 __all__ = ["inspect"]
@@ -15,7 +16,7 @@ __all__ = ["inspect"]
 @click.command()
 @click.argument("data", type=click.Path())
 @reading_options
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@json_option
 def inspect(data: str, as_json: bool, **reading: Any) -> None:
     """Describe a table, list what needs a decision, and suggest a chain to start with.
 

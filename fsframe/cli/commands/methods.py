@@ -10,6 +10,7 @@ import click
 
 from fsframe.analysis.text_table import table_lines
 from fsframe.cli.method_names import METHODS, MethodName, listed
+from fsframe.cli.shared_options import json_option
 from fsframe.cli.stages import stage_help
 from fsframe.cli.terminal import say_json, say_lines
 from fsframe.registry import Offer, Registry, classifiers, find_offer, selectors
@@ -19,7 +20,7 @@ __all__ = ["methods"]
 
 @click.command()
 @click.argument("name", required=False, type=MethodName())
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@json_option
 def methods(name: str | None, as_json: bool) -> None:
     """List the available methods, or explain one with its parameters.
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import click
 
 from fsframe.cli.comparison_lookup import find_comparison
-from fsframe.cli.reading_options import table_of_run
+from fsframe.cli.reading_options import source_of_run, table_of_run
 from fsframe.cli.run_file import find_runs
 from fsframe.cli.terminal import say, say_lines
-from fsframe.errors import DataError, RequestError
+from fsframe.errors import RequestError
 
 __all__ = ["plot"]
 
@@ -99,13 +99,7 @@ def plot(
     check_destination(target, overwrite=overwrite, apart_from=used)
     data = None
     if KINDS[kind].data:
-        where = source or records[0].data.source
-        if not where or (not source and not Path(where).is_file()):
-            raise DataError(
-                f"the table the run was made on ({where or 'location unknown'}) is not there; "
-                "give its path: … RUN on DATA"
-            )
-        data = table_of_run(records[0], where)
+        data = table_of_run(records[0], source_of_run(records[0], source, "… RUN on DATA"))
     elif source:
         raise RequestError(f"the plot {kind!r} is drawn from the run alone, without a table")
     figure = draw(kind, records, data, most=most, pair=ends, metric=metric)

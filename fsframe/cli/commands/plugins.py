@@ -7,6 +7,7 @@ from collections import Counter
 import click
 
 from fsframe.analysis.text_table import table_lines
+from fsframe.cli.shared_options import json_option
 from fsframe.cli.terminal import say, say_block, say_json, say_lines
 from fsframe.registry import default_manager
 from fsframe.registry.entries import Entry
@@ -21,7 +22,7 @@ def _number_of(entries: tuple[Entry, ...]) -> str:
 
 
 @click.command()
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@json_option
 @click.option("--traceback", is_flag=True, help="Print the traceback of plugins that failed.")
 def plugins(as_json: bool, traceback: bool) -> None:
     """List the plugins, and whether each was loaded.

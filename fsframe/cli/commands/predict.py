@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +13,12 @@ from fsframe.cli.reading_options import (
     TABLE_FORM,
     reading_arguments,
     reading_options,
+    source_of_run,
     stored_reading,
     table_of_run,
 )
 from fsframe.cli.run_file import find_run, is_stdout
-from fsframe.cli.terminal import say, say_lines
+from fsframe.cli.terminal import print_text, say
 from fsframe.errors import DataError, RequestError
 
 __all__ = ["predict"]
@@ -78,12 +78,7 @@ def predict(
         raise RequestError("name the table: fsframe predict RUN.h5 on DATA")
     path = find_run(run)
     record = load_run(path)
-    source = train or record.data.source
-    if not train and not (source and Path(source).is_file()):
-        raise DataError(
-            f"the table the run was made on ({source or 'location unknown'}) is not there; give "
-            "its path: --train DATA"
-        )
+    source = source_of_run(record, train, "--train DATA")
     out = None if out is not None and is_stdout(out) else out
     used = [path, _file(source), _file(words[1])]
     if out is not None:
@@ -107,10 +102,7 @@ def predict(
         for row, (code, values) in enumerate(zip(codes, scores, strict=True), start=1):
             writer.writerow([row, names[code], *(repr(float(value)) for value in values)])
     if out is None:
-        if sys.stdout.isatty():
-            say_lines(text.getvalue().splitlines())
-        else:
-            click.echo(text.getvalue(), nl=False)
+        print_text(text.getvalue())
         return
     written = place_file(out, text.getvalue().encode(), overwrite=overwrite, apart_from=used)
     say(f"predictions: {written}")

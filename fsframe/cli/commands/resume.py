@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fsframe.cli.log_file import check_log
-from fsframe.cli.reading_options import read_data, reading_options
-from fsframe.cli.running import READING, Reporter, engine_options, run_chain
+from fsframe.cli.reading_options import READING, read_data, reading_options
+from fsframe.cli.running import Reporter, engine_options, run_chain
+from fsframe.cli.shared_options import json_option, quiet_option
 from fsframe.cli.terminal import say, say_json, say_lines
 from fsframe.errors import FsframeError, RequestError, StoreError
 
@@ -41,8 +42,8 @@ _PREFER = "FSFRAME_PREFER"
 @click.option(
     "--overwrite", is_flag=True, help="Replace the run file, or the --csv file, if it exists."
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-@click.option("-q", "--quiet", is_flag=True, help="No progress or notes on stderr.")
+@json_option
+@quiet_option
 def resume(run: str, **options: Any) -> None:
     """Continue an interrupted run from its finished part.
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from fsframe.cli.run_file import find_run
+from fsframe.cli.shared_options import json_option
 from fsframe.cli.terminal import say_json, say_lines
 
 __all__ = ["show"]
@@ -14,7 +15,7 @@ __all__ = ["show"]
 
 @click.command()
 @click.argument("run", type=click.Path())
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@json_option
 @click.option(
     "--csv", "csv_out", metavar="FILE", help="For an evaluation: also write one line per fold."
 )

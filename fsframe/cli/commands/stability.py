@@ -42,9 +42,6 @@ def _on(data: str, **options: Any) -> dict[str, Any]:
     cls=StageGroup,
     last=last_command("on", _on, help=_on.__doc__),
     epilog="`fsframe stability mim on --help` explains metrics, resamples and files.",
-    subcommand_metavar="STAGES",
-    no_args_is_help=True,
-    context_settings={"help_option_names": ["-h", "--help"]},
 )
 def stability() -> None:
     """Measure the stability of the features that a chain selects.

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fsframe.cli.log_file import check_log
-from fsframe.cli.running import Reporter, engine_options, run_chain
+from fsframe.cli.running import Reporter, engine_options, requested_engine, run_chain
+from fsframe.cli.shared_options import json_option, quiet_option
 from fsframe.cli.terminal import say, say_json, say_lines
 from fsframe.cli.written_files import clear_written, note_written
 from fsframe.errors import StoreError
@@ -37,8 +38,8 @@ __all__ = ["study"]
     is_flag=True,
     help="Replace a different study in the folder, and files that this study has not written.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-@click.option("-q", "--quiet", is_flag=True, help="No progress or notes on stderr.")
+@json_option
+@quiet_option
 @engine_options
 def study(file: str, **options: Any) -> None:
     """Run a study described in a TOML file: tables × chains × measures.
@@ -100,10 +101,8 @@ def _plan_lines(plan: StudyPlan) -> Iterator[str]:
 
 def _run(plan: StudyPlan, folder: Path, options: dict[str, Any], talk: Reporter) -> StudyRecord:
     from fsframe.analysis.study_run import StudyRun, carried_out
-    from fsframe.execution import open_engine
 
-    asked = tuple(options[name] for name in ("engine", "workers", "scheduler", "patience"))
-    with open_engine(*asked, mixed=options["mixed"]) as engine:
+    with requested_engine(options) as engine:
 
         def one(each: StudyRun, out: Path | None, beside: int) -> RunRecord:
             own = each.table.path

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ from fsframe.cli.comparison_lookup import find_comparison
 from fsframe.cli.method_names import OfferedName
 from fsframe.cli.reading_options import table_if_there, table_of_run
 from fsframe.cli.run_file import find_run, is_stdout
-from fsframe.cli.terminal import say, say_lines
+from fsframe.cli.terminal import print_text, say
 from fsframe.errors import RequestError
 from fsframe.registry import writers
 
@@ -144,10 +143,7 @@ def _give(
 
     content = table_bytes(columns, form, defuse=defuse)
     if target is None:
-        if sys.stdout.isatty():
-            say_lines(content.decode().splitlines())
-        else:
-            click.echo(content.decode(), nl=False)
+        print_text(content.decode())
         return
     written = place_file(target, content, overwrite=overwrite, apart_from=used)
     say(f"{what}: {len(next(iter(columns.values())))}, columns: {', '.join(columns)}")

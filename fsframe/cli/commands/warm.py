@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from fsframe.cli.shared_options import json_option
 from fsframe.cli.terminal import say, say_json
 from fsframe.errors import StoreError
 
@@ -23,7 +24,7 @@ __all__ = ["warm"]
     type=click.IntRange(1),
     help="Processes that compile, one family each at a time; by default as many as processors.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@json_option
 def warm(families: tuple[str, ...], workers: int | None, as_json: bool) -> None:
     """Compile the numerical kernels of all families, or of those named, and keep them.
 
